@@ -1,0 +1,124 @@
+/* diag.h - the context of one use of the library: memory, sources, messages.
+ *
+ * A Context is the only state there is: no globals, nothing printed, no exit.  Every refusal is a
+ * Diag with a stable code (errors.def), a place, a message that says what was expected, what was
+ * found, why it matters and what to do, and notes that may point elsewhere. */
+#ifndef TIRC_IR_DIAG_H
+#define TIRC_IR_DIAG_H
+
+#include <setjmp.h>
+
+#include "ir/support.h"
+
+/* A range of bytes in a source.  source 0 means "no place". */
+typedef struct {
+    uint32_t source, begin, end;
+} Span;
+
+static inline Span span_none(void)
+{
+    return (Span){0, 0, 0};
+}
+/* The smallest span that holds both; a span with no place gives the other. */
+Span span_join(Span a, Span b);
+
+typedef enum {
+#define ERROR(code, title, explanation, program, schedule) code,
+#include "ir/errors.def"
+#undef ERROR
+    ERROR_COUNT
+} ErrorCode;
+
+/* A row of errors.def: what `tirc --explain` prints.  `program` and `schedule` show the error
+ * (NULL where only the environment can). */
+typedef struct {
+    const char *id, *title, *explanation, *program, *schedule;
+} ErrorInfo;
+const ErrorInfo *error_info(ErrorCode code);
+/* The code called `id` ("E0101"), or ERROR_COUNT. */
+ErrorCode error_find(const char *id);
+
+typedef enum { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE } Severity;
+
+typedef struct Diag {
+    Severity severity;
+    ErrorCode code; /* of the error or warning; notes repeat it */
+    Span span;
+    const char *message;
+    struct Diag *next;
+} Diag;
+
+typedef struct {
+    const char *path; /* as the user gave it */
+    const char *text; /* terminated; may hold NUL bytes before `length` */
+    size_t length;
+    const uint32_t *line_begin; /* offset of each line's first byte */
+    int n_lines;
+} Source;
+
+typedef enum {
+    FATAL_NONE,
+    FATAL_OUT_OF_MEMORY, /* the context's memory limit, or the machine's */
+    FATAL_BUG,           /* tirc broke its own rules */
+} FatalKind;
+
+typedef struct Context {
+    Arena *arena; /* everything that lives as long as the context */
+    Interner *names;
+    VEC(Source) sources; /* Span.source is 1 + the index */
+    Diag *first, *last;
+    int n_errors, n_warnings;
+    int max_errors;    /* stop collecting after this many */
+    uint32_t next_id;  /* of loops, blocks, buffers and variables */
+    int step;          /* the schedule step at work, stamped on every node it makes; 0: none */
+    struct isl_ctx *isl; /* made on first use by passes/analysis */
+    void (*isl_free)(struct isl_ctx *);
+    jmp_buf *guard; /* where ctx_fatal unwinds to */
+    FatalKind fatal;
+    const char *fatal_message;
+    const char *bug_state; /* the program text to save with a bug report, or NULL */
+} Context;
+
+/* memory_limit in bytes, 0 for none.  NULL when there is no memory at all. */
+Context *ctx_new(size_t memory_limit);
+void ctx_free(Context *ctx);
+
+/* Unwinds to ctx->guard.  Every entry of the public library sets one. */
+TIRC_NORETURN void ctx_fatal(Context *ctx, FatalKind kind, const char *format, ...)
+    TIRC_PRINTF(3, 4);
+#define TIRC_BUG(ctx, ...) ctx_fatal((ctx), FATAL_BUG, __VA_ARGS__)
+
+Name ctx_name(Context *ctx, const char *text);
+Name ctx_namef(Context *ctx, const char *format, ...) TIRC_PRINTF(2, 3);
+
+/* Registers `length` bytes of text (copied) under `path`; returns its source number. */
+uint32_t source_add(Context *ctx, const char *path, const char *text, size_t length);
+const Source *source_get(const Context *ctx, uint32_t source);
+/* Line and column (both from 1, columns in bytes) of an offset. */
+void source_position(const Source *source, uint32_t offset, int *line, int *column);
+
+/* Records an error, warning or note.  Notes belong to the last error or warning. */
+void diag_error(Context *ctx, ErrorCode code, Span span, const char *format, ...)
+    TIRC_PRINTF(4, 5);
+void diag_warning(Context *ctx, ErrorCode code, Span span, const char *format, ...)
+    TIRC_PRINTF(4, 5);
+void diag_note(Context *ctx, Span span, const char *format, ...) TIRC_PRINTF(3, 4);
+
+/* A place to come back to: an attempt that failed can be forgotten. */
+typedef struct {
+    Diag *last;
+    int n_errors, n_warnings;
+} DiagMark;
+DiagMark diag_mark(const Context *ctx);
+void diag_forget(Context *ctx, DiagMark mark);
+
+/* Text of one diagnostic as the command prints it: file:line:column, severity, code, message, the
+ * source line with a caret.  Long lines are cut around the caret. */
+void diag_render(const Context *ctx, const Diag *diag, bool color, StrBuf *out);
+/* All of them, in order. */
+void diag_render_all(const Context *ctx, bool color, StrBuf *out);
+
+/* The word in `words` nearest to `word` (edit distance at most a third), or NULL. */
+const char *diag_suggest(const char *word, const char *const *words, int n_words);
+
+#endif

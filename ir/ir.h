@@ -1,0 +1,398 @@
+/* ir.h - the intermediate representation, at every level.
+ *
+ * A kernel is a tree of loops over blocks, after TVM's TensorIR (Feng et al., ASPLOS 2023):
+ *
+ *   kernel  := sizes, parameters, body
+ *   stmt    := seq | for | if | block | store | temp | let | barrier | launch
+ *   block   := iterators bound to expressions of the loops, predicate, init, body
+ *
+ * A block is the unit that schedules move.  Its body speaks of its iterators only; where an iterator
+ * leaves its domain, or the predicate is false, the instance does not exist, so guards need not be
+ * written: lowering derives them.  `init` runs once for each value of the spatial iterators before any
+ * update, also when the reduction is empty.
+ *
+ * Levels (docs/language.md has the text of each; ir_verify checks them):
+ *   program   for, if, block, temp (in `global`)
+ *   scheduled the same, with loop kinds, scopes and annotations
+ *   lowered   host loops around launches; inside a launch let, barrier, store, for, if, temp
+ *
+ * Nodes are immutable once built and share structure freely: a rewrite makes new nodes along the
+ * path to the change, and "unchanged" is pointer equality.  Every node carries the span of the program
+ * text it comes from and the schedule step that made it. */
+#ifndef TIRC_IR_IR_H
+#define TIRC_IR_IR_H
+
+#include "ir/diag.h"
+#include "ir/type.h"
+
+/* ---- where things are ------------------------------------------------------------------------- */
+
+typedef enum { SCOPE_GLOBAL, SCOPE_SHARED, SCOPE_LOCAL, SCOPE_COUNT } Scope;
+const char *scope_name(Scope scope);
+Scope scope_find(const char *name); /* SCOPE_COUNT if there is none */
+
+typedef enum {
+    AXIS_BLOCK_X, AXIS_BLOCK_Y, AXIS_BLOCK_Z,
+    AXIS_THREAD_X, AXIS_THREAD_Y, AXIS_THREAD_Z,
+    AXIS_COUNT,
+    AXIS_NONE = AXIS_COUNT
+} Axis;
+const char *axis_name(Axis axis); /* "blockIdx.x" */
+Axis axis_find(const char *name); /* AXIS_NONE if there is none */
+static inline bool axis_is_thread(Axis a)
+{
+    return a >= AXIS_THREAD_X && a <= AXIS_THREAD_Z;
+}
+static inline bool axis_is_block(Axis a)
+{
+    return a <= AXIS_BLOCK_Z;
+}
+
+/* ---- variables and buffers: identity is the pointer ------------------------------------------- */
+
+typedef struct Expr Expr;
+typedef struct Stmt Stmt;
+
+typedef enum {
+    VAR_SIZE,   /* a symbolic size; at least 0 */
+    VAR_SCALAR, /* a parameter without a shape */
+    VAR_LOOP,   /* a loop's variable */
+    VAR_ITER,   /* a block's iterator */
+    VAR_LET,    /* a named value of the lowered level */
+} VarKind;
+
+typedef struct Var {
+    Name name;
+    DType type;
+    VarKind kind;
+    uint32_t id;
+    Span span;
+} Var;
+
+typedef enum { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_TEMP } Role;
+
+/* How one axis is laid out in a buffer that is not global: rows of it are `pad` elements longer than
+ * the axis, and its stride is factor * k + offset for the smallest fitting k (factor 0: no rule). */
+typedef struct {
+    int64_t pad, align_factor, align_offset;
+} AxisLayout;
+
+typedef struct Buffer {
+    Name name;
+    DType type;
+    int rank;
+    Expr *const *shape;       /* [rank], INDEX; row major */
+    const AxisLayout *layout; /* [rank], or NULL where nothing is asked for */
+    Scope scope;
+    Role role;
+    uint32_t id; /* stays the same when a schedule changes shape, scope or layout */
+    Span span;
+    Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
+} Buffer;
+
+/* ---- expressions ------------------------------------------------------------------------------ */
+
+typedef enum {
+#define LEAF(e) EX_##e,
+#define UNARY(e, token, precedence) EX_##e,
+#define BINARY(e, token, precedence, class) EX_##e,
+#include "ir/expr.def"
+#undef LEAF
+#undef UNARY
+#undef BINARY
+    EX_COUNT
+} ExprKind;
+
+typedef enum { OP_LEAF, OP_UNARY, OP_ARITH, OP_COMPARE, OP_LOGIC, OP_BITS, OP_SHIFT } OpClass;
+typedef struct {
+    const char *token;
+    int precedence;
+    OpClass class;
+} OpInfo;
+const OpInfo *op_info(ExprKind kind);
+bool expr_is_unary(ExprKind kind);
+bool expr_is_binary(ExprKind kind);
+
+typedef enum {
+#define CALL(e, name, arity, f32, f64, ulp, meaning) CALL_##e,
+#include "ir/call.def"
+#undef CALL
+    CALL_COUNT
+} CallKind;
+typedef struct {
+    const char *name, *f32, *f64, *meaning;
+    int arity, ulp;
+} CallInfo;
+const CallInfo *call_info(CallKind call);
+CallKind call_find(const char *name);
+
+struct Expr {
+    ExprKind kind;
+    DType type;
+    Span span;
+    int step; /* the schedule step that made it; 0: the program */
+    union {
+        int64_t i;     /* INT: the value (for u64, its bits) */
+        double f;      /* FLOAT */
+        Var *var;      /* VAR */
+        Axis axis;     /* AXIS */
+        struct {       /* LOAD */
+            Buffer *buffer;
+            Expr *const *index; /* [buffer->rank], INDEX */
+        } load;
+        Expr *arg[3];  /* unary: arg[0]; binary: arg[0], arg[1]; SELECT: condition, a, b; CAST: arg[0] */
+        struct {       /* CALL */
+            CallKind call;
+            Expr *const *arg; /* [arity] */
+        } call;
+    } u;
+};
+
+/* ---- statements ------------------------------------------------------------------------------- */
+
+typedef enum {
+    ST_SEQ,     /* statements in order */
+    ST_FOR,     /* one loop */
+    ST_IF,      /* a condition on sizes, loops and scalars at program level; anything when lowered */
+    ST_BLOCK,   /* the unit of scheduling */
+    ST_STORE,   /* buffer[index] op value */
+    ST_TEMP,    /* a buffer for the rest of the enclosing seq */
+    ST_LET,     /* a named value for the rest of the enclosing seq (lowered) */
+    ST_BARRIER, /* __syncthreads (lowered) */
+    ST_LAUNCH,  /* a kernel launch (lowered) */
+} StmtKind;
+
+typedef enum { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTORIZE, LOOP_UNROLL, LOOP_BIND } LoopKind;
+const char *loop_kind_name(LoopKind kind);
+
+/* How a store combines with what is there. */
+typedef enum {
+    STORE_SET, STORE_ADD, STORE_MUL, STORE_MIN, STORE_MAX, STORE_AND, STORE_OR, STORE_XOR,
+} StoreOp;
+const char *store_op_token(StoreOp op); /* "=", "+=", "min=" */
+
+/* A value attached to a loop or block by `annotate`. */
+typedef struct Annotation {
+    Name key;
+    enum { ANNOTATION_INT, ANNOTATION_STRING, ANNOTATION_LIST } kind;
+    int64_t i;
+    Name string;
+    const int64_t *list;
+    int n_list;
+} Annotation;
+
+typedef enum { ITER_SPATIAL, ITER_REDUCE } IterKind;
+
+/* An iterator takes the value of `binding` (an expression of the loops) and exists for values in
+ * lo <= v < hi (expressions of sizes and of iterators before it). */
+typedef struct {
+    Var *var;
+    Expr *lo, *hi;
+    Expr *binding;
+    IterKind kind;
+} BlockIter;
+
+typedef struct {
+    Var *var;
+    Expr *lo, *hi; /* lo, lo + step, ... while < hi (step > 0), or while >= hi (step < 0) */
+    int64_t step;
+    LoopKind kind;
+    Axis axis; /* of LOOP_BIND */
+    uint32_t id;
+    const Annotation *annotations;
+    int n_annotations;
+    Stmt *body;
+} ForStmt;
+
+typedef struct {
+    Name name;
+    uint32_t id;
+    const BlockIter *iters;
+    int n_iters;
+    Expr *predicate; /* on loops, or NULL */
+    Stmt *init;      /* NULL unless it is a reduction block with one */
+    Stmt *body;      /* stores, ifs, lets and, where control depends on data, loops */
+    bool atomic;     /* its updates may collide */
+    const Annotation *annotations;
+    int n_annotations;
+} BlockStmt;
+
+typedef struct {
+    Name name;            /* of the emitted function */
+    Expr *grid[3];        /* x, y, z: of sizes and host loops */
+    int64_t block[3];     /* x, y, z */
+    Stmt *body;
+} LaunchStmt;
+
+struct Stmt {
+    StmtKind kind;
+    Span span;
+    int step;
+    union {
+        struct {
+            Stmt *const *items;
+            int n;
+        } seq;
+        ForStmt loop;
+        struct {
+            Expr *cond;
+            Stmt *then, *otherwise; /* otherwise may be NULL */
+        } cond;
+        BlockStmt block;
+        struct {
+            Buffer *buffer;
+            Expr *const *index;
+            StoreOp op;
+            Expr *value;
+            bool atomic;
+        } store;
+        Buffer *temp;
+        struct {
+            Var *var;
+            Expr *value;
+        } let;
+        const char *barrier; /* what it orders, in words */
+        LaunchStmt launch;
+    } u;
+};
+
+/* A size parameter: `value` where it is a compile-time constant, else `var` stays symbolic. */
+typedef struct {
+    Name name;
+    bool symbolic;
+    int64_t value;
+    Var *var;
+    Span span;
+} Size;
+
+/* A parameter: a buffer, or a scalar. */
+typedef struct {
+    Buffer *buffer;
+    Var *scalar;
+} Param;
+
+typedef struct Kernel {
+    Name name;
+    Span span;
+    const Size *sizes;
+    int n_sizes;
+    const Param *params; /* in order: inputs, then outputs */
+    int n_params;
+    int n_outputs; /* how many of the last params stand after `->` */
+    Stmt *body;
+} Kernel;
+
+/* ---- building (build.c) ----------------------------------------------------------------------- */
+/* Builders check the types they are given with TIRC_BUG: names and types of user input are resolved
+ * by frontend/.  Arrays are copied.  No builder simplifies; passes/analysis does. */
+
+Expr *expr_int(Context *c, DType type, int64_t value, Span span);
+Expr *expr_index(Context *c, int64_t value); /* an INDEX literal */
+Expr *expr_bool(Context *c, bool value);
+Expr *expr_float(Context *c, DType type, double value, Span span);
+Expr *expr_var(Context *c, Var *var, Span span);
+Expr *expr_axis(Context *c, Axis axis);
+Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span);
+Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span);
+Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
+Expr *expr_select(Context *c, Expr *cond, Expr *a, Expr *b, Span span);
+Expr *expr_cast(Context *c, DType type, Expr *a, Span span);
+Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span);
+
+Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span); /* flattens; one item is itself */
+Stmt *stmt_for(Context *c, const ForStmt *loop, Span span);
+Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
+Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
+Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
+                 bool atomic, Span span);
+Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
+Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
+Stmt *stmt_barrier(Context *c, const char *why, Span span);
+Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
+
+/* A fresh variable; names need not be unique (see ir_verify for what must be). */
+Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);
+/* A fresh buffer with a new id. */
+Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int rank, Scope scope,
+                   Role role, Span span);
+/* A copy with the same id, to be changed by the caller before it is used. */
+Buffer *buffer_copy(Context *c, const Buffer *buffer);
+uint32_t ctx_new_id(Context *c);
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+bool expr_is_const(const Expr *e, int64_t *value);  /* an integer literal */
+bool expr_equal(const Expr *a, const Expr *b);      /* structure; variables by identity */
+/* Structure with variables and buffers matched by position of definition and by name. */
+bool kernel_equal(const Kernel *a, const Kernel *b);
+bool stmt_is_reduction(const BlockStmt *block);     /* has a reduce iterator */
+/* The literal number of iterations, if lo and hi are literals. */
+bool loop_const_extent(const ForStmt *loop, int64_t *extent);
+
+/* ---- walking and rewriting (visit.c) ----------------------------------------------------------- */
+
+/* Calls `expr` on every expression (outer first) and `stmt` on every statement (outer first) below and
+ * including the root; either may be NULL; returning false prunes that subtree.  Expressions of a
+ * buffer's shape are not visited. */
+typedef struct Visitor {
+    void *user;
+    bool (*expr)(struct Visitor *v, Expr *e);
+    bool (*stmt)(struct Visitor *v, Stmt *s);
+} Visitor;
+void visit_expr(Visitor *v, Expr *e);
+void visit_stmt(Visitor *v, Stmt *s);
+
+/* Bottom-up rewriting: children first, then the callback on the rebuilt node, whose result replaces
+ * it.  A node with unchanged children is passed as it is, so an identity rewrite returns the same
+ * pointer.  A NULL from `stmt` removes the statement (an empty seq takes its place where one must stand). */
+typedef struct Rewriter {
+    Context *ctx;
+    void *user;
+    Expr *(*expr)(struct Rewriter *r, Expr *e); /* may be NULL */
+    Stmt *(*stmt)(struct Rewriter *r, Stmt *s); /* may be NULL */
+} Rewriter;
+Expr *rewrite_expr(Rewriter *r, Expr *e);
+Stmt *rewrite_stmt(Rewriter *r, Stmt *s);
+/* Rewrites the children of one node only, without calling the callback on the node itself: the
+ * `default:` of a top-down rewrite. */
+Expr *rewrite_expr_children(Rewriter *r, Expr *e);
+Stmt *rewrite_stmt_children(Rewriter *r, Stmt *s);
+
+/* Replaces variables and buffers; the simplest rewrites. */
+typedef struct {
+    Var *var;
+    Expr *value;
+} Subst;
+Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
+Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
+Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);
+/* A copy whose loops, blocks, iterators and lets are new variables with new ids. */
+Stmt *stmt_clone_fresh(Context *c, Stmt *s);
+/* root with the node `from` (by pointer, once) replaced by `to`; NULL `to` removes it. */
+Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
+
+bool expr_uses_var(const Expr *e, const Var *var);
+bool stmt_uses_var(const Stmt *s, const Var *var);
+bool expr_has_load(const Expr *e);
+
+/* The path from `root` to the loop or block with this id: items[0] is root, the last is the node
+ * itself; false when there is none. */
+typedef VEC(Stmt *) StmtPath;
+bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
+
+/* ---- text, checks (print.c, verify.c) ---------------------------------------------------------- */
+
+/* The kernel as .tir text that parses back to an equal kernel. */
+void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
+void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
+void print_expr(Context *c, const Expr *e, StrBuf *out);
+
+typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
+/* The level the kernel's nodes belong to: lowered if there is a launch. */
+Level kernel_level(const Kernel *kernel);
+/* Checks the invariants of a level: scoping (a name means one thing on a path; a variable is defined
+ * once and above its uses), types, ranks, iterator bindings, which kinds may stand where.  NULL when
+ * all hold, else what is broken, in words. */
+const char *ir_verify(Context *c, const Kernel *kernel);
+
+#endif

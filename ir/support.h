@@ -1,0 +1,93 @@
+/* support.h - memory, strings and growable arrays.
+ *
+ * Everything the compiler builds lives in an Arena and is released with it; nothing is freed one
+ * by one.  Running out of memory does not return: it unwinds to the guard that the caller of the
+ * library set (see Context in diag.h), so no function here has an error return. */
+#ifndef TIRC_IR_SUPPORT_H
+#define TIRC_IR_SUPPORT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TIRC_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TIRC_NORETURN __attribute__((noreturn))
+#else
+#define TIRC_PRINTF(format, first)
+#define TIRC_NORETURN
+#endif
+
+typedef struct Arena Arena;
+
+/* Called when an arena cannot grow; must not return. */
+typedef void ArenaOutOfMemory(void *user, size_t wanted);
+
+/* A new, empty arena that may hold at most `limit` bytes (0: no limit). */
+Arena *arena_new(size_t limit, ArenaOutOfMemory *out_of_memory, void *user);
+void arena_free(Arena *arena);
+
+/* `size` zeroed bytes, aligned for any type; valid until the arena is freed or reset. */
+void *arena_alloc(Arena *arena, size_t size);
+
+/* Bytes handed out so far. */
+size_t arena_used(const Arena *arena);
+
+/* A place in an arena's life; arena_reset releases everything allocated since. */
+typedef struct {
+    void *chunk;
+    size_t used, total;
+} ArenaMark;
+ArenaMark arena_mark(const Arena *arena);
+void arena_reset(Arena *arena, ArenaMark mark);
+
+#define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
+#define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
+
+char *arena_strdup(Arena *arena, const char *text);
+char *arena_strndup(Arena *arena, const char *text, size_t length);
+char *arena_printf(Arena *arena, const char *format, ...) TIRC_PRINTF(2, 3);
+char *arena_vprintf(Arena *arena, const char *format, va_list args);
+
+/* A string under construction; `text` is always terminated. */
+typedef struct {
+    Arena *arena;
+    char *text;
+    size_t length, capacity;
+} StrBuf;
+
+StrBuf strbuf_new(Arena *arena);
+void strbuf_add(StrBuf *s, const char *text);
+void strbuf_addn(StrBuf *s, const char *text, size_t n);
+void strbuf_addc(StrBuf *s, char c);
+void strbuf_addf(StrBuf *s, const char *format, ...) TIRC_PRINTF(2, 3);
+void strbuf_vaddf(StrBuf *s, const char *format, va_list args);
+
+/* A growable array in an arena:  VEC(Expr *) v = {0};  VEC_PUSH(arena, &v, e);  v.items[i]  v.n */
+#define VEC(T)                                                                                     \
+    struct {                                                                                       \
+        T *items;                                                                                  \
+        int n, capacity;                                                                           \
+    }
+#define VEC_PUSH(arena, v, item)                                                                   \
+    do {                                                                                           \
+        if ((v)->n == (v)->capacity)                                                               \
+            (v)->items = vec_grow((arena), (v)->items, (v)->n, &(v)->capacity,                     \
+                                  sizeof *(v)->items);                                             \
+        (v)->items[(v)->n++] = (item);                                                             \
+    } while (0)
+void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size);
+
+/* Strings as identities: equal text, equal pointer. */
+typedef const char *Name;
+typedef struct Interner Interner;
+Interner *interner_new(Arena *arena);
+Name interner_get(Interner *interner, const char *text, size_t length);
+
+/* Integer arithmetic that says when it does not fit: false on overflow. */
+bool checked_add(int64_t a, int64_t b, int64_t *out);
+bool checked_sub(int64_t a, int64_t b, int64_t *out);
+bool checked_mul(int64_t a, int64_t b, int64_t *out);
+
+#endif

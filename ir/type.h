@@ -1,0 +1,29 @@
+/* type.h - the element types, from type.def. */
+#ifndef TIRC_IR_TYPE_H
+#define TIRC_IR_TYPE_H
+
+#include <stdbool.h>
+
+typedef enum {
+#define TYPE(e, name, class, bits, digits, cuda) DT_##e,
+#include "ir/type.def"
+#undef TYPE
+    DT_COUNT
+} DType;
+
+typedef enum { CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL, CLASS_INDEX } TypeClass;
+
+typedef struct {
+    const char *name, *cuda;
+    TypeClass class;
+    int bits, digits;
+} TypeInfo;
+const TypeInfo *type_info(DType type);
+/* DT_COUNT if there is none. */
+DType type_find(const char *name);
+bool type_is_float(DType type);
+/* INT, UINT or INDEX. */
+bool type_is_int(DType type);
+int type_bytes(DType type);
+
+#endif
