@@ -1,0 +1,53 @@
+/* region.h - which part of a buffer a piece of program touches, as a box.
+ *
+ * After TVM's region analysis (arith/int_set): per dimension an interval whose ends are expressions of
+ * what is fixed outside. Boxes may be larger than what is touched, never smaller. */
+#ifndef TIRC_PASSES_ANALYSIS_REGION_H
+#define TIRC_PASSES_ANALYSIS_REGION_H
+
+#include "passes/analysis/simplify.h"
+
+typedef enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_ANY = 3 } AccessMode;
+
+typedef struct {
+    Expr *min;    /* of variables outside */
+    Expr *extent; /* at least 1; a literal where one can be found */
+} Interval;
+
+/* One subscripted access. `update` stores read and write. */
+typedef struct {
+    const Buffer *buffer;
+    Expr *const *index; /* in the terms of the place, iterators not replaced */
+    AccessMode mode;
+    StoreOp op;               /* of a write */
+    bool atomic;
+    const BlockStmt *block;   /* the block it is in, or NULL */
+    const Stmt *store;        /* the ST_STORE that writes, or NULL */
+    Span span;
+} Access;
+typedef VEC(Access) AccessList;
+
+/* All accesses below `s` in program order; of `buffer` only, or of every buffer (NULL). Conditions of
+ * ifs, bounds of loops and predicates count as reads. */
+void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, AccessList *out);
+
+/* The loops and blocks from `root` down to `target` are entered, so that `facts` hold there. */
+bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
+
+/* Replaces the iterators of `block` by their bindings in `e`. */
+Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
+
+/* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined outside
+ * `s`, plus the variables of loops inside `s` whose axis is in `keep_axes` (a bit per Axis; 0: none). Clipped to the
+ * buffer's shape where that makes it smaller. `facts` hold at `s`. False when nothing is accessed.
+ * A subscript that reads memory gives the whole dimension. */
+bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
+                    unsigned keep_axes, Interval *box /* [rank] */);
+
+/* The innermost statement of `root` that contains every access of `buffer`, and the seq items that do. */
+Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);
+
+/* Interval arithmetic: the hull of two intervals. */
+Interval interval_union(Facts *f, Interval a, Interval b);
+
+#endif

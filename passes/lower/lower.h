@@ -1,0 +1,44 @@
+/* lower.h - from a scheduled kernel to launches: the pipeline of passes.
+ *
+ * The passes are the rows of pipeline.def, in order; each is a function from kernel to kernel that refuses with
+ * diagnostics and NULL. The runner times, prints and verifies around each. A kernel that is lowered
+ * already passes through unchanged. */
+#ifndef TIRC_PASSES_LOWER_LOWER_H
+#define TIRC_PASSES_LOWER_LOWER_H
+
+#include "ir/ir.h"
+
+/* What the target can hold; defaults are sm_90's (CUDA C++ Programming Guide, compute capabilities). */
+typedef struct {
+    int64_t max_threads_per_block;    /* 1024 */
+    int64_t max_block[3];             /* 1024, 1024, 64 */
+    int64_t max_grid[3];              /* 2^31 - 1, 65535, 65535 */
+    int64_t max_shared_static;        /* 49152 bytes */
+    int64_t max_shared;               /* 232448 bytes a block */
+} Limits;
+Limits limits_default(void);
+
+typedef struct {
+    Limits limits;
+    bool index64; /* buffers of symbolic size may hold 2^31 elements or more */
+    /* Called after each pass, in order; may be NULL. `seconds` is the time of the pass alone, `changed` whether it
+     * returned another kernel. */
+    void (*after_pass)(void *user, const char *pass, const Kernel *kernel, bool changed,
+                       double seconds);
+    void *user;
+} LowerOptions;
+
+/* NULL with diagnostics where the schedule cannot be lowered. */
+Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options);
+
+typedef struct {
+    const char *name, *why_here;
+} PassInfo;
+const PassInfo *lower_passes(int *n);
+
+/* The reference of --verify: the program in which every floating value is an f64, and beside each output and
+ * temp X three more buffers of its shape: X_err, X_abs and X_n, from which the error bound of each element
+ * follows (docs/verification.md). Integers stay as they are. No launches: it runs in program order on the host. */
+Kernel *reference_kernel(Context *c, const Kernel *program);
+
+#endif

@@ -1,0 +1,98 @@
+/* schedule.h - a kernel being scheduled: primitives, handles, the trace.
+ *
+ * A Schedule owns the current kernel of one context and changes it only through primitives, each a row of
+ * prim.def. A primitive checks its conditions, builds, replaces once, and reports; a refused one leaves the
+ * kernel as it was. Loops, blocks and buffers are spoken of by ids, which survive rewrites; an id that a
+ * step has consumed says which. */
+#ifndef TIRC_PASSES_SCHEDULE_SCHEDULE_H
+#define TIRC_PASSES_SCHEDULE_SCHEDULE_H
+
+#include "ir/ir.h"
+
+typedef enum {
+    VALUE_NONE,
+    VALUE_INT,
+    VALUE_BOOL,   /* in i */
+    VALUE_STRING, /* "text" */
+    VALUE_WORD,   /* a bare or dotted name that is no variable: shared, blockIdx.x, the block or buffer C */
+    VALUE_FILL,   /* _ */
+    VALUE_LIST,
+    VALUE_LOOP,   /* a handle, in id */
+    VALUE_BLOCK,
+    VALUE_BUFFER,
+} ValueKind;
+
+typedef struct Value {
+    ValueKind kind;
+    Span span; /* where the script computed it */
+    union {
+        int64_t i;
+        Name s;
+        uint32_t id;
+        struct {
+            const struct Value *items;
+            int n;
+        } list;
+    } u;
+} Value;
+const char *value_kind_name(ValueKind kind); /* "a loop", "a list" */
+
+/* One parameter of a primitive, read from its specification in prim.def. */
+typedef enum {
+    PARAM_LOOP, PARAM_BLOCK, PARAM_BUFFER, PARAM_INT, PARAM_BOOL, PARAM_SCOPE, PARAM_AXIS, PARAM_KEY,
+    PARAM_FACTOR, /* an integer >= 1, or _ */
+    PARAM_ANY,
+} ParamKind;
+typedef struct {
+    const char *name;
+    ParamKind kind;
+    bool list;     /* a list of them; a list of one may be written without brackets */
+    bool variadic; /* takes all remaining positional arguments, or one list */
+    bool optional;
+} PrimParam;
+
+typedef struct Schedule Schedule;
+typedef struct PrimCall PrimCall;
+
+typedef struct Primitive {
+    const char *name, *params; /* as in prim.def: "loop:loop factors:factor*" */
+    const char *result;        /* "loops", "block", "" ... in words */
+    const char *summary;       /* one line */
+    const char *before, *after; /* small .tir texts, or "" for queries */
+    const char *legal;         /* when it is legal; what it refuses */
+    const char *tvm;           /* the counterpart in TVM's Schedule, or "" */
+    bool is_query;             /* changes nothing */
+    bool (*run)(Schedule *s, const PrimCall *call, Value *result);
+    int n_parsed;
+    PrimParam parsed[6];
+} Primitive;
+
+/* All primitives, in the order of prim.def. */
+const Primitive *primitive_table(int *n);
+const Primitive *primitive_find(const char *name);
+
+/* Starts scheduling `kernel` (program or scheduled level). Lives in the context's arena. */
+Schedule *schedule_new(Context *c, const Kernel *kernel);
+const Kernel *schedule_kernel(const Schedule *s);
+Context *schedule_context(const Schedule *s);
+
+/* Calls a primitive with evaluated arguments. names[i] is the name the argument was given by, or NULL for a
+ * positional one. On refusal: false, errors in the context, the kernel unchanged. */
+bool schedule_call(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
+                   int n_args, Span call, Value *result);
+
+/* Gives a loop that the last step made the name of the script's variable (kept unique on its path). */
+void schedule_name_loop(Schedule *s, uint32_t loop, Name name);
+
+/* How many primitive calls that changed the kernel have run; the kernel after call `step` (0: as it came); and the
+ * call's text ("split(i, [_, 32])"). For --print-after, round trips and provenance. */
+int schedule_steps(const Schedule *s);
+const Kernel *schedule_kernel_after(const Schedule *s, int step);
+const char *schedule_step_text(const Schedule *s, int step);
+const char *schedule_step_name(const Schedule *s, int step);
+Span schedule_step_span(const Schedule *s, int step);
+
+/* The calls that ran as a schedule that runs again to the same kernel. */
+void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out);
+
+#endif

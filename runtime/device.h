@@ -1,0 +1,113 @@
+/* device.h - one interface for everything that can run a module: the GPU and the simulator. */
+#ifndef TIRC_RUNTIME_DEVICE_H
+#define TIRC_RUNTIME_DEVICE_H
+
+#include "ir/diag.h"
+#include "runtime/module.h"
+
+typedef struct Device Device;
+typedef struct LoadedModule LoadedModule; /* a module ready to run on one device */
+
+typedef struct {
+    char name[128];      /* "NVIDIA H200", "simulator" */
+    const char *kind;    /* "cuda" or "sim" */
+    char arch[16];       /* "sm_90a"; what the module is compiled for */
+    int multiprocessors, clock_khz, warp_size;
+    int64_t memory_bytes, l2_bytes, max_shared_per_block;
+} DeviceInfo;
+
+typedef enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceKind;
+
+typedef uint64_t DevicePtr; /* an address in the device's memory; 0 is none */
+
+/* One argument set of a run, in the order of the module's tables. */
+typedef struct {
+    const int64_t *sizes;      /* [n_sizes], constants included */
+    const void *const *scalars; /* [n_scalars], each to a value of its type */
+    const DevicePtr *buffers;  /* [n_buffers], temps included */
+} RunArguments;
+
+/* What a device does. All but close return false (or 0, NULL) after diag_error; nothing is printed. */
+typedef struct DeviceOps {
+    void (*close)(Device *d);
+    DevicePtr (*alloc)(Device *d, size_t bytes); /* aligned to 256 bytes */
+    void (*free)(Device *d, DevicePtr p);
+    bool (*write)(Device *d, DevicePtr to, const void *from, size_t bytes);
+    bool (*read)(Device *d, void *to, DevicePtr from, size_t bytes);
+    bool (*fill)(Device *d, DevicePtr to, int byte, size_t bytes);
+    LoadedModule *(*load)(Device *d, const Module *module); /* compiles; cached on disk by content */
+    void (*unload)(Device *d, LoadedModule *m);
+    bool (*run)(Device *d, LoadedModule *m, const RunArguments *args); /* asynchronous where it can be */
+    bool (*sync)(Device *d);
+    /* Time between two marks on the device in milliseconds: mark(0), work, mark(1), elapsed. */
+    bool (*mark)(Device *d, int which);
+    bool (*elapsed)(Device *d, double *ms);
+    bool (*flush_l2)(Device *d); /* makes the next run start with a cold cache */
+} DeviceOps;
+
+struct Device {
+    const DeviceOps *ops;
+    Context *ctx;
+    DeviceInfo info;
+};
+
+typedef struct {
+    DeviceKind kind;
+    int ordinal;            /* of the GPU */
+    const char *arch;       /* overrides the GPU's own, or NULL */
+    const char *cache_dir;  /* NULL: $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc; "": no cache */
+} DeviceOptions;
+
+/* NULL with a diagnostic when the device cannot be had. AUTO takes the GPU if there is one, else the simulator. The
+ * caller closes it with device->ops->close. */
+Device *device_open(Context *ctx, const DeviceOptions *options);
+
+/* The two kinds behind device_open. */
+Device *device_open_cuda(Context *ctx, const DeviceOptions *options);
+Device *device_open_sim(Context *ctx, const DeviceOptions *options);
+
+/* NVRTC without a device: compiles `source` for `arch` ("sm_90a": CUBIN, "compute_90a": PTX). The result lives in the context's
+ * arena. False after diag_error: E06xx with the compiler's log shown against the source. */
+typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
+bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
+                   NvrtcKind kind, const void **image, size_t *bytes);
+
+/* ---- above a device ------------------------------------------------------------------------------ */
+
+/* Buffers and scalars of one module on one device, filled with seeded random data. */
+typedef struct Workload Workload;
+/* sizes: one value for each module size. NULL after a diagnostic. */
+Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
+void workload_free(Workload *w);
+/* Inputs and inouts rewritten with the seed's data, outputs poisoned with bytes that read as NaN or an odd integer. */
+bool workload_reset(Workload *w);
+const RunArguments *workload_arguments(const Workload *w);
+/* Elements of buffer `index`, and its dimensions. */
+int64_t workload_elements(const Workload *w, int index);
+const int64_t *workload_dims(const Workload *w, int index);
+/* The host copy of an input as it was generated (in its own type). */
+const void *workload_input(const Workload *w, int index);
+/* Bytes of all parameters: what the kernel must at least move. */
+int64_t workload_bytes(const Workload *w);
+
+typedef struct {
+    int runs, warmup; /* 0: chosen from the first run's time, about 0.3 s in all */
+    bool cold_l2;
+} BenchOptions;
+typedef struct {
+    double median_ms, min_ms, p95_ms;
+    int runs;
+    bool cold_l2;
+    double *ms; /* each run, in order; in the context's arena */
+} BenchResult;
+/* One contender of an interleaved measurement. */
+typedef struct {
+    const char *name;
+    bool (*run)(void *user);
+    void *user;
+    BenchResult result;
+} Contender;
+/* Runs the contenders in turn, A B A B ..., and fills their results. */
+bool bench_run(Device *d, Contender *contenders, int n, const BenchOptions *options);
+
+#endif

@@ -1,0 +1,63 @@
+/* module.h - a compiled kernel as data: what there is to launch, with which arguments, in which order.
+ *
+ * Made by codegen/, executed here. Knows no IR: sizes, shapes and grids are small programs of the virtual
+ * machine (vm.h), which runs the host part for every device and the kernels of the simulator. */
+#ifndef TIRC_RUNTIME_MODULE_H
+#define TIRC_RUNTIME_MODULE_H
+
+#include "ir/type.h"
+#include "runtime/vm.h"
+
+typedef enum { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT, BUFFER_TEMP } BufferRole;
+
+typedef struct {
+    const char *name;
+    DType type;
+    BufferRole role;
+    int rank;
+    const VmFunction *shape; /* registers: sizes in, `rank` dimensions out */
+} ModuleBuffer;
+
+typedef struct {
+    const char *name;
+    DType type;
+} ModuleScalar;
+
+typedef struct {
+    const char *name;
+    bool symbolic;
+    int64_t value; /* of a constant */
+} ModuleSize;
+
+/* What one argument of a kernel is. */
+typedef enum { ARG_BUFFER, ARG_SCALAR, ARG_SIZE, ARG_HOST } ArgumentKind;
+typedef struct {
+    ArgumentKind kind;
+    int index; /* into buffers, scalars, sizes, or the values that the launch passes */
+    DType type; /* of a value */
+} KernelArgument;
+
+typedef struct {
+    const char *name;       /* of the __global__ function */
+    int64_t block[3];
+    int64_t shared_static;  /* bytes declared in the source */
+    int64_t shared_dynamic; /* bytes asked for at launch */
+    int barriers;           /* __syncthreads in the source */
+    int n_arguments;
+    const KernelArgument *arguments;
+    const VmFunction *code; /* the kernel for the simulator */
+} ModuleKernel;
+
+typedef struct Module {
+    const char *name;
+    const char *source; /* CUDA C, as --emit cuda prints it; NULL for a reference program */
+    bool index64;
+    int n_sizes, n_scalars, n_buffers, n_kernels;
+    const ModuleSize *sizes;
+    const ModuleScalar *scalars;
+    const ModuleBuffer *buffers; /* parameters in order, then temps in global memory */
+    const ModuleKernel *kernels;
+    const VmFunction *host; /* loops, conditions and launches; may compute by itself (a reference) */
+} Module;
+
+#endif
