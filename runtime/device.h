@@ -21,7 +21,7 @@ typedef enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceKind;
 typedef uint64_t DevicePtr; /* an address in the device's memory; 0 is none */
 
 /* One argument set of a run, in the order of the module's tables. */
-typedef struct {
+typedef struct RunArguments {
     const int64_t *sizes;      /* [n_sizes], constants included */
     const void *const *scalars; /* [n_scalars], each to a value of its type */
     const DevicePtr *buffers;  /* [n_buffers], temps included */
@@ -49,6 +49,7 @@ struct Device {
     const DeviceOps *ops;
     Context *ctx;
     DeviceInfo info;
+    VmFault fault; /* what the last run did wrong, where the device can tell (the simulator); kind FAULT_NONE: nothing */
 };
 
 typedef struct {

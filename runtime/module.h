@@ -16,6 +16,8 @@ typedef struct {
     BufferRole role;
     int rank;
     const VmFunction *shape; /* registers: sizes in, `rank` dimensions out */
+    /* One output: where elements of this buffer are subscripts, the extent that they must stay below; else NULL. */
+    const VmFunction *index_bound;
 } ModuleBuffer;
 
 typedef struct {

@@ -1,0 +1,166 @@
+/* vm.h - the machine that executes the kernels of the simulator, the host part of every module, shapes, and
+ * reference programs.
+ *
+ * One instruction does its work for all threads of a block.  A register is an array with one value for
+ * each thread ("lane"), or a single one where all threads agree ("uniform": loop counters, block indices, sizes).
+ * Control is structured; a mask says which lanes run.  Arithmetic ignores the mask, because nothing looks at
+ * the value of a lane that rests; memory, faults and barriers honour it.  So threads need no stacks
+ * of their own, a barrier is a place where the mask must be full, and the inner loops are plain loops over arrays.
+ * Host parts and references run with one lane.
+ *
+ * Registers hold six machine types and bool.  16- and 8-bit floats are held as the f32 of the same value, small integers as
+ * i32; ROUND brings a result back to their grid, as the hardware would round it (to nearest, ties to even: exact, since
+ * f32 has more than twice their digits; Figueroa, "When is double rounding innocuous?", 1995). */
+#ifndef TIRC_RUNTIME_VM_H
+#define TIRC_RUNTIME_VM_H
+
+#include "ir/diag.h"
+#include "ir/type.h"
+
+typedef enum { VM_F64, VM_F32, VM_I64, VM_U64, VM_I32, VM_U32, VM_BOOL, VM_TYPES } VmType;
+
+/* The machine type that holds values of an element type. */
+VmType vm_type_of(DType type);
+
+/* One value; the member is that of its machine type. */
+typedef union {
+    double f64;
+    float f32;
+    int64_t i64;
+    uint64_t u64;
+    int32_t i32;
+    uint32_t u32;
+    uint8_t boolean;
+} VmValue;
+
+/* A value of an element type in memory (type_bytes(type) bytes, INDEX: an int64_t) as a register's, and back. */
+VmValue vm_value_load(DType type, const void *from);
+void vm_value_store(DType type, VmValue value, void *to);
+
+typedef enum {
+#define OP(e, operands, meaning) VM_##e,
+#include "runtime/vm.def"
+#undef OP
+    VM_OPS
+} VmOp;
+
+typedef struct {
+    uint8_t op;   /* VmOp */
+    uint8_t type; /* VmType of the operands */
+    uint8_t sub;
+    int32_t d, a, b, c;
+    int32_t to;
+} VmInst;
+
+typedef struct {
+    VmType type;
+    bool uniform;
+} VmRegister;
+
+typedef struct {
+    int reg;
+    VmValue value;
+} VmConstant;
+
+typedef enum { VM_GLOBAL, VM_SHARED, VM_LOCAL } VmSpace;
+
+/* A buffer as a function sees it: `elements` of `type`, row after row, gaps of its layout included. */
+typedef struct {
+    const char *name;
+    DType type;
+    VmSpace space;
+    int argument;     /* VM_GLOBAL: the number of the module's buffer */
+    int elements;     /* VM_GLOBAL: the register with the number of elements */
+    int64_t capacity; /* VM_SHARED, VM_LOCAL: the number of elements */
+    int64_t offset;   /* VM_SHARED: in bytes, in the block's memory; VM_LOCAL: in the memory of a lane */
+} VmBuffer;
+
+/* Registers that the machine fills in before the first instruction; -1 where a function does not use one. */
+typedef struct {
+    int axis[6]; /* blockIdx x y z (uniform), threadIdx x y z; in the order of Axis in ir.h */
+} VmAxes;
+
+typedef struct VmFunction {
+    const char *name;
+    int n_registers, n_constants, n_inputs, n_outputs, n_buffers, n_code, n_lists;
+    const VmRegister *registers;
+    const VmConstant *constants;
+    const int *inputs;  /* registers: all sizes of the module (I64), all scalars, then the values of the launch */
+    const int *outputs; /* registers, of a shape: its dimensions (I64) */
+    const VmBuffer *buffers;
+    const VmInst *code;
+    const Span *spans;  /* [n_code] the program text of each instruction */
+    const int *lists;
+    VmAxes axes;
+    int64_t shared_bytes, local_bytes; /* of a block, of a lane */
+    bool ordered; /* blocks must run one after the other for the result to be the same each time: atomics on floats */
+} VmFunction;
+
+/* ---- faults --------------------------------------------------------------------------------------- */
+
+typedef enum {
+#define FAULT(e, name, meaning) FAULT_##e,
+#include "runtime/fault.def"
+#undef FAULT
+    FAULT_COUNT
+} FaultKind;
+const char *fault_name(FaultKind kind);
+
+typedef struct {
+    FaultKind kind;
+    Span span;              /* of the program */
+    const char *function;   /* the kernel, or the module for its host part */
+    bool in_kernel;         /* block and thread say something */
+    int64_t block[3], thread[3];
+    char message[240];      /* what, which buffer, which element, which thread */
+} VmFault;
+
+/* ---- running -------------------------------------------------------------------------------------- */
+
+struct Module;
+struct RunArguments;
+
+/* A launch as the host part asks for it. */
+typedef struct {
+    int kernel; /* number in the module */
+    int64_t grid[3];
+    int n_values;
+    const VmValue *values; /* for the kernel's ARG_HOST arguments; of the machine type of their element type */
+} VmLaunch;
+
+/* Starts a kernel; false stops the host part. */
+typedef bool VmLaunchFn(void *user, const VmLaunch *launch);
+
+/* Runs the host part of a module: loops, conditions and launches, each of which calls `launch` (never called with a grid of no
+ * blocks; may be NULL where there are none). Buffers that the host part itself touches (those of references) are
+ * addresses of this process. False with `fault` filled in: FAULT_STOPPED when `launch` returned false. */
+bool vm_run_host(const struct Module *m, const struct RunArguments *args, VmLaunchFn *launch,
+                 void *user, VmFault *fault);
+
+/* Runs every block of a launch, on up to `threads` threads of the machine (0: one for each core). The result does not depend
+ * on their number. False with the fault of the first block (in x, y, z order) that has one. */
+bool vm_run_kernel(const struct Module *m, const struct RunArguments *args, const VmLaunch *launch,
+                   int threads, VmFault *fault);
+
+/* Evaluates a shape for sizes: f->n_outputs dimensions. False on a fault (a division by zero). */
+bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims);
+
+/* The instructions as text, one a line, for debugging and tests. */
+void vm_print(const VmFunction *f, StrBuf *out);
+
+/* ---- 16- and 8-bit floats ------------------------------------------------------------------------------- */
+
+/* To nearest, ties to even. Overflow gives infinity in f16, bf16 and e5m2's and e4m3's largest value (satfinite,
+ * as CUDA's conversions do); infinities stay in f16 and bf16. */
+uint16_t f16_from_f32(float x);
+uint16_t bf16_from_f32(float x);
+uint8_t f8e4m3_from_f32(float x);
+uint8_t f8e5m2_from_f32(float x);
+float f32_from_f16(uint16_t bits);
+float f32_from_bf16(uint16_t bits);
+float f32_from_f8e4m3(uint8_t bits);
+float f32_from_f8e5m2(uint8_t bits);
+/* x as the nearest value of a floating type; f64 and f32 included. From f64 in one rounding. */
+double float_round(DType type, double x);
+
+#endif
