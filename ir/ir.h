@@ -326,6 +326,9 @@ bool expr_equal(const Expr *a, const Expr *b);      /* structure; variables by i
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
 bool stmt_is_reduction(const BlockStmt *block);     /* has a reduce iterator */
+/* The distance in elements between neighbours along each axis, with the buffer's layout, and the number of elements
+ * that it takes, gaps included (layout.c). False where an extent is no literal or the product does not fit. */
+bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t *elements);
 /* The literal number of iterations, if lo and hi are literals. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 

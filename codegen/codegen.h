@@ -1,0 +1,20 @@
+/* codegen.h - from the IR to something that runs: the module of a lowered kernel.
+ *
+ * Everything lives in the context's arena.  The text for CUDA is in cuda.h. */
+#ifndef TIRC_CODEGEN_CODEGEN_H
+#define TIRC_CODEGEN_CODEGEN_H
+
+#include "ir/ir.h"
+#include "runtime/module.h"
+
+/* The tables of a kernel, its host part and its kernels as code for the machine.
+ *   lowered      launches become the module's kernels, loops around them its host part
+ *   not lowered  a program at any other level: the host part computes it by itself, loops one after the other
+ * `cuda_source` is the text of --emit cuda, or NULL where no GPU will run it. NULL after a diagnostic. */
+Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source);
+
+/* A function that computes `n` INDEX expressions of the kernel's sizes (vm_eval_shape). */
+const VmFunction *vm_compile_shape(Context *c, const Kernel *kernel, const char *name,
+                                   Expr *const *exprs, int n);
+
+#endif
