@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
-#define TIRC_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TIRC_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #define TIRC_NORETURN __attribute__((noreturn))
 #else
-#define TIRC_PRINTF(format, first)
+#define TIRC_PRINTF(at, first)
 #define TIRC_NORETURN
 #endif
 

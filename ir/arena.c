@@ -1,0 +1,150 @@
+/* arena.c - memory by lifetime, growable arrays, checked arithmetic.
+ *
+ * An arena is a list of chunks, newest first, from which allocations are cut in order.  Chunks grow
+ * from 64 KiB to 1 MiB, so that a small compile stays small and a large one makes few calls; an
+ * allocation that fits no chunk gets one of its own size.
+ *
+ * With TIRC_ARENA_MALLOC every allocation is a chunk of exactly its own size, so that a memory checker
+ * sees each overflow; marks and resets work the same way, as a mark names the newest chunk. */
+#include "ir/support.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 16, CHUNK_MIN = 64 << 10, CHUNK_MAX = 1 << 20 };
+
+typedef struct Chunk {
+    struct Chunk *older;
+    size_t used, capacity;
+    _Alignas(ALIGNMENT) unsigned char data[];
+} Chunk;
+
+struct Arena {
+    Chunk *newest;
+    size_t next_chunk; /* capacity of the next ordinary chunk */
+    size_t total;      /* bytes handed out */
+    size_t limit;
+    ArenaOutOfMemory *out_of_memory;
+    void *user;
+};
+
+Arena *arena_new(size_t limit, ArenaOutOfMemory *out_of_memory, void *user)
+{
+    Arena *arena = malloc(sizeof *arena);
+    if (arena)
+        *arena = (Arena){NULL, CHUNK_MIN, 0, limit, out_of_memory, user};
+    return arena;
+}
+
+static void free_chunks_after(Arena *arena, const Chunk *last)
+{
+    while (arena->newest != last) {
+        Chunk *older = arena->newest->older;
+        free(arena->newest);
+        arena->newest = older;
+    }
+}
+
+void arena_free(Arena *arena)
+{
+    if (!arena)
+        return;
+    free_chunks_after(arena, NULL);
+    free(arena);
+}
+
+static size_t chunk_capacity(Arena *arena, size_t size)
+{
+#ifdef TIRC_ARENA_MALLOC
+    (void)arena;
+    return size;
+#else
+    size_t capacity = arena->next_chunk;
+    if (arena->next_chunk < CHUNK_MAX)
+        arena->next_chunk *= 2;
+    return size > capacity ? size : capacity;
+#endif
+}
+
+static void add_chunk(Arena *arena, size_t size)
+{
+    size_t capacity = chunk_capacity(arena, size);
+    Chunk *chunk = malloc(sizeof(Chunk) + capacity);
+    if (!chunk)
+        arena->out_of_memory(arena->user, size);
+    chunk->older = arena->newest;
+    chunk->used = 0;
+    chunk->capacity = capacity;
+    arena->newest = chunk;
+}
+
+/* Where in the newest chunk `size` more bytes would start, or SIZE_MAX if they do not fit. */
+static size_t place_in_newest(const Arena *arena, size_t size)
+{
+    const Chunk *chunk = arena->newest;
+    if (!chunk)
+        return SIZE_MAX;
+    size_t at = (chunk->used + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    return at <= chunk->capacity && size <= chunk->capacity - at ? at : SIZE_MAX;
+}
+
+void *arena_alloc(Arena *arena, size_t size)
+{
+    size_t most = arena->limit ? arena->limit : SIZE_MAX / 2;
+    if (size > most || arena->total > most - size)
+        arena->out_of_memory(arena->user, size);
+    size_t at = place_in_newest(arena, size);
+    if (at == SIZE_MAX) {
+        add_chunk(arena, size);
+        at = 0;
+    }
+    Chunk *chunk = arena->newest;
+    chunk->used = at + size;
+    arena->total += size;
+    return memset(chunk->data + at, 0, size);
+}
+
+size_t arena_used(const Arena *arena)
+{
+    return arena->total;
+}
+
+ArenaMark arena_mark(const Arena *arena)
+{
+    return (ArenaMark){arena->newest, arena->newest ? arena->newest->used : 0, arena->total};
+}
+
+void arena_reset(Arena *arena, ArenaMark mark)
+{
+    free_chunks_after(arena, mark.chunk);
+    if (arena->newest)
+        arena->newest->used = mark.used;
+    arena->total = mark.total;
+}
+
+void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size)
+{
+    int grown = *capacity ? *capacity : 4;
+    size_t wanted = (size_t)grown * 2 * item_size;
+    void *moved = arena_alloc(arena, grown > INT_MAX / 2 ? SIZE_MAX : wanted);
+    if (n > 0)
+        memcpy(moved, items, (size_t)n * item_size);
+    *capacity = grown * 2;
+    return moved;
+}
+
+bool checked_add(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+bool checked_sub(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_sub_overflow(a, b, out);
+}
+
+bool checked_mul(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}

@@ -1,0 +1,199 @@
+/* tables.c - what the .def tables say, as data: types, operators, functions, errors; and the small fixed
+ * vocabularies of scopes, axes, loop kinds and updates.  The parser looks words up here and the printer
+ * prints them from here, so they cannot disagree. */
+#include "ir/ir.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The index of `name` in a table of names, or n. */
+static int find_name(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return n;
+}
+
+/* ---- types ------------------------------------------------------------------------------------- */
+
+static const TypeInfo types[] = {
+#define TYPE(e, name, class, bits, digits, cuda) {name, cuda, CLASS_##class, bits, digits},
+#include "ir/type.def"
+#undef TYPE
+};
+
+const TypeInfo *type_info(DType type)
+{
+    return &types[type];
+}
+
+DType type_find(const char *name)
+{
+    for (int i = 0; i < DT_COUNT; i++)
+        if (strcmp(types[i].name, name) == 0)
+            return (DType)i;
+    return DT_COUNT;
+}
+
+bool type_is_float(DType type)
+{
+    return types[type].class == CLASS_FLOAT;
+}
+
+bool type_is_int(DType type)
+{
+    TypeClass class = types[type].class;
+    return class == CLASS_INT || class == CLASS_UINT || class == CLASS_INDEX;
+}
+
+int type_bytes(DType type)
+{
+    return types[type].bits / 8;
+}
+
+/* The exponents of a type's smallest normal number and its largest finite number. */
+static void float_range(DType type, int *lowest, double *largest)
+{
+    switch (type) {
+    case DT_F16:
+        *lowest = -14, *largest = 65504.0;
+        return;
+    case DT_BF16:
+        *lowest = -126, *largest = ldexp(255.0, 120);
+        return;
+    case DT_F8E4M3:
+        *lowest = -6, *largest = 448.0;
+        return;
+    case DT_F8E5M2:
+        *lowest = -14, *largest = 57344.0;
+        return;
+    default:
+        *lowest = -126, *largest = ldexp(16777215.0, 104);
+    }
+}
+
+double type_round(DType type, double value)
+{
+    if (type == DT_F64 || value == 0 || isnan(value) || (isinf(value) && type != DT_F8E4M3))
+        return value;
+    int lowest, exponent;
+    double largest;
+    float_range(type, &lowest, &largest);
+    if (isinf(value))
+        return NAN;
+    frexp(value, &exponent); /* 2^(exponent-1) <= |value| < 2^exponent */
+    int top = exponent - 1 < lowest ? lowest : exponent - 1;
+    int unit = top - (types[type].digits - 1); /* 2^unit separates neighbours */
+    double rounded = ldexp(nearbyint(ldexp(value, -unit)), unit);
+    if (fabs(rounded) <= largest)
+        return rounded;
+    return type == DT_F8E4M3 ? NAN : copysign(INFINITY, value);
+}
+
+/* ---- operators and functions ------------------------------------------------------------------- */
+
+static const OpInfo ops[] = {
+#define LEAF(e) {NULL, 0, OP_LEAF},
+#define UNARY(e, token, precedence) {token, precedence, OP_UNARY},
+#define BINARY(e, token, precedence, class) {token, precedence, OP_##class},
+#include "ir/expr.def"
+#undef LEAF
+#undef UNARY
+#undef BINARY
+};
+
+const OpInfo *op_info(ExprKind kind)
+{
+    return &ops[kind];
+}
+
+bool expr_is_unary(ExprKind kind)
+{
+    return ops[kind].class == OP_UNARY;
+}
+
+bool expr_is_binary(ExprKind kind)
+{
+    return ops[kind].class != OP_UNARY && ops[kind].class != OP_LEAF;
+}
+
+static const CallInfo calls[] = {
+#define CALL(e, name, arity, f32, f64, ulp, meaning) {name, f32, f64, meaning, arity, ulp},
+#include "ir/call.def"
+#undef CALL
+};
+
+const CallInfo *call_info(CallKind call)
+{
+    return &calls[call];
+}
+
+CallKind call_find(const char *name)
+{
+    for (int i = 0; i < CALL_COUNT; i++)
+        if (strcmp(calls[i].name, name) == 0)
+            return (CallKind)i;
+    return CALL_COUNT;
+}
+
+/* ---- vocabularies ------------------------------------------------------------------------------ */
+
+static const char *const scope_names[] = {"global", "shared", "local"};
+
+const char *scope_name(Scope scope)
+{
+    return scope_names[scope];
+}
+
+Scope scope_find(const char *name)
+{
+    return (Scope)find_name(scope_names, SCOPE_COUNT, name);
+}
+
+static const char *const axis_names[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
+                                         "threadIdx.x", "threadIdx.y", "threadIdx.z"};
+
+const char *axis_name(Axis axis)
+{
+    return axis_names[axis];
+}
+
+Axis axis_find(const char *name)
+{
+    return (Axis)find_name(axis_names, AXIS_COUNT, name);
+}
+
+const char *loop_kind_name(LoopKind kind)
+{
+    static const char *const names[] = {"serial", "parallel", "vectorize", "unroll", "bind"};
+    return names[kind];
+}
+
+const char *store_op_token(StoreOp op)
+{
+    static const char *const tokens[] = {"=", "+=", "*=", "min=", "max=", "&=", "|=", "^="};
+    return tokens[op];
+}
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+static const ErrorInfo errors[] = {
+#define ERROR(code, title, explanation, program, schedule)                                         \
+    {#code, title, explanation, program, schedule},
+#include "ir/errors.def"
+#undef ERROR
+};
+
+const ErrorInfo *error_info(ErrorCode code)
+{
+    return &errors[code];
+}
+
+ErrorCode error_find(const char *id)
+{
+    for (int i = 0; i < ERROR_COUNT; i++)
+        if (strcmp(errors[i].id, id) == 0)
+            return (ErrorCode)i;
+    return ERROR_COUNT;
+}
