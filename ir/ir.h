@@ -282,9 +282,18 @@ typedef struct Kernel {
     Stmt *body;
 } Kernel;
 
+/* What stands for a variable in a substitution. */
+typedef struct {
+    Var *var;
+    Expr *value;
+} Subst;
+
 /* ---- building (build.c) ----------------------------------------------------------------------- */
 /* Builders check the types they are given with TIRC_BUG: names and types of user input are resolved
- * by frontend/.  Arrays are copied.  No builder simplifies; passes/analysis does. */
+ * by frontend/.  Arrays are copied.  No builder simplifies; passes/analysis does.  The one exception keeps
+ * text and tree the same: the NEG of a literal (of a type with negative values) is a negative literal.  So
+ * `-1` is one literal in text, too.  Floating literals are rounded to their type.  A loop or block whose
+ * id is 0 gets a fresh one. */
 
 Expr *expr_int(Context *c, DType type, int64_t value, Span span);
 Expr *expr_index(Context *c, int64_t value); /* an INDEX literal */
@@ -319,9 +328,35 @@ Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int ra
 Buffer *buffer_copy(Context *c, const Buffer *buffer);
 uint32_t ctx_new_id(Context *c);
 
+/* The types that a binary operator takes: what expr_binary checks and ir_verify demands. */
+bool expr_binary_accepts(ExprKind kind, DType a, DType b);
+
+/* ---- plain statements (implied.c) -------------------------------------------------------------- */
+/* A statement outside of any block stands for a block whose iterators are the enclosing loops, outermost
+ * first, each with its loop's name, its loop's range as domain and its loop's variable as binding; one is a
+ * reduce iterator if the body is a single update (not `=`) whose subscripts do not use it.  The
+ * resolver makes that block with these functions and the printer leaves out what they would make. */
+
+/* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n - 1` and
+ * literals lose or take the 1 instead of gaining an addition. */
+void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
+/* The kind of the iterator of loop (or iterator) `var` around `body`. */
+IterKind block_implied_kind(const Stmt *body, const Var *var);
+/* The buffer of the first store in `body`, which names its block; NULL if it has none. */
+Name block_implied_name(const Stmt *body);
+/* The iterators of the loops around `body` (both in terms of the loops), and in map[n_loops] what replaces the
+ * loops' variables in the block. */
+BlockIter *block_implied_iters(Context *c, const ForStmt *const *loops, int n_loops, const Stmt *body,
+                               Subst *map);
+/* The block itself; `init` (may be NULL) and `body` speak of the loops' variables. A NULL `name` means
+ * block_implied_name. */
+Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name name, Stmt *init,
+                    Stmt *body, Span span);
+
 /* ---- reading ---------------------------------------------------------------------------------- */
 
 bool expr_is_const(const Expr *e, int64_t *value);  /* an integer literal */
+int expr_arity(ExprKind kind); /* how many of u.arg are used; 0 for the other leaves */
 bool expr_equal(const Expr *a, const Expr *b);      /* structure; variables by identity */
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
@@ -362,10 +397,6 @@ Expr *rewrite_expr_children(Rewriter *r, Expr *e);
 Stmt *rewrite_stmt_children(Rewriter *r, Stmt *s);
 
 /* Replaces variables and buffers; the simplest rewrites. */
-typedef struct {
-    Var *var;
-    Expr *value;
-} Subst;
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);

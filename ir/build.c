@@ -1,0 +1,364 @@
+/* build.c - making nodes.
+ *
+ * Builders compute types and check what they are given: a wrong operand here is a bug of the caller, who
+ * has resolved the user's names and types already.  Nothing is simplified, with one exception that keeps
+ * text and tree the same thing: a minus directly before a literal makes a negative literal. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+static Expr *new_expr(Context *c, ExprKind kind, DType type, Span span)
+{
+    Expr *e = ARENA_NEW(c->arena, Expr);
+    e->kind = kind;
+    e->type = type;
+    e->span = span;
+    e->step = c->step;
+    return e;
+}
+
+static Expr *const *copy_exprs(Context *c, Expr *const *items, int n)
+{
+    Expr **copy = ARENA_ARRAY(c->arena, Expr *, n);
+    if (n > 0)
+        memcpy(copy, items, (size_t)n * sizeof *items);
+    return copy;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------- */
+
+Expr *expr_int(Context *c, DType type, int64_t value, Span span)
+{
+    if (!type_is_int(type) && type != DT_BOOL)
+        TIRC_BUG(c, "an integer literal of type %s", type_info(type)->name);
+    Expr *e = new_expr(c, EX_INT, type, span);
+    e->u.i = value;
+    return e;
+}
+
+Expr *expr_index(Context *c, int64_t value)
+{
+    return expr_int(c, DT_INDEX, value, span_none());
+}
+
+Expr *expr_bool(Context *c, bool value)
+{
+    return expr_int(c, DT_BOOL, value, span_none());
+}
+
+Expr *expr_float(Context *c, DType type, double value, Span span)
+{
+    if (!type_is_float(type))
+        TIRC_BUG(c, "a floating literal of type %s", type_info(type)->name);
+    Expr *e = new_expr(c, EX_FLOAT, type, span);
+    e->u.f = type_round(type, value);
+    return e;
+}
+
+Expr *expr_var(Context *c, Var *var, Span span)
+{
+    Expr *e = new_expr(c, EX_VAR, var->type, span);
+    e->u.var = var;
+    return e;
+}
+
+Expr *expr_axis(Context *c, Axis axis)
+{
+    if (axis >= AXIS_COUNT)
+        TIRC_BUG(c, "an axis expression without an axis");
+    Expr *e = new_expr(c, EX_AXIS, DT_INDEX, span_none());
+    e->u.axis = axis;
+    return e;
+}
+
+/* Subscripts are INDEX; the lowered level may widen them to I64. */
+static void check_subscripts(Context *c, const Buffer *buffer, Expr *const *index)
+{
+    for (int i = 0; i < buffer->rank; i++)
+        if (index[i]->type != DT_INDEX && index[i]->type != DT_I64)
+            TIRC_BUG(c, "subscript %d of '%s' has type %s", i + 1, buffer->name,
+                     type_info(index[i]->type)->name);
+}
+
+Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span)
+{
+    check_subscripts(c, buffer, index);
+    Expr *e = new_expr(c, EX_LOAD, buffer->type, span);
+    e->u.load.buffer = buffer;
+    e->u.load.index = copy_exprs(c, index, buffer->rank);
+    return e;
+}
+
+static bool unary_accepts(ExprKind kind, DType type)
+{
+    switch (kind) {
+    case EX_NEG:
+        return type != DT_BOOL;
+    case EX_NOT:
+        return type == DT_BOOL;
+    case EX_BITNOT:
+        return type_is_int(type);
+    default:
+        return false;
+    }
+}
+
+/* The literal -a, or NULL when `a` is no literal or its type has no negative values. */
+static Expr *negative_literal(Context *c, const Expr *a, Span span)
+{
+    if (a->kind == EX_FLOAT)
+        return expr_float(c, a->type, -a->u.f, span);
+    if (a->kind == EX_INT && type_info(a->type)->class != CLASS_UINT)
+        return expr_int(c, a->type, (int64_t)(0 - (uint64_t)a->u.i), span);
+    return NULL;
+}
+
+Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span)
+{
+    if (!unary_accepts(kind, a->type))
+        TIRC_BUG(c, "operator %s of type %s", expr_is_unary(kind) ? op_info(kind)->token : "?",
+                 type_info(a->type)->name);
+    Expr *literal = kind == EX_NEG ? negative_literal(c, a, span) : NULL;
+    if (literal)
+        return literal;
+    Expr *e = new_expr(c, kind, a->type, span);
+    e->u.arg[0] = a;
+    return e;
+}
+
+bool expr_binary_accepts(ExprKind kind, DType a, DType b)
+{
+    switch (op_info(kind)->class) {
+    case OP_ARITH:
+        return a == b && a != DT_BOOL && (kind != EX_MOD || type_is_int(a));
+    case OP_COMPARE:
+        return a == b;
+    case OP_LOGIC:
+        return a == DT_BOOL && b == DT_BOOL;
+    case OP_BITS:
+        return a == b && (type_is_int(a) || a == DT_BOOL);
+    case OP_SHIFT:
+        return type_is_int(a) && type_is_int(b);
+    case OP_LEAF:
+    case OP_UNARY:
+        return false;
+    }
+    return false;
+}
+
+Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span)
+{
+    if (!expr_binary_accepts(kind, a->type, b->type))
+        TIRC_BUG(c, "operator %s of types %s and %s", expr_is_binary(kind) ? op_info(kind)->token : "?",
+                 type_info(a->type)->name, type_info(b->type)->name);
+    OpClass class = op_info(kind)->class;
+    bool truth = class == OP_COMPARE || class == OP_LOGIC;
+    Expr *e = new_expr(c, kind, truth ? DT_BOOL : a->type, span);
+    e->u.arg[0] = a;
+    e->u.arg[1] = b;
+    return e;
+}
+
+Expr *expr_select(Context *c, Expr *cond, Expr *a, Expr *b, Span span)
+{
+    if (cond->type != DT_BOOL || a->type != b->type)
+        TIRC_BUG(c, "a choice by %s between %s and %s", type_info(cond->type)->name,
+                 type_info(a->type)->name, type_info(b->type)->name);
+    Expr *e = new_expr(c, EX_SELECT, a->type, span);
+    e->u.arg[0] = cond;
+    e->u.arg[1] = a;
+    e->u.arg[2] = b;
+    return e;
+}
+
+Expr *expr_cast(Context *c, DType type, Expr *a, Span span)
+{
+    Expr *e = new_expr(c, EX_CAST, type, span);
+    e->u.arg[0] = a;
+    return e;
+}
+
+Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span)
+{
+    const CallInfo *info = call_info(call);
+    for (int i = 0; i < info->arity; i++)
+        if (!type_is_float(args[i]->type) || args[i]->type != args[0]->type)
+            TIRC_BUG(c, "argument %d of '%s' has type %s", i + 1, info->name,
+                     type_info(args[i]->type)->name);
+    Expr *e = new_expr(c, EX_CALL, args[0]->type, span);
+    e->u.call.call = call;
+    e->u.call.arg = copy_exprs(c, args, info->arity);
+    return e;
+}
+
+/* ---- statements -------------------------------------------------------------------------------- */
+
+static Stmt *new_stmt(Context *c, StmtKind kind, Span span)
+{
+    Stmt *s = ARENA_NEW(c->arena, Stmt);
+    s->kind = kind;
+    s->span = span;
+    s->step = c->step;
+    return s;
+}
+
+static int count_flat(Stmt *const *items, int n)
+{
+    int flat = 0;
+    for (int i = 0; i < n; i++)
+        flat += items[i]->kind == ST_SEQ ? items[i]->u.seq.n : 1;
+    return flat;
+}
+
+Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span)
+{
+    if (n == 1)
+        return items[0];
+    Stmt **flat = ARENA_ARRAY(c->arena, Stmt *, count_flat(items, n));
+    int n_flat = 0;
+    for (int i = 0; i < n; i++) {
+        if (items[i]->kind != ST_SEQ)
+            flat[n_flat++] = items[i];
+        else
+            for (int j = 0; j < items[i]->u.seq.n; j++)
+                flat[n_flat++] = items[i]->u.seq.items[j];
+    }
+    if (n_flat == 1)
+        return flat[0];
+    Stmt *s = new_stmt(c, ST_SEQ, span);
+    s->u.seq.items = flat;
+    s->u.seq.n = n_flat;
+    return s;
+}
+
+static const Annotation *copy_annotations(Context *c, const Annotation *items, int n)
+{
+    Annotation *copy = ARENA_ARRAY(c->arena, Annotation, n);
+    if (n > 0)
+        memcpy(copy, items, (size_t)n * sizeof *items);
+    return copy;
+}
+
+Stmt *stmt_for(Context *c, const ForStmt *loop, Span span)
+{
+    if (loop->lo->type != DT_INDEX || loop->hi->type != DT_INDEX || loop->step == 0)
+        TIRC_BUG(c, "the range of loop '%s' is not of index type, or its step is 0", loop->var->name);
+    if ((loop->kind == LOOP_BIND) != (loop->axis != AXIS_NONE))
+        TIRC_BUG(c, "loop '%s' is %s, which does not fit its axis", loop->var->name,
+                 loop_kind_name(loop->kind));
+    Stmt *s = new_stmt(c, ST_FOR, span);
+    s->u.loop = *loop;
+    if (s->u.loop.id == 0)
+        s->u.loop.id = ctx_new_id(c);
+    s->u.loop.annotations = copy_annotations(c, loop->annotations, loop->n_annotations);
+    return s;
+}
+
+Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span)
+{
+    if (cond->type != DT_BOOL)
+        TIRC_BUG(c, "a condition of type %s", type_info(cond->type)->name);
+    Stmt *s = new_stmt(c, ST_IF, span);
+    s->u.cond.cond = cond;
+    s->u.cond.then = then;
+    s->u.cond.otherwise = otherwise;
+    return s;
+}
+
+Stmt *stmt_block(Context *c, const BlockStmt *block, Span span)
+{
+    Stmt *s = new_stmt(c, ST_BLOCK, span);
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block->n_iters);
+    for (int i = 0; i < block->n_iters; i++)
+        iters[i] = block->iters[i];
+    s->u.block = *block;
+    s->u.block.iters = iters;
+    if (s->u.block.id == 0)
+        s->u.block.id = ctx_new_id(c);
+    s->u.block.annotations = copy_annotations(c, block->annotations, block->n_annotations);
+    return s;
+}
+
+Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
+                 bool atomic, Span span)
+{
+    check_subscripts(c, buffer, index);
+    if (value->type != buffer->type)
+        TIRC_BUG(c, "a value of type %s stored to '%s', which holds %s", type_info(value->type)->name,
+                 buffer->name, type_info(buffer->type)->name);
+    Stmt *s = new_stmt(c, ST_STORE, span);
+    s->u.store.buffer = buffer;
+    s->u.store.index = copy_exprs(c, index, buffer->rank);
+    s->u.store.op = op;
+    s->u.store.value = value;
+    s->u.store.atomic = atomic;
+    return s;
+}
+
+Stmt *stmt_temp(Context *c, Buffer *buffer, Span span)
+{
+    Stmt *s = new_stmt(c, ST_TEMP, span);
+    s->u.temp = buffer;
+    return s;
+}
+
+Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span)
+{
+    if (var->type != value->type)
+        TIRC_BUG(c, "'%s' has type %s but its value has type %s", var->name, type_info(var->type)->name,
+                 type_info(value->type)->name);
+    Stmt *s = new_stmt(c, ST_LET, span);
+    s->u.let.var = var;
+    s->u.let.value = value;
+    return s;
+}
+
+Stmt *stmt_barrier(Context *c, const char *why, Span span)
+{
+    Stmt *s = new_stmt(c, ST_BARRIER, span);
+    s->u.barrier = arena_strdup(c->arena, why);
+    return s;
+}
+
+Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span)
+{
+    Stmt *s = new_stmt(c, ST_LAUNCH, span);
+    s->u.launch = *launch;
+    return s;
+}
+
+/* ---- variables, buffers, ids ------------------------------------------------------------------- */
+
+uint32_t ctx_new_id(Context *c)
+{
+    return c->next_id++;
+}
+
+Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span)
+{
+    Var *var = ARENA_NEW(c->arena, Var);
+    *var = (Var){name, type, kind, ctx_new_id(c), span};
+    return var;
+}
+
+Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int rank, Scope scope,
+                   Role role, Span span)
+{
+    Buffer *buffer = ARENA_NEW(c->arena, Buffer);
+    buffer->name = name;
+    buffer->type = type;
+    buffer->rank = rank;
+    buffer->shape = copy_exprs(c, shape, rank);
+    buffer->scope = scope;
+    buffer->role = role;
+    buffer->id = ctx_new_id(c);
+    buffer->span = span;
+    return buffer;
+}
+
+Buffer *buffer_copy(Context *c, const Buffer *buffer)
+{
+    Buffer *copy = ARENA_NEW(c->arena, Buffer);
+    *copy = *buffer;
+    return copy;
+}

@@ -1,0 +1,102 @@
+/* implied.c - the block that a plain statement stands for.
+ *
+ *     for i in M, j in N, k in K          block C(i in M = i, j in N = j, reduce k in K = k) {
+ *         C[i, j] += A[i, k] * B[k, j];       C[i, j] += A[i, k] * B[k, j];
+ *                                         }
+ *
+ * The parser makes the block on the right of the statement on the left, and the printer leaves out what
+ * the parser would make again.  Both ask here, so that they cannot disagree. */
+#include "ir/ir.h"
+
+void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi)
+{
+    if (loop->step > 0) {
+        *lo = loop->lo;
+        *hi = loop->hi;
+        return;
+    }
+    int64_t first;
+    const Expr *last = loop->lo;
+    *lo = loop->hi;
+    if (expr_is_const(last, &first) && first < INT64_MAX)
+        *hi = expr_int(c, DT_INDEX, first + 1, last->span);
+    else if (last->kind == EX_SUB && expr_is_const(last->u.arg[1], &first) && first == 1)
+        *hi = last->u.arg[0];
+    else
+        *hi = expr_binary(c, EX_ADD, loop->lo, expr_index(c, 1), last->span);
+}
+
+static bool subscripts_use(const Stmt *store, const Var *var)
+{
+    for (int i = 0; i < store->u.store.buffer->rank; i++)
+        if (expr_uses_var(store->u.store.index[i], var))
+            return true;
+    return false;
+}
+
+IterKind block_implied_kind(const Stmt *body, const Var *var)
+{
+    bool update = body->kind == ST_STORE && body->u.store.op != STORE_SET;
+    return update && !subscripts_use(body, var) ? ITER_REDUCE : ITER_SPATIAL;
+}
+
+Name block_implied_name(const Stmt *body)
+{
+    switch (body->kind) {
+    case ST_STORE:
+        return body->u.store.buffer->name;
+    case ST_FOR:
+        return block_implied_name(body->u.loop.body);
+    case ST_IF: {
+        Name name = block_implied_name(body->u.cond.then);
+        return name || !body->u.cond.otherwise ? name : block_implied_name(body->u.cond.otherwise);
+    }
+    case ST_SEQ:
+        for (int i = 0; i < body->u.seq.n; i++) {
+            Name name = block_implied_name(body->u.seq.items[i]);
+            if (name)
+                return name;
+        }
+        return NULL;
+    case ST_BLOCK:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        return NULL;
+    }
+    return NULL;
+}
+
+BlockIter *block_implied_iters(Context *c, const ForStmt *const *loops, int n_loops, const Stmt *body,
+                               Subst *map)
+{
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n_loops);
+    for (int i = 0; i < n_loops; i++) {
+        Var *loop = loops[i]->var;
+        Expr *lo, *hi;
+        loop_domain(c, loops[i], &lo, &hi);
+        iters[i].var = var_new(c, loop->name, DT_INDEX, VAR_ITER, loop->span);
+        iters[i].lo = expr_subst(c, lo, map, i);
+        iters[i].hi = expr_subst(c, hi, map, i);
+        iters[i].binding = expr_var(c, loop, loop->span);
+        iters[i].kind = block_implied_kind(body, loop);
+        map[i] = (Subst){loop, expr_var(c, iters[i].var, loop->span)};
+    }
+    return iters;
+}
+
+Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name name, Stmt *init,
+                    Stmt *body, Span span)
+{
+    Subst *map = ARENA_ARRAY(c->arena, Subst, n_loops);
+    BlockIter *iters = block_implied_iters(c, loops, n_loops, body, map);
+    BlockStmt block = {
+        .name = name ? name : block_implied_name(body),
+        .iters = iters,
+        .n_iters = n_loops,
+        .init = init ? stmt_subst(c, init, map, n_loops) : NULL,
+        .body = stmt_subst(c, body, map, n_loops),
+    };
+    return stmt_block(c, &block, span);
+}

@@ -1,0 +1,491 @@
+/* rewrite.c - rebuilding trees.
+ *
+ * Everything rests on two functions that map the children of one node: when no child changes they give
+ * back the node itself, so unchanged subtrees stay shared and "nothing happened" is pointer equality.  A
+ * node that is rebuilt because of a child keeps its span, ids and step; only nodes that a callback makes
+ * are new. */
+#include "ir/ir.h"
+
+typedef Expr *MapExpr(void *user, Expr *e);
+typedef Stmt *MapStmt(void *user, Stmt *s); /* NULL: removed */
+
+typedef struct {
+    Context *ctx;
+    void *user;
+    MapExpr *expr; /* NULL: expressions stay as they are */
+    MapStmt *stmt;
+} Map;
+
+/* ---- children of one node ---------------------------------------------------------------------- */
+
+/* The mapped array, or `items` itself if nothing changed. */
+static Expr *const *map_exprs(const Map *m, Expr *const *items, int n)
+{
+    Expr **mapped = NULL;
+    for (int i = 0; i < n; i++) {
+        Expr *e = m->expr(m->user, items[i]);
+        if (e == items[i])
+            continue;
+        if (!mapped) {
+            mapped = ARENA_ARRAY(m->ctx->arena, Expr *, n);
+            for (int j = 0; j < n; j++)
+                mapped[j] = items[j];
+        }
+        mapped[i] = e;
+    }
+    return mapped ? mapped : items;
+}
+
+static Expr *copy_expr(Context *c, const Expr *e)
+{
+    Expr *copy = ARENA_NEW(c->arena, Expr);
+    *copy = *e;
+    return copy;
+}
+
+static Stmt *copy_stmt(Context *c, const Stmt *s)
+{
+    Stmt *copy = ARENA_NEW(c->arena, Stmt);
+    *copy = *s;
+    return copy;
+}
+
+static Expr *map_args(const Map *m, Expr *e)
+{
+    Expr *arg[3] = {NULL, NULL, NULL};
+    int n = expr_arity(e->kind);
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+        arg[i] = m->expr(m->user, e->u.arg[i]);
+        same = same && arg[i] == e->u.arg[i];
+    }
+    if (same)
+        return e;
+    if (e->kind == EX_NEG) /* of what may have become a literal */
+        return expr_unary(m->ctx, EX_NEG, arg[0], e->span);
+    Expr *copy = copy_expr(m->ctx, e);
+    for (int i = 0; i < n; i++)
+        copy->u.arg[i] = arg[i];
+    return copy;
+}
+
+static Expr *map_expr_children(const Map *m, Expr *e)
+{
+    switch (e->kind) {
+    case EX_INT:
+    case EX_FLOAT:
+    case EX_VAR:
+    case EX_AXIS:
+        return e;
+    case EX_LOAD: {
+        Expr *const *index = map_exprs(m, e->u.load.index, e->u.load.buffer->rank);
+        if (index == e->u.load.index)
+            return e;
+        Expr *copy = copy_expr(m->ctx, e);
+        copy->u.load.index = index;
+        return copy;
+    }
+    case EX_CALL: {
+        Expr *const *arg = map_exprs(m, e->u.call.arg, call_info(e->u.call.call)->arity);
+        if (arg == e->u.call.arg)
+            return e;
+        Expr *copy = copy_expr(m->ctx, e);
+        copy->u.call.arg = arg;
+        return copy;
+    }
+    default:
+        return map_args(m, e);
+    }
+}
+
+/* Of an expression of a statement. */
+static Expr *map_expr(const Map *m, Expr *e)
+{
+    return m->expr && e ? m->expr(m->user, e) : e;
+}
+
+/* Of a statement where one must stand. */
+static Stmt *map_body(const Map *m, Stmt *s)
+{
+    Stmt *mapped = m->stmt(m->user, s);
+    return mapped ? mapped : stmt_seq(m->ctx, NULL, 0, s->span);
+}
+
+static Stmt *map_seq(const Map *m, Stmt *s)
+{
+    int n = s->u.seq.n, n_mapped = 0;
+    Stmt **mapped = NULL;
+    for (int i = 0; i < n; i++) {
+        Stmt *item = m->stmt(m->user, s->u.seq.items[i]);
+        if (!mapped && item == s->u.seq.items[i])
+            continue;
+        if (!mapped) {
+            mapped = ARENA_ARRAY(m->ctx->arena, Stmt *, n);
+            for (; n_mapped < i; n_mapped++)
+                mapped[n_mapped] = s->u.seq.items[n_mapped];
+        }
+        if (item)
+            mapped[n_mapped++] = item;
+    }
+    return mapped ? stmt_seq(m->ctx, mapped, n_mapped, s->span) : s;
+}
+
+static Stmt *map_for(const Map *m, Stmt *s)
+{
+    Expr *lo = map_expr(m, s->u.loop.lo), *hi = map_expr(m, s->u.loop.hi);
+    Stmt *body = map_body(m, s->u.loop.body);
+    if (lo == s->u.loop.lo && hi == s->u.loop.hi && body == s->u.loop.body)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.loop.lo = lo;
+    copy->u.loop.hi = hi;
+    copy->u.loop.body = body;
+    return copy;
+}
+
+static Stmt *map_if(const Map *m, Stmt *s)
+{
+    Stmt *otherwise = s->u.cond.otherwise;
+    Expr *cond = map_expr(m, s->u.cond.cond);
+    Stmt *then = map_body(m, s->u.cond.then);
+    if (otherwise)
+        otherwise = m->stmt(m->user, otherwise);
+    if (cond == s->u.cond.cond && then == s->u.cond.then && otherwise == s->u.cond.otherwise)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.cond.cond = cond;
+    copy->u.cond.then = then;
+    copy->u.cond.otherwise = otherwise;
+    return copy;
+}
+
+/* The mapped iterators, or `iters` itself if nothing changed. */
+static const BlockIter *map_iters(const Map *m, const BlockIter *iters, int n)
+{
+    BlockIter *mapped = NULL;
+    for (int i = 0; i < n; i++) {
+        BlockIter iter = iters[i];
+        iter.lo = map_expr(m, iter.lo);
+        iter.hi = map_expr(m, iter.hi);
+        iter.binding = map_expr(m, iter.binding);
+        if (iter.lo == iters[i].lo && iter.hi == iters[i].hi && iter.binding == iters[i].binding)
+            continue;
+        if (!mapped) {
+            mapped = ARENA_ARRAY(m->ctx->arena, BlockIter, n);
+            for (int j = 0; j < n; j++)
+                mapped[j] = iters[j];
+        }
+        mapped[i] = iter;
+    }
+    return mapped ? mapped : iters;
+}
+
+static Stmt *map_block(const Map *m, Stmt *s)
+{
+    const BlockStmt *block = &s->u.block;
+    const BlockIter *iters = m->expr ? map_iters(m, block->iters, block->n_iters) : block->iters;
+    Expr *predicate = map_expr(m, block->predicate);
+    Stmt *init = block->init ? m->stmt(m->user, block->init) : NULL;
+    Stmt *body = map_body(m, block->body);
+    if (iters == block->iters && predicate == block->predicate && init == block->init &&
+        body == block->body)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.block.iters = iters;
+    copy->u.block.predicate = predicate;
+    copy->u.block.init = init;
+    copy->u.block.body = body;
+    return copy;
+}
+
+static Stmt *map_store(const Map *m, Stmt *s)
+{
+    if (!m->expr)
+        return s;
+    Expr *const *index = map_exprs(m, s->u.store.index, s->u.store.buffer->rank);
+    Expr *value = m->expr(m->user, s->u.store.value);
+    if (index == s->u.store.index && value == s->u.store.value)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.store.index = index;
+    copy->u.store.value = value;
+    return copy;
+}
+
+static Stmt *map_let(const Map *m, Stmt *s)
+{
+    Expr *value = map_expr(m, s->u.let.value);
+    if (value == s->u.let.value)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.let.value = value;
+    return copy;
+}
+
+static Stmt *map_launch(const Map *m, Stmt *s)
+{
+    LaunchStmt launch = s->u.launch;
+    bool same = true;
+    for (int i = 0; i < 3; i++) {
+        launch.grid[i] = map_expr(m, launch.grid[i]);
+        same = same && launch.grid[i] == s->u.launch.grid[i];
+    }
+    launch.body = map_body(m, launch.body);
+    if (same && launch.body == s->u.launch.body)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.launch = launch;
+    return copy;
+}
+
+static Stmt *map_stmt_children(const Map *m, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        return map_seq(m, s);
+    case ST_FOR:
+        return map_for(m, s);
+    case ST_IF:
+        return map_if(m, s);
+    case ST_BLOCK:
+        return map_block(m, s);
+    case ST_STORE:
+        return map_store(m, s);
+    case ST_LET:
+        return map_let(m, s);
+    case ST_LAUNCH:
+        return map_launch(m, s);
+    case ST_TEMP:
+    case ST_BARRIER:
+        return s;
+    }
+    return s;
+}
+
+/* ---- the rewriter ------------------------------------------------------------------------------ */
+
+static Expr *rewriter_expr(void *user, Expr *e)
+{
+    return rewrite_expr(user, e);
+}
+
+/* As rewrite_stmt, but a removed statement is NULL. */
+static Stmt *rewriter_stmt(void *user, Stmt *s)
+{
+    Rewriter *r = user;
+    Stmt *rebuilt = rewrite_stmt_children(r, s);
+    return r->stmt ? r->stmt(r, rebuilt) : rebuilt;
+}
+
+static Map rewriter_map(Rewriter *r)
+{
+    return (Map){r->ctx, r, r->expr ? rewriter_expr : NULL, rewriter_stmt};
+}
+
+Expr *rewrite_expr_children(Rewriter *r, Expr *e)
+{
+    Map m = rewriter_map(r);
+    return m.expr ? map_expr_children(&m, e) : e;
+}
+
+Stmt *rewrite_stmt_children(Rewriter *r, Stmt *s)
+{
+    Map m = rewriter_map(r);
+    return map_stmt_children(&m, s);
+}
+
+Expr *rewrite_expr(Rewriter *r, Expr *e)
+{
+    return r->expr ? r->expr(r, rewrite_expr_children(r, e)) : e;
+}
+
+Stmt *rewrite_stmt(Rewriter *r, Stmt *s)
+{
+    Stmt *rewritten = rewriter_stmt(r, s);
+    return rewritten ? rewritten : stmt_seq(r->ctx, NULL, 0, s->span);
+}
+
+/* ---- substitution ------------------------------------------------------------------------------ */
+
+typedef struct {
+    const Subst *map;
+    int n;
+} SubstMap;
+
+static Expr *subst_expr(Rewriter *r, Expr *e)
+{
+    const SubstMap *map = r->user;
+    for (int i = 0; e->kind == EX_VAR && i < map->n; i++)
+        if (map->map[i].var == e->u.var)
+            return map->map[i].value;
+    return e;
+}
+
+Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n)
+{
+    SubstMap all = {map, n};
+    Rewriter r = {c, &all, subst_expr, NULL};
+    return n > 0 ? rewrite_expr(&r, e) : e;
+}
+
+Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n)
+{
+    SubstMap all = {map, n};
+    Rewriter r = {c, &all, subst_expr, NULL};
+    return n > 0 ? rewrite_stmt(&r, s) : s;
+}
+
+typedef struct {
+    const Buffer *from;
+    Buffer *to;
+} BufferPair;
+
+static Expr *replace_buffer_expr(Rewriter *r, Expr *e)
+{
+    const BufferPair *pair = r->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer != pair->from)
+        return e;
+    Expr *copy = copy_expr(r->ctx, e);
+    copy->u.load.buffer = pair->to;
+    return copy;
+}
+
+static Stmt *replace_buffer_stmt(Rewriter *r, Stmt *s)
+{
+    const BufferPair *pair = r->user;
+    bool stores = s->kind == ST_STORE && s->u.store.buffer == pair->from;
+    bool defines = s->kind == ST_TEMP && s->u.temp == pair->from;
+    if (!stores && !defines)
+        return s;
+    Stmt *copy = copy_stmt(r->ctx, s);
+    if (stores)
+        copy->u.store.buffer = pair->to;
+    else
+        copy->u.temp = pair->to;
+    return copy;
+}
+
+Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to)
+{
+    BufferPair pair = {from, to};
+    Rewriter r = {c, &pair, replace_buffer_expr, replace_buffer_stmt};
+    return rewrite_stmt(&r, s);
+}
+
+/* ---- replacing one node ------------------------------------------------------------------------ */
+
+typedef struct {
+    Map map;
+    const Stmt *from;
+    Stmt *to;
+    bool done;
+} Replace;
+
+static Stmt *replace_node(void *user, Stmt *s)
+{
+    Replace *replace = user;
+    if (replace->done)
+        return s;
+    if (s == replace->from) {
+        replace->done = true;
+        return replace->to;
+    }
+    return map_stmt_children(&replace->map, s);
+}
+
+Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to)
+{
+    Replace replace = {{c, NULL, NULL, replace_node}, from, to, false};
+    replace.map.user = &replace;
+    return map_body(&replace.map, root);
+}
+
+/* ---- fresh copies ------------------------------------------------------------------------------ */
+
+/* Old variables and their copies, as an open hash table by id. */
+typedef struct {
+    Context *ctx;
+    Subst *slots; /* var NULL: free */
+    uint32_t n_slots, n_used;
+} Fresh;
+
+static Subst *fresh_slot(const Fresh *fresh, const Var *var)
+{
+    for (uint32_t at = var->id * 2654435761u >> 7;; at++) {
+        Subst *slot = &fresh->slots[at & (fresh->n_slots - 1)];
+        if (!slot->var || slot->var == var)
+            return slot;
+    }
+}
+
+static Var *fresh_var(Fresh *fresh, Var *var)
+{
+    if (fresh->n_used * 2 >= fresh->n_slots) {
+        Fresh grown = *fresh;
+        grown.n_slots *= 2;
+        grown.slots = ARENA_ARRAY(fresh->ctx->arena, Subst, grown.n_slots);
+        for (uint32_t i = 0; i < fresh->n_slots; i++)
+            if (fresh->slots[i].var)
+                *fresh_slot(&grown, fresh->slots[i].var) = fresh->slots[i];
+        *fresh = grown;
+    }
+    Var *copy = var_new(fresh->ctx, var->name, var->type, var->kind, var->span);
+    *fresh_slot(fresh, var) = (Subst){var, expr_var(fresh->ctx, copy, var->span)};
+    fresh->n_used++;
+    return copy;
+}
+
+static Expr *fresh_expr(void *user, Expr *e)
+{
+    Fresh *fresh = user;
+    if (e->kind != EX_VAR) {
+        Map m = {fresh->ctx, fresh, fresh_expr, NULL};
+        return map_expr_children(&m, e);
+    }
+    const Subst *slot = fresh_slot(fresh, e->u.var);
+    if (!slot->var)
+        return e;
+    Expr *copy = copy_expr(fresh->ctx, e);
+    copy->u.var = slot->value->u.var;
+    return copy;
+}
+
+static void fresh_block(Fresh *fresh, BlockStmt *block)
+{
+    BlockIter *iters = ARENA_ARRAY(fresh->ctx->arena, BlockIter, block->n_iters);
+    for (int i = 0; i < block->n_iters; i++) {
+        iters[i] = block->iters[i];
+        iters[i].var = fresh_var(fresh, iters[i].var);
+    }
+    block->iters = iters;
+    block->id = ctx_new_id(fresh->ctx);
+}
+
+/* Definitions first, so that the uses below find them. */
+static Stmt *fresh_stmt(void *user, Stmt *s)
+{
+    Fresh *fresh = user;
+    Map m = {fresh->ctx, fresh, fresh_expr, fresh_stmt};
+    Stmt *copy = copy_stmt(fresh->ctx, s);
+    switch (s->kind) {
+    case ST_FOR:
+        copy->u.loop.var = fresh_var(fresh, s->u.loop.var);
+        copy->u.loop.id = ctx_new_id(fresh->ctx);
+        break;
+    case ST_BLOCK:
+        fresh_block(fresh, &copy->u.block);
+        break;
+    case ST_LET:
+        copy->u.let.var = fresh_var(fresh, s->u.let.var);
+        break;
+    default:
+        copy = s;
+    }
+    return map_stmt_children(&m, copy);
+}
+
+Stmt *stmt_clone_fresh(Context *c, Stmt *s)
+{
+    Fresh fresh = {c, ARENA_ARRAY(c->arena, Subst, 32), 32, 0};
+    return fresh_stmt(&fresh, s);
+}

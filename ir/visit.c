@@ -1,0 +1,211 @@
+/* visit.c - walking.  What rebuilds is rewrite.c's.
+ *
+ * The order is that of the text: outer first; of a block its iterators, its predicate, init, body. */
+#include "ir/ir.h"
+
+/* ---- visiting ---------------------------------------------------------------------------------- */
+
+static void visit_exprs(Visitor *v, Expr *const *items, int n)
+{
+    for (int i = 0; i < n; i++)
+        visit_expr(v, items[i]);
+}
+
+void visit_expr(Visitor *v, Expr *e)
+{
+    if (!v->expr || !v->expr(v, e))
+        return;
+    switch (e->kind) {
+    case EX_INT:
+    case EX_FLOAT:
+    case EX_VAR:
+    case EX_AXIS:
+        return;
+    case EX_LOAD:
+        visit_exprs(v, e->u.load.index, e->u.load.buffer->rank);
+        return;
+    case EX_CALL:
+        visit_exprs(v, e->u.call.arg, call_info(e->u.call.call)->arity);
+        return;
+    default:
+        visit_exprs(v, e->u.arg, expr_arity(e->kind));
+    }
+}
+
+static void visit_block(Visitor *v, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        visit_expr(v, block->iters[i].lo);
+        visit_expr(v, block->iters[i].hi);
+        visit_expr(v, block->iters[i].binding);
+    }
+    if (block->predicate)
+        visit_expr(v, block->predicate);
+    if (block->init)
+        visit_stmt(v, block->init);
+    visit_stmt(v, block->body);
+}
+
+void visit_stmt(Visitor *v, Stmt *s)
+{
+    if (v->stmt && !v->stmt(v, s))
+        return;
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            visit_stmt(v, s->u.seq.items[i]);
+        return;
+    case ST_FOR:
+        visit_expr(v, s->u.loop.lo);
+        visit_expr(v, s->u.loop.hi);
+        visit_stmt(v, s->u.loop.body);
+        return;
+    case ST_IF:
+        visit_expr(v, s->u.cond.cond);
+        visit_stmt(v, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            visit_stmt(v, s->u.cond.otherwise);
+        return;
+    case ST_BLOCK:
+        visit_block(v, &s->u.block);
+        return;
+    case ST_STORE:
+        visit_exprs(v, s->u.store.index, s->u.store.buffer->rank);
+        visit_expr(v, s->u.store.value);
+        return;
+    case ST_LET:
+        visit_expr(v, s->u.let.value);
+        return;
+    case ST_LAUNCH:
+        visit_exprs(v, s->u.launch.grid, 3);
+        visit_stmt(v, s->u.launch.body);
+        return;
+    case ST_TEMP:
+    case ST_BARRIER:
+        return;
+    }
+}
+
+int expr_arity(ExprKind kind)
+{
+    if (kind == EX_SELECT)
+        return 3;
+    if (kind == EX_CAST || expr_is_unary(kind))
+        return 1;
+    return expr_is_binary(kind) ? 2 : 0;
+}
+
+/* ---- questions --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Var *var; /* or NULL: any load */
+    bool found;
+} Search;
+
+static bool search_expr(Visitor *v, Expr *e)
+{
+    Search *search = v->user;
+    if (search->var ? e->kind == EX_VAR && e->u.var == search->var : e->kind == EX_LOAD)
+        search->found = true;
+    return !search->found;
+}
+
+static bool search_stmt(Visitor *v, Stmt *s)
+{
+    (void)s;
+    return !((Search *)v->user)->found;
+}
+
+bool expr_uses_var(const Expr *e, const Var *var)
+{
+    Search search = {var, false};
+    Visitor v = {&search, search_expr, NULL};
+    visit_expr(&v, (Expr *)e);
+    return search.found;
+}
+
+bool stmt_uses_var(const Stmt *s, const Var *var)
+{
+    Search search = {var, false};
+    Visitor v = {&search, search_expr, search_stmt};
+    visit_stmt(&v, (Stmt *)s);
+    return search.found;
+}
+
+bool expr_has_load(const Expr *e)
+{
+    Search search = {NULL, false};
+    Visitor v = {&search, search_expr, NULL};
+    visit_expr(&v, (Expr *)e);
+    return search.found;
+}
+
+bool expr_is_const(const Expr *e, int64_t *value)
+{
+    if (e->kind == EX_INT)
+        *value = e->u.i;
+    return e->kind == EX_INT;
+}
+
+bool stmt_is_reduction(const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE)
+            return true;
+    return false;
+}
+
+bool loop_const_extent(const ForStmt *loop, int64_t *extent)
+{
+    int64_t lo, hi, span, stride = loop->step;
+    if (!expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || stride == INT64_MIN)
+        return false;
+    bool up = stride > 0;
+    if (!(up ? checked_sub(hi, lo, &span) : checked_sub(lo, hi, &span) && checked_add(span, 1, &span)))
+        return false;
+    stride = up ? stride : -stride;
+    *extent = span <= 0 ? 0 : (span - 1) / stride + 1;
+    return true;
+}
+
+/* ---- finding ----------------------------------------------------------------------------------- */
+
+static bool find_below(Context *c, Stmt *s, uint32_t id, StmtPath *path)
+{
+    VEC_PUSH(c->arena, path, s);
+    bool found = false;
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n && !found; i++)
+            found = find_below(c, s->u.seq.items[i], id, path);
+        break;
+    case ST_FOR:
+        found = s->u.loop.id == id || find_below(c, s->u.loop.body, id, path);
+        break;
+    case ST_IF:
+        found = find_below(c, s->u.cond.then, id, path) ||
+                (s->u.cond.otherwise && find_below(c, s->u.cond.otherwise, id, path));
+        break;
+    case ST_BLOCK:
+        found = s->u.block.id == id || (s->u.block.init && find_below(c, s->u.block.init, id, path)) ||
+                find_below(c, s->u.block.body, id, path);
+        break;
+    case ST_LAUNCH:
+        found = find_below(c, s->u.launch.body, id, path);
+        break;
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+        break;
+    }
+    if (!found)
+        path->n--;
+    return found;
+}
+
+bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path)
+{
+    path->n = 0;
+    return find_below(c, root, id, path);
+}
