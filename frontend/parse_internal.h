@@ -47,13 +47,14 @@ typedef struct Parser {
     uint32_t source;
     void *scanner;
     uint32_t offset; /* of the scanner: where the next raw token begins */
+    Span comment;    /* the comment that the scanner is in */
     Token ahead[PARSE_LOOKAHEAD + 1]; /* raw tokens that were read but not handed out */
     int n_ahead;
     int last, before_last; /* kinds of the last two tokens handed out */
-    Span last_span;
-    int open;        /* brackets and braces that are open */
+    Span last_span, before_span; /* of the last two */
+    int braces, brackets; /* that are open */
     bool resync;     /* skip to the end of the statement or item that holds an error */
-    int resync_open; /* braces opened while skipping */
+    int resync_open, resync_parens; /* braces and parentheses opened while skipping */
     bool gave_up;    /* no token follows: the rest of the text is not worth reading */
     VEC(AstKernel *) kernels;
     VEC(AstSchedule *) schedules;
@@ -70,8 +71,6 @@ void lexer_close(Parser *p);
 Token lexer_next(Parser *p);
 /* The next token with its role. */
 Token words_next(Parser *p);
-/* A token as a message shows it: 'for', a number, the end of the file. */
-const char *token_found(Parser *p, int kind, Span span);
 
 /* ---- trees (ast.c) ---- */
 
@@ -91,11 +90,19 @@ AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span);
 /* A statement whose `u` the caller fills, above children of the given depth. */
 AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span);
 AstStmt *ast_seq(Parser *p, StmtList items, Span span);
+AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span);
 int ast_depth(const AstStmt *s); /* 0 for NULL */
 
-/* ---- syntax errors (parse.c) ---- */
+/* ---- what the grammar cannot say (parse.c) ---- */
 
-/* Reports one: `expected` lists `n` acceptable tokens (n 0: too many to list). */
-void parse_report(Parser *p, const Token *found, const int *expected, int n);
+#define PARSE_MOST_EXPECTED 80
+
+/* Reports that the last token handed out is none of the `n` that could stand there, by the names that
+ * parser.y gives them, and starts to skip to the end of the statement. */
+void parse_report(Parser *p, const char *const *expected, int n);
+/* Refuses a word that is not the one that must stand there. */
+void parse_expect_word(Parser *p, AstName found, const char *expected);
+/* Refuses an assignment in a script. */
+void parse_no_assignment(Parser *p, Span op);
 
 #endif
