@@ -1,0 +1,336 @@
+/* The cache under everything that happens to files: many writers, files cut short or changed, folders that cannot be used. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/cache.h"
+
+typedef struct {
+    char folder[64];
+    Cache cache;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    strcpy(f->folder, "/tmp/tirc-cache-XXXXXX");
+    if (!f || !mkdtemp(f->folder))
+        return -1;
+    cache_open(&f->cache, f->folder);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    char command[160];
+    cache_close(&f->cache);
+    snprintf(command, sizeof command, "chmod -R u+rwx %s && rm -r %s", f->folder, f->folder);
+    int status = system(command);
+    free(f);
+    return status;
+}
+
+static CacheKey key_of(const char *text)
+{
+    return cache_key(&text, 1);
+}
+
+static void expect_entry(const Cache *cache, const char *key, const char *data)
+{
+    size_t bytes = 0;
+    char *got = cache_get(cache, key_of(key), &bytes);
+    if (!data) {
+        assert_null(got);
+        return;
+    }
+    assert_non_null(got);
+    assert_int_equal(bytes, strlen(data));
+    assert_memory_equal(got, data, bytes);
+    free(got);
+}
+
+static void put_text(const Cache *cache, const char *key, const char *data)
+{
+    cache_put(cache, key_of(key), data, strlen(data));
+}
+
+/* The files in the folder; the last one's path in `path` if that is not NULL. */
+static int count_files(const char *folder, char *path)
+{
+    DIR *stream = opendir(folder);
+    int n = 0;
+    for (struct dirent *each; (each = readdir(stream)) != NULL;)
+        if (each->d_name[0] != '.') {
+            n++;
+            if (path)
+                snprintf(path, 512, "%s/%s", folder, each->d_name);
+        }
+    closedir(stream);
+    return n;
+}
+
+static void finds_what_was_put(void **state)
+{
+    const Cache *cache = &((Fixture *)*state)->cache;
+    expect_entry(cache, "a", NULL);
+    put_text(cache, "a", "machine code");
+    put_text(cache, "b", "");
+    expect_entry(cache, "a", "machine code");
+    expect_entry(cache, "b", "");
+    put_text(cache, "a", "other code");
+    expect_entry(cache, "a", "other code");
+    assert_int_equal(count_files(cache->folder, NULL), 2);
+}
+
+static void keys_tell_parts_apart(void **state)
+{
+    (void)state;
+    CacheKey a = cache_key((const char *[]){"ab", "c"}, 2);
+    CacheKey b = cache_key((const char *[]){"a", "bc"}, 2);
+    CacheKey c = cache_key((const char *[]){"abc"}, 1);
+    CacheKey again = cache_key((const char *[]){"ab", "c"}, 2);
+    assert_true(a.high != b.high && a.low != b.low);
+    assert_true(a.high != c.high && b.high != c.high);
+    assert_true(a.high == again.high && a.low == again.low);
+}
+
+/* Every file that a killed process or a full disk can leave under an entry's name is refused and replaced. */
+static void truncated_files_are_made_again(void **state)
+{
+    const Cache *cache = &((Fixture *)*state)->cache;
+    char path[512];
+    put_text(cache, "k", "0123456789");
+    assert_int_equal(count_files(cache->folder, path), 1);
+    for (long length = 0; length < 48 + 10; length++) {
+        put_text(cache, "k", "0123456789");
+        assert_int_equal(truncate(path, length), 0);
+        expect_entry(cache, "k", NULL);
+        assert_int_equal(count_files(cache->folder, NULL), 0);
+    }
+    put_text(cache, "k", "0123456789");
+    assert_int_equal(truncate(path, 1000), 0); /* longer: zeros at the end */
+    expect_entry(cache, "k", NULL);
+    put_text(cache, "k", "0123456789");
+    expect_entry(cache, "k", "0123456789");
+}
+
+static void changed_bytes_are_noticed(void **state)
+{
+    const Cache *cache = &((Fixture *)*state)->cache;
+    char path[512];
+    for (long at = 0; at < 48 + 10; at++) {
+        put_text(cache, "k", "0123456789");
+        assert_int_equal(count_files(cache->folder, path), 1);
+        int file = open(path, O_RDWR);
+        char byte;
+        assert_int_equal(pread(file, &byte, 1, at), 1);
+        byte ^= 0x10;
+        assert_int_equal(pwrite(file, &byte, 1, at), 1);
+        close(file);
+        expect_entry(cache, "k", NULL);
+    }
+}
+
+/* An entry under another's name, as a careless copy of the folder might make it. */
+static void renamed_entries_are_refused(void **state)
+{
+    const Cache *cache = &((Fixture *)*state)->cache;
+    char from[512], to[512];
+    put_text(cache, "a", "code of a");
+    assert_int_equal(count_files(cache->folder, from), 1);
+    CacheKey b = key_of("b");
+    snprintf(to, sizeof to, "%s/%016llx%016llx.bin", cache->folder, (unsigned long long)b.high,
+             (unsigned long long)b.low);
+    assert_int_equal(rename(from, to), 0);
+    expect_entry(cache, "b", NULL);
+}
+
+enum { WRITERS = 8, ROUNDS = 40, ENTRIES = 5, ENTRY_BYTES = 20000 };
+
+/* The data of entry `key`: any mixture of two entries or of two halves is noticed. */
+static void fill_entry(char *data, int key)
+{
+    for (int i = 0; i < ENTRY_BYTES; i++)
+        data[i] = (char)(key * 31 + i);
+}
+
+static int write_and_read(const Cache *cache)
+{
+    char data[ENTRY_BYTES], name[16];
+    for (int round = 0; round < ROUNDS; round++) {
+        int key = (round + (int)getpid()) % ENTRIES;
+        size_t bytes = 0;
+        snprintf(name, sizeof name, "entry %d", key);
+        fill_entry(data, key);
+        char *got = cache_get(cache, key_of(name), &bytes);
+        bool right = !got || (bytes == ENTRY_BYTES && memcmp(got, data, bytes) == 0);
+        free(got);
+        if (!right)
+            return 1;
+        cache_put(cache, key_of(name), data, ENTRY_BYTES);
+    }
+    return 0;
+}
+
+static void writers_do_not_disturb_each_other(void **state)
+{
+    const Cache *cache = &((Fixture *)*state)->cache;
+    for (int i = 0; i < WRITERS; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            _exit(write_and_read(cache));
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status = -1;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(count_files(cache->folder, NULL), ENTRIES);
+}
+
+/* Writers that die at any moment leave nothing that a reader believes, and nothing that stays. */
+static void killed_writers_leave_no_harm(void **state)
+{
+    const Cache *cache = &((Fixture *)*state)->cache;
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            for (;;)
+                (void)write_and_read(cache);
+        struct timespec pause = {0, 1000000 + 300000 * i};
+        nanosleep(&pause, NULL);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+    }
+    assert_int_equal(write_and_read(cache), 0);
+    char command[160];
+    snprintf(command, sizeof command, "touch %s/partial.abcdef && touch -d '3 hours ago' %s/partial.*",
+             cache->folder, cache->folder);
+    assert_int_equal(system(command), 0);
+    cache_trim(cache);
+    assert_true(count_files(cache->folder, NULL) <= ENTRIES);
+}
+
+static void folders_that_cannot_be_used_turn_it_off(void **state)
+{
+    const Fixture *f = *state;
+    char path[96];
+    Cache cache;
+    cache_open(&cache, "");
+    assert_null(cache.folder);
+    cache_open(&cache, "/dev/null/tirc");
+    assert_null(cache.folder);
+    cache_open(&cache, "/proc/tirc/cache");
+    assert_null(cache.folder);
+    put_text(&cache, "k", "data");
+    expect_entry(&cache, "k", NULL);
+    cache_trim(&cache);
+    cache_close(&cache);
+    snprintf(path, sizeof path, "%s/a/b/c", f->folder);
+    cache_open(&cache, path);
+    assert_string_equal(cache.folder, path);
+    put_text(&cache, "k", "data");
+    expect_entry(&cache, "k", "data");
+    cache_close(&cache);
+}
+
+/* A folder that becomes unusable while it is open. */
+static void a_folder_may_vanish(void **state)
+{
+    const Fixture *f = *state;
+    char path[96];
+    Cache cache;
+    snprintf(path, sizeof path, "%s/gone", f->folder);
+    cache_open(&cache, path);
+    assert_int_equal(rmdir(path), 0);
+    put_text(&cache, "k", "data");
+    expect_entry(&cache, "k", NULL);
+    cache_trim(&cache);
+    cache_close(&cache);
+}
+
+static void the_environment_names_the_folder(void **state)
+{
+    const Fixture *f = *state;
+    char path[96];
+    Cache cache;
+    setenv("TIRC_CACHE_DIR", "", 1);
+    cache_open(&cache, NULL);
+    assert_null(cache.folder);
+    setenv("TIRC_CACHE_DIR", f->folder, 1);
+    cache_open(&cache, NULL);
+    assert_string_equal(cache.folder, f->folder);
+    cache_close(&cache);
+    unsetenv("TIRC_CACHE_DIR");
+    setenv("XDG_CACHE_HOME", f->folder, 1);
+    cache_open(&cache, NULL);
+    snprintf(path, sizeof path, "%s/tirc", f->folder);
+    assert_string_equal(cache.folder, path);
+    cache_close(&cache);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", f->folder, 1);
+    cache_open(&cache, NULL);
+    snprintf(path, sizeof path, "%s/.cache/tirc", f->folder);
+    assert_string_equal(cache.folder, path);
+    cache_close(&cache);
+}
+
+static void trimming_removes_what_was_used_longest_ago(void **state)
+{
+    Fixture *f = *state;
+    struct timespec pause = {0, 20000000};
+    char name[8], data[1000];
+    memset(data, 'x', sizeof data);
+    for (int i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "k%d", i);
+        cache_put(&f->cache, key_of(name), data, sizeof data);
+        nanosleep(&pause, NULL);
+    }
+    size_t bytes;
+    free(cache_get(&f->cache, key_of("k0"), &bytes)); /* used again: now the youngest */
+    f->cache.limit = 3 * (sizeof data + 48);
+    cache_trim(&f->cache);
+    assert_int_equal(count_files(f->folder, NULL), 3);
+    for (int i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "k%d", i);
+        char *got = cache_get(&f->cache, key_of(name), &bytes);
+        assert_int_equal(got != NULL, i == 0 || i >= 4);
+        free(got);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(finds_what_was_put),
+        TEST(keys_tell_parts_apart),
+        TEST(truncated_files_are_made_again),
+        TEST(changed_bytes_are_noticed),
+        TEST(renamed_entries_are_refused),
+        TEST(writers_do_not_disturb_each_other),
+        TEST(killed_writers_leave_no_harm),
+        TEST(folders_that_cannot_be_used_turn_it_off),
+        TEST(a_folder_may_vanish),
+        TEST(the_environment_names_the_folder),
+        TEST(trimming_removes_what_was_used_longest_ago),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
