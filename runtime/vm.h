@@ -48,7 +48,7 @@ typedef struct {
     uint8_t op;   /* VmOp */
     uint8_t type; /* VmType of the operands */
     uint8_t sub;
-    int32_t d, a, b, c;
+    int32_t d, a, b, c; /* 0 where the operation has no such operand */
     int32_t to;
 } VmInst;
 
@@ -88,7 +88,7 @@ typedef struct VmFunction {
     const int *inputs;  /* registers: all sizes of the module (I64), all scalars, then the values of the launch */
     const int *outputs; /* registers, of a shape: its dimensions (I64) */
     const VmBuffer *buffers;
-    const VmInst *code;
+    const VmInst *code; /* ends with STOP */
     const Span *spans;  /* [n_code] the program text of each instruction */
     const int *lists;
     VmAxes axes;
@@ -150,8 +150,8 @@ void vm_print(const VmFunction *f, StrBuf *out);
 
 /* ---- 16- and 8-bit floats ------------------------------------------------------------------------------- */
 
-/* To nearest, ties to even. Overflow gives infinity in f16, bf16 and e5m2's and e4m3's largest value (satfinite,
- * as CUDA's conversions do); infinities stay in f16 and bf16. */
+/* To nearest, ties to even. Overflow gives infinity in f16 and bf16 and the largest finite value in the 8-bit types, where
+ * infinities go too (cvt.rn and cvt.rn.satfinite of the PTX ISA). NaN stays NaN. */
 uint16_t f16_from_f32(float x);
 uint16_t bf16_from_f32(float x);
 uint8_t f8e4m3_from_f32(float x);
@@ -160,7 +160,7 @@ float f32_from_f16(uint16_t bits);
 float f32_from_bf16(uint16_t bits);
 float f32_from_f8e4m3(uint8_t bits);
 float f32_from_f8e5m2(uint8_t bits);
-/* x as the nearest value of a floating type; f64 and f32 included. From f64 in one rounding. */
+/* x as the nearest value of a floating type, in one rounding, overflow as above; f64 and f32 included. */
 double float_round(DType type, double x);
 
 #endif

@@ -1,0 +1,72 @@
+/* vm_internal.h - the machine at work.
+ *
+ * A function is decoded into steps once for each thread that executes it: operands become addresses, so that an
+ * instruction costs one indirect call and its loop. */
+#ifndef TIRC_RUNTIME_VM_INTERNAL_H
+#define TIRC_RUNTIME_VM_INTERNAL_H
+
+#include "runtime/device.h"
+#include "runtime/module.h"
+#include "runtime/vm.h"
+
+typedef struct VmState VmState;
+typedef struct VmStep VmStep;
+
+/* Does the work of one instruction for the lanes that run. False with st->fault filled in. */
+typedef bool VmApply(VmState *st, const VmStep *s);
+
+struct VmStep {
+    VmApply *apply;         /* NULL: control */
+    const VmInst *inst;
+    void *d;                /* registers; NULL where unused */
+    const void *a, *b, *c;
+    bool lanes_a, lanes_b, lanes_c; /* one value for each lane, else a single one */
+    int n;                  /* how many values the instruction produces: 1 or the lanes */
+    void *memory;           /* of the buffer of a LOAD, STORE or ATOMIC */
+    const int64_t *bound;   /* how many elements it has */
+};
+
+struct VmState {
+    const VmFunction *f;
+    int lanes;
+    VmStep *steps;
+    void **registers;
+    uint8_t *masks; /* one row of lanes for each level of nesting; row 0 is all ones */
+    bool *full;     /* [level] every lane runs */
+    int level;
+    uint8_t *shared, *local;
+    int64_t block[3], block_shape[3];
+    bool in_kernel;     /* block and thread mean something */
+    VmLaunchFn *launch; /* of the host part, or NULL */
+    void *user;
+    VmValue *values;    /* of the launch under way */
+    VmFault fault;
+};
+
+static inline const uint8_t *vm_mask(const VmState *st)
+{
+    return st->masks + (size_t)st->level * (size_t)st->lanes;
+}
+static inline bool vm_runs(const VmState *st, int lane)
+{
+    return st->full[st->level] || vm_mask(st)[lane];
+}
+
+/* Fills in the fault of `lane` at the step and gives false. */
+bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char *format, ...)
+    TIRC_PRINTF(5, 6);
+
+/* What a step does; NULL for control. vm_arithmetic.c, vm_cast.c, vm_memory.c. */
+VmApply *vm_arithmetic(VmOp op, VmType type);
+VmApply *vm_cast(VmType from, VmType to);
+VmApply *vm_call(VmOp op); /* CALL and ROUND */
+VmApply *vm_memory(VmOp op, DType type);
+
+/* A state for blocks of `shape` threads; NULL where there is no memory. Inputs, constants and thread indices are set. */
+VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
+                 const uint64_t *buffers);
+void vm_close(VmState *st);
+/* Runs one block. */
+bool vm_run(VmState *st, const int64_t block[3]);
+
+#endif
