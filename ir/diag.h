@@ -74,6 +74,7 @@ typedef struct Context {
     int step;          /* the schedule step at work, stamped on every node it makes; 0: none */
     struct isl_ctx *isl; /* made on first use by passes/analysis */
     void (*isl_free)(struct isl_ctx *);
+    struct ScriptFiles *script_files; /* schedule files read so far; kept by frontend/ */
     jmp_buf *guard; /* where ctx_fatal unwinds to */
     FatalKind fatal;
     const char *fatal_message;

@@ -1,0 +1,236 @@
+/* cuda.c - the kernels of a lowered program: a comment that says how to launch each, its signature, its body. */
+#include "codegen/cuda_text.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *text;
+    Helper needs;
+} helpers[] = {
+#define HELPER(e, name, needs, text) {name, text, HELPER_##needs},
+#include "codegen/cuda_helper.def"
+#undef HELPER
+};
+
+const char *cuda_helper(CudaWriter *w, Helper helper)
+{
+    w->helper_used[helper] = true;
+    w->helper_used[helpers[helper].needs] = true;
+    return helpers[helper].name;
+}
+
+void cuda_helpers(CudaWriter *w, StrBuf *out)
+{
+    for (int i = 0; i < HELPER_COUNT; i++)
+        if (w->helper_used[i])
+            strbuf_addf(out, "%s\n", helpers[i].text);
+}
+
+/* ---- how to launch it ----------------------------------------------------------------------------- */
+
+static void parameter_comment(CudaWriter *w, const Kernel *kernel, const Param *p)
+{
+    if (!p->buffer) {
+        strbuf_addf(w->out, "//   %s: %s\n", p->scalar->name, type_info(p->scalar->type)->name);
+        return;
+    }
+    const Buffer *b = p->buffer;
+    static const char *const roles[] = {"read", "written", "read and written", "temporary"};
+    strbuf_addf(w->out, "//   %s: %s[", b->name, type_info(b->type)->name);
+    for (int i = 0; i < b->rank; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        print_expr(w->c, b->shape[i], w->out);
+    }
+    strbuf_addf(w->out, "], %s\n", roles[b->role]);
+    (void)kernel;
+}
+
+static void dims_text(CudaWriter *w, Expr *const *grid)
+{
+    int n = 3;
+    int64_t one;
+    while (n > 1 && expr_is_const(grid[n - 1], &one) && one == 1)
+        n--;
+    if (n == 1) {
+        cuda_expr(w, grid[0], 0);
+        return;
+    }
+    strbuf_add(w->out, "dim3(");
+    for (int i = 0; i < n; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        cuda_expr(w, grid[i], 0);
+    }
+    strbuf_add(w->out, ")");
+}
+
+void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
+{
+    const LaunchStmt *l = &use->launch->u.launch;
+    Expr *block[3];
+    for (int i = 0; i < 3; i++)
+        block[i] = expr_index(w->c, l->block[i]);
+    strbuf_addf(w->out, "%s<<<", cuda_name(w, l->name));
+    dims_text(w, l->grid);
+    strbuf_add(w->out, ", ");
+    dims_text(w, block);
+    if (use->shared_is_dynamic)
+        strbuf_addf(w->out, ", %lld", (long long)use->shared_bytes);
+    strbuf_add(w->out, ">>>(");
+    for (int i = 0; i < use->buffers.n; i++)
+        strbuf_addf(w->out, "%s%s", i ? ", " : "", cuda_name(w, use->buffers.items[i]->name));
+    for (int i = 0; i < use->values.n; i++)
+        strbuf_addf(w->out, "%s%s", i || use->buffers.n ? ", " : "",
+                    cuda_name(w, use->values.items[i]->name));
+    strbuf_add(w->out, ")");
+}
+
+/* The host's part of the program, as a comment. */
+static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            host_comment(w, s->u.seq.items[i], uses, next);
+        return;
+    case ST_FOR:
+        strbuf_add(w->out, "//");
+        cuda_indent(w);
+        strbuf_addf(w->out, " for %s from ", s->u.loop.var->name);
+        cuda_expr(w, s->u.loop.lo, 0);
+        strbuf_add(w->out, s->u.loop.step > 0 ? " up to, without, " : " down to ");
+        cuda_expr(w, s->u.loop.hi, 0);
+        if (s->u.loop.step != 1 && s->u.loop.step != -1)
+            strbuf_addf(w->out, " in steps of %lld", (long long)s->u.loop.step);
+        strbuf_add(w->out, ":\n");
+        w->indent++;
+        host_comment(w, s->u.loop.body, uses, next);
+        w->indent--;
+        return;
+    case ST_IF:
+        strbuf_add(w->out, "//");
+        cuda_indent(w);
+        strbuf_add(w->out, " if ");
+        cuda_expr(w, s->u.cond.cond, 0);
+        strbuf_add(w->out, ":\n");
+        w->indent++;
+        host_comment(w, s->u.cond.then, uses, next);
+        w->indent--;
+        if (s->u.cond.otherwise) {
+            strbuf_add(w->out, "//");
+            cuda_indent(w);
+            strbuf_add(w->out, " else:\n");
+            w->indent++;
+            host_comment(w, s->u.cond.otherwise, uses, next);
+            w->indent--;
+        }
+        return;
+    case ST_TEMP:
+        strbuf_addf(w->out, "//   %s: %s[", s->u.temp->name, type_info(s->u.temp->type)->name);
+        for (int i = 0; i < s->u.temp->rank; i++) {
+            strbuf_add(w->out, i ? ", " : "");
+            print_expr(w->c, s->u.temp->shape[i], w->out);
+        }
+        strbuf_add(w->out, "], temporary, allocated by the caller\n");
+        return;
+    case ST_LAUNCH:
+        strbuf_add(w->out, "//");
+        cuda_indent(w);
+        strbuf_add(w->out, " ");
+        cuda_launch_call(w, &uses->items[(*next)++]);
+        strbuf_add(w->out, ";\n");
+        return;
+    default:
+        return;
+    }
+}
+
+static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseList *uses)
+{
+    strbuf_addf(w->out, "// %s: %d launch%s\n", kernel->name, uses->n, uses->n == 1 ? "" : "es");
+    for (int i = 0; i < kernel->n_params; i++)
+        parameter_comment(w, kernel, &kernel->params[i]);
+    int next = 0;
+    host_comment(w, kernel->body, uses, &next);
+}
+
+/* ---- one kernel ----------------------------------------------------------------------------------- */
+
+static void signature(CudaWriter *w, const LaunchUse *use)
+{
+    const LaunchStmt *l = &use->launch->u.launch;
+    strbuf_addf(w->out, "extern \"C\" __global__ void __launch_bounds__(%lld)\n%s(",
+                (long long)(l->block[0] * l->block[1] * l->block[2]), cuda_name(w, l->name));
+    for (int i = 0; i < use->buffers.n; i++) {
+        const Buffer *b = use->buffers.items[i];
+        strbuf_addf(w->out, "%s%s%s *__restrict__ %s", i ? ", " : "",
+                    launch_writes(use, b) ? "" : "const ", cuda_storage_type(b->type),
+                    cuda_name(w, b->name));
+    }
+    for (int i = 0; i < use->values.n; i++) {
+        const Var *v = use->values.items[i];
+        strbuf_addf(w->out, "%sconst %s %s", i || use->buffers.n ? ", " : "",
+                    cuda_storage_type(v->type), cuda_name(w, v->name));
+    }
+    strbuf_add(w->out, ")\n{\n");
+}
+
+static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
+{
+    int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    const char *type = cuda_storage_type(b->type), *name = cuda_name(w, b->name);
+    StrBuf rows = strbuf_new(w->c->arena);
+    if (cuda_array_dims(w->c, b, dims))
+        for (int i = 1; i < b->rank; i++)
+            strbuf_addf(&rows, "[%lld]", (long long)dims[i]);
+    if (rows.length)
+        cuda_line(w, "%s (*%s)%s = (%s (*)%s)(shared_memory + %lld);", type, name, rows.text, type,
+                  rows.text, (long long)offset);
+    else
+        cuda_line(w, "%s *%s = (%s *)(shared_memory + %lld);", type, name, type, (long long)offset);
+}
+
+static void shared_declarations(CudaWriter *w, const LaunchUse *use)
+{
+    if (use->shared_is_dynamic)
+        cuda_line(w, "extern __shared__ __align__(16) unsigned char shared_memory[];");
+    for (int i = 0; i < use->shared.n; i++) {
+        if (use->shared_is_dynamic)
+            dynamic_declaration(w, use->shared.items[i], use->shared_offset.items[i]);
+        else
+            cuda_shared_declaration(w, use->shared.items[i]);
+    }
+}
+
+void cuda_kernel(CudaWriter *w, const LaunchUse *use)
+{
+    Stmt *body = use->launch->u.launch.body;
+    w->wide = (BufferList){0};
+    cuda_wide_buffers(w->c, body, &w->wide);
+    signature(w, use);
+    w->indent = 1;
+    shared_declarations(w, use);
+    cuda_statement(w, body);
+    w->indent = 0;
+    strbuf_add(w->out, "}\n");
+}
+
+void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out)
+{
+    LaunchUseList uses = {0};
+    launch_uses(c, lowered, &uses);
+    StrBuf kernels = strbuf_new(c->arena);
+    CudaWriter w = {.c = c, .out = out};
+    header_comment(&w, lowered, &uses);
+    w.out = &kernels;
+    for (int i = 0; i < uses.n; i++) {
+        strbuf_add(&kernels, "\n");
+        cuda_kernel(&w, &uses.items[i]);
+    }
+    if (uses.n == 0)
+        strbuf_add(&kernels, "// Nothing to launch: the program is empty.\n");
+    StrBuf needed = strbuf_new(c->arena);
+    cuda_helpers(&w, &needed);
+    if (needed.length)
+        strbuf_addf(out, "\n%.*s", (int)needed.length - 1, needed.text);
+    strbuf_addn(out, kernels.text, kernels.length);
+}

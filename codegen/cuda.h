@@ -1,0 +1,36 @@
+/* cuda.h - CUDA C from a lowered kernel: text that a person would be glad to have written.
+ *
+ * One __global__ function for each launch, in order, self-contained: no header is included, so NVRTC and
+ * nvcc compile it alike. 16- and 8-bit floats are stored as integers and computed in f32, each
+ * operation rounded to its type, by small helper functions that are emitted where they are used. */
+#ifndef TIRC_CODEGEN_CUDA_H
+#define TIRC_CODEGEN_CUDA_H
+
+#include "ir/ir.h"
+
+/* The kernels of `lowered` with a comment that says how to launch them. */
+void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out);
+
+/* A complete program for nvcc: the kernels, and a host main that fills the inputs, launches, compares with
+ * `reference` (reference_kernel of the unscheduled program, lowered for the host), and exits 0 when every
+ * element is within its bound. Symbolic sizes are command-line arguments. */
+void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, StrBuf *out);
+
+/* What a launch declares and uses; for the module's tables and for the limits of a launch. */
+typedef struct {
+    const Stmt *launch;
+    VEC(Buffer *) buffers;  /* used in global memory, in the order of the kernel's parameters, then temps */
+    VEC(Var *) values;      /* scalars, sizes and host loop variables used, in the order of first definition */
+    VEC(Buffer *) shared;   /* declared in it */
+    int64_t shared_bytes;
+    bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */
+    VEC(int64_t) shared_offset;
+    int barriers;
+} LaunchUse;
+typedef VEC(LaunchUse) LaunchUseList;
+/* All launches of the kernel, in program order. */
+void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
+/* Does the launch write this buffer? */
+bool launch_writes(const LaunchUse *use, const Buffer *buffer);
+
+#endif

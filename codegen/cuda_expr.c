@@ -1,0 +1,421 @@
+/* cuda_expr.c - expressions as CUDA C.
+ *
+ * Floating types of 16 and 8 bits have two forms: the bits they are stored as (cuda_stored) and the f32 that
+ * arithmetic uses (cuda_expr). An operation's result is rounded to its own type before it is used again, which
+ * gives the same value as an instruction of that type would (f32 has more than 2p + 2 digits for every
+ * narrow type; Figueroa 1995). A copy moves bits and converts nothing. */
+#include "codegen/cuda_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRECEDENCE_SELECT = 1, PRECEDENCE_UNARY = 12, PRECEDENCE_POSTFIX = 13 };
+
+static bool is_narrow(DType type)
+{
+    return type_is_float(type) && type_info(type)->bits < 32;
+}
+
+const char *cuda_storage_type(DType type)
+{
+    return type_info(type)->cuda;
+}
+
+const char *cuda_value_type(DType type)
+{
+    return is_narrow(type) ? "float" : type_info(type)->cuda;
+}
+
+static Helper helper_to_f32(DType type)
+{
+    switch (type) {
+    case DT_F16:
+        return HELPER_F16_TO_F32;
+    case DT_BF16:
+        return HELPER_BF16_TO_F32;
+    case DT_F8E4M3:
+        return HELPER_F8E4M3_TO_F32;
+    default:
+        return HELPER_F8E5M2_TO_F32;
+    }
+}
+
+static Helper helper_from_f32(DType type)
+{
+    switch (type) {
+    case DT_F16:
+        return HELPER_F16_FROM_F32;
+    case DT_BF16:
+        return HELPER_BF16_FROM_F32;
+    case DT_F8E4M3:
+        return HELPER_F8E4M3_FROM_F32;
+    default:
+        return HELPER_F8E5M2_FROM_F32;
+    }
+}
+
+static void add(CudaWriter *w, const char *text)
+{
+    strbuf_add(w->out, text);
+}
+
+static void open_if(CudaWriter *w, bool parenthesis)
+{
+    if (parenthesis)
+        add(w, "(");
+}
+
+static void close_if(CudaWriter *w, bool parenthesis)
+{
+    if (parenthesis)
+        add(w, ")");
+}
+
+/* ---- literals ---------------------------------------------------------------------------------- */
+
+static void int_literal(CudaWriter *w, const Expr *e, int precedence)
+{
+    int64_t v = e->u.i;
+    if (e->type == DT_BOOL) {
+        add(w, v ? "true" : "false");
+        return;
+    }
+    if (e->type == DT_U64) {
+        strbuf_addf(w->out, "%lluull", (unsigned long long)v);
+        return;
+    }
+    if (e->type == DT_U32) {
+        strbuf_addf(w->out, "%lluu", (unsigned long long)(uint32_t)v);
+        return;
+    }
+    bool wide = e->type == DT_I64;
+    if (v == INT64_MIN) {
+        add(w, "(-9223372036854775807ll - 1)");
+        return;
+    }
+    if (!wide && v == INT32_MIN) {
+        add(w, "(-2147483647 - 1)");
+        return;
+    }
+    bool parenthesis = v < 0 && precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    strbuf_addf(w->out, wide ? "%lldll" : "%lld", (long long)v);
+    close_if(w, parenthesis);
+}
+
+/* The shortest decimal that reads back as the same f32 or f64. */
+static void shortest(char *text, size_t size, double value, bool is_f64)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (is_f64 ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value)
+            break;
+    }
+    if (!strpbrk(text, ".e"))
+        strncat(text, ".0", size - strlen(text) - 1);
+}
+
+static void float_literal(CudaWriter *w, double value, bool is_f64, int precedence)
+{
+    if (isnan(value)) {
+        add(w, is_f64 ? "__longlong_as_double(0x7ff8000000000000ll)" : "__int_as_float(0x7fc00000)");
+        return;
+    }
+    bool parenthesis = signbit(value) && precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    if (isinf(value)) {
+        add(w, signbit(value) ? "-" : "");
+        add(w, is_f64 ? "__longlong_as_double(0x7ff0000000000000ll)" : "__int_as_float(0x7f800000)");
+    } else {
+        char text[48];
+        shortest(text, sizeof text, value, is_f64);
+        add(w, text);
+        add(w, is_f64 ? "" : "f");
+    }
+    close_if(w, parenthesis);
+}
+
+/* ---- operators ---------------------------------------------------------------------------------- */
+
+static void call_open(CudaWriter *w, const char *function)
+{
+    add(w, function);
+    add(w, "(");
+}
+
+static void min_max(CudaWriter *w, const Expr *e)
+{
+    bool is_min = e->kind == EX_MIN;
+    if (e->type == DT_F64)
+        call_open(w, is_min ? "fmin" : "fmax");
+    else if (type_is_float(e->type))
+        call_open(w, is_min ? "fminf" : "fmaxf");
+    else
+        call_open(w, is_min ? "min" : "max");
+    cuda_expr(w, e->u.arg[0], 0);
+    add(w, ", ");
+    cuda_expr(w, e->u.arg[1], 0);
+    add(w, ")");
+}
+
+static void binary(CudaWriter *w, const Expr *e, int precedence)
+{
+    const OpInfo *op = op_info(e->kind);
+    if (op->precedence == 0) {
+        min_max(w, e);
+        return;
+    }
+    /* Few readers know where the bit operators bind. */
+    bool unfamiliar = (op->class == OP_BITS || op->class == OP_SHIFT) && precedence > 0;
+    bool parenthesis = op->precedence < precedence || unfamiliar;
+    open_if(w, parenthesis);
+    cuda_expr(w, e->u.arg[0], op->precedence);
+    strbuf_addf(w->out, " %s ", op->token);
+    cuda_expr(w, e->u.arg[1], op->precedence + 1);
+    close_if(w, parenthesis);
+}
+
+static void unary(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool parenthesis = precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    add(w, op_info(e->kind)->token);
+    cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
+    close_if(w, parenthesis);
+}
+
+static void cast(CudaWriter *w, const Expr *e, int precedence)
+{
+    const Expr *from = e->u.arg[0];
+    const char *to = cuda_value_type(e->type);
+    if (strcmp(to, cuda_value_type(from->type)) == 0 && e->type != DT_BOOL) {
+        cuda_expr(w, from, precedence);
+        return;
+    }
+    bool parenthesis = precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    strbuf_addf(w->out, "(%s)", to);
+    cuda_expr(w, from, PRECEDENCE_POSTFIX);
+    close_if(w, parenthesis);
+}
+
+static void call(CudaWriter *w, const Expr *e)
+{
+    const CallInfo *info = call_info(e->u.call.call);
+    call_open(w, e->type == DT_F64 ? info->f64 : info->f32);
+    for (int i = 0; i < info->arity; i++) {
+        add(w, i ? ", " : "");
+        cuda_expr(w, e->u.call.arg[i], 0);
+    }
+    add(w, ")");
+}
+
+static void select_expr(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool parenthesis = precedence >= PRECEDENCE_SELECT;
+    open_if(w, parenthesis);
+    cuda_expr(w, e->u.arg[0], PRECEDENCE_SELECT + 1);
+    add(w, " ? ");
+    cuda_expr(w, e->u.arg[1], PRECEDENCE_SELECT + 1);
+    add(w, " : ");
+    cuda_expr(w, e->u.arg[2], PRECEDENCE_SELECT);
+    close_if(w, parenthesis);
+}
+
+/* ---- elements ----------------------------------------------------------------------------------- */
+
+bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims)
+{
+    int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, buffer->rank + 1);
+    if (!buffer_strides(buffer, strides, &elements))
+        TIRC_BUG(c, "the shape of '%s' is not literal where it is declared", buffer->name);
+    for (int i = buffer->rank - 1; i > 0; i--) {
+        if (strides[i] == 0 || strides[i - 1] % strides[i] != 0)
+            return false;
+        dims[i] = strides[i - 1] / strides[i];
+    }
+    if (buffer->rank > 0) {
+        if (strides[buffer->rank - 1] != 1)
+            return false;
+        dims[0] = elements / strides[0];
+    }
+    return true;
+}
+
+/* A local buffer of one element is a variable. */
+static bool is_scalar_buffer(const Buffer *buffer)
+{
+    int64_t extent;
+    for (int i = 0; i < buffer->rank; i++)
+        if (!expr_is_const(buffer->shape[i], &extent) || extent != 1)
+            return false;
+    return buffer->scope == SCOPE_LOCAL;
+}
+
+static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
+    if (!buffer_strides(buffer, strides, &elements))
+        TIRC_BUG(w->c, "'%s' has symbolic strides where they must be literal", buffer->name);
+    add(w, "[");
+    for (int i = 0; i < buffer->rank; i++) {
+        add(w, i ? " + " : "");
+        cuda_expr(w, index[i], strides[i] == 1 ? 10 : 11);
+        if (strides[i] != 1)
+            strbuf_addf(w->out, " * %lld", (long long)strides[i]);
+    }
+    add(w, "]");
+}
+
+void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    add(w, cuda_name(w, buffer->name));
+    if (is_scalar_buffer(buffer))
+        return;
+    int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
+    if (buffer->rank > 1 && (buffer->scope == SCOPE_GLOBAL || !cuda_array_dims(w->c, buffer, dims))) {
+        flat_subscript(w, buffer, index);
+        return;
+    }
+    for (int i = 0; i < buffer->rank; i++) {
+        add(w, "[");
+        cuda_expr(w, index[i], 0);
+        add(w, "]");
+    }
+}
+
+/* ---- the two forms ------------------------------------------------------------------------------ */
+
+/* The f32 that an operation on a narrow type computes, before it is rounded to the type. */
+static void unrounded(CudaWriter *w, const Expr *e, int precedence)
+{
+    switch (e->kind) {
+    case EX_CAST:
+        if (e->u.arg[0]->type == DT_F64) {
+            call_open(w, cuda_helper(w, HELPER_F32_ODD));
+            cuda_expr(w, e->u.arg[0], 0);
+            add(w, ")");
+        } else {
+            if (strcmp(cuda_value_type(e->u.arg[0]->type), "float") != 0)
+                add(w, "(float)");
+            cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
+        }
+        return;
+    case EX_CALL:
+        call(w, e);
+        return;
+    case EX_SELECT:
+        select_expr(w, e, precedence);
+        return;
+    case EX_NEG:
+        unary(w, e, precedence);
+        return;
+    default:
+        binary(w, e, precedence);
+        return;
+    }
+}
+
+/* Is the f32 that `e` gives a value of the narrow type already? */
+static bool is_exact(const Expr *e)
+{
+    switch (e->kind) {
+    case EX_NEG:
+    case EX_SELECT:
+    case EX_MIN:
+    case EX_MAX:
+        return true;
+    case EX_CALL:
+        return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||
+               e->u.call.call == CALL_CEIL || e->u.call.call == CALL_ROUND ||
+               e->u.call.call == CALL_TRUNC;
+    default:
+        return false;
+    }
+}
+
+static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
+{
+    if (e->kind == EX_FLOAT) {
+        float_literal(w, e->u.f, false, precedence);
+    } else if (e->kind == EX_LOAD) {
+        call_open(w, cuda_helper(w, helper_to_f32(e->type)));
+        cuda_element(w, e->u.load.buffer, e->u.load.index);
+        add(w, ")");
+    } else if (e->kind == EX_VAR) {
+        if (e->u.var->kind == VAR_SCALAR) { /* a parameter is passed as its bits */
+            call_open(w, cuda_helper(w, helper_to_f32(e->type)));
+            add(w, cuda_name(w, e->u.var->name));
+            add(w, ")");
+        } else {
+            add(w, cuda_name(w, e->u.var->name));
+        }
+    } else if (is_exact(e)) {
+        unrounded(w, e, precedence);
+    } else {
+        call_open(w, cuda_helper(w, helper_to_f32(e->type)));
+        cuda_stored(w, e);
+        add(w, ")");
+    }
+}
+
+void cuda_stored(CudaWriter *w, const Expr *e)
+{
+    if (!is_narrow(e->type)) {
+        cuda_expr(w, e, 0);
+    } else if (e->kind == EX_LOAD) {
+        cuda_element(w, e->u.load.buffer, e->u.load.index);
+    } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
+        call_open(w, cuda_helper(w, helper_from_f32(e->type)));
+        narrow_value(w, e, 0);
+        add(w, ")");
+    } else {
+        call_open(w, cuda_helper(w, helper_from_f32(e->type)));
+        unrounded(w, e, 0);
+        add(w, ")");
+    }
+}
+
+void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
+{
+    if (is_narrow(e->type)) {
+        narrow_value(w, e, precedence);
+        return;
+    }
+    switch (e->kind) {
+    case EX_INT:
+        int_literal(w, e, precedence);
+        return;
+    case EX_FLOAT:
+        float_literal(w, e->u.f, e->type == DT_F64, precedence);
+        return;
+    case EX_VAR:
+        add(w, cuda_name(w, e->u.var->name));
+        return;
+    case EX_AXIS:
+        strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis));
+        return;
+    case EX_LOAD:
+        cuda_element(w, e->u.load.buffer, e->u.load.index);
+        return;
+    case EX_SELECT:
+        select_expr(w, e, precedence);
+        return;
+    case EX_CAST:
+        cast(w, e, precedence);
+        return;
+    case EX_CALL:
+        call(w, e);
+        return;
+    case EX_NEG:
+    case EX_NOT:
+    case EX_BITNOT:
+        unary(w, e, precedence);
+        return;
+    default:
+        binary(w, e, precedence);
+        return;
+    }
+}

@@ -1,0 +1,327 @@
+/* cuda_stmt.c - statements as CUDA C, one line each, in the program's own names. */
+#include "codegen/cuda_text.h"
+
+#include <string.h>
+
+void cuda_indent(CudaWriter *w)
+{
+    for (int i = 0; i < w->indent; i++)
+        strbuf_add(w->out, "    ");
+}
+
+void cuda_line(CudaWriter *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    cuda_indent(w);
+    strbuf_vaddf(w->out, format, args);
+    strbuf_add(w->out, "\n");
+    va_end(args);
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+/* Words that mean something else in CUDA C, sorted. */
+static const char *const reserved[] = {
+    "alignas",   "alignof",   "asm",       "auto",     "blockDim", "blockIdx", "bool",
+    "break",     "case",      "catch",     "char",     "class",    "const",    "constexpr",
+    "continue",  "decltype",  "default",   "delete",   "do",       "double",   "else",
+    "enum",      "explicit",  "export",    "extern",   "false",    "float",    "for",
+    "friend",    "goto",      "gridDim",   "if",       "inline",   "int",      "long",
+    "main",      "max",       "min",       "mutable",  "namespace", "new",     "noexcept",
+    "nullptr",   "operator",  "private",   "protected", "public",  "register", "restrict",
+    "return",    "short",     "signed",    "sizeof",   "static",   "struct",   "switch",
+    "template",  "this",      "threadIdx", "throw",    "true",     "try",      "typedef",
+    "typename",  "union",     "unsigned",  "using",    "virtual",  "void",     "volatile",
+    "warpSize",  "while",
+};
+
+const char *cuda_name(CudaWriter *w, Name name)
+{
+    int low = 0, high = (int)(sizeof reserved / sizeof *reserved);
+    while (low < high) {
+        int middle = (low + high) / 2, order = strcmp(name, reserved[middle]);
+        if (order == 0)
+            return arena_printf(w->c->arena, "%s_", name);
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return name;
+}
+
+/* ---- stores ------------------------------------------------------------------------------------- */
+
+Expr *cuda_stored_value(Context *c, const Stmt *s)
+{
+    if (s->u.store.op == STORE_SET)
+        return s->u.store.value;
+    static const ExprKind kinds[] = {
+        [STORE_ADD] = EX_ADD, [STORE_MUL] = EX_MUL, [STORE_MIN] = EX_MIN,   [STORE_MAX] = EX_MAX,
+        [STORE_AND] = EX_AND, [STORE_OR] = EX_OR,   [STORE_XOR] = EX_BITXOR,
+    };
+    ExprKind kind = kinds[s->u.store.op];
+    if (s->u.store.buffer->type != DT_BOOL && s->u.store.op == STORE_AND)
+        kind = EX_BITAND;
+    if (s->u.store.buffer->type != DT_BOOL && s->u.store.op == STORE_OR)
+        kind = EX_BITOR;
+    Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
+    return expr_binary(c, kind, old, s->u.store.value, s->span);
+}
+
+/* `x += -y` reads better as `x -= y`. */
+static bool store_in_place(CudaWriter *w, const Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    if (type_info(buffer->type)->bits < 32 || (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
+        return false;
+    const Expr *value = s->u.store.value;
+    const char *op = s->u.store.op == STORE_MUL ? "*=" : "+=";
+    if (s->u.store.op == STORE_ADD && value->kind == EX_NEG) {
+        op = "-=";
+        value = value->u.arg[0];
+    }
+    cuda_element(w, buffer, s->u.store.index);
+    strbuf_addf(w->out, " %s ", op);
+    cuda_expr(w, value, 0);
+    return true;
+}
+
+/* The function of CUDA that does the update atomically, or NULL. */
+static const char *atomic_function(StoreOp op, DType type)
+{
+    bool word = type == DT_I32 || type == DT_U32 || type == DT_U64;
+    switch (op) {
+    case STORE_ADD:
+        return word || type == DT_F32 || type == DT_F64 ? "atomicAdd" : NULL;
+    case STORE_MIN:
+        return word || type == DT_I64 ? "atomicMin" : NULL;
+    case STORE_MAX:
+        return word || type == DT_I64 ? "atomicMax" : NULL;
+    case STORE_AND:
+        return word ? "atomicAnd" : NULL;
+    case STORE_OR:
+        return word ? "atomicOr" : NULL;
+    case STORE_XOR:
+        return word ? "atomicXor" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static void store_atomic(CudaWriter *w, const Stmt *s)
+{
+    DType type = s->u.store.buffer->type;
+    const char *function = atomic_function(s->u.store.op, type);
+    if (function) {
+        strbuf_addf(w->out, "%s(&", function);
+        cuda_element(w, s->u.store.buffer, s->u.store.index);
+        strbuf_add(w->out, ", ");
+        cuda_expr(w, s->u.store.value, 0);
+        strbuf_add(w->out, ")");
+        return;
+    }
+    Helper helper = type == DT_F32   ? HELPER_ATOMIC_F32
+                    : type == DT_F64 ? HELPER_ATOMIC_F64
+                                     : HELPER_ATOMIC_WORD;
+    Context *c = w->c;
+    Name old = ctx_name(c, "old");
+    Buffer *stand_in = buffer_new(c, old, type, NULL, 0, SCOPE_LOCAL, ROLE_TEMP, s->span);
+    Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, false, s->span);
+    strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
+    cuda_element(w, s->u.store.buffer, s->u.store.index);
+    strbuf_addf(w->out, ", [=](%s old) { return (%s)(", cuda_storage_type(type),
+                cuda_storage_type(type));
+    cuda_stored(w, cuda_stored_value(c, update));
+    strbuf_add(w->out, "); })");
+}
+
+static void store_text(CudaWriter *w, const Stmt *s)
+{
+    if (s->u.store.atomic && s->u.store.op != STORE_SET) {
+        store_atomic(w, s);
+        return;
+    }
+    if (s->u.store.op != STORE_SET && store_in_place(w, s))
+        return;
+    cuda_element(w, s->u.store.buffer, s->u.store.index);
+    strbuf_add(w->out, " = ");
+    cuda_stored(w, cuda_stored_value(w->c, s));
+}
+
+static void store(CudaWriter *w, const Stmt *s)
+{
+    cuda_indent(w);
+    store_text(w, s);
+    strbuf_add(w->out, ";\n");
+}
+
+/* ---- declarations ------------------------------------------------------------------------------- */
+
+static bool is_wide(const CudaWriter *w, const Buffer *b)
+{
+    for (int i = 0; i < w->wide.buffers.n; i++)
+        if (w->wide.buffers.items[i]->id == b->id)
+            return true;
+    return false;
+}
+
+/* `float acc[4]`, `__shared__ float tile[32][33]`; a variable where there is one element. */
+static void declaration(CudaWriter *w, const Buffer *b)
+{
+    int64_t elements, *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    buffer_strides(b, dims, &elements);
+    bool nested = cuda_array_dims(w->c, b, dims);
+    if (b->scope == SCOPE_SHARED)
+        strbuf_add(w->out, "__shared__ ");
+    if (is_wide(w, b))
+        strbuf_add(w->out, "__align__(16) ");
+    strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_name(w, b->name));
+    if (b->scope == SCOPE_LOCAL && elements == 1)
+        return;
+    if (!nested) {
+        strbuf_addf(w->out, "[%lld]", (long long)elements);
+        return;
+    }
+    for (int i = 0; i < b->rank; i++)
+        strbuf_addf(w->out, "[%lld]", (long long)dims[i]);
+}
+
+/* Shared buffers stand at the top of their function; local ones where they begin. A variable whose first
+ * store follows at once is initialised by it: `next` is taken, and true comes back. */
+static bool temp(CudaWriter *w, const Buffer *b, const Stmt *next)
+{
+    if (b->scope != SCOPE_LOCAL)
+        return false;
+    int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    bool takes = buffer_strides(b, strides, &elements) && elements == 1 && next &&
+                 next->kind == ST_STORE && next->u.store.buffer == b &&
+                 next->u.store.op == STORE_SET;
+    cuda_indent(w);
+    declaration(w, b);
+    if (takes) {
+        strbuf_add(w->out, " = ");
+        cuda_stored(w, next->u.store.value);
+    }
+    strbuf_add(w->out, ";\n");
+    return takes;
+}
+
+void cuda_shared_declaration(CudaWriter *w, const Buffer *b)
+{
+    cuda_indent(w);
+    declaration(w, b);
+    strbuf_add(w->out, ";\n");
+}
+
+static void let(CudaWriter *w, const Stmt *s)
+{
+    const Var *v = s->u.let.var;
+    cuda_indent(w);
+    strbuf_addf(w->out, "const %s %s = ", cuda_value_type(v->type), cuda_name(w, v->name));
+    if (s->u.let.value->kind == EX_AXIS)
+        strbuf_add(w->out, axis_name(s->u.let.value->u.axis));
+    else
+        cuda_expr(w, s->u.let.value, 0);
+    strbuf_add(w->out, ";\n");
+}
+
+/* ---- control ------------------------------------------------------------------------------------ */
+
+static bool is_simple(const Stmt *s)
+{
+    return s->kind == ST_STORE || (s->kind == ST_SEQ && s->u.seq.n == 1 &&
+                                   s->u.seq.items[0]->kind == ST_STORE);
+}
+
+static void body(CudaWriter *w, const Stmt *s)
+{
+    strbuf_add(w->out, is_simple(s) ? "\n" : " {\n");
+    w->indent++;
+    cuda_statement(w, s);
+    w->indent--;
+    if (!is_simple(s))
+        cuda_line(w, "}");
+}
+
+static void loop_header(CudaWriter *w, const ForStmt *loop)
+{
+    const char *name = cuda_name(w, loop->var->name);
+    cuda_indent(w);
+    strbuf_addf(w->out, "for (%s %s = ", cuda_value_type(loop->var->type), name);
+    cuda_expr(w, loop->lo, 0);
+    strbuf_addf(w->out, "; %s %s ", name, loop->step > 0 ? "<" : ">=");
+    cuda_expr(w, loop->hi, op_info(EX_LT)->precedence + 1);
+    if (loop->step == 1 || loop->step == -1)
+        strbuf_addf(w->out, "; %s%s)", loop->step == 1 ? "++" : "--", name);
+    else
+        strbuf_addf(w->out, "; %s %s %lld)", name, loop->step > 0 ? "+=" : "-=",
+                    (long long)(loop->step > 0 ? loop->step : -loop->step));
+}
+
+static void loop(CudaWriter *w, const ForStmt *f)
+{
+    if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f))
+        return;
+    if (f->kind == LOOP_UNROLL || f->kind == LOOP_VECTORIZE)
+        cuda_line(w, "#pragma unroll");
+    loop_header(w, f);
+    body(w, f->body);
+}
+
+static void condition(CudaWriter *w, const Stmt *s)
+{
+    cuda_indent(w);
+    strbuf_add(w->out, "if (");
+    cuda_expr(w, s->u.cond.cond, 0);
+    strbuf_add(w->out, ")");
+    body(w, s->u.cond.then);
+    if (s->u.cond.otherwise) {
+        cuda_indent(w);
+        strbuf_add(w->out, "else");
+        body(w, s->u.cond.otherwise);
+    }
+}
+
+static void sequence(CudaWriter *w, const Stmt *s)
+{
+    for (int i = 0; i < s->u.seq.n; i++) {
+        const Stmt *item = s->u.seq.items[i];
+        const Stmt *next = i + 1 < s->u.seq.n ? s->u.seq.items[i + 1] : NULL;
+        if (item->kind == ST_TEMP)
+            i += temp(w, item->u.temp, next);
+        else
+            cuda_statement(w, item);
+    }
+}
+
+void cuda_statement(CudaWriter *w, const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        sequence(w, s);
+        return;
+    case ST_FOR:
+        loop(w, &s->u.loop);
+        return;
+    case ST_IF:
+        condition(w, s);
+        return;
+    case ST_STORE:
+        store(w, s);
+        return;
+    case ST_TEMP:
+        temp(w, s->u.temp, NULL);
+        return;
+    case ST_LET:
+        let(w, s);
+        return;
+    case ST_BARRIER:
+        cuda_line(w, "__syncthreads();  // %s", s->u.barrier);
+        return;
+    case ST_BLOCK:
+    case ST_LAUNCH:
+        TIRC_BUG(w->c, "a block or launch where CUDA text is written");
+    }
+}

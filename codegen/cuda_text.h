@@ -1,0 +1,71 @@
+/* cuda_text.h - the parts of the CUDA text writer (internal to codegen).
+ *
+ * A CudaWriter holds the text under way and which helper functions the text has come to need; helpers are put
+ * in front when all kernels are written. */
+#ifndef TIRC_CODEGEN_CUDA_TEXT_H
+#define TIRC_CODEGEN_CUDA_TEXT_H
+
+#include "codegen/cuda.h"
+
+/* Small device functions, each emitted once if used. */
+typedef enum {
+#define HELPER(e, name, needs, text) HELPER_##e,
+#include "codegen/cuda_helper.def"
+#undef HELPER
+    HELPER_COUNT
+} Helper;
+
+typedef struct {
+    Arena *arena;
+    VEC(Buffer *) buffers;
+    int depth;
+} BufferList;
+
+typedef struct {
+    Context *c;
+    StrBuf *out;
+    int indent;
+    bool helper_used[HELPER_COUNT];
+    BufferList wide; /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
+} CudaWriter;
+
+/* Marks a helper as used and gives its name. */
+const char *cuda_helper(CudaWriter *w, Helper helper);
+/* The text of all helpers used, in order. */
+void cuda_helpers(CudaWriter *w, StrBuf *out);
+
+/* A name that is no keyword or built-in of CUDA C. */
+const char *cuda_name(CudaWriter *w, Name name);
+/* The C type that a value of the type is stored as, or computed in. */
+const char *cuda_storage_type(DType type);
+const char *cuda_value_type(DType type);
+
+/* An expression as a value: a C type it computes in. `precedence` is the operator's around it; parentheses come
+ * where C needs them. */
+void cuda_expr(CudaWriter *w, const Expr *e, int precedence);
+/* An expression as it is stored: for 16- and 8-bit floats the bits. */
+void cuda_stored(CudaWriter *w, const Expr *e);
+/* `buffer[index]` as an lvalue of its storage type. */
+void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index);
+/* The value that a store leaves in its element: for `x += v` the expression x + v. */
+Expr *cuda_stored_value(Context *c, const Stmt *store);
+void cuda_statement(CudaWriter *w, const Stmt *s);
+/* `__shared__ float tile[32][33];` */
+void cuda_shared_declaration(CudaWriter *w, const Buffer *buffer);
+
+/* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). */
+bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);
+/* The buffers that vectorized loops below `s` touch. */
+void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list);
+
+/* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be flat. */
+bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
+
+/* One __global__ function, and the call that launches it. */
+void cuda_kernel(CudaWriter *w, const LaunchUse *use);
+void cuda_launch_call(CudaWriter *w, const LaunchUse *use);
+
+void cuda_line(CudaWriter *w, const char *format, ...) TIRC_PRINTF(2, 3);
+void cuda_indent(CudaWriter *w);
+
+#endif

@@ -1,0 +1,142 @@
+/* launch_use.c - what each launch of a lowered kernel uses: its arguments, its shared memory, its barriers. */
+#include "codegen/cuda.h"
+
+enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16 };
+
+typedef struct {
+    Context *c;
+    LaunchUse *use;
+    VEC(const Var *) inside; /* variables defined in the launch */
+} Collector;
+
+static void note_buffer(Collector *k, Buffer *b)
+{
+    if (b->scope != SCOPE_GLOBAL)
+        return;
+    for (int i = 0; i < k->use->buffers.n; i++)
+        if (k->use->buffers.items[i] == b)
+            return;
+    VEC_PUSH(k->c->arena, &k->use->buffers, b);
+}
+
+static bool collect_expr(Visitor *v, Expr *e)
+{
+    Collector *k = v->user;
+    if (e->kind == EX_LOAD)
+        note_buffer(k, e->u.load.buffer);
+    if (e->kind != EX_VAR)
+        return true;
+    for (int i = 0; i < k->inside.n; i++)
+        if (k->inside.items[i] == e->u.var)
+            return true;
+    for (int i = 0; i < k->use->values.n; i++)
+        if (k->use->values.items[i] == e->u.var)
+            return true;
+    VEC_PUSH(k->c->arena, &k->use->values, e->u.var);
+    return true;
+}
+
+static bool collect_stmt(Visitor *v, Stmt *s)
+{
+    Collector *k = v->user;
+    switch (s->kind) {
+    case ST_FOR:
+        VEC_PUSH(k->c->arena, &k->inside, s->u.loop.var);
+        break;
+    case ST_LET:
+        VEC_PUSH(k->c->arena, &k->inside, s->u.let.var);
+        break;
+    case ST_STORE:
+        note_buffer(k, s->u.store.buffer);
+        break;
+    case ST_TEMP:
+        if (s->u.temp->scope == SCOPE_SHARED)
+            VEC_PUSH(k->c->arena, &k->use->shared, s->u.temp);
+        break;
+    case ST_BARRIER:
+        k->use->barriers++;
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+/* Parameters first, in their order, then temps; values by age. */
+static void sort_arguments(const Kernel *kernel, LaunchUse *use)
+{
+    int done = 0;
+    for (int p = 0; p < kernel->n_params; p++)
+        for (int i = done; i < use->buffers.n; i++)
+            if (use->buffers.items[i]->id == (kernel->params[p].buffer ? kernel->params[p].buffer->id : 0)) {
+                Buffer *b = use->buffers.items[i];
+                for (int j = i; j > done; j--)
+                    use->buffers.items[j] = use->buffers.items[j - 1];
+                use->buffers.items[done++] = b;
+                break;
+            }
+    for (int i = 1; i < use->values.n; i++)
+        for (int j = i; j > 0 && use->values.items[j - 1]->id > use->values.items[j]->id; j--) {
+            Var *v = use->values.items[j];
+            use->values.items[j] = use->values.items[j - 1];
+            use->values.items[j - 1] = v;
+        }
+}
+
+static void place_shared(Context *c, LaunchUse *use)
+{
+    for (int i = 0; i < use->shared.n; i++) {
+        const Buffer *b = use->shared.items[i];
+        int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+        if (!buffer_strides(b, strides, &elements))
+            TIRC_BUG(c, "shared buffer '%s' has no literal size", b->name);
+        VEC_PUSH(c->arena, &use->shared_offset, use->shared_bytes);
+        int64_t bytes = elements * type_bytes(b->type);
+        use->shared_bytes += (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+    }
+    use->shared_is_dynamic = use->shared_bytes > SHARED_STATIC_LIMIT;
+}
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    LaunchUseList *out;
+} Finder;
+
+static bool find_launch(Visitor *v, Stmt *s)
+{
+    Finder *f = v->user;
+    if (s->kind != ST_LAUNCH)
+        return true;
+    LaunchUse use = {.launch = s};
+    Collector k = {.c = f->c, .use = &use};
+    Visitor inner = {.user = &k, .expr = collect_expr, .stmt = collect_stmt};
+    visit_stmt(&inner, s->u.launch.body);
+    sort_arguments(f->kernel, &use);
+    place_shared(f->c, &use);
+    VEC_PUSH(f->c->arena, f->out, use);
+    return false;
+}
+
+void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out)
+{
+    Finder f = {c, lowered, out};
+    Visitor v = {.user = &f, .stmt = find_launch};
+    visit_stmt(&v, lowered->body);
+}
+
+static bool find_write(Visitor *v, Stmt *s)
+{
+    const Buffer **b = v->user;
+    if (s->kind == ST_STORE && *b && s->u.store.buffer->id == (*b)->id)
+        *b = NULL;
+    return *b != NULL;
+}
+
+bool launch_writes(const LaunchUse *use, const Buffer *buffer)
+{
+    const Buffer *wanted = buffer;
+    Visitor v = {.user = &wanted, .stmt = find_write};
+    visit_stmt(&v, use->launch->u.launch.body);
+    return wanted == NULL;
+}

@@ -1,0 +1,54 @@
+/* script.h - schedule scripts: finding one by name, and running it on a kernel.
+ *
+ * A script always ends: its loops run over lists that exist before they start, and a proc cannot call itself, directly
+ * or through others. */
+#ifndef TIRC_FRONTEND_SCRIPT_H
+#define TIRC_FRONTEND_SCRIPT_H
+
+#include "frontend/ast.h"
+#include "passes/schedule/schedule.h"
+
+/* ---- finding ------------------------------------------------------------------------------------- */
+
+/* A schedule with the file that it stands in, whose procs and includes it sees. */
+typedef struct {
+    const AstSchedule *schedule;
+    const AstFile *file;
+    const char *where; /* the file's path, or "library/NAME.sched" for one that ships with tirc */
+} FoundSchedule;
+
+/* The schedule `name` for kernel `kernel`: in `file` (the kernel's; may be NULL), then in NAME.sched beside it, then in the
+ * library that ships with tirc. A name that ends in ".sched" is a file: its only schedule for this kernel. False
+ * after a diagnostic: no such schedule (with the ones that there are), or it is for another kernel. */
+bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
+                 FoundSchedule *out);
+
+/* Every schedule that fits the kernel, in the order of the search, for --list. */
+typedef VEC(FoundSchedule) FoundScheduleList;
+void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out);
+
+/* Reads and registers a file. 0 after a diagnostic. */
+uint32_t script_read_file(Context *c, const char *path, Span from);
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+/* --set NAME=VALUE: an integer, true, false, or a word. */
+typedef struct {
+    Name name;
+    Value value;
+} ScriptSetting;
+bool script_setting_parse(Context *c, const char *text, ScriptSetting *out);
+
+/* Runs the schedule; NULL after diagnostics. The result holds the scheduled kernel, its steps and trace. */
+Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
+                     const ScriptSetting *settings, int n_settings);
+
+/* The values that a `tune` of this schedule declares for a parameter; false if there is none. The lists must be
+ * literal where this is asked without running. */
+bool script_tune_values(Context *c, const FoundSchedule *found, Name parameter, const Value **items,
+                        int *n);
+
+/* A value as the script would write it: [_, 32], true, "text". */
+void script_value_text(const Value *value, StrBuf *out);
+
+#endif

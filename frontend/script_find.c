@@ -1,0 +1,281 @@
+/* script_find.c - files of schedules: reading them once, and looking for schedules and procs by name.
+ *
+ * The library that ships with tirc is part of the program (library/NAME.sched, embedded by the build), so that the command
+ * needs no installed files. */
+#include "frontend/script_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/library.h"
+#include "frontend/parse.h"
+
+typedef struct {
+    const char *path;
+    const AstFile *file; /* NULL: it did not parse */
+} LoadedFile;
+
+struct ScriptFiles {
+    VEC(LoadedFile) loaded;
+};
+
+static struct ScriptFiles *files_of(Context *c)
+{
+    if (!c->script_files)
+        c->script_files = ARENA_NEW(c->arena, struct ScriptFiles);
+    return c->script_files;
+}
+
+static const LoadedFile *find_loaded(Context *c, const char *path)
+{
+    struct ScriptFiles *files = files_of(c);
+    for (int i = 0; i < files->loaded.n; i++)
+        if (!strcmp(files->loaded.items[i].path, path))
+            return &files->loaded.items[i];
+    return NULL;
+}
+
+static const AstFile *parse_source(Context *c, const char *path, uint32_t source)
+{
+    LoadedFile loaded = {arena_strdup(c->arena, path), NULL};
+    int slot = files_of(c)->loaded.n;
+    VEC_PUSH(c->arena, &files_of(c)->loaded, loaded);
+    const AstFile *file = parse_text(c, source);
+    files_of(c)->loaded.items[slot].file = file;
+    return file;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------ */
+
+static bool read_all(Context *c, FILE *f, StrBuf *text)
+{
+    char chunk[65536];
+    size_t n;
+    *text = strbuf_new(c->arena);
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        strbuf_addn(text, chunk, n);
+    return !ferror(f);
+}
+
+uint32_t script_read_file(Context *c, const char *path, Span from)
+{
+    FILE *f = fopen(path, "rb");
+    StrBuf text;
+    bool ok = f && read_all(c, f, &text);
+    int error = errno;
+    if (f)
+        fclose(f);
+    if (!ok) {
+        diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(error));
+        return 0;
+    }
+    return source_add(c, path, text.text, text.length);
+}
+
+static bool file_exists(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (f)
+        fclose(f);
+    return f != NULL;
+}
+
+static const AstFile *load_file(Context *c, const char *path, Span from)
+{
+    const LoadedFile *loaded = find_loaded(c, path);
+    if (loaded)
+        return loaded->file;
+    uint32_t source = script_read_file(c, path, from);
+    return source ? parse_source(c, path, source) : NULL;
+}
+
+static const AstFile *load_library(Context *c, int i)
+{
+    const LoadedFile *loaded = find_loaded(c, library_files[i].path);
+    if (loaded)
+        return loaded->file;
+    uint32_t source = source_add(c, library_files[i].path, library_files[i].text,
+                                 strlen(library_files[i].text));
+    const AstFile *file = parse_source(c, library_files[i].path, source);
+    if (!file)
+        TIRC_BUG(c, "%s, which ships with tirc, does not parse", library_files[i].path);
+    return file;
+}
+
+static int library_index(const char *name)
+{
+    for (int i = 0; i < library_count; i++)
+        if (!strcmp(library_files[i].path + strlen("library/"), name))
+            return i;
+    return -1;
+}
+
+static const char *path_of(Context *c, const AstFile *file)
+{
+    return file ? source_get(c, file->source)->path : "";
+}
+
+/* `name` in the folder of `path`. */
+static const char *beside(Context *c, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash || name[0] == '/')
+        return name;
+    return arena_printf(c->arena, "%.*s/%s", (int)(slash - path), path, name);
+}
+
+static const AstFile *load_include(Context *c, const AstFile *file, const AstInclude *include)
+{
+    const char *name = include->path->u.string.text;
+    const char *path = beside(c, path_of(c, file), name);
+    int shipped = library_index(name);
+    if (!find_loaded(c, path) && !file_exists(path) && shipped >= 0)
+        return load_library(c, shipped);
+    return load_file(c, path, include->span);
+}
+
+/* ---- procs ------------------------------------------------------------------------------------------ */
+
+typedef VEC(const AstFile *) FileList;
+
+/* `file` and all that it includes, each once. */
+static void reachable(Context *c, const AstFile *file, FileList *seen)
+{
+    for (int i = 0; i < seen->n; i++)
+        if (seen->items[i] == file)
+            return;
+    if (!file)
+        return;
+    VEC_PUSH(c->arena, seen, file);
+    for (int i = 0; i < file->n_includes; i++)
+        reachable(c, load_include(c, file, file->includes[i]), seen);
+}
+
+const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where)
+{
+    FileList seen = {0};
+    reachable(c, file, &seen);
+    for (int pass = 0; pass < seen.n + library_count; pass++) {
+        *where = pass < seen.n ? seen.items[pass] : load_library(c, pass - seen.n);
+        for (int i = 0; i < (*where)->n_procs; i++)
+            if ((*where)->procs[i]->name.text == name)
+                return (*where)->procs[i];
+    }
+    *where = NULL;
+    return NULL;
+}
+
+/* ---- schedules --------------------------------------------------------------------------------------- */
+
+static bool fits(const AstSchedule *schedule, Name kernel)
+{
+    return schedule->kernel.text == kernel || !strcmp(schedule->kernel.text, "any");
+}
+
+static void add_schedules(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out)
+{
+    FileList seen = {0};
+    reachable(c, file, &seen);
+    for (int f = 0; f < seen.n; f++)
+        for (int i = 0; i < seen.items[f]->n_schedules; i++)
+            if (!kernel || fits(seen.items[f]->schedules[i], kernel)) {
+                FoundSchedule found = {seen.items[f]->schedules[i], seen.items[f],
+                                       path_of(c, seen.items[f])};
+                VEC_PUSH(c->arena, out, found);
+            }
+}
+
+/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and of the library. */
+static void collect(Context *c, const AstFile *file, Name kernel, const char *name,
+                    FoundScheduleList *out)
+{
+    add_schedules(c, file, kernel, out);
+    const char *path = beside(c, path_of(c, file), arena_printf(c->arena, "%s.sched", name));
+    if (file && file_exists(path))
+        add_schedules(c, load_file(c, path, span_none()), kernel, out);
+    for (int i = 0; i < library_count; i++)
+        add_schedules(c, load_library(c, i), kernel, out);
+}
+
+void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out)
+{
+    collect(c, file, kernel, kernel, out);
+}
+
+static bool is_path(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 6 && !strcmp(name + n - 6, ".sched");
+}
+
+static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedule *out)
+{
+    int errors = c->n_errors;
+    const AstFile *file = load_file(c, path, span_none());
+    FoundScheduleList all = {0};
+    if (!file || c->n_errors > errors)
+        return false;
+    for (int i = 0; i < file->n_schedules; i++)
+        if (fits(file->schedules[i], kernel)) {
+            FoundSchedule found = {file->schedules[i], file, path};
+            VEC_PUSH(c->arena, &all, found);
+        }
+    if (all.n == 1) {
+        *out = all.items[0];
+        return true;
+    }
+    if (all.n == 0)
+        diag_error(c, E0300, span_none(), "'%s' holds no schedule for kernel '%s'", path, kernel);
+    else
+        diag_error(c, E0300, span_none(),
+                   "'%s' holds %d schedules for kernel '%s'; name one of them and include the file", path,
+                   all.n, kernel);
+    for (int i = 0; i < file->n_schedules; i++)
+        diag_note(c, file->schedules[i]->name.span, "schedule '%s' for '%s'",
+                  file->schedules[i]->name.text, file->schedules[i]->kernel.text);
+    return false;
+}
+
+static bool not_found(Context *c, const FoundScheduleList *all, Name kernel, const char *name)
+{
+    const char **names = ARENA_ARRAY(c->arena, const char *, all->n + 1);
+    StrBuf listed = strbuf_new(c->arena);
+    int n = 0;
+    for (int i = 0; i < all->n; i++) {
+        const AstSchedule *schedule = all->items[i].schedule;
+        if (!strcmp(schedule->name.text, name)) {
+            diag_error(c, E0301, span_none(), "schedule '%s' is for kernel '%s', not for '%s'", name,
+                       schedule->kernel.text, kernel);
+            diag_note(c, schedule->kernel.span, "it is declared here");
+            return false;
+        }
+        if (!fits(schedule, kernel))
+            continue;
+        strbuf_addf(&listed, "%s%s", n ? ", " : "", schedule->name.text);
+        names[n++] = schedule->name.text;
+    }
+    const char *near = diag_suggest(name, names, n);
+    diag_error(c, E0300, span_none(), near ? "there is no schedule '%s' for kernel '%s'; did you mean '%s'?"
+                                           : "there is no schedule '%s' for kernel '%s'",
+               name, kernel, near);
+    diag_note(c, span_none(), "schedules for '%s': %s", kernel, listed.text);
+    return false;
+}
+
+bool script_find(Context *c, const AstFile *file, Name kernel, const char *name, FoundSchedule *out)
+{
+    if (is_path(name))
+        return find_in_path(c, name, kernel, out);
+    int errors = c->n_errors;
+    FoundScheduleList all = {0};
+    collect(c, file, NULL, name, &all);
+    if (c->n_errors > errors)
+        return false;
+    for (int i = 0; i < all.n; i++)
+        if (!strcmp(all.items[i].schedule->name.text, name) && fits(all.items[i].schedule, kernel)) {
+            *out = all.items[i];
+            return true;
+        }
+    return not_found(c, &all, kernel, name);
+}

@@ -1,0 +1,61 @@
+/* script_internal.h - the state of a running script (internal to script_*.c). */
+#ifndef TIRC_FRONTEND_SCRIPT_INTERNAL_H
+#define TIRC_FRONTEND_SCRIPT_INTERNAL_H
+
+#include "frontend/script.h"
+
+typedef struct Binding {
+    Name name;
+    Value value;
+    struct Binding *next; /* outwards */
+} Binding;
+
+/* A proc being called: its names, and who called it. */
+typedef struct Frame {
+    const AstProc *proc; /* NULL: the schedule itself */
+    const AstFile *file; /* whose procs and includes are seen */
+    Span call;           /* where the caller called it */
+    Binding *names;      /* innermost first; a proc does not see its caller's */
+    bool returned;
+    Value result;
+    struct Frame *caller;
+} Frame;
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel; /* as it came: for its sizes */
+    Schedule *schedule;
+    Frame *frame;
+    int64_t budget; /* evaluation steps left */
+} Script;
+
+/* Evaluation; false after a diagnostic. */
+bool script_eval(Script *s, const AstExpr *e, Value *out);
+bool script_call(Script *s, const AstExpr *call, Value *out);
+bool script_block(Script *s, const AstStmt *body);
+/* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
+bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
+void script_bind(Script *s, Name name, const Value *value);
+const Binding *script_lookup(const Script *s, Name name);
+
+/* An error in the script, with a note for every call on the way to it. Always false. */
+bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
+    TIRC_PRINTF(4, 5);
+void script_note_callers(Script *s);
+/* Counts one step of work; false once the budget is spent. */
+bool script_tick(Script *s, Span span);
+
+/* The value as an integer or a truth; false after a diagnostic that names `what`. */
+bool script_int(Script *s, const Value *value, const char *what, int64_t *out);
+bool script_bool(Script *s, const Value *value, const char *what, bool *out);
+
+/* The proc `name` seen from `file`: in it, in what it includes, then in the library. */
+const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where);
+
+/* The functions of scripts that are no primitives: len, ceildiv, min, max, extent, ... NULL: no such name. */
+typedef bool BuiltinFunction(Script *s, const AstExpr *call, const Value *args, int n, Value *out);
+BuiltinFunction *script_builtin(Name name);
+/* All names that may be called, for suggestions. */
+int script_callable_names(Context *c, const AstFile *file, const char ***names);
+
+#endif

@@ -1,0 +1,305 @@
+/* script_run.c - statements of scripts, and a schedule from its first line to its last. */
+#include "frontend/script_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCRIPT_BUDGET = 10000000 };
+
+/* ---- errors ---------------------------------------------------------------------------------------- */
+
+void script_note_callers(Script *s)
+{
+    for (const Frame *f = s->frame; f && f->proc; f = f->caller)
+        diag_note(s->c, f->call, "in proc '%s', called here", f->proc->name.text);
+}
+
+bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    diag_error(s->c, code, span, "%s", arena_vprintf(s->c->arena, format, args));
+    va_end(args);
+    script_note_callers(s);
+    return false;
+}
+
+bool script_tick(Script *s, Span span)
+{
+    if (s->budget-- > 0)
+        return true;
+    return script_error(s, E0310, span,
+                        "the script has evaluated %d expressions without coming to its end",
+                        SCRIPT_BUDGET);
+}
+
+/* ---- names ----------------------------------------------------------------------------------------- */
+
+void script_bind(Script *s, Name name, const Value *value)
+{
+    Binding *b = ARENA_NEW(s->c->arena, Binding);
+    *b = (Binding){name, *value, s->frame->names};
+    s->frame->names = b;
+}
+
+bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value)
+{
+    switch (pattern->kind) {
+    case AP_IGNORE:
+        return true;
+    case AP_NAME:
+        if (value->kind == VALUE_LOOP)
+            schedule_name_loop(s->schedule, value->u.id, pattern->name);
+        script_bind(s, pattern->name, value);
+        return true;
+    case AP_LIST:
+        break;
+    }
+    if (value->kind != VALUE_LIST)
+        return script_error(s, E0307, pattern->span, "%d name%s in brackets for %s, which is no list",
+                            pattern->n, pattern->n == 1 ? "" : "s", value_kind_name(value->kind));
+    if (value->u.list.n != pattern->n)
+        return script_error(s, E0307, pattern->span, "%d name%s for a list of %d value%s", pattern->n,
+                            pattern->n == 1 ? "" : "s", value->u.list.n,
+                            value->u.list.n == 1 ? "" : "s");
+    for (int i = 0; i < pattern->n; i++)
+        if (!script_bind_pattern(s, &pattern->items[i], &value->u.list.items[i]))
+            return false;
+    return true;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------ */
+
+static bool run_statement(Script *s, const AstStmt *stmt);
+
+bool script_block(Script *s, const AstStmt *body)
+{
+    Binding *outer = s->frame->names;
+    bool ok = true;
+    for (int i = 0; ok && i < body->u.seq.n && !s->frame->returned; i++)
+        ok = run_statement(s, body->u.seq.items[i]);
+    s->frame->names = outer;
+    return ok;
+}
+
+static bool run_let(Script *s, const AstStmt *stmt)
+{
+    Value v;
+    return script_eval(s, stmt->u.let.value, &v) &&
+           script_bind_pattern(s, &stmt->u.let.pattern, &v);
+}
+
+static bool run_each(Script *s, const AstStmt *stmt)
+{
+    Value list;
+    if (!script_eval(s, stmt->u.each.value, &list))
+        return false;
+    if (list.kind != VALUE_LIST)
+        return script_error(s, E0304, stmt->u.each.value->span, "'for' runs over a list, found %s",
+                            value_kind_name(list.kind));
+    for (int i = 0; i < list.u.list.n && !s->frame->returned; i++) {
+        Binding *outer = s->frame->names;
+        Value item = list.u.list.items[i];
+        bool ok = script_tick(s, stmt->span) &&
+                  script_bind_pattern(s, &stmt->u.each.pattern, &item) &&
+                  script_block(s, stmt->u.each.body);
+        s->frame->names = outer;
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool run_if(Script *s, const AstStmt *stmt)
+{
+    Value v;
+    bool taken;
+    if (!script_eval(s, stmt->u.cond.cond, &v) ||
+        !script_bool(s, &v, "the condition of 'if'", &taken))
+        return false;
+    const AstStmt *branch = taken ? stmt->u.cond.then : stmt->u.cond.otherwise;
+    if (!branch)
+        return true;
+    return branch->kind == AS_SEQ ? script_block(s, branch) : run_statement(s, branch);
+}
+
+static bool run_assert(Script *s, const AstStmt *stmt)
+{
+    Value v, message = {.kind = VALUE_NONE};
+    bool holds;
+    if (!script_eval(s, stmt->u.assertion.cond, &v) ||
+        !script_bool(s, &v, "the condition of 'assert'", &holds))
+        return false;
+    if (holds)
+        return true;
+    if (stmt->u.assertion.message && !script_eval(s, stmt->u.assertion.message, &message))
+        return false;
+    return script_error(s, E0311, stmt->u.assertion.cond->span, "the assertion does not hold%s%s",
+                        message.kind == VALUE_STRING ? ": " : "",
+                        message.kind == VALUE_STRING ? message.u.s : "");
+}
+
+static bool run_tune(Script *s, const AstStmt *stmt)
+{
+    Value values;
+    Name name = stmt->u.tune.name.text;
+    const Frame *f = s->frame;
+    while (f->caller)
+        f = f->caller;
+    if (s->frame->proc || !script_lookup(s, name))
+        return script_error(s, E0315, stmt->u.tune.name.span,
+                            "'%s' is no parameter of this schedule; declare it: schedule NAME for "
+                            "KERNEL(%s = VALUE)",
+                            name, name);
+    if (!script_eval(s, stmt->u.tune.values, &values))
+        return false;
+    if (values.kind != VALUE_LIST || values.u.list.n == 0)
+        return script_error(s, E0304, stmt->u.tune.values->span,
+                            "'tune' takes a list of the values to try, found %s",
+                            values.kind == VALUE_LIST ? "an empty one" : value_kind_name(values.kind));
+    return true;
+}
+
+static bool run_return(Script *s, const AstStmt *stmt)
+{
+    if (!s->frame->proc)
+        return script_error(s, E0316, stmt->span, "'return' stands outside a proc");
+    if (stmt->u.value && !script_eval(s, stmt->u.value, &s->frame->result))
+        return false;
+    s->frame->returned = true;
+    return true;
+}
+
+static bool run_statement(Script *s, const AstStmt *stmt)
+{
+    Value ignored;
+    switch (stmt->kind) {
+    case AS_SEQ:
+        return script_block(s, stmt);
+    case AS_LET:
+        return run_let(s, stmt);
+    case AS_EACH:
+        return run_each(s, stmt);
+    case AS_IF:
+        return run_if(s, stmt);
+    case AS_ASSERT:
+        return run_assert(s, stmt);
+    case AS_TUNE:
+        return run_tune(s, stmt);
+    case AS_EXPR:
+        return script_eval(s, stmt->u.expr, &ignored);
+    case AS_RETURN:
+        return run_return(s, stmt);
+    default:
+        TIRC_BUG(s->c, "a statement of a kernel in a script");
+    }
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------ */
+
+bool script_setting_parse(Context *c, const char *text, ScriptSetting *out)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || !equals[1]) {
+        diag_error(c, E0312, span_none(), "'--set %s' is not NAME=VALUE", text);
+        return false;
+    }
+    out->name = interner_get(c->names, text, (size_t)(equals - text));
+    char *end;
+    long long i = strtoll(equals + 1, &end, 0);
+    if (*end == 0)
+        out->value = (Value){.kind = VALUE_INT, .u.i = i};
+    else if (!strcmp(equals + 1, "true") || !strcmp(equals + 1, "false"))
+        out->value = (Value){.kind = VALUE_BOOL, .u.i = equals[1] == 't'};
+    else
+        out->value = (Value){.kind = VALUE_WORD, .u.s = ctx_name(c, equals + 1)};
+    return true;
+}
+
+static bool check_settings(Script *s, const AstSchedule *schedule, const ScriptSetting *settings,
+                           int n)
+{
+    const char **names = ARENA_ARRAY(s->c->arena, const char *, schedule->n_params + 1);
+    for (int p = 0; p < schedule->n_params; p++)
+        names[p] = schedule->params[p].pattern.name;
+    for (int i = 0; i < n; i++) {
+        bool known = false;
+        for (int p = 0; p < schedule->n_params; p++)
+            known |= schedule->params[p].pattern.name == settings[i].name;
+        if (known)
+            continue;
+        diag_error(s->c, E0312, schedule->name.span, "schedule '%s' has no parameter '%s'",
+                   schedule->name.text, settings[i].name);
+        const char *near = diag_suggest(settings[i].name, names, schedule->n_params);
+        if (near)
+            diag_note(s->c, span_none(), "did you mean '%s'?", near);
+        return false;
+    }
+    return true;
+}
+
+static bool bind_parameters(Script *s, const AstSchedule *schedule, const ScriptSetting *settings,
+                            int n)
+{
+    if (!check_settings(s, schedule, settings, n))
+        return false;
+    for (int p = 0; p < schedule->n_params; p++) {
+        const AstScriptParam *param = &schedule->params[p];
+        Value v = {.kind = VALUE_NONE};
+        if (param->value && !script_eval(s, param->value, &v))
+            return false;
+        for (int i = 0; i < n; i++)
+            if (settings[i].name == param->pattern.name) {
+                Span span = v.span;
+                v = settings[i].value;
+                v.span = span;
+            }
+        if (v.kind == VALUE_NONE)
+            return script_error(s, E0312, param->pattern.span,
+                                "parameter '%s' has no value; give it one with --set %s=VALUE",
+                                param->pattern.name, param->pattern.name);
+        script_bind(s, param->pattern.name, &v);
+    }
+    return true;
+}
+
+Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
+                     const ScriptSetting *settings, int n_settings)
+{
+    Frame frame = {.file = found->file};
+    Script s = {.c = c,
+                .kernel = kernel,
+                .schedule = schedule_new(c, kernel),
+                .frame = &frame,
+                .budget = SCRIPT_BUDGET};
+    if (!bind_parameters(&s, found->schedule, settings, n_settings) ||
+        !script_block(&s, found->schedule->body))
+        return NULL;
+    return s.schedule;
+}
+
+/* ---- tune, without running -------------------------------------------------------------------------- */
+
+bool script_tune_values(Context *c, const FoundSchedule *found, Name parameter, const Value **items,
+                        int *n)
+{
+    const AstStmt *body = found->schedule->body;
+    for (int i = 0; i < body->u.seq.n; i++) {
+        const AstStmt *stmt = body->u.seq.items[i];
+        if (stmt->kind != AS_TUNE || stmt->u.tune.name.text != parameter)
+            continue;
+        Frame frame = {.file = found->file};
+        Kernel no_sizes = {0};
+        Script s = {.c = c, .kernel = &no_sizes, .frame = &frame, .budget = SCRIPT_BUDGET};
+        Value list;
+        DiagMark mark = diag_mark(c);
+        if (stmt->u.tune.values->kind != AE_LIST || !script_eval(&s, stmt->u.tune.values, &list)) {
+            diag_forget(c, mark);
+            return false;
+        }
+        *items = list.u.list.items;
+        *n = list.u.list.n;
+        return true;
+    }
+    return false;
+}
