@@ -422,7 +422,8 @@ void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
 void print_expr(Context *c, const Expr *e, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
-/* The level the kernel's nodes belong to: lowered if there is a launch. */
+/* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block or temp
+ * shows what only schedules write. */
 Level kernel_level(const Kernel *kernel);
 /* Checks the invariants of a level: scoping (a name means one thing on a path; a variable is defined
  * once and above its uses), types, ranks, iterator bindings, which kinds may stand where.  NULL when

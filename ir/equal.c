@@ -1,0 +1,259 @@
+/* equal.c - structural equality.
+ *
+ * Two kernels are equal when they print the same meaning: variables and buffers are matched by where they
+ * are defined, ids, spans and steps do not count.  The matches of a path are a list on the C stack, so a
+ * definition ends where its scope does and nothing is allocated. */
+#include "ir/ir.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Match {
+    const void *a, *b; /* a Var or Buffer of each side */
+    const struct Match *outer;
+} Match;
+
+/* Outside of all matches a thing equals only itself. */
+static bool matches(const Match *m, const void *a, const void *b)
+{
+    for (; m; m = m->outer)
+        if (m->a == a || m->b == b)
+            return m->a == a && m->b == b;
+    return a == b;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* ---- expressions ------------------------------------------------------------------------------- */
+
+static bool same_float(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
+}
+
+static bool same_expr(const Match *m, const Expr *a, const Expr *b);
+
+static bool same_exprs(const Match *m, Expr *const *a, Expr *const *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!same_expr(m, a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool same_expr(const Match *m, const Expr *a, const Expr *b)
+{
+    if (!a || !b || (a == b && !m))
+        return a == b;
+    if (a->kind != b->kind || a->type != b->type)
+        return false;
+    switch (a->kind) {
+    case EX_INT:
+        return a->u.i == b->u.i;
+    case EX_FLOAT:
+        return same_float(a->u.f, b->u.f);
+    case EX_VAR:
+        return matches(m, a->u.var, b->u.var);
+    case EX_AXIS:
+        return a->u.axis == b->u.axis;
+    case EX_LOAD:
+        return matches(m, a->u.load.buffer, b->u.load.buffer) &&
+               a->u.load.buffer->rank == b->u.load.buffer->rank &&
+               same_exprs(m, a->u.load.index, b->u.load.index, a->u.load.buffer->rank);
+    case EX_CALL:
+        return a->u.call.call == b->u.call.call &&
+               same_exprs(m, a->u.call.arg, b->u.call.arg, call_info(a->u.call.call)->arity);
+    default:
+        return same_exprs(m, a->u.arg, b->u.arg, expr_arity(a->kind));
+    }
+}
+
+bool expr_equal(const Expr *a, const Expr *b)
+{
+    return same_expr(NULL, a, b);
+}
+
+/* ---- definitions ------------------------------------------------------------------------------- */
+
+static bool same_var(const Var *a, const Var *b)
+{
+    return same_text(a->name, b->name) && a->type == b->type && a->kind == b->kind;
+}
+
+static AxisLayout layout_of(const Buffer *buffer, int axis)
+{
+    return buffer->layout ? buffer->layout[axis] : (AxisLayout){0, 0, 0};
+}
+
+static bool same_layout(const Buffer *a, const Buffer *b)
+{
+    for (int i = 0; i < a->rank; i++) {
+        AxisLayout x = layout_of(a, i), y = layout_of(b, i);
+        if (x.pad != y.pad || x.align_factor != y.align_factor || x.align_offset != y.align_offset)
+            return false;
+    }
+    return true;
+}
+
+static bool same_buffer(const Match *m, const Buffer *a, const Buffer *b)
+{
+    return same_text(a->name, b->name) && a->type == b->type && a->rank == b->rank &&
+           a->scope == b->scope && a->role == b->role &&
+           same_exprs(m, a->shape, b->shape, a->rank) && same_layout(a, b);
+}
+
+static bool same_annotations(const Annotation *a, int n_a, const Annotation *b, int n_b)
+{
+    if (n_a != n_b)
+        return false;
+    for (int i = 0; i < n_a; i++) {
+        const Annotation *x = &a[i], *y = &b[i];
+        if (!same_text(x->key, y->key) || x->kind != y->kind)
+            return false;
+        bool same = x->kind == ANNOTATION_INT      ? x->i == y->i
+                    : x->kind == ANNOTATION_STRING ? same_text(x->string, y->string)
+                                                   : x->n_list == y->n_list;
+        for (int j = 0; same && x->kind == ANNOTATION_LIST && j < x->n_list; j++)
+            same = x->list[j] == y->list[j];
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* ---- statements -------------------------------------------------------------------------------- */
+
+static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b);
+
+/* Items from `at` on; a temp or let matches for the rest of them. */
+static bool same_items(const Match *m, const Stmt *a, const Stmt *b, int at)
+{
+    for (; at < a->u.seq.n; at++) {
+        const Stmt *x = a->u.seq.items[at], *y = b->u.seq.items[at];
+        if (!same_stmt(m, x, y))
+            return false;
+        if (x->kind == ST_TEMP || x->kind == ST_LET) {
+            bool temp = x->kind == ST_TEMP;
+            Match own = {temp ? (const void *)x->u.temp : x->u.let.var,
+                         temp ? (const void *)y->u.temp : y->u.let.var, m};
+            return same_items(&own, a, b, at + 1);
+        }
+    }
+    return true;
+}
+
+static bool same_for(const Match *m, const ForStmt *a, const ForStmt *b)
+{
+    Match own = {a->var, b->var, m};
+    return same_var(a->var, b->var) && same_expr(m, a->lo, b->lo) && same_expr(m, a->hi, b->hi) &&
+           a->step == b->step && a->kind == b->kind && a->axis == b->axis &&
+           same_annotations(a->annotations, a->n_annotations, b->annotations, b->n_annotations) &&
+           same_stmt(&own, a->body, b->body);
+}
+
+/* Iterators from `at` on, then what is inside the block. */
+static bool same_iters(const Match *m, const BlockStmt *a, const BlockStmt *b, int at)
+{
+    if (at == a->n_iters)
+        return same_stmt(m, a->init, b->init) && same_stmt(m, a->body, b->body);
+    const BlockIter *x = &a->iters[at], *y = &b->iters[at];
+    Match own = {x->var, y->var, m};
+    return same_var(x->var, y->var) && x->kind == y->kind && same_expr(m, x->lo, y->lo) &&
+           same_expr(m, x->hi, y->hi) && same_iters(&own, a, b, at + 1);
+}
+
+static bool same_block(const Match *m, const BlockStmt *a, const BlockStmt *b)
+{
+    if (!same_text(a->name, b->name) || a->n_iters != b->n_iters || a->atomic != b->atomic ||
+        !same_expr(m, a->predicate, b->predicate) ||
+        !same_annotations(a->annotations, a->n_annotations, b->annotations, b->n_annotations))
+        return false;
+    for (int i = 0; i < a->n_iters; i++)
+        if (!same_expr(m, a->iters[i].binding, b->iters[i].binding))
+            return false;
+    return same_iters(m, a, b, 0);
+}
+
+static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
+{
+    return matches(m, a->u.store.buffer, b->u.store.buffer) && a->u.store.op == b->u.store.op &&
+           a->u.store.atomic == b->u.store.atomic &&
+           a->u.store.buffer->rank == b->u.store.buffer->rank &&
+           same_exprs(m, a->u.store.index, b->u.store.index, a->u.store.buffer->rank) &&
+           same_expr(m, a->u.store.value, b->u.store.value);
+}
+
+static bool same_launch(const Match *m, const LaunchStmt *a, const LaunchStmt *b)
+{
+    return same_text(a->name, b->name) && same_exprs(m, a->grid, b->grid, 3) &&
+           memcmp(a->block, b->block, sizeof a->block) == 0 && same_stmt(m, a->body, b->body);
+}
+
+static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
+{
+    if (!a || !b)
+        return a == b;
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case ST_SEQ:
+        return a->u.seq.n == b->u.seq.n && same_items(m, a, b, 0);
+    case ST_FOR:
+        return same_for(m, &a->u.loop, &b->u.loop);
+    case ST_IF:
+        return same_expr(m, a->u.cond.cond, b->u.cond.cond) &&
+               same_stmt(m, a->u.cond.then, b->u.cond.then) &&
+               same_stmt(m, a->u.cond.otherwise, b->u.cond.otherwise);
+    case ST_BLOCK:
+        return same_block(m, &a->u.block, &b->u.block);
+    case ST_STORE:
+        return same_store(m, a, b);
+    case ST_TEMP:
+        return same_buffer(m, a->u.temp, b->u.temp);
+    case ST_LET:
+        return same_var(a->u.let.var, b->u.let.var) && same_expr(m, a->u.let.value, b->u.let.value);
+    case ST_BARRIER:
+        return same_text(a->u.barrier, b->u.barrier);
+    case ST_LAUNCH:
+        return same_launch(m, &a->u.launch, &b->u.launch);
+    }
+    return false;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+static bool same_params(const Match *m, const Kernel *a, const Kernel *b, int at)
+{
+    if (at == a->n_params)
+        return same_stmt(m, a->body, b->body);
+    const Param *x = &a->params[at], *y = &b->params[at];
+    if (!x->buffer != !y->buffer)
+        return false;
+    bool same = x->buffer ? same_buffer(m, x->buffer, y->buffer) : same_var(x->scalar, y->scalar);
+    Match own = {x->buffer ? (const void *)x->buffer : x->scalar,
+                 y->buffer ? (const void *)y->buffer : y->scalar, m};
+    return same && same_params(&own, a, b, at + 1);
+}
+
+static bool same_sizes(const Match *m, const Kernel *a, const Kernel *b, int at)
+{
+    if (at == a->n_sizes)
+        return same_params(m, a, b, 0);
+    const Size *x = &a->sizes[at], *y = &b->sizes[at];
+    if (!same_text(x->name, y->name) || x->symbolic != y->symbolic ||
+        (!x->symbolic && x->value != y->value))
+        return false;
+    if (!x->var || !y->var)
+        return same_sizes(m, a, b, at + 1);
+    Match own = {x->var, y->var, m};
+    return same_sizes(&own, a, b, at + 1);
+}
+
+bool kernel_equal(const Kernel *a, const Kernel *b)
+{
+    return same_text(a->name, b->name) && a->n_sizes == b->n_sizes && a->n_params == b->n_params &&
+           a->n_outputs == b->n_outputs && same_sizes(NULL, a, b, 0);
+}

@@ -1,0 +1,540 @@
+/* print.c - kernels and statements as .tir text (docs/language.md), which parses back to an equal kernel.
+ *
+ * What the reader would fill in is left out: a block that is what a plain statement stands for (implied.c)
+ * prints as that statement, and loops that nest without anything between them share one `for`.  The one trap
+ * is the reader's own step in the other direction: it makes one reduction block of a store and an update of
+ * the same element in loops of its own.  Where two blocks would be taken for that, the first is
+ * printed as a block. */
+#include "ir/print_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { LINE_MAX_COLUMNS = 100, INDENT = 4 };
+
+typedef struct {
+    Context *ctx;
+    StrBuf *out;
+    VEC(const ForStmt *) loops; /* around the statement, outermost first */
+    bool direct;                /* in a block or at the lowered level: stores are just stores */
+    const Stmt *spelt_out;      /* a block that must not print as a plain statement, or NULL */
+} Printer;
+
+static void print_statement(Printer *p, const Stmt *s, int indent);
+static void print_rest(Printer *p, const Stmt *s, int indent);
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+static void start_line(Printer *p, int indent)
+{
+    for (int i = 0; i < indent; i++)
+        strbuf_addc(p->out, ' ');
+}
+
+static int column(const Printer *p)
+{
+    size_t at = p->out->length;
+    while (at > 0 && p->out->text[at - 1] != '\n')
+        at--;
+    return (int)(p->out->length - at);
+}
+
+/* Where to break text[0, n): behind the last ", " that is not inside brackets of a list's item, or 0. */
+static size_t break_point(const char *text, size_t n)
+{
+    size_t best = 0;
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (text[i] == '"' && (i == 0 || text[i - 1] != '\\'))
+            quoted = !quoted;
+        if (quoted)
+            continue;
+        depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
+        if (text[i] == ',' && text[i + 1] == ' ' && depth <= 1)
+            best = i + 2;
+    }
+    return best;
+}
+
+/* Adds a header, broken into lines that are continued two levels further in. */
+static void add_wrapped(Printer *p, const char *text, int indent)
+{
+    for (;;) {
+        size_t room = LINE_MAX_COLUMNS - 2;
+        int used = column(p);
+        room = (size_t)used < room ? room - (size_t)used : 1;
+        size_t at = strlen(text) > room ? break_point(text, room) : 0;
+        if (at == 0) {
+            strbuf_add(p->out, text);
+            return;
+        }
+        strbuf_addn(p->out, text, at - 1);
+        strbuf_addc(p->out, '\n');
+        start_line(p, indent + 2 * INDENT);
+        text += at;
+    }
+}
+
+static void add_string(StrBuf *out, const char *text)
+{
+    strbuf_addc(out, '"');
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"' || byte == '\\')
+            strbuf_addf(out, "\\%c", byte);
+        else if (byte == '\n')
+            strbuf_add(out, "\\n");
+        else if (byte < 0x20 || byte == 0x7f)
+            strbuf_addf(out, "\\x%02x", byte);
+        else
+            strbuf_addc(out, (char)byte);
+    }
+    strbuf_addc(out, '"');
+}
+
+static void add_annotations(StrBuf *out, const Annotation *items, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const Annotation *a = &items[i];
+        strbuf_addf(out, " @%s(", a->key);
+        switch (a->kind) {
+        case ANNOTATION_INT:
+            strbuf_addf(out, "%" PRId64, a->i);
+            break;
+        case ANNOTATION_STRING:
+            add_string(out, a->string);
+            break;
+        case ANNOTATION_LIST:
+            for (int j = 0; j < a->n_list; j++)
+                strbuf_addf(out, "%s%" PRId64, j ? ", " : "[", a->list[j]);
+            strbuf_add(out, a->n_list ? "]" : "[]");
+            break;
+        }
+        strbuf_addc(out, ')');
+    }
+}
+
+/* ---- plain statements -------------------------------------------------------------------------- */
+
+static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Subst *map)
+{
+    const BlockIter *iter = &block->iters[i];
+    const ForStmt *loop = p->loops.items[i];
+    if (strcmp(iter->var->name, loop->var->name) != 0 || iter->binding->kind != EX_VAR ||
+        iter->binding->u.var != loop->var || iter->kind != block_implied_kind(block->body, iter->var))
+        return false;
+    Expr *lo, *hi;
+    loop_domain(p->ctx, loop, &lo, &hi);
+    return expr_equal(expr_subst(p->ctx, lo, map, i), iter->lo) &&
+           expr_equal(expr_subst(p->ctx, hi, map, i), iter->hi);
+}
+
+/* Whether the block is what the plain statement of its body would stand for here. */
+static bool is_plain(const Printer *p, const Stmt *s)
+{
+    const BlockStmt *block = &s->u.block;
+    const Stmt *body = block->body, *init = block->init;
+    if (s == p->spelt_out || block->predicate || block->atomic || block->n_annotations > 0 ||
+        block->n_iters != p->loops.n || body->kind != ST_STORE || body->u.store.atomic)
+        return false;
+    if (init && (init->kind != ST_STORE || init->u.store.op != STORE_SET || init->u.store.atomic ||
+                 init->u.store.buffer != body->u.store.buffer || !stmt_is_reduction(block)))
+        return false;
+    Subst *map = ARENA_ARRAY(p->ctx->arena, Subst, block->n_iters);
+    for (int i = 0; i < block->n_iters; i++) {
+        if (!same_iter(p, block, i, map))
+            return false;
+        Var *var = block->iters[i].var;
+        map[i] = (Subst){p->loops.items[i]->var, expr_var(p->ctx, var, var->span)};
+    }
+    return true;
+}
+
+static bool has_default_name(const BlockStmt *block)
+{
+    Name name = block_implied_name(block->body);
+    return name && strcmp(name, block->name) == 0;
+}
+
+typedef struct {
+    const Buffer *buffer;
+    bool found;
+} Update;
+
+static bool find_update(Visitor *v, Stmt *s)
+{
+    Update *update = v->user;
+    if (s->kind == ST_STORE && s->u.store.op != STORE_SET && s->u.store.buffer == update->buffer)
+        update->found = true;
+    return !update->found;
+}
+
+/* Whether seq item i, a plain `=`, and an update in a loop behind it would be read as one reduction. */
+static bool would_fuse(const Stmt *seq, int i)
+{
+    const Stmt *s = seq->u.seq.items[i];
+    if (s->kind != ST_BLOCK || s->u.block.init || s->u.block.body->kind != ST_STORE ||
+        s->u.block.body->u.store.op != STORE_SET)
+        return false;
+    Update update = {s->u.block.body->u.store.buffer, false};
+    Visitor v = {&update, NULL, find_update};
+    for (int j = i + 1; j < seq->u.seq.n && !update.found; j++)
+        if (seq->u.seq.items[j]->kind == ST_FOR)
+            visit_stmt(&v, seq->u.seq.items[j]);
+    return update.found;
+}
+
+/* ---- bodies ------------------------------------------------------------------------------------ */
+
+static void print_items(Printer *p, const Stmt *s, int indent)
+{
+    if (s->kind != ST_SEQ) {
+        print_statement(p, s, indent);
+        return;
+    }
+    for (int i = 0; i < s->u.seq.n; i++) {
+        if (!p->direct && would_fuse(s, i))
+            p->spelt_out = s->u.seq.items[i];
+        print_statement(p, s->u.seq.items[i], indent);
+    }
+}
+
+/* `{`, the statements, `}` and the end of the line. */
+static void print_braced(Printer *p, const Stmt *s, int indent)
+{
+    strbuf_add(p->out, "{\n");
+    print_items(p, s, indent + INDENT);
+    start_line(p, indent);
+    strbuf_add(p->out, "}\n");
+}
+
+/* More or less than one statement in text, or one that would reach beyond its braces. */
+static bool needs_braces(const Printer *p, const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+    case ST_TEMP:
+    case ST_LET:
+        return true;
+    case ST_BLOCK:
+        return s->u.block.init && is_plain(p, s) && has_default_name(&s->u.block);
+    case ST_FOR:
+    case ST_IF:
+    case ST_STORE:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        return false;
+    }
+    return false;
+}
+
+/* The body of what stands on this line. */
+static void print_body(Printer *p, const Stmt *s, int indent)
+{
+    if (needs_braces(p, s)) {
+        strbuf_addc(p->out, ' ');
+        print_braced(p, s, indent);
+    } else {
+        strbuf_addc(p->out, '\n');
+        print_statement(p, s, indent + INDENT);
+    }
+}
+
+/* ---- statements -------------------------------------------------------------------------------- */
+
+static void add_loop(StrBuf *out, const ForStmt *loop)
+{
+    strbuf_addf(out, "%s in ", loop->var->name);
+    print_range(loop->lo, loop->hi, loop->step < 0, out);
+    if (loop->step != 1)
+        strbuf_addf(out, " step %" PRId64, loop->step);
+    if (loop->kind == LOOP_BIND)
+        strbuf_addf(out, " bind %s", axis_name(loop->axis));
+    else if (loop->kind != LOOP_SERIAL)
+        strbuf_addf(out, " %s", loop_kind_name(loop->kind));
+    add_annotations(out, loop->annotations, loop->n_annotations);
+}
+
+static bool is_simple_loop(const Stmt *s)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL && s->u.loop.n_annotations == 0;
+}
+
+/* A loop, and the simple loops directly in it as far as the line reaches. */
+static void print_for(Printer *p, const Stmt *s, int indent)
+{
+    int outside = p->loops.n;
+    strbuf_add(p->out, "for ");
+    add_loop(p->out, &s->u.loop);
+    VEC_PUSH(p->ctx->arena, &p->loops, &s->u.loop);
+    while (is_simple_loop(s) && is_simple_loop(s->u.loop.body)) {
+        StrBuf next = strbuf_new(p->ctx->arena);
+        strbuf_add(&next, ", ");
+        add_loop(&next, &s->u.loop.body->u.loop);
+        if ((size_t)column(p) + next.length + 2 > LINE_MAX_COLUMNS)
+            break;
+        strbuf_add(p->out, next.text);
+        s = s->u.loop.body;
+        VEC_PUSH(p->ctx->arena, &p->loops, &s->u.loop);
+    }
+    print_body(p, s->u.loop.body, indent);
+    p->loops.n = outside;
+}
+
+/* Whether an `else` after the text of `s` would be taken by an `if` in it. */
+static bool takes_else(const Stmt *s)
+{
+    if (s->kind == ST_FOR)
+        return takes_else(s->u.loop.body);
+    return s->kind == ST_IF && (!s->u.cond.otherwise || takes_else(s->u.cond.otherwise));
+}
+
+static void print_if(Printer *p, const Stmt *s, int indent)
+{
+    const Stmt *then = s->u.cond.then, *otherwise = s->u.cond.otherwise;
+    strbuf_add(p->out, "if ");
+    print_value(s->u.cond.cond, DT_COUNT, p->out);
+    if (otherwise && takes_else(then)) {
+        strbuf_addc(p->out, ' ');
+        print_braced(p, then, indent);
+    } else {
+        print_body(p, then, indent);
+    }
+    if (!otherwise)
+        return;
+    start_line(p, indent);
+    strbuf_add(p->out, "else");
+    if (otherwise->kind == ST_IF) {
+        strbuf_addc(p->out, ' ');
+        print_rest(p, otherwise, indent);
+    } else {
+        print_body(p, otherwise, indent);
+    }
+}
+
+static const char *op_token(const Stmt *s)
+{
+    bool truth = s->u.store.buffer->type == DT_BOOL;
+    if (truth && s->u.store.op == STORE_AND)
+        return "&&=";
+    return truth && s->u.store.op == STORE_OR ? "||=" : store_op_token(s->u.store.op);
+}
+
+static void print_store(Printer *p, const Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    strbuf_add(p->out, buffer->name);
+    print_indices(s->u.store.index, buffer->rank, p->out);
+    strbuf_addf(p->out, " %s%s ", s->u.store.atomic ? "atomic " : "", op_token(s));
+    print_value(s->u.store.value, buffer->type, p->out);
+    strbuf_add(p->out, ";\n");
+}
+
+/* The two or one lines of a plain block; the first is already indented. */
+static void print_plain(Printer *p, const BlockStmt *block, int indent)
+{
+    if (block->init) {
+        strbuf_add(p->out, "init ");
+        print_store(p, block->init);
+        start_line(p, indent);
+    }
+    print_store(p, block->body);
+}
+
+static void print_plain_block(Printer *p, const BlockStmt *block, int indent)
+{
+    bool labelled = !has_default_name(block);
+    if (labelled)
+        strbuf_addf(p->out, "%s: ", block->name);
+    if (!labelled || !block->init) {
+        print_plain(p, block, indent);
+        return;
+    }
+    strbuf_add(p->out, "{\n");
+    start_line(p, indent + INDENT);
+    print_plain(p, block, indent + INDENT);
+    start_line(p, indent);
+    strbuf_add(p->out, "}\n");
+}
+
+static const char *block_header(Printer *p, const BlockStmt *block)
+{
+    StrBuf text = strbuf_new(p->ctx->arena);
+    strbuf_addf(&text, "block %s(", block->name);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        strbuf_addf(&text, "%s%s%s in ", i ? ", " : "", iter->kind == ITER_REDUCE ? "reduce " : "",
+                    iter->var->name);
+        print_range(iter->lo, iter->hi, false, &text);
+        strbuf_add(&text, " = ");
+        print_index(iter->binding, &text);
+    }
+    strbuf_addc(&text, ')');
+    if (block->predicate) {
+        strbuf_add(&text, " where ");
+        print_value(block->predicate, DT_COUNT, &text);
+    }
+    strbuf_add(&text, block->atomic ? " atomic" : "");
+    add_annotations(&text, block->annotations, block->n_annotations);
+    strbuf_addc(&text, ' ');
+    return text.text;
+}
+
+static void print_block(Printer *p, const Stmt *s, int indent)
+{
+    const BlockStmt *block = &s->u.block;
+    if (is_plain(p, s)) {
+        print_plain_block(p, block, indent);
+        return;
+    }
+    add_wrapped(p, block_header(p, block), indent);
+    bool outside = p->direct;
+    p->direct = true;
+    strbuf_add(p->out, "{\n");
+    if (block->init) {
+        start_line(p, indent + INDENT);
+        strbuf_add(p->out, "init ");
+        if (needs_braces(p, block->init))
+            print_braced(p, block->init, indent + INDENT);
+        else
+            print_rest(p, block->init, indent + INDENT);
+    }
+    print_items(p, block->body, indent + INDENT);
+    start_line(p, indent);
+    strbuf_add(p->out, "}\n");
+    p->direct = outside;
+}
+
+static void add_type(const Buffer *buffer, StrBuf *out)
+{
+    strbuf_addf(out, "%s: %s", buffer->name, type_info(buffer->type)->name);
+    print_indices(buffer->shape, buffer->rank, out);
+}
+
+static void print_temp(Printer *p, const Buffer *buffer)
+{
+    strbuf_add(p->out, "temp ");
+    add_type(buffer, p->out);
+    if (buffer->scope != SCOPE_GLOBAL)
+        strbuf_addf(p->out, " in %s", scope_name(buffer->scope));
+    for (int i = 0; buffer->layout && i < buffer->rank; i++) {
+        const AxisLayout *axis = &buffer->layout[i];
+        if (axis->pad)
+            strbuf_addf(p->out, " pad(%d, %" PRId64 ")", i, axis->pad);
+        if (axis->align_factor)
+            strbuf_addf(p->out, " align(%d, %" PRId64 ", %" PRId64 ")", i, axis->align_factor,
+                        axis->align_offset);
+    }
+    strbuf_add(p->out, ";\n");
+}
+
+static void print_launch(Printer *p, const LaunchStmt *launch, int indent)
+{
+    bool outside = p->direct;
+    strbuf_addf(p->out, "launch %s grid(", launch->name);
+    for (int i = 0; i < 3; i++) {
+        strbuf_add(p->out, i ? ", " : "");
+        print_value(launch->grid[i], DT_INDEX, p->out);
+    }
+    strbuf_addf(p->out, ") block(%" PRId64 ", %" PRId64 ", %" PRId64 ") ", launch->block[0],
+                launch->block[1], launch->block[2]);
+    p->direct = true;
+    print_braced(p, launch->body, indent);
+    p->direct = outside;
+}
+
+/* The statement, on a line that is already indented or begun. */
+static void print_rest(Printer *p, const Stmt *s, int indent)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        print_braced(p, s, indent);
+        return;
+    case ST_FOR:
+        print_for(p, s, indent);
+        return;
+    case ST_IF:
+        print_if(p, s, indent);
+        return;
+    case ST_BLOCK:
+        print_block(p, s, indent);
+        return;
+    case ST_STORE:
+        print_store(p, s);
+        return;
+    case ST_TEMP:
+        print_temp(p, s->u.temp);
+        return;
+    case ST_LET:
+        strbuf_addf(p->out, "let %s = ", s->u.let.var->name);
+        print_value(s->u.let.value, DT_COUNT, p->out);
+        strbuf_add(p->out, ";\n");
+        return;
+    case ST_BARRIER:
+        strbuf_add(p->out, "barrier ");
+        add_string(p->out, s->u.barrier);
+        strbuf_add(p->out, ";\n");
+        return;
+    case ST_LAUNCH:
+        print_launch(p, &s->u.launch, indent);
+        return;
+    }
+}
+
+static void print_statement(Printer *p, const Stmt *s, int indent)
+{
+    start_line(p, indent);
+    print_rest(p, s, indent);
+}
+
+void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out)
+{
+    Printer p = {.ctx = c, .out = out};
+    print_items(&p, s, indent);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+static void add_sizes(const Kernel *kernel, StrBuf *out)
+{
+    for (int i = 0; i < kernel->n_sizes; i++) {
+        const Size *size = &kernel->sizes[i];
+        strbuf_addf(out, "%s%s", i ? ", " : "<", size->name);
+        if (!size->symbolic)
+            strbuf_addf(out, " = %" PRId64, size->value);
+    }
+    strbuf_add(out, kernel->n_sizes ? ">" : "");
+}
+
+static void add_param(const Param *param, bool first, StrBuf *out)
+{
+    strbuf_add(out, first ? "" : ", ");
+    if (!param->buffer) {
+        strbuf_addf(out, "%s: %s", param->scalar->name, type_info(param->scalar->type)->name);
+        return;
+    }
+    strbuf_add(out, param->buffer->role == ROLE_INOUT ? "inout " : "");
+    add_type(param->buffer, out);
+}
+
+void print_kernel(Context *c, const Kernel *kernel, StrBuf *out)
+{
+    Printer p = {.ctx = c, .out = out, .direct = kernel_level(kernel) == LEVEL_LOWERED};
+    StrBuf header = strbuf_new(c->arena);
+    int n_inputs = kernel->n_params - kernel->n_outputs;
+    strbuf_addf(&header, "kernel %s", kernel->name);
+    add_sizes(kernel, &header);
+    strbuf_addc(&header, '(');
+    for (int i = 0; i < n_inputs; i++)
+        add_param(&kernel->params[i], i == 0, &header);
+    strbuf_addc(&header, ')');
+    for (int i = n_inputs; i < kernel->n_params; i++) {
+        strbuf_add(&header, i == n_inputs ? " -> " : "");
+        add_param(&kernel->params[i], i == n_inputs, &header);
+    }
+    add_wrapped(&p, header.text, 0);
+    strbuf_add(out, "\n{\n");
+    print_items(&p, kernel->body, INDENT);
+    strbuf_add(out, "}\n");
+}

@@ -1,0 +1,250 @@
+/* print_expr.c - expressions as text that reads back as the same expression.
+ *
+ * Parentheses stand only where precedence and associativity ask for them.  The delicate part is the type of
+ * literals: in text a literal takes the type of what it meets, so it is printed bare only where that gives
+ * back its own type, and as `f16(1.5)` everywhere else. */
+#include "ir/print_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PREC_SELECT = 1, PREC_UNARY = 12, PREC_PRIMARY = 13 };
+
+/* ---- literals ---------------------------------------------------------------------------------- */
+
+/* The shortest text that reads back as `value` in its type. */
+static void print_float(DType type, double value, StrBuf *out)
+{
+    if (isnan(value) || isinf(value)) {
+        strbuf_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (type_round(type, strtod(text, NULL)) == value)
+            break;
+    }
+    bool is_float = false;
+    for (char *at = text; *at; at++) {
+        if (!strchr("+-0123456789e", *at))
+            *at = '.'; /* what a locale of the embedding program may have put there */
+        is_float = is_float || *at == '.' || *at == 'e';
+    }
+    strbuf_add(out, text);
+    if (!is_float)
+        strbuf_add(out, ".0");
+}
+
+static bool is_literal(const Expr *e)
+{
+    return e->kind == EX_INT || e->kind == EX_FLOAT;
+}
+
+/* The type that literals have where nothing gives them one. */
+static bool is_natural(DType type)
+{
+    return type == DT_INDEX || type == DT_F32 || type == DT_BOOL;
+}
+
+static void print_literal(const Expr *e, DType want, StrBuf *out)
+{
+    bool bare = e->type == DT_BOOL || (want == DT_COUNT ? is_natural(e->type) : e->type == want);
+    if (!bare)
+        strbuf_addf(out, "%s(", type_info(e->type)->name);
+    if (e->kind == EX_FLOAT)
+        print_float(e->type, e->u.f, out);
+    else if (e->type == DT_BOOL)
+        strbuf_add(out, e->u.i ? "true" : "false");
+    else if (e->type == DT_U64)
+        strbuf_addf(out, "%" PRIu64, (uint64_t)e->u.i);
+    else
+        strbuf_addf(out, "%" PRId64, e->u.i);
+    if (!bare)
+        strbuf_addc(out, ')');
+}
+
+/* ---- operators --------------------------------------------------------------------------------- */
+
+static int precedence(const Expr *e)
+{
+    if (e->kind == EX_SELECT)
+        return PREC_SELECT;
+    if (e->kind == EX_FLOAT)
+        return signbit(e->u.f) && !isnan(e->u.f) ? PREC_UNARY : PREC_PRIMARY;
+    if (e->kind == EX_INT)
+        return e->u.i < 0 && e->type != DT_U64 ? PREC_UNARY : PREC_PRIMARY;
+    int own = op_info(e->kind)->precedence;
+    return own ? own : PREC_PRIMARY;
+}
+
+/* An operand that binds at least as tightly as `least`, in parentheses if it must be. */
+static void print_operand(const Expr *e, DType want, int least, StrBuf *out)
+{
+    bool parentheses = precedence(e) < least;
+    if (parentheses)
+        strbuf_addc(out, '(');
+    print_value(e, want, out);
+    if (parentheses)
+        strbuf_addc(out, ')');
+}
+
+/* The types that bare literals would have as the operands a and b of one operator: each takes the other's,
+ * and of two literals the first says its type.  That any other operand has a type of its own in text, even one
+ * made of literals only, follows by induction. */
+static void meet(const Expr *a, const Expr *b, DType *want_a, DType *want_b)
+{
+    bool same = a->type == b->type;
+    *want_a = same && !is_literal(b) ? a->type : DT_COUNT;
+    *want_b = same ? b->type : DT_COUNT;
+}
+
+/* An operand of a shift whose other operand has another type: a bare literal would take that type. */
+static void print_shift_operand(const Expr *e, int least, StrBuf *out)
+{
+    if (is_literal(e))
+        print_literal(e, DT_BOOL, out); /* never what it is: so never bare */
+    else
+        print_operand(e, DT_COUNT, least, out);
+}
+
+static void print_binary(const Expr *e, StrBuf *out)
+{
+    const OpInfo *op = op_info(e->kind);
+    const Expr *a = e->u.arg[0], *b = e->u.arg[1];
+    DType want_a, want_b;
+    meet(a, b, &want_a, &want_b);
+    if (op->precedence == 0) {
+        strbuf_addf(out, "%s(", op->token);
+        print_value(a, want_a, out);
+        strbuf_add(out, ", ");
+        print_value(b, want_b, out);
+        strbuf_addc(out, ')');
+    } else if (a->type != b->type) {
+        print_shift_operand(a, op->precedence, out);
+        strbuf_addf(out, " %s ", op->token);
+        print_shift_operand(b, op->precedence + 1, out);
+    } else {
+        print_operand(a, want_a, op->precedence, out);
+        strbuf_addf(out, " %s ", op->token);
+        print_operand(b, want_b, op->precedence + 1, out);
+    }
+}
+
+static void print_unary(const Expr *e, StrBuf *out)
+{
+    const Expr *a = e->u.arg[0];
+    strbuf_add(out, op_info(e->kind)->token);
+    /* "--x" would read as it should, but not to people */
+    print_operand(a, DT_COUNT, a->kind == EX_NEG ? PREC_PRIMARY : PREC_UNARY, out);
+}
+
+static void print_select(const Expr *e, StrBuf *out)
+{
+    DType want_a, want_b;
+    meet(e->u.arg[1], e->u.arg[2], &want_a, &want_b);
+    print_operand(e->u.arg[0], DT_COUNT, PREC_SELECT + 1, out);
+    strbuf_add(out, " ? ");
+    print_operand(e->u.arg[1], want_a, PREC_SELECT + 1, out);
+    strbuf_add(out, " : ");
+    print_operand(e->u.arg[2], want_b, PREC_SELECT, out);
+}
+
+/* A conversion; of a literal it would be the literal's type, so such a literal says its own. */
+static void print_cast(const Expr *e, StrBuf *out)
+{
+    const Expr *a = e->u.arg[0];
+    strbuf_addf(out, "%s(", type_info(e->type)->name);
+    if (is_literal(a))
+        print_literal(a, DT_BOOL, out);
+    else
+        print_value(a, DT_COUNT, out);
+    strbuf_addc(out, ')');
+}
+
+static void print_call(const Expr *e, StrBuf *out)
+{
+    const CallInfo *info = call_info(e->u.call.call);
+    bool typed = false;
+    for (int i = 0; i < info->arity; i++)
+        typed = typed || !is_literal(e->u.call.arg[i]);
+    strbuf_addf(out, "%s(", info->name);
+    for (int i = 0; i < info->arity; i++) {
+        strbuf_add(out, i ? ", " : "");
+        print_value(e->u.call.arg[i], typed || i > 0 ? e->type : DT_COUNT, out);
+    }
+    strbuf_addc(out, ')');
+}
+
+/* ---- all of them ------------------------------------------------------------------------------- */
+
+void print_value(const Expr *e, DType want, StrBuf *out)
+{
+    switch (e->kind) {
+    case EX_INT:
+    case EX_FLOAT:
+        print_literal(e, want, out);
+        return;
+    case EX_VAR:
+        strbuf_add(out, e->u.var->name);
+        return;
+    case EX_AXIS:
+        strbuf_add(out, axis_name(e->u.axis));
+        return;
+    case EX_LOAD:
+        strbuf_add(out, e->u.load.buffer->name);
+        print_indices(e->u.load.index, e->u.load.buffer->rank, out);
+        return;
+    case EX_SELECT:
+        print_select(e, out);
+        return;
+    case EX_CAST:
+        print_cast(e, out);
+        return;
+    case EX_CALL:
+        print_call(e, out);
+        return;
+    case EX_NEG:
+    case EX_NOT:
+    case EX_BITNOT:
+        print_unary(e, out);
+        return;
+    default:
+        print_binary(e, out);
+    }
+}
+
+void print_index(const Expr *e, StrBuf *out)
+{
+    bool implicit = e->kind == EX_CAST && e->type == DT_INDEX && e->u.arg[0]->type != DT_INDEX &&
+                    type_is_int(e->u.arg[0]->type) && !is_literal(e->u.arg[0]);
+    print_value(implicit ? e->u.arg[0] : e, implicit ? DT_COUNT : DT_INDEX, out);
+}
+
+void print_indices(Expr *const *items, int n, StrBuf *out)
+{
+    for (int i = 0; i < n; i++) {
+        strbuf_add(out, i ? ", " : "[");
+        print_index(items[i], out);
+    }
+    strbuf_add(out, n ? "]" : "");
+}
+
+void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out)
+{
+    bool from_zero = lo->kind == EX_INT && lo->type == DT_INDEX && lo->u.i == 0;
+    if (downward || !from_zero) {
+        print_index(lo, out);
+        strbuf_add(out, "..");
+    }
+    print_index(hi, out);
+}
+
+void print_expr(Context *c, const Expr *e, StrBuf *out)
+{
+    (void)c;
+    print_value(e, DT_COUNT, out);
+}

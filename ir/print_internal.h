@@ -1,0 +1,17 @@
+/* print_internal.h - what print.c and print_expr.c share. */
+#ifndef TIRC_IR_PRINT_INTERNAL_H
+#define TIRC_IR_PRINT_INTERNAL_H
+
+#include "ir/ir.h"
+
+/* An expression where a bare literal would be read as of type `want`; DT_COUNT where nothing gives it a
+ * type, so that it would be read as `index` or f32. */
+void print_value(const Expr *e, DType want, StrBuf *out);
+/* An expression where a conversion to `index` goes without saying: a subscript or a loop's bound. */
+void print_index(const Expr *e, StrBuf *out);
+/* [a, b, c] of subscripts or a shape; nothing for rank 0. */
+void print_indices(Expr *const *items, int n, StrBuf *out);
+/* lo..hi, or hi alone where lo is 0. */
+void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out);
+
+#endif

@@ -1,0 +1,489 @@
+/* verify.c - the invariants that every pass relies on and must keep.
+ *
+ * One walk with a stack of what is in scope.  The first broken rule stops it; the answer names the things
+ * involved, because the reader is the author of the pass that broke it.  Scoping is checked by identity, so
+ * that a buffer or variable that a rewrite left behind is found, and by name, so that text at this
+ * level means one thing. */
+#include "ir/ir.h"
+
+typedef struct {
+    Name name;
+    const Var *var;       /* or */
+    const Buffer *buffer; /* what the name stands for */
+} Entry;
+
+/* What may stand where an expression is. */
+typedef enum {
+    USE_VALUE,   /* anything in scope */
+    USE_CONTROL, /* no loads: outside of blocks data decide nothing */
+    USE_DOMAIN,  /* sizes and iterators only, no loads */
+    USE_SHAPE,   /* sizes only (and loops, for temps), no loads */
+} Use;
+
+typedef struct {
+    Context *ctx;
+    Level level;
+    VEC(Entry) scope;
+    int floor;       /* loops and lets below this entry are out of sight: those around the block */
+    int block;       /* the entry where the names of the block at hand begin; -1 outside of blocks */
+    bool in_launch;
+    const char *broken; /* the answer, or NULL so far */
+} Verifier;
+
+static bool fail(Verifier *v, const char *format, ...) TIRC_PRINTF(2, 3);
+
+/* Always false. */
+static bool fail(Verifier *v, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!v->broken)
+        v->broken = arena_vprintf(v->ctx->arena, format, args);
+    va_end(args);
+    return false;
+}
+
+static const char *type_name(DType type)
+{
+    return type < DT_COUNT ? type_info(type)->name : "no type";
+}
+
+/* ---- scope ------------------------------------------------------------------------------------- */
+
+/* Iterators may have the names of the loops around their block, which its body does not see. */
+static bool may_share(const Verifier *v, const Var *var, int entry)
+{
+    const Entry *e = &v->scope.items[entry];
+    bool outside = v->block >= 0 && entry < v->block;
+    return var && var->kind == VAR_ITER && outside && e->var &&
+           (e->var->kind == VAR_LOOP || e->var->kind == VAR_LET);
+}
+
+static bool define(Verifier *v, Name name, const Var *var, const Buffer *buffer)
+{
+    for (int i = 0; i < v->scope.n; i++) {
+        const Entry *e = &v->scope.items[i];
+        if ((var && e->var == var) || (buffer && e->buffer == buffer))
+            return fail(v, "'%s' is defined twice", name);
+        if (e->name == name && !may_share(v, var, i))
+            return fail(v, "the name '%s' means two things on one path", name);
+    }
+    Entry own = {name, var, buffer};
+    VEC_PUSH(v->ctx->arena, &v->scope, own);
+    return true;
+}
+
+static bool define_var(Verifier *v, const Var *var, VarKind kind, const char *what)
+{
+    if (var->kind != kind)
+        return fail(v, "'%s' is defined as %s but is a variable of another kind", var->name, what);
+    if ((kind == VAR_SIZE || kind == VAR_LOOP || kind == VAR_ITER) && var->type != DT_INDEX)
+        return fail(v, "%s '%s' has type %s; expected index", what, var->name, type_name(var->type));
+    return define(v, var->name, var, NULL);
+}
+
+static bool check_var(Verifier *v, const Var *var, Use use)
+{
+    int at = v->scope.n - 1;
+    while (at >= 0 && v->scope.items[at].var != var)
+        at--;
+    if (at < 0)
+        return fail(v, "'%s' is used where it is not defined", var->name);
+    bool constant = var->kind == VAR_SIZE || var->kind == VAR_SCALAR;
+    if (at < v->floor && !constant)
+        return fail(v, "the block uses '%s' of outside; expected its iterators only", var->name);
+    if (use == USE_DOMAIN && var->kind != VAR_SIZE && var->kind != VAR_ITER)
+        return fail(v, "a domain uses '%s'; expected sizes and earlier iterators only", var->name);
+    return true;
+}
+
+static bool check_buffer(Verifier *v, const Buffer *buffer)
+{
+    for (int i = v->scope.n - 1; i >= 0; i--)
+        if (v->scope.items[i].buffer == buffer)
+            return true;
+    return fail(v, "buffer '%s' is used where it is not defined", buffer->name);
+}
+
+/* ---- expressions ------------------------------------------------------------------------------- */
+
+static bool check_expr(Verifier *v, const Expr *e, Use use);
+
+static bool check_typed(Verifier *v, const Expr *e, DType type, Use use, const char *what)
+{
+    if (!e)
+        return fail(v, "%s is missing", what);
+    if (e->type != type)
+        return fail(v, "%s has type %s; expected %s", what, type_name(e->type), type_name(type));
+    return check_expr(v, e, use);
+}
+
+static bool check_subscripts(Verifier *v, const Buffer *buffer, Expr *const *index, Use use)
+{
+    for (int i = 0; i < buffer->rank; i++) {
+        if (!index[i])
+            return fail(v, "subscript %d of '%s' is missing", i + 1, buffer->name);
+        bool wide = v->level == LEVEL_LOWERED && index[i]->type == DT_I64;
+        if (index[i]->type != DT_INDEX && !wide)
+            return fail(v, "subscript %d of '%s' has type %s; expected index", i + 1, buffer->name,
+                        type_name(index[i]->type));
+        if (!check_expr(v, index[i], use))
+            return false;
+    }
+    return true;
+}
+
+static bool check_load(Verifier *v, const Expr *e, Use use)
+{
+    const Buffer *buffer = e->u.load.buffer;
+    if (use != USE_VALUE)
+        return fail(v, "'%s' is read where only sizes and loops may decide", buffer->name);
+    if (e->type != buffer->type)
+        return fail(v, "a load of '%s' has type %s; expected %s", buffer->name, type_name(e->type),
+                    type_name(buffer->type));
+    return check_buffer(v, buffer) && check_subscripts(v, buffer, e->u.load.index, use);
+}
+
+static bool check_call(Verifier *v, const Expr *e, Use use)
+{
+    const CallInfo *info = call_info(e->u.call.call);
+    if (!type_is_float(e->type))
+        return fail(v, "'%s' has type %s; expected a floating type", info->name, type_name(e->type));
+    for (int i = 0; i < info->arity; i++)
+        if (!check_typed(v, e->u.call.arg[i], e->type, use, "an argument of a function"))
+            return false;
+    return true;
+}
+
+static bool check_unary(Verifier *v, const Expr *e, Use use)
+{
+    const Expr *a = e->u.arg[0];
+    if (e->kind == EX_CAST)
+        return check_expr(v, a, use);
+    bool fits = e->kind == EX_NOT      ? a->type == DT_BOOL
+                : e->kind == EX_BITNOT ? type_is_int(a->type)
+                                       : a->type != DT_BOOL;
+    if (!fits || e->type != a->type)
+        return fail(v, "operator %s has type %s and an operand of type %s", op_info(e->kind)->token,
+                    type_name(e->type), type_name(a->type));
+    bool literal = a->kind == EX_FLOAT || (a->kind == EX_INT && type_info(a->type)->class != CLASS_UINT);
+    if (e->kind == EX_NEG && literal)
+        return fail(v, "a minus before a literal; expected a negative literal");
+    return check_expr(v, a, use);
+}
+
+static bool check_binary(Verifier *v, const Expr *e, Use use)
+{
+    const Expr *a = e->u.arg[0], *b = e->u.arg[1];
+    OpClass class = op_info(e->kind)->class;
+    DType result = class == OP_COMPARE || class == OP_LOGIC ? DT_BOOL : a->type;
+    if (!expr_binary_accepts(e->kind, a->type, b->type) || e->type != result)
+        return fail(v, "operator %s has type %s and operands of types %s and %s",
+                    op_info(e->kind)->token, type_name(e->type), type_name(a->type), type_name(b->type));
+    return check_expr(v, a, use) && check_expr(v, b, use);
+}
+
+static bool check_literal(Verifier *v, const Expr *e)
+{
+    bool fits = e->kind == EX_FLOAT ? type_is_float(e->type)
+                                    : type_is_int(e->type) || e->type == DT_BOOL;
+    return fits || fail(v, "a literal has type %s", type_name(e->type));
+}
+
+static bool check_expr(Verifier *v, const Expr *e, Use use)
+{
+    switch (e->kind) {
+    case EX_INT:
+    case EX_FLOAT:
+        return check_literal(v, e);
+    case EX_VAR:
+        if (e->type != e->u.var->type)
+            return fail(v, "a use of '%s' has type %s; expected %s", e->u.var->name, type_name(e->type),
+                        type_name(e->u.var->type));
+        return check_var(v, e->u.var, use);
+    case EX_AXIS:
+        return v->in_launch || fail(v, "'%s' outside of a launch", axis_name(e->u.axis));
+    case EX_LOAD:
+        return check_load(v, e, use);
+    case EX_SELECT:
+        return check_typed(v, e->u.arg[0], DT_BOOL, use, "a condition") &&
+               check_typed(v, e->u.arg[1], e->type, use, "a choice") &&
+               check_typed(v, e->u.arg[2], e->type, use, "a choice");
+    case EX_CALL:
+        return check_call(v, e, use);
+    case EX_CAST:
+    case EX_NEG:
+    case EX_NOT:
+    case EX_BITNOT:
+        return check_unary(v, e, use);
+    default:
+        return check_binary(v, e, use);
+    }
+}
+
+/* ---- statements -------------------------------------------------------------------------------- */
+
+static bool check_stmt(Verifier *v, const Stmt *s);
+
+/* Where only loops and sizes may decide: outside of blocks, unless the kernel is lowered. */
+static Use control_use(const Verifier *v)
+{
+    return v->block < 0 && v->level != LEVEL_LOWERED ? USE_CONTROL : USE_VALUE;
+}
+
+/* A statement that is a scope of its own. */
+static bool check_body(Verifier *v, const Stmt *s)
+{
+    int outside = v->scope.n;
+    bool ok = check_stmt(v, s);
+    v->scope.n = outside;
+    return ok;
+}
+
+static bool check_for(Verifier *v, const ForStmt *loop)
+{
+    Use use = control_use(v);
+    if (loop->step == 0)
+        return fail(v, "loop '%s' has step 0", loop->var->name);
+    if ((loop->kind == LOOP_BIND) != (loop->axis != AXIS_NONE))
+        return fail(v, "loop '%s' is %s and %s an axis", loop->var->name, loop_kind_name(loop->kind),
+                    loop->axis == AXIS_NONE ? "has not" : "has");
+    if (v->level == LEVEL_LOWERED && loop->kind == LOOP_BIND)
+        return fail(v, "loop '%s' is bound in a lowered kernel", loop->var->name);
+    if (!check_typed(v, loop->lo, DT_INDEX, use, "the bound of a loop") ||
+        !check_typed(v, loop->hi, DT_INDEX, use, "the bound of a loop"))
+        return false;
+    int outside = v->scope.n;
+    bool ok = define_var(v, loop->var, VAR_LOOP, "loop") && check_stmt(v, loop->body);
+    v->scope.n = outside;
+    return ok;
+}
+
+static bool check_iters(Verifier *v, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (!check_typed(v, block->iters[i].binding, DT_INDEX, USE_CONTROL, "the binding of an iterator"))
+            return false;
+    v->block = v->scope.n;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (!check_typed(v, iter->lo, DT_INDEX, USE_DOMAIN, "the domain of an iterator") ||
+            !check_typed(v, iter->hi, DT_INDEX, USE_DOMAIN, "the domain of an iterator") ||
+            !define_var(v, iter->var, VAR_ITER, "iterator"))
+            return false;
+    }
+    return true;
+}
+
+static bool check_block(Verifier *v, const BlockStmt *block)
+{
+    if (v->level == LEVEL_LOWERED || v->block >= 0)
+        return fail(v, "block '%s' stands %s", block->name,
+                    v->block >= 0 ? "in another block" : "in a lowered kernel");
+    if (block->init && !stmt_is_reduction(block))
+        return fail(v, "block '%s' has an init but no reduce iterator", block->name);
+    int outside = v->scope.n;
+    bool ok = !block->predicate ||
+              check_typed(v, block->predicate, DT_BOOL, USE_CONTROL, "the predicate of a block");
+    ok = ok && check_iters(v, block);
+    v->floor = outside;
+    ok = ok && (!block->init || check_body(v, block->init)) && check_body(v, block->body);
+    v->floor = 0;
+    v->block = -1;
+    v->scope.n = outside;
+    return ok;
+}
+
+static bool check_store(Verifier *v, const Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    bool lowered = v->level == LEVEL_LOWERED;
+    if (lowered ? !v->in_launch : v->block < 0)
+        return fail(v, "a store to '%s' outside of any %s", buffer->name, lowered ? "launch" : "block");
+    if (buffer->role == ROLE_IN)
+        return fail(v, "input '%s' is written", buffer->name);
+    if (s->u.store.value->type != buffer->type)
+        return fail(v, "a value of type %s is stored to '%s', which holds %s",
+                    type_name(s->u.store.value->type), buffer->name, type_name(buffer->type));
+    return check_buffer(v, buffer) && check_subscripts(v, buffer, s->u.store.index, USE_VALUE) &&
+           check_expr(v, s->u.store.value, USE_VALUE);
+}
+
+static bool check_shape(Verifier *v, const Buffer *buffer)
+{
+    if (buffer->type >= DT_INDEX)
+        return fail(v, "buffer '%s' holds %s, which has no storage", buffer->name,
+                    type_name(buffer->type));
+    for (int i = 0; i < buffer->rank; i++)
+        if (!check_typed(v, buffer->shape[i], DT_INDEX, USE_SHAPE, "the shape of a buffer"))
+            return false;
+    if (buffer->layout && buffer->scope == SCOPE_GLOBAL)
+        return fail(v, "global buffer '%s' has a layout", buffer->name);
+    return define(v, buffer->name, NULL, buffer);
+}
+
+static bool check_temp(Verifier *v, const Buffer *buffer)
+{
+    if (buffer->role != ROLE_TEMP)
+        return fail(v, "parameter '%s' is defined as a temp", buffer->name);
+    if (v->block >= 0)
+        return fail(v, "temp '%s' stands in a block", buffer->name);
+    return check_shape(v, buffer);
+}
+
+static bool check_let(Verifier *v, const Stmt *s)
+{
+    const Var *var = s->u.let.var;
+    if (v->level != LEVEL_LOWERED && v->block < 0)
+        return fail(v, "let '%s' in a kernel that is not lowered", var->name);
+    return check_typed(v, s->u.let.value, var->type, USE_VALUE, "the value of a let") &&
+           define_var(v, var, VAR_LET, "let");
+}
+
+static bool check_launch(Verifier *v, const LaunchStmt *launch)
+{
+    if (v->in_launch || v->block >= 0)
+        return fail(v, "launch '%s' stands in another %s", launch->name, v->in_launch ? "launch" : "block");
+    for (int i = 0; i < 3; i++) {
+        if (!check_typed(v, launch->grid[i], DT_INDEX, USE_CONTROL, "the grid of a launch"))
+            return false;
+        if (launch->block[i] < 1)
+            return fail(v, "launch '%s' has no threads", launch->name);
+    }
+    v->in_launch = true;
+    bool ok = check_body(v, launch->body);
+    v->in_launch = false;
+    return ok;
+}
+
+static bool check_stmt(Verifier *v, const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ: {
+        int outside = v->scope.n;
+        bool ok = true;
+        for (int i = 0; ok && i < s->u.seq.n; i++)
+            ok = check_stmt(v, s->u.seq.items[i]);
+        v->scope.n = outside;
+        return ok;
+    }
+    case ST_FOR:
+        return check_for(v, &s->u.loop);
+    case ST_IF:
+        return check_typed(v, s->u.cond.cond, DT_BOOL, control_use(v), "a condition") &&
+               check_body(v, s->u.cond.then) &&
+               (!s->u.cond.otherwise || check_body(v, s->u.cond.otherwise));
+    case ST_BLOCK:
+        return check_block(v, &s->u.block);
+    case ST_STORE:
+        return check_store(v, s);
+    case ST_TEMP:
+        return check_temp(v, s->u.temp);
+    case ST_LET:
+        return check_let(v, s);
+    case ST_BARRIER:
+        return v->in_launch || fail(v, "a barrier outside of a launch");
+    case ST_LAUNCH:
+        return check_launch(v, &s->u.launch);
+    }
+    return fail(v, "a statement of no known kind");
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+static bool check_params(Verifier *v, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->n_sizes; i++) {
+        const Size *size = &kernel->sizes[i];
+        if (size->symbolic && !size->var)
+            return fail(v, "symbolic size '%s' has no variable", size->name);
+        if (size->var && !define_var(v, size->var, VAR_SIZE, "size"))
+            return false;
+    }
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Param *param = &kernel->params[i];
+        if (!param->buffer == !param->scalar)
+            return fail(v, "parameter %d is not one of a buffer and a scalar", i + 1);
+        if (param->scalar && !define_var(v, param->scalar, VAR_SCALAR, "scalar"))
+            return false;
+        if (!param->buffer)
+            continue;
+        bool output = i >= kernel->n_params - kernel->n_outputs;
+        if ((param->buffer->role == ROLE_OUT) != output || param->buffer->role == ROLE_TEMP)
+            return fail(v, "parameter '%s' stands on the wrong side of '->'", param->buffer->name);
+        if (!check_shape(v, param->buffer))
+            return false;
+    }
+    return true;
+}
+
+typedef struct {
+    Verifier *verifier;
+    VEC(Name) names; /* of the buffers met so far */
+} BufferNames;
+
+static bool meet_buffer(BufferNames *met, const Buffer *buffer)
+{
+    for (int i = 0; i < met->names.n; i++)
+        if (met->names.items[i] == buffer->name)
+            return fail(met->verifier, "two buffers are called '%s'", buffer->name);
+    VEC_PUSH(met->verifier->ctx->arena, &met->names, buffer->name);
+    return true;
+}
+
+static bool meet_stmt(Visitor *visitor, Stmt *s)
+{
+    BufferNames *met = visitor->user;
+    return !met->verifier->broken && (s->kind != ST_TEMP || meet_buffer(met, s->u.temp));
+}
+
+/* Buffers of different scopes differ in name, too: schedules and messages speak of them by name. */
+static bool check_buffer_names(Verifier *v, const Kernel *kernel)
+{
+    BufferNames met = {.verifier = v};
+    for (int i = 0; i < kernel->n_params; i++)
+        if (kernel->params[i].buffer && !meet_buffer(&met, kernel->params[i].buffer))
+            return false;
+    Visitor visitor = {&met, NULL, meet_stmt};
+    visit_stmt(&visitor, kernel->body);
+    return !v->broken;
+}
+
+static bool find_launch(Visitor *visitor, Stmt *s)
+{
+    bool *found = visitor->user;
+    *found = *found || s->kind == ST_LAUNCH;
+    return !*found && s->kind != ST_BLOCK;
+}
+
+static bool find_schedule(Visitor *visitor, Stmt *s)
+{
+    bool *found = visitor->user;
+    if (s->kind == ST_FOR && (s->u.loop.kind != LOOP_SERIAL || s->u.loop.n_annotations > 0))
+        *found = true;
+    if (s->kind == ST_BLOCK && (s->u.block.atomic || s->u.block.n_annotations > 0))
+        *found = true;
+    if (s->kind == ST_TEMP && s->u.temp->scope != SCOPE_GLOBAL)
+        *found = true;
+    return !*found && s->kind != ST_BLOCK;
+}
+
+Level kernel_level(const Kernel *kernel)
+{
+    bool found = false;
+    Visitor visitor = {&found, NULL, find_launch};
+    visit_stmt(&visitor, kernel->body);
+    if (found)
+        return LEVEL_LOWERED;
+    visitor.stmt = find_schedule;
+    visit_stmt(&visitor, kernel->body);
+    return found ? LEVEL_SCHEDULED : LEVEL_PROGRAM;
+}
+
+const char *ir_verify(Context *c, const Kernel *kernel)
+{
+    Verifier v = {.ctx = c, .level = kernel_level(kernel), .block = -1};
+    if (check_buffer_names(&v, kernel) && check_params(&v, kernel))
+        check_body(&v, kernel->body);
+    return v.broken;
+}
