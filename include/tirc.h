@@ -1,0 +1,212 @@
+/* tirc.h - tirc as a library: from .tir text and a schedule to a checked, measured CUDA kernel.
+ *
+ *     tirc *t = tirc_new(NULL);
+ *     tirc_file *file;  tirc_kernel *program, *scheduled, *lowered;
+ *     tirc_parse_file(t, "matmul.tir", &file);
+ *     tirc_resolve(t, file, NULL, NULL, 0, &program);
+ *     tirc_apply(t, file, program, "tiled32", NULL, 0, &scheduled);
+ *     tirc_lower(t, scheduled, NULL, &lowered);
+ *     const char *cuda;  size_t length;
+ *     tirc_emit(t, lowered, TIRC_CUDA, NULL, (const void **)&cuda, &length);
+ *
+ * There is no global state: everything belongs to a `tirc`, which one thread uses at a time; several may be in use at
+ * once. Nothing is printed and nothing exits. Every function that can be refused returns a status and records
+ * diagnostics; objects and text that it hands out live until tirc_free, unless said otherwise. */
+#ifndef TIRC_H
+#define TIRC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TIRC_VERSION_MAJOR 0
+#define TIRC_VERSION_MINOR 1
+#define TIRC_VERSION_PATCH 0
+/* "0.1.0": of the library that is linked. */
+const char *tirc_version(void);
+
+/* Also the exit statuses of the command. */
+typedef enum {
+    TIRC_OK = 0,
+    TIRC_REFUSED = 1,     /* the input was refused; the diagnostics say why */
+    TIRC_USAGE = 2,       /* the call makes no sense: a missing kernel name, an unknown format */
+    TIRC_UNAVAILABLE = 3, /* something outside is missing or failed: no GPU, no NVRTC, no memory on the device */
+    TIRC_WRONG = 4,       /* the result is wrong, or the simulator found a fault */
+    TIRC_BUG = 70,        /* tirc broke its own rules; tirc_bug_report has a file that reproduces it */
+} tirc_status;
+
+typedef struct tirc tirc;
+typedef struct tirc_file tirc_file;       /* kernels and schedules, parsed */
+typedef struct tirc_kernel tirc_kernel;   /* one kernel at some level; immutable */
+typedef struct tirc_device tirc_device;   /* a GPU, or the simulator */
+typedef struct tirc_program tirc_program; /* a lowered kernel, compiled for a device */
+
+/* memory_limit: bytes that parsing, scheduling and code generation may take, 0 for 1 GiB. options may be NULL. */
+typedef struct {
+    size_t memory_limit;
+    const char *cache_dir; /* compiled kernels; NULL: $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc; "": none */
+} tirc_options;
+/* NULL only when there is no memory. */
+tirc *tirc_new(const tirc_options *options);
+void tirc_free(tirc *t);
+
+/* ---- diagnostics --------------------------------------------------------------------------------- */
+
+typedef enum { TIRC_ERROR, TIRC_WARNING, TIRC_NOTE } tirc_severity;
+typedef struct {
+    tirc_severity severity;
+    const char *code;    /* "E0401"; tirc_explain has more */
+    const char *path;    /* NULL where there is no place */
+    int line, column;    /* from 1; 0 where there is no place */
+    const char *message; /* notes follow the error that they belong to */
+} tirc_diagnostic;
+size_t tirc_diagnostic_count(const tirc *t);
+tirc_diagnostic tirc_diagnostic_at(const tirc *t, size_t i);
+/* All of them as the command prints them, with source lines and carets. */
+const char *tirc_diagnostics(tirc *t, bool color);
+void tirc_clear_diagnostics(tirc *t);
+/* After TIRC_BUG: a .tir text that reproduces it, or NULL. */
+const char *tirc_bug_report(const tirc *t);
+
+/* What an error code means, with a small program that shows it; NULL: there is no such code. */
+const char *tirc_explain(tirc *t, const char *code);
+/* What a schedule primitive does, before and after, when it is legal; NULL: there is none of that name. */
+const char *tirc_explain_primitive(tirc *t, const char *name);
+/* The names of all primitives, in the order of the manual, NULL at the end. */
+const char *const *tirc_primitives(tirc *t);
+
+/* ---- programs ------------------------------------------------------------------------------------- */
+
+/* "-" reads the standard input. */
+tirc_status tirc_parse_file(tirc *t, const char *path, tirc_file **file);
+/* `name` stands for the text in diagnostics. */
+tirc_status tirc_parse_text(tirc *t, const char *name, const char *text, size_t length,
+                            tirc_file **file);
+/* Kernels in the order of the text; NULL past the last. */
+const char *tirc_file_kernel(const tirc_file *file, size_t i);
+
+/* A kernel of the file with its sizes fixed. name: NULL takes the only one. defines: "M=512", "M=?" (symbolic), "T=f16". */
+tirc_status tirc_resolve(tirc *t, const tirc_file *file, const char *name,
+                         const char *const *defines, size_t n_defines, tirc_kernel **kernel);
+
+/* A schedule that fits a kernel, and what can be set. */
+typedef struct {
+    const char *name, *where;            /* the file it stands in */
+    size_t n_parameters;
+    const char *const *parameters;       /* "T" */
+    const char *const *defaults;         /* "32" */
+    const char *const *tune;             /* "[8, 16, 32]", or NULL */
+} tirc_schedule_info;
+/* False past the last. */
+bool tirc_schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
+                      tirc_schedule_info *info);
+
+/* Runs a schedule: a name (the kernel's file, NAME.sched beside it, the library that ships with tirc) or the path of a .sched
+ * file; NULL is "default". settings: "T=16". `file` may be NULL: then only the library and paths are searched. */
+tirc_status tirc_apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
+                       const char *schedule, const char *const *settings, size_t n_settings,
+                       tirc_kernel **scheduled);
+
+/* The steps that made a scheduled kernel: how many, the call ("split(i, [_, 32])"), and the kernel after it. */
+size_t tirc_step_count(const tirc_kernel *scheduled);
+const char *tirc_step_text(const tirc_kernel *scheduled, size_t step);
+tirc_kernel *tirc_step_kernel(tirc *t, const tirc_kernel *scheduled, size_t step);
+/* The steps as a schedule that runs again to the same kernel. */
+const char *tirc_trace(tirc *t, const tirc_kernel *scheduled);
+
+/* Zero-initialise; zero is the default of each. */
+typedef struct {
+    bool index64; /* buffers of symbolic size may hold 2^31 elements or more */
+    /* Called after each pass with the program after it as a kernel. */
+    void (*after_pass)(void *user, const char *pass, const tirc_kernel *kernel, bool changed,
+                       double seconds);
+    void *user;
+} tirc_lower_options;
+/* To launches. A lowered kernel is given back as it is. */
+tirc_status tirc_lower(tirc *t, const tirc_kernel *kernel, const tirc_lower_options *options,
+                       tirc_kernel **lowered);
+
+/* ---- text and code -------------------------------------------------------------------------------- */
+
+typedef enum {
+    TIRC_TIR,   /* .tir text of the kernel, whatever its level */
+    TIRC_CUDA,  /* the kernels in CUDA C, with a comment that says how to launch them (lowered) */
+    TIRC_CU,    /* a complete program for nvcc that checks itself (lowered) */
+    TIRC_PTX,   /* by NVRTC (lowered) */
+    TIRC_CUBIN, /* by NVRTC (lowered) */
+    TIRC_JSON,  /* sizes, launches, arguments, shared memory, and the CUDA text (lowered) */
+} tirc_format;
+/* arch: "sm_90a" if NULL. Text is terminated; length does not count the terminator. */
+tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const char *arch,
+                      const void **data, size_t *length);
+
+/* ---- running -------------------------------------------------------------------------------------- */
+
+typedef enum { TIRC_DEVICE_AUTO, TIRC_DEVICE_CUDA, TIRC_DEVICE_SIM } tirc_device_kind;
+typedef struct {
+    const char *kind, *name, *arch; /* "cuda" or "sim", "NVIDIA H200", "sm_90a" */
+    int multiprocessors;
+    int64_t memory_bytes, l2_bytes;
+} tirc_device_info;
+/* AUTO: the GPU if there is one, else the simulator. arch: NULL for the device's own. Closed by tirc_device_close or
+ * tirc_free. */
+tirc_status tirc_device_open(tirc *t, tirc_device_kind kind, int ordinal, const char *arch,
+                             tirc_device **device);
+void tirc_device_close(tirc *t, tirc_device *device);
+tirc_device_info tirc_device_describe(const tirc_device *device);
+
+/* Compiles a lowered kernel for a device (NVRTC, cached on disk). */
+tirc_status tirc_compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
+                         tirc_program **program);
+
+/* A parameter of a program: a buffer (dims for the sizes given) or a scalar. False past the last. */
+typedef struct {
+    const char *name, *type; /* "f32" */
+    bool is_buffer, is_input, is_output;
+    int rank;
+    const int64_t *dims;
+    size_t bytes;
+} tirc_parameter;
+/* sizes: a value for each symbolic size, in order; NULL where there is none. */
+bool tirc_parameter_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
+                       tirc_parameter *parameter);
+
+/* Runs the program on host memory: arguments[i] points to the buffer (row major) or the scalar of parameter i. Inputs are copied to
+ * the device and outputs back; it returns when they are there. */
+tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void *const *arguments);
+/* The same on memory of the device (CUDA device pointers), without copies; asynchronous until tirc_synchronize. Buffers must be
+ * aligned to 16 bytes and must not overlap. Scalars are passed by host pointer. */
+tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
+                        void *const *arguments);
+tirc_status tirc_synchronize(tirc *t, tirc_program *program);
+
+typedef struct {
+    bool ok;
+    int64_t checked, total;   /* elements compared with the reference, of all outputs */
+    double max_error;         /* largest |result - reference| */
+    double bound;             /* the bound of that element */
+    const char *method;       /* in words: all elements, or how many were sampled */
+} tirc_verification;
+/* Runs on seeded random inputs and compares with the unscheduled program in higher precision (docs/verification.md). `program`
+ * must come from a kernel that tirc_resolve made in this process, or from text, whose own order is then the reference. */
+tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,
+                        tirc_verification *result);
+
+typedef struct {
+    double median_ms, min_ms, p95_ms;
+    int runs;
+    bool cold_l2;
+    double gflops, gbps; /* by the program's own operations, and its parameters' bytes */
+} tirc_measurement;
+/* Times several programs in turn (A B A B ...) on seeded random inputs, cold L2. */
+tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
+                       tirc_measurement *results);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
