@@ -13,13 +13,115 @@
 #include "passes/analysis/simplify.h"
 #include "passes/schedule/schedule.h"
 
-/* The arguments of one call, checked against the row's parameters and put in their order. An optional
- * parameter that was not given is VALUE_NONE. */
+/* The arguments of one call, checked against the row's parameters and put in their order:
+ *   optional and not given   VALUE_NONE
+ *   list, or variadic        always VALUE_LIST, never empty
+ *   loop, block, node        a handle that is alive
+ *   buffer                   VALUE_BUFFER, alive
+ *   scope, axis              VALUE_WORD; scope_find or axis_find knows it
+ *   key                      VALUE_STRING, an identifier
+ *   factor                   VALUE_INT of at least 1, or VALUE_FILL
+ *   bool                     VALUE_BOOL */
 struct PrimCall {
     const Primitive *primitive;
     Span span;
-    Value arg[6];
+    Value arg[PRIM_MAX_PARAMS];
 };
+
+/* At most this many loops around a block: recursion over a program stays shallow. */
+#define SCHED_MAX_LOOPS 128
+
+/* ---- the state (state.c) ---- */
+
+typedef enum { HANDLE_NONE, HANDLE_LOOP, HANDLE_BLOCK, HANDLE_BUFFER } HandleKind;
+
+/* What is known about one id. */
+typedef struct {
+    HandleKind kind;
+    bool alive;
+    bool named;      /* the script has named this loop */
+    uint32_t parent; /* the nearest loop or block above it, 0: none */
+    int born;        /* the step that made it; 0: the program */
+    int consumed;    /* the step that removed it, when it is not alive */
+    Name name;
+    Buffer *buffer; /* of a buffer: as it is now */
+} Handle;
+
+/* A hash map from interned names; 0 is "absent". */
+typedef struct {
+    struct NameSlot {
+        Name name;
+        uint32_t value;
+    } *slots;
+    int n, capacity;
+} NameMap;
+uint32_t namemap_get(const NameMap *map, Name name);
+void namemap_set(Arena *arena, NameMap *map, Name name, uint32_t value);
+
+/* How often the kernel defines a name. */
+typedef struct {
+    int loops;  /* loops and iterators: a name may return in another nest */
+    int others; /* sizes, scalars, buffers, blocks, lets */
+    uint32_t block, buffer; /* one that has the name, or 0 */
+} NameUse;
+
+/* A call that ran. Queries are kept where their result holds loops, for the trace. */
+typedef struct {
+    const Primitive *primitive;
+    const Value *args; /* [n_args], as in PrimCall */
+    int n_args;
+    Value result;
+    int step; /* 0: a query */
+} CallRecord;
+
+typedef struct {
+    const Kernel *kernel; /* after the step */
+    const char *text;
+    const Primitive *primitive;
+    Span span;
+} StepRecord;
+
+struct Schedule {
+    Context *ctx;
+    const Kernel *first, *kernel; /* as it came; as it is */
+    bool lowered;                 /* nothing can be scheduled any more */
+    const Primitive *running;     /* the primitive at work, or NULL */
+    int step;                     /* the step at work, or the next one */
+    uint32_t first_new_id;        /* ids from here on were made by the step at work, or the last one */
+    uint32_t first_id;            /* of `handles` */
+    VEC(Handle) handles;          /* by id - first_id */
+    NameMap names;                /* name -> 1 + index of `uses` */
+    VEC(NameUse) uses;
+    VEC(CallRecord) calls;
+    VEC(StepRecord) steps;
+    VEC(Stmt *) scratch;
+};
+
+/* Reads the whole kernel anew. */
+void state_rebuild(Schedule *s);
+/* What is known about `id`, or NULL. */
+Handle *state_handle(const Schedule *s, uint32_t id);
+/* The uses of a name, or NULL where the kernel never defined it. */
+NameUse *state_name(const Schedule *s, Name name);
+/* The block or buffer of that name, or 0. */
+uint32_t state_find_block(const Schedule *s, Name name);
+uint32_t state_find_buffer(const Schedule *s, Name name);
+/* The path to the loop or block `id`, which is alive. */
+Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path);
+/* Another name for the variable of a loop that the last step made. */
+void state_rename_loop(Schedule *s, ForStmt *loop, Name name);
+
+/* ---- calls and their text (args.c, trace.c) ---- */
+
+/* Checks and orders arguments. */
+bool args_check(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
+                int n_args, Span span, PrimCall *call);
+/* The text of a call; `loop_name` gives the variable of a loop's handle (NULL: the loop's own name) and `taken`
+ * says which words are variables and must be quoted (NULL: none). */
+void call_print(const Schedule *s, const Primitive *primitive, const Value *args, int n_args,
+                const Name *loop_names, const NameMap *taken, StrBuf *out);
+
+/* ---- what primitives use ---- */
 
 /* One line per precondition: diagnoses and leaves the primitive.
  *   REQUIRE(s, E0412, call->span, loop->kind == LOOP_SERIAL, "...", ...) */
@@ -49,13 +151,24 @@ Buffer *sched_buffer(Schedule *s, uint32_t id);
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node);
 /* The whole body at once, for changes in several places. */
 void sched_replace_body(Schedule *s, Stmt *body);
-/* `id` no longer names anything, because of the step at work. */
+/* `id` no longer names anything, because of the step at work. Loops, blocks and buffers that vanish with a
+ * replaced statement are consumed without it. */
 void sched_consume(Schedule *s, uint32_t id, Name name);
 
 /* Facts that hold at `path`'s last node. */
 Facts *sched_facts(Schedule *s, const StmtPath *path);
 /* `base`, or base_1, base_2 ... : no loop, let, buffer, size, scalar or block of the kernel has the name. */
 Name sched_fresh_name(Schedule *s, const char *base);
+/* The same for a loop that will stand on `path` in place of its last node: loops of other nests may have the
+ * name. `except` is a loop that may have it too (0: none). A `base` that is too long to read is cut. */
+Name sched_fresh_loop_name(Schedule *s, const StmtPath *path, const char *base, uint32_t except);
+
+/* The loops on `path`, outermost first, and how many there are. `loops` may be NULL. */
+int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops);
+/* "C", for a loop or block of the kernel: the name that messages show. */
+Name stmt_label(const Stmt *node);
+/* The expression as text. */
+const char *sched_text(Schedule *s, const Expr *e);
 
 Value value_loop(const Stmt *loop);
 Value value_block(const Stmt *block);
@@ -64,7 +177,7 @@ Value value_int(int64_t i);
 Value value_list(Schedule *s, const Value *items, int n);
 
 /* The primitives: bool prim_NAME(Schedule *, const PrimCall *, Value *). */
-#define PRIM(name, params, result, query, summary, before, after, legal, tvm)                      \
+#define PRIM(name, params, returns, query, summary, before, after, legal, tvm)                     \
     bool prim_##name(Schedule *s, const PrimCall *call, Value *result);
 #include "passes/schedule/prim.def"
 #undef PRIM

@@ -41,10 +41,11 @@ const char *value_kind_name(ValueKind kind); /* "a loop", "a list" */
 typedef enum {
     PARAM_LOOP, PARAM_BLOCK, PARAM_BUFFER, PARAM_INT, PARAM_BOOL, PARAM_SCOPE, PARAM_AXIS, PARAM_KEY,
     PARAM_FACTOR, /* an integer >= 1, or _ */
+    PARAM_NODE,   /* a loop or a block */
     PARAM_ANY,
 } ParamKind;
 typedef struct {
-    const char *name;
+    char name[24];
     ParamKind kind;
     bool list;     /* a list of them; a list of one may be written without brackets */
     bool variadic; /* takes all remaining positional arguments, or one list */
@@ -63,13 +64,17 @@ typedef struct Primitive {
     const char *tvm;           /* the counterpart in TVM's Schedule, or "" */
     bool is_query;             /* changes nothing */
     bool (*run)(Schedule *s, const PrimCall *call, Value *result);
-    int n_parsed;
-    PrimParam parsed[6];
 } Primitive;
+
+#define PRIM_MAX_PARAMS 6
 
 /* All primitives, in the order of prim.def. */
 const Primitive *primitive_table(int *n);
 const Primitive *primitive_find(const char *name);
+/* Reads `primitive->params` into `out`; how many there are. */
+int primitive_params(const Primitive *primitive, PrimParam out[PRIM_MAX_PARAMS]);
+/* "split(loop, factors...)": how the primitive is called. */
+void primitive_usage(const Primitive *primitive, StrBuf *out);
 
 /* Starts scheduling `kernel` (program or scheduled level). Lives in the context's arena. */
 Schedule *schedule_new(Context *c, const Kernel *kernel);
@@ -81,7 +86,8 @@ Context *schedule_context(const Schedule *s);
 bool schedule_call(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
                    int n_args, Span call, Value *result);
 
-/* Gives a loop that the last step made the name of the script's variable (kept unique on its path). */
+/* Gives a loop that the last step made the name of the script's variable (kept unique on its path). The first
+ * variable that holds a new loop names it; for every other loop this does nothing. */
 void schedule_name_loop(Schedule *s, uint32_t loop, Name name);
 
 /* How many primitive calls that changed the kernel have run; the kernel after call `step` (0: as it came); and the

@@ -1,0 +1,113 @@
+/* annotate.c - values attached to loops and blocks: annotate, unannotate. */
+#include "passes/schedule/sched.h"
+
+/* The annotations of a loop or block, and the node with others. */
+static const Annotation *annotations_of(const Stmt *node, int *n)
+{
+    bool loop = node->kind == ST_FOR;
+    *n = loop ? node->u.loop.n_annotations : node->u.block.n_annotations;
+    return loop ? node->u.loop.annotations : node->u.block.annotations;
+}
+
+static void set_annotations(Schedule *s, const Stmt *node, const Annotation *items, int n)
+{
+    if (node->kind == ST_FOR) {
+        ForStmt loop = node->u.loop;
+        loop.annotations = items;
+        loop.n_annotations = n;
+        sched_replace(s, node, stmt_for(s->ctx, &loop, node->span));
+    } else {
+        BlockStmt block = node->u.block;
+        block.annotations = items;
+        block.n_annotations = n;
+        sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
+    }
+}
+
+static int find_annotation(const Annotation *items, int n, Name key)
+{
+    int at = 0;
+    while (at < n && items[at].key != key)
+        at++;
+    return at;
+}
+
+/* A list of integers; false where it holds something else. */
+static bool list_annotation(Schedule *s, const Value *value, Annotation *out)
+{
+    int64_t *list = ARENA_ARRAY(s->ctx->arena, int64_t, value->u.list.n);
+    for (int i = 0; i < value->u.list.n; i++) {
+        if (value->u.list.items[i].kind != VALUE_INT)
+            return false;
+        list[i] = value->u.list.items[i].u.i;
+    }
+    out->kind = ANNOTATION_LIST;
+    out->list = list;
+    out->n_list = value->u.list.n;
+    return true;
+}
+
+static bool make_annotation(Schedule *s, const Value *value, Annotation *out)
+{
+    switch (value->kind) {
+    case VALUE_NONE:
+        out->kind = ANNOTATION_INT;
+        out->i = 1;
+        return true;
+    case VALUE_INT:
+    case VALUE_BOOL:
+        out->kind = ANNOTATION_INT;
+        out->i = value->u.i;
+        return true;
+    case VALUE_STRING:
+    case VALUE_WORD:
+        out->kind = ANNOTATION_STRING;
+        out->string = value->u.s;
+        return true;
+    case VALUE_LIST:
+        return list_annotation(s, value, out);
+    default:
+        return false;
+    }
+}
+
+bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const Stmt *node = state_path(s, call->arg[0].u.id, &path);
+    Annotation added = {.key = call->arg[1].u.s};
+    REQUIRE(s, E0430, call->span, make_annotation(s, &call->arg[2], &added),
+            "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
+            added.key, call->arg[2].kind == VALUE_LIST ? "a list of other things"
+                                                       : value_kind_name(call->arg[2].kind));
+    int n;
+    const Annotation *old = annotations_of(node, &n);
+    int at = find_annotation(old, n, added.key);
+    Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, n + 1);
+    for (int i = 0; i < n; i++)
+        items[i] = old[i];
+    items[at] = added;
+    set_annotations(s, node, items, at == n ? n + 1 : n);
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}
+
+bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const Stmt *node = state_path(s, call->arg[0].u.id, &path);
+    Name key = call->arg[1].u.s;
+    int n;
+    const Annotation *old = annotations_of(node, &n);
+    int at = find_annotation(old, n, key);
+    REQUIRE(s, E0429, call->span, at < n, "%s '%s' has no annotation '%s'%s%s%s",
+            node->kind == ST_FOR ? "loop" : "block", stmt_label(node), key,
+            n > 0 ? "; it has '" : "", n > 0 ? old[0].key : "", n > 0 ? "'" : "");
+    Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, n);
+    for (int i = 0, kept = 0; i < n; i++)
+        if (i != at)
+            items[kept++] = old[i];
+    set_annotations(s, node, items, n - 1);
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}

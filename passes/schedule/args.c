@@ -1,0 +1,414 @@
+/* args.c - the table of primitives, and the arguments of a call.
+ *
+ * A row of prim.def says what a primitive takes ("loop:loop factors:factor..."); here that text is read
+ * and every call is held against it, so that no primitive checks the kind of its arguments. */
+#include <ctype.h>
+#include <string.h>
+
+#include "passes/schedule/sched.h"
+
+static const Primitive primitives[] = {
+#define PRIM(name, params, returns, query, summary, before, after, legal, tvm)                     \
+    {#name, params, returns, summary, before, after, legal, tvm, query, prim_##name},
+#include "passes/schedule/prim.def"
+#undef PRIM
+};
+
+const Primitive *primitive_table(int *n)
+{
+    *n = (int)(sizeof primitives / sizeof *primitives);
+    return primitives;
+}
+
+const Primitive *primitive_find(const char *name)
+{
+    for (const Primitive *p = primitives; p < primitives + sizeof primitives / sizeof *p; p++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    return NULL;
+}
+
+/* ---- specifications --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    ParamKind kind;
+    const char *wanted;
+} kinds[] = {
+    {"loop", PARAM_LOOP, "a loop"},
+    {"block", PARAM_BLOCK, "a block"},
+    {"buffer", PARAM_BUFFER, "a buffer"},
+    {"int", PARAM_INT, "an integer"},
+    {"bool", PARAM_BOOL, "true or false"},
+    {"scope", PARAM_SCOPE, "a scope: global, shared or local"},
+    {"axis", PARAM_AXIS, "an axis such as blockIdx.x or threadIdx.y"},
+    {"key", PARAM_KEY, "a key: a word or a string"},
+    {"factor", PARAM_FACTOR, "an integer of at least 1, or _"},
+    {"node", PARAM_NODE, "a loop or a block"},
+    {"any", PARAM_ANY, "a value"},
+};
+
+static ParamKind kind_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, name, length) == 0)
+            return kinds[i].kind;
+    return PARAM_ANY;
+}
+
+static const char *kind_wanted(ParamKind kind)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].kind == kind)
+            return kinds[i].wanted;
+    return "";
+}
+
+int primitive_params(const Primitive *primitive, PrimParam out[PRIM_MAX_PARAMS])
+{
+    int n = 0;
+    for (const char *at = primitive->params; *at && n < PRIM_MAX_PARAMS; n++) {
+        PrimParam *param = &out[n];
+        *param = (PrimParam){0};
+        size_t length = strcspn(at, ":");
+        memcpy(param->name, at, length < sizeof param->name ? length : sizeof param->name - 1);
+        at += length + 1;
+        length = strcspn(at, " *.?");
+        param->kind = kind_find(at, length);
+        for (at += length; *at && *at != ' '; at++) {
+            param->list |= *at == '*';
+            param->variadic |= *at == '.';
+            param->optional |= *at == '?';
+        }
+        at += strspn(at, " ");
+    }
+    return n;
+}
+
+void primitive_usage(const Primitive *primitive, StrBuf *out)
+{
+    PrimParam params[PRIM_MAX_PARAMS];
+    int n = primitive_params(primitive, params);
+    strbuf_addf(out, "%s(", primitive->name);
+    for (int i = 0; i < n; i++)
+        strbuf_addf(out, "%s%s%s%s", i ? ", " : "", params[i].name,
+                    params[i].variadic ? "..." : "", params[i].optional ? " (optional)" : "");
+    strbuf_addc(out, ')');
+}
+
+/* ---- names in the kernel ---------------------------------------------------------------------- */
+
+/* "; did you mean 'X'?", or "". */
+static const char *suggestion(Schedule *s, const char *word, const char *const *words, int n)
+{
+    const char *near = diag_suggest(word, words, n);
+    return near ? arena_printf(s->ctx->arena, "; did you mean '%s'?", near) : "";
+}
+
+/* Lists the names of all handles of a kind: "A, B, C". */
+static const char *names_of(Schedule *s, HandleKind kind, const char *word, const char **near)
+{
+    VEC(const char *) words = {0};
+    StrBuf text = strbuf_new(s->ctx->arena);
+    for (int i = 0; i < s->handles.n; i++) {
+        const Handle *handle = &s->handles.items[i];
+        if (handle->kind != kind || !handle->alive)
+            continue;
+        if (words.n < 20)
+            strbuf_addf(&text, "%s%s", words.n ? ", " : "", handle->name);
+        VEC_PUSH(s->ctx->arena, &words, handle->name);
+    }
+    if (words.n > 20)
+        strbuf_addf(&text, " and %d more", words.n - 20);
+    *near = suggestion(s, word, words.items, words.n);
+    return words.n ? text.text : "none";
+}
+
+/* ---- checking one value ----------------------------------------------------------------------- */
+
+typedef struct {
+    Schedule *s;
+    const Primitive *primitive;
+    const PrimParam *param;
+    Span span; /* of the value, or of the call where it has none */
+} ArgPlace;
+
+static bool refuse_kind(const ArgPlace *p, const Value *value)
+{
+    const char *found = value_kind_name(value->kind);
+    if (value->kind == VALUE_INT)
+        found = arena_printf(p->s->ctx->arena, "%lld", (long long)value->u.i);
+    else if (value->kind == VALUE_WORD || value->kind == VALUE_STRING)
+        found = arena_printf(p->s->ctx->arena, "'%s'", value->u.s);
+    return sched_refuse(p->s, E0401, p->span, "argument '%s' takes %s, and here is %s",
+                        p->param->name, kind_wanted(p->param->kind), found);
+}
+
+/* "at line 7" of the schedule, or "". */
+static const char *at_line(Schedule *s, Span span)
+{
+    const Source *source = span.source ? source_get(s->ctx, span.source) : NULL;
+    if (!source)
+        return "";
+    int line, column;
+    source_position(source, span.begin, &line, &column);
+    return arena_printf(s->ctx->arena, ", at line %d", line);
+}
+
+static bool check_alive(const ArgPlace *p, const Value *value, Value *out)
+{
+    Schedule *s = p->s;
+    const Handle *handle = state_handle(s, value->u.id);
+    REQUIRE(s, E0402, p->span, handle != NULL,
+            "argument '%s' is %s of another schedule; get it from this one with loops or block",
+            p->param->name, value_kind_name(value->kind));
+    if (!handle->alive) {
+        int step = handle->consumed;
+        REQUIRE(s, E0402, p->span, step > 0 && step <= s->steps.n, "'%s' does not exist any more",
+                handle->name);
+        sched_refuse(s, E0402, p->span, "'%s' was consumed by step %d, %s%s; use its results",
+                     handle->name, step, schedule_step_text(s, step),
+                     at_line(s, schedule_step_span(s, step)));
+        if (schedule_step_span(s, step).source)
+            diag_note(s->ctx, schedule_step_span(s, step), "'%s' was consumed here", handle->name);
+        return false;
+    }
+    *out = *value;
+    return true;
+}
+
+static bool check_loop(const ArgPlace *p, const Value *value, Value *out)
+{
+    if (value->kind == VALUE_LOOP)
+        return check_alive(p, value, out);
+    if (value->kind != VALUE_WORD)
+        return refuse_kind(p, value);
+    return sched_refuse(p->s, E0401, p->span,
+                        "argument '%s' takes a loop, and no variable is called '%s'; take loops from a "
+                        "block first, as in  let [i, j] = loops(NAME)",
+                        p->param->name, value->u.s);
+}
+
+static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted, Value *out)
+{
+    Schedule *s = p->s;
+    if (value->kind == wanted)
+        return check_alive(p, value, out);
+    if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
+        return refuse_kind(p, value);
+    bool block = wanted == VALUE_BLOCK;
+    uint32_t id = block ? state_find_block(s, value->u.s) : state_find_buffer(s, value->u.s);
+    if (id == 0) {
+        const char *near;
+        const char *all = names_of(s, block ? HANDLE_BLOCK : HANDLE_BUFFER, value->u.s, &near);
+        return sched_refuse(s, block ? E0403 : E0404, p->span,
+                            "kernel '%s' has no %s called '%s'%s (it has: %s)", s->kernel->name,
+                            block ? "block" : "buffer", value->u.s, near, all);
+    }
+    *out = (Value){.kind = wanted, .span = value->span};
+    out->u.id = id;
+    return true;
+}
+
+static bool check_scope(const ArgPlace *p, const Value *value, Value *out)
+{
+    Schedule *s = p->s;
+    if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
+        return refuse_kind(p, value);
+    const char *words[SCOPE_COUNT];
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        words[i] = scope_name((Scope)i);
+    REQUIRE(s, E0405, p->span, scope_find(value->u.s) != SCOPE_COUNT,
+            "there is no scope '%s'%s (scopes: global, shared, local)", value->u.s,
+            suggestion(s, value->u.s, words, SCOPE_COUNT));
+    *out = *value;
+    out->kind = VALUE_WORD;
+    return true;
+}
+
+static bool check_axis(const ArgPlace *p, const Value *value, Value *out)
+{
+    Schedule *s = p->s;
+    if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
+        return refuse_kind(p, value);
+    const char *words[AXIS_COUNT];
+    for (int i = 0; i < AXIS_COUNT; i++)
+        words[i] = axis_name((Axis)i);
+    REQUIRE(s, E0406, p->span, axis_find(value->u.s) != AXIS_NONE,
+            "there is no axis '%s'%s (axes: blockIdx.x, .y, .z and threadIdx.x, .y, .z)",
+            value->u.s, suggestion(s, value->u.s, words, AXIS_COUNT));
+    *out = *value;
+    out->kind = VALUE_WORD;
+    return true;
+}
+
+static bool is_identifier(const char *text)
+{
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return false;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return *text == '\0';
+}
+
+static bool check_key(const ArgPlace *p, const Value *value, Value *out)
+{
+    if ((value->kind != VALUE_WORD && value->kind != VALUE_STRING) || !is_identifier(value->u.s))
+        return refuse_kind(p, value);
+    *out = *value;
+    out->kind = VALUE_STRING;
+    return true;
+}
+
+static bool check_factor(const ArgPlace *p, const Value *value, Value *out)
+{
+    if (value->kind != VALUE_INT && value->kind != VALUE_FILL)
+        return refuse_kind(p, value);
+    REQUIRE(p->s, E0407, p->span, value->kind == VALUE_FILL || value->u.i >= 1,
+            "a factor is at least 1, and here is %lld; write _ for one that tirc computes",
+            (long long)value->u.i);
+    *out = *value;
+    return true;
+}
+
+static bool check_kind(const ArgPlace *p, const Value *value, ValueKind wanted, Value *out)
+{
+    if (value->kind != wanted)
+        return refuse_kind(p, value);
+    *out = *value;
+    return true;
+}
+
+static bool check_one(ArgPlace p, const Value *value, Value *out)
+{
+    if (value->span.source)
+        p.span = value->span;
+    switch (p.param->kind) {
+    case PARAM_LOOP:
+        return check_loop(&p, value, out);
+    case PARAM_BLOCK:
+        return check_named(&p, value, VALUE_BLOCK, out);
+    case PARAM_BUFFER:
+        return check_named(&p, value, VALUE_BUFFER, out);
+    case PARAM_NODE:
+        if (value->kind == VALUE_LOOP)
+            return check_alive(&p, value, out);
+        return check_named(&p, value, VALUE_BLOCK, out);
+    case PARAM_INT:
+        return check_kind(&p, value, VALUE_INT, out);
+    case PARAM_BOOL:
+        return check_kind(&p, value, VALUE_BOOL, out);
+    case PARAM_SCOPE:
+        return check_scope(&p, value, out);
+    case PARAM_AXIS:
+        return check_axis(&p, value, out);
+    case PARAM_KEY:
+        return check_key(&p, value, out);
+    case PARAM_FACTOR:
+        return check_factor(&p, value, out);
+    case PARAM_ANY:
+        *out = *value;
+        return true;
+    }
+    return false;
+}
+
+/* A parameter that takes a list gets one: of the value itself where it is none. */
+static bool check_value(ArgPlace p, const Value *value, Value *out)
+{
+    if (!p.param->list && !p.param->variadic)
+        return check_one(p, value, out);
+    const Value *items = value->kind == VALUE_LIST ? value->u.list.items : value;
+    int n = value->kind == VALUE_LIST ? value->u.list.n : 1;
+    REQUIRE(p.s, E0400, p.span, n > 0, "argument '%s' needs at least one value, and the list is empty",
+            p.param->name);
+    Value *checked = ARENA_ARRAY(p.s->ctx->arena, Value, n);
+    for (int i = 0; i < n; i++)
+        if (!check_one(p, &items[i], &checked[i]))
+            return false;
+    *out = (Value){.kind = VALUE_LIST, .span = value->span};
+    out->u.list.items = checked;
+    out->u.list.n = n;
+    return true;
+}
+
+/* ---- the arguments of a call ------------------------------------------------------------------ */
+
+static const char *usage(Schedule *s, const Primitive *primitive)
+{
+    StrBuf text = strbuf_new(s->ctx->arena);
+    primitive_usage(primitive, &text);
+    return text.text;
+}
+
+static int find_param(const PrimParam *params, int n, Name name)
+{
+    int at = 0;
+    while (at < n && strcmp(params[at].name, name) != 0)
+        at++;
+    return at;
+}
+
+static bool refuse_unknown(Schedule *s, const Primitive *primitive, const PrimParam *params, int n,
+                           Name name, Span span)
+{
+    const char *words[PRIM_MAX_PARAMS];
+    for (int i = 0; i < n; i++)
+        words[i] = params[i].name;
+    return sched_refuse(s, E0400, span, "there is no argument '%s'%s; the call is %s", name,
+                        suggestion(s, name, words, n), usage(s, primitive));
+}
+
+/* Which argument each parameter gets: given[i] is its place, or -1; a variadic one takes `*rest` in a row. */
+static bool assign(Schedule *s, const Primitive *primitive, const PrimParam *params, int n_params,
+                   const Name *names, int n_args, Span span, int *given, int *rest)
+{
+    int next = 0;
+    *rest = 0;
+    for (int i = 0; i < n_params; i++)
+        given[i] = -1;
+    for (int i = 0; i < n_args; i++) {
+        int at = next;
+        if (names && names[i]) {
+            at = find_param(params, n_params, names[i]);
+            if (at == n_params)
+                return refuse_unknown(s, primitive, params, n_params, names[i], span);
+        } else if (next > 0 && params[next - 1].variadic) {
+            ++*rest;
+            continue;
+        } else {
+            next++;
+        }
+        REQUIRE(s, E0400, span, at < n_params, "it takes %d argument%s, and here are %d; the call is %s",
+                n_params, n_params == 1 ? "" : "s", n_args, usage(s, primitive));
+        REQUIRE(s, E0400, span, given[at] < 0, "argument '%s' is given twice; the call is %s",
+                params[at].name, usage(s, primitive));
+        given[at] = i;
+        if (params[at].variadic)
+            *rest = 1;
+    }
+    return true;
+}
+
+bool args_check(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
+                int n_args, Span span, PrimCall *call)
+{
+    PrimParam params[PRIM_MAX_PARAMS];
+    int n_params = primitive_params(primitive, params), given[PRIM_MAX_PARAMS], rest;
+    *call = (PrimCall){.primitive = primitive, .span = span};
+    if (!assign(s, primitive, params, n_params, names, n_args, span, given, &rest))
+        return false;
+    for (int i = 0; i < n_params; i++) {
+        REQUIRE(s, E0400, span, given[i] >= 0 || params[i].optional,
+                "argument '%s' is missing; the call is %s", params[i].name, usage(s, primitive));
+        if (given[i] < 0)
+            continue;
+        ArgPlace place = {s, primitive, &params[i], span};
+        Value value = args[given[i]];
+        if (params[i].variadic && rest > 1)
+            value = value_list(s, &args[given[i]], rest);
+        if (!check_value(place, &value, &call->arg[i]))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,187 @@
+/* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands. */
+#include "passes/schedule/sched.h"
+
+typedef VEC(Value) ValueList;
+typedef VEC(Stmt *) BlockList;
+
+typedef struct {
+    Context *ctx;
+    BlockList *blocks;
+} BlockWalk;
+
+static bool collect_block(Visitor *v, Stmt *stmt)
+{
+    BlockWalk *walk = v->user;
+    if (stmt->kind == ST_BLOCK)
+        VEC_PUSH(walk->ctx->arena, walk->blocks, stmt);
+    return stmt->kind != ST_BLOCK;
+}
+
+/* The blocks of the kernel, in order. */
+static BlockList all_blocks(Schedule *s)
+{
+    BlockList blocks = {0};
+    BlockWalk walk = {s->ctx, &blocks};
+    Visitor visitor = {&walk, NULL, collect_block};
+    visit_stmt(&visitor, s->kernel->body);
+    return blocks;
+}
+
+bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    sched_block(s, &call->arg[0], &path);
+    ValueList loops = {0};
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR)
+            VEC_PUSH(s->ctx->arena, &loops, value_loop(path.items[i]));
+    *result = value_list(s, loops.items, loops.n);
+    return true;
+}
+
+bool prim_block(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)s;
+    *result = call->arg[0];
+    return true;
+}
+
+bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)call;
+    BlockList blocks = all_blocks(s);
+    ValueList values = {0};
+    for (int i = 0; i < blocks.n; i++)
+        VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
+    *result = value_list(s, values.items, values.n);
+    return true;
+}
+
+/* ---- producers, consumers --------------------------------------------------------------------- */
+
+/* An access of `stmt` in the given mode to a buffer that `list` has. */
+static bool touches_any(Schedule *s, Stmt *stmt, AccessMode mode, const AccessList *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        AccessList found = {0};
+        access_collect(s->ctx, stmt, list->items[i].buffer, mode, &found);
+        if (found.n > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The blocks that touch, in mode `theirs`, what `call`'s block touches in mode `own`. */
+static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, AccessMode theirs,
+                       Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    AccessList accesses = {0};
+    access_collect(s->ctx, block, NULL, own, &accesses);
+    BlockList blocks = all_blocks(s);
+    ValueList values = {0};
+    for (int i = 0; i < blocks.n; i++)
+        if (blocks.items[i] != block && touches_any(s, blocks.items[i], theirs, &accesses))
+            VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
+    *result = value_list(s, values.items, values.n);
+    return true;
+}
+
+bool prim_producers(Schedule *s, const PrimCall *call, Value *result)
+{
+    return neighbours(s, call, ACCESS_READ, ACCESS_WRITE, result);
+}
+
+bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
+{
+    return neighbours(s, call, ACCESS_WRITE, ACCESS_READ, result);
+}
+
+/* ---- bands ------------------------------------------------------------------------------------ */
+
+static bool search_bound(Visitor *v, Stmt *stmt)
+{
+    bool *found = v->user;
+    *found |= stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND;
+    return !*found && stmt->kind != ST_BLOCK;
+}
+
+static bool has_bound_loop(Stmt *stmt)
+{
+    bool found = false;
+    Visitor visitor = {&found, NULL, search_bound};
+    visit_stmt(&visitor, stmt);
+    return found;
+}
+
+/* The loop may be fused with others and bound. */
+static bool runs_parallel(Schedule *s, const Stmt *stmt)
+{
+    const ForStmt *loop = &stmt->u.loop;
+    if (loop->kind != LOOP_SERIAL || loop->n_annotations > 0)
+        return false;
+    bool only_reduction = false;
+    Conflict why = {0};
+    return dependence_loop_carries_none(s->ctx, s->kernel, loop->id, &only_reduction, &why) &&
+           !only_reduction;
+}
+
+/* The range of `loop` speaks of a loop of the band. */
+static bool range_uses(Schedule *s, const ForStmt *loop, const ValueList *band)
+{
+    for (int i = 0; i < band->n; i++) {
+        StmtPath path = {0};
+        const Stmt *outer = state_path(s, band->items[i].u.id, &path);
+        const Var *var = outer->u.loop.var;
+        if (expr_uses_var(loop->lo, var) || expr_uses_var(loop->hi, var))
+            return true;
+    }
+    return false;
+}
+
+static Value band_from(Schedule *s, Stmt *top)
+{
+    ValueList band = {0};
+    VEC_PUSH(s->ctx->arena, &band, value_loop(top));
+    for (Stmt *at = top->u.loop.body; at->kind == ST_FOR; at = at->u.loop.body) {
+        if (range_uses(s, &at->u.loop, &band) || !runs_parallel(s, at))
+            break;
+        VEC_PUSH(s->ctx->arena, &band, value_loop(at));
+    }
+    return value_list(s, band.items, band.n);
+}
+
+static void find_bands(Schedule *s, Stmt *stmt, ValueList *bands)
+{
+    switch (stmt->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            find_bands(s, stmt->u.seq.items[i], bands);
+        return;
+    case ST_IF:
+        find_bands(s, stmt->u.cond.then, bands);
+        if (stmt->u.cond.otherwise)
+            find_bands(s, stmt->u.cond.otherwise, bands);
+        return;
+    case ST_FOR:
+        if (stmt->u.loop.kind == LOOP_BIND)
+            return;
+        if (!has_bound_loop(stmt->u.loop.body) && runs_parallel(s, stmt))
+            VEC_PUSH(s->ctx->arena, bands, band_from(s, stmt));
+        else
+            find_bands(s, stmt->u.loop.body, bands);
+        return;
+    default:
+        return;
+    }
+}
+
+bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)call;
+    ValueList bands = {0};
+    find_bands(s, s->kernel->body, &bands);
+    *result = value_list(s, bands.items, bands.n);
+    return true;
+}

@@ -1,0 +1,511 @@
+/* state.c - what a schedule knows about its kernel: handles, names, paths, replacement.
+ *
+ * Every loop, block and buffer is known by its id: what it is called, which loop or block it stands in, which
+ * step made it and which removed it. Names are counted, so that a fresh one is found without a look at the
+ * program. Replacing a statement updates both for that statement alone, and rebuilds only the nodes above
+ * it, so that a step costs what it changes and not the size of the program.
+ *
+ * Invariant: between steps, the handles that are alive and the names with uses are those of `kernel`. */
+#include <string.h>
+
+#include "passes/schedule/sched.h"
+
+/* ---- names -> numbers ------------------------------------------------------------------------- */
+
+static struct NameSlot *name_slot(const NameMap *map, Name name)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
+    for (uint64_t at = hash >> 32;; at++) {
+        struct NameSlot *slot = &map->slots[at & (uint64_t)(map->capacity - 1)];
+        if (!slot->name || slot->name == name)
+            return slot;
+    }
+}
+
+uint32_t namemap_get(const NameMap *map, Name name)
+{
+    return map->n == 0 ? 0 : name_slot(map, name)->value;
+}
+
+void namemap_set(Arena *arena, NameMap *map, Name name, uint32_t value)
+{
+    if (2 * map->n >= map->capacity) {
+        NameMap bigger = {NULL, map->n, map->capacity ? 2 * map->capacity : 64};
+        bigger.slots = ARENA_ARRAY(arena, struct NameSlot, bigger.capacity);
+        for (int i = 0; i < map->capacity; i++)
+            if (map->slots[i].name)
+                *name_slot(&bigger, map->slots[i].name) = map->slots[i];
+        *map = bigger;
+    }
+    struct NameSlot *slot = name_slot(map, name);
+    map->n += slot->name == NULL;
+    *slot = (struct NameSlot){name, value};
+}
+
+NameUse *state_name(const Schedule *s, Name name)
+{
+    uint32_t at = namemap_get(&s->names, name);
+    return at ? &s->uses.items[at - 1] : NULL;
+}
+
+static NameUse *name_use(Schedule *s, Name name)
+{
+    NameUse *use = state_name(s, name);
+    if (use)
+        return use;
+    VEC_PUSH(s->ctx->arena, &s->uses, (NameUse){0});
+    namemap_set(s->ctx->arena, &s->names, name, (uint32_t)s->uses.n);
+    return &s->uses.items[s->uses.n - 1];
+}
+
+/* ---- ids -> handles --------------------------------------------------------------------------- */
+
+Handle *state_handle(const Schedule *s, uint32_t id)
+{
+    if (id < s->first_id || id - s->first_id >= (uint32_t)s->handles.n)
+        return NULL;
+    Handle *handle = &s->handles.items[id - s->first_id];
+    return handle->kind == HANDLE_NONE ? NULL : handle;
+}
+
+static Handle *handle_alive(Schedule *s, uint32_t id, HandleKind kind, Name name, uint32_t parent)
+{
+    while (id - s->first_id >= (uint32_t)s->handles.n)
+        VEC_PUSH(s->ctx->arena, &s->handles, (Handle){0});
+    Handle *handle = &s->handles.items[id - s->first_id];
+    if (handle->kind == HANDLE_NONE)
+        handle->born = s->step;
+    handle->kind = kind;
+    handle->alive = true;
+    handle->parent = parent;
+    handle->name = name;
+    return handle;
+}
+
+static void handle_dead(Schedule *s, uint32_t id)
+{
+    Handle *handle = state_handle(s, id);
+    if (handle) {
+        handle->alive = false;
+        handle->consumed = s->step;
+    }
+}
+
+/* Which ids and names the statements below hold; `parent` is 0 inside a block, whose statements have no
+ * handles of their own but whose names count. */
+static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_block);
+
+static void enter_buffer(Schedule *s, Buffer *buffer)
+{
+    handle_alive(s, buffer->id, HANDLE_BUFFER, buffer->name, 0)->buffer = buffer;
+    NameUse *use = name_use(s, buffer->name);
+    use->others++;
+    use->buffer = buffer->id;
+}
+
+static void enter_block(Schedule *s, const BlockStmt *block, uint32_t parent)
+{
+    handle_alive(s, block->id, HANDLE_BLOCK, block->name, parent);
+    NameUse *use = name_use(s, block->name);
+    use->others++;
+    use->block = block->id;
+    for (int i = 0; i < block->n_iters; i++)
+        name_use(s, block->iters[i].var->name)->loops++;
+    enter_stmt(s, block->init, 0, true);
+    enter_stmt(s, block->body, 0, true);
+}
+
+static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_block)
+{
+    if (!stmt)
+        return;
+    switch (stmt->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            enter_stmt(s, stmt->u.seq.items[i], parent, in_block);
+        return;
+    case ST_FOR:
+        name_use(s, stmt->u.loop.var->name)->loops++;
+        if (!in_block)
+            handle_alive(s, stmt->u.loop.id, HANDLE_LOOP, stmt->u.loop.var->name, parent);
+        enter_stmt(s, stmt->u.loop.body, stmt->u.loop.id, in_block);
+        return;
+    case ST_IF:
+        enter_stmt(s, stmt->u.cond.then, parent, in_block);
+        enter_stmt(s, stmt->u.cond.otherwise, parent, in_block);
+        return;
+    case ST_BLOCK:
+        enter_block(s, &stmt->u.block, parent);
+        return;
+    case ST_TEMP:
+        enter_buffer(s, stmt->u.temp);
+        return;
+    case ST_LET:
+        name_use(s, stmt->u.let.var->name)->others++;
+        return;
+    case ST_LAUNCH:
+        enter_stmt(s, stmt->u.launch.body, parent, in_block);
+        return;
+    case ST_STORE:
+    case ST_BARRIER:
+        return;
+    }
+}
+
+/* The reverse of enter_stmt. */
+static void leave_stmt(Schedule *s, const Stmt *stmt, bool in_block);
+
+static void leave_block(Schedule *s, const BlockStmt *block)
+{
+    handle_dead(s, block->id);
+    name_use(s, block->name)->others--;
+    for (int i = 0; i < block->n_iters; i++)
+        name_use(s, block->iters[i].var->name)->loops--;
+    leave_stmt(s, block->init, true);
+    leave_stmt(s, block->body, true);
+}
+
+static void leave_stmt(Schedule *s, const Stmt *stmt, bool in_block)
+{
+    if (!stmt)
+        return;
+    switch (stmt->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            leave_stmt(s, stmt->u.seq.items[i], in_block);
+        return;
+    case ST_FOR:
+        name_use(s, stmt->u.loop.var->name)->loops--;
+        if (!in_block)
+            handle_dead(s, stmt->u.loop.id);
+        leave_stmt(s, stmt->u.loop.body, in_block);
+        return;
+    case ST_IF:
+        leave_stmt(s, stmt->u.cond.then, in_block);
+        leave_stmt(s, stmt->u.cond.otherwise, in_block);
+        return;
+    case ST_BLOCK:
+        leave_block(s, &stmt->u.block);
+        return;
+    case ST_TEMP:
+        name_use(s, stmt->u.temp->name)->others--;
+        handle_dead(s, stmt->u.temp->id);
+        return;
+    case ST_LET:
+        name_use(s, stmt->u.let.var->name)->others--;
+        return;
+    case ST_LAUNCH:
+        leave_stmt(s, stmt->u.launch.body, in_block);
+        return;
+    case ST_STORE:
+    case ST_BARRIER:
+        return;
+    }
+}
+
+void state_rebuild(Schedule *s)
+{
+    for (int i = 0; i < s->handles.n; i++)
+        if (s->handles.items[i].alive)
+            handle_dead(s, s->first_id + (uint32_t)i);
+    for (int i = 0; i < s->uses.n; i++)
+        s->uses.items[i] = (NameUse){0};
+    const Kernel *kernel = s->kernel;
+    for (int i = 0; i < kernel->n_sizes; i++)
+        name_use(s, kernel->sizes[i].name)->others++;
+    for (int i = 0; i < kernel->n_params; i++) {
+        if (kernel->params[i].buffer)
+            enter_buffer(s, kernel->params[i].buffer);
+        else
+            name_use(s, kernel->params[i].scalar->name)->others++;
+    }
+    enter_stmt(s, kernel->body, 0, false);
+}
+
+void sched_consume(Schedule *s, uint32_t id, Name name)
+{
+    Handle *handle = state_handle(s, id);
+    if (handle)
+        handle->name = name;
+    handle_dead(s, id);
+}
+
+/* The handle of `kind` that bears the name now; `known` is the one that was seen last. */
+static uint32_t find_named(const Schedule *s, Name name, HandleKind kind, uint32_t known)
+{
+    const Handle *last = known ? state_handle(s, known) : NULL;
+    if (!last || (last->alive && last->name == name))
+        return last ? known : 0;
+    for (int i = 0; i < s->handles.n; i++) {
+        const Handle *handle = &s->handles.items[i];
+        if (handle->kind == kind && handle->alive && handle->name == name)
+            return s->first_id + (uint32_t)i;
+    }
+    return 0;
+}
+
+uint32_t state_find_block(const Schedule *s, Name name)
+{
+    const NameUse *use = state_name(s, name);
+    return use ? find_named(s, name, HANDLE_BLOCK, use->block) : 0;
+}
+
+uint32_t state_find_buffer(const Schedule *s, Name name)
+{
+    const NameUse *use = state_name(s, name);
+    return use ? find_named(s, name, HANDLE_BUFFER, use->buffer) : 0;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------ */
+
+static uint32_t stmt_id(const Stmt *stmt)
+{
+    return stmt->kind == ST_FOR ? stmt->u.loop.id : stmt->kind == ST_BLOCK ? stmt->u.block.id : 0;
+}
+
+/* Extends `path` by the nodes down to the loop or block `id`, of which none but the last is one. */
+static bool descend(Arena *arena, Stmt *from, uint32_t id, StmtPath *path)
+{
+    uint32_t here = stmt_id(from);
+    if (here != 0 && here != id)
+        return false;
+    int depth = path->n;
+    VEC_PUSH(arena, path, from);
+    if (here == id)
+        return true;
+    if (from->kind == ST_SEQ) {
+        for (int i = 0; i < from->u.seq.n; i++)
+            if (descend(arena, from->u.seq.items[i], id, path))
+                return true;
+    } else if (from->kind == ST_IF) {
+        if (descend(arena, from->u.cond.then, id, path))
+            return true;
+        if (from->u.cond.otherwise && descend(arena, from->u.cond.otherwise, id, path))
+            return true;
+    }
+    path->n = depth;
+    return false;
+}
+
+static bool path_to(Schedule *s, uint32_t id, StmtPath *path)
+{
+    const Handle *handle = state_handle(s, id);
+    if (!handle || !handle->alive)
+        return false;
+    if (handle->parent == 0)
+        return descend(s->ctx->arena, s->kernel->body, id, path);
+    if (!path_to(s, handle->parent, path))
+        return false;
+    return descend(s->ctx->arena, path->items[path->n - 1]->u.loop.body, id, path);
+}
+
+Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path)
+{
+    path->n = 0;
+    if (!path_to(s, id, path))
+        TIRC_BUG(s->ctx, "handle %u of kernel '%s' leads nowhere", (unsigned)id, s->kernel->name);
+    return path->items[path->n - 1];
+}
+
+Stmt *sched_loop(Schedule *s, const Value *loop, StmtPath *path)
+{
+    return state_path(s, loop->u.id, path);
+}
+
+Stmt *sched_block(Schedule *s, const Value *block, StmtPath *path)
+{
+    return state_path(s, block->u.id, path);
+}
+
+Buffer *sched_buffer(Schedule *s, uint32_t id)
+{
+    const Handle *handle = state_handle(s, id);
+    return handle && handle->alive ? handle->buffer : NULL;
+}
+
+int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops)
+{
+    int n = 0;
+    for (int i = 0; i < path->n; i++) {
+        if (path->items[i]->kind != ST_FOR)
+            continue;
+        n++;
+        if (loops)
+            VEC_PUSH(s->ctx->arena, loops, path->items[i]);
+    }
+    return n;
+}
+
+/* ---- replacement ------------------------------------------------------------------------------ */
+
+/* `seq` with `child` replaced, or without it where `new_child` is NULL; NULL if nothing is left. */
+static Stmt *seq_with_child(Schedule *s, const Stmt *seq, const Stmt *child, Stmt *new_child)
+{
+    s->scratch.n = 0;
+    for (int i = 0; i < seq->u.seq.n; i++) {
+        Stmt *item = seq->u.seq.items[i];
+        if (item == child)
+            item = new_child;
+        if (item)
+            VEC_PUSH(s->ctx->arena, &s->scratch, item);
+    }
+    if (s->scratch.n == 0)
+        return NULL;
+    return stmt_seq(s->ctx, s->scratch.items, s->scratch.n, seq->span);
+}
+
+/* The same for any node that may stand above a loop or block. */
+static Stmt *with_child(Schedule *s, const Stmt *parent, const Stmt *child, Stmt *new_child)
+{
+    if (parent->kind == ST_SEQ)
+        return seq_with_child(s, parent, child, new_child);
+    if (parent->kind == ST_FOR) {
+        if (!new_child)
+            return NULL;
+        ForStmt loop = parent->u.loop;
+        loop.body = new_child;
+        return stmt_for(s->ctx, &loop, parent->span);
+    }
+    Stmt *then = parent->u.cond.then, *otherwise = parent->u.cond.otherwise;
+    if (then == child)
+        then = new_child;
+    else
+        otherwise = new_child;
+    if (!then && !otherwise)
+        return NULL;
+    if (!then)
+        then = stmt_seq(s->ctx, NULL, 0, parent->span);
+    return stmt_if(s->ctx, parent->u.cond.cond, then, otherwise, parent->span);
+}
+
+/* The first loop or block in `stmt`, or 0. */
+static uint32_t first_id_in(const Stmt *stmt)
+{
+    uint32_t id = stmt_id(stmt);
+    if (stmt->kind == ST_SEQ)
+        for (int i = 0; i < stmt->u.seq.n && id == 0; i++)
+            id = first_id_in(stmt->u.seq.items[i]);
+    if (stmt->kind == ST_IF) {
+        id = first_id_in(stmt->u.cond.then);
+        if (id == 0 && stmt->u.cond.otherwise)
+            id = first_id_in(stmt->u.cond.otherwise);
+    }
+    return id;
+}
+
+/* The path down to `node`, by pointer; false where no loop or block leads there. */
+static bool path_to_node(Schedule *s, const Stmt *node, StmtPath *path)
+{
+    uint32_t id = first_id_in(node);
+    const Handle *handle = id ? state_handle(s, id) : NULL;
+    if (!handle || !handle->alive)
+        return false;
+    state_path(s, id, path);
+    while (path->n > 0 && path->items[path->n - 1] != node)
+        path->n--;
+    return path->n > 0;
+}
+
+static void set_body(Schedule *s, Stmt *body)
+{
+    Kernel *kernel = ARENA_NEW(s->ctx->arena, Kernel);
+    *kernel = *s->kernel;
+    kernel->body = body ? body : stmt_seq(s->ctx, NULL, 0, kernel->span);
+    s->kernel = kernel;
+}
+
+void sched_replace_body(Schedule *s, Stmt *body)
+{
+    set_body(s, body);
+    state_rebuild(s);
+}
+
+void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
+{
+    StmtPath path = {0};
+    if (!path_to_node(s, old, &path)) {
+        sched_replace_body(s, stmt_replace(s->ctx, s->kernel->body, old, new_node));
+        return;
+    }
+    uint32_t parent = 0;
+    for (int i = path.n - 2; i >= 0 && parent == 0; i--)
+        parent = stmt_id(path.items[i]);
+    Stmt *now = new_node;
+    int gone = path.n - 1; /* the outermost node that vanishes with `old` */
+    for (int i = path.n - 2; i >= 0; i--) {
+        now = with_child(s, path.items[i], path.items[i + 1], now);
+        if (!now)
+            gone = i;
+    }
+    leave_stmt(s, path.items[gone], false);
+    if (new_node)
+        enter_stmt(s, new_node, parent, false);
+    set_body(s, now);
+}
+
+/* ---- fresh names ------------------------------------------------------------------------------ */
+
+Name sched_fresh_name(Schedule *s, const char *base)
+{
+    Name name = ctx_name(s->ctx, base);
+    for (int i = 1;; i++) {
+        const NameUse *use = state_name(s, name);
+        if (!use || use->loops + use->others == 0)
+            return name;
+        name = ctx_namef(s->ctx, "%s_%d", base, i);
+    }
+}
+
+typedef struct {
+    Name name;
+    uint32_t except;
+    bool found;
+} LoopSearch;
+
+static bool search_loop(Visitor *v, Stmt *stmt)
+{
+    LoopSearch *search = v->user;
+    if (stmt->kind == ST_FOR && stmt->u.loop.var->name == search->name &&
+        stmt->u.loop.id != search->except)
+        search->found = true;
+    return !search->found;
+}
+
+/* A loop above or below the path's last node has the name. */
+static bool name_on_path(const StmtPath *path, Name name, uint32_t except)
+{
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *stmt = path->items[i];
+        if (stmt->kind == ST_FOR && stmt->u.loop.var->name == name && stmt->u.loop.id != except)
+            return true;
+    }
+    if (path->n == 0)
+        return false;
+    LoopSearch search = {name, except, false};
+    Visitor visitor = {&search, NULL, search_loop};
+    visit_stmt(&visitor, path->items[path->n - 1]);
+    return search.found;
+}
+
+#define LOOP_NAME_MAX 32
+
+Name sched_fresh_loop_name(Schedule *s, const StmtPath *path, const char *base, uint32_t except)
+{
+    if (strlen(base) > LOOP_NAME_MAX)
+        base = arena_strndup(s->ctx->arena, base, LOOP_NAME_MAX);
+    Name name = ctx_name(s->ctx, base);
+    for (int i = 1;; i++) {
+        const NameUse *use = state_name(s, name);
+        if (!use || (use->others == 0 && (use->loops == 0 || !name_on_path(path, name, except))))
+            return name;
+        name = ctx_namef(s->ctx, "%s_%d", base, i);
+    }
+}
+
+void state_rename_loop(Schedule *s, ForStmt *loop, Name name)
+{
+    name_use(s, loop->var->name)->loops--;
+    name_use(s, name)->loops++;
+    loop->var->name = name;
+    state_handle(s, loop->id)->name = name;
+}

@@ -1,0 +1,269 @@
+/* trace.c - the text of calls, and of a whole schedule that runs again to the same kernel.
+ *
+ * The trace has every step, and of the queries those whose loops a step uses. Blocks and buffers stand as
+ * their names, loops as variables. `let` names the loops that a step makes, so a step's results are bound to
+ * exactly the names that the loops have; where that hides a variable that is still needed, its loop is
+ * kept under another name first. */
+#include "passes/schedule/sched.h"
+
+/* ---- one call --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Schedule *s;
+    const Name *loop_names; /* by id - first_id; NULL: the loops' own */
+    const NameMap *taken;   /* words that are variables; NULL: none */
+    StrBuf *out;
+} ValueText;
+
+static void print_string(StrBuf *out, const char *text)
+{
+    strbuf_addc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            strbuf_addc(out, '\\');
+        if (*text == '\n')
+            strbuf_add(out, "\\n");
+        else
+            strbuf_addc(out, *text);
+    }
+    strbuf_addc(out, '"');
+}
+
+static void print_word(const ValueText *t, Name word)
+{
+    if (t->taken && namemap_get(t->taken, word))
+        print_string(t->out, word);
+    else
+        strbuf_add(t->out, word);
+}
+
+static void print_items(const ValueText *t, const Value *list);
+
+static void print_value(const ValueText *t, const Value *value)
+{
+    const Handle *handle;
+    switch (value->kind) {
+    case VALUE_NONE:
+        return;
+    case VALUE_INT:
+        strbuf_addf(t->out, "%lld", (long long)value->u.i);
+        return;
+    case VALUE_BOOL:
+        strbuf_add(t->out, value->u.i ? "true" : "false");
+        return;
+    case VALUE_STRING:
+        print_string(t->out, value->u.s);
+        return;
+    case VALUE_WORD:
+        print_word(t, value->u.s);
+        return;
+    case VALUE_FILL:
+        strbuf_addc(t->out, '_');
+        return;
+    case VALUE_LIST:
+        strbuf_addc(t->out, '[');
+        print_items(t, value);
+        strbuf_addc(t->out, ']');
+        return;
+    case VALUE_LOOP:
+        handle = state_handle(t->s, value->u.id);
+        strbuf_add(t->out, t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
+        return;
+    case VALUE_BLOCK:
+    case VALUE_BUFFER:
+        print_word(t, state_handle(t->s, value->u.id)->name);
+        return;
+    }
+}
+
+static void print_items(const ValueText *t, const Value *list)
+{
+    for (int i = 0; i < list->u.list.n; i++) {
+        if (i > 0)
+            strbuf_add(t->out, ", ");
+        print_value(t, &list->u.list.items[i]);
+    }
+}
+
+void call_print(const Schedule *s, const Primitive *primitive, const Value *args, int n_args,
+                const Name *loop_names, const NameMap *taken, StrBuf *out)
+{
+    ValueText text = {s, loop_names, taken, out};
+    PrimParam params[PRIM_MAX_PARAMS];
+    primitive_params(primitive, params);
+    strbuf_addf(out, "%s(", primitive->name);
+    bool skipped = false;
+    for (int i = 0; i < n_args; i++) {
+        if (args[i].kind == VALUE_NONE) {
+            skipped = true;
+            continue;
+        }
+        if (i > 0)
+            strbuf_add(out, ", ");
+        if (skipped)
+            strbuf_addf(out, "%s = ", params[i].name);
+        if (params[i].variadic && params[i].kind != PARAM_FACTOR && !skipped)
+            print_items(&text, &args[i]);
+        else
+            print_value(&text, &args[i]);
+    }
+    strbuf_addc(out, ')');
+}
+
+/* ---- the whole schedule ----------------------------------------------------------------------- */
+
+typedef struct {
+    const Schedule *s;
+    Context *ctx;
+    int *last_use;      /* by id - first_id: the last call that takes the loop, -1 for none */
+    Name *variable;     /* by id - first_id: what the loop is called in the trace */
+    NameMap holder;     /* variable -> id of the loop that it holds */
+    int call;           /* the index of the one at work */
+    StrBuf *out;
+} Trace;
+
+static uint32_t slot_of(const Trace *t, const Value *loop)
+{
+    return loop->u.id - t->s->first_id;
+}
+
+static void note_uses(Trace *t, const Value *value, int call)
+{
+    if (value->kind == VALUE_LOOP)
+        t->last_use[slot_of(t, value)] = call;
+    if (value->kind == VALUE_LIST)
+        for (int i = 0; i < value->u.list.n; i++)
+            note_uses(t, &value->u.list.items[i], call);
+}
+
+/* The loop must be bound by the query at work: a later call takes it and nothing has bound it. */
+static bool is_wanted(const Trace *t, const Value *loop)
+{
+    uint32_t slot = slot_of(t, loop);
+    return !t->variable[slot] && t->last_use[slot] > t->call;
+}
+
+static bool has_wanted(const Trace *t, const Value *value)
+{
+    if (value->kind == VALUE_LOOP)
+        return is_wanted(t, value);
+    if (value->kind == VALUE_LIST)
+        for (int i = 0; i < value->u.list.n; i++)
+            if (has_wanted(t, &value->u.list.items[i]))
+                return true;
+    return false;
+}
+
+/* The loop that a variable holds and a later call still takes, or 0. */
+static uint32_t needed_holder(const Trace *t, Name variable)
+{
+    uint32_t id = namemap_get(&t->holder, variable);
+    if (id == 0)
+        return 0;
+    uint32_t slot = id - t->s->first_id;
+    return t->variable[slot] == variable && t->last_use[slot] > t->call ? id : 0;
+}
+
+/* A variable that hides nothing: no other variable, no name of the kernel, no primitive. */
+static Name free_variable(Trace *t, Name base)
+{
+    Name name = base;
+    for (int i = 1;; i++) {
+        const NameUse *use = state_name(t->s, name);
+        if (!needed_holder(t, name) && !(use && use->others) && !primitive_find(name))
+            return name;
+        name = ctx_namef(t->ctx, "%s_%d", base, i);
+    }
+}
+
+static void bind_variable(Trace *t, const Value *loop, Name variable)
+{
+    t->variable[slot_of(t, loop)] = variable;
+    namemap_set(t->ctx->arena, &t->holder, variable, loop->u.id);
+}
+
+/* Keeps the loop behind `variable` reachable when the variable is about to be bound anew. */
+static void save_holder(Trace *t, Name variable)
+{
+    uint32_t id = needed_holder(t, variable);
+    if (id == 0)
+        return;
+    Value loop = {.kind = VALUE_LOOP};
+    loop.u.id = id;
+    Name other = variable;
+    for (int i = 1; needed_holder(t, other) || state_name(t->s, other); i++)
+        other = ctx_namef(t->ctx, "%s_%d", variable, i);
+    strbuf_addf(t->out, "    let %s = %s;\n", other, variable);
+    bind_variable(t, &loop, other);
+}
+
+static void save_hidden(Trace *t, const Value *value)
+{
+    if (value->kind == VALUE_LOOP)
+        save_holder(t, state_handle(t->s, value->u.id)->name);
+    if (value->kind == VALUE_LIST)
+        for (int i = 0; i < value->u.list.n; i++)
+            save_hidden(t, &value->u.list.items[i]);
+}
+
+/* The pattern of a result; binds its loops. */
+static void print_pattern(Trace *t, const Value *value, bool is_step, StrBuf *out)
+{
+    if (value->kind == VALUE_LIST) {
+        strbuf_addc(out, '[');
+        for (int i = 0; i < value->u.list.n; i++) {
+            if (i > 0)
+                strbuf_add(out, ", ");
+            print_pattern(t, &value->u.list.items[i], is_step, out);
+        }
+        strbuf_addc(out, ']');
+        return;
+    }
+    if (value->kind != VALUE_LOOP || !(is_step || is_wanted(t, value))) {
+        strbuf_addc(out, '_');
+        return;
+    }
+    Name name = state_handle(t->s, value->u.id)->name;
+    bind_variable(t, value, is_step ? name : free_variable(t, name));
+    strbuf_add(out, t->variable[slot_of(t, value)]);
+}
+
+static bool is_list_or_loop(const Value *value)
+{
+    return value->kind == VALUE_LOOP || (value->kind == VALUE_LIST && value->u.list.n > 0);
+}
+
+static void print_call(Trace *t, const CallRecord *call)
+{
+    bool is_step = call->step > 0;
+    if (is_step)
+        save_hidden(t, &call->result);
+    StrBuf text = strbuf_new(t->ctx->arena);
+    call_print(t->s, call->primitive, call->args, call->n_args, t->variable, &t->holder, &text);
+    strbuf_add(t->out, "    ");
+    if (is_list_or_loop(&call->result)) {
+        strbuf_add(t->out, "let ");
+        print_pattern(t, &call->result, is_step, t->out);
+        strbuf_add(t->out, " = ");
+    }
+    strbuf_addf(t->out, "%s;\n", text.text);
+}
+
+void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
+{
+    Trace t = {.s = s, .ctx = s->ctx, .out = out};
+    t.last_use = ARENA_ARRAY(s->ctx->arena, int, s->handles.n);
+    t.variable = ARENA_ARRAY(s->ctx->arena, Name, s->handles.n);
+    for (int i = 0; i < s->handles.n; i++)
+        t.last_use[i] = -1;
+    for (int i = 0; i < s->calls.n; i++)
+        for (int a = 0; a < s->calls.items[i].n_args; a++)
+            note_uses(&t, &s->calls.items[i].args[a], i);
+    strbuf_addf(out, "schedule %s for %s\n{\n", schedule_name, s->kernel->name);
+    for (t.call = 0; t.call < s->calls.n; t.call++) {
+        const CallRecord *call = &s->calls.items[t.call];
+        if (call->step > 0 || has_wanted(&t, &call->result))
+            print_call(&t, call);
+    }
+    strbuf_add(out, "}\n");
+}
