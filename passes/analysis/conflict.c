@@ -1,0 +1,107 @@
+/* conflict.c - a solution of a system in the words of the program.
+ *
+ * The numbers shown are the smallest that clash: sizes first, then the loops of the first instance, then of
+ * the second. */
+#include "passes/analysis/model.h"
+
+static const char *kind_text(const Touch *x, const Touch *y)
+{
+    if (x->writes && y->writes)
+        return "write then write";
+    return x->writes ? "write then read" : "read then write";
+}
+
+static void add_value(StrBuf *out, Name name, int64_t value)
+{
+    strbuf_addf(out, "%s%s = %lld", out->length ? ", " : "", name, (long long)value);
+}
+
+const char *instance_text(Poly *p, const Instance *at, bool loops, const int64_t *point)
+{
+    StrBuf out = strbuf_new(p->ctx->arena);
+    const Unit *u = at->unit;
+    for (int i = 0; i < p->fixed.n; i++)
+        if (p->fixed.items[i].var->kind == VAR_SIZE)
+            add_value(&out, p->fixed.items[i].var->name, affine_at(p->fixed.items[i].value, point));
+    for (int i = 0; i < u->block->n_iters && !loops; i++)
+        if (!u->init || u->block->iters[i].kind == ITER_SPATIAL)
+            add_value(&out, u->block->iters[i].var->name, affine_at(at->iters[i], point));
+    for (int i = 0; i < u->n_loops && loops; i++)
+        if (!u->absent[i])
+            add_value(&out, u->loops[i]->var->name, affine_at(at->loops[i], point));
+    return out.text ? out.text : "";
+}
+
+static const char *element_text(Poly *p, const Touch *x, const Affine *index, const int64_t *point)
+{
+    StrBuf out = strbuf_new(p->ctx->arena);
+    strbuf_addf(&out, "%s[", x->buffer->name);
+    for (int i = 0; i < x->buffer->rank; i++)
+        strbuf_addf(&out, "%s%lld", i ? ", " : "", (long long)affine_at(index[i], point));
+    strbuf_addc(&out, ']');
+    return out.text;
+}
+
+void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                       const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = a->unit->block,
+                      .second = b->unit->block,
+                      .buffer = x->buffer,
+                      .first_span = x->span,
+                      .second_span = y->span,
+                      .kind = kind_text(x, y),
+                      .first_at = "",
+                      .second_at = "",
+                      .element = x->buffer->name,
+                      .reason = reason};
+}
+
+/* The subscripts of `x` may be any element. */
+static bool unknown_index(Poly *p, const Instance *at, const Touch *x)
+{
+    bool before = p->inexact;
+    p->inexact = false;
+    instance_index(p, at, x);
+    bool unknown = p->inexact;
+    p->inexact = before;
+    return unknown;
+}
+
+bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                   const char *reason, Conflict *why)
+{
+    Context *c = p->ctx;
+    Answer answer = poly_solve(p, NULL, 0, NULL);
+    if (answer == POLY_NONE)
+        return true;
+    PolyMark mark = poly_mark(p);
+    if (unknown_index(p, a, x) || unknown_index(p, b, y))
+        reason = arena_printf(c->arena,
+                              "%s; a subscript of '%s' that is not affine in loops and "
+                              "sizes may be any element",
+                              reason, x->buffer->name);
+    poly_reset(p, mark);
+    conflict_unproved(a, x, b, y, reason, why);
+    VEC(Affine) first = {0};
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(c->arena, &first, p->fixed.items[i].value);
+    for (int i = 0; i < a->unit->n_loops; i++)
+        VEC_PUSH(c->arena, &first, a->loops[i]);
+    for (int i = 0; i < b->unit->n_loops; i++)
+        VEC_PUSH(c->arena, &first, b->loops[i]);
+    int64_t *point;
+    const Affine *index = instance_index(p, a, x);
+    if (answer == POLY_SOME && poly_solve(p, first.items, first.n, &point) == POLY_SOME) {
+        why->first_at = instance_text(p, a, false, point);
+        why->second_at = instance_text(p, b, false, point);
+        why->element = element_text(p, x, index, point);
+    } else {
+        why->reason = arena_printf(c->arena,
+                                   "%s (not proved: no such iterations were found, and "
+                                   "none were excluded within the analysis budget)",
+                                   reason);
+    }
+    poly_reset(p, mark);
+    return false;
+}

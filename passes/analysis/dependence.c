@@ -1,0 +1,392 @@
+/* dependence.c - the questions about order.  See dependence.h.
+ *
+ * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both instances, for
+ * "the same element", for "first comes before second", and for what must not be (second before first in the
+ * new tree; different iterations of a parallel loop). No solution for any pair means legal. */
+#include "passes/analysis/model.h"
+#include "passes/analysis/threads.h"
+
+#include <isl/set.h>
+
+/* ---- order kept ----------------------------------------------------------------------------------- */
+
+static const Unit *same_unit(const Model *m, const Unit *u)
+{
+    for (int i = 0; i < m->units.n; i++)
+        if (m->units.items[i]->block->id == u->block->id && m->units.items[i]->init == u->init)
+            return m->units.items[i];
+    return NULL;
+}
+
+static int find_loop(const Unit *u, const Var *var)
+{
+    for (int i = 0; i < u->n_loops; i++)
+        if (u->loops[i]->var == var && !u->absent[i])
+            return i;
+    return -1;
+}
+
+/* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and where every loop of
+ * `b` is a loop of `a`, also the same loops (a block may run more than once with equal iterators). */
+static void match_instances(Poly *p, const Instance *a, const Instance *b)
+{
+    for (int i = 0; i < a->unit->block->n_iters; i++)
+        poly_equal(p, &p->top, a->iters[i], b->iters[i]);
+    for (int i = 0; i < b->unit->n_loops; i++)
+        if (!b->unit->absent[i] && find_loop(a->unit, b->unit->loops[i]->var) < 0)
+            return;
+    for (int i = 0; i < b->unit->n_loops; i++)
+        if (!b->unit->absent[i])
+            poly_equal(p, &p->top, a->loops[find_loop(a->unit, b->unit->loops[i]->var)],
+                       b->loops[i]);
+}
+
+/* Writing the same values again is no conflict. */
+static void skip_repeats(Poly *p, const Instance *a, const Touch *x, const Instance *b,
+                         const Touch *y)
+{
+    if (a->unit == b->unit && a->unit->repeats && a->unit->idempotent && x->writes && y->writes)
+        poly_differ(p, &p->top, a->iters, b->iters, a->unit->block->n_iters);
+}
+
+typedef struct {
+    Poly *p;
+    const Unit *a, *b;         /* before */
+    const Unit *new_a, *new_b; /* after */
+    Conflict *why;
+} OrderPair;
+
+/* No instance where x comes before y at `level`, and after it in the new order. */
+static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const Instance *b,
+                       const Touch *y, int level)
+{
+    Poly *p = o->p;
+    if (!instance_before(p, &p->top, a, b, level) || poly_solve(p, NULL, 0, NULL) == POLY_NONE)
+        return true;
+    Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
+    match_instances(p, a, &new_a);
+    match_instances(p, b, &new_b);
+    PolyMark mark = poly_mark(p);
+    const char *reason =
+        arena_printf(p->ctx->arena, "the second would run before the first, which %s '%s' %s",
+                     x->writes ? "writes the element of" : "still reads the element of",
+                     x->buffer->name, y->writes ? "that the second overwrites" : "that it reads");
+    for (int i = 0; i <= units_common(o->new_a, o->new_b); i++) {
+        poly_reset(p, mark);
+        if (instance_before(p, &p->top, &new_b, &new_a, i) &&
+            !conflict_none(p, a, x, b, y, reason, o->why))
+            return false;
+    }
+    return true;
+}
+
+static bool touches_kept(OrderPair *o, const Touch *x, const Touch *y)
+{
+    Poly *p = o->p;
+    PolyMark start = poly_mark(p);
+    Instance a = instance_new(p, o->a), b = instance_new(p, o->b);
+    instances_collide(p, &a, x, &b, y);
+    skip_repeats(p, &a, x, &b, y);
+    PolyMark mark = poly_mark(p);
+    bool kept = true;
+    for (int level = 0; level <= units_common(o->a, o->b) && kept; level++) {
+        kept = level_kept(o, &a, x, &b, y, level);
+        poly_reset(p, mark);
+    }
+    poly_reset(p, start);
+    return kept;
+}
+
+/* x then y are updates of one reduction: they may change places, which rounds differently in floats. */
+static bool reduction_pair(const Unit *a, const Touch *x, const Unit *b, const Touch *y)
+{
+    return a == b && touches_commute(x, y);
+}
+
+static bool rounds(const Touch *x)
+{
+    return type_is_float(x->buffer->type) && (x->op == STORE_ADD || x->op == STORE_MUL);
+}
+
+static bool units_kept(OrderPair *o, bool *reassociates)
+{
+    for (int i = 0; i < o->a->touches.n; i++)
+        for (int j = 0; j < o->b->touches.n; j++) {
+            const Touch *x = &o->a->touches.items[i], *y = &o->b->touches.items[j];
+            bool reduction = reduction_pair(o->a, x, o->b, y);
+            if (!touches_meet(x, y) || (reduction && (*reassociates || !rounds(x))))
+                continue;
+            bool kept = touches_kept(o, x, y);
+            if (!kept && !reduction)
+                return false;
+            *reassociates |= !kept;
+        }
+    return true;
+}
+
+static bool order_kept(Poly *p, const Model *before, const Model *after, bool *reassociates,
+                       Conflict *why)
+{
+    for (int i = 0; i < before->units.n; i++)
+        for (int j = 0; j < before->units.n; j++) {
+            OrderPair o = {
+                .p = p, .a = before->units.items[i], .b = before->units.items[j], .why = why};
+            o.new_a = same_unit(after, o.a);
+            o.new_b = same_unit(after, o.b);
+            if (o.new_a && o.new_b && !units_kept(&o, reassociates))
+                return false;
+        }
+    return true;
+}
+
+bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                           bool *reassociates, Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    Poly *p = poly_new(c);
+    Model *old = model_new(c, kernel, before, (Stmt *)before);
+    Model *new = model_new(c, kernel, before, after);
+    model_enter(old, p);
+    *reassociates = false;
+    bool kept = order_kept(p, old, new, reassociates, why);
+    if (kept)
+        arena_reset(c->arena, mark);
+    return kept;
+}
+
+/* ---- instances kept ------------------------------------------------------------------------------- */
+
+/* The values of (sizes and outer loops, iterators) that a unit's instances have. */
+static isl_set *unit_instances(Poly *p, const Unit *u, int n_fixed, Instance *at, bool *exact)
+{
+    PolyMark mark = poly_mark(p);
+    p->inexact = false;
+    *at = instance_new(p, u);
+    int n = n_fixed + u->block->n_iters;
+    Affine *forms = ARENA_ARRAY(p->ctx->arena, Affine, n);
+    for (int i = 0; i < n; i++)
+        forms[i] = i < n_fixed ? p->fixed.items[i].value : at->iters[i - n_fixed];
+    isl_set *set = poly_image(p, forms, n);
+    *exact = !p->inexact;
+    poly_reset(p, mark);
+    return set;
+}
+
+static const char *values_text(Poly *p, const Unit *u, int n_fixed, const int64_t *values)
+{
+    StrBuf out = strbuf_new(p->ctx->arena);
+    for (int i = 0; i < n_fixed + u->block->n_iters; i++) {
+        const Var *var = i < n_fixed ? p->fixed.items[i].var : u->block->iters[i - n_fixed].var;
+        strbuf_addf(&out, "%s%s = %lld", i ? ", " : "", var->name, (long long)values[i]);
+    }
+    return out.text ? out.text : "";
+}
+
+static void describe_instance(const Unit *u, const char *at, const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = u->block,
+                      .second = u->block,
+                      .first_span = u->stmt->span,
+                      .second_span = u->stmt->span,
+                      .kind = "",
+                      .first_at = at,
+                      .second_at = at,
+                      .element = "",
+                      .reason = reason};
+}
+
+/* Every point of `part` is in `whole` (both taken); else says which is not. */
+static bool instances_within(Poly *p, const Unit *u, int n_fixed, isl_set *part, isl_set *whole,
+                             const char *reason, Conflict *why)
+{
+    int n = n_fixed + u->block->n_iters;
+    int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
+    bool spent;
+    isl_set *rest = isl_set_subtract(part, whole);
+    bool some = poly_set_point(rest, values, n, &spent);
+    isl_set_free(rest);
+    if (spent)
+        describe_instance(u, "", "not proved: the analysis budget is spent", why);
+    else if (some)
+        describe_instance(u, values_text(p, u, n_fixed, values), reason, why);
+    return !spent && !some;
+}
+
+static bool runs_once(Poly *p, const Unit *u, Conflict *why)
+{
+    PolyMark mark = poly_mark(p);
+    Instance a = instance_new(p, u), b = instance_new(p, u);
+    for (int i = 0; i < u->block->n_iters; i++)
+        poly_equal(p, &p->top, a.iters[i], b.iters[i]);
+    poly_differ(p, &p->top, a.loops, b.loops, u->n_loops);
+    int64_t *point;
+    Answer answer = poly_solve(p, a.loops, u->n_loops, &point);
+    const char *at = answer == POLY_SOME ? instance_text(p, &a, false, point) : "";
+    if (answer != POLY_NONE)
+        describe_instance(u, at,
+                          answer == POLY_SOME ? "this instance would run more than once"
+                                              : "not proved: that each instance runs once",
+                          why);
+    poly_reset(p, mark);
+    return answer == POLY_NONE;
+}
+
+static bool unit_kept(Poly *p, const Unit *u, const Model *after, Conflict *why)
+{
+    const Unit *new = same_unit(after, u);
+    Instance at;
+    bool exact, new_exact;
+    if (!new) {
+        describe_instance(u, "", "the block would not run at all", why);
+        return false;
+    }
+    int n_fixed = p->fixed.n;
+    isl_set *old_set = unit_instances(p, u, n_fixed, &at, &exact);
+    isl_set *new_set = unit_instances(p, new, n_fixed, &at, &new_exact);
+    bool kept = true;
+    if (!old_set || !new_set || !exact || !new_exact) {
+        describe_instance(u, "", "not proved: bounds or bindings of the block are not affine", why);
+        kept = false;
+    }
+    kept = kept &&
+           instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
+                            "this instance would no longer run", why) &&
+           instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
+                            "this instance would run, and did not before", why);
+    isl_set_free(old_set);
+    isl_set_free(new_set);
+    return kept && runs_once(p, new, why);
+}
+
+bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                               Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    Poly *p = poly_new(c);
+    Model *old = model_new(c, kernel, before, (Stmt *)before);
+    Model *new = model_new(c, kernel, before, after);
+    model_enter(old, p);
+    bool kept = true;
+    for (int i = 0; i < old->units.n && kept; i++)
+        if (!old->units.items[i]->init)
+            kept = unit_kept(p, old->units.items[i], new, why);
+    if (kept)
+        arena_reset(c->arena, mark);
+    return kept;
+}
+
+/* ---- one loop ------------------------------------------------------------------------------------- */
+
+static bool is_inside(const Model *m, const Buffer *buffer)
+{
+    for (int i = 0; i < m->inside.n; i++)
+        if (m->inside.items[i]->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* No x in an iteration of the root loop and y in a later one touch the same element. */
+static bool touches_carry_none(Poly *p, const Unit *a, const Touch *x, const Unit *b,
+                               const Touch *y, const char *reason, Conflict *why)
+{
+    PolyMark mark = poly_mark(p);
+    Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
+    instances_collide(p, &at_a, x, &at_b, y);
+    skip_repeats(p, &at_a, x, &at_b, y);
+    instance_before(p, &p->top, &at_a, &at_b, 0);
+    bool none = conflict_none(p, &at_a, x, &at_b, y, reason, why);
+    poly_reset(p, mark);
+    return none;
+}
+
+typedef struct {
+    bool atomic_counts;    /* atomic updates by one operator may collide */
+    bool reduction_counts; /* so may all updates of one block by one operator */
+    bool reduction_seen;
+    const char *reason;
+} CarryQuestion;
+
+static bool units_carry_none(Poly *p, const Model *m, const Unit *a, const Unit *b,
+                             CarryQuestion *q, Conflict *why)
+{
+    for (int i = 0; i < a->touches.n; i++)
+        for (int j = 0; j < b->touches.n; j++) {
+            const Touch *x = &a->touches.items[i], *y = &b->touches.items[j];
+            if (!touches_meet(x, y) || is_inside(m, x->buffer) ||
+                (q->atomic_counts && x->atomic && y->atomic && touches_commute(x, y)))
+                continue;
+            bool reduction = q->reduction_counts && reduction_pair(a, x, b, y);
+            if (touches_carry_none(p, a, x, b, y, q->reason, why))
+                continue;
+            if (!reduction)
+                return false;
+            q->reduction_seen = true;
+        }
+    return true;
+}
+
+static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQuestion *q,
+                         Conflict *why)
+{
+    Poly *p = poly_new(c);
+    Model *m = model_new(c, kernel, loop, loop);
+    model_enter(m, p);
+    for (int i = 0; i < m->units.n; i++)
+        for (int j = 0; j < m->units.n; j++) {
+            const Unit *a = m->units.items[i], *b = m->units.items[j];
+            if (units_common(a, b) > 0 && !units_carry_none(p, m, a, b, q, why))
+                return false;
+        }
+    return true;
+}
+
+static Stmt *find_stmt(Context *c, const Kernel *kernel, uint32_t id, StmtPath *path)
+{
+    if (!stmt_find(c, kernel->body, id, path))
+        TIRC_BUG(c, "dependence question about loop %u, which is not in the kernel", id);
+    return path->items[path->n - 1];
+}
+
+bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
+                                  bool *only_reduction, Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    StmtPath path = {0};
+    Stmt *loop = find_stmt(c, kernel, loop_id, &path);
+    CarryQuestion q = {.reduction_counts = true};
+    q.reason = arena_printf(c->arena, "iterations of loop '%s' depend on earlier ones",
+                            loop->u.loop.var->name);
+    bool none = carries_none(c, kernel, loop, &q, why);
+    *only_reduction = q.reduction_seen;
+    if (none)
+        arena_reset(c->arena, mark);
+    return none;
+}
+
+static bool parallel_legal(Context *c, const Kernel *kernel, Stmt *loop, LoopKind kind,
+                           Conflict *why)
+{
+    CarryQuestion q = {.atomic_counts = kind == LOOP_PARALLEL};
+    q.reason = arena_printf(c->arena,
+                            "iterations of loop '%s' would run %s, so the order of these "
+                            "two accesses would be lost",
+                            loop->u.loop.var->name,
+                            kind == LOOP_PARALLEL ? "at the same time"
+                                                  : "together as one vector operation");
+    return carries_none(c, kernel, loop, &q, why);
+}
+
+bool dependence_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
+                                Axis axis, Conflict *why)
+{
+    if (kind == LOOP_SERIAL || kind == LOOP_UNROLL)
+        return true;
+    ArenaMark mark = arena_mark(c->arena);
+    StmtPath path = {0};
+    Stmt *loop = find_stmt(c, kernel, loop_id, &path);
+    bool legal = kind == LOOP_BIND ? threads_bind_legal(c, kernel, loop, axis, why)
+                                   : parallel_legal(c, kernel, loop, kind, why);
+    if (legal)
+        arena_reset(c->arena, mark);
+    return legal;
+}

@@ -1,0 +1,100 @@
+/* model.h - a piece of program as units that run, what each touches, and when.
+ *
+ * A unit is a block's body, or its init. The loops and ifs from the root down to it say which instances
+ * there are; the first n_time of its loops and its place in the text say when each runs. An init runs
+ * before the outermost loop that a reduce iterator is bound to: it has the loops outside that one in its
+ * time, and those further in that spatial iterators need as plain dimensions.
+ *
+ * An instance is a unit under fresh columns of a Poly; touches of instances give affine subscripts.
+ * A question joins instances of two units with rows for "the same element" and "before". */
+#ifndef TIRC_PASSES_ANALYSIS_MODEL_H
+#define TIRC_PASSES_ANALYSIS_MODEL_H
+
+#include "passes/analysis/dependence.h"
+#include "passes/analysis/poly.h"
+
+/* What a path enters on its way down. */
+typedef struct {
+    const Stmt *stmt; /* ST_FOR, ST_IF or ST_LET */
+    bool otherwise;   /* the other branch of the if */
+} Step;
+
+/* One access of a unit. */
+typedef struct {
+    const Buffer *buffer;
+    Expr *const *index; /* of iterators, and loops and lets of the body */
+    bool reads, writes;
+    StoreOp op; /* of a write */
+    bool atomic;
+    Span span;
+    const Step *inner; /* in the block's body */
+    int n_inner;
+} Touch;
+
+typedef struct {
+    const Stmt *stmt; /* the ST_BLOCK */
+    const BlockStmt *block;
+    bool init;
+    const Step *scopes; /* from the root down to the block */
+    int n_scopes;
+    const ForStmt **loops; /* those of scopes */
+    int n_loops;
+    int n_time;      /* how many of them order the unit */
+    int order;       /* place in the text: before all units of higher order under the same loops */
+    bool *absent;    /* [n_loops] an init has no value of this loop */
+    bool repeats;    /* runs more than once with the same iterators */
+    bool idempotent; /* reads nothing that it writes: running again changes nothing */
+    VEC(Touch) touches;
+} Unit;
+
+typedef struct {
+    Context *ctx;
+    const Kernel *kernel;
+    const Stmt *root;
+    VEC(Step) outer; /* loops and ifs of the kernel around the root */
+    VEC(Unit *) units;
+    VEC(const Buffer *) inside; /* buffers declared below the root */
+} Model;
+
+/* The units below `tree`, which stands in place of `root` in the kernel's body. */
+Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree);
+/* Columns and ranges for the symbolic sizes and the loops outside the root. */
+void model_enter(const Model *m, Poly *p);
+
+typedef struct {
+    const Unit *unit;
+    const Affine *loops; /* [n_loops] */
+    const Affine *iters; /* [block->n_iters] */
+    Env env;
+} Instance;
+
+/* A fresh instance: columns for its loops, rows for its domain. */
+Instance instance_new(Poly *p, const Unit *unit);
+/* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */
+const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);
+
+/* How many of the loops that order them two units share. */
+int units_common(const Unit *a, const Unit *b);
+/* Level k < common: the shared loops before k are equal and a's value of loop k comes before b's. Level
+ * k == common: all are equal and a stands before b in the text; false when it does not. */
+bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, int level);
+
+/* The two touch one buffer and one of them writes it. */
+bool touches_meet(const Touch *a, const Touch *b);
+/* Both are updates by one operator, so that they may change places. */
+bool touches_commute(const Touch *a, const Touch *b);
+/* Rows: both touch the same element. */
+void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
+                       const Touch *y);
+
+/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b` (conflict.c). `reason` is a
+ * whole sentence, in the arena. True if there is none. */
+bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                   const char *reason, Conflict *why);
+/* The answer "not proved" about a block or two, without numbers. */
+void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                       const char *reason, Conflict *why);
+/* "N = 2, i = 3": sizes, then the iterators of a block (or their loops) at a point. */
+const char *instance_text(Poly *p, const Instance *at, bool loops, const int64_t *point);
+
+#endif

@@ -1,0 +1,147 @@
+/* poly.h - systems of affine constraints over integers, and whether they have a solution.
+ *
+ * A question about iterations is put as a Poly: columns (sizes, loop variables of each instance, helpers),
+ * rows (affine forms that are >= 0 or == 0), and choices between sets of rows. Expressions of the program are
+ * translated with helper columns: q = e / 4 is a column with 0 <= e - 4 q <= 3, min(a, b) a column and a
+ * choice. A value that is not affine becomes a column without rows (`inexact` says that it happened), so that
+ * the system never has fewer solutions than the program has cases.
+ *
+ * Products of a variable and a symbolic size are columns too. What is known of them is monotony: with
+ * p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would depend on it, which is
+ * what loops split or fused by symbolic extents need.
+ *
+ * isl decides each case. Memory is the context's arena; the caller marks and resets it. */
+#ifndef TIRC_PASSES_ANALYSIS_POLY_H
+#define TIRC_PASSES_ANALYSIS_POLY_H
+
+#include "ir/ir.h"
+
+struct isl_set;
+
+typedef struct {
+    int column;
+    int64_t factor;
+} Term;
+
+/* constant + sum of factor * column; terms are sorted by column and have no zero factor. */
+typedef struct {
+    int64_t constant;
+    const Term *terms;
+    int n;
+} Affine;
+
+/* What is known of a column without solving: [min, max], INT64_MIN and INT64_MAX for no bound. */
+typedef struct {
+    int64_t min, max;
+    bool fixed; /* the same in all instances: sizes, scalars, and what is computed from them */
+} Column;
+
+typedef struct {
+    Affine form;
+    bool equal; /* form == 0, else form >= 0 */
+} Row;
+
+typedef struct Conj Conj;
+typedef struct {
+    Conj *const *alternatives; /* at least one holds */
+    int n;
+} Choice;
+struct Conj {
+    VEC(Row) rows;
+    VEC(Choice) choices;
+};
+
+typedef struct {
+    Affine dividend, divisor;
+    int column;
+} Quotient;
+
+typedef struct {
+    Affine factor, size; /* size has only fixed columns and is at least 0 */
+    int column;
+} Product;
+
+typedef struct {
+    const Var *var;
+    Affine value;
+} Meaning;
+/* Values of variables; later entries hide earlier ones. */
+typedef VEC(Meaning) Env;
+
+typedef struct {
+    Context *ctx;
+    struct isl_ctx *isl;
+    VEC(Column) columns;
+    Conj top;
+    VEC(Quotient) quotients;
+    VEC(Product) products;
+    Env fixed;    /* sizes and scalars met so far, loops outside the root */
+    bool inexact; /* a constraint was dropped or a value is unknown */
+} Poly;
+
+/* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of operations. */
+Poly *poly_new(Context *c);
+
+/* Everything added since a mark is dropped by poly_reset. */
+typedef struct {
+    int columns, rows, choices, quotients, products, fixed;
+    bool inexact;
+} PolyMark;
+PolyMark poly_mark(const Poly *p);
+void poly_reset(Poly *p, PolyMark mark);
+
+/* ---- affine forms ----------------------------------------------------------------------------- */
+
+Affine affine_const(int64_t value);
+Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
+/* A value of which nothing is known; makes the system inexact. */
+Affine poly_unknown(Poly *p);
+/* a + factor * b; unknown where a number does not fit. */
+Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor);
+bool affine_equal(Affine a, Affine b);
+bool affine_is_fixed(const Poly *p, Affine a);
+/* Bounds from those of the columns. */
+void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max);
+
+/* Adds a row to `into`: form >= 0, or form == 0. */
+void poly_row(Poly *p, Conj *into, Affine form, bool equal);
+/* a <= b + offset. */
+void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset);
+void poly_equal(Poly *p, Conj *into, Affine a, Affine b);
+/* Adds a choice of n new, empty alternatives, for the caller to fill. */
+Conj **poly_choice(Poly *p, Conj *into, int n);
+/* At least one of a[k] != b[k]. */
+void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n);
+
+/* ---- expressions (poly_expr.c) ------------------------------------------------------------------ */
+
+/* A column for a size or scalar that `p->fixed` does not have yet. */
+Affine poly_size(Poly *p, const Var *var);
+/* The value of an integer expression under `env`. */
+Affine poly_value(Poly *p, const Env *env, const Expr *e);
+/* `cond` is true (holds) or false; what is not affine is dropped. */
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
+const Affine *env_find(const Env *env, const Var *var);
+/* factor * size for a form of fixed columns; unknown where neither is. */
+Affine poly_product(Poly *p, Affine a, Affine b);
+
+/* ---- solving (poly_solve.c) ---------------------------------------------------------------------- */
+
+typedef enum {
+    POLY_NONE,  /* no solution */
+    POLY_SOME,  /* a solution, given where it was asked for */
+    POLY_SPENT, /* not decided within the budget, or none can be shown */
+} Answer;
+
+/* `point`, if given, receives the value of every column; the columns of `first` (in order) are as small as
+ * they can be. */
+Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
+int64_t affine_at(Affine a, const int64_t *point);
+
+/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the budget is spent.
+ * The caller frees it. */
+struct isl_set *poly_image(Poly *p, const Affine *forms, int n);
+/* A point of the set with small coordinates; false if it is empty; *spent when not decided. */
+bool poly_set_point(struct isl_set *set, int64_t *point, int n, bool *spent);
+
+#endif

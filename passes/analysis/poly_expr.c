@@ -1,0 +1,320 @@
+/* poly_expr.c - expressions and conditions of the program as rows of a system.
+ *
+ * Helper columns are defined at the top of the system even where the expression stands in one branch of a
+ * choice: they are total functions, so that costs no solution, and equal quotients share a column.
+ * Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
+#include "passes/analysis/poly.h"
+
+const Affine *env_find(const Env *env, const Var *var)
+{
+    for (int i = env->n - 1; i >= 0; i--)
+        if (env->items[i].var == var)
+            return &env->items[i].value;
+    return NULL;
+}
+
+/* A size or scalar is the same for every instance: one column, made when it is first met. */
+Affine poly_size(Poly *p, const Var *var)
+{
+    Affine column = poly_column(p, var->kind == VAR_SIZE ? 0 : INT64_MIN, INT64_MAX, true);
+    VEC_PUSH(p->ctx->arena, &p->fixed, ((Meaning){var, column}));
+    if (var->kind == VAR_SIZE)
+        poly_row(p, &p->top, column, false);
+    return column;
+}
+
+static Affine variable_value(Poly *p, const Env *env, const Var *var)
+{
+    const Affine *known = env_find(env, var);
+    if (!known)
+        known = env_find(&p->fixed, var);
+    if (known)
+        return *known;
+    if (var->kind != VAR_SIZE && (var->kind != VAR_SCALAR || !type_is_int(var->type)))
+        return poly_unknown(p);
+    return poly_size(p, var);
+}
+
+/* ---- quotients and products --------------------------------------------------------------------- */
+
+/* 0 <= sign * (e - d q) <= d - 1 */
+static void row_quotient(Poly *p, Conj *into, Affine e, Affine q, int64_t d, int sign)
+{
+    Affine rest = poly_add(p, affine_const(0), poly_add(p, e, q, -d), sign);
+    poly_row(p, into, rest, false);
+    poly_at_most(p, into, rest, affine_const(d), -1);
+}
+
+static Affine column_value(Poly *p, int column)
+{
+    Term *term = ARENA_NEW(p->ctx->arena, Term);
+    *term = (Term){column, 1};
+    return (Affine){0, term, 1};
+}
+
+static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *found)
+{
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *known = &p->quotients.items[i];
+        if (affine_equal(known->dividend, dividend) && affine_equal(known->divisor, divisor)) {
+            *found = column_value(p, known->column);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* e / d for a literal d > 0, truncating: one case where e has one sign, else two. */
+static Affine quotient_const(Poly *p, Affine e, int64_t d)
+{
+    if (d == 1)
+        return e;
+    if (e.n == 0)
+        return affine_const(e.constant / d);
+    Affine known;
+    if (find_quotient(p, e, affine_const(d), &known))
+        return known;
+    int64_t min, max;
+    affine_range(p, e, &min, &max);
+    Affine q = poly_column(p, min == INT64_MIN ? min : min / d, max == INT64_MAX ? max : max / d,
+                           affine_is_fixed(p, e));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column}));
+    if (min >= 0) {
+        row_quotient(p, &p->top, e, q, d, 1);
+        return q;
+    }
+    Conj **sign = poly_choice(p, &p->top, 2);
+    poly_row(p, sign[0], e, false);
+    row_quotient(p, sign[0], e, q, d, 1);
+    poly_at_most(p, sign[1], e, affine_const(0), -1);
+    row_quotient(p, sign[1], e, q, d, -1);
+    return q;
+}
+
+static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
+{
+    for (int i = 0; i < p->products.n; i++) {
+        const Product *known = &p->products.items[i];
+        if (affine_equal(known->factor, a) && affine_equal(known->size, b)) {
+            *found = column_value(p, known->column);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether `a` may be the size of a Product. */
+static bool is_size(const Poly *p, Affine a)
+{
+    int64_t min, max;
+    affine_range(p, a, &min, &max);
+    return affine_is_fixed(p, a) && min >= 0;
+}
+
+Affine poly_product(Poly *p, Affine a, Affine b)
+{
+    Affine product;
+    if (a.n == 0)
+        return poly_add(p, affine_const(0), b, a.constant);
+    if (b.n == 0)
+        return poly_add(p, affine_const(0), a, b.constant);
+    if (!is_size(p, a) && !is_size(p, b))
+        return poly_unknown(p);
+    if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
+        return product;
+    int64_t a_min, b_min, max;
+    affine_range(p, a, &a_min, &max);
+    affine_range(p, b, &b_min, &max);
+    bool positive = a_min >= 0 && b_min >= 0;
+    product = poly_column(p, positive ? 0 : INT64_MIN, INT64_MAX,
+                          affine_is_fixed(p, a) && affine_is_fixed(p, b));
+    int column = product.terms[0].column;
+    if (positive)
+        poly_row(p, &p->top, product, false);
+    if (is_size(p, b))
+        VEC_PUSH(p->ctx->arena, &p->products, ((Product){a, b, column}));
+    if (is_size(p, a))
+        VEC_PUSH(p->ctx->arena, &p->products, ((Product){b, a, column}));
+    p->inexact = true;
+    return product;
+}
+
+/* e / size: the program divides, so the size is not 0. */
+static Affine quotient_size(Poly *p, Affine e, Affine size)
+{
+    int64_t min, max;
+    affine_range(p, e, &min, &max);
+    if (min < 0 || !is_size(p, size))
+        return poly_unknown(p);
+    Affine known;
+    if (find_quotient(p, e, size, &known))
+        return known;
+    Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column}));
+    poly_row(p, &p->top, q, false);
+    Affine rest = poly_add(p, e, poly_product(p, q, size), -1);
+    poly_row(p, &p->top, rest, false);
+    poly_at_most(p, &p->top, rest, size, -1);
+    return q;
+}
+
+static Affine quotient(Poly *p, Affine e, Affine by)
+{
+    if (by.n > 0)
+        return quotient_size(p, e, by);
+    if (by.constant == 0 || by.constant == INT64_MIN)
+        return poly_unknown(p);
+    if (by.constant < 0)
+        return poly_add(p, affine_const(0), quotient_const(p, e, -by.constant), -1);
+    return quotient_const(p, e, by.constant);
+}
+
+static Affine remainder_of(Poly *p, Affine e, Affine by)
+{
+    return poly_add(p, e, poly_product(p, quotient(p, e, by), by), -1);
+}
+
+/* ---- values --------------------------------------------------------------------------------------- */
+
+/* Bounds of one of two values. */
+static Affine either(Poly *p, Affine a, Affine b)
+{
+    int64_t a_min, a_max, b_min, b_max;
+    affine_range(p, a, &a_min, &a_max);
+    affine_range(p, b, &b_min, &b_max);
+    return poly_column(p, a_min < b_min ? a_min : b_min, a_max > b_max ? a_max : b_max,
+                       affine_is_fixed(p, a) && affine_is_fixed(p, b));
+}
+
+static Affine extreme(Poly *p, Affine a, Affine b, bool least)
+{
+    int64_t min, max;
+    affine_range(p, poly_add(p, b, a, -1), &min, &max);
+    if (min >= 0)
+        return least ? a : b;
+    if (max <= 0)
+        return least ? b : a;
+    Affine m = either(p, a, b);
+    Conj **which = poly_choice(p, &p->top, 2);
+    poly_at_most(p, which[0], a, b, 0);
+    poly_equal(p, which[0], m, least ? a : b);
+    poly_at_most(p, which[1], b, a, -1);
+    poly_equal(p, which[1], m, least ? b : a);
+    return m;
+}
+
+static Affine selected(Poly *p, const Env *env, const Expr *e)
+{
+    Affine a = poly_value(p, env, e->u.arg[1]);
+    Affine b = poly_value(p, env, e->u.arg[2]);
+    Affine m = either(p, a, b);
+    if (!affine_is_fixed(p, a) || !affine_is_fixed(p, b) || e->u.arg[0]->kind != EX_INT)
+        p->columns.items[m.terms[0].column].fixed = false;
+    Conj **which = poly_choice(p, &p->top, 2);
+    poly_assume(p, which[0], env, e->u.arg[0], true);
+    poly_equal(p, which[0], m, a);
+    poly_assume(p, which[1], env, e->u.arg[0], false);
+    poly_equal(p, which[1], m, b);
+    return m;
+}
+
+Affine poly_value(Poly *p, const Env *env, const Expr *e)
+{
+    if (e->kind == EX_INT)
+        return e->type == DT_U64 && e->u.i < 0 ? poly_unknown(p) : affine_const(e->u.i);
+    if (e->kind == EX_VAR)
+        return variable_value(p, env, e->u.var);
+    if (e->type != DT_INDEX)
+        return poly_unknown(p);
+    Expr *const *arg = e->u.arg;
+    switch (e->kind) {
+    case EX_NEG:
+        return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);
+    case EX_ADD:
+        return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), 1);
+    case EX_SUB:
+        return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
+    case EX_MUL:
+        return poly_product(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_DIV:
+        return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_MOD:
+        return remainder_of(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_MIN:
+    case EX_MAX:
+        return extreme(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]),
+                       e->kind == EX_MIN);
+    case EX_SELECT:
+        return selected(p, env, e);
+    case EX_CAST:
+        return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
+    default:
+        return poly_unknown(p);
+    }
+}
+
+/* ---- conditions ------------------------------------------------------------------------------------- */
+
+static ExprKind negated(ExprKind kind)
+{
+    switch (kind) {
+    case EX_LT:
+        return EX_GE;
+    case EX_LE:
+        return EX_GT;
+    case EX_GT:
+        return EX_LE;
+    case EX_GE:
+        return EX_LT;
+    case EX_EQ:
+        return EX_NE;
+    default:
+        return EX_EQ;
+    }
+}
+
+static void assume_comparison(Poly *p, Conj *into, ExprKind kind, Affine a, Affine b)
+{
+    switch (kind) {
+    case EX_LT:
+        poly_at_most(p, into, a, b, -1);
+        break;
+    case EX_LE:
+        poly_at_most(p, into, a, b, 0);
+        break;
+    case EX_GT:
+        poly_at_most(p, into, b, a, -1);
+        break;
+    case EX_GE:
+        poly_at_most(p, into, b, a, 0);
+        break;
+    case EX_EQ:
+        poly_equal(p, into, a, b);
+        break;
+    default:
+        poly_differ(p, into, &a, &b, 1);
+        break;
+    }
+}
+
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds)
+{
+    Expr *const *arg = cond->u.arg;
+    if (cond->kind == EX_INT) {
+        if ((cond->u.i != 0) != holds)
+            poly_row(p, into, affine_const(-1), false);
+    } else if (cond->kind == EX_NOT) {
+        poly_assume(p, into, env, arg[0], !holds);
+    } else if (cond->kind == EX_AND || cond->kind == EX_OR) {
+        bool both = (cond->kind == EX_AND) == holds;
+        Conj **branch = both ? NULL : poly_choice(p, into, 2);
+        poly_assume(p, both ? into : branch[0], env, arg[0], holds);
+        poly_assume(p, both ? into : branch[1], env, arg[1], holds);
+    } else if (op_info(cond->kind) && op_info(cond->kind)->class == OP_COMPARE &&
+               type_is_int(arg[0]->type) && type_is_int(arg[1]->type)) {
+        assume_comparison(p, into, holds ? cond->kind : negated(cond->kind),
+                          poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    } else {
+        p->inexact = true;
+    }
+}

@@ -1,0 +1,375 @@
+/* poly_solve.c - does a system have a solution, which one, and which values does it take.
+ *
+ * Choices are tried one alternative at a time. A full set of rows becomes one isl_basic_set over the
+ * columns that it mentions; isl says whether it holds an integer point. Where products of symbolic sizes
+ * are involved, a point that isl finds may not be one of the program: then the order of each two
+ * factors of one size is tried as well, which brings in monotony (poly.h). */
+#include "passes/analysis/poly.h"
+
+#include <isl/aff.h>
+#include <isl/ilp.h>
+#include <isl/local_space.h>
+#include <isl/mat.h>
+#include <isl/point.h>
+#include <isl/set.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
+/* Cases of one question; more are not tried. */
+#define MAX_CASES 20000
+
+typedef struct {
+    Poly *p;
+    VEC(Row) rows;            /* of the alternatives taken */
+    VEC(const Choice *) todo; /* choices[next..] are open */
+    int next;
+    int cases;
+    int *dimension; /* of each column in the basic set, -1: not used */
+    int n_dimensions;
+    const Affine *first; /* what to make small; at a solution */
+    int n_first;
+    int64_t *point;      /* [columns] the solution, or NULL */
+    const Affine *image; /* for poly_image */
+    int n_image;
+    isl_set *set;
+    Answer answer;
+} Search;
+
+static void push_conj(Search *s, const Conj *conj)
+{
+    Arena *arena = s->p->ctx->arena;
+    for (int i = 0; i < conj->rows.n; i++)
+        VEC_PUSH(arena, &s->rows, conj->rows.items[i]);
+    for (int i = 0; i < conj->choices.n; i++)
+        VEC_PUSH(arena, &s->todo, &conj->choices.items[i]);
+}
+
+/* ---- rows to isl ------------------------------------------------------------------------------ */
+
+static void use_columns(Search *s, Affine form)
+{
+    for (int i = 0; i < form.n; i++)
+        if (s->dimension[form.terms[i].column] < 0)
+            s->dimension[form.terms[i].column] = s->n_dimensions++;
+}
+
+/* Gives a dimension to each column in use; those of `image` come after its own n_image dimensions. */
+static void number_columns(Search *s)
+{
+    s->n_dimensions = s->n_image;
+    for (int i = 0; i < s->p->columns.n; i++)
+        s->dimension[i] = -1;
+    for (int i = 0; i < s->n_first; i++)
+        use_columns(s, s->first[i]);
+    for (int i = 0; i < s->n_image; i++)
+        use_columns(s, s->image[i]);
+    for (int i = 0; i < s->rows.n; i++)
+        use_columns(s, s->rows.items[i].form);
+}
+
+static isl_mat *set_number(Search *s, isl_mat *mat, int row, int column, int64_t value)
+{
+    if (value >= INT32_MIN && value <= INT32_MAX)
+        return isl_mat_set_element_si(mat, row, column, (int)value);
+    return isl_mat_set_element_val(mat, row, column, isl_val_int_from_si(s->p->isl, value));
+}
+
+/* Row `row` of the matrix: constant first, then the dimensions. */
+static isl_mat *set_row(Search *s, isl_mat *mat, int row, Affine form)
+{
+    for (int i = 0; i <= s->n_dimensions; i++)
+        mat = isl_mat_set_element_si(mat, row, i, 0);
+    mat = set_number(s, mat, row, 0, form.constant);
+    for (int i = 0; i < form.n; i++)
+        mat = set_number(s, mat, row, 1 + s->dimension[form.terms[i].column], form.terms[i].factor);
+    return mat;
+}
+
+/* The rows taken so far (and dimension k == image[k]) as a basic set. */
+static isl_basic_set *rows_to_isl(Search *s)
+{
+    number_columns(s);
+    int n_equal = s->n_image;
+    for (int i = 0; i < s->rows.n; i++)
+        n_equal += s->rows.items[i].equal;
+    unsigned width = 1 + (unsigned)s->n_dimensions;
+    isl_ctx *isl = s->p->isl;
+    isl_mat *equal = isl_mat_alloc(isl, (unsigned)n_equal, width);
+    isl_mat *least = isl_mat_alloc(isl, (unsigned)(s->n_image + s->rows.n - n_equal), width);
+    int n[2] = {0, 0};
+    for (int i = 0; i < s->n_image; i++) {
+        equal = set_row(s, equal, n[1]++, s->image[i]);
+        equal = isl_mat_set_element_si(equal, i, 1 + i, -1);
+    }
+    for (int i = 0; i < s->rows.n; i++) {
+        Row row = s->rows.items[i];
+        if (row.equal)
+            equal = set_row(s, equal, n[1]++, row.form);
+        else
+            least = set_row(s, least, n[0]++, row.form);
+    }
+    isl_space *space = isl_space_set_alloc(isl, 0, (unsigned)s->n_dimensions);
+    return isl_basic_set_from_constraint_matrices(space, equal, least, isl_dim_cst, isl_dim_param,
+                                                  isl_dim_set, isl_dim_div);
+}
+
+/* Contradictions that need no solver; most alternatives of an order end here. */
+static bool contradicts(const Search *s)
+{
+    for (int i = 0; i < s->rows.n; i++) {
+        const Row *row = &s->rows.items[i];
+        if (row->form.n == 0 && (row->equal ? row->form.constant != 0 : row->form.constant < 0))
+            return true;
+        int64_t min, max;
+        affine_range(s->p, row->form, &min, &max);
+        if (max < 0 || (row->equal && min > 0))
+            return true;
+    }
+    return false;
+}
+
+static Answer rows_feasible(Search *s)
+{
+    if (contradicts(s))
+        return POLY_NONE;
+    isl_basic_set *set = rows_to_isl(s);
+    isl_bool empty = isl_basic_set_is_empty(set);
+    isl_basic_set_free(set);
+    return empty == isl_bool_error ? POLY_SPENT : empty ? POLY_NONE : POLY_SOME;
+}
+
+/* ---- a solution to show ------------------------------------------------------------------------- */
+
+/* The set with dimension `at` fixed to its least value, if it has one. */
+static isl_set *fix_least(isl_set *set, int at)
+{
+    isl_local_space *space = isl_local_space_from_space(isl_set_get_space(set));
+    isl_aff *aff = isl_aff_var_on_domain(space, isl_dim_set, (unsigned)at);
+    isl_val *least = isl_set_min_val(set, aff);
+    isl_aff_free(aff);
+    if (least && isl_val_is_int(least))
+        return isl_set_fix_val(set, isl_dim_set, (unsigned)at, least);
+    isl_val_free(least);
+    return set;
+}
+
+static bool read_point(isl_set *set, int64_t *values, int n)
+{
+    isl_point *point = isl_set_sample_point(set);
+    bool ok = point && isl_point_is_void(point) == isl_bool_false;
+    for (int i = 0; i < n && ok; i++) {
+        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, i);
+        ok = value && isl_val_is_int(value);
+        values[i] = ok ? (int64_t)isl_val_get_num_si(value) : 0;
+        isl_val_free(value);
+    }
+    isl_point_free(point);
+    return ok;
+}
+
+/* A small point of the current rows into s->point. */
+static bool find_point(Search *s)
+{
+    Arena *arena = s->p->ctx->arena;
+    isl_set *set = isl_set_from_basic_set(rows_to_isl(s));
+    for (int i = 0; i < s->n_first && set; i++)
+        if (s->first[i].n == 1)
+            set = fix_least(set, s->dimension[s->first[i].terms[0].column]);
+    int64_t *values = ARENA_ARRAY(arena, int64_t, s->n_dimensions + 1);
+    bool ok = read_point(set, values, s->n_dimensions);
+    for (int i = 0; i < s->p->columns.n && ok; i++)
+        s->point[i] = s->dimension[i] < 0 ? 0 : values[s->dimension[i]];
+    return ok;
+}
+
+/* Makes every size of a product the literal `value`, so that products are exact; false if that leaves no
+ * solution. The rows grow; the caller cuts them back. */
+static bool fix_sizes(Search *s, int64_t value)
+{
+    Poly *p = s->p;
+    for (int i = 0; i < p->products.n; i++) {
+        Product product = p->products.items[i];
+        Term *term = ARENA_NEW(p->ctx->arena, Term);
+        *term = (Term){product.column, 1};
+        Affine column = {0, term, 1};
+        Affine exact = poly_add(p, column, product.factor, -value);
+        Affine size = product.size;
+        if (!checked_sub(size.constant, value, &size.constant))
+            return false;
+        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){size, true}));
+        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){exact, true}));
+    }
+    return rows_feasible(s) == POLY_SOME;
+}
+
+/* Shows a solution of feasible rows; with products, one with small equal sizes. */
+static Answer show_solution(Search *s)
+{
+    if (!s->point)
+        return POLY_SOME;
+    if (s->p->products.n == 0)
+        return find_point(s) ? POLY_SOME : POLY_SPENT;
+    int n_rows = s->rows.n;
+    for (int64_t value = 2; value <= 5; value++) {
+        bool found = fix_sizes(s, value) && find_point(s);
+        s->rows.n = n_rows;
+        if (found)
+            return POLY_SOME;
+    }
+    return POLY_SPENT;
+}
+
+/* ---- search --------------------------------------------------------------------------------------- */
+
+static bool search_products(Search *s, int i, int j);
+
+/* One order of the factors of two products: -1, 0, 1. True if the search is over. */
+static bool search_order(Search *s, int i, int j, int order)
+{
+    Poly *p = s->p;
+    Product a = p->products.items[order > 0 ? j : i], b;
+    bool zero = j == p->products.n; /* the last partner of each product is 0 = 0 * size */
+    if (zero) {
+        a = p->products.items[i];
+        b = (Product){affine_const(0), a.size, -1};
+    } else {
+        b = p->products.items[order > 0 ? i : j];
+    }
+    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, 2);
+    terms[0] = (Term){a.column, 1};
+    terms[1] = (Term){b.column, 1};
+    Affine pa = {0, terms, 1}, pb = zero ? affine_const(0) : (Affine){0, terms + 1, 1};
+    if (zero && order > 0) {
+        Affine swap = pa;
+        pa = pb, pb = swap;
+        swap = a.factor, a.factor = b.factor, b.factor = swap;
+    }
+    int n_rows = s->rows.n;
+    Conj rows = {0};
+    if (order == 0) {
+        poly_equal(p, &rows, a.factor, b.factor);
+        poly_equal(p, &rows, pa, pb);
+    } else {
+        poly_at_most(p, &rows, a.factor, b.factor, -1);
+        poly_at_most(p, &rows, poly_add(p, pa, a.size, 1), pb, 0);
+    }
+    push_conj(s, &rows);
+    bool over = search_products(s, i, j + 1);
+    s->rows.n = n_rows;
+    return over;
+}
+
+/* Tries the orders of products i and j, and of all pairs after them. */
+static bool search_products(Search *s, int i, int j)
+{
+    Poly *p = s->p;
+    if (++s->cases > MAX_CASES) {
+        s->answer = POLY_SPENT;
+        return true;
+    }
+    Answer answer = rows_feasible(s);
+    if (answer == POLY_SPENT)
+        s->answer = answer;
+    if (answer != POLY_SOME)
+        return answer == POLY_SPENT;
+    while (i < p->products.n) {
+        if (j > p->products.n) {
+            i++;
+            j = i + 1;
+        } else if (j < p->products.n &&
+                   (!affine_equal(p->products.items[i].size, p->products.items[j].size))) {
+            j++;
+        } else {
+            break;
+        }
+    }
+    if (i >= p->products.n) {
+        s->answer = show_solution(s);
+        return true;
+    }
+    return search_order(s, i, j, 0) || search_order(s, i, j, -1) || search_order(s, i, j, 1);
+}
+
+static bool add_to_image(Search *s)
+{
+    if (contradicts(s))
+        return false;
+    isl_basic_set *set = rows_to_isl(s);
+    set = isl_basic_set_project_out(set, isl_dim_set, (unsigned)s->n_image,
+                                    (unsigned)(s->n_dimensions - s->n_image));
+    s->set = isl_set_union(s->set, isl_set_from_basic_set(set));
+    s->answer = s->set ? POLY_SOME : POLY_SPENT;
+    return !s->set;
+}
+
+/* True if the search is over: `answer` says how. */
+static bool search(Search *s)
+{
+    if (++s->cases > MAX_CASES) {
+        s->answer = POLY_SPENT;
+        return true;
+    }
+    if (s->next == s->todo.n)
+        return s->image ? add_to_image(s) : search_products(s, 0, 1);
+    if (s->todo.n - s->next > 1 && s->next > 0 && rows_feasible(s) == POLY_NONE)
+        return false;
+    int n_rows = s->rows.n, n_todo = s->todo.n;
+    const Choice *choice = s->todo.items[s->next++];
+    bool over = false;
+    for (int i = 0; i < choice->n && !over; i++) {
+        push_conj(s, choice->alternatives[i]);
+        over = search(s);
+        s->rows.n = n_rows;
+        s->todo.n = n_todo;
+    }
+    s->next--;
+    return over;
+}
+
+static void search_begin(Search *s)
+{
+    s->dimension = ARENA_ARRAY(s->p->ctx->arena, int, 2 * s->p->columns.n + 1);
+    push_conj(s, &s->p->top);
+}
+
+Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
+{
+    Search s = {.p = p, .first = first, .n_first = point ? n_first : 0, .answer = POLY_NONE};
+    if (point)
+        s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, p->columns.n + 1);
+    search_begin(&s);
+    search(&s);
+    return s.answer;
+}
+
+int64_t affine_at(Affine a, const int64_t *point)
+{
+    int64_t value = a.constant;
+    for (int i = 0; i < a.n; i++)
+        value += a.terms[i].factor * point[a.terms[i].column];
+    return value;
+}
+
+isl_set *poly_image(Poly *p, const Affine *forms, int n)
+{
+    Search s = {.p = p, .image = forms, .n_image = n, .answer = POLY_NONE};
+    s.set = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
+    search_begin(&s);
+    search(&s);
+    if (s.answer == POLY_SPENT)
+        s.set = isl_set_free(s.set);
+    return s.set;
+}
+
+bool poly_set_point(isl_set *set, int64_t *point, int n, bool *spent)
+{
+    isl_bool empty = isl_set_is_empty(set);
+    *spent = empty == isl_bool_error;
+    if (*spent || empty)
+        return false;
+    isl_set *small = isl_set_copy(set);
+    for (int i = 0; i < n && small; i++)
+        small = fix_least(small, i);
+    *spent = !read_point(small, point, n);
+    return !*spent;
+}

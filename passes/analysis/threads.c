@@ -1,0 +1,645 @@
+/* threads.c - the threads of a launch: who runs what, and where two of them meet.
+ *
+ * Loops bound to axes have no order among their iterations; the order that is left is that of serial loops
+ * and of the text, which barriers can keep between the threads of one block. A binding is legal when
+ *   - what the loops ordered in the program is still ordered so where threads of one block meet,
+ *   - different blocks of the grid never meet in global memory,
+ *   - what is read from local memory was written by the same thread, and from shared memory by the same block, with no
+ *     write by another one between (which the program, having one copy of the buffer, would see).
+ * A block that runs again with the same iterators because no bound loop around it tells its instances apart counts
+ * for its first run: it writes the same values each time. */
+#include "passes/analysis/threads.h"
+
+#include <isl/set.h>
+
+#include "passes/analysis/model.h"
+
+/* ---- who runs a block ------------------------------------------------------------------------------- */
+
+static bool note_scope(Visitor *v, Stmt *s)
+{
+    if (s->kind == ST_STORE)
+        *(unsigned *)v->user |= 1u << s->u.store.buffer->scope;
+    return true;
+}
+
+/* A bit per Scope that the block writes. */
+static unsigned written_scopes(const BlockStmt *b)
+{
+    unsigned scopes = 0;
+    Visitor v = {.user = &scopes, .stmt = note_scope};
+    visit_stmt(&v, b->body);
+    if (b->init)
+        visit_stmt(&v, b->init);
+    return scopes;
+}
+
+/* The bindings or predicate of the block at the end of the path, or a bound or condition below `from`, use `var`. */
+static bool path_uses(const Stmt *const *path, int n, int from, const Var *var)
+{
+    const BlockStmt *b = &path[n - 1]->u.block;
+    if (b->predicate && expr_uses_var(b->predicate, var))
+        return true;
+    for (int i = 0; i < b->n_iters; i++)
+        if (expr_uses_var(b->iters[i].binding, var))
+            return true;
+    for (int i = from + 1; i < n - 1; i++) {
+        const Stmt *s = path[i];
+        if (s->kind == ST_IF && expr_uses_var(s->u.cond.cond, var))
+            return true;
+        if (s->kind == ST_FOR &&
+            (expr_uses_var(s->u.loop.lo, var) || expr_uses_var(s->u.loop.hi, var)))
+            return true;
+    }
+    return false;
+}
+
+/* Every copy of the memory that the block writes needs its own run, on this axis. */
+static bool runs_on_all(unsigned scopes, Axis axis)
+{
+    if (scopes & 1u << SCOPE_GLOBAL)
+        return false;
+    return !(scopes & 1u << SCOPE_SHARED) || axis_is_block(axis);
+}
+
+static bool is_bound_to(const Stmt *s, Axis axis)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == axis;
+}
+
+static const Stmt *coordinate_loop(const Stmt *const *path, int n, Axis axis, bool *every)
+{
+    unsigned scopes = written_scopes(&path[n - 1]->u.block);
+    bool all = runs_on_all(scopes, axis);
+    *every = false;
+    for (int i = n - 2; i >= 0; i--)
+        if (is_bound_to(path[i], axis) && (all || path_uses(path, n, i, path[i]->u.loop.var)))
+            return path[i];
+    *every = all;
+    return NULL;
+}
+
+const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every)
+{
+    return coordinate_loop((const Stmt *const *)path->items, path->n, axis, every);
+}
+
+/* ---- the model of a launch -------------------------------------------------------------------------- */
+
+typedef struct {
+    int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
+    bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
+    bool *rerun;            /* [n_loops] a bound loop that only runs the unit again */
+} Place;
+
+struct Threads {
+    Context *ctx;
+    const Kernel *kernel;
+    Model *model;
+    Place *places;                   /* [units] */
+    const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
+};
+
+typedef struct {
+    Instance at;
+    Affine axis[AXIS_COUNT];
+} ThreadInstance;
+
+static bool loop_has_order(const ForStmt *loop)
+{
+    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
+}
+
+static void place_unit(Threads *t, const Unit *u, Place *place)
+{
+    Arena *arena = t->ctx->arena;
+    const Stmt **path = ARENA_ARRAY(arena, const Stmt *, u->n_scopes + 1);
+    for (int i = 0; i < u->n_scopes; i++)
+        path[i] = u->scopes[i].stmt;
+    path[u->n_scopes] = u->stmt;
+    unsigned scopes = written_scopes(u->block);
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++) {
+        const Stmt *loop = coordinate_loop(path, u->n_scopes + 1, axis, &place->every[axis]);
+        place->loop[axis] = -1;
+        for (int i = 0; i < u->n_loops; i++)
+            if (loop && u->loops[i] == &loop->u.loop && !u->absent[i])
+                place->loop[axis] = i;
+    }
+    place->rerun = ARENA_ARRAY(arena, bool, u->n_loops);
+    for (int i = 0, n = 0; i < u->n_scopes; i++) {
+        if (path[i]->kind != ST_FOR)
+            continue;
+        const ForStmt *loop = &path[i]->u.loop;
+        place->rerun[n] = loop->kind == LOOP_BIND && u->idempotent && !u->absent[n] &&
+                          !runs_on_all(scopes, loop->axis) &&
+                          !path_uses(path, u->n_scopes + 1, i, loop->var);
+        n++;
+    }
+}
+
+Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
+{
+    Threads *t = ARENA_NEW(c->arena, Threads);
+    t->ctx = c;
+    t->kernel = kernel;
+    t->model = model_new(c, kernel, root, root);
+    int n = t->model->units.n;
+    t->places = ARENA_ARRAY(c->arena, Place, n);
+    for (int i = 0; i < n; i++) {
+        const Unit *u = t->model->units.items[i];
+        for (int k = 0; k < u->n_loops; k++)
+            if (u->loops[k]->kind == LOOP_BIND)
+                t->axis[u->loops[k]->axis] = u->loops[k];
+        place_unit(t, u, &t->places[i]);
+    }
+    return t;
+}
+
+/* The coordinate on an axis: loop value - lo, 0, or any that the launch has. */
+static Affine coordinate(Threads *t, Poly *p, const Place *place, const Instance *at, Axis axis)
+{
+    if (place->loop[axis] >= 0) {
+        const ForStmt *loop = at->unit->loops[place->loop[axis]];
+        return poly_add(p, at->loops[place->loop[axis]], poly_value(p, &at->env, loop->lo), -1);
+    }
+    if (!place->every[axis] || !t->axis[axis])
+        return affine_const(0);
+    const ForStmt *loop = t->axis[axis];
+    Affine any = poly_column(p, 0, INT64_MAX, false);
+    Affine lo = poly_value(p, &p->fixed, loop->lo), hi = poly_value(p, &p->fixed, loop->hi);
+    poly_row(p, &p->top, any, false);
+    poly_at_most(p, &p->top, any, poly_add(p, hi, lo, -1), -1);
+    return any;
+}
+
+/* An instance and the thread it runs on; `first_run` leaves out its reruns. */
+static ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
+{
+    const Unit *u = t->model->units.items[unit];
+    const Place *place = &t->places[unit];
+    ThreadInstance at = {.at = instance_new(p, u)};
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
+        at.axis[axis] = coordinate(t, p, place, &at.at, axis);
+    for (int i = 0; i < u->n_loops && first_run; i++)
+        if (place->rerun[i])
+            poly_equal(p, &p->top, at.at.loops[i], poly_value(p, &at.at.env, u->loops[i]->lo));
+    return at;
+}
+
+/* ---- two threads meet --------------------------------------------------------------------------------- */
+
+static void same_block(Poly *p, const ThreadInstance *a, const ThreadInstance *b)
+{
+    for (Axis axis = AXIS_BLOCK_X; axis <= AXIS_BLOCK_Z; axis++)
+        poly_equal(p, &p->top, a->axis[axis], b->axis[axis]);
+}
+
+/* Writing the same value again, by whichever thread, is no conflict. */
+static void skip_equal_writes(Poly *p, const Instance *a, const Touch *x, const Instance *b,
+                              const Touch *y)
+{
+    if (a->unit == b->unit && a->unit->idempotent && a->unit->repeats && x->writes && y->writes)
+        poly_differ(p, &p->top, a->iters, b->iters, a->unit->block->n_iters);
+}
+
+/* Atomic updates by one operator may meet. */
+static bool may_clash(const Touch *x, const Touch *y)
+{
+    return touches_meet(x, y) && x->buffer->scope != SCOPE_LOCAL &&
+           !(x->atomic && y->atomic && touches_commute(x, y));
+}
+
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int a, b; /* units */
+    ThreadInstance at_a, at_b;
+    const Touch *x, *y;
+    Conflict *why;
+} Meeting;
+
+static const Unit *unit_of(const Threads *t, int i)
+{
+    return t->model->units.items[i];
+}
+
+/* Rows: x by one thread and y by another touch one element. */
+static void meet_element(Meeting *m)
+{
+    m->at_a = thread_instance(m->t, m->p, m->a, true);
+    m->at_b = thread_instance(m->t, m->p, m->b, true);
+    instances_collide(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
+    skip_equal_writes(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
+}
+
+static void meet_threads(Meeting *m)
+{
+    meet_element(m);
+    same_block(m->p, &m->at_a, &m->at_b);
+    poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
+}
+
+/* Conflicts that loop `level` of both, which has no order among threads, ordered in the program: the serial loops further in
+ * and the text must order them the same way. */
+static bool level_ordered(Meeting *m, int level)
+{
+    Poly *p = m->p;
+    const Unit *a = unit_of(m->t, m->a), *b = unit_of(m->t, m->b);
+    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
+    int common = units_common(a, b);
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "the two run on different threads of one block, and with '%s' "
+                     "bound to %s no serial loop and no order of statements puts the first before "
+                     "the second",
+                     a->loops[level]->var->name, axis_name(a->loops[level]->axis));
+    instance_before(p, &p->top, &m->at_a.at, &m->at_b.at, level);
+    PolyMark mark = poly_mark(p);
+    bool ordered = true;
+    for (int k = level + 1; k <= common && ordered; k++) {
+        poly_reset(p, mark);
+        if (k < common && !loop_has_order(a->loops[k]))
+            continue;
+        if (k == common && a->order < b->order)
+            continue;
+        for (int i = level + 1; i < k; i++)
+            if (loop_has_order(a->loops[i]))
+                poly_equal(p, &p->top, from[i], to[i]);
+        bool up = k < common && a->loops[k]->step > 0;
+        if (k < common)
+            poly_at_most(p, &p->top, up ? to[k] : from[k], up ? from[k] : to[k], -1);
+        ordered = conflict_none(p, &m->at_a.at, m->x, &m->at_b.at, m->y, reason, m->why);
+    }
+    return ordered;
+}
+
+static bool order_left(Meeting *m)
+{
+    const Unit *a = unit_of(m->t, m->a), *b = unit_of(m->t, m->b);
+    bool ordered = true;
+    for (int level = 0; level < units_common(a, b) && ordered; level++) {
+        const ForStmt *loop = a->loops[level];
+        if (loop_has_order(loop))
+            continue;
+        if (loop->kind == LOOP_BIND && axis_is_block(loop->axis) &&
+            m->t->places[m->a].loop[loop->axis] == level &&
+            m->t->places[m->b].loop[loop->axis] == level)
+            continue; /* different blocks of the grid */
+        PolyMark mark = poly_mark(m->p);
+        meet_threads(m);
+        ordered = level_ordered(m, level);
+        poly_reset(m->p, mark);
+    }
+    return ordered;
+}
+
+/* Different blocks of the grid never meet. */
+static bool grid_apart(Meeting *m)
+{
+    if (m->x->buffer->scope != SCOPE_GLOBAL || m->a > m->b)
+        return true;
+    PolyMark mark = poly_mark(m->p);
+    meet_element(m);
+    poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
+    bool apart = conflict_none(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y,
+                               "the two run in different blocks of the grid, which nothing orders "
+                               "within one launch",
+                               m->why);
+    poly_reset(m->p, mark);
+    return apart;
+}
+
+/* `check` holds for all pairs of touches that may clash. */
+static bool all_pairs(Threads *t, Poly *p, bool (*check)(Meeting *), Conflict *why)
+{
+    for (int a = 0; a < t->model->units.n; a++)
+        for (int b = 0; b < t->model->units.n; b++) {
+            const Unit *ua = unit_of(t, a), *ub = unit_of(t, b);
+            for (int i = 0; i < ua->touches.n; i++)
+                for (int j = 0; j < ub->touches.n; j++) {
+                    Meeting m = {.t = t,
+                                 .p = p,
+                                 .a = a,
+                                 .b = b,
+                                 .x = &ua->touches.items[i],
+                                 .y = &ub->touches.items[j],
+                                 .why = why};
+                    if (may_clash(m.x, m.y) && !check(&m))
+                        return false;
+                }
+        }
+    return true;
+}
+
+/* ---- memory that each thread or block has its own copy of ----------------------------------------------- */
+
+/* The values of (sizes, the first n_loops loops of the reader, coordinates, subscripts) of a touch. Loops that the unit does
+ * not share with the reader may have any value. */
+static isl_set *touch_image(Threads *t, Poly *p, int unit, const Touch *x, int shared_loops,
+                            int n_loops, int n_axes, bool *exact)
+{
+    PolyMark mark = poly_mark(p);
+    p->inexact = false;
+    ThreadInstance at = thread_instance(t, p, unit, false);
+    const Affine *index = instance_index(p, &at.at, x);
+    *exact = !p->inexact;
+    VEC(Affine) forms = {0};
+    Arena *arena = p->ctx->arena;
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(arena, &forms, p->fixed.items[i].value);
+    for (int i = 0; i < n_loops; i++)
+        VEC_PUSH(arena, &forms,
+                 i < shared_loops ? at.at.loops[i] : poly_column(p, INT64_MIN, INT64_MAX, false));
+    for (int i = 0; i < n_axes; i++)
+        VEC_PUSH(arena, &forms, at.axis[i]);
+    for (int i = 0; i < x->buffer->rank; i++)
+        VEC_PUSH(arena, &forms, index[i]);
+    isl_set *set = poly_image(p, forms.items, forms.n);
+    poly_reset(p, mark);
+    return set;
+}
+
+/* A write that stands before the read in the text, in the same iteration of the loops they share. */
+static bool is_definition(const Unit *w, const Touch *x, const Unit *r, const Touch *y)
+{
+    return x->writes && x->buffer->id == y->buffer->id && w->order < r->order;
+}
+
+/* What every question about one read needs. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int reader;
+    const Touch *read;
+    int n_axes;            /* coordinates that own a copy: 3 block axes, or all 6 */
+    int n_least, n_most;   /* loops shared with its definitions */
+    bool defined, written; /* it has definitions; is written in the launch at all */
+    int writer;            /* one of them */
+    const Touch *write;
+    Conflict *why;
+} OwnCopy;
+
+static void find_definitions(OwnCopy *o)
+{
+    const Unit *r = unit_of(o->t, o->reader);
+    for (int i = 0; i < o->t->model->units.n; i++) {
+        const Unit *w = unit_of(o->t, i);
+        for (int k = 0; k < w->touches.n; k++) {
+            const Touch *x = &w->touches.items[k];
+            if (!x->writes || x->buffer->id != o->read->buffer->id)
+                continue;
+            bool definition = is_definition(w, x, r, o->read);
+            if (!o->written || definition) {
+                o->writer = i;
+                o->write = x;
+            }
+            o->written = true;
+            if (!definition)
+                continue;
+            int common = units_common(w, r);
+            o->n_least = o->defined && o->n_least < common ? o->n_least : common;
+            o->n_most = common > o->n_most ? common : o->n_most;
+            o->defined = true;
+        }
+    }
+}
+
+static const char *owner_text(const OwnCopy *o)
+{
+    return o->n_axes == 3 ? "block of the grid" : "thread";
+}
+
+/* Takes `set` (of what is read); the part of it that no definition covers. */
+static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
+{
+    const Unit *r = unit_of(o->t, o->reader);
+    for (int i = 0; i < o->t->model->units.n && set; i++) {
+        const Unit *w = unit_of(o->t, i);
+        for (int k = 0; k < w->touches.n && set; k++) {
+            const Touch *x = &w->touches.items[k];
+            bool exact;
+            if (!is_definition(w, x, r, o->read))
+                continue;
+            isl_set *part =
+                touch_image(o->t, o->p, i, x, units_common(w, r), o->n_most, o->n_axes, &exact);
+            if (exact || !part)
+                set = isl_set_subtract(set, part);
+            else
+                isl_set_free(part);
+        }
+    }
+    return set;
+}
+
+/* Every element read was written before by the thread, or block of the grid, that reads it. */
+static bool reads_covered(OwnCopy *o)
+{
+    Poly *p = o->p;
+    bool exact, spent;
+    int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
+    int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
+    isl_set *set =
+        touch_image(o->t, p, o->reader, o->read, o->n_most, o->n_most, o->n_axes, &exact);
+    set = subtract_definitions(o, set);
+    bool some = poly_set_point(set, values, n, &spent);
+    isl_set_free(set);
+    if (!some && !spent)
+        return true;
+    PolyMark mark = poly_mark(p);
+    Instance w = instance_new(p, unit_of(o->t, o->writer));
+    Instance r = instance_new(p, unit_of(o->t, o->reader));
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "'%s' is in %s memory, of which each %s has its own, and the %s that reads "
+                     "this element does not write it before%s",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
+                     owner_text(o), spent ? " (not proved: the analysis budget is spent)" : "");
+    conflict_unproved(&w, o->write, &r, o->read, reason, o->why);
+    if (some) {
+        StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
+        const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
+        for (int i = 0; i < o->n_axes; i++)
+            if (o->t->axis[i])
+                strbuf_addf(&thread, "%s%s = %lld", thread.length ? ", " : "", axis_name((Axis)i),
+                            (long long)axes[i]);
+        for (int i = 0; i < o->read->buffer->rank; i++)
+            strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
+        o->why->element =
+            arena_printf(p->ctx->arena, "%s[%s]", o->read->buffer->name, element.text);
+        o->why->second_at = thread.text;
+    }
+    poly_reset(p, mark);
+    return false;
+}
+
+/* No other thread, or block, writes the element while it is in use: in one iteration of the loops that the read shares with
+ * its definitions. */
+static bool writes_own(OwnCopy *o)
+{
+    Poly *p = o->p;
+    const Unit *r = unit_of(o->t, o->reader);
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "'%s' is in %s memory, of which each %s has its own: the value that one "
+                     "writes is not the one that another reads",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
+    for (int i = 0; i < o->t->model->units.n; i++) {
+        const Unit *w = unit_of(o->t, i);
+        for (int k = 0; k < w->touches.n; k++) {
+            const Touch *x = &w->touches.items[k];
+            if (!x->writes || x->buffer->id != o->read->buffer->id)
+                continue;
+            PolyMark mark = poly_mark(p);
+            ThreadInstance a = thread_instance(o->t, p, i, true);
+            ThreadInstance b = thread_instance(o->t, p, o->reader, true);
+            for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
+                poly_equal(p, &p->top, a.at.loops[l], b.at.loops[l]);
+            instances_collide(p, &a.at, x, &b.at, o->read);
+            poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
+            bool none = conflict_none(p, &a.at, x, &b.at, o->read, reason, o->why);
+            poly_reset(p, mark);
+            if (!none)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A buffer that nothing in the launch writes is not its business. */
+static bool copies_own(Threads *t, Poly *p, Conflict *why)
+{
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *u = unit_of(t, i);
+        for (int k = 0; k < u->touches.n; k++) {
+            const Touch *x = &u->touches.items[k];
+            if (!x->reads || x->buffer->scope == SCOPE_GLOBAL)
+                continue;
+            OwnCopy o = {.t = t,
+                         .p = p,
+                         .reader = i,
+                         .read = x,
+                         .why = why,
+                         .n_axes = x->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
+            find_definitions(&o);
+            if (o.written && (!reads_covered(&o) || !writes_own(&o)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- questions ---------------------------------------------------------------------------------------------- */
+
+static Poly *new_question(Threads *t)
+{
+    Poly *p = poly_new(t->ctx);
+    model_enter(t->model, p);
+    return p;
+}
+
+static Stmt *launch_root(Context *c, const Kernel *kernel, uint32_t id)
+{
+    StmtPath path = {0};
+    if (!stmt_find(c, kernel->body, id, &path))
+        return NULL;
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.kind == LOOP_BIND)
+            return path.items[i];
+    return NULL;
+}
+
+bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,
+                        Conflict *why)
+{
+    ForStmt bound = loop->u.loop;
+    bound.kind = LOOP_BIND;
+    bound.axis = axis;
+    Kernel changed = *kernel;
+    changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
+    Threads *t = threads_model(c, &changed, launch_root(c, &changed, bound.id));
+    Poly *p = new_question(t);
+    bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
+    return all_pairs(t, p, order_left, why) && (!grid || all_pairs(t, p, grid_apart, why)) &&
+           copies_own(t, p, why);
+}
+
+bool threads_grid_conflict(Threads *t, Conflict *why)
+{
+    ArenaMark mark = arena_mark(t->ctx->arena);
+    bool apart = all_pairs(t, new_question(t), grid_apart, why);
+    if (apart)
+        arena_reset(t->ctx->arena, mark);
+    return !apart;
+}
+
+static bool is_below(const Unit *u, const Stmt *s)
+{
+    if (u->stmt == s)
+        return true;
+    for (int i = 0; i < u->n_scopes; i++)
+        if (u->scopes[i].stmt == s)
+            return true;
+    return false;
+}
+
+/* Rows: the second runs later, in one iteration of the shared loops or in a later one of `carrier`. */
+static bool run_later(Meeting *m, const ForStmt *carrier)
+{
+    Poly *p = m->p;
+    const Unit *a = unit_of(m->t, m->a), *b = unit_of(m->t, m->b);
+    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
+    for (int i = 0; i < units_common(a, b); i++) {
+        if (a->loops[i] == carrier) {
+            bool up = carrier->step > 0;
+            poly_at_most(p, &p->top, up ? from[i] : to[i], up ? to[i] : from[i], -1);
+            return true;
+        }
+        if (loop_has_order(a->loops[i]))
+            poly_equal(p, &p->top, from[i], to[i]);
+    }
+    return !carrier && a->order < b->order;
+}
+
+static bool pair_hazard(Meeting *m, const ForStmt *carrier)
+{
+    PolyMark mark = poly_mark(m->p);
+    meet_threads(m);
+    bool hazard = run_later(m, carrier) && poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
+    poly_reset(m->p, mark);
+    return hazard;
+}
+
+static bool units_hazard(Threads *t, Poly *p, int a, int b, const ForStmt *carrier, Hazard *hazard)
+{
+    const Unit *ua = unit_of(t, a), *ub = unit_of(t, b);
+    for (int i = 0; i < ua->touches.n; i++)
+        for (int j = 0; j < ub->touches.n; j++) {
+            const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
+            Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y};
+            if (!may_clash(x, y) || !pair_hazard(&m, carrier))
+                continue;
+            *hazard = (Hazard){
+                ua->block->id,
+                ub->block->id,
+                x->buffer,
+                x->writes ? (y->writes ? "write then write" : "write then read") : "read then write",
+                x->span,
+                y->span};
+            return true;
+        }
+    return false;
+}
+
+bool threads_hazard(Threads *t, const Stmt *first_block, const Stmt *second_block,
+                    const Stmt *carrier, Hazard *hazard)
+{
+    ArenaMark mark = arena_mark(t->ctx->arena);
+    Poly *p = new_question(t);
+    bool found = false;
+    for (int a = 0; a < t->model->units.n && !found; a++)
+        for (int b = 0; b < t->model->units.n && !found; b++)
+            if (is_below(unit_of(t, a), first_block) && is_below(unit_of(t, b), second_block))
+                found = units_hazard(t, p, a, b, carrier ? &carrier->u.loop : NULL, hazard);
+    arena_reset(t->ctx->arena, mark);
+    return found;
+}
