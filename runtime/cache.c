@@ -1,9 +1,11 @@
 /* cache.c - see cache.h.
  *
- *   file := "tirc" version(4) length(8) key(16) checksum(16) data(length)      integers little-endian, hashes canonical
+ *   file := "tirc" version(4) length(8) key(16) checksum(16) data(length)
+ *           integers little-endian, hashes canonical
  *
- * A writer fills a file of its own, forces it to the disk and renames it into place. A reader believes nothing: the length
- * must be that of the file, the key the one asked for, and the checksum the data's. */
+ * A writer fills a file of its own, forces it to the disk and renames it into place. A reader
+ * believes nothing: the length must be that of the file, the key the one asked for, and the
+ * checksum the data's. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -27,10 +29,11 @@ enum {
 static const uint64_t LIMIT_BYTES = 512ull << 20;
 static const size_t MAX_ENTRY_BYTES = (size_t)1 << 30;
 
-#define ENTRY_SUFFIX ".bin"
+#define ENTRY_SUFFIX   ".bin"
 #define PARTIAL_PREFIX "partial."
 
-/* ---- the folder ----------------------------------------------------------------------------------- */
+/* ---- the folder
+ * ----------------------------------------------------------------------------------- */
 
 /* Like mkdir -p; only the last folder need be one that we can write to. */
 static bool make_folders(char *path)
@@ -74,11 +77,13 @@ void cache_close(Cache *cache)
     cache->folder = NULL;
 }
 
-/* ---- keys and headers ------------------------------------------------------------------------------ */
+/* ---- keys and headers
+ * ------------------------------------------------------------------------------ */
 
 CacheKey cache_key(const char *const *parts, int n)
 {
-    /* Each part's own hash is folded into the hash of those before it: no two lists of parts give the same bytes. */
+    /* Each part's own hash is folded into the hash of those before it: no two lists of parts give
+     * the same bytes. */
     XXH128_canonical_t fold[2];
     XXH128_canonicalFromHash(&fold[0], XXH3_128bits_withSeed("tirc", 4, FORMAT_VERSION));
     for (int i = 0; i < n; i++) {
@@ -122,7 +127,8 @@ static bool entry_path(const Cache *cache, CacheKey key, char **path)
                     (unsigned long long)key.high, (unsigned long long)key.low) >= 0;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading
+ * --------------------------------------------------------------------------------------- */
 
 static bool read_all(int file, void *to, size_t bytes)
 {
@@ -179,7 +185,8 @@ void *cache_get(const Cache *cache, CacheKey key, size_t *bytes)
     return data;
 }
 
-/* ---- writing --------------------------------------------------------------------------------------- */
+/* ---- writing
+ * --------------------------------------------------------------------------------------- */
 
 static bool write_all(int file, const void *from, size_t bytes)
 {
@@ -228,7 +235,8 @@ void cache_put(const Cache *cache, CacheKey key, const void *data, size_t bytes)
         cache_trim(cache);
 }
 
-/* ---- keeping it small ------------------------------------------------------------------------------ */
+/* ---- keeping it small
+ * ------------------------------------------------------------------------------ */
 
 typedef struct {
     char *name;

@@ -1,8 +1,9 @@
 /* cache.h - compiled kernels kept on disk, found again by the content that they were made from.
  *
- * One file an entry, named after the 128-bit hash of everything that the result depends on.  Files appear whole, by a
- * rename, so processes may share the folder; each carries its length and checksum, so that one that a full disk or a dying
- * machine cut short is noticed, removed and made again.  A folder that cannot be used only costs time. */
+ * One file an entry, named after the 128-bit hash of everything that the result depends on.  Files
+ * appear whole, by a rename, so processes may share the folder; each carries its length and
+ * checksum, so that one that a full disk or a dying machine cut short is noticed, removed and made
+ * again.  A folder that cannot be used only costs time. */
 #ifndef TIRC_RUNTIME_CACHE_H
 #define TIRC_RUNTIME_CACHE_H
 
@@ -19,8 +20,9 @@ typedef struct {
     uint64_t high, low;
 } CacheKey;
 
-/* Opens `folder`, or with NULL the first of $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc that is set; "" (also in
- * $TIRC_CACHE_DIR) is no cache.  Makes missing folders.  Never fails: a cache that cannot be had is off. */
+/* Opens `folder`, or with NULL the first of $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc
+ * that is set; "" (also in $TIRC_CACHE_DIR) is no cache.  Makes missing folders.  Never fails: a
+ * cache that cannot be had is off. */
 void cache_open(Cache *cache, const char *folder);
 void cache_close(Cache *cache);
 
@@ -31,7 +33,8 @@ CacheKey cache_key(const char *const *parts, int n);
 void *cache_get(const Cache *cache, CacheKey key, size_t *bytes);
 /* Stores an entry if it can.  Now and then trims the cache. */
 void cache_put(const Cache *cache, CacheKey key, const void *data, size_t bytes);
-/* Removes the entries that were used longest ago until `limit` bytes are left, and what dead writers left behind. */
+/* Removes the entries that were used longest ago until `limit` bytes are left, and what dead
+ * writers left behind. */
 void cache_trim(const Cache *cache);
 
 #endif

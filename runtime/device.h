@@ -67,8 +67,9 @@ Device *device_open(Context *ctx, const DeviceOptions *options);
 Device *device_open_cuda(Context *ctx, const DeviceOptions *options);
 Device *device_open_sim(Context *ctx, const DeviceOptions *options);
 
-/* NVRTC without a device: compiles `source` for `arch` ("sm_90a": CUBIN, "compute_90a": PTX). The result lives in the context's
- * arena. False after diag_error: E06xx with the compiler's log shown against the source. */
+/* NVRTC without a device: compiles `source` for `arch`, "sm_90a" or "compute_90a", which name the same. The result lives in the
+ * context's arena; PTX is terminated. `name` is the file that messages name, without ".cu". False after diag_error: E0601 to E0606, a
+ * compiler's log shown against the source. */
 typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
                    NvrtcKind kind, const void **image, size_t *bytes);
@@ -92,14 +93,14 @@ const void *workload_input(const Workload *w, int index);
 int64_t workload_bytes(const Workload *w);
 
 typedef struct {
-    int runs, warmup; /* 0: chosen from the first run's time, about 0.3 s in all */
-    bool cold_l2;
+    int runs, warmup; /* 0: chosen from the warm-up's times, about 0.3 s a contender */
+    bool cold_l2;     /* each sample is one run after flush_l2; else a burst of runs, divided by their number */
 } BenchOptions;
 typedef struct {
     double median_ms, min_ms, p95_ms;
     int runs;
     bool cold_l2;
-    double *ms; /* each run, in order; in the context's arena */
+    double *ms; /* each sample, in order; in the context's arena */
 } BenchResult;
 /* One contender of an interleaved measurement. */
 typedef struct {
@@ -108,7 +109,7 @@ typedef struct {
     void *user;
     BenchResult result;
 } Contender;
-/* Runs the contenders in turn, A B A B ..., and fills their results. */
+/* Runs the contenders in turn, A B A B ..., and fills their results. False after the diagnostic of whatever failed. */
 bool bench_run(Device *d, Contender *contenders, int n, const BenchOptions *options);
 
 #endif

@@ -1,4 +1,5 @@
-/* The cache under everything that happens to files: many writers, files cut short or changed, folders that cannot be used. */
+/* The cache under everything that happens to files: many writers, files cut short or changed,
+ * folders that cannot be used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +110,8 @@ static void keys_tell_parts_apart(void **state)
     assert_true(a.high == again.high && a.low == again.low);
 }
 
-/* Every file that a killed process or a full disk can leave under an entry's name is refused and replaced. */
+/* Every file that a killed process or a full disk can leave under an entry's name is refused and
+ * replaced. */
 static void truncated_files_are_made_again(void **state)
 {
     const Cache *cache = &((Fixture *)*state)->cache;
@@ -221,8 +223,9 @@ static void killed_writers_leave_no_harm(void **state)
     }
     assert_int_equal(write_and_read(cache), 0);
     char command[160];
-    snprintf(command, sizeof command, "touch %s/partial.abcdef && touch -d '3 hours ago' %s/partial.*",
-             cache->folder, cache->folder);
+    snprintf(command, sizeof command,
+             "touch %s/partial.abcdef && touch -d '3 hours ago' %s/partial.*", cache->folder,
+             cache->folder);
     assert_int_equal(system(command), 0);
     cache_trim(cache);
     assert_true(count_files(cache->folder, NULL) <= ENTRIES);

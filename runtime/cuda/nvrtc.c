@@ -1,0 +1,177 @@
+/* nvrtc.c - compiles CUDA C with NVRTC, straight to machine code (CUBIN) or to PTX.
+ *
+ * Straight to CUBIN because the driver's own compiler, which takes PTX, is older than the toolkit's
+ * and is paid for at every start.  Nothing here needs a GPU or a driver. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cuda/nvrtc.h"
+
+/* The part of an architecture's name after sm_ or compute_: a number and perhaps a or f. NULL if it
+ * is none. */
+static const char *arch_suffix(const char *arch)
+{
+    static const char *const prefixes[] = {"sm_", "compute_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (strncmp(arch, prefixes[i], length) != 0)
+            continue;
+        const char *suffix = arch + length;
+        size_t digits = strspn(suffix, "0123456789");
+        const char *end = suffix + digits;
+        end += *end == 'a' || *end == 'f';
+        return digits >= 2 && digits <= 3 && !*end ? suffix : NULL;
+    }
+    return NULL;
+}
+
+bool nvrtc_options(Context *ctx, const char *arch, NvrtcKind kind, NvrtcOptions *out)
+{
+    const char *suffix = arch_suffix(arch);
+    if (!suffix) {
+        diag_error(ctx, E0606, span_none(),
+                   "'%s' is not a GPU architecture; write it as sm_90a or compute_90a: the compute "
+                   "capability without its point",
+                   arch);
+        return false;
+    }
+    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s%s",
+             kind == NVRTC_CUBIN ? "sm_" : "compute_", suffix);
+    out->options[0] = out->arch;
+    out->options[1] = "--std=c++17";
+    return true;
+}
+
+static bool refuse_call(Context *ctx, const NvrtcApi *api, int status, const char *call)
+{
+    diag_error(ctx, E0605, span_none(), "%s of '%s' failed: %s", call, api->path,
+               api->nvrtcGetErrorString(status));
+    return false;
+}
+
+#define NVRTC_TRY(name, ...) nvrtc_check(ctx, api, api->name(__VA_ARGS__), #name)
+
+static bool nvrtc_check(Context *ctx, const NvrtcApi *api, int status, const char *call)
+{
+    return status == NVRTC_OK || refuse_call(ctx, api, status, call);
+}
+
+static bool refuse_arch(Context *ctx, const NvrtcApi *api, const char *arch, const int *known,
+                        int n)
+{
+    StrBuf list = strbuf_new(ctx->arena);
+    for (int i = 0; i < n; i++)
+        strbuf_addf(&list, "%s%d", i ? ", " : "", known[i]);
+    int major = 0, minor = 0;
+    (void)api->nvrtcVersion(&major, &minor);
+    diag_error(ctx, E0603, span_none(),
+               "NVRTC %d.%d ('%s') does not compile for '%s'; it knows sm_ %s: install another "
+               "version, or choose one of these with --arch",
+               major, minor, api->path, arch, list.text);
+    return false;
+}
+
+/* Asked before compiling, so that an unknown architecture is not taken for an error in the source.
+ */
+static bool check_arch(Context *ctx, const NvrtcApi *api, const char *arch)
+{
+    int known[256], n = 0;
+    int number = atoi(arch_suffix(arch));
+    if (!NVRTC_TRY(nvrtcGetNumSupportedArchs, &n))
+        return false;
+    if (n < 0 || n > (int)(sizeof known / sizeof *known))
+        return true; /* NVRTC itself will say */
+    if (!NVRTC_TRY(nvrtcGetSupportedArchs, known))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (known[i] == number)
+            return true;
+    return refuse_arch(ctx, api, arch, known, n);
+}
+
+/* The log of a compilation, in the context's arena; empty when NVRTC does not give it. */
+static const char *get_log(Context *ctx, const NvrtcApi *api, void *program)
+{
+    size_t bytes = 0;
+    if (api->nvrtcGetProgramLogSize(program, &bytes) != NVRTC_OK || bytes == 0)
+        return "";
+    char *log = arena_alloc(ctx->arena, bytes + 1);
+    return api->nvrtcGetProgramLog(program, log) == NVRTC_OK ? log : "";
+}
+
+static void *refuse_memory(Context *ctx, size_t bytes)
+{
+    diag_error(ctx, E0600, span_none(), "no memory for %zu bytes of compiled code", bytes);
+    return NULL;
+}
+
+static void *get_image(Context *ctx, const NvrtcApi *api, void *program, NvrtcKind kind,
+                       size_t *bytes)
+{
+    bool sized = kind == NVRTC_PTX ? NVRTC_TRY(nvrtcGetPTXSize, program, bytes)
+                                   : NVRTC_TRY(nvrtcGetCUBINSize, program, bytes);
+    if (!sized)
+        return NULL;
+    char *image = malloc(*bytes + 1);
+    if (!image)
+        return refuse_memory(ctx, *bytes);
+    image[*bytes] = '\0';
+    bool got = kind == NVRTC_PTX ? NVRTC_TRY(nvrtcGetPTX, program, image)
+                                 : NVRTC_TRY(nvrtcGetCUBIN, program, image);
+    if (got)
+        return image;
+    free(image);
+    return NULL;
+}
+
+static void *compile(Context *ctx, const NvrtcApi *api, const NvrtcJob *job,
+                     const NvrtcOptions *options, void *program, size_t *bytes)
+{
+    int status = api->nvrtcCompileProgram(program, NVRTC_OPTIONS, options->options);
+    if (status == NVRTC_OK)
+        return get_image(ctx, api, program, job->kind, bytes);
+    const char *log = get_log(ctx, api, program);
+    if (status == NVRTC_ERROR_COMPILATION) {
+        nvrtc_report_log(ctx, job, log);
+        return NULL;
+    }
+    refuse_call(ctx, api, status, "nvrtcCompileProgram");
+    if (*log)
+        diag_note(ctx, span_none(), "%s", log);
+    return NULL;
+}
+
+void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t *bytes)
+{
+    NvrtcOptions options;
+    void *program = NULL;
+    if (!nvrtc_options(ctx, job->arch, job->kind, &options) || !check_arch(ctx, api, job->arch) ||
+        !NVRTC_TRY(nvrtcCreateProgram, &program, job->source, job->name, 0, NULL, NULL))
+        return NULL;
+    void *image = compile(ctx, api, job, &options, program, bytes);
+    if (!NVRTC_TRY(nvrtcDestroyProgram, &program)) {
+        free(image);
+        return NULL;
+    }
+    return image;
+}
+
+bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
+                   NvrtcKind kind, const void **image, size_t *bytes)
+{
+    NvrtcApi api = {0};
+    NvrtcJob job = {source, arena_printf(ctx->arena, "%s.cu", name), arch, kind};
+    if (!nvrtc_load(ctx, &api))
+        return false;
+    void *built = nvrtc_build(ctx, &api, &job, bytes);
+    if (!built)
+        return false;
+    if (kind == NVRTC_PTX && *bytes > 0) /* NVRTC counts the terminator */
+        *bytes = strnlen(built, *bytes);
+    char *copy = arena_alloc(ctx->arena, *bytes + 1);
+    memcpy(copy, built, *bytes);
+    free(built);
+    *image = copy;
+    return true;
+}

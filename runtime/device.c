@@ -1,0 +1,50 @@
+/* device.c - chooses a device.
+ *
+ * `auto` means the GPU where there is one.  That there is none is no news: the simulator is taken
+ * without a word, and DeviceInfo says so.  That there is one which cannot be used is told as a
+ * warning, because whoever has a GPU expects it to run. */
+#include "runtime/device.h"
+#include "runtime/cuda/api.h"
+
+/* Does the driver see a GPU, though CUDA's runtime library is missing? */
+static bool gpu_is_likely(void)
+{
+    DriverApi driver = {0};
+    int handle;
+    return driver_load(&driver) && driver.cuInit(0) == 0 && driver.cuDeviceGet(&handle, 0) == 0;
+}
+
+/* Is `code` the plain absence of a GPU? */
+static bool is_absence(ErrorCode code)
+{
+    return code == E0612 || code == E0613 || (code == E0610 && !gpu_is_likely());
+}
+
+static Device *open_any(Context *ctx, const DeviceOptions *options)
+{
+    DiagMark before = diag_mark(ctx);
+    Device *device = device_open_cuda(ctx, options);
+    if (device)
+        return device;
+    const Diag *error = before.last ? before.last->next : ctx->first; /* NULL: more than are kept */
+    diag_forget(ctx, before);
+    if (error && !is_absence(error->code)) {
+        diag_warning(ctx, error->code, span_none(), "%s", error->message);
+        diag_note(ctx, span_none(),
+                  "the simulator is used instead; --device cuda makes this an error");
+    }
+    return device_open_sim(ctx, options);
+}
+
+Device *device_open(Context *ctx, const DeviceOptions *options)
+{
+    switch (options->kind) {
+    case DEVICE_AUTO:
+        return open_any(ctx, options);
+    case DEVICE_CUDA:
+        return device_open_cuda(ctx, options);
+    case DEVICE_SIM:
+        return device_open_sim(ctx, options);
+    }
+    return NULL;
+}
