@@ -18,6 +18,9 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     fault->span = st->f->spans[s - st->steps];
     fault->function = st->f->name;
     fault->in_kernel = st->in_kernel;
+    /* What is done once for all is done by the first that runs. */
+    while (kind != FAULT_DIVERGENT_BARRIER && lane + 1 < st->lanes && !vm_runs(st, lane))
+        lane++;
     int64_t rest = lane;
     for (int axis = 0; axis < 3; axis++) {
         fault->block[axis] = st->block[axis];

@@ -1,0 +1,254 @@
+/* module.c - a kernel as the data that a device runs: tables, shapes, host part, kernels. */
+#include <string.h>
+
+#include "codegen/vm_code.h"
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    Module *m;
+    bool lowered;
+    VEC(const Buffer *) buffers; /* of the module, in order */
+    VEC(uint32_t) ids;
+} ModuleBuilder;
+
+const VmFunction *vm_compile_shape(Context *c, const Kernel *kernel, const char *name,
+                                   Expr *const *exprs, int n)
+{
+    static const Module nothing = {0};
+    Kernel sizes_only = *kernel;
+    sizes_only.n_params = 0;
+    VmCoder *k = coder_new(c, &sizes_only, &nothing, NULL, name);
+    int *outputs = ARENA_ARRAY(c->arena, int, n + 1);
+    for (int i = 0; i < n; i++)
+        outputs[i] = coder_index(k, exprs[i]).reg;
+    k->f->outputs = outputs;
+    k->f->n_outputs = n;
+    return coder_finish(k);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------- */
+
+static void build_sizes(ModuleBuilder *b)
+{
+    const Kernel *kernel = b->kernel;
+    ModuleSize *sizes = ARENA_ARRAY(b->c->arena, ModuleSize, kernel->n_sizes + 1);
+    for (int i = 0; i < kernel->n_sizes; i++) {
+        const Size *size = &kernel->sizes[i];
+        sizes[i] = (ModuleSize){size->name, size->symbolic, size->value};
+    }
+    b->m->sizes = sizes;
+    b->m->n_sizes = kernel->n_sizes;
+}
+
+static void build_scalars(ModuleBuilder *b)
+{
+    const Kernel *kernel = b->kernel;
+    ModuleScalar *scalars = ARENA_ARRAY(b->c->arena, ModuleScalar, kernel->n_params + 1);
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Var *scalar = kernel->params[i].scalar;
+        if (scalar)
+            scalars[b->m->n_scalars++] = (ModuleScalar){scalar->name, scalar->type};
+    }
+    b->m->scalars = scalars;
+}
+
+static void add_buffer(ModuleBuilder *b, const Buffer *buffer)
+{
+    for (int i = 0; i < b->ids.n; i++)
+        if (b->ids.items[i] == buffer->id)
+            return;
+    VEC_PUSH(b->c->arena, &b->buffers, buffer);
+    VEC_PUSH(b->c->arena, &b->ids, buffer->id);
+}
+
+static bool find_temp(Visitor *v, Stmt *s)
+{
+    ModuleBuilder *b = v->user;
+    if (s->kind == ST_TEMP && (s->u.temp->scope == SCOPE_GLOBAL || !b->lowered))
+        add_buffer(b, s->u.temp);
+    return true;
+}
+
+static BufferRole role_of(Role role)
+{
+    switch (role) {
+    case ROLE_IN:
+        return BUFFER_IN;
+    case ROLE_OUT:
+        return BUFFER_OUT;
+    case ROLE_INOUT:
+        return BUFFER_INOUT;
+    case ROLE_TEMP:
+        break;
+    }
+    return BUFFER_TEMP;
+}
+
+/* ---- inputs that are subscripts ------------------------------------------------------------------- */
+
+/* Looks for subscripts that read `wanted`; the extents that they index, as one expression that is their minimum. */
+typedef struct {
+    Context *c;
+    const Buffer *wanted;
+    Expr *bound;
+} BoundSearch;
+
+static bool find_load_of(Visitor *v, Expr *e)
+{
+    const Buffer **wanted = v->user;
+    if (e->kind == EX_LOAD && *wanted && e->u.load.buffer->id == (*wanted)->id)
+        *wanted = NULL;
+    return *wanted != NULL;
+}
+
+static void search_subscripts(BoundSearch *s, const Buffer *buffer, Expr *const *index)
+{
+    for (int i = 0; i < buffer->rank; i++) {
+        const Buffer *wanted = s->wanted;
+        Visitor v = {.user = &wanted, .expr = find_load_of};
+        visit_expr(&v, index[i]);
+        if (wanted)
+            continue;
+        Expr *extent = buffer->shape[i];
+        s->bound = s->bound ? expr_binary(s->c, EX_MIN, s->bound, extent, extent->span) : extent;
+    }
+}
+
+static bool bound_expr(Visitor *v, Expr *e)
+{
+    if (e->kind == EX_LOAD)
+        search_subscripts(v->user, e->u.load.buffer, e->u.load.index);
+    return true;
+}
+
+static bool bound_stmt(Visitor *v, Stmt *s)
+{
+    if (s->kind == ST_STORE)
+        search_subscripts(v->user, s->u.store.buffer, s->u.store.index);
+    return true;
+}
+
+static const VmFunction *index_bound(ModuleBuilder *b, const Buffer *buffer)
+{
+    if (buffer->role == ROLE_TEMP || buffer->role == ROLE_OUT || !type_is_int(buffer->type))
+        return NULL;
+    BoundSearch search = {.c = b->c, .wanted = buffer};
+    Visitor v = {.user = &search, .expr = bound_expr, .stmt = bound_stmt};
+    visit_stmt(&v, b->kernel->body);
+    if (!search.bound)
+        return NULL;
+    return vm_compile_shape(b->c, b->kernel, buffer->name, &search.bound, 1);
+}
+
+static void build_buffers(ModuleBuilder *b)
+{
+    for (int i = 0; i < b->kernel->n_params; i++)
+        if (b->kernel->params[i].buffer)
+            add_buffer(b, b->kernel->params[i].buffer);
+    Visitor v = {.user = b, .stmt = find_temp};
+    visit_stmt(&v, b->kernel->body);
+    ModuleBuffer *table = ARENA_ARRAY(b->c->arena, ModuleBuffer, b->buffers.n + 1);
+    for (int i = 0; i < b->buffers.n; i++) {
+        const Buffer *buffer = b->buffers.items[i];
+        table[i] = (ModuleBuffer){
+            .name = buffer->name,
+            .type = buffer->type,
+            .role = role_of(buffer->role),
+            .rank = buffer->rank,
+            .shape = vm_compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
+            .index_bound = index_bound(b, buffer),
+        };
+    }
+    b->m->buffers = table;
+    b->m->n_buffers = b->buffers.n;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------ */
+
+static bool is_host_value(const Var *var)
+{
+    return var->kind != VAR_SIZE && var->kind != VAR_SCALAR;
+}
+
+static KernelArgument value_argument(const ModuleBuilder *b, const Var *var, int *n_host)
+{
+    if (is_host_value(var))
+        return (KernelArgument){ARG_HOST, (*n_host)++, var->type};
+    if (var->kind == VAR_SIZE)
+        for (int i = 0; i < b->kernel->n_sizes; i++)
+            if (b->kernel->sizes[i].var == var)
+                return (KernelArgument){ARG_SIZE, i, var->type};
+    int number = 0;
+    for (int i = 0; i < b->kernel->n_params; i++) {
+        if (b->kernel->params[i].scalar == var)
+            break;
+        number += b->kernel->params[i].scalar != NULL;
+    }
+    return (KernelArgument){ARG_SCALAR, number, var->type};
+}
+
+/* In the order of the emitted function's parameters: buffers, then values (launch_uses). */
+static void build_arguments(ModuleBuilder *b, const LaunchUse *use, ModuleKernel *out)
+{
+    KernelArgument *args =
+        ARENA_ARRAY(b->c->arena, KernelArgument, use->buffers.n + use->values.n + 1);
+    int n_host = 0;
+    for (int i = 0; i < use->buffers.n; i++)
+        for (int j = 0; j < b->ids.n; j++)
+            if (b->ids.items[j] == use->buffers.items[i]->id)
+                args[out->n_arguments++] =
+                    (KernelArgument){ARG_BUFFER, j, use->buffers.items[i]->type};
+    for (int i = 0; i < use->values.n; i++)
+        args[out->n_arguments++] = value_argument(b, use->values.items[i], &n_host);
+    out->arguments = args;
+}
+
+static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
+{
+    const LaunchStmt *launch = &use->launch->u.launch;
+    VmCoder *k = coder_new(b->c, b->kernel, b->m, b->ids.items, launch->name);
+    k->in_launch = true;
+    for (int i = 0; i < use->values.n; i++)
+        if (is_host_value(use->values.items[i]))
+            coder_input(k, use->values.items[i], vm_type_of(use->values.items[i]->type));
+    coder_stmt(k, launch->body);
+    return coder_finish(k);
+}
+
+static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
+{
+    ModuleKernel *kernels = ARENA_ARRAY(b->c->arena, ModuleKernel, uses->n + 1);
+    for (int i = 0; i < uses->n; i++) {
+        const LaunchUse *use = &uses->items[i];
+        const LaunchStmt *launch = &use->launch->u.launch;
+        kernels[i].name = launch->name;
+        memcpy(kernels[i].block, launch->block, sizeof kernels[i].block);
+        kernels[i].shared_static = use->shared_is_dynamic ? 0 : use->shared_bytes;
+        kernels[i].shared_dynamic = use->shared_is_dynamic ? use->shared_bytes : 0;
+        kernels[i].barriers = use->barriers;
+        build_arguments(b, use, &kernels[i]);
+        kernels[i].code = build_code(b, use);
+    }
+    b->m->kernels = kernels;
+    b->m->n_kernels = uses->n;
+}
+
+Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
+{
+    ModuleBuilder b = {.c = c, .kernel = kernel, .m = ARENA_NEW(c->arena, Module)};
+    b.lowered = kernel_level(kernel) == LEVEL_LOWERED;
+    b.m->name = kernel->name;
+    b.m->source = cuda_source;
+    build_sizes(&b);
+    build_scalars(&b);
+    build_buffers(&b);
+    LaunchUseList uses = {0};
+    launch_uses(c, kernel, &uses);
+    build_kernels(&b, &uses);
+    VmCoder *k = coder_new(c, kernel, b.m, b.ids.items, kernel->name);
+    k->launches = uses.items;
+    coder_stmt(k, kernel->body);
+    b.m->host = coder_finish(k);
+    return b.m;
+}

@@ -1,0 +1,137 @@
+/* vm_buffer.c - where the elements of a buffer are, for the machine.
+ *
+ * Literal strides come from buffer_strides, as in the text for the GPU; a buffer of symbolic shape is row major over
+ * extents that the prologue computes. Each subscript of an access with several is checked against its own
+ * extent, because a wrong one may still point into the buffer. */
+#include <string.h>
+
+#include "codegen/vm_code.h"
+
+enum { SHARED_ALIGN = 16 };
+
+/* Extents and strides of a buffer met for the first time; code for them goes where sizes are known. */
+static CodedBuffer code_shape(VmCoder *k, const Buffer *buffer, int64_t *elements)
+{
+    CodedBuffer coded = {.buffer = buffer};
+    coded.extents = ARENA_ARRAY(k->c->arena, int, buffer->rank + 1);
+    coded.strides = ARENA_ARRAY(k->c->arena, int64_t, buffer->rank + 1);
+    *elements = -1;
+    if (!buffer_strides(buffer, coded.strides, elements))
+        coded.strides = NULL;
+    SpareRegisters spare = coder_enter_prologue(k);
+    for (int i = 0; i < buffer->rank; i++) {
+        Value extent = coder_index(k, buffer->shape[i]);
+        coded.extents[i] = extent.reg; /* kept: never given back */
+    }
+    coder_leave_prologue(k, spare);
+    return coded;
+}
+
+/* The register with the number of elements of a global buffer. */
+static int code_elements(VmCoder *k, const CodedBuffer *coded, int64_t elements)
+{
+    if (coded->strides)
+        return coder_int(k, elements);
+    SpareRegisters spare = coder_enter_prologue(k);
+    int product = coder_int(k, 1);
+    for (int i = 0; i < coded->buffer->rank; i++) {
+        int next = coder_register(k, VM_I64, true);
+        coder_emit(k, VM_MUL, VM_I64, 0, next, product, coded->extents[i], 0);
+        product = next;
+    }
+    coder_leave_prologue(k, spare);
+    return product;
+}
+
+static int argument_of(VmCoder *k, const Buffer *buffer)
+{
+    for (int i = 0; i < k->module->n_buffers; i++)
+        if (k->buffer_ids[i] == buffer->id)
+            return i;
+    TIRC_BUG(k->c, "buffer '%s' is used outside its scope", buffer->name);
+}
+
+static int add_buffer(VmCoder *k, const Buffer *buffer, VmBuffer b, const CodedBuffer *coded)
+{
+    b.name = buffer->name;
+    b.type = buffer->type;
+    VEC_PUSH(k->c->arena, &k->buffers, b);
+    VEC_PUSH(k->c->arena, &k->coded, *coded);
+    return k->buffers.n - 1;
+}
+
+int coder_buffer(VmCoder *k, const Buffer *buffer)
+{
+    for (int i = 0; i < k->coded.n; i++)
+        if (k->coded.items[i].buffer == buffer)
+            return i;
+    /* In shared and local memory a rewrite may have left another node for the same buffer. */
+    for (int i = 0; i < k->coded.n; i++)
+        if (k->coded.items[i].buffer->id == buffer->id && k->buffers.items[i].space != VM_GLOBAL) {
+            int64_t elements;
+            CodedBuffer again = code_shape(k, buffer, &elements);
+            return add_buffer(k, buffer, k->buffers.items[i], &again);
+        }
+    int64_t elements;
+    CodedBuffer coded = code_shape(k, buffer, &elements);
+    VmBuffer b = {.space = VM_GLOBAL, .argument = argument_of(k, buffer)};
+    b.elements = code_elements(k, &coded, elements);
+    return add_buffer(k, buffer, b, &coded);
+}
+
+void coder_place_temp(VmCoder *k, const Buffer *buffer)
+{
+    int64_t elements;
+    CodedBuffer coded = code_shape(k, buffer, &elements);
+    if (!coded.strides)
+        TIRC_BUG(k->c, "'%s' in %s memory has no literal size", buffer->name,
+                 scope_name(buffer->scope));
+    bool shared = buffer->scope == SCOPE_SHARED;
+    int64_t *used = shared ? &k->f->shared_bytes : &k->f->local_bytes;
+    VmBuffer b = {.space = shared ? VM_SHARED : VM_LOCAL, .capacity = elements, .offset = *used};
+    int64_t bytes = elements * type_bytes(buffer->type);
+    *used += (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+    add_buffer(k, buffer, b, &coded);
+}
+
+/* a * stride + b; gives both back. */
+static Value step_offset(VmCoder *k, Value a, int stride, Value b)
+{
+    bool uniform = coder_uniform(k, a.reg) && coder_uniform(k, stride);
+    Value product = a;
+    if (stride != coder_int(k, 1)) {
+        product = coder_temporary(k, VM_I64, uniform);
+        coder_emit(k, VM_MUL, VM_I64, 0, product.reg, a.reg, stride, 0);
+        coder_release(k, a);
+    }
+    if (b.reg < 0)
+        return product;
+    Value sum = coder_temporary(k, VM_I64,
+                                coder_uniform(k, product.reg) && coder_uniform(k, b.reg));
+    coder_emit(k, VM_ADD, VM_I64, 0, sum.reg, product.reg, b.reg, 0);
+    coder_release(k, product);
+    coder_release(k, b);
+    return sum;
+}
+
+Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
+{
+    int number = coder_buffer(k, buffer);
+    CodedBuffer coded = k->coded.items[number];
+    if (buffer->rank == 0)
+        return (Value){coder_int(k, 0), false};
+    Value offset = {-1, false};
+    for (int i = 0; i < buffer->rank; i++) {
+        Value at = coder_index(k, index[i]);
+        if (buffer->rank > 1)
+            coder_emit(k, VM_CHECK, VM_I64, i, 0, at.reg, coded.extents[i], number);
+        if (coded.strides) {
+            offset = step_offset(k, at, coder_int(k, coded.strides[i]), offset);
+        } else if (i == 0) {
+            offset = at;
+        } else {
+            offset = step_offset(k, offset, coded.extents[i], at);
+        }
+    }
+    return offset;
+}

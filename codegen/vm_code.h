@@ -1,0 +1,100 @@
+/* vm_code.h - writing a function for the machine (internal to codegen).
+ *
+ * A VmCoder holds one function under way.  Expressions give registers: a variable's own, a constant's, or a temporary that
+ * the caller gives back when it has used it, so that a long body needs few registers and stays in the cache.
+ * What depends on sizes alone (extents of buffers) goes into a prologue. */
+#ifndef TIRC_CODEGEN_VM_CODE_H
+#define TIRC_CODEGEN_VM_CODE_H
+
+#include "codegen/codegen.h"
+#include "codegen/cuda.h"
+
+typedef struct {
+    const Var *var;
+    int reg;
+} VarRegister;
+
+/* A buffer as this function has met it. */
+typedef struct {
+    const Buffer *buffer;
+    int *extents;     /* registers, [rank] */
+    int64_t *strides; /* literal, or NULL: row major over the extents */
+} CodedBuffer;
+
+/* Temporaries that are free, by type and uniformity. */
+typedef struct {
+    VEC(int) of[VM_TYPES][2];
+} SpareRegisters;
+
+typedef VEC(VmInst) VmInstList;
+typedef VEC(Span) SpanList;
+typedef struct {
+    VmInstList insts;
+    SpanList spans;
+} CodeList;
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    const Module *module; /* its buffer, size and scalar tables */
+    const uint32_t *buffer_ids; /* of the module's buffers */
+    VmFunction *f;
+    CodeList prologue, body, *code; /* `code` is the one that is written */
+    VEC(VmRegister) registers;
+    VEC(VmConstant) constants;
+    VEC(int) inputs, lists;
+    SpareRegisters spare;
+    VEC(VarRegister) vars;
+    VEC(VmBuffer) buffers;
+    VEC(CodedBuffer) coded; /* parallel to buffers */
+    VEC(const ForStmt *) loops; /* around the statement at work */
+    Span span;                  /* of the statement at work */
+    const LaunchUse *launches;  /* of a host part, in program order */
+    int n_launches;             /* met so far */
+    bool in_launch;
+} VmCoder;
+
+/* The value of an expression. */
+typedef struct {
+    int reg;
+    bool temporary; /* to be given back */
+} Value;
+
+/* vm_coder.c: registers, instructions, the function as a whole. */
+VmCoder *coder_new(Context *c, const Kernel *kernel, const Module *module,
+                   const uint32_t *buffer_ids, const char *name);
+const VmFunction *coder_finish(VmCoder *k);
+int coder_register(VmCoder *k, VmType type, bool uniform); /* for the function's life */
+Value coder_temporary(VmCoder *k, VmType type, bool uniform);
+void coder_release(VmCoder *k, Value v);
+int coder_constant(VmCoder *k, VmType type, VmValue value);
+int coder_int(VmCoder *k, int64_t value); /* an I64 constant */
+void coder_define(VmCoder *k, const Var *var, int reg);
+int coder_variable(VmCoder *k, const Var *var);
+/* What is written between the two runs before the body, in registers of its own. */
+SpareRegisters coder_enter_prologue(VmCoder *k);
+void coder_leave_prologue(VmCoder *k, SpareRegisters spare);
+int coder_input(VmCoder *k, const Var *var, VmType type);
+bool coder_uniform(const VmCoder *k, int reg);
+VmType coder_type(const VmCoder *k, int reg);
+/* Appends; returns the instruction's place, for `to` to be filled in. */
+int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c);
+void coder_patch(VmCoder *k, int inst, int to);
+int coder_here(const VmCoder *k);
+
+/* vm_buffer.c: the number of a buffer in the function, and an element's place in it, checked axis by axis. */
+int coder_buffer(VmCoder *k, const Buffer *buffer);
+void coder_place_temp(VmCoder *k, const Buffer *buffer);
+Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index);
+
+/* vm_expr.c */
+Value coder_expr(VmCoder *k, const Expr *e);
+/* An INDEX or integer expression as an I64. */
+Value coder_index(VmCoder *k, const Expr *e);
+/* d = a op b in an element type, rounded to it. */
+void coder_combine(VmCoder *k, VmOp op, DType type, int d, int a, int b);
+
+/* vm_stmt.c */
+void coder_stmt(VmCoder *k, const Stmt *s);
+
+#endif
