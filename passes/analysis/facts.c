@@ -1,0 +1,302 @@
+/* facts.c - what is known where an expression stands: ranges and conditions, as two stacks.
+ *
+ * A range is kept in three ways: its ends as written, as expanded linear forms for proofs, and as literal
+ * bounds for quick answers.  A condition is kept as written and, where it compares INDEX values, as a
+ * form that is at least 0.  That a range is not empty is a condition too: it says N >= 1 inside
+ * `for i in N`. */
+#include "passes/analysis/affine.h"
+
+Facts *facts_new(Context *c)
+{
+    Facts *f = ARENA_NEW(c->arena, Facts);
+    f->c = c;
+    return f;
+}
+
+FactsMark facts_mark(const Facts *f)
+{
+    return (FactsMark){f->ranges.n, f->conditions.n};
+}
+
+void facts_reset(Facts *f, FactsMark mark)
+{
+    f->ranges.n = mark.ranges;
+    f->conditions.n = mark.conditions;
+}
+
+Question facts_ask(const Facts *f)
+{
+    return (Question){*f, arena_mark(f->c->arena)};
+}
+
+void facts_answered(Facts *f, const Question *q)
+{
+    *f = q->saved;
+    arena_reset(f->c->arena, q->mark);
+}
+
+/* ---- looking up ------------------------------------------------------------------------------------ */
+
+static bool range_is_of(const Range *r, const Expr *e)
+{
+    return r->var ? e->kind == EX_VAR && e->u.var == r->var
+                  : e->kind == EX_AXIS && e->u.axis == r->axis;
+}
+
+static int range_index(const Facts *f, const Expr *e)
+{
+    if (e->kind != EX_VAR && e->kind != EX_AXIS)
+        return -1;
+    int k = f->ranges.n - 1;
+    while (k >= 0 && !range_is_of(&f->ranges.items[k], e))
+        k--;
+    return k;
+}
+
+const Range *facts_find(const Facts *f, const Expr *e)
+{
+    int k = range_index(f, e);
+    return k < 0 ? NULL : &f->ranges.items[k];
+}
+
+int facts_rank(const Facts *f, const Expr *e)
+{
+    int rank = range_index(f, e);
+    for (int k = 0, n = expr_operands(e); k < n; k++) {
+        int inner = facts_rank(f, expr_operand(e, k));
+        rank = inner > rank ? inner : rank;
+    }
+    return rank;
+}
+
+int facts_first_condition(const Facts *f)
+{
+    return f->conditions.n > FACTS_CONDITIONS_SEEN ? f->conditions.n - FACTS_CONDITIONS_SEEN : 0;
+}
+
+bool facts_know(const Facts *f, const Expr *cond)
+{
+    for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--)
+        if (f->conditions.items[k].expr && expr_order(f->conditions.items[k].expr, cond) == 0)
+            return true;
+    return false;
+}
+
+/* ---- conditions -------------------------------------------------------------------------------------- */
+
+/* Remembers that form >= 0, unless it says nothing. */
+static void push_form(Facts *f, Expr *cond, Affine form, bool derived)
+{
+    if (form.n == 0)
+        return;
+    Condition known = {cond, true, derived, form};
+    VEC_PUSH(f->c->arena, &f->conditions, known);
+}
+
+/* a - b - slack >= 0 holds; nothing is learnt where numbers do not fit. */
+static void push_difference(Facts *f, Expr *cond, Expr *a, Expr *b, int64_t slack, bool derived)
+{
+    Affine x, y, d;
+    if (affine_of(f->c, a, true, &x) && affine_of(f->c, b, true, &y) &&
+        affine_combine(f->c, &x, 1, &y, -1, &d) && checked_sub(d.constant, slack, &d.constant))
+        push_form(f, cond, d, derived);
+}
+
+static void push_opaque(Facts *f, Expr *cond)
+{
+    Condition known = {.expr = cond};
+    VEC_PUSH(f->c->arena, &f->conditions, known);
+}
+
+static void assume_comparison(Facts *f, Expr *cond)
+{
+    Expr *a = cond->u.arg[0], *b = cond->u.arg[1];
+    switch (cond->kind) {
+    case EX_LT:
+        push_difference(f, cond, b, a, 1, false);
+        break;
+    case EX_LE:
+        push_difference(f, cond, b, a, 0, false);
+        break;
+    case EX_GT:
+        push_difference(f, cond, a, b, 1, false);
+        break;
+    case EX_GE:
+        push_difference(f, cond, a, b, 0, false);
+        break;
+    case EX_EQ:
+        push_difference(f, cond, a, b, 0, false);
+        push_difference(f, cond, b, a, 0, false);
+        break;
+    default:
+        push_opaque(f, cond);
+    }
+}
+
+/* `cond` is canonical. */
+static void assume_canonical(Facts *f, Expr *cond)
+{
+    Expr *inner = cond->kind == EX_NOT ? cond->u.arg[0] : NULL;
+    if (cond->kind == EX_AND) {
+        assume_canonical(f, cond->u.arg[0]);
+        assume_canonical(f, cond->u.arg[1]);
+    } else if (inner && inner->kind == EX_OR) {
+        assume_canonical(f, cond_negate(f->c, inner->u.arg[0]));
+        assume_canonical(f, cond_negate(f->c, inner->u.arg[1]));
+    } else if (cond->kind == EX_INT || expr_has_load(cond)) {
+        return; /* what memory holds may change while the condition is remembered */
+    } else if (op_info(cond->kind)->class == OP_COMPARE && cond->u.arg[0]->type == DT_INDEX) {
+        assume_comparison(f, cond);
+    } else {
+        push_opaque(f, cond);
+    }
+}
+
+void facts_assume(Facts *f, Expr *cond)
+{
+    assume_canonical(f, simplify_once(f, cond));
+}
+
+/* ---- ranges -------------------------------------------------------------------------------------------- */
+
+static Bounds intersect(Bounds a, Bounds b)
+{
+    if (b.has_min && (!a.has_min || b.min > a.min))
+        a.min = b.min, a.has_min = true;
+    if (b.has_max && (!a.has_max || b.max < a.max))
+        a.max = b.max, a.has_max = true;
+    return a;
+}
+
+static Bounds range_bounds(Facts *f, const Range *r)
+{
+    Bounds low = bounds_tight(f, &r->low), high = bounds_tight(f, &r->high);
+    return (Bounds){low.has_min, high.has_max, low.min, high.max};
+}
+
+/* The one value left, if there is one. */
+static Expr *range_value(Facts *f, const Range *r)
+{
+    if (r->affine && affine_equal(&r->low, &r->high))
+        return r->lo;
+    if (r->bounds.has_min && r->bounds.has_max && r->bounds.min == r->bounds.max)
+        return expr_index(f->c, r->bounds.min);
+    return NULL;
+}
+
+static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
+{
+    Context *c = f->c;
+    r.lo = simplify_once(f, lo);
+    r.hi = simplify_once(f, hi);
+    r.conditions_before = f->conditions.n;
+    r.affine = affine_of(c, r.lo, true, &r.low) && affine_of(c, r.hi, true, &r.high) &&
+               checked_sub(r.high.constant, 1, &r.high.constant);
+    if (r.affine)
+        r.bounds = range_bounds(f, &r);
+    Expr *self = r.var ? expr_var(c, (Var *)r.var, span_none()) : expr_axis(c, r.axis);
+    const Range *before = facts_find(f, self);
+    if (before)
+        r.bounds = intersect(r.bounds, before->bounds);
+    r.value = range_value(f, &r);
+    VEC_PUSH(c->arena, &f->ranges, r);
+    Affine some;
+    if (r.affine && affine_combine(c, &r.high, 1, &r.low, -1, &some))
+        push_form(f, NULL, some, true);
+}
+
+static Range range_of(const Var *var, Axis axis)
+{
+    return (Range){.var = var, .axis = axis, .stride = 1, .low_met = true, .high_met = true};
+}
+
+void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi)
+{
+    push_range(f, range_of(var, AXIS_NONE), lo, hi);
+}
+
+void facts_axis(Facts *f, Axis axis, Expr *extent)
+{
+    push_range(f, range_of(NULL, axis), expr_index(f->c, 0), extent);
+}
+
+void facts_define(Facts *f, const Var *var, Expr *value)
+{
+    Affine form;
+    if (var->type != DT_INDEX || !affine_of(f->c, value, true, &form))
+        return;
+    Range r = range_of(var, AXIS_NONE);
+    r.lo = value;
+    r.hi = index_add(f->c, value, expr_index(f->c, 1));
+    r.conditions_before = f->conditions.n;
+    r.bounds = bounds_tight(f, &form);
+    VEC_PUSH(f->c->arena, &f->ranges, r);
+    Expr *self = expr_var(f->c, (Var *)var, span_none());
+    push_difference(f, NULL, self, value, 0, true);
+    push_difference(f, NULL, value, self, 0, true);
+}
+
+/* ---- entering statements ---------------------------------------------------------------------------------- */
+
+/* The last value of a loop with literal bounds is known; else the end of the range may be missed. */
+static void enter_loop(Facts *f, const ForStmt *loop)
+{
+    Context *c = f->c;
+    Range r = range_of(loop->var, AXIS_NONE);
+    r.stride = loop->step > 0 ? loop->step : loop->step == INT64_MIN ? 1 : -loop->step;
+    int64_t lo, hi, extent, way, last;
+    bool known = loop_const_extent(loop, &extent) && extent > 0 &&
+                 expr_is_const(loop->lo, &lo) && checked_mul(extent - 1, loop->step, &way) &&
+                 checked_add(lo, way, &last) && checked_add(loop->step > 0 ? last : lo, 1, &hi);
+    if (known) {
+        push_range(f, r, expr_index(c, loop->step > 0 ? lo : last), expr_index(c, hi));
+    } else if (loop->step > 0) {
+        r.high_met = loop->step == 1;
+        push_range(f, r, loop->lo, loop->hi);
+    } else {
+        r.low_met = loop->step == -1;
+        push_range(f, r, loop->hi, index_add(c, loop->lo, expr_index(c, 1)));
+    }
+}
+
+void facts_enter_block(Facts *f, const BlockStmt *block, bool init)
+{
+    for (int k = 0; k < block->n_iters; k++) {
+        const BlockIter *iter = &block->iters[k];
+        if (iter->kind == ITER_SPATIAL || !init)
+            facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    if (block->predicate && !init)
+        facts_assume(f, block->predicate);
+}
+
+static void enter_launch(Facts *f, const LaunchStmt *launch)
+{
+    for (int k = 0; k < 3; k++) {
+        facts_axis(f, (Axis)(AXIS_BLOCK_X + k), launch->grid[k]);
+        facts_axis(f, (Axis)(AXIS_THREAD_X + k), expr_index(f->c, launch->block[k]));
+    }
+}
+
+void facts_enter(Facts *f, const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_FOR:
+        enter_loop(f, &s->u.loop);
+        break;
+    case ST_BLOCK:
+        facts_enter_block(f, &s->u.block, false);
+        break;
+    case ST_IF:
+        facts_assume(f, s->u.cond.cond);
+        break;
+    case ST_LET:
+        facts_define(f, s->u.let.var, s->u.let.value);
+        break;
+    case ST_LAUNCH:
+        enter_launch(f, &s->u.launch);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,330 @@
+/* test_simplify.c - what the simplifier can see, case by case, and how it writes it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/simplify_text.h"
+
+static World tiled(void)
+{
+    World w = world_new();
+    const char *names[] = {"N", "M", "by", "io", "a", "x", "y", "f", "k", "c", "ii", "ty", "i", "j", "z"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        world_var(&w, names[k]);
+    world_range(&w, "by", "0", "(M + 31) / 32");
+    world_range(&w, "io", "0", "32");
+    world_range(&w, "a", "0", "1000");
+    world_range(&w, "x", "0", "32");
+    world_range(&w, "y", "0", "32");
+    world_range(&w, "f", "0", "1048576");
+    world_range(&w, "k", "0", "32");
+    world_range(&w, "c", "0", "8");
+    world_range(&w, "ii", "0", "32");
+    world_range(&w, "ty", "0", "32");
+    world_range(&w, "i", "0", "N");
+    world_range(&w, "j", "0", "N");
+    return w;
+}
+
+static void expect(World *w, const char *text, const char *want)
+{
+    Expr *e = text_expr(w, text), *once = simplify(w->f, e);
+    const char *got = text_of(w, once);
+    if (strcmp(got, want) != 0)
+        fail_msg("%s: got %s, want %s", text, got, want);
+    if (simplify(w->f, once) != once)
+        fail_msg("%s: %s becomes %s when simplified again", text, got,
+                 text_of(w, simplify(w->f, once)));
+}
+
+typedef struct {
+    const char *text, *want;
+} Case;
+
+static void expect_all(const Case *cases, size_t n)
+{
+    World w = tiled();
+    for (size_t k = 0; k < n; k++)
+        expect(&w, cases[k].text, cases[k].want);
+    ctx_free(w.c);
+}
+#define EXPECT_ALL(cases) expect_all(cases, sizeof cases / sizeof *cases)
+
+static void test_sums(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"ii + io * 32", "io * 32 + ii"},
+        {"i + 0", "i"},
+        {"1 * i - i", "0"},
+        {"N - 1 - i", "N - i - 1"},
+        {"-1 + N", "N - 1"},
+        {"31 - x", "31 - x"},
+        {"-x", "-x"},
+        {"(x + y) * 4 + 1", "(x + y) * 4 + 1"},
+        {"x * 4 - y * 4", "(x - y) * 4"},
+        {"i * 1024 + k", "i * 1024 + k"},
+        {"k + 1024 * i", "i * 1024 + k"},
+        {"(by * 32 + ty) * N + x", "(by * 32 + ty) * N + x"},
+        {"N * i + j", "i * N + j"},
+        {"i * N * 4 + j * 4", "i * N * 4 + j * 4"},
+        {"3 * (i + 2) - 6", "i * 3"},
+        {"by * 32 + ty - by * 32", "ty"},
+    };
+    EXPECT_ALL(cases);
+}
+
+static void test_quotients(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"(io * 32 + ii) / 32", "io"},
+        {"(io * 32 + ii) % 32", "ii"},
+        {"f / 32 * 32 + f % 32", "f"},
+        {"f / 1024 * 1024 + f / 32 % 32 * 32 + f % 32", "f"},
+        {"f / 1024 * 32 + f / 32 % 32", "f / 32"},
+        {"(a * 64 + x * 8 + c) / 8", "a * 8 + x"},
+        {"(a * 64 + x * 8 + c) % 8", "c"},
+        {"(f * 1024 + y * 32 + x) / 32", "f * 32 + y"},
+        {"(f * 1024 + y * 32 + x) % 32", "x"},
+        {"(f * 1024 + y * 32 + x) / 1024", "f"},
+        {"(f * 1024 + y * 32 + x) / 32 % 32", "y"},
+        {"(a * 6 + x) / 4", "(a * 6 + x) / 4"},
+        {"f / 4 / 8", "f / 32"},
+        {"f % 32 % 8", "f % 8"},
+        {"f % 32 / 8", "f % 32 / 8"},
+        {"f - f / 32 * 32", "f % 32"},
+        {"x / 32", "0"},
+        {"x % 32", "x"},
+        {"(x + 32) / 32", "1"},
+        {"(a * 8 + c) / 32", "a / 4"},
+        {"(i * N + j) / N", "i"},
+        {"(i * N + j) % N", "j"},
+        {"(N + 32) / 32", "N / 32 + 1"},
+        {"(N + 31) / 32", "(N + 31) / 32"},
+        {"i * 8 / 4", "i * 2"},
+        {"7 / -2", "-3"},
+        {"z / 4 / 8", "z / 32"},
+        {"(z * 32 + x) / 32", "(z * 32 + x) / 32"},
+        {"z * 32 / 32", "z"},
+        {"z - z / 4 * 4", "z % 4"},
+    };
+    EXPECT_ALL(cases);
+}
+
+static void test_comparisons(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"io * 32 + ii < 1024", "true"},
+        {"by * 32 + ty < M", "by * 32 + ty < M"},
+        {"M > ty + by * 32", "by * 32 + ty < M"},
+        {"by * 32 + ty <= M - 1", "by * 32 + ty < M"},
+        {"by * 32 < M", "true"},
+        {"i < 1000", "i < 1000"},
+        {"i - 1000 < 0", "i < 1000"},
+        {"by * 32 + ty < 1000", "by * 32 + ty < 1000"},
+        {"a * 32 < 1000", "a < 32"},
+        {"i > 0", "i > 0"},
+        {"i - 1 >= 0", "i > 0"},
+        {"z >= 0", "z >= 0"},
+        {"N <= z", "z >= N"},
+        {"(N + 31) / 32 * 32 >= N", "true"},
+        {"(N + 31) / 32 * 32 < N", "false"},
+        {"N - i - 1 >= 0", "true"},
+        {"N >= 1", "true"},
+        {"i + 1 <= N", "true"},
+        {"i == j + 1", "i == j + 1"},
+        {"x * 2 == 5", "false"},
+        {"x == 40", "false"},
+        {"x != y", "x != y"},
+        {"i < 5 && i < 5", "i < 5"},
+        {"i < 5 && i < 7", "i < 5"},
+        {"i < 5 || i < 5", "i < 5"},
+        {"!(i < 5)", "i > 4"},
+        {"z < N && z < N + 1", "z < N"},
+        {"x >= 0 && z < 3", "z < 3"},
+        {"N >= 0", "true"},
+        {"(z < 4 ? x : 0) < 32", "true"},
+    };
+    EXPECT_ALL(cases);
+}
+
+static void test_minima(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"min(x, 31)", "x"},
+        {"min(32, x)", "x"},
+        {"max(x, 0)", "x"},
+        {"min(N, i)", "i"},
+        {"min(32, N - z)", "min(N - z, 32)"},
+        {"min(min(z, 4), min(z, 7))", "min(z, 4)"},
+        {"max(z, z + 1)", "z + 1"},
+        {"x < 5 ? 1 : 1", "1"},
+        {"x < 40 ? x : y", "x"},
+    };
+    EXPECT_ALL(cases);
+}
+
+static void expect_proved(World *w, const char *text, bool want)
+{
+    if (prove(w->f, text_expr(w, text)) != want)
+        fail_msg("%s: %s", text, want ? "not proved" : "proved");
+}
+
+static void test_assumptions(void **state)
+{
+    (void)state;
+    World w = world_new();
+    FactsMark mark = facts_mark(w.f);
+    facts_assume(w.f, text_expr(&w, "i < N && j <= i && !(k >= M || k < 2)"));
+    expect_proved(&w, "i < N + 1", true);
+    expect_proved(&w, "i * 1 < N", true);
+    expect_proved(&w, "j < N", true);
+    expect_proved(&w, "j < N - 1", false);
+    expect_proved(&w, "k < M", true);
+    expect_proved(&w, "k >= 1", true);
+    expect_proved(&w, "M > 2", true);
+    expect_proved(&w, "N >= 0", true);
+    facts_reset(w.f, mark);
+    expect_proved(&w, "i < N + 1", false);
+    world_range(&w, "i", "0", "M");
+    world_range(&w, "j", "i + 1", "N");
+    expect_proved(&w, "i + 1 < N", true);
+    expect_proved(&w, "i * N + j < M * N", true);
+    expect_proved(&w, "j >= 2", false);
+    expect_proved(&w, "max(i, j) < max(N, M)", true);
+    expect_proved(&w, "min(i, j) < min(N, M)", true);
+    ctx_free(w.c);
+}
+
+static void expect_bounds(World *w, const char *text, int64_t min, int64_t max)
+{
+    int64_t low, high;
+    if (!bounds_const(w->f, text_expr(w, text), &low, &high))
+        fail_msg("%s: no bounds", text);
+    if (low != min || high != max)
+        fail_msg("%s: %lld..%lld", text, (long long)low, (long long)high);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    World w = world_new();
+    int64_t low, high;
+    world_range(&w, "b", "0", "N");
+    world_range(&w, "t", "b * 32", "b * 32 + 32");
+    world_range(&w, "f", "0", "1024");
+    expect_bounds(&w, "t - b * 32", 0, 31);
+    expect_bounds(&w, "f / 32", 0, 31);
+    expect_bounds(&w, "f % 32", 0, 31);
+    expect_bounds(&w, "5 - f", -1018, 5);
+    expect_bounds(&w, "min(f, N)", 0, 1023);
+    expect_bounds(&w, "(b * 30 + 31) / 4 - b * 30 / 4", 7, 8);
+    assert_false(bounds_const(w.f, text_expr(&w, "t"), &low, &high));
+    assert_false(bounds_const(w.f, text_expr(&w, "q"), &low, &high));
+    assert_true(prove_divisible(w.f, text_expr(&w, "b * 32 + N * 8"), 4));
+    assert_false(prove_divisible(w.f, text_expr(&w, "b * 32 + f"), 4));
+    ctx_free(w.c);
+}
+
+static void expect_over(World *w, const char *text, const char *const *names, int n, bool upper,
+                        const char *want, bool want_exact)
+{
+    const Var *over[8];
+    bool exact;
+    for (int k = 0; k < n; k++)
+        over[k] = world_var(w, names[k]);
+    Expr *bound = bound_over(w->f, text_expr(w, text), over, n, upper, &exact);
+    const char *got = bound ? text_of(w, bound) : "none";
+    if (strcmp(got, want) != 0 || exact != want_exact)
+        fail_msg("%s: got %s%s, want %s", text, got, exact ? " (exact)" : "", want);
+}
+
+static void test_bound_over(void **state)
+{
+    (void)state;
+    World w = world_new();
+    const char *ty[] = {"ty"}, *f[] = {"f"}, *ij[] = {"i", "j"}, *td[] = {"ty", "d"};
+    world_range(&w, "b", "0", "(N + 31) / 32");
+    world_range(&w, "ty", "0", "32");
+    world_range(&w, "d", "-1", "2");
+    world_range(&w, "f", "0", "1024");
+    world_range(&w, "i", "0", "8");
+    world_range(&w, "j", "i", "8");
+    expect_over(&w, "b * 32 + ty", ty, 1, false, "b * 32", true);
+    expect_over(&w, "b * 32 + ty", ty, 1, true, "b * 32 + 31", true);
+    expect_over(&w, "b * 32 + ty + d", td, 2, false, "b * 32 - 1", true);
+    expect_over(&w, "b * 32 + ty + d", td, 2, true, "b * 32 + 32", true);
+    expect_over(&w, "b * 32 - ty", ty, 1, true, "b * 32", true);
+    expect_over(&w, "f / 32", f, 1, true, "31", true);
+    expect_over(&w, "f % 32", f, 1, true, "31", true);
+    expect_over(&w, "f % 32 - f / 32", f, 1, true, "31", false);
+    expect_over(&w, "j - i", ij, 2, true, "7", true);
+    expect_over(&w, "i - j", ij, 2, true, "0", true);
+    expect_over(&w, "min(ty, N)", ty, 1, true, "min(N, 31)", true);
+    expect_over(&w, "q", (const char *[]){"q"}, 1, true, "none", false);
+    expect_over(&w, "b", ty, 1, true, "b", true);
+    ctx_free(w.c);
+}
+
+static void test_split_linear(void **state)
+{
+    (void)state;
+    World w = tiled();
+    int64_t k;
+    Expr *rest;
+    assert_true(split_linear(w.f, text_expr(&w, "(x + 2) * 4 + y - x"), world_var(&w, "x"), &k, &rest));
+    assert_int_equal(k, 3);
+    assert_string_equal(text_of(&w, rest), "y + 8");
+    assert_false(split_linear(w.f, text_expr(&w, "f / 4 + f"), world_var(&w, "f"), &k, &rest));
+    ctx_free(w.c);
+}
+
+static void test_overflow_is_left_alone(void **state)
+{
+    (void)state;
+    World w = world_new();
+    const char *big = "9223372036854775807 * i + 9223372036854775807 * i";
+    Expr *e = text_expr(&w, big);
+    assert_ptr_equal(simplify(w.f, e), e);
+    e = text_expr(&w, "9223372036854775807 + 1 > 0");
+    assert_ptr_equal(simplify(w.f, e), e);
+    ctx_free(w.c);
+}
+
+static void test_constructors(void **state)
+{
+    (void)state;
+    World w = world_new();
+    Context *c = w.c;
+    Expr *n = text_expr(&w, "N"), *one = expr_index(c, 1), *four = expr_index(c, 4);
+    assert_ptr_equal(index_add(c, n, expr_index(c, 0)), n);
+    assert_ptr_equal(index_mul(c, one, n), n);
+    assert_string_equal(text_of(&w, index_sub(c, index_add(c, n, four), one)), "N + 3");
+    assert_string_equal(text_of(&w, index_ceildiv(c, n, four)), "(N + 3) / 4");
+    assert_string_equal(text_of(&w, index_mul(c, index_mul(c, four, n), four)), "N * 16");
+    assert_ptr_equal(cond_and(c, NULL, n), n);
+    ForStmt loop = {.lo = four, .hi = index_add(c, n, four), .step = 3};
+    assert_string_equal(text_of(&w, loop_extent(c, &loop)), "(N + 2) / 3");
+    loop = (ForStmt){.lo = index_sub(c, n, one), .hi = expr_index(c, 0), .step = -1};
+    assert_string_equal(text_of(&w, loop_extent(c, &loop)), "N");
+    ctx_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_comparisons),   cmocka_unit_test(test_minima),
+        cmocka_unit_test(test_assumptions),   cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bound_over),    cmocka_unit_test(test_split_linear),
+        cmocka_unit_test(test_constructors),  cmocka_unit_test(test_overflow_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
