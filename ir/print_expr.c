@@ -28,6 +28,8 @@ static void print_float(DType type, double value, StrBuf *out)
         if (type_round(type, strtod(text, NULL)) == value)
             break;
     }
+    if (strchr(text, 'e') && fabs(value) >= 1 && fabs(value) < 1e15) /* 100, not 1e+02 */
+        snprintf(text, sizeof text, "%.0f", strtod(text, NULL));
     bool is_float = false;
     for (char *at = text; *at; at++) {
         if (!strchr("+-0123456789e", *at))

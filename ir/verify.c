@@ -246,8 +246,8 @@ static bool check_for(Verifier *v, const ForStmt *loop)
     if (loop->step == 0)
         return fail(v, "loop '%s' has step 0", loop->var->name);
     if ((loop->kind == LOOP_BIND) != (loop->axis != AXIS_NONE))
-        return fail(v, "loop '%s' is %s and %s an axis", loop->var->name, loop_kind_name(loop->kind),
-                    loop->axis == AXIS_NONE ? "has not" : "has");
+        return fail(v, "loop '%s' is %s and %s axis", loop->var->name, loop_kind_name(loop->kind),
+                    loop->axis == AXIS_NONE ? "has no" : "has an");
     if (v->level == LEVEL_LOWERED && loop->kind == LOOP_BIND)
         return fail(v, "loop '%s' is bound in a lowered kernel", loop->var->name);
     if (!check_typed(v, loop->lo, DT_INDEX, use, "the bound of a loop") ||

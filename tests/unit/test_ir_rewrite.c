@@ -1,0 +1,168 @@
+/* Building, walking and rebuilding trees. */
+#include "tests/unit/ir_build.h"
+
+#include <string.h>
+
+static Expr *same_expr(Rewriter *r, Expr *e)
+{
+    (*(int *)r->user)++;
+    return e;
+}
+
+static Stmt *same_stmt(Rewriter *r, Stmt *s)
+{
+    (*(int *)r->user)++;
+    return s;
+}
+
+static bool count_expr(Visitor *v, Expr *e)
+{
+    (void)e;
+    (*(int *)v->user)++;
+    return true;
+}
+
+static bool count_stmt(Visitor *v, Stmt *s)
+{
+    (void)s;
+    (*(int *)v->user)++;
+    return true;
+}
+
+static void test_identity_returns_the_same_pointer(void **state)
+{
+    Matmul m = matmul(*state);
+    int rewritten = 0, visited = 0;
+    Rewriter r = {*state, &rewritten, same_expr, same_stmt};
+    assert_ptr_equal(rewrite_stmt(&r, m.kernel.body), m.kernel.body);
+    Visitor v = {&visited, count_expr, count_stmt};
+    visit_stmt(&v, m.kernel.body);
+    assert_int_equal(visited, rewritten);
+    assert_int_equal(visited, 6 + 6 + 9 + 3 + 9); /* statements, bounds, iterators, init, update */
+}
+
+static Stmt *drop_stores(Rewriter *r, Stmt *s)
+{
+    (void)r;
+    return s->kind == ST_STORE ? NULL : s;
+}
+
+static void test_removing_statements(void **state)
+{
+    Matmul m = matmul(*state);
+    Rewriter r = {*state, NULL, NULL, drop_stores};
+    Stmt *out = rewrite_stmt(&r, m.kernel.body);
+    const BlockStmt *block = &out->u.loop.body->u.loop.body->u.loop.body->u.block;
+    assert_null(block->init);
+    assert_true(block->body->kind == ST_SEQ && block->body->u.seq.n == 0);
+    assert_non_null(m.block->u.block.init);
+    assert_int_equal(stmt_replace(*state, m.block, m.block, NULL)->kind, ST_SEQ);
+}
+
+static void test_seq_flattens(void **state)
+{
+    Context *c = *state;
+    Stmt *a = stmt_barrier(c, "a", NOWHERE), *b = stmt_barrier(c, "b", NOWHERE);
+    Stmt *none = stmt_seq(c, NULL, 0, NOWHERE);
+    assert_ptr_equal(SEQ(c, a, none), a);
+    Stmt *all = SEQ(c, SEQ(c, a, b), a);
+    assert_int_equal(all->u.seq.n, 3);
+}
+
+static void test_subst_and_uses(void **state)
+{
+    Context *c = *state;
+    Matmul m = matmul(c);
+    Var *i = m.block->u.block.iters[0].var;
+    assert_true(stmt_uses_var(m.kernel.body, i));
+    Subst map = {i, expr_index(c, 7)};
+    Stmt *out = stmt_subst(c, m.block, &map, 1);
+    assert_false(stmt_uses_var(out, i));
+    assert_true(stmt_uses_var(out, m.i));
+    assert_ptr_equal(stmt_subst(c, m.block, &(Subst){m.k, NULL}, 0), m.block);
+    assert_true(expr_has_load(out->u.block.body->u.store.value));
+    Expr *minus = expr_unary(c, EX_NEG, use(c, i), NOWHERE);
+    assert_int_equal(expr_subst(c, minus, &map, 1)->u.i, -7);
+}
+
+static void test_clone_has_new_variables(void **state)
+{
+    Context *c = *state;
+    Matmul m = matmul(c);
+    Stmt *copy = stmt_clone_fresh(c, m.kernel.body);
+    Var *olds[] = {m.i, m.j, m.k, m.block->u.block.iters[0].var, m.block->u.block.iters[2].var};
+    for (int i = 0; i < 5; i++)
+        assert_false(stmt_uses_var(copy, olds[i]));
+    assert_int_not_equal(copy->u.loop.id, m.kernel.body->u.loop.id);
+    assert_ptr_equal(copy->u.loop.var->name, m.i->name);
+    assert_true(stmt_uses_var(copy, m.n));
+    Kernel cloned = m.kernel;
+    cloned.body = copy;
+    assert_null(ir_verify(c, &cloned));
+}
+
+static void test_find_gives_the_path(void **state)
+{
+    Context *c = *state;
+    Matmul m = matmul(c);
+    StmtPath path = {0};
+    assert_true(stmt_find(c, m.kernel.body, m.block->u.block.id, &path));
+    assert_int_equal(path.n, 4);
+    assert_ptr_equal(path.items[0], m.kernel.body);
+    assert_ptr_equal(path.items[3], m.block);
+    assert_false(stmt_find(c, m.kernel.body, 99999, &path));
+}
+
+static void test_replacing_buffers_and_nodes(void **state)
+{
+    Context *c = *state;
+    Matmul m = matmul(c);
+    Buffer *d = buffer_copy(c, m.c);
+    d->name = ctx_name(c, "D");
+    Stmt *out = stmt_replace_buffer(c, m.kernel.body, m.c, d);
+    StrBuf text = strbuf_new(c->arena);
+    print_stmt(c, out, 0, &text);
+    assert_non_null(strstr(text.text, "    C: {\n        init D[i, j] = 0.0;\n        D[i, j] +="));
+    assert_ptr_equal(stmt_replace(c, m.kernel.body, out, NULL), m.kernel.body);
+}
+
+static void test_extents(void **state)
+{
+    Context *c = *state;
+    ForStmt loop = {.lo = expr_index(c, 3), .hi = expr_index(c, 10), .step = 2};
+    int64_t n;
+    assert_true(loop_const_extent(&loop, &n) && n == 4);
+    loop.step = -2;
+    assert_true(loop_const_extent(&loop, &n) && n == 0);
+    loop.lo = expr_index(c, 10), loop.hi = expr_index(c, 3);
+    assert_true(loop_const_extent(&loop, &n) && n == 4); /* 10 8 6 4 */
+    loop.lo = expr_index(c, INT64_MIN), loop.hi = expr_index(c, INT64_MAX), loop.step = 1;
+    assert_false(loop_const_extent(&loop, &n));
+}
+
+static void test_builders_refuse_wrong_types(void **state)
+{
+    Context *c = *state;
+    jmp_buf guard;
+    c->guard = &guard;
+    if (!setjmp(guard))
+        expr_binary(c, EX_ADD, expr_index(c, 1), expr_bool(c, true), NOWHERE);
+    assert_int_equal(c->fatal, FATAL_BUG);
+    assert_string_equal(c->fatal_message, "operator + of types index and bool");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_identity_returns_the_same_pointer),
+        TEST(test_removing_statements),
+        TEST(test_seq_flattens),
+        TEST(test_subst_and_uses),
+        TEST(test_clone_has_new_variables),
+        TEST(test_find_gives_the_path),
+        TEST(test_replacing_buffers_and_nodes),
+        TEST(test_extents),
+        TEST(test_builders_refuse_wrong_types),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
