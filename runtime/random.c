@@ -1,0 +1,94 @@
+/* random.c - see random.h. */
+#include "runtime/random.h"
+
+#include "runtime/vm.h"
+
+static uint64_t splitmix(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint64_t rotate(uint64_t x, int by)
+{
+    return (x << by) | (x >> (64 - by));
+}
+
+Random random_new(uint64_t seed, uint64_t stream)
+{
+    uint64_t mixed = stream, state = seed ^ splitmix(&mixed);
+    Random r;
+    for (int i = 0; i < 4; i++)
+        r.s[i] = splitmix(&state);
+    return r;
+}
+
+uint64_t random_bits(Random *r)
+{
+    uint64_t *s = r->s, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return result;
+}
+
+uint64_t random_below(Random *r, uint64_t n)
+{
+    return (uint64_t)(((unsigned __int128)random_bits(r) * n) >> 64);
+}
+
+double random_unit(Random *r)
+{
+    return (double)(random_bits(r) >> 11) * 0x1p-52 - 1.0;
+}
+
+/* The values of an integer type: `least` and how many there are to choose from. */
+static uint64_t int_choices(DType type, int64_t bound, int64_t *least)
+{
+    const TypeInfo *info = type_info(type);
+    bool is_signed = info->class == CLASS_INT || info->class == CLASS_INDEX;
+    int bits = info->bits - (is_signed ? 1 : 0);
+    uint64_t values = bits >= 63 ? (uint64_t)INT64_MAX : (uint64_t)1 << bits;
+    *least = 0;
+    if (bound > 0)
+        return (uint64_t)bound < values ? (uint64_t)bound : values;
+    if (type == DT_U8)
+        return 256;
+    if (is_signed)
+        *least = -100;
+    return 201;
+}
+
+static VmValue random_value(Random *r, DType type, int64_t bound)
+{
+    VmValue value = {0};
+    if (type == DT_BOOL) {
+        value.boolean = (uint8_t)(random_bits(r) >> 63);
+    } else if (type == DT_F64) {
+        value.f64 = random_unit(r);
+    } else if (type_is_float(type)) {
+        value.f32 = (float)random_unit(r);
+    } else {
+        int64_t least;
+        uint64_t choices = int_choices(type, bound, &least);
+        int64_t chosen = least + (int64_t)random_below(r, choices);
+        if (vm_type_of(type) == VM_I64 || vm_type_of(type) == VM_U64)
+            value.i64 = chosen;
+        else
+            value.i32 = (int32_t)chosen;
+    }
+    return value;
+}
+
+void random_fill(Random *r, DType type, void *to, int64_t n, int64_t bound)
+{
+    char *at = to;
+    int bytes = type_bytes(type);
+    for (int64_t i = 0; i < n; i++, at += bytes)
+        vm_value_store(type, random_value(r, type, bound), at);
+}

@@ -1,0 +1,168 @@
+/* workload.c - the data of a run: inputs that are random and reproducible, outputs that are poisoned. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device.h"
+#include "runtime/random.h"
+
+enum { POISON = 0xff }; /* NaN in every floating type, -1 or the largest value in the others */
+
+typedef struct {
+    const int64_t *dims;
+    int64_t elements;
+    size_t bytes;
+    void *host;      /* inputs and inouts: their data; owned */
+    DevicePtr device; /* owned */
+} Data;
+
+struct Workload {
+    Device *d;
+    const Module *m;
+    uint64_t seed;
+    int64_t *sizes;
+    const void **scalars;
+    DevicePtr *pointers;
+    Data *data;
+    RunArguments args;
+};
+
+static bool has_input(BufferRole role)
+{
+    return role == BUFFER_IN || role == BUFFER_INOUT;
+}
+
+static bool size_data(Workload *w, int index)
+{
+    const ModuleBuffer *b = &w->m->buffers[index];
+    Data *data = &w->data[index];
+    Context *c = w->d->ctx;
+    int64_t *dims = ARENA_ARRAY(c->arena, int64_t, b->rank + 1), bytes;
+    bool fits = vm_eval_shape(b->shape, w->sizes, dims);
+    data->elements = 1;
+    for (int i = 0; fits && i < b->rank; i++)
+        fits = dims[i] >= 0 && checked_mul(data->elements, dims[i], &data->elements);
+    if (!fits || !checked_mul(data->elements, type_bytes(b->type), &bytes)) {
+        diag_error(c, E0633, span_none(),
+                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is negative or the number "
+                   "of bytes is beyond 2^63",
+                   b->name);
+        return false;
+    }
+    data->dims = dims;
+    data->bytes = (size_t)bytes;
+    return true;
+}
+
+static bool make_input(Workload *w, int index)
+{
+    const ModuleBuffer *b = &w->m->buffers[index];
+    Data *data = &w->data[index];
+    int64_t bound = 0;
+    data->host = malloc(data->bytes + 1);
+    if (!data->host) {
+        diag_error(w->d->ctx, E0600, span_none(), "no memory for %.1f MB of input '%s'",
+                   (double)data->bytes / 1e6, b->name);
+        return false;
+    }
+    if (b->index_bound && !vm_eval_shape(b->index_bound, w->sizes, &bound))
+        bound = 0;
+    Random r = random_new(w->seed, (uint64_t)index);
+    random_fill(&r, b->type, data->host, data->elements, bound);
+    return true;
+}
+
+static void make_scalars(Workload *w)
+{
+    Context *c = w->d->ctx;
+    w->scalars = ARENA_ARRAY(c->arena, const void *, w->m->n_scalars + 1);
+    for (int i = 0; i < w->m->n_scalars; i++) {
+        Random r = random_new(w->seed, UINT64_MAX - (uint64_t)i);
+        void *value = arena_alloc(c->arena, sizeof(int64_t));
+        random_fill(&r, w->m->scalars[i].type, value, 1, 100);
+        w->scalars[i] = value;
+    }
+}
+
+static bool make_buffers(Workload *w)
+{
+    for (int i = 0; i < w->m->n_buffers; i++) {
+        if (!size_data(w, i))
+            return false;
+        w->data[i].device = w->pointers[i] = w->d->ops->alloc(w->d, w->data[i].bytes);
+        if (!w->pointers[i] || (has_input(w->m->buffers[i].role) && !make_input(w, i)))
+            return false;
+    }
+    return true;
+}
+
+Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
+{
+    Arena *arena = d->ctx->arena;
+    Workload *w = ARENA_NEW(arena, Workload);
+    *w = (Workload){.d = d, .m = m, .seed = seed};
+    w->sizes = ARENA_ARRAY(arena, int64_t, m->n_sizes + 1);
+    w->pointers = ARENA_ARRAY(arena, DevicePtr, m->n_buffers + 1);
+    w->data = ARENA_ARRAY(arena, Data, m->n_buffers + 1);
+    if (m->n_sizes)
+        memcpy(w->sizes, sizes, sizeof *sizes * (size_t)m->n_sizes);
+    make_scalars(w);
+    w->args = (RunArguments){w->sizes, w->scalars, w->pointers};
+    if (make_buffers(w) && workload_reset(w))
+        return w;
+    workload_free(w);
+    return NULL;
+}
+
+void workload_free(Workload *w)
+{
+    if (!w)
+        return;
+    for (int i = 0; i < w->m->n_buffers; i++) {
+        free(w->data[i].host);
+        if (w->data[i].device)
+            w->d->ops->free(w->d, w->data[i].device);
+        w->data[i] = (Data){0};
+    }
+}
+
+bool workload_reset(Workload *w)
+{
+    for (int i = 0; i < w->m->n_buffers; i++) {
+        const Data *data = &w->data[i];
+        if (data->host ? !w->d->ops->write(w->d, data->device, data->host, data->bytes)
+                       : !w->d->ops->fill(w->d, data->device, POISON, data->bytes))
+            return false;
+    }
+    return true;
+}
+
+const RunArguments *workload_arguments(const Workload *w)
+{
+    return &w->args;
+}
+
+int64_t workload_elements(const Workload *w, int index)
+{
+    return w->data[index].elements;
+}
+
+const int64_t *workload_dims(const Workload *w, int index)
+{
+    return w->data[index].dims;
+}
+
+const void *workload_input(const Workload *w, int index)
+{
+    return w->data[index].host;
+}
+
+int64_t workload_bytes(const Workload *w)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < w->m->n_buffers; i++) {
+        BufferRole role = w->m->buffers[i].role;
+        if (role != BUFFER_TEMP)
+            bytes += (int64_t)w->data[i].bytes * (role == BUFFER_INOUT ? 2 : 1);
+    }
+    return bytes;
+}
