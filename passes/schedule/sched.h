@@ -170,6 +170,25 @@ Name stmt_label(const Stmt *node);
 /* The expression as text. */
 const char *sched_text(Schedule *s, const Expr *e);
 
+/* The number of iterations of the last node of `path`, simplified under the facts of its place. */
+Expr *sched_extent(Schedule *s, const StmtPath *path);
+
+/* How the bodies of loops are rewritten when their variables are replaced (subst.c). */
+typedef struct {
+    Schedule *s;
+    Facts *facts;     /* what holds at the body, ranges of the new loops included */
+    const Subst *map; /* old variables -> values */
+    int n_map;
+    Expr *guard;      /* a condition that blocks need, or NULL; on the new variables */
+    Expr *end;        /* with a guard: the first value of map[0].var that the guard forbids ... */
+    int direction;    /* ... and 1 or -1: it forbids values above or below, too */
+} Below;
+/* The statement with variables replaced in bounds, conditions, bindings and predicates, each simplified where it
+ * changed. A block gets the guard as a predicate unless the domains of its iterators exclude what it forbids. */
+Stmt *below_rewrite(Below *b, Stmt *stmt);
+/* The serial loop at the end of `path` as one from 0 in steps of 1, under the same id; itself if it is one. */
+Stmt *loop_from_zero(Schedule *s, const StmtPath *path);
+
 Value value_loop(const Stmt *loop);
 Value value_block(const Stmt *block);
 Value value_buffer(const Buffer *buffer);

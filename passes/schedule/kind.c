@@ -1,0 +1,414 @@
+/* kind.c - primitives that say how a loop runs: bind, parallel, vectorize, unroll.
+ *
+ * A launch is the statement under an outermost bound loop. All its loops on one axis run on the same blocks or
+ * threads, so bind looks at the whole launch: equal extents, no block on two values of one axis, and the
+ * limits of the machine are checked at the line that breaks them, and not when the kernel is lowered. */
+#include "passes/schedule/sched.h"
+
+/* ---- shared conditions ------------------------------------------------------------------------ */
+
+static bool require_serial(Schedule *s, const Stmt *stmt, Span span)
+{
+    const ForStmt *loop = &stmt->u.loop;
+    if (loop->kind == LOOP_SERIAL)
+        return true;
+    sched_refuse(s, E0410, span, "loop '%s' has a kind already: %s%s%s", loop->var->name,
+                 loop_kind_name(loop->kind), loop->kind == LOOP_BIND ? " " : "",
+                 loop->kind == LOOP_BIND ? axis_name(loop->axis) : "");
+    sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
+    return false;
+}
+
+static bool require_literal(Schedule *s, const StmtPath *path, const char *what, Span span,
+                            int64_t *extent)
+{
+    const Stmt *loop = path->items[path->n - 1];
+    Expr *count = sched_extent(s, path);
+    if (expr_is_const(count, extent))
+        return true;
+    sched_refuse(s, E0414, span,
+                 "loop '%s' has %s iterations, and %s needs a literal number; split it first, as in  "
+                 "split(%s, [_, 32])", stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
+    sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+    return false;
+}
+
+typedef struct {
+    const Var *var;
+    const BlockStmt *found;
+} ReduceSearch;
+
+static bool search_reduce(Visitor *v, Stmt *stmt)
+{
+    ReduceSearch *search = v->user;
+    if (stmt->kind != ST_BLOCK)
+        return !search->found;
+    for (int i = 0; i < stmt->u.block.n_iters; i++) {
+        const BlockIter *iter = &stmt->u.block.iters[i];
+        if (iter->kind == ITER_REDUCE && expr_uses_var(iter->binding, search->var))
+            search->found = &stmt->u.block;
+    }
+    return false;
+}
+
+/* A block that reduces over the loop, or NULL. */
+static const BlockStmt *reduced_by(const Stmt *loop)
+{
+    ReduceSearch search = {loop->u.loop.var, NULL};
+    Visitor visitor = {&search, NULL, search_reduce};
+    visit_stmt(&visitor, loop->u.loop.body);
+    return search.found;
+}
+
+static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
+{
+    Conflict why = {0};
+    if (dependence_loop_kind_legal(s->ctx, s->kernel, loop->u.loop.id, kind, axis, &why))
+        return true;
+    const BlockStmt *reduction = reduced_by(loop);
+    if (reduction)
+        sched_refuse(s, E0424, span,
+                     "loop '%s' is a reduction loop of block '%s': all its iterations update the same "
+                     "element; keep it serial, and give this kind to a loop over the elements",
+                     stmt_label(loop), reduction->name);
+    else
+        sched_refuse(s, E0423, span,
+                     "iterations of loop '%s' depend on each other, so they cannot run at the same "
+                     "time; keep it serial", stmt_label(loop));
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kind, Axis axis)
+{
+    ForStmt loop = now->u.loop;
+    loop.kind = kind;
+    loop.axis = axis;
+    sched_replace(s, old, stmt_for(s->ctx, &loop, now->span));
+}
+
+/* ---- bind: one value of an axis for each block ------------------------------------------------ */
+
+typedef struct {
+    Axis axis;
+    uint32_t except;
+    Context *ctx;
+    StmtPath found;
+} AxisSearch;
+
+static bool search_axis(Visitor *v, Stmt *stmt)
+{
+    AxisSearch *search = v->user;
+    if (stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND &&
+        stmt->u.loop.axis == search->axis && stmt->u.loop.id != search->except)
+        VEC_PUSH(search->ctx->arena, &search->found, stmt);
+    return stmt->kind != ST_BLOCK;
+}
+
+typedef struct {
+    const Var *var;
+    Name block;
+} UseSearch;
+
+static bool search_use(Visitor *v, Stmt *stmt)
+{
+    UseSearch *search = v->user;
+    if (stmt->kind != ST_BLOCK)
+        return !search->block;
+    const BlockStmt *block = &stmt->u.block;
+    bool uses = block->predicate && expr_uses_var(block->predicate, search->var);
+    for (int i = 0; i < block->n_iters; i++)
+        uses |= expr_uses_var(block->iters[i].binding, search->var);
+    if (uses)
+        search->block = block->name;
+    return false;
+}
+
+/* The first block below that uses the variable, or NULL. */
+static Name block_using(Stmt *below, const Var *var)
+{
+    UseSearch search = {var, NULL};
+    Visitor visitor = {&search, NULL, search_use};
+    visit_stmt(&visitor, below);
+    return search.block;
+}
+
+/* What runs inside `inner` speaks of the variable of `outer`: in a block, or in a bound or condition on the
+ * way (path leads to `inner`). */
+static bool speaks_of(const StmtPath *path, const Stmt *outer)
+{
+    const Var *var = outer->u.loop.var;
+    bool inside = false;
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *stmt = path->items[i];
+        if (inside && stmt->kind == ST_FOR &&
+            (expr_uses_var(stmt->u.loop.lo, var) || expr_uses_var(stmt->u.loop.hi, var)))
+            return true;
+        if (inside && stmt->kind == ST_IF && expr_uses_var(stmt->u.cond.cond, var))
+            return true;
+        inside |= stmt == outer;
+    }
+    return stmt_uses_var(path->items[path->n - 1]->u.loop.body, var);
+}
+
+static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, const Stmt *other,
+                          Axis axis, Span span)
+{
+    Stmt *inner = path->items[path->n - 1];
+    if (!speaks_of(path, outer))
+        return true;
+    Name block = block_using(inner->u.loop.body, outer->u.loop.var);
+    sched_refuse(s, E0420, span,
+                 "loop '%s' is bound to %s already, and what is inside of loop '%s'%s%s%s still depends on "
+                 "loop '%s'; bind one of them to another axis, or fuse them",
+                 stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
+                 block ? block : "", block ? "')" : "", stmt_label(outer));
+    sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
+    return false;
+}
+
+static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span span)
+{
+    Stmt *loop = path->items[path->n - 1];
+    for (int i = 0; i + 1 < path->n; i++) {
+        const Stmt *outer = path->items[i];
+        if (outer->kind == ST_FOR && outer->u.loop.kind == LOOP_BIND && outer->u.loop.axis == axis &&
+            !require_apart(s, path, outer, outer, axis, span))
+            return false;
+    }
+    AxisSearch search = {.axis = axis, .except = loop->u.loop.id, .ctx = s->ctx};
+    Visitor visitor = {&search, NULL, search_axis};
+    visit_stmt(&visitor, loop->u.loop.body);
+    for (int i = 0; i < search.found.n; i++) {
+        StmtPath inner = {0};
+        state_path(s, search.found.items[i]->u.loop.id, &inner);
+        if (!require_apart(s, &inner, loop, search.found.items[i], axis, span))
+            return false;
+    }
+    return true;
+}
+
+/* ---- bind: the launch ------------------------------------------------------------------------- */
+
+/* The launch as it will be, with `loop` bound to `axis`. */
+typedef struct {
+    Schedule *s;
+    const Stmt *loop;
+    Axis axis;
+    Stmt *root;
+    StmtPath bound[AXIS_COUNT]; /* its loops by axis */
+} Launch;
+
+static bool collect_bound(Visitor *v, Stmt *stmt)
+{
+    Launch *launch = v->user;
+    if (stmt->kind == ST_FOR) {
+        bool is_new = stmt == launch->loop;
+        if (is_new || stmt->u.loop.kind == LOOP_BIND)
+            VEC_PUSH(launch->s->ctx->arena,
+                     &launch->bound[is_new ? launch->axis : stmt->u.loop.axis], stmt);
+    }
+    return stmt->kind != ST_BLOCK;
+}
+
+static Launch launch_around(Schedule *s, const StmtPath *path, Axis axis)
+{
+    Launch launch = {.s = s, .loop = path->items[path->n - 1], .axis = axis};
+    int at = 0;
+    while (at < path->n - 1 &&
+           (path->items[at]->kind != ST_FOR || path->items[at]->u.loop.kind != LOOP_BIND))
+        at++;
+    launch.root = path->items[at];
+    Visitor visitor = {&launch, NULL, collect_bound};
+    visit_stmt(&visitor, launch.root);
+    return launch;
+}
+
+static Expr *extent_of(Schedule *s, const Stmt *loop)
+{
+    StmtPath path = {0};
+    state_path(s, loop->u.loop.id, &path);
+    return sched_extent(s, &path);
+}
+
+static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
+{
+    Schedule *s = launch->s;
+    const StmtPath *loops = &launch->bound[axis];
+    for (int i = 1; i < loops->n; i++) {
+        const Stmt *first = loops->items[0], *other = loops->items[i];
+        Expr *a = extent_of(s, first), *b = extent_of(s, other);
+        Expr *equal = expr_binary(s->ctx, EX_EQ, a, b, span_none());
+        if (expr_equal(a, b) || prove(facts_new(s->ctx), equal))
+            continue;
+        sched_refuse(s, E0421, span,
+                     "%s would have %s iterations at loop '%s' and %s at loop '%s' of the same launch; "
+                     "split one of them so that both have the same extent", axis_name(axis),
+                     sched_text(s, a), stmt_label(first), sched_text(s, b), stmt_label(other));
+        sched_note_at(s, first, "loop '%s' is now", stmt_label(first));
+        sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
+        return false;
+    }
+    return true;
+}
+
+typedef struct {
+    const Launch *launch;
+    const Var *inside; /* a loop of the launch that an extent uses */
+} GridSearch;
+
+static bool search_inside(Visitor *v, Expr *e)
+{
+    GridSearch *search = v->user;
+    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP) {
+        StmtPath path = {0};
+        state_path(search->launch->s, search->launch->root->u.loop.id, &path);
+        bool host = false;
+        for (int i = 0; i + 1 < path.n; i++)
+            host |= path.items[i]->kind == ST_FOR && path.items[i]->u.loop.var == e->u.var;
+        if (!host)
+            search->inside = e->u.var;
+    }
+    return true;
+}
+
+/* The extents of block axes are known where the launch starts. */
+static bool require_fixed_grid(const Launch *launch, Span span)
+{
+    Schedule *s = launch->s;
+    for (int axis = AXIS_BLOCK_X; axis <= AXIS_BLOCK_Z; axis++)
+        for (int i = 0; i < launch->bound[axis].n; i++) {
+            const Stmt *loop = launch->bound[axis].items[i];
+            Expr *extent = extent_of(s, loop);
+            GridSearch search = {launch, NULL};
+            Visitor visitor = {&search, search_inside, NULL};
+            visit_expr(&visitor, extent);
+            REQUIRE(s, E0428, span, !search.inside,
+                    "loop '%s' has %s iterations, which changes with loop '%s' inside the launch; a grid has "
+                    "one size, so bind a loop whose range depends on sizes only", stmt_label(loop),
+                    sched_text(s, extent), search.inside->name);
+        }
+    return true;
+}
+
+/* Most threads or blocks along an axis (CUDA C++ Programming Guide, compute capabilities). */
+static int64_t axis_limit(Axis axis)
+{
+    static const int64_t limits[AXIS_COUNT] = {INT32_MAX, 65535, 65535, 1024, 1024, 64};
+    return limits[axis];
+}
+
+static bool require_axis_limit(Schedule *s, const StmtPath *path, Axis axis, Span span)
+{
+    int64_t extent;
+    Name name = stmt_label(path->items[path->n - 1]);
+    if (axis_is_thread(axis)) {
+        if (!require_literal(s, path, axis_name(axis), span, &extent))
+            return false;
+    } else if (!expr_is_const(sched_extent(s, path), &extent)) {
+        return true;
+    }
+    REQUIRE(s, E0422, span, extent >= 1 || !axis_is_thread(axis),
+            "loop '%s' has no iterations, and a block has at least one thread", name);
+    REQUIRE(s, E0422, span, extent <= axis_limit(axis),
+            "loop '%s' has %lld iterations, and %s has at most %lld; split the loop and bind the smaller "
+            "part", name, (long long)extent, axis_name(axis), (long long)axis_limit(axis));
+    return true;
+}
+
+#define MAX_BLOCK_THREADS 1024
+
+static bool require_thread_limit(const Launch *launch, Span span)
+{
+    Schedule *s = launch->s;
+    int64_t threads = 1, extents[3] = {1, 1, 1};
+    for (int i = 0; i < 3; i++) {
+        const StmtPath *loops = &launch->bound[AXIS_THREAD_X + i];
+        if (loops->n > 0 && expr_is_const(extent_of(s, loops->items[0]), &extents[i]))
+            threads *= extents[i];
+    }
+    REQUIRE(s, E0422, span, threads <= MAX_BLOCK_THREADS,
+            "a block would have %lld x %lld x %lld = %lld threads, and at most %d are possible; bind smaller "
+            "loops to the thread axes", (long long)extents[0], (long long)extents[1],
+            (long long)extents[2], (long long)threads, MAX_BLOCK_THREADS);
+    return true;
+}
+
+bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Axis axis = axis_find(call->arg[1].u.s);
+    if (!require_serial(s, loop, call->span) || !require_axis_limit(s, &path, axis, call->span) ||
+        !require_free_axis(s, &path, axis, call->span))
+        return false;
+    Launch launch = launch_around(s, &path, axis);
+    for (int i = 0; i < AXIS_COUNT; i++)
+        if (!require_equal_extents(&launch, (Axis)i, call->span))
+            return false;
+    if (!require_thread_limit(&launch, call->span) || !require_fixed_grid(&launch, call->span) ||
+        !require_legal(s, loop, LOOP_BIND, axis, call->span))
+        return false;
+    set_kind(s, loop, loop_from_zero(s, &path), LOOP_BIND, axis);
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}
+
+/* ---- parallel, vectorize, unroll -------------------------------------------------------------- */
+
+bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    if (!require_serial(s, loop, call->span) ||
+        !require_legal(s, loop, LOOP_PARALLEL, AXIS_NONE, call->span))
+        return false;
+    set_kind(s, loop, loop, LOOP_PARALLEL, AXIS_NONE);
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}
+
+#define MAX_VECTOR 16
+
+bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    int64_t extent;
+    if (!require_serial(s, loop, call->span) ||
+        !require_literal(s, &path, "a vector", call->span, &extent))
+        return false;
+    REQUIRE(s, E0425, call->span, extent >= 2 && extent <= MAX_VECTOR,
+            "loop '%s' has %lld iterations, and a vector has 2 to %d; split it and vectorize the inner loop",
+            stmt_label(loop), (long long)extent, MAX_VECTOR);
+    if (loop->u.loop.body->kind != ST_BLOCK) {
+        sched_refuse(s, E0426, call->span,
+                     "loop '%s' is not the innermost loop around one block; reorder it inwards",
+                     stmt_label(loop));
+        sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+        return false;
+    }
+    if (!require_legal(s, loop, LOOP_VECTORIZE, AXIS_NONE, call->span))
+        return false;
+    set_kind(s, loop, loop_from_zero(s, &path), LOOP_VECTORIZE, AXIS_NONE);
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}
+
+#define MAX_UNROLL 1024
+
+bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    int64_t extent;
+    if (!require_serial(s, loop, call->span) ||
+        !require_literal(s, &path, "an unrolled loop", call->span, &extent))
+        return false;
+    REQUIRE(s, E0427, call->span, extent <= MAX_UNROLL,
+            "loop '%s' has %lld iterations, and at most %d can be written out; split it and unroll the inner "
+            "loop", stmt_label(loop), (long long)extent, MAX_UNROLL);
+    set_kind(s, loop, loop, LOOP_UNROLL, AXIS_NONE);
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}

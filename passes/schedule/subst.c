@@ -1,0 +1,181 @@
+/* subst.c - what a loop rewrite does to the statements below it.
+ *
+ * Variables of loops stand in the bounds of inner loops, in conditions, and in the bindings and predicates of
+ * blocks; the bodies of blocks speak of iterators and stay. A rewrite that adds iterations guards blocks, but
+ * only those whose iterators would not leave their domains in these iterations:
+ *
+ *   for i in 100        for i_0 in 4, i_1 in 32
+ *       S(i in 100 = i)     S(i in 100 = i_0 * 32 + i_1)      no guard: i is outside 0..100 where it would be needed */
+#include "passes/schedule/sched.h"
+
+static Expr *replaced(Below *b, Expr *e)
+{
+    Expr *now = expr_subst(b->s->ctx, e, b->map, b->n_map);
+    return now == e ? e : simplify(b->facts, now);
+}
+
+/* distance = coefficient * var + rest reaches `end` and beyond on the side of `sign` only: it is at least 0
+ * (sign 1), or below 0 (sign -1), from `end` on. */
+static bool stays_beyond(Below *b, Expr *distance, int sign)
+{
+    Context *c = b->s->ctx;
+    int64_t coefficient;
+    Expr *rest;
+    if (!split_linear(b->facts, distance, b->map[0].var, &coefficient, &rest))
+        return false;
+    if (coefficient == 0 || (coefficient > 0 ? 1 : -1) * b->direction != sign)
+        return false;
+    Expr *at_end = index_add(c, index_mul(c, expr_index(c, coefficient), b->end), rest);
+    ExprKind kind = sign > 0 ? EX_GE : EX_LT;
+    return prove(b->facts, expr_binary(c, kind, at_end, expr_index(c, 0), span_none()));
+}
+
+/* Some iterator is outside its domain from `end` on. */
+static bool leaves_domain(Below *b, const BlockStmt *block)
+{
+    Context *c = b->s->ctx;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (!expr_uses_var(iter->binding, b->map[0].var))
+            continue;
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        if (stays_beyond(b, index_sub(c, iter->binding, hi), 1) ||
+            stays_beyond(b, index_sub(c, iter->binding, lo), -1))
+            return true;
+    }
+    return false;
+}
+
+/* The guard follows from the domains and the predicate of the rewritten block. */
+static bool guard_follows(Below *b, const BlockStmt *block)
+{
+    Context *c = b->s->ctx;
+    FactsMark mark = facts_mark(b->facts);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        facts_assume(b->facts, expr_binary(c, EX_GE, iter->binding, lo, span_none()));
+        facts_assume(b->facts, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
+    }
+    if (block->predicate)
+        facts_assume(b->facts, block->predicate);
+    bool follows = prove(b->facts, b->guard);
+    facts_reset(b->facts, mark);
+    return follows;
+}
+
+static Stmt *rewrite_block(Below *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    BlockStmt block = stmt->u.block;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters);
+    bool changed = false;
+    for (int i = 0; i < block.n_iters; i++) {
+        iters[i] = block.iters[i];
+        iters[i].binding = replaced(b, iters[i].binding);
+        changed |= iters[i].binding != block.iters[i].binding;
+    }
+    block.iters = iters;
+    if (block.predicate) {
+        block.predicate = replaced(b, block.predicate);
+        changed |= block.predicate != stmt->u.block.predicate;
+    }
+    if (b->guard && !leaves_domain(b, &stmt->u.block) && !guard_follows(b, &block)) {
+        block.predicate = cond_and(c, block.predicate, b->guard);
+        changed = true;
+    }
+    return changed ? stmt_block(c, &block, stmt->span) : stmt;
+}
+
+static Stmt *rewrite_for(Below *b, Stmt *stmt)
+{
+    ForStmt loop = stmt->u.loop;
+    loop.lo = replaced(b, loop.lo);
+    loop.hi = replaced(b, loop.hi);
+    bool same = loop.lo == stmt->u.loop.lo && loop.hi == stmt->u.loop.hi;
+    Stmt *header = same ? stmt : stmt_for(b->s->ctx, &loop, stmt->span);
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, header);
+    loop.body = below_rewrite(b, loop.body);
+    facts_reset(b->facts, mark);
+    return same && loop.body == stmt->u.loop.body ? stmt : stmt_for(b->s->ctx, &loop, stmt->span);
+}
+
+static Stmt *rewrite_if(Below *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    Stmt *then = stmt->u.cond.then, *otherwise = stmt->u.cond.otherwise;
+    Expr *cond = replaced(b, stmt->u.cond.cond);
+    FactsMark mark = facts_mark(b->facts);
+    facts_assume(b->facts, cond);
+    then = below_rewrite(b, then);
+    facts_reset(b->facts, mark);
+    if (otherwise) {
+        facts_assume(b->facts, expr_unary(c, EX_NOT, cond, stmt->span));
+        otherwise = below_rewrite(b, otherwise);
+        facts_reset(b->facts, mark);
+    }
+    if (cond == stmt->u.cond.cond && then == stmt->u.cond.then &&
+        otherwise == stmt->u.cond.otherwise)
+        return stmt;
+    return stmt_if(c, cond, then, otherwise, stmt->span);
+}
+
+static Stmt *rewrite_seq(Below *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, stmt->u.seq.n);
+    bool changed = false;
+    for (int i = 0; i < stmt->u.seq.n; i++) {
+        items[i] = below_rewrite(b, stmt->u.seq.items[i]);
+        changed |= items[i] != stmt->u.seq.items[i];
+    }
+    return changed ? stmt_seq(c, items, stmt->u.seq.n, stmt->span) : stmt;
+}
+
+Stmt *below_rewrite(Below *b, Stmt *stmt)
+{
+    switch (stmt->kind) {
+    case ST_SEQ:
+        return rewrite_seq(b, stmt);
+    case ST_FOR:
+        return rewrite_for(b, stmt);
+    case ST_IF:
+        return rewrite_if(b, stmt);
+    case ST_BLOCK:
+        return rewrite_block(b, stmt);
+    default:
+        return stmt;
+    }
+}
+
+/* ---- extents ---------------------------------------------------------------------------------- */
+
+Expr *sched_extent(Schedule *s, const StmtPath *path)
+{
+    const Stmt *loop = path->items[path->n - 1];
+    int64_t extent;
+    if (loop_const_extent(&loop->u.loop, &extent))
+        return expr_index(s->ctx, extent);
+    return simplify(sched_facts(s, path), loop_extent(s->ctx, &loop->u.loop));
+}
+
+Stmt *loop_from_zero(Schedule *s, const StmtPath *path)
+{
+    Context *c = s->ctx;
+    Stmt *stmt = path->items[path->n - 1];
+    ForStmt loop = stmt->u.loop;
+    int64_t lo;
+    if (loop.step == 1 && expr_is_const(loop.lo, &lo) && lo == 0)
+        return stmt;
+    loop.hi = sched_extent(s, path);
+    loop.lo = expr_index(c, 0);
+    loop.step = 1;
+    loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
+    Expr *count = index_mul(c, expr_index(c, stmt->u.loop.step), expr_var(c, loop.var, span_none()));
+    Subst subst = {stmt->u.loop.var, index_add(c, stmt->u.loop.lo, count)};
+    Below below = {.s = s, .facts = sched_facts(s, path), .map = &subst, .n_map = 1};
+    facts_range(below.facts, loop.var, loop.lo, loop.hi);
+    loop.body = below_rewrite(&below, loop.body);
+    return stmt_for(c, &loop, stmt->span);
+}
