@@ -1,0 +1,252 @@
+/* access.c - the subscripted reads and writes of a piece of program, and where they stand.
+ *
+ * Program order: what a statement reads comes before what it writes, the inner of nested subscripts
+ * first. */
+#include "passes/analysis/affine.h"
+#include "passes/analysis/region.h"
+
+typedef struct {
+    Context *c;
+    const Buffer *buffer; /* NULL: every one */
+    AccessMode mode;
+    const BlockStmt *block;
+    AccessList *out;
+} Collector;
+
+static void add_access(Collector *k, const Access *access)
+{
+    if ((access->mode & k->mode) && (!k->buffer || access->buffer->id == k->buffer->id))
+        VEC_PUSH(k->c->arena, k->out, *access);
+}
+
+static void collect_expr(Collector *k, Expr *e)
+{
+    if (e->kind == EX_LOAD) {
+        const Buffer *buffer = e->u.load.buffer;
+        for (int d = 0; d < buffer->rank; d++)
+            collect_expr(k, e->u.load.index[d]);
+        add_access(k, &(Access){.buffer = buffer,
+                                .index = e->u.load.index,
+                                .mode = ACCESS_READ,
+                                .block = k->block,
+                                .span = e->span});
+        return;
+    }
+    Expr *const *args = e->kind == EX_CALL ? e->u.call.arg : e->u.arg;
+    int n = e->kind == EX_CALL ? call_info(e->u.call.call)->arity : expr_arity(e->kind);
+    for (int a = 0; a < n; a++)
+        collect_expr(k, args[a]);
+}
+
+static void collect_store(Collector *k, Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    for (int d = 0; d < buffer->rank; d++)
+        collect_expr(k, s->u.store.index[d]);
+    collect_expr(k, s->u.store.value);
+    bool reads = s->u.store.op != STORE_SET;
+    add_access(k, &(Access){.buffer = buffer,
+                            .index = s->u.store.index,
+                            .mode = reads ? ACCESS_ANY : ACCESS_WRITE,
+                            .op = s->u.store.op,
+                            .atomic = s->u.store.atomic || (k->block && k->block->atomic),
+                            .block = k->block,
+                            .store = s,
+                            .span = s->span});
+}
+
+static void collect_stmt(Collector *k, Stmt *s);
+
+static void collect_block(Collector *k, const BlockStmt *block)
+{
+    const BlockStmt *outer = k->block;
+    k->block = block;
+    for (int i = 0; i < block->n_iters; i++) {
+        collect_expr(k, block->iters[i].lo);
+        collect_expr(k, block->iters[i].hi);
+        collect_expr(k, block->iters[i].binding);
+    }
+    if (block->predicate)
+        collect_expr(k, block->predicate);
+    if (block->init)
+        collect_stmt(k, block->init);
+    collect_stmt(k, block->body);
+    k->block = outer;
+}
+
+static void collect_stmt(Collector *k, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            collect_stmt(k, s->u.seq.items[i]);
+        break;
+    case ST_FOR:
+        collect_expr(k, s->u.loop.lo);
+        collect_expr(k, s->u.loop.hi);
+        collect_stmt(k, s->u.loop.body);
+        break;
+    case ST_IF:
+        collect_expr(k, s->u.cond.cond);
+        collect_stmt(k, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            collect_stmt(k, s->u.cond.otherwise);
+        break;
+    case ST_BLOCK:
+        collect_block(k, &s->u.block);
+        break;
+    case ST_STORE:
+        collect_store(k, s);
+        break;
+    case ST_LET:
+        collect_expr(k, s->u.let.value);
+        break;
+    case ST_LAUNCH:
+        collect_stmt(k, s->u.launch.body);
+        break;
+    case ST_TEMP:
+    case ST_BARRIER:
+        break;
+    }
+}
+
+void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, AccessList *out)
+{
+    Collector k = {c, buffer, mode, NULL, out};
+    collect_stmt(&k, s);
+}
+
+void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out)
+{
+    Collector k = {c, buffer, ACCESS_READ, NULL, out};
+    collect_expr(&k, e);
+}
+
+Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
+{
+    if (block->n_iters == 0)
+        return e;
+    Subst *map = ARENA_ARRAY(c->arena, Subst, block->n_iters);
+    for (int k = 0; k < block->n_iters; k++)
+        map[k] = (Subst){block->iters[k].var, block->iters[k].binding};
+    return expr_subst(c, e, map, block->n_iters);
+}
+
+/* ---- places --------------------------------------------------------------------------------------- */
+
+/* The statements directly below s that are no items of a seq. */
+static int inner_stmts(const Stmt *s, Stmt *out[2])
+{
+    int n = 0;
+    switch (s->kind) {
+    case ST_FOR:
+        out[n++] = s->u.loop.body;
+        break;
+    case ST_IF:
+        out[n++] = s->u.cond.then;
+        if (s->u.cond.otherwise)
+            out[n++] = s->u.cond.otherwise;
+        break;
+    case ST_BLOCK:
+        if (s->u.block.init)
+            out[n++] = s->u.block.init;
+        out[n++] = s->u.block.body;
+        break;
+    case ST_LAUNCH:
+        out[n++] = s->u.launch.body;
+        break;
+    default:
+        break;
+    }
+    return n;
+}
+
+static bool enter_path(Facts *f, Stmt *s, const Stmt *target);
+
+/* The lets before the item hold at it. */
+static bool enter_seq(Facts *f, Stmt *s, const Stmt *target)
+{
+    FactsMark mark = facts_mark(f);
+    for (int k = 0; k < s->u.seq.n; k++) {
+        if (enter_path(f, s->u.seq.items[k], target))
+            return true;
+        if (s->u.seq.items[k]->kind == ST_LET)
+            facts_enter(f, s->u.seq.items[k]);
+    }
+    facts_reset(f, mark);
+    return false;
+}
+
+static bool enter_path(Facts *f, Stmt *s, const Stmt *target)
+{
+    Stmt *inner[2];
+    if (s == target)
+        return true;
+    if (s->kind == ST_SEQ)
+        return enter_seq(f, s, target);
+    int n = inner_stmts(s, inner);
+    for (int k = 0; k < n; k++) {
+        FactsMark mark = facts_mark(f);
+        if (s->kind == ST_IF && k == 1)
+            facts_assume(f, expr_unary(f->c, EX_NOT, s->u.cond.cond, s->span));
+        else
+            facts_enter(f, s);
+        if (enter_path(f, inner[k], target))
+            return true;
+        facts_reset(f, mark);
+    }
+    return false;
+}
+
+bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
+{
+    return enter_path(f, root, target);
+}
+
+static bool expr_reads(Context *c, Expr *e, const Buffer *buffer)
+{
+    AccessList found = {0};
+    access_collect_expr(c, e, buffer, &found);
+    return found.n > 0;
+}
+
+/* s itself reads or writes the buffer, apart from the statements below it. */
+static bool touches_itself(Context *c, Stmt *s, const Buffer *buffer)
+{
+    AccessList found = {0};
+    switch (s->kind) {
+    case ST_FOR:
+        return expr_reads(c, s->u.loop.lo, buffer) || expr_reads(c, s->u.loop.hi, buffer);
+    case ST_IF:
+        return expr_reads(c, s->u.cond.cond, buffer);
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_LET:
+        access_collect(c, s, buffer, ACCESS_ANY, &found);
+        return found.n > 0;
+    default:
+        return false;
+    }
+}
+
+/* A block is not looked into: nothing can be placed inside it. */
+Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer)
+{
+    if (touches_itself(c, root, buffer))
+        return root;
+    if (root->kind == ST_BLOCK)
+        return NULL;
+    Stmt *inner[2], *const *items = inner, *found = NULL;
+    int n = inner_stmts(root, inner);
+    if (root->kind == ST_SEQ) {
+        items = root->u.seq.items;
+        n = root->u.seq.n;
+    }
+    for (int k = 0; k < n; k++) {
+        Stmt *below = lowest_common_ancestor(c, items[k], buffer);
+        if (below && found)
+            return root;
+        found = below ? below : found;
+    }
+    return found;
+}
