@@ -26,15 +26,22 @@ static int find_loop(const Unit *u, const Var *var)
     return -1;
 }
 
+static bool loops_all_from(const Unit *new, const Unit *old)
+{
+    for (int i = 0; i < new->n_loops; i++)
+        if (!new->absent[i] && find_loop(old, new->loops[i]->var) < 0)
+            return false;
+    return true;
+}
+
 /* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and where every loop of
  * `b` is a loop of `a`, also the same loops (a block may run more than once with equal iterators). */
 static void match_instances(Poly *p, const Instance *a, const Instance *b)
 {
     for (int i = 0; i < a->unit->block->n_iters; i++)
         poly_equal(p, &p->top, a->iters[i], b->iters[i]);
-    for (int i = 0; i < b->unit->n_loops; i++)
-        if (!b->unit->absent[i] && find_loop(a->unit, b->unit->loops[i]->var) < 0)
-            return;
+    if (!loops_all_from(b->unit, a->unit))
+        return;
     for (int i = 0; i < b->unit->n_loops; i++)
         if (!b->unit->absent[i])
             poly_equal(p, &p->top, a->loops[find_loop(a->unit, b->unit->loops[i]->var)],
@@ -56,12 +63,29 @@ typedef struct {
     Conflict *why;
 } OrderPair;
 
+/* The loops down to `level` are the old ones in the old order, so what they order stays ordered. */
+static bool level_unchanged(const OrderPair *o, int level)
+{
+    int common = units_common(o->a, o->b), new_common = units_common(o->new_a, o->new_b);
+    if (!loops_all_from(o->new_a, o->a) || !loops_all_from(o->new_b, o->b))
+        return false;
+    if (level == common ? new_common != common || o->new_a->order >= o->new_b->order
+                        : new_common <= level)
+        return false;
+    for (int i = 0; i < common && i <= level; i++)
+        if (o->a->loops[i]->var != o->new_a->loops[i]->var ||
+            (i == level && (o->a->loops[i]->step > 0) != (o->new_a->loops[i]->step > 0)))
+            return false;
+    return true;
+}
+
 /* No instance where x comes before y at `level`, and after it in the new order. */
 static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const Instance *b,
                        const Touch *y, int level)
 {
     Poly *p = o->p;
-    if (!instance_before(p, &p->top, a, b, level) || poly_solve(p, NULL, 0, NULL) == POLY_NONE)
+    if (level_unchanged(o, level) || !instance_before(p, &p->top, a, b, level) ||
+        poly_solve(p, NULL, 0, NULL) == POLY_NONE)
         return true;
     Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
     match_instances(p, a, &new_a);

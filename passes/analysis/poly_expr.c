@@ -64,6 +64,19 @@ static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *foun
     return false;
 }
 
+/* e = d * known + rest with rest proved to be in 0..d: 32 by + ty over 32 is by.  For e >= 0. */
+static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
+{
+    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, e.n);
+    *known = (Affine){e.constant / d - (e.constant % d < 0), terms, 0};
+    for (int i = 0; i < e.n; i++)
+        if (e.terms[i].factor % d == 0)
+            terms[known->n++] = (Term){e.terms[i].column, e.terms[i].factor / d};
+    int64_t min, max;
+    affine_range(p, poly_add(p, e, *known, -d), &min, &max);
+    return min >= 0 && max < d;
+}
+
 /* e / d for a literal d > 0, truncating: one case where e has one sign, else two. */
 static Affine quotient_const(Poly *p, Affine e, int64_t d)
 {
@@ -71,11 +84,12 @@ static Affine quotient_const(Poly *p, Affine e, int64_t d)
         return e;
     if (e.n == 0)
         return affine_const(e.constant / d);
-    Affine known;
-    if (find_quotient(p, e, affine_const(d), &known))
-        return known;
     int64_t min, max;
     affine_range(p, e, &min, &max);
+    Affine known;
+    if ((min >= 0 && quotient_exact(p, e, d, &known)) ||
+        find_quotient(p, e, affine_const(d), &known))
+        return known;
     Affine q = poly_column(p, min == INT64_MIN ? min : min / d, max == INT64_MAX ? max : max / d,
                            affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column}));

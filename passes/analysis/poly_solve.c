@@ -4,7 +4,7 @@
  * columns that it mentions; isl says whether it holds an integer point. Where products of symbolic sizes
  * are involved, a point that isl finds may not be one of the program: then the order of each two
  * factors of one size is tried as well, which brings in monotony (poly.h). */
-#include "passes/analysis/poly.h"
+#include "passes/analysis/poly_reduce.h"
 
 #include <isl/aff.h>
 #include <isl/ilp.h>
@@ -132,6 +132,10 @@ static Answer rows_feasible(Search *s)
 {
     if (contradicts(s))
         return POLY_NONE;
+    number_columns(s);
+    Answer answer = poly_reduce(s->p->ctx, s->rows.items, s->rows.n, s->dimension, s->n_dimensions);
+    if (answer != POLY_SPENT)
+        return answer;
     isl_basic_set *set = rows_to_isl(s);
     isl_bool empty = isl_basic_set_is_empty(set);
     isl_basic_set_free(set);

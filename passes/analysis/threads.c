@@ -10,10 +10,6 @@
  * for its first run: it writes the same values each time. */
 #include "passes/analysis/threads.h"
 
-#include <isl/set.h>
-
-#include "passes/analysis/model.h"
-
 /* ---- who runs a block ------------------------------------------------------------------------------- */
 
 static bool note_scope(Visitor *v, Stmt *s)
@@ -86,25 +82,6 @@ const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every)
 
 /* ---- the model of a launch -------------------------------------------------------------------------- */
 
-typedef struct {
-    int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
-    bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
-    bool *rerun;            /* [n_loops] a bound loop that only runs the unit again */
-} Place;
-
-struct Threads {
-    Context *ctx;
-    const Kernel *kernel;
-    Model *model;
-    Place *places;                   /* [units] */
-    const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
-};
-
-typedef struct {
-    Instance at;
-    Affine axis[AXIS_COUNT];
-} ThreadInstance;
-
 static bool loop_has_order(const ForStmt *loop)
 {
     return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
@@ -172,8 +149,7 @@ static Affine coordinate(Threads *t, Poly *p, const Place *place, const Instance
     return any;
 }
 
-/* An instance and the thread it runs on; `first_run` leaves out its reruns. */
-static ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
+ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
 {
     const Unit *u = t->model->units.items[unit];
     const Place *place = &t->places[unit];
@@ -218,11 +194,6 @@ typedef struct {
     Conflict *why;
 } Meeting;
 
-static const Unit *unit_of(const Threads *t, int i)
-{
-    return t->model->units.items[i];
-}
-
 /* Rows: x by one thread and y by another touch one element. */
 static void meet_element(Meeting *m)
 {
@@ -244,7 +215,7 @@ static void meet_threads(Meeting *m)
 static bool level_ordered(Meeting *m, int level)
 {
     Poly *p = m->p;
-    const Unit *a = unit_of(m->t, m->a), *b = unit_of(m->t, m->b);
+    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
     const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
     int common = units_common(a, b);
     const char *reason =
@@ -275,7 +246,7 @@ static bool level_ordered(Meeting *m, int level)
 
 static bool order_left(Meeting *m)
 {
-    const Unit *a = unit_of(m->t, m->a), *b = unit_of(m->t, m->b);
+    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
     bool ordered = true;
     for (int level = 0; level < units_common(a, b) && ordered; level++) {
         const ForStmt *loop = a->loops[level];
@@ -314,7 +285,7 @@ static bool all_pairs(Threads *t, Poly *p, bool (*check)(Meeting *), Conflict *w
 {
     for (int a = 0; a < t->model->units.n; a++)
         for (int b = 0; b < t->model->units.n; b++) {
-            const Unit *ua = unit_of(t, a), *ub = unit_of(t, b);
+            const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
             for (int i = 0; i < ua->touches.n; i++)
                 for (int j = 0; j < ub->touches.n; j++) {
                     Meeting m = {.t = t,
@@ -328,203 +299,6 @@ static bool all_pairs(Threads *t, Poly *p, bool (*check)(Meeting *), Conflict *w
                         return false;
                 }
         }
-    return true;
-}
-
-/* ---- memory that each thread or block has its own copy of ----------------------------------------------- */
-
-/* The values of (sizes, the first n_loops loops of the reader, coordinates, subscripts) of a touch. Loops that the unit does
- * not share with the reader may have any value. */
-static isl_set *touch_image(Threads *t, Poly *p, int unit, const Touch *x, int shared_loops,
-                            int n_loops, int n_axes, bool *exact)
-{
-    PolyMark mark = poly_mark(p);
-    p->inexact = false;
-    ThreadInstance at = thread_instance(t, p, unit, false);
-    const Affine *index = instance_index(p, &at.at, x);
-    *exact = !p->inexact;
-    VEC(Affine) forms = {0};
-    Arena *arena = p->ctx->arena;
-    for (int i = 0; i < p->fixed.n; i++)
-        VEC_PUSH(arena, &forms, p->fixed.items[i].value);
-    for (int i = 0; i < n_loops; i++)
-        VEC_PUSH(arena, &forms,
-                 i < shared_loops ? at.at.loops[i] : poly_column(p, INT64_MIN, INT64_MAX, false));
-    for (int i = 0; i < n_axes; i++)
-        VEC_PUSH(arena, &forms, at.axis[i]);
-    for (int i = 0; i < x->buffer->rank; i++)
-        VEC_PUSH(arena, &forms, index[i]);
-    isl_set *set = poly_image(p, forms.items, forms.n);
-    poly_reset(p, mark);
-    return set;
-}
-
-/* A write that stands before the read in the text, in the same iteration of the loops they share. */
-static bool is_definition(const Unit *w, const Touch *x, const Unit *r, const Touch *y)
-{
-    return x->writes && x->buffer->id == y->buffer->id && w->order < r->order;
-}
-
-/* What every question about one read needs. */
-typedef struct {
-    Threads *t;
-    Poly *p;
-    int reader;
-    const Touch *read;
-    int n_axes;            /* coordinates that own a copy: 3 block axes, or all 6 */
-    int n_least, n_most;   /* loops shared with its definitions */
-    bool defined, written; /* it has definitions; is written in the launch at all */
-    int writer;            /* one of them */
-    const Touch *write;
-    Conflict *why;
-} OwnCopy;
-
-static void find_definitions(OwnCopy *o)
-{
-    const Unit *r = unit_of(o->t, o->reader);
-    for (int i = 0; i < o->t->model->units.n; i++) {
-        const Unit *w = unit_of(o->t, i);
-        for (int k = 0; k < w->touches.n; k++) {
-            const Touch *x = &w->touches.items[k];
-            if (!x->writes || x->buffer->id != o->read->buffer->id)
-                continue;
-            bool definition = is_definition(w, x, r, o->read);
-            if (!o->written || definition) {
-                o->writer = i;
-                o->write = x;
-            }
-            o->written = true;
-            if (!definition)
-                continue;
-            int common = units_common(w, r);
-            o->n_least = o->defined && o->n_least < common ? o->n_least : common;
-            o->n_most = common > o->n_most ? common : o->n_most;
-            o->defined = true;
-        }
-    }
-}
-
-static const char *owner_text(const OwnCopy *o)
-{
-    return o->n_axes == 3 ? "block of the grid" : "thread";
-}
-
-/* Takes `set` (of what is read); the part of it that no definition covers. */
-static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
-{
-    const Unit *r = unit_of(o->t, o->reader);
-    for (int i = 0; i < o->t->model->units.n && set; i++) {
-        const Unit *w = unit_of(o->t, i);
-        for (int k = 0; k < w->touches.n && set; k++) {
-            const Touch *x = &w->touches.items[k];
-            bool exact;
-            if (!is_definition(w, x, r, o->read))
-                continue;
-            isl_set *part =
-                touch_image(o->t, o->p, i, x, units_common(w, r), o->n_most, o->n_axes, &exact);
-            if (exact || !part)
-                set = isl_set_subtract(set, part);
-            else
-                isl_set_free(part);
-        }
-    }
-    return set;
-}
-
-/* Every element read was written before by the thread, or block of the grid, that reads it. */
-static bool reads_covered(OwnCopy *o)
-{
-    Poly *p = o->p;
-    bool exact, spent;
-    int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
-    int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
-    isl_set *set =
-        touch_image(o->t, p, o->reader, o->read, o->n_most, o->n_most, o->n_axes, &exact);
-    set = subtract_definitions(o, set);
-    bool some = poly_set_point(set, values, n, &spent);
-    isl_set_free(set);
-    if (!some && !spent)
-        return true;
-    PolyMark mark = poly_mark(p);
-    Instance w = instance_new(p, unit_of(o->t, o->writer));
-    Instance r = instance_new(p, unit_of(o->t, o->reader));
-    const char *reason =
-        arena_printf(p->ctx->arena,
-                     "'%s' is in %s memory, of which each %s has its own, and the %s that reads "
-                     "this element does not write it before%s",
-                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
-                     owner_text(o), spent ? " (not proved: the analysis budget is spent)" : "");
-    conflict_unproved(&w, o->write, &r, o->read, reason, o->why);
-    if (some) {
-        StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
-        const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
-        for (int i = 0; i < o->n_axes; i++)
-            if (o->t->axis[i])
-                strbuf_addf(&thread, "%s%s = %lld", thread.length ? ", " : "", axis_name((Axis)i),
-                            (long long)axes[i]);
-        for (int i = 0; i < o->read->buffer->rank; i++)
-            strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
-        o->why->element =
-            arena_printf(p->ctx->arena, "%s[%s]", o->read->buffer->name, element.text);
-        o->why->second_at = thread.text;
-    }
-    poly_reset(p, mark);
-    return false;
-}
-
-/* No other thread, or block, writes the element while it is in use: in one iteration of the loops that the read shares with
- * its definitions. */
-static bool writes_own(OwnCopy *o)
-{
-    Poly *p = o->p;
-    const Unit *r = unit_of(o->t, o->reader);
-    const char *reason =
-        arena_printf(p->ctx->arena,
-                     "'%s' is in %s memory, of which each %s has its own: the value that one "
-                     "writes is not the one that another reads",
-                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
-    for (int i = 0; i < o->t->model->units.n; i++) {
-        const Unit *w = unit_of(o->t, i);
-        for (int k = 0; k < w->touches.n; k++) {
-            const Touch *x = &w->touches.items[k];
-            if (!x->writes || x->buffer->id != o->read->buffer->id)
-                continue;
-            PolyMark mark = poly_mark(p);
-            ThreadInstance a = thread_instance(o->t, p, i, true);
-            ThreadInstance b = thread_instance(o->t, p, o->reader, true);
-            for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
-                poly_equal(p, &p->top, a.at.loops[l], b.at.loops[l]);
-            instances_collide(p, &a.at, x, &b.at, o->read);
-            poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
-            bool none = conflict_none(p, &a.at, x, &b.at, o->read, reason, o->why);
-            poly_reset(p, mark);
-            if (!none)
-                return false;
-        }
-    }
-    return true;
-}
-
-/* A buffer that nothing in the launch writes is not its business. */
-static bool copies_own(Threads *t, Poly *p, Conflict *why)
-{
-    for (int i = 0; i < t->model->units.n; i++) {
-        const Unit *u = unit_of(t, i);
-        for (int k = 0; k < u->touches.n; k++) {
-            const Touch *x = &u->touches.items[k];
-            if (!x->reads || x->buffer->scope == SCOPE_GLOBAL)
-                continue;
-            OwnCopy o = {.t = t,
-                         .p = p,
-                         .reader = i,
-                         .read = x,
-                         .why = why,
-                         .n_axes = x->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
-            find_definitions(&o);
-            if (o.written && (!reads_covered(&o) || !writes_own(&o)))
-                return false;
-        }
-    }
     return true;
 }
 
@@ -560,7 +334,7 @@ bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis
     Poly *p = new_question(t);
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
     return all_pairs(t, p, order_left, why) && (!grid || all_pairs(t, p, grid_apart, why)) &&
-           copies_own(t, p, why);
+           threads_copies_own(t, p, why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)
@@ -586,7 +360,7 @@ static bool is_below(const Unit *u, const Stmt *s)
 static bool run_later(Meeting *m, const ForStmt *carrier)
 {
     Poly *p = m->p;
-    const Unit *a = unit_of(m->t, m->a), *b = unit_of(m->t, m->b);
+    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
     const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
     for (int i = 0; i < units_common(a, b); i++) {
         if (a->loops[i] == carrier) {
@@ -611,7 +385,7 @@ static bool pair_hazard(Meeting *m, const ForStmt *carrier)
 
 static bool units_hazard(Threads *t, Poly *p, int a, int b, const ForStmt *carrier, Hazard *hazard)
 {
-    const Unit *ua = unit_of(t, a), *ub = unit_of(t, b);
+    const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
     for (int i = 0; i < ua->touches.n; i++)
         for (int j = 0; j < ub->touches.n; j++) {
             const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
@@ -638,7 +412,8 @@ bool threads_hazard(Threads *t, const Stmt *first_block, const Stmt *second_bloc
     bool found = false;
     for (int a = 0; a < t->model->units.n && !found; a++)
         for (int b = 0; b < t->model->units.n && !found; b++)
-            if (is_below(unit_of(t, a), first_block) && is_below(unit_of(t, b), second_block))
+            if (is_below(thread_unit(t, a), first_block) &&
+                is_below(thread_unit(t, b), second_block))
                 found = units_hazard(t, p, a, b, carrier ? &carrier->u.loop : NULL, hazard);
     arena_reset(t->ctx->arena, mark);
     return found;

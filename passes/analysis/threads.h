@@ -1,11 +1,43 @@
-/* threads.h - what dependence.c asks of threads.c. */
+/* threads.h - the model of a launch, shared by threads.c (who runs what, order among threads) and
+ * own_copy.c (memory that every thread or block has its own copy of). */
 #ifndef TIRC_PASSES_ANALYSIS_THREADS_H
 #define TIRC_PASSES_ANALYSIS_THREADS_H
 
-#include "passes/analysis/dependence.h"
+#include "passes/analysis/model.h"
+
+typedef struct {
+    int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
+    bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
+    bool *rerun;            /* [n_loops] a bound loop that only runs the unit again */
+} Place;
+
+struct Threads {
+    Context *ctx;
+    const Kernel *kernel;
+    Model *model;
+    Place *places;                   /* [units] */
+    const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
+};
+
+typedef struct {
+    Instance at;
+    Affine axis[AXIS_COUNT];
+} ThreadInstance;
+
+static inline const Unit *thread_unit(const Threads *t, int i)
+{
+    return t->model->units.items[i];
+}
+
+/* An instance and the thread it runs on; `first_run` leaves out its reruns. */
+ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run);
 
 /* dependence_loop_kind_legal for LOOP_BIND. `loop` is in the kernel. */
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,
                         Conflict *why);
+
+/* What is read from local or shared memory was written by the same thread or block, and by no other in
+ * between. A buffer that nothing in the launch writes is not its business. */
+bool threads_copies_own(Threads *t, Poly *p, Conflict *why);
 
 #endif

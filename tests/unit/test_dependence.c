@@ -633,6 +633,99 @@ static void test_serial_between_threads(void **state)
     assert_true(legal(&n, body, 1, LOOP_BIND, AXIS_THREAD_X, &why));
 }
 
+/* The tiled matrix product: by, bx, ty, tx > ko { A_shared, B_shared; ki > C }, extent 1024, tile 32. With
+ * `wrap` the tiles are as small as they need be. */
+typedef struct {
+    Stmt *body, *ko, *copy_a, *copy_b, *update;
+} Product;
+
+static Expr *tile(Context *c, Expr *outer, Expr *inner)
+{
+    return op(c, EX_ADD, op(c, EX_MUL, outer, num(c, 32)), inner);
+}
+
+static Expr *physical(Context *c, Expr *e, bool wrap)
+{
+    return wrap ? op(c, EX_MOD, e, num(c, 32)) : e;
+}
+
+static Stmt *copy_tile(Nest *n, Buffer *from, Buffer *to, Expr *row, Expr *column, bool row_is_y,
+                       bool wrap)
+{
+    Context *c = n->c;
+    Expr *y = enter_bound(n, "y", 32, AXIS_THREAD_Y), *x = enter_bound(n, "x", 32, AXIS_THREAD_X);
+    Var *v[2];
+    for (int i = 0; i < 2; i++)
+        v[i] = var_new(c, ctx_name(c, i ? "a1" : "a0"), DT_INDEX, VAR_LOOP, span_none());
+    Expr *binding[2] = {tile(c, row, row_is_y ? y : x), tile(c, column, row_is_y ? x : y)};
+    Expr *hi[2] = {num(c, 1000), num(c, 1000)}, *i = var(c, v[0]), *j = var(c, v[1]);
+    Stmt *s =
+        store(c, to, physical(c, i, wrap), physical(c, j, wrap), STORE_SET, load(c, from, i, j));
+    BlockStmt b = block_of(n, to->name, v, binding, hi, 2, NULL, s);
+    return stmt_block(c, &b, span_none());
+}
+
+static Product tiled_product(Nest *n, bool wrap)
+{
+    Context *c = n->c;
+    Buffer *A = buffer(c, "A", 2, 1000), *B = buffer(c, "B", 2, 1000), *C = buffer(c, "C", 2, 1000);
+    Buffer *A_shared = scoped(buffer(c, "A_shared", 2, 1000), SCOPE_SHARED);
+    Buffer *B_shared = scoped(buffer(c, "B_shared", 2, 1000), SCOPE_SHARED);
+    Expr *by = enter_bound(n, "by", 32, AXIS_BLOCK_Y), *bx = enter_bound(n, "bx", 32, AXIS_BLOCK_X);
+    Expr *ty = enter_bound(n, "ty", 32, AXIS_THREAD_Y);
+    Expr *tx = enter_bound(n, "tx", 32, AXIS_THREAD_X), *ko = enter(n, "ko", 32);
+    Product t = {.copy_a = copy_tile(n, A, A_shared, by, ko, true, wrap)};
+    Stmt *items[3];
+    items[0] = leave(n, leave(n, t.copy_a));
+    t.copy_b = copy_tile(n, B, B_shared, ko, bx, true, wrap);
+    items[1] = leave(n, leave(n, t.copy_b));
+    Var *v[3];
+    for (int i = 0; i < 3; i++)
+        v[i] = var_new(c,
+                       ctx_name(c, i == 0   ? "i"
+                                   : i == 1 ? "j"
+                                            : "k"),
+                       DT_INDEX, VAR_LOOP, span_none());
+    Expr *i = var(c, v[0]), *j = var(c, v[1]), *k = var(c, v[2]);
+    Expr *binding[3] = {tile(c, by, ty), tile(c, bx, tx), tile(c, ko, enter(n, "ki", 32))};
+    Expr *hi[3] = {num(c, 1000), num(c, 1000), num(c, 1000)};
+    Expr *a = load(c, A_shared, physical(c, i, wrap), physical(c, k, wrap));
+    Expr *b = load(c, B_shared, physical(c, k, wrap), physical(c, j, wrap));
+    BlockStmt block = block_of(n, "C", v, binding, hi, 3, store(c, C, i, j, STORE_SET, zero(c)),
+                               store(c, C, i, j, STORE_ADD, op(c, EX_MUL, a, b)));
+    ((BlockIter *)block.iters)[2].kind = ITER_REDUCE;
+    t.update = stmt_block(c, &block, span_none());
+    items[2] = leave(n, t.update);
+    t.ko = leave(n, stmt_seq(c, items, 3, span_none()));
+    t.body = leave_all(n, t.ko);
+    return t;
+}
+
+static void test_tiled_matmul(void **state)
+{
+    Context *c = *state;
+    Conflict why;
+    for (int wrap = 0; wrap < 2; wrap++) {
+        Nest n = nest_new(c);
+        Product t = tiled_product(&n, wrap);
+        static const Axis axes[4] = {AXIS_BLOCK_Y, AXIS_BLOCK_X, AXIS_THREAD_Y, AXIS_THREAD_X};
+        for (int i = 0; i < 4 && !wrap; i++)
+            assert_true(legal(&n, t.body, i, LOOP_BIND, axes[i], &why));
+        assert_false(legal(&n, t.body, 4, LOOP_BIND, AXIS_THREAD_Z, &why));
+        Kernel k = kernel_of(&n, t.body);
+        Threads *threads = threads_model(c, &k, t.body);
+        Hazard hazard;
+        assert_true(threads_hazard(threads, t.copy_a, t.update, NULL, &hazard));
+        assert_string_equal(hazard.buffer->name, "A_shared");
+        assert_true(threads_hazard(threads, t.copy_b, t.update, NULL, &hazard));
+        assert_false(threads_hazard(threads, t.copy_a, t.copy_b, NULL, &hazard));
+        assert_false(threads_hazard(threads, t.copy_b, t.copy_a, t.ko, &hazard));
+        assert_int_equal(threads_hazard(threads, t.update, t.copy_a, t.ko, &hazard), wrap);
+        assert_int_equal(threads_hazard(threads, t.update, t.copy_b, t.ko, &hazard), wrap);
+        assert_false(threads_grid_conflict(threads, &why));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -651,6 +744,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_histogram, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shared_tile, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hazards, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tiled_matmul, setup, teardown),
         cmocka_unit_test_setup_teardown(test_serial_between_threads, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,306 @@
+/* own_copy.c - memory that each thread (local) or block of the grid (shared) has its own copy of.
+ *
+ * The program has one copy of a buffer. Giving each owner its own changes nothing when every element read
+ * was written by the same owner, in the same iteration of the loops that write and read share, and no
+ * other owner writes it in that iteration (the program's one copy would then hold that other value).
+ *
+ * Covered by writes is "for all there is": first a quick proof that finds the write by solving subscripts for
+ * its loops, then the exact set difference. */
+#include "passes/analysis/threads.h"
+
+#include <isl/set.h>
+
+/* A write that stands before the read in the text, in the same iteration of the loops they share. */
+static bool is_definition(const Unit *w, const Touch *x, const Unit *r, const Touch *y)
+{
+    return x->writes && x->buffer->id == y->buffer->id && w->order < r->order;
+}
+
+/* What every question about one read needs. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int reader;
+    const Touch *read;
+    int n_axes;            /* coordinates that own a copy: 3 block axes, or all 6 */
+    int n_least, n_most;   /* loops shared with its definitions */
+    bool defined, written; /* it has definitions; is written in the launch at all */
+    int writer;            /* one of them */
+    const Touch *write;
+    Conflict *why;
+} OwnCopy;
+
+static void find_definitions(OwnCopy *o)
+{
+    const Unit *r = thread_unit(o->t, o->reader);
+    for (int i = 0; i < o->t->model->units.n; i++) {
+        const Unit *w = thread_unit(o->t, i);
+        for (int k = 0; k < w->touches.n; k++) {
+            const Touch *x = &w->touches.items[k];
+            if (!x->writes || x->buffer->id != o->read->buffer->id)
+                continue;
+            bool definition = is_definition(w, x, r, o->read);
+            if (!o->written || definition) {
+                o->writer = i;
+                o->write = x;
+            }
+            o->written = true;
+            if (!definition)
+                continue;
+            int common = units_common(w, r);
+            o->n_least = o->defined && o->n_least < common ? o->n_least : common;
+            o->n_most = common > o->n_most ? common : o->n_most;
+            o->defined = true;
+        }
+    }
+}
+
+/* ---- the quick proof ---------------------------------------------------------------------------- */
+
+/* Replaces column `at` by what row `by` (an equality with factor 1 or -1 on it) says. */
+static void substitute(Poly *p, Row *row, Affine by, int at, int64_t unit)
+{
+    for (int i = 0; i < row->form.n; i++)
+        if (row->form.terms[i].column == at) {
+            row->form = poly_add(p, row->form, by, -unit * row->form.terms[i].factor);
+            return;
+        }
+}
+
+static int64_t factor_of(Affine a, int column)
+{
+    for (int i = 0; i < a.n; i++)
+        if (a.terms[i].column == column)
+            return a.terms[i].factor;
+    return 0;
+}
+
+/* Removes columns [from, p->columns.n) by equalities among the rows; false where one stays. */
+static bool solve_columns(Poly *p, Row *rows, int n, int from)
+{
+    for (int at = from; at < p->columns.n; at++) {
+        int by = -1;
+        bool used = false;
+        for (int i = 0; i < n; i++) {
+            int64_t factor = factor_of(rows[i].form, at);
+            used |= factor != 0;
+            if (by < 0 && rows[i].equal && (factor == 1 || factor == -1))
+                by = i;
+        }
+        if (used && by < 0)
+            return false;
+        Row solved = used ? rows[by] : (Row){0};
+        for (int i = 0; i < n && used; i++)
+            substitute(p, &rows[i], solved.form, at, factor_of(solved.form, at));
+    }
+    return true;
+}
+
+/* Every solution of `p` has sign * form >= 0. */
+static bool implied(Poly *p, Affine form, int64_t sign)
+{
+    PolyMark mark = poly_mark(p);
+    /* the contrary: sign * form <= -1 */
+    poly_at_most(p, &p->top, poly_add(p, affine_const(0), form, sign), affine_const(-1), 0);
+    bool none = poly_solve(p, NULL, 0, NULL) == POLY_NONE;
+    poly_reset(p, mark);
+    return none;
+}
+
+/* The unit writes, in the same iteration of the shared loops and on the same coordinates, whatever the reader reads: the
+ * subscripts tell which of its iterations that is, and that iteration exists. False where that is not plain. */
+static bool plainly_covers(OwnCopy *o, int writer, const Touch *x)
+{
+    Poly *p = o->p;
+    Arena *arena = p->ctx->arena;
+    PolyMark start = poly_mark(p);
+    ThreadInstance r = thread_instance(o->t, p, o->reader, false);
+    const Affine *read = instance_index(p, &r.at, o->read);
+    PolyMark mark = poly_mark(p);
+    p->inexact = false;
+    ThreadInstance w = thread_instance(o->t, p, writer, false);
+    const Affine *written = instance_index(p, &w.at, x);
+    for (int i = 0; i < units_common(w.at.unit, r.at.unit); i++)
+        poly_equal(p, &p->top, w.at.loops[i], r.at.loops[i]);
+    for (int i = 0; i < o->n_axes; i++)
+        poly_equal(p, &p->top, w.axis[i], r.axis[i]);
+    for (int i = 0; i < x->buffer->rank; i++)
+        poly_equal(p, &p->top, written[i], read[i]);
+    int n = p->top.rows.n - mark.rows;
+    Row *rows = ARENA_ARRAY(arena, Row, n);
+    for (int i = 0; i < n; i++)
+        rows[i] = p->top.rows.items[mark.rows + i];
+    bool covers = !p->inexact && p->top.choices.n == mark.choices &&
+                  solve_columns(p, rows, n, mark.columns) && !p->inexact;
+    poly_reset(p, mark);
+    for (int i = 0; i < n && covers; i++)
+        covers = implied(p, rows[i].form, 1) && (!rows[i].equal || implied(p, rows[i].form, -1));
+    poly_reset(p, start);
+    return covers;
+}
+
+static bool some_plainly_covers(OwnCopy *o)
+{
+    const Unit *r = thread_unit(o->t, o->reader);
+    for (int i = 0; i < o->t->model->units.n; i++) {
+        const Unit *w = thread_unit(o->t, i);
+        for (int k = 0; k < w->touches.n; k++)
+            if (is_definition(w, &w->touches.items[k], r, o->read) &&
+                plainly_covers(o, i, &w->touches.items[k]))
+                return true;
+    }
+    return false;
+}
+
+/* ---- the exact answer --------------------------------------------------------------------------- */
+
+static const char *owner_text(const OwnCopy *o)
+{
+    return o->n_axes == 3 ? "block of the grid" : "thread";
+}
+
+/* The values of (sizes, the first n_loops loops of the reader, coordinates, subscripts) of a touch. Loops that the unit does
+ * not share with the reader may have any value. */
+static isl_set *touch_image(Threads *t, Poly *p, int unit, const Touch *x, int shared_loops,
+                            int n_loops, int n_axes, bool *exact)
+{
+    PolyMark mark = poly_mark(p);
+    p->inexact = false;
+    ThreadInstance at = thread_instance(t, p, unit, false);
+    const Affine *index = instance_index(p, &at.at, x);
+    *exact = !p->inexact;
+    VEC(Affine) forms = {0};
+    Arena *arena = p->ctx->arena;
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(arena, &forms, p->fixed.items[i].value);
+    for (int i = 0; i < n_loops; i++)
+        VEC_PUSH(arena, &forms,
+                 i < shared_loops ? at.at.loops[i] : poly_column(p, INT64_MIN, INT64_MAX, false));
+    for (int i = 0; i < n_axes; i++)
+        VEC_PUSH(arena, &forms, at.axis[i]);
+    for (int i = 0; i < x->buffer->rank; i++)
+        VEC_PUSH(arena, &forms, index[i]);
+    isl_set *set = poly_image(p, forms.items, forms.n);
+    poly_reset(p, mark);
+    return set;
+}
+
+/* Takes `set` (of what is read); the part of it that no definition covers. */
+static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
+{
+    const Unit *r = thread_unit(o->t, o->reader);
+    for (int i = 0; i < o->t->model->units.n && set; i++) {
+        const Unit *w = thread_unit(o->t, i);
+        for (int k = 0; k < w->touches.n && set; k++) {
+            const Touch *x = &w->touches.items[k];
+            bool exact;
+            if (!is_definition(w, x, r, o->read))
+                continue;
+            isl_set *part =
+                touch_image(o->t, o->p, i, x, units_common(w, r), o->n_most, o->n_axes, &exact);
+            if (exact || !part)
+                set = isl_set_subtract(set, part);
+            else
+                isl_set_free(part);
+        }
+    }
+    return set;
+}
+
+/* Every element read was written before by the thread, or block of the grid, that reads it. */
+static bool reads_covered(OwnCopy *o)
+{
+    Poly *p = o->p;
+    if (some_plainly_covers(o))
+        return true;
+    bool exact, spent;
+    int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
+    int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
+    isl_set *set =
+        touch_image(o->t, p, o->reader, o->read, o->n_most, o->n_most, o->n_axes, &exact);
+    set = subtract_definitions(o, set);
+    bool some = poly_set_point(set, values, n, &spent);
+    isl_set_free(set);
+    if (!some && !spent)
+        return true;
+    PolyMark mark = poly_mark(p);
+    Instance w = instance_new(p, thread_unit(o->t, o->writer));
+    Instance r = instance_new(p, thread_unit(o->t, o->reader));
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "'%s' is in %s memory, of which each %s has its own, and the %s that reads "
+                     "this element does not write it before%s",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
+                     owner_text(o), spent ? " (not proved: the analysis budget is spent)" : "");
+    conflict_unproved(&w, o->write, &r, o->read, reason, o->why);
+    if (some) {
+        StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
+        const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
+        for (int i = 0; i < o->n_axes; i++)
+            if (o->t->axis[i])
+                strbuf_addf(&thread, "%s%s = %lld", thread.length ? ", " : "", axis_name((Axis)i),
+                            (long long)axes[i]);
+        for (int i = 0; i < o->read->buffer->rank; i++)
+            strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
+        o->why->element =
+            arena_printf(p->ctx->arena, "%s[%s]", o->read->buffer->name, element.text);
+        o->why->second_at = thread.text;
+    }
+    poly_reset(p, mark);
+    return false;
+}
+
+/* No other thread, or block, writes the element while it is in use: in one iteration of the loops that the read shares with
+ * its definitions. */
+static bool writes_own(OwnCopy *o)
+{
+    Poly *p = o->p;
+    const Unit *r = thread_unit(o->t, o->reader);
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "'%s' is in %s memory, of which each %s has its own: the value that one "
+                     "writes is not the one that another reads",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
+    for (int i = 0; i < o->t->model->units.n; i++) {
+        const Unit *w = thread_unit(o->t, i);
+        for (int k = 0; k < w->touches.n; k++) {
+            const Touch *x = &w->touches.items[k];
+            if (!x->writes || x->buffer->id != o->read->buffer->id)
+                continue;
+            PolyMark mark = poly_mark(p);
+            ThreadInstance a = thread_instance(o->t, p, i, true);
+            ThreadInstance b = thread_instance(o->t, p, o->reader, true);
+            for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
+                poly_equal(p, &p->top, a.at.loops[l], b.at.loops[l]);
+            instances_collide(p, &a.at, x, &b.at, o->read);
+            poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
+            bool none = conflict_none(p, &a.at, x, &b.at, o->read, reason, o->why);
+            poly_reset(p, mark);
+            if (!none)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
+{
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *u = thread_unit(t, i);
+        for (int k = 0; k < u->touches.n; k++) {
+            const Touch *x = &u->touches.items[k];
+            if (!x->reads || x->buffer->scope == SCOPE_GLOBAL)
+                continue;
+            OwnCopy o = {.t = t,
+                         .p = p,
+                         .reader = i,
+                         .read = x,
+                         .why = why,
+                         .n_axes = x->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
+            find_definitions(&o);
+            if (o.written && (!reads_covered(&o) || !writes_own(&o)))
+                return false;
+        }
+    }
+    return true;
+}

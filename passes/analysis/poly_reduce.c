@@ -1,0 +1,256 @@
+/* poly_reduce.c - decide a set of rows by elimination and bounds.
+ *
+ *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor that the
+ *      constant has not is impossible
+ *   2. a row  y - x - 1 >= 0  (an order of two iterations) becomes  y = x + 1 + d, d >= 0, so that bounds
+ *      see the distance: by' > by makes 32 by' + ty' > 32 by + ty at once
+ *   3. bounds of variables follow from rows and bounds of the others, a few times around
+ *   4. a solution is tried: each variable in turn gets its least value, which bounds the rest further
+ *
+ * What is left open is for isl.  Numbers that do not fit end the attempt. */
+#include "passes/analysis/poly_reduce.h"
+
+enum { ROUNDS = 4 };
+
+/* Larger numbers end the attempt, so that the sum or negation of two always fits. */
+#define LARGEST (INT64_MAX / 4)
+
+typedef struct {
+    int64_t *factor; /* [n] then the constant */
+    bool equal, gone;
+} Line;
+
+typedef struct {
+    Line *lines;
+    int n_lines, n;
+    int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
+    bool overflow, impossible;
+} System;
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static int64_t divisor_of(const Line *l, int n)
+{
+    int64_t g = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t a = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
+        while (a) {
+            int64_t rest = g % a;
+            g = a;
+            a = rest;
+        }
+    }
+    return g;
+}
+
+/* Divides a row by the divisor of its factors; settles rows without variables. */
+static void normalize(System *s, Line *l)
+{
+    for (int i = 0; i <= s->n; i++)
+        s->overflow |= l->factor[i] > LARGEST || l->factor[i] < -LARGEST;
+    if (s->overflow)
+        return;
+    int64_t g = divisor_of(l, s->n), constant = l->factor[s->n];
+    if (g == 0) {
+        s->impossible |= l->equal ? constant != 0 : constant < 0;
+        l->gone = true;
+        return;
+    }
+    if (g == 1)
+        return;
+    s->impossible |= l->equal && constant % g != 0;
+    for (int i = 0; i < s->n; i++)
+        l->factor[i] /= g;
+    l->factor[s->n] = floor_div(constant, g);
+}
+
+/* to += factor * from */
+static void add_line(System *s, Line *to, const Line *from, int64_t factor)
+{
+    for (int i = 0; i <= s->n; i++) {
+        int64_t product;
+        if (!from->factor[i])
+            continue;
+        if (!checked_mul(from->factor[i], factor, &product) ||
+            !checked_add(to->factor[i], product, &to->factor[i]))
+            s->overflow = true;
+    }
+}
+
+static void eliminate_equalities(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->overflow && !s->impossible; k++) {
+        Line *l = &s->lines[k];
+        int at = -1;
+        for (int i = 0; i < s->n && l->equal && !l->gone && at < 0; i++)
+            if (l->factor[i] == 1 || l->factor[i] == -1)
+                at = i;
+        if (at < 0)
+            continue;
+        for (int m = 0; m < s->n_lines; m++) {
+            Line *other = &s->lines[m];
+            if (other == l || other->gone || other->factor[at] == 0)
+                continue;
+            add_line(s, other, l, -other->factor[at] * l->factor[at]);
+            normalize(s, other);
+        }
+        l->gone = true;
+        k = -1; /* a row before may have got a factor of 1 */
+    }
+}
+
+/* x = the variable that comes first in  y - x + constant >= 0, constant < 0; -1 for other rows. */
+static int order_row(const System *s, const Line *l, int *y)
+{
+    int x = -1, n_terms = 0;
+    *y = -1;
+    for (int i = 0; i < s->n; i++) {
+        n_terms += l->factor[i] != 0;
+        if (l->factor[i] == 1)
+            *y = i;
+        else if (l->factor[i] == -1)
+            x = i;
+    }
+    return !l->equal && n_terms == 2 && *y >= 0 && l->factor[s->n] < 0 ? x : -1;
+}
+
+static void measure_distances(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->overflow; k++) {
+        Line *l = &s->lines[k];
+        int y, x = l->gone ? -1 : order_row(s, l, &y);
+        if (x < 0)
+            continue;
+        /* y becomes d: every other row gets factor * (x - constant) added. */
+        Line shift = *l;
+        shift.factor[y] = 0;
+        for (int m = 0; m < s->n_lines; m++)
+            if (m != k && !s->lines[m].gone && s->lines[m].factor[y] != 0) {
+                add_line(s, &s->lines[m], &shift, -s->lines[m].factor[y]);
+                normalize(s, &s->lines[m]);
+            }
+        for (int i = 0; i <= s->n; i++)
+            l->factor[i] = i == y;
+    }
+}
+
+/* The most that factor * variable i can be; false for no bound. */
+static bool most(const System *s, int i, int64_t factor, int64_t *out)
+{
+    int64_t bound = factor > 0 ? s->max[i] : s->min[i];
+    return bound != INT64_MIN && bound != INT64_MAX && checked_mul(factor, bound, out);
+}
+
+/* sum + constant >= 0 bounds each variable by what the others can be at most; `sign` -1 for the other half of
+ * an equality. */
+static void bound_by_line(System *s, const Line *l, int64_t sign)
+{
+    int open = -1, n_open = 0;
+    int64_t sum = sign * l->factor[s->n];
+    for (int i = 0; i < s->n; i++) {
+        int64_t part;
+        if (!l->factor[i])
+            continue;
+        if (!most(s, i, sign * l->factor[i], &part) || !checked_add(sum, part, &sum)) {
+            open = i;
+            n_open++;
+        }
+    }
+    if (n_open > 1)
+        return;
+    s->impossible |= n_open == 0 && sum < 0;
+    for (int i = 0; i < s->n && !s->impossible; i++) {
+        int64_t factor = sign * l->factor[i], part = 0, rest;
+        if (!factor || (n_open == 1 && i != open))
+            continue;
+        if (n_open == 0 && !most(s, i, factor, &part))
+            continue;
+        if (!checked_sub(sum, part, &rest))
+            continue;
+        /* factor * x >= -rest */
+        int64_t limit = factor > 0 ? -floor_div(rest, factor) : floor_div(rest, -factor);
+        if (factor > 0 && limit > s->min[i])
+            s->min[i] = limit;
+        if (factor < 0 && limit < s->max[i])
+            s->max[i] = limit;
+        s->impossible |= s->min[i] > s->max[i];
+    }
+}
+
+static void bound_variables(System *s)
+{
+    for (int round = 0; round < ROUNDS && !s->impossible; round++)
+        for (int k = 0; k < s->n_lines && !s->impossible; k++) {
+            if (s->lines[k].gone)
+                continue;
+            bound_by_line(s, &s->lines[k], 1);
+            if (s->lines[k].equal)
+                bound_by_line(s, &s->lines[k], -1);
+        }
+}
+
+/* Fixes each variable to its least value (or greatest, or 0) that is left; true if all rows hold there. */
+static bool least_values_hold(System *s)
+{
+    for (int i = 0; i < s->n && !s->impossible; i++) {
+        if (s->min[i] != INT64_MIN)
+            s->max[i] = s->min[i];
+        else if (s->max[i] != INT64_MAX)
+            s->min[i] = s->max[i];
+        else
+            s->min[i] = s->max[i] = 0;
+        bound_variables(s);
+    }
+    for (int k = 0; k < s->n_lines && !s->impossible; k++) {
+        const Line *l = &s->lines[k];
+        int64_t sum = l->factor[s->n], product;
+        for (int i = 0; i < s->n && !l->gone; i++)
+            if (!checked_mul(l->factor[i], s->min[i], &product) || !checked_add(sum, product, &sum))
+                return false;
+        if (!l->gone && (l->equal ? sum != 0 : sum < 0))
+            return false;
+    }
+    return !s->impossible;
+}
+
+static void read_rows(Context *c, System *s, const Row *rows, const int *dimension)
+{
+    int64_t *numbers = ARENA_ARRAY(c->arena, int64_t, s->n_lines * (s->n + 1));
+    for (int k = 0; k < s->n_lines; k++) {
+        Affine form = rows[k].form;
+        s->lines[k].equal = rows[k].equal;
+        s->lines[k].factor = numbers + (size_t)k * (size_t)(s->n + 1);
+        for (int i = 0; i < form.n; i++)
+            s->lines[k].factor[dimension[form.terms[i].column]] = form.terms[i].factor;
+        s->lines[k].factor[s->n] = form.constant;
+        normalize(s, &s->lines[k]);
+    }
+}
+
+Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    System s = {.n_lines = n_rows, .n = n};
+    s.lines = ARENA_ARRAY(c->arena, Line, n_rows);
+    s.min = ARENA_ARRAY(c->arena, int64_t, n);
+    s.max = ARENA_ARRAY(c->arena, int64_t, n);
+    for (int i = 0; i < n; i++) {
+        s.min[i] = INT64_MIN;
+        s.max[i] = INT64_MAX;
+    }
+    read_rows(c, &s, rows, dimension);
+    eliminate_equalities(&s);
+    if (!s.impossible)
+        measure_distances(&s);
+    if (!s.impossible && !s.overflow)
+        bound_variables(&s);
+    Answer answer = s.overflow              ? POLY_SPENT
+                    : s.impossible          ? POLY_NONE
+                    : least_values_hold(&s) ? POLY_SOME
+                                            : POLY_SPENT;
+    arena_reset(c->arena, mark);
+    return answer;
+}
