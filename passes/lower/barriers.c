@@ -1,0 +1,335 @@
+/* barriers.c - barriers where data cross threads, and nowhere else.
+ *
+ * The walk goes through a launch in program order and keeps the blocks that have run since the last barrier. In front of
+ * each item of a sequence, a pair of such a block and one that the item may reach before any barrier of its
+ * own is asked about: if two threads can touch one element, a barrier stands before the item. At the end
+ * of a serial loop's body the same question is asked with the loop as carrier. Placing each barrier as late as
+ * its first conflict allows gives the fewest for straight-line code.
+ *
+ * Every barrier says in words what it orders. */
+#include "passes/lower/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What running a statement means for what comes before and after it. */
+typedef struct {
+    StmtList first; /* blocks that may run before any barrier inside */
+    StmtList last;  /* blocks after which no barrier inside need come */
+    bool barrier;   /* one is passed on every way through */
+} Reach;
+
+/* Why a barrier is needed: buffers by kind of hazard. */
+enum { KIND_RAW, KIND_WAR, KIND_WAW, KINDS };
+typedef struct {
+    VEC(Name) buffers[KINDS];
+    Hazard example;
+    bool any;
+} Reasons;
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    Threads *threads;
+    VarList divergent;     /* variables whose value differs between the threads of a block */
+    const Stmt *divergence; /* the innermost statement around that not all threads run alike */
+    bool failed;
+} Barriers;
+
+static Stmt *walk(Barriers *b, Stmt *s, Reach *reach);
+
+/* ---- questions ---------------------------------------------------------------------------------- */
+
+/* Both touch one buffer that threads share, one writing it: worth asking. */
+static bool may_clash(Context *c, Stmt *x, Stmt *y)
+{
+    AccessList xs = {0}, ys = {0};
+    access_collect(c, x, NULL, ACCESS_ANY, &xs);
+    access_collect(c, y, NULL, ACCESS_ANY, &ys);
+    for (int i = 0; i < xs.n; i++)
+        for (int j = 0; j < ys.n; j++)
+            if (xs.items[i].buffer == ys.items[j].buffer &&
+                xs.items[i].buffer->scope != SCOPE_LOCAL &&
+                ((xs.items[i].mode | ys.items[j].mode) & ACCESS_WRITE))
+                return true;
+    return false;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(*(const Name *)x, *(const Name *)y);
+}
+
+static void add_reason(Context *c, Reasons *r, const Hazard *h)
+{
+    int kind = !strcmp(h->kind, "write then read")   ? KIND_RAW
+               : !strcmp(h->kind, "read then write") ? KIND_WAR
+                                                     : KIND_WAW;
+    if (!r->any)
+        r->example = *h;
+    r->any = true;
+    for (int i = 0; i < r->buffers[kind].n; i++)
+        if (r->buffers[kind].items[i] == h->buffer->name)
+            return;
+    VEC_PUSH(c->arena, &r->buffers[kind], h->buffer->name);
+}
+
+/* Adds what clashes between blocks that have run and blocks to come. */
+static void ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier,
+                Reasons *reasons)
+{
+    for (int i = 0; i < before->n; i++)
+        for (int j = 0; j < after->n; j++) {
+            Hazard h;
+            if (may_clash(b->c, before->items[i], after->items[j]) &&
+                threads_hazard(b->threads, before->items[i], after->items[j], carrier, &h))
+                add_reason(b->c, reasons, &h);
+        }
+}
+
+/* ---- words ---------------------------------------------------------------------------------------- */
+
+static void reason_words(StrBuf *out, int kind, const Stmt *carrier)
+{
+    static const char *const straight[KINDS] = {
+        "written above by other threads, read below",
+        "read above by other threads, overwritten below",
+        "written above by other threads, written again below",
+    };
+    static const char *const carried[KINDS] = {
+        "written above, read in the next iteration of %s by other threads",
+        "read above, overwritten in the next iteration of %s by other threads",
+        "written above, written again in the next iteration of %s by other threads",
+    };
+    if (!carrier) {
+        strbuf_add(out, straight[kind]);
+        return;
+    }
+    const char *mark = strstr(carried[kind], "%s");
+    strbuf_addn(out, carried[kind], (size_t)(mark - carried[kind]));
+    strbuf_add(out, carrier->u.loop.var->name);
+    strbuf_add(out, mark + 2);
+}
+
+static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier, Span span)
+{
+    StrBuf text = strbuf_new(b->c->arena);
+    for (int kind = 0; kind < KINDS; kind++) {
+        int n = r->buffers[kind].n;
+        if (n == 0)
+            continue;
+        if (text.length)
+            strbuf_add(&text, "; ");
+        qsort(r->buffers[kind].items, (size_t)n, sizeof(Name), by_name);
+        for (int i = 0; i < n; i++)
+            strbuf_addf(&text, "%s%s", i ? ", " : "", r->buffers[kind].items[i]);
+        strbuf_add(&text, ": ");
+        reason_words(&text, kind, carrier);
+    }
+    return stmt_barrier(b->c, text.text, span);
+}
+
+/* A barrier that only some threads would reach. */
+static void refuse_divergent(Barriers *b, const Reasons *r)
+{
+    const Stmt *s = b->divergence;
+    const char *what = s->kind == ST_FOR
+                           ? arena_printf(b->c->arena, "loop '%s', which has more iterations for some threads than for "
+                                                       "others", s->u.loop.var->name)
+                           : "an 'if' that is true for some threads only";
+    diag_error(b->c, E0503, s->span,
+               "threads of a block must wait for each other inside %s: a barrier there would not be reached by all",
+               what);
+    diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...", r->example.buffer->name,
+              r->example.kind);
+    diag_note(b->c, r->example.second_span,
+              "... and here by another thread; place both on the same side of the %s, or move "
+              "what differs between threads into the block",
+              s->kind == ST_FOR ? "loop" : "if");
+    b->failed = true;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------- */
+
+static void append(Context *c, StmtList *to, const StmtList *from)
+{
+    for (int i = 0; i < from->n; i++)
+        VEC_PUSH(c->arena, to, from->items[i]);
+}
+
+/* The reach of `so far` followed by `next`. */
+static void reach_then(Context *c, Reach *so_far, const Reach *next)
+{
+    if (!so_far->barrier)
+        append(c, &so_far->first, &next->first);
+    if (next->barrier)
+        so_far->last.n = 0;
+    append(c, &so_far->last, &next->last);
+    so_far->barrier |= next->barrier;
+}
+
+static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
+{
+    Context *c = b->c;
+    StmtList out = {0};
+    bool changed = false;
+    for (int i = 0; i < s->u.seq.n; i++) {
+        Stmt *item = s->u.seq.items[i];
+        Reach inner = {0};
+        Stmt *done = walk(b, item, &inner);
+        Reasons reasons = {0};
+        ask(b, &reach->last, &inner.first, NULL, &reasons);
+        if (reasons.any && b->divergence)
+            refuse_divergent(b, &reasons);
+        if (reasons.any) {
+            VEC_PUSH(c->arena, &out, stmt_stamp(make_barrier(b, &reasons, NULL, item->span), item));
+            reach->last.n = 0;
+            reach->barrier = true;
+        }
+        reach_then(c, reach, &inner);
+        VEC_PUSH(c->arena, &out, done);
+        changed |= reasons.any || done != item;
+    }
+    return changed ? stmt_seq(c, out.items, out.n, s->span) : s;
+}
+
+/* Is `s` run by some threads of a block and not by others? */
+static bool diverges(const Barriers *b, const Stmt *s)
+{
+    if (s->kind == ST_IF)
+        return expr_uses_any(s->u.cond.cond, b->divergent.items, b->divergent.n);
+    return s->u.loop.kind != LOOP_BIND &&
+           (expr_uses_any(s->u.loop.lo, b->divergent.items, b->divergent.n) ||
+            expr_uses_any(s->u.loop.hi, b->divergent.items, b->divergent.n));
+}
+
+static bool runs_at_least_once(Barriers *b, const Stmt *s)
+{
+    Expr *some = expr_binary(b->c, EX_GT, loop_extent(b->c, &s->u.loop), expr_index(b->c, 0), s->span);
+    return prove(b->facts, some);
+}
+
+static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
+{
+    Context *c = b->c;
+    Reach inner = {0};
+    bool runs = runs_at_least_once(b, s);
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, s);
+    Stmt *body = walk(b, s->u.loop.body, &inner);
+    facts_reset(b->facts, mark);
+    Reasons reasons = {0};
+    ask(b, &inner.last, &inner.first, s, &reasons);
+    if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
+        if (!b->divergence)
+            b->divergence = s;
+        refuse_divergent(b, &reasons);
+    }
+    if (reasons.any) {
+        body = stmt_then(c, body, stmt_stamp(make_barrier(b, &reasons, s, s->span), s));
+        inner.last.n = 0;
+        inner.barrier = true;
+    }
+    inner.barrier &= runs;
+    *reach = inner;
+    return body == s->u.loop.body ? s : loop_with_body(c, s, body);
+}
+
+static Stmt *walk_for(Barriers *b, Stmt *s, Reach *reach)
+{
+    const Stmt *outside = b->divergence;
+    int divergent = b->divergent.n;
+    Stmt *done;
+    bool apart = diverges(b, s);
+    if (apart)
+        b->divergence = s;
+    if (apart || (s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis)))
+        VEC_PUSH(b->c->arena, &b->divergent, s->u.loop.var);
+    if (s->u.loop.kind == LOOP_BIND) {
+        FactsMark mark = facts_mark(b->facts);
+        facts_enter(b->facts, s);
+        Stmt *body = walk(b, s->u.loop.body, reach);
+        facts_reset(b->facts, mark);
+        done = body == s->u.loop.body ? s : loop_with_body(b->c, s, body);
+    } else {
+        done = walk_serial(b, s, reach);
+    }
+    b->divergence = outside;
+    b->divergent.n = divergent;
+    return done;
+}
+
+static Stmt *walk_if(Barriers *b, Stmt *s, Reach *reach)
+{
+    Context *c = b->c;
+    const Stmt *outside = b->divergence;
+    if (diverges(b, s))
+        b->divergence = s;
+    Reach other = {0};
+    Stmt *then = walk(b, s->u.cond.then, reach), *otherwise = s->u.cond.otherwise;
+    if (otherwise)
+        otherwise = walk(b, otherwise, &other);
+    append(c, &reach->first, &other.first);
+    append(c, &reach->last, &other.last);
+    reach->barrier &= other.barrier;
+    b->divergence = outside;
+    if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
+        return s;
+    return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
+}
+
+static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        return walk_seq(b, s, reach);
+    case ST_FOR:
+        return walk_for(b, s, reach);
+    case ST_IF:
+        return walk_if(b, s, reach);
+    case ST_BLOCK:
+        VEC_PUSH(b->c->arena, &reach->first, s);
+        VEC_PUSH(b->c->arena, &reach->last, s);
+        return s;
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        return s;
+    }
+    return s;
+}
+
+static void refuse_grid(Context *c, const Conflict *why)
+{
+    diag_error(c, E0504, why->first_span,
+               "blocks of one launch cannot wait for each other, but two of them touch %s (%s): at %s and at %s",
+               why->element, why->kind, why->first_at, why->second_at);
+    diag_note(c, why->second_span, "the second access; put it into a launch of its own, or leave the loop that separates "
+                                   "the two unbound");
+}
+
+static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
+{
+    if (!stmt_has_bound_loop(root))
+        return root;
+    Barriers b = {.c = w->c, .facts = w->facts};
+    b.threads = threads_model(w->c, w->kernel, root);
+    Conflict why;
+    if (threads_grid_conflict(b.threads, &why)) {
+        refuse_grid(w->c, &why);
+        return NULL;
+    }
+    Reach reach = {0};
+    Stmt *done = walk(&b, root, &reach);
+    return b.failed ? NULL : done;
+}
+
+Kernel *pass_insert_barriers(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    LaunchWalk w = {.c = c, .kernel = kernel, .root = barriers_of_launch};
+    Stmt *body = launch_roots_map(&w, kernel->body);
+    return body ? kernel_with_body(c, kernel, body) : NULL;
+}

@@ -1,0 +1,442 @@
+/* blocks.c - iterators become named values, domains become guards, blocks vanish.
+ *
+ *   for ko in 32, ki in 32                              for ko in 32
+ *       block C(i in 1000 = by * 32 + ty,      =>           if (i < 1000)
+ *               k in 997 = ko * 32 + ki)                        for ki in 32 {
+ *       { C[i] += A[i, k]; }                                        let k = ko * 32 + ki;
+ *                                                                   if (k < 997)
+ *                                                                       C[i] += A[i, k]; }
+ *
+ * with `let i = by * 32 + ty` at the top of the launch. A value stands just inside the innermost loop that it depends on,
+ * once for all blocks that use it; one that is used a single time is written where it is used. A guard moves
+ * outwards as long as everything it would then cover needs it and no barrier is among that: all threads
+ * have to reach a barrier. */
+#include "passes/lower/pass.h"
+
+/* A condition under which a statement runs: as it will stand, and in terms of loops only. */
+typedef struct {
+    Expr *shown, *expanded;
+} Guard;
+
+/* A lowered statement that may run only where all guards hold; they are not in it yet. */
+typedef struct {
+    Stmt *s; /* NULL: nothing is left */
+    VEC(Guard) guards;
+    bool barrier; /* holds one; then there are no guards */
+    bool neutral; /* a declaration or a barrier: needs no guard and does not mind one less */
+} Guarded;
+
+/* A value with a name, while the loop that it depends on is open. */
+typedef struct {
+    Var *var;
+    Expr *value;
+    int depth; /* of the loop: 0 is the launch itself */
+} Named;
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    StmtPath loops; /* open ones, outermost first */
+    VEC(Named) named;
+} Blocks;
+
+static Guarded lower(Blocks *b, Stmt *s);
+
+/* ---- guards ------------------------------------------------------------------------------------- */
+
+static void add_guard(Context *c, Guarded *g, Guard guard)
+{
+    for (int i = 0; i < g->guards.n; i++)
+        if (expr_equal(g->guards.items[i].expanded, guard.expanded))
+            return;
+    VEC_PUSH(c->arena, &g->guards, guard);
+}
+
+static bool has_guard(const Guarded *g, const Guard *guard)
+{
+    for (int i = 0; i < g->guards.n; i++)
+        if (expr_equal(g->guards.items[i].expanded, guard->expanded))
+            return true;
+    return false;
+}
+
+static bool same_guards(const Guarded *x, const Guarded *y)
+{
+    if (x->guards.n != y->guards.n)
+        return false;
+    for (int i = 0; i < x->guards.n; i++)
+        if (!has_guard(y, &x->guards.items[i]))
+            return false;
+    return true;
+}
+
+/* The statement with its guards around it. */
+static Stmt *materialize(Context *c, const Guarded *g)
+{
+    if (!g->s || g->guards.n == 0)
+        return g->s;
+    Expr *cond = NULL;
+    for (int i = 0; i < g->guards.n; i++)
+        cond = cond_and(c, cond, g->guards.items[i].shown);
+    return stmt_stamp(stmt_if(c, cond, g->s, NULL, g->s->span), g->s);
+}
+
+/* ---- values --------------------------------------------------------------------------------------- */
+
+/* How many of the open loops hold the definition of everything in `value`. */
+static int depth_of(const Blocks *b, const Expr *value)
+{
+    for (int i = b->loops.n; i > 0; i--)
+        if (expr_uses_var(value, b->loops.items[i - 1]->u.loop.var))
+            return i;
+    return 0;
+}
+
+/* What stands for an iterator with this value: itself where it is short, else a name. */
+static Expr *name_value(Blocks *b, const Var *iter, Expr *value)
+{
+    if (value->kind == EX_VAR || value->kind == EX_INT || value->kind == EX_AXIS)
+        return value;
+    for (int i = 0; i < b->named.n; i++)
+        if (expr_equal(b->named.items[i].value, value))
+            return expr_var(b->c, b->named.items[i].var, iter->span);
+    Named named = {var_new(b->c, iter->name, DT_INDEX, VAR_LET, iter->span), value,
+                   depth_of(b, value)};
+    VEC_PUSH(b->c->arena, &b->named, named);
+    return expr_var(b->c, named.var, iter->span);
+}
+
+typedef struct {
+    const Var *var;
+    int all, in_guards;
+    bool in_guard;
+} Uses;
+
+static bool count_expr(Visitor *v, Expr *e)
+{
+    Uses *u = v->user;
+    if (e->kind == EX_VAR && e->u.var == u->var) {
+        u->all++;
+        u->in_guards += u->in_guard;
+    }
+    return true;
+}
+
+static bool count_stmt(Visitor *v, Stmt *s)
+{
+    Uses *u = v->user;
+    if (s->kind != ST_IF)
+        return true;
+    u->in_guard = true;
+    visit_expr(v, s->u.cond.cond);
+    u->in_guard = false;
+    visit_stmt(v, s->u.cond.then);
+    if (s->u.cond.otherwise)
+        visit_stmt(v, s->u.cond.otherwise);
+    return false;
+}
+
+/* The names that depend on nothing deeper than the loop that ends here go out of use: each becomes a let in front of
+ * `body`, or is written out where it is used once, or was not needed. */
+static Stmt *close_names(Blocks *b, int depth, Stmt *body)
+{
+    Context *c = b->c;
+    StmtList lets = {0};
+    SubstList inlined = {0};
+    int kept = 0;
+    for (int i = 0; i < b->named.n; i++) {
+        Named *named = &b->named.items[i];
+        if (named->depth != depth) {
+            b->named.items[kept++] = *named;
+            continue;
+        }
+        Uses uses = {.var = named->var};
+        Visitor v = {.user = &uses, .expr = count_expr, .stmt = count_stmt};
+        visit_stmt(&v, body);
+        if (uses.all > 1 || uses.in_guards) {
+            VEC_PUSH(c->arena, &lets, stmt_let(c, named->var, named->value, named->var->span));
+        } else if (uses.all == 1) {
+            Subst to = {named->var, named->value};
+            VEC_PUSH(c->arena, &inlined, to);
+        }
+    }
+    b->named.n = kept;
+    if (inlined.n)
+        body = stmt_subst(c, body, inlined.items, inlined.n);
+    for (int i = lets.n - 1; i >= 0; i--)
+        body = stmt_then(c, stmt_stamp(lets.items[i], body), body);
+    return body;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------------- */
+
+static Stmt *make_atomic(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_STORE || s->u.store.op == STORE_SET || s->u.store.atomic ||
+        s->u.store.buffer->scope == SCOPE_LOCAL)
+        return s;
+    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, s->u.store.op,
+                                 s->u.store.value, true, s->span), s);
+}
+
+/* Requires `cond` of the block unless it is known; false where it can never hold. */
+static bool require(Blocks *b, Guarded *g, Expr *shown, Expr *expanded)
+{
+    int64_t truth;
+    if (prove(b->facts, expanded))
+        return true;
+    if (expr_is_const(simplify(b->facts, expanded), &truth) && !truth)
+        return false;
+    add_guard(b->c, g, (Guard){shown, expanded});
+    facts_assume(b->facts, expanded);
+    return true;
+}
+
+static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Expr *shown,
+                           Expr *value, const SubstList *to_shown, const SubstList *to_value)
+{
+    Context *c = b->c;
+    Span at = iter->var->span;
+    Expr *lo[2] = {expr_subst(c, iter->lo, to_shown->items, to_shown->n),
+                   expr_subst(c, iter->lo, to_value->items, to_value->n)};
+    Expr *hi[2] = {expr_subst(c, iter->hi, to_shown->items, to_shown->n),
+                   expr_subst(c, iter->hi, to_value->items, to_value->n)};
+    return require(b, g, expr_binary(c, EX_GE, shown, lo[0], at),
+                   expr_binary(c, EX_GE, value, lo[1], at)) &&
+           require(b, g, expr_binary(c, EX_LT, shown, hi[0], at),
+                   expr_binary(c, EX_LT, value, hi[1], at));
+}
+
+static bool require_predicate(Blocks *b, Guarded *g, Expr *predicate)
+{
+    ExprList conds = {0};
+    cond_split(b->c, predicate, &conds);
+    for (int i = 0; i < conds.n; i++) {
+        Expr *cond = simplify(b->facts, conds.items[i]);
+        if (!require(b, g, cond, cond))
+            return false;
+    }
+    return true;
+}
+
+static Guarded lower_block(Blocks *b, Stmt *s)
+{
+    Context *c = b->c;
+    const BlockStmt *block = &s->u.block;
+    Guarded g = {0};
+    SubstList to_shown = {0}, to_value = {0};
+    FactsMark mark = facts_mark(b->facts);
+    bool exists = !block->predicate || require_predicate(b, &g, block->predicate);
+    for (int i = 0; i < block->n_iters && exists; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *value = simplify(b->facts, iter->binding);
+        Expr *shown = name_value(b, iter->var, value);
+        exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
+        Subst s1 = {iter->var, shown}, s2 = {iter->var, value};
+        VEC_PUSH(c->arena, &to_shown, s1);
+        VEC_PUSH(c->arena, &to_value, s2);
+    }
+    facts_reset(b->facts, mark);
+    if (!exists)
+        return (Guarded){.neutral = true};
+    g.s = stmt_subst(c, block->body, to_shown.items, to_shown.n);
+    if (block->atomic) {
+        Rewriter r = {.ctx = c, .stmt = make_atomic};
+        g.s = rewrite_stmt(&r, g.s);
+    }
+    return g;
+}
+
+/* ---- control -------------------------------------------------------------------------------------- */
+
+static Guarded lower_for(Blocks *b, Stmt *s)
+{
+    Context *c = b->c;
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, s);
+    VEC_PUSH(c->arena, &b->loops, s);
+    Guarded inner = lower(b, s->u.loop.body);
+    facts_reset(b->facts, mark);
+    Guarded outer = {.barrier = inner.barrier}, rest = {.s = inner.s};
+    for (int i = 0; i < inner.guards.n; i++) {
+        bool stays = expr_uses_var(inner.guards.items[i].expanded, s->u.loop.var);
+        add_guard(c, stays ? &rest : &outer, inner.guards.items[i]);
+    }
+    Stmt *body = materialize(c, &rest);
+    if (!body)
+        body = stmt_empty(c, s->span);
+    body = close_names(b, b->loops.n, body);
+    b->loops.n--;
+    if (!inner.s)
+        return (Guarded){.neutral = true};
+    ForStmt loop = s->u.loop;
+    loop.body = body;
+    if (loop.kind == LOOP_PARALLEL)
+        loop.kind = LOOP_SERIAL;
+    outer.s = stmt_stamp(stmt_for(c, &loop, s->span), s);
+    return outer;
+}
+
+static Guarded lower_if(Blocks *b, Stmt *s)
+{
+    Context *c = b->c;
+    Guarded g = {0};
+    FactsMark mark = facts_mark(b->facts);
+    if (s->u.cond.otherwise) {
+        facts_assume(b->facts, s->u.cond.cond);
+        Guarded then = lower(b, s->u.cond.then);
+        facts_reset(b->facts, mark);
+        facts_assume(b->facts, expr_unary(c, EX_NOT, s->u.cond.cond, s->span));
+        Guarded otherwise = lower(b, s->u.cond.otherwise);
+        facts_reset(b->facts, mark);
+        Stmt *yes = materialize(c, &then), *no = materialize(c, &otherwise);
+        if (yes || no)
+            g.s = stmt_stamp(stmt_if(c, s->u.cond.cond, yes ? yes : stmt_empty(c, s->span), no,
+                                     s->span), s);
+        g.barrier = then.barrier || otherwise.barrier;
+        g.neutral = !g.s;
+        return g;
+    }
+    ExprList conds = {0};
+    cond_split(c, s->u.cond.cond, &conds);
+    bool exists = true;
+    for (int i = 0; i < conds.n && exists; i++)
+        exists = require(b, &g, conds.items[i], conds.items[i]);
+    Guarded inner = {.neutral = true};
+    if (exists)
+        inner = lower(b, s->u.cond.then);
+    facts_reset(b->facts, mark);
+    if (!inner.s)
+        return (Guarded){.neutral = true};
+    g.s = inner.s;
+    for (int i = 0; i < inner.guards.n; i++)
+        add_guard(c, &g, inner.guards.items[i]);
+    if (inner.barrier)
+        return (Guarded){.s = materialize(c, &g), .barrier = true};
+    return g;
+}
+
+/* The guards that every item needs move to the sequence; neighbours with the same guards share one if. */
+static Guarded join_items(Blocks *b, Guarded *items, int n, Span span)
+{
+    Context *c = b->c;
+    Guarded all = {0};
+    const Guarded *first = NULL;
+    for (int i = 0; i < n; i++) {
+        all.barrier |= items[i].barrier;
+        if (!first && !items[i].neutral)
+            first = &items[i];
+    }
+    for (int k = 0; first && !all.barrier && k < first->guards.n; k++) {
+        bool common = true;
+        for (int i = 0; i < n; i++)
+            common = common && (items[i].neutral || has_guard(&items[i], &first->guards.items[k]));
+        if (common)
+            add_guard(c, &all, first->guards.items[k]);
+    }
+    StmtList out = {0};
+    Guarded group = {0};
+    for (int i = 0; i <= n; i++) {
+        Guarded rest = {0};
+        if (i < n) {
+            rest.s = items[i].s;
+            for (int k = 0; k < items[i].guards.n; k++)
+                if (!has_guard(&all, &items[i].guards.items[k]))
+                    add_guard(c, &rest, items[i].guards.items[k]);
+        }
+        if (i < n && group.s && rest.s && group.guards.n && same_guards(&group, &rest)) {
+            group.s = stmt_then(c, group.s, rest.s);
+            continue;
+        }
+        if (group.s)
+            VEC_PUSH(c->arena, &out, materialize(c, &group));
+        group = rest;
+    }
+    all.s = out.n ? stmt_seq(c, out.items, out.n, span) : NULL;
+    all.neutral = !first;
+    return all;
+}
+
+static Guarded lower_items(Blocks *b, Stmt *const *items, int n, Span span)
+{
+    Guarded *parts = ARENA_ARRAY(b->c->arena, Guarded, n + 1);
+    for (int i = 0; i < n; i++)
+        parts[i] = lower(b, items[i]);
+    return join_items(b, parts, n, span);
+}
+
+static Guarded lower(Blocks *b, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        return lower_items(b, s->u.seq.items, s->u.seq.n, s->span);
+    case ST_FOR:
+        return lower_for(b, s);
+    case ST_IF:
+        return lower_if(b, s);
+    case ST_BLOCK:
+        return lower_block(b, s);
+    case ST_BARRIER:
+        return (Guarded){.s = s, .barrier = true, .neutral = true};
+    case ST_TEMP:
+    case ST_LET:
+        return (Guarded){.s = s, .neutral = true};
+    case ST_STORE:
+    case ST_LAUNCH:
+        break;
+    }
+    return (Guarded){.s = s};
+}
+
+/* ---- launches -------------------------------------------------------------------------------------- */
+
+/* The declarations at the top of a launch stay there, and names of the launch follow them. */
+static Stmt *lower_launch(Blocks *b, Stmt *s)
+{
+    Context *c = b->c;
+    LaunchStmt launch = s->u.launch;
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, s);
+    Stmt *const *items = &launch.body;
+    int n = 1, top = 0;
+    if (launch.body->kind == ST_SEQ) {
+        items = launch.body->u.seq.items;
+        n = launch.body->u.seq.n;
+    }
+    while (top < n && (items[top]->kind == ST_LET || items[top]->kind == ST_TEMP))
+        facts_enter(b->facts, items[top++]);
+    Guarded rest = lower_items(b, items + top, n - top, launch.body->span);
+    Stmt *body = materialize(c, &rest);
+    body = close_names(b, 0, body ? body : stmt_empty(c, s->span));
+    while (top > 0)
+        body = stmt_then(c, items[--top], body);
+    facts_reset(b->facts, mark);
+    launch.body = body;
+    return stmt_stamp(stmt_launch(c, &launch, s->span), s);
+}
+
+static Stmt *lower_host(void *user, Stmt *s)
+{
+    Blocks *b = user;
+    if (s->kind == ST_LAUNCH)
+        return lower_launch(b, s);
+    FactsMark mark = facts_mark(b->facts);
+    if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
+        facts_enter(b->facts, s);
+    Stmt *done = stmt_map_children(b->c, s, lower_host, b);
+    facts_reset(b->facts, mark);
+    if (done && done->kind == ST_FOR && done->u.loop.kind != LOOP_SERIAL) {
+        ForStmt loop = done->u.loop;
+        loop.kind = LOOP_SERIAL;
+        done = stmt_stamp(stmt_for(b->c, &loop, s->span), s);
+    }
+    return done;
+}
+
+Kernel *pass_lower_blocks(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    Blocks b = {.c = c, .facts = facts_new(c)};
+    Stmt *body = lower_host(&b, kernel->body);
+    return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));
+}

@@ -1,0 +1,408 @@
+/* common.c - rebuilding trees, finding launches and naming things, for the lowering passes. */
+#include "passes/lower/pass.h"
+
+#include <string.h>
+
+/* ---- rebuilding --------------------------------------------------------------------------------- */
+
+Stmt *stmt_stamp(Stmt *to, const Stmt *from)
+{
+    if (to && to != from)
+        to->step = from->step;
+    return to;
+}
+
+Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)
+{
+    ForStmt copy = loop->u.loop;
+    copy.body = body;
+    return stmt_stamp(stmt_for(c, &copy, loop->span), loop);
+}
+
+Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2)
+{
+    if (!s1)
+        return s2;
+    if (!s2)
+        return s1;
+    Stmt *items[2] = {s1, s2};
+    return stmt_seq(c, items, 2, span_join(s1->span, s2->span));
+}
+
+Stmt *stmt_empty(Context *c, Span span)
+{
+    return stmt_seq(c, NULL, 0, span);
+}
+
+static Stmt *map_seq(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user)
+{
+    StmtList items = {0};
+    bool changed = false;
+    for (int i = 0; i < s->u.seq.n; i++) {
+        Stmt *item = fn(user, s->u.seq.items[i]);
+        changed |= item != s->u.seq.items[i];
+        if (item)
+            VEC_PUSH(c->arena, &items, item);
+    }
+    if (!changed)
+        return s;
+    return items.n ? stmt_seq(c, items.items, items.n, s->span) : NULL;
+}
+
+static Stmt *map_if(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user)
+{
+    Stmt *then = fn(user, s->u.cond.then);
+    Stmt *otherwise = s->u.cond.otherwise ? fn(user, s->u.cond.otherwise) : NULL;
+    if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
+        return s;
+    if (!then && !otherwise)
+        return NULL;
+    if (!then)
+        then = stmt_empty(c, s->span);
+    return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
+}
+
+Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        return map_seq(c, s, fn, user);
+    case ST_IF:
+        return map_if(c, s, fn, user);
+    case ST_FOR: {
+        Stmt *body = fn(user, s->u.loop.body);
+        return body == s->u.loop.body ? s : body ? loop_with_body(c, s, body) : NULL;
+    }
+    case ST_LAUNCH: {
+        LaunchStmt launch = s->u.launch;
+        launch.body = fn(user, s->u.launch.body);
+        if (launch.body == s->u.launch.body)
+            return s;
+        if (!launch.body)
+            launch.body = stmt_empty(c, s->span);
+        return stmt_stamp(stmt_launch(c, &launch, s->span), s);
+    }
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+        return s;
+    }
+    return s;
+}
+
+Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body)
+{
+    Kernel *k = ARENA_NEW(c->arena, Kernel);
+    *k = *kernel;
+    k->body = body;
+    return k;
+}
+
+void cond_split(Context *c, Expr *cond, ExprList *out)
+{
+    if (!cond)
+        return;
+    if (cond->kind == EX_AND) {
+        cond_split(c, cond->u.arg[0], out);
+        cond_split(c, cond->u.arg[1], out);
+        return;
+    }
+    VEC_PUSH(c->arena, out, cond);
+}
+
+Expr *cond_join(Context *c, const ExprList *conds)
+{
+    Expr *all = NULL;
+    for (int i = 0; i < conds->n; i++)
+        all = cond_and(c, all, conds->items[i]);
+    return all;
+}
+
+bool expr_list_has(const ExprList *list, const Expr *e)
+{
+    for (int i = 0; i < list->n; i++)
+        if (expr_equal(list->items[i], e))
+            return true;
+    return false;
+}
+
+/* ---- searching ---------------------------------------------------------------------------------- */
+
+static bool find_bound_loop(Visitor *v, Stmt *s)
+{
+    bool *found = v->user;
+    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
+        *found = true;
+    return !*found && s->kind != ST_BLOCK;
+}
+
+static bool find_barrier(Visitor *v, Stmt *s)
+{
+    bool *found = v->user;
+    if (s->kind == ST_BARRIER)
+        *found = true;
+    return !*found && s->kind != ST_BLOCK;
+}
+
+static bool no_expr(Visitor *v, Expr *e)
+{
+    (void)v;
+    (void)e;
+    return false;
+}
+
+static bool stmt_search(Stmt *s, bool (*test)(Visitor *, Stmt *))
+{
+    bool found = false;
+    Visitor v = {.user = &found, .expr = no_expr, .stmt = test};
+    visit_stmt(&v, s);
+    return found;
+}
+
+bool stmt_has_bound_loop(Stmt *s)
+{
+    return stmt_search(s, find_bound_loop);
+}
+
+bool stmt_has_barrier(Stmt *s)
+{
+    return stmt_search(s, find_barrier);
+}
+
+typedef struct {
+    Context *c;
+    VarList *out;
+} Defined;
+
+static bool collect_defined(Visitor *v, Stmt *s)
+{
+    Defined *d = v->user;
+    if (s->kind == ST_FOR)
+        VEC_PUSH(d->c->arena, d->out, s->u.loop.var);
+    else if (s->kind == ST_LET)
+        VEC_PUSH(d->c->arena, d->out, s->u.let.var);
+    return true;
+}
+
+void vars_defined_in(Context *c, Stmt *s, VarList *out)
+{
+    Defined d = {c, out};
+    Visitor v = {.user = &d, .expr = no_expr, .stmt = collect_defined};
+    visit_stmt(&v, s);
+}
+
+typedef struct {
+    Axis axis;
+    Expr *value;
+} AxisValue;
+
+static Expr *replace_axis(Rewriter *r, Expr *e)
+{
+    const AxisValue *x = r->user;
+    return e->kind == EX_AXIS && e->u.axis == x->axis ? x->value : e;
+}
+
+Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value)
+{
+    AxisValue x = {axis, value};
+    Rewriter r = {.ctx = c, .user = &x, .expr = replace_axis};
+    return rewrite_expr(&r, e);
+}
+
+bool expr_uses_any(const Expr *e, Var *const *vars, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(e, vars[i]))
+            return true;
+    return false;
+}
+
+static bool path_down(Context *c, Stmt *s, const Stmt *target, StmtPath *path)
+{
+    VEC_PUSH(c->arena, path, s);
+    if (s == target)
+        return true;
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            if (path_down(c, s->u.seq.items[i], target, path))
+                return true;
+        break;
+    case ST_FOR:
+        if (path_down(c, s->u.loop.body, target, path))
+            return true;
+        break;
+    case ST_IF:
+        if (path_down(c, s->u.cond.then, target, path) ||
+            (s->u.cond.otherwise && path_down(c, s->u.cond.otherwise, target, path)))
+            return true;
+        break;
+    case ST_LAUNCH:
+        if (path_down(c, s->u.launch.body, target, path))
+            return true;
+        break;
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+        break;
+    }
+    path->n--;
+    return false;
+}
+
+bool stmt_path_to(Context *c, Stmt *root, const Stmt *target, StmtPath *path)
+{
+    path->n = 0;
+    return path_down(c, root, target, path);
+}
+
+/* ---- launches ----------------------------------------------------------------------------------- */
+
+bool stmt_is_launch_root(Stmt *s)
+{
+    switch (s->kind) {
+    case ST_FOR:
+        return s->u.loop.kind == LOOP_BIND || !stmt_has_bound_loop(s);
+    case ST_IF:
+        return !stmt_has_bound_loop(s);
+    case ST_BLOCK:
+        return true;
+    case ST_SEQ:
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        return false;
+    }
+    return false;
+}
+
+static Stmt *walk_host(void *user, Stmt *s)
+{
+    LaunchWalk *w = user;
+    if (w->failed)
+        return s;
+    if (stmt_is_launch_root(s)) {
+        Stmt *done = w->root(w, s);
+        w->failed |= !done;
+        return done;
+    }
+    FactsMark mark = facts_mark(w->facts);
+    if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
+        facts_enter(w->facts, s);
+    Stmt *done = stmt_map_children(w->c, s, walk_host, w);
+    facts_reset(w->facts, mark);
+    return done;
+}
+
+Stmt *launch_roots_map(LaunchWalk *w, Stmt *s)
+{
+    w->facts = facts_new(w->c);
+    Stmt *done = walk_host(w, s);
+    return w->failed ? NULL : done;
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+void names_take(Names *n, Name name)
+{
+    VEC_PUSH(n->c->arena, &n->taken, name);
+}
+
+static bool names_has(const Names *n, Name name)
+{
+    for (int i = 0; i < n->taken.n; i++)
+        if (n->taken.items[i] == name)
+            return true;
+    return false;
+}
+
+Name names_fresh(Names *n, const char *base)
+{
+    Name name = ctx_name(n->c, base);
+    for (int i = 1; names_has(n, name); i++)
+        name = ctx_namef(n->c, "%s_%d", base, i);
+    names_take(n, name);
+    return name;
+}
+
+static bool take_stmt(Visitor *v, Stmt *s)
+{
+    Names *n = v->user;
+    if (s->kind == ST_FOR)
+        names_take(n, s->u.loop.var->name);
+    else if (s->kind == ST_LET)
+        names_take(n, s->u.let.var->name);
+    else if (s->kind == ST_TEMP)
+        names_take(n, s->u.temp->name);
+    else if (s->kind == ST_BLOCK)
+        names_take(n, s->u.block.name);
+    return true;
+}
+
+Names names_of_kernel(Context *c, const Kernel *kernel)
+{
+    Names n = {.c = c};
+    for (int i = 0; i < kernel->n_sizes; i++)
+        names_take(&n, kernel->sizes[i].name);
+    for (int i = 0; i < kernel->n_params; i++)
+        names_take(&n, kernel->params[i].buffer ? kernel->params[i].buffer->name
+                                                : kernel->params[i].scalar->name);
+    Visitor v = {.user = &n, .expr = no_expr, .stmt = take_stmt};
+    visit_stmt(&v, kernel->body);
+    return n;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *v)
+{
+    switch ((int)kind) {
+    case EX_ADD: return checked_add(a, b, v);
+    case EX_SUB: return checked_sub(a, b, v);
+    case EX_MUL: return checked_mul(a, b, v);
+    case EX_DIV: *v = b ? a / b : 0; return b > 0;
+    case EX_MOD: *v = b ? a % b : 0; return b > 0;
+    case EX_MIN: *v = a < b ? a : b; return true;
+    case EX_MAX: *v = a > b ? a : b; return true;
+    case EX_LT: *v = a < b; return true;
+    case EX_LE: *v = a <= b; return true;
+    case EX_GT: *v = a > b; return true;
+    case EX_GE: *v = a >= b; return true;
+    case EX_EQ: *v = a == b; return true;
+    case EX_NE: *v = a != b; return true;
+    case EX_AND: *v = a && b; return true;
+    case EX_OR: *v = a || b; return true;
+    default: return false;
+    }
+}
+
+bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value)
+{
+    int64_t a, b;
+    if (e->kind == EX_INT) {
+        *value = e->u.i;
+        return true;
+    }
+    if (e->kind == EX_VAR) {
+        for (int i = 0; i < n; i++)
+            if (env[i].var == e->u.var) {
+                *value = env[i].value;
+                return true;
+            }
+        return false;
+    }
+    if (e->kind == EX_NOT && expr_eval(e->u.arg[0], env, n, &a)) {
+        *value = !a;
+        return true;
+    }
+    if (e->kind == EX_NEG)
+        return expr_eval(e->u.arg[0], env, n, &a) && checked_sub(0, a, value);
+    return expr_is_binary(e->kind) && expr_eval(e->u.arg[0], env, n, &a) &&
+           expr_eval(e->u.arg[1], env, n, &b) && eval_binary(e->kind, a, b, value);
+}

@@ -1,0 +1,315 @@
+/* compact.c - buffers in shared and local memory shrink to what is used, where it is used.
+ *
+ *   temp S: f32[1024, 1024] in shared;              for ko in 32 {
+ *   for ko in 32 {                          =>          temp S: f32[32, 32] in shared;
+ *       S[by * 32 + y, ko * 32 + x] = ...               S[y, x] = ...
+ *       ... S[by * 32 + ty, ko * 32 + ki] ...           ... S[ty, ki] ...
+ *   }                                               }
+ *
+ * The allocation stands around the lowest common ancestor of the accesses, and its shape is the box that they touch there
+ * with what is outside fixed. Shared memory belongs to all threads of a block, so loops bound to threads count as
+ * inside it wherever they stand; registers belong to one thread, so such loops count as outside.
+ *
+ * A serial loop may stay outside only if each of its iterations reads nothing but what it has written (flow.c); else the
+ * allocation moves out of it. */
+#include "passes/lower/flow.h"
+#include "passes/lower/pass.h"
+
+typedef struct {
+    Context *c;
+    Stmt *body; /* the kernel's, rewritten for one buffer after the other */
+    bool failed;
+} Compact;
+
+/* Where the loops of a launch are in the way to an allocation. */
+typedef struct {
+    StmtPath path; /* from the body to the place */
+    int root;      /* index of the launch root; path.n if the place is outside launches */
+} Place;
+
+static const char *scope_of(const Buffer *b)
+{
+    return scope_name(b->scope);
+}
+
+static Span buffer_span(const Buffer *b)
+{
+    return b->origin.source ? b->origin : b->span;
+}
+
+static bool find_place(Compact *k, const Stmt *at, Place *place)
+{
+    if (!stmt_path_to(k->c, k->body, at, &place->path))
+        return false;
+    for (place->root = 0; place->root < place->path.n; place->root++)
+        if (stmt_is_launch_root(place->path.items[place->root]))
+            return true;
+    return false;
+}
+
+static void refuse_launches(Compact *k, const Buffer *b)
+{
+    diag_error(k->c, E0502, buffer_span(b),
+               "'%s' is in %s memory, which lasts for one launch, but it is used by several launches", b->name,
+               scope_of(b));
+    diag_note(k->c, buffer_span(b),
+              "keep it in global memory with set_scope, or bring its accesses under one bound loop with compute_at");
+    k->failed = true;
+}
+
+static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
+{
+    diag_error(k->c, E0502, buffer_span(b),
+               "'%s' is in %s memory, which lasts for one launch, but an iteration of '%s', which runs on the host, may read "
+               "what an earlier one wrote",
+               b->name, scope_of(b), loop->u.loop.var->name);
+    diag_note(k->c, loop->span, "keep it in global memory, or bind a loop outside '%s'",
+              loop->u.loop.var->name);
+    k->failed = true;
+}
+
+/* ---- the box -------------------------------------------------------------------------------------- */
+
+/* The thread loops around `place`, copied around `s`: the region of what a block of threads touches. */
+static Stmt *under_thread_loops(Compact *k, const Place *place, Stmt *s)
+{
+    for (int i = place->path.n - 2; i >= place->root; i--) {
+        Stmt *loop = place->path.items[i];
+        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
+            axis_is_thread(loop->u.loop.axis))
+            s = loop_with_body(k->c, loop, s);
+    }
+    return s;
+}
+
+static void enter_path(Facts *f, const Place *place, bool threads)
+{
+    for (int i = 0; i + 1 < place->path.n; i++) {
+        Stmt *s = place->path.items[i];
+        bool thread = s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND &&
+                      axis_is_thread(s->u.loop.axis);
+        bool known = s->kind == ST_FOR ||
+                     (s->kind == ST_IF && !s->u.cond.otherwise);
+        if (known && (threads || !thread))
+            facts_enter(f, s);
+    }
+}
+
+/* Loops bound inside `s` speak of the axis itself, for buffers that each thread has its own of. */
+static Stmt *bound_to_axes(void *user, Stmt *s)
+{
+    Context *c = user;
+    Stmt *done = stmt_map_children(c, s, bound_to_axes, c);
+    if (done->kind != ST_FOR || done->u.loop.kind != LOOP_BIND)
+        return done;
+    const ForStmt *loop = &done->u.loop;
+    Expr *at = index_mul(c, expr_axis(c, loop->axis), expr_index(c, loop->step));
+    Subst to = {loop->var, index_add(c, loop->lo, at)};
+    return loop_with_body(c, done, stmt_subst(c, loop->body, &to, 1));
+}
+
+static void axis_facts(Facts *f, Context *c, Stmt *s)
+{
+    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
+        facts_axis(f, s->u.loop.axis, loop_extent(c, &s->u.loop));
+    if (s->kind == ST_FOR)
+        axis_facts(f, c, s->u.loop.body);
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        axis_facts(f, c, s->u.seq.items[i]);
+    if (s->kind == ST_IF) {
+        axis_facts(f, c, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            axis_facts(f, c, s->u.cond.otherwise);
+    }
+}
+
+static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
+{
+    diag_error(k->c, E0512, buffer_span(b),
+               "'%s' is in %s memory, whose sizes must be constants, but what is used of its axis %d has no constant bound",
+               b->name, scope_of(b), axis);
+    diag_note(k->c, buffer_span(b),
+              "split the loops along this axis by constants and compute_at the inner ones, or keep the buffer in global "
+              "memory");
+    k->failed = true;
+    return false;
+}
+
+/* The smallest literal extents that hold the box. */
+static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box, Expr **shape)
+{
+    for (int d = 0; d < b->rank; d++) {
+        int64_t min, max;
+        Expr *extent = simplify(f, box[d].extent);
+        if (!expr_is_const(extent, &max) && !bounds_const(f, extent, &min, &max))
+            return refuse_unbounded(k, b, d);
+        shape[d] = expr_index(k->c, max > 1 ? max : 1);
+    }
+    return true;
+}
+
+/* ---- rebasing ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    const Buffer *from;
+    Buffer *to;
+    const Interval *box;
+    const BlockStmt *block; /* the one at work, or NULL */
+} Rebase;
+
+/* Subscripts relative to the box; an axis whose box starts at 0 keeps its own. */
+static Expr *const *rebase_index(Rebase *r, Expr *const *index)
+{
+    Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
+    for (int d = 0; d < r->from->rank; d++) {
+        int64_t min;
+        out[d] = index[d];
+        if (expr_is_const(r->box[d].min, &min) && min == 0)
+            continue;
+        Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
+        out[d] = simplify(r->facts, index_sub(r->c, at, r->box[d].min));
+    }
+    return out;
+}
+
+static Expr *rebase_load(Rewriter *rewriter, Expr *e)
+{
+    Rebase *r = rewriter->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer != r->from)
+        return e;
+    Expr *load = expr_load(r->c, r->to, rebase_index(r, e->u.load.index), e->span);
+    load->step = e->step;
+    return load;
+}
+
+static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
+{
+    Rebase *r = rewriter->user;
+    if (s->kind != ST_STORE || s->u.store.buffer != r->from)
+        return s;
+    return stmt_stamp(stmt_store(r->c, r->to, rebase_index(r, s->u.store.index), s->u.store.op,
+                                 s->u.store.value, s->u.store.atomic, s->span), s);
+}
+
+/* What the domains of a block say about its loops. */
+static void assume_domains(Facts *f, Context *c, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *at = iter->binding;
+        facts_assume(f, expr_binary(c, EX_GE, at, iters_to_loops(c, block, iter->lo), at->span));
+        facts_assume(f, expr_binary(c, EX_LT, at, iters_to_loops(c, block, iter->hi), at->span));
+    }
+}
+
+static Stmt *rebase(void *user, Stmt *s)
+{
+    Rebase *r = user;
+    FactsMark mark = facts_mark(r->facts);
+    Stmt *done;
+    if (s->kind == ST_BLOCK) {
+        BlockStmt block = s->u.block;
+        Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
+        assume_domains(r->facts, r->c, &s->u.block);
+        r->block = &s->u.block;
+        block.body = rewrite_stmt(&rewriter, block.body);
+        r->block = NULL;
+        done = block.body == s->u.block.body ? s : stmt_stamp(stmt_block(r->c, &block, s->span), s);
+    } else {
+        if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
+            facts_enter(r->facts, s);
+        done = stmt_map_children(r->c, s, rebase, r);
+    }
+    facts_reset(r->facts, mark);
+    return done;
+}
+
+/* ---- one buffer ------------------------------------------------------------------------------------ */
+
+/* The innermost place around the accesses whose loops outside carry nothing from one iteration to the next. */
+static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
+{
+    if (!find_place(k, ancestor, place)) {
+        refuse_launches(k, b);
+        return false;
+    }
+    for (;;) {
+        int loop = place->path.n - 2;
+        while (loop >= 0 && (place->path.items[loop]->kind != ST_FOR ||
+                             place->path.items[loop]->u.loop.kind == LOOP_BIND))
+            loop--;
+        if (loop < 0 || flow_within(k->c, place->path.items, place->path.n, place->root, b))
+            return true;
+        if (loop < place->root) {
+            refuse_carried(k, b, place->path.items[loop]);
+            return false;
+        }
+        place->path.n = loop + 1;
+    }
+}
+
+static void compact_buffer(Compact *k, Stmt *temp)
+{
+    Context *c = k->c;
+    Buffer *b = temp->u.temp;
+    k->body = stmt_replace(c, k->body, temp, NULL);
+    AccessList accesses = {0};
+    access_collect(c, k->body, b, ACCESS_ANY, &accesses);
+    if (accesses.n == 0)
+        return;
+    Stmt *ancestor = lowest_common_ancestor(c, k->body, b);
+    Place place = {0};
+    if (!choose_place(k, b, ancestor, &place))
+        return;
+    Stmt *at = place.path.items[place.path.n - 1], *what = at;
+    bool shared = b->scope == SCOPE_SHARED;
+    Facts *f = facts_new(c);
+    enter_path(f, &place, !shared);
+    if (shared) {
+        what = under_thread_loops(k, &place, at);
+    } else {
+        axis_facts(f, c, at);
+        at = what = bound_to_axes(c, at);
+    }
+    Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
+    if (!region_touched(f, what, b, ACCESS_ANY, 0, box) || !literal_extents(k, f, b, box, shape))
+        return;
+    Buffer *small = buffer_copy(c, b);
+    small->shape = shape;
+    Facts *inside = facts_new(c);
+    enter_path(inside, &place, true);
+    if (!shared)
+        axis_facts(inside, c, at);
+    Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box};
+    Stmt *done = rebase(&r, at);
+    done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
+    k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
+}
+
+typedef struct {
+    Context *c;
+    StmtList temps;
+} Found;
+
+static bool collect_temp(Visitor *v, Stmt *s)
+{
+    Found *found = v->user;
+    if (s->kind == ST_TEMP && s->u.temp->scope != SCOPE_GLOBAL)
+        VEC_PUSH(found->c->arena, &found->temps, s);
+    return s->kind != ST_BLOCK;
+}
+
+Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    Found found = {.c = c};
+    Visitor v = {.user = &found, .stmt = collect_temp};
+    visit_stmt(&v, kernel->body);
+    Compact k = {.c = c, .body = kernel->body};
+    for (int i = 0; i < found.temps.n; i++)
+        compact_buffer(&k, found.temps.items[i]);
+    return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
+}

@@ -1,0 +1,167 @@
+/* flatten.c - one subscript for each access of global memory.
+ *
+ *   A[ko * 32 + ty, j]   =>   A[(ko * 32 + ty) * 1024 + j]         A: f32[1024, 1024] => f32[1048576]
+ *
+ * Row major, in Horner's form, as a person writes it. Shared and local buffers keep their axes: C has arrays for
+ * them. A buffer that has, or in 64-bit mode may have, 2^31 elements or more computes its subscripts in
+ * 64 bits from the first term on. */
+#include "passes/lower/pass.h"
+
+typedef struct {
+    const Buffer *from;
+    Buffer *to;
+    bool wide;
+} Flat;
+
+typedef struct {
+    Context *c;
+    const LowerOptions *options;
+    VEC(Flat) flats;
+} Flatten;
+
+/* May the buffer hold more elements than an int counts? */
+static bool needs_64_bits(const Flatten *f, const Expr *elements)
+{
+    int64_t n;
+    return expr_is_const(elements, &n) ? n > INT32_MAX : f->options->index64;
+}
+
+static Expr *count_elements(Context *c, const Buffer *b)
+{
+    Expr *n = expr_index(c, 1);
+    for (int d = 0; d < b->rank; d++)
+        n = index_mul(c, n, b->shape[d]);
+    return n;
+}
+
+/* The rank-1 copy of a buffer in global memory; a buffer that has it already is its own. */
+static Buffer *flat_buffer(Flatten *f, Buffer *b)
+{
+    for (int i = 0; i < f->flats.n; i++)
+        if (f->flats.items[i].from == b)
+            return f->flats.items[i].to;
+    Flat flat = {b, b, false};
+    Expr *elements = count_elements(f->c, b);
+    if (b->rank != 1) {
+        Expr **shape = ARENA_ARRAY(f->c->arena, Expr *, 1);
+        shape[0] = elements;
+        flat.to = buffer_copy(f->c, b);
+        flat.to->rank = 1;
+        flat.to->shape = shape;
+    }
+    flat.wide = needs_64_bits(f, elements);
+    VEC_PUSH(f->c->arena, &f->flats, flat);
+    return flat.to;
+}
+
+static bool is_wide(Flatten *f, Buffer *b)
+{
+    flat_buffer(f, b);
+    for (int i = 0; i < f->flats.n; i++)
+        if (f->flats.items[i].from == b)
+            return f->flats.items[i].wide;
+    return false;
+}
+
+/* a + b with the terms of b's sum added one by one, so that no parentheses are needed. */
+static Expr *add_terms(Context *c, Expr *a, Expr *b)
+{
+    if (b->kind == EX_ADD)
+        return add_terms(c, add_terms(c, a, b->u.arg[0]), b->u.arg[1]);
+    if (b->kind == EX_SUB)
+        return index_sub(c, add_terms(c, a, b->u.arg[0]), b->u.arg[1]);
+    return index_add(c, a, b);
+}
+
+static bool is_number(const Expr *e, int64_t value)
+{
+    int64_t v;
+    return expr_is_const(e, &v) && v == value;
+}
+
+static Expr *horner(Context *c, const Buffer *b, Expr *const *index)
+{
+    Expr *sum = index[0];
+    for (int d = 1; d < b->rank; d++) {
+        sum = index_mul(c, sum, b->shape[d]);
+        sum = is_number(sum, 0) ? index[d] : add_terms(c, sum, index[d]);
+    }
+    return sum;
+}
+
+static Expr *widen(Context *c, Expr *e)
+{
+    int64_t v;
+    return expr_is_const(e, &v) ? expr_int(c, DT_I64, v, e->span)
+                                : expr_cast(c, DT_I64, e, e->span);
+}
+
+static Expr *add_wide(Context *c, Expr *a, Expr *b)
+{
+    if (b->kind == EX_ADD || b->kind == EX_SUB)
+        return expr_binary(c, b->kind, add_wide(c, a, b->u.arg[0]), widen(c, b->u.arg[1]), b->span);
+    return is_number(b, 0) ? a : expr_binary(c, EX_ADD, a, widen(c, b), b->span);
+}
+
+/* The same in 64 bits: every leaf is converted before it is multiplied. */
+static Expr *horner_wide(Context *c, const Buffer *b, Expr *const *index)
+{
+    Expr *sum = widen(c, index[0]);
+    for (int d = 1; d < b->rank; d++) {
+        if (is_number(sum, 0)) {
+            sum = widen(c, index[d]);
+            continue;
+        }
+        if (!is_number(b->shape[d], 1))
+            sum = expr_binary(c, EX_MUL, sum, widen(c, b->shape[d]), sum->span);
+        sum = add_wide(c, sum, index[d]);
+    }
+    return sum;
+}
+
+static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
+{
+    if (b->rank == 0)
+        return expr_index(f->c, 0);
+    if (is_wide(f, b) && index[0]->type == DT_INDEX)
+        return horner_wide(f->c, b, index);
+    return horner(f->c, b, index);
+}
+
+static Expr *flatten_load(Rewriter *r, Expr *e)
+{
+    Flatten *f = r->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer->scope != SCOPE_GLOBAL)
+        return e;
+    Expr *at = subscript(f, e->u.load.buffer, e->u.load.index);
+    Expr *load = expr_load(f->c, flat_buffer(f, e->u.load.buffer), &at, e->span);
+    load->step = e->step;
+    return load;
+}
+
+static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
+{
+    Flatten *f = r->user;
+    if (s->kind == ST_TEMP && s->u.temp->scope == SCOPE_GLOBAL)
+        return stmt_stamp(stmt_temp(f->c, flat_buffer(f, s->u.temp), s->span), s);
+    if (s->kind != ST_STORE || s->u.store.buffer->scope != SCOPE_GLOBAL)
+        return s;
+    Expr *at = subscript(f, s->u.store.buffer, s->u.store.index);
+    return stmt_stamp(stmt_store(f->c, flat_buffer(f, s->u.store.buffer), &at, s->u.store.op,
+                                 s->u.store.value, s->u.store.atomic, s->span), s);
+}
+
+Kernel *pass_flatten(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    Flatten f = {.c = c, .options = options};
+    Param *params = ARENA_ARRAY(c->arena, Param, kernel->n_params + 1);
+    for (int i = 0; i < kernel->n_params; i++) {
+        params[i] = kernel->params[i];
+        if (params[i].buffer)
+            params[i].buffer = flat_buffer(&f, params[i].buffer);
+    }
+    Rewriter r = {.ctx = c, .user = &f, .expr = flatten_load, .stmt = flatten_stmt};
+    Kernel *flat = kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
+    flat->params = params;
+    return flat;
+}

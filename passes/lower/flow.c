@@ -1,0 +1,217 @@
+/* flow.c - does an iteration read only what it has written itself?
+ *
+ * The first statements of the place that only write the buffer are run on paper: all values of the loops inside,
+ * whose numbers must be literal, give the elements that are written, relative to the box that the whole place touches. If
+ * they fill the box, no read finds anything older. Elements that are not written because the iterator of a block leaves its
+ * domain do not count where the domain is the buffer's own shape: no read is outside that either.
+ *
+ * The answer "no" may be wrong and costs memory; "yes" is exact. */
+#include "passes/lower/flow.h"
+
+enum { MAX_ELEMENTS = 1 << 20, MAX_STEPS = 1 << 21 };
+
+typedef struct {
+    Context *c;
+    const Buffer *b;
+    Facts *facts;
+    const Interval *box;
+    int64_t *extent;      /* of the box */
+    bool *written;        /* [product of extents] */
+    int64_t missing, steps;
+    bool keep_threads;    /* local memory: loops bound to threads are fixed */
+    VEC(ForStmt) loops;   /* those that run on paper, outermost first */
+    ExprList conds;       /* around the place at work */
+    bool give_up;
+} Paper;
+
+static bool run_on_paper(Paper *p, Expr *const *index, const ExprList *conds, VarValue *env, int depth)
+{
+    if (depth < p->loops.n) {
+        const ForStmt *loop = &p->loops.items[depth];
+        int64_t lo, hi;
+        if (!expr_eval(loop->lo, env, depth, &lo) || !expr_eval(loop->hi, env, depth, &hi))
+            return false;
+        env[depth].var = loop->var;
+        for (int64_t v = lo; loop->step > 0 ? v < hi : v >= hi; v += loop->step) {
+            env[depth].value = v;
+            if (++p->steps > MAX_STEPS || !run_on_paper(p, index, conds, env, depth + 1))
+                return false;
+        }
+        return true;
+    }
+    int64_t at = 0;
+    for (int i = 0; i < conds->n; i++) {
+        int64_t truth;
+        if (!expr_eval(conds->items[i], env, depth, &truth))
+            return false;
+        if (!truth)
+            return true;
+    }
+    for (int d = 0; d < p->b->rank; d++) {
+        int64_t i;
+        if (!expr_eval(index[d], env, depth, &i) || i < 0 || i >= p->extent[d])
+            return false;
+        at = at * p->extent[d] + i;
+    }
+    p->missing -= !p->written[at];
+    p->written[at] = true;
+    return true;
+}
+
+/* Is the iterator a whole subscript of `store`, its domain at least the buffer's extent there? */
+static bool domain_is_shape(Paper *p, const BlockIter *iter, const Stmt *store)
+{
+    for (int d = 0; d < p->b->rank; d++) {
+        const Expr *e = store->u.store.index[d];
+        if (e->kind == EX_VAR && e->u.var == iter->var &&
+            prove(p->facts, expr_binary(p->c, EX_LE, iter->lo, expr_index(p->c, 0), iter->lo->span)) &&
+            prove(p->facts, expr_binary(p->c, EX_GE, iter->hi, p->b->shape[d], iter->hi->span)))
+            return true;
+    }
+    return false;
+}
+
+static void add_condition(Paper *p, ExprList *conds, Expr *cond)
+{
+    if (!prove(p->facts, cond))
+        VEC_PUSH(p->c->arena, conds, simplify(p->facts, cond));
+}
+
+static bool is_plain_store(const Paper *p, const Stmt *s)
+{
+    return s->kind == ST_STORE && s->u.store.buffer == p->b && s->u.store.op == STORE_SET;
+}
+
+static void write_block(Paper *p, const Stmt *s)
+{
+    Context *c = p->c;
+    const BlockStmt *block = &s->u.block;
+    const Stmt *store = block->body;
+    if (store->kind == ST_SEQ && store->u.seq.n == 1)
+        store = store->u.seq.items[0];
+    if (!is_plain_store(p, store)) /* conditional or several stores: not counted */
+        return;
+    ExprList conds = {0};
+    for (int i = 0; i < p->conds.n; i++)
+        add_condition(p, &conds, p->conds.items[i]);
+    if (block->predicate)
+        add_condition(p, &conds, block->predicate);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (domain_is_shape(p, iter, store))
+            continue;
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        add_condition(p, &conds, expr_binary(c, EX_GE, iter->binding, lo, s->span));
+        add_condition(p, &conds, expr_binary(c, EX_LT, iter->binding, hi, s->span));
+    }
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, p->b->rank + 1);
+    for (int d = 0; d < p->b->rank; d++) {
+        Expr *at = iters_to_loops(c, block, store->u.store.index[d]);
+        index[d] = simplify(p->facts, index_sub(c, at, p->box[d].min));
+    }
+    VarValue *env = ARENA_ARRAY(c->arena, VarValue, p->loops.n + 1);
+    if (!run_on_paper(p, index, &conds, env, 0))
+        p->give_up = true;
+}
+
+static void write_all(Paper *p, const Stmt *s)
+{
+    Context *c = p->c;
+    FactsMark mark = facts_mark(p->facts);
+    int conds = p->conds.n, loops = p->loops.n;
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            write_all(p, s->u.seq.items[i]);
+        break;
+    case ST_FOR: {
+        bool fixed = p->keep_threads && s->u.loop.kind == LOOP_BIND;
+        facts_enter(p->facts, s);
+        if (!fixed)
+            VEC_PUSH(c->arena, &p->loops, s->u.loop);
+        write_all(p, s->u.loop.body);
+        break;
+    }
+    case ST_IF:
+        if (s->u.cond.otherwise) { /* not counted */
+            break;
+        }
+        VEC_PUSH(c->arena, &p->conds, s->u.cond.cond);
+        write_all(p, s->u.cond.then);
+        break;
+    case ST_BLOCK:
+        write_block(p, s);
+        break;
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        break;
+    }
+    p->conds.n = conds;
+    p->loops.n = loops;
+    facts_reset(p->facts, mark);
+}
+
+static bool reads(Context *c, Stmt *s, const Buffer *b)
+{
+    AccessList list = {0};
+    access_collect(c, s, b, ACCESS_READ, &list);
+    return list.n > 0;
+}
+
+static bool prepare(Paper *p, Interval *box)
+{
+    int64_t size = 1;
+    p->box = box;
+    p->extent = ARENA_ARRAY(p->c->arena, int64_t, p->b->rank + 1);
+    for (int d = 0; d < p->b->rank; d++)
+        if (!expr_is_const(simplify(p->facts, box[d].extent), &p->extent[d]) || p->extent[d] < 1 ||
+            !checked_mul(size, p->extent[d], &size) || size > MAX_ELEMENTS)
+            return false;
+    p->written = ARENA_ARRAY(p->c->arena, bool, size);
+    p->missing = size;
+    return true;
+}
+
+bool flow_within(Context *c, Stmt *const *path, int n, int root, const Buffer *b)
+{
+    Stmt *s = path[n - 1];
+    Paper p = {.c = c, .b = b, .facts = facts_new(c), .keep_threads = b->scope == SCOPE_LOCAL};
+    for (int i = 0; i + 1 < n; i++)
+        if (path[i]->kind == ST_FOR || (path[i]->kind == ST_IF && !path[i]->u.cond.otherwise))
+            facts_enter(p.facts, path[i]);
+    Stmt *whole = s;
+    for (int i = n - 2; i >= root && !p.keep_threads; i--)
+        if (path[i]->kind == ST_FOR && path[i]->u.loop.kind == LOOP_BIND &&
+            axis_is_thread(path[i]->u.loop.axis)) {
+            whole = loop_with_body(c, path[i], whole);
+            ForStmt loop = path[i]->u.loop;
+            VEC_PUSH(c->arena, &p.loops, loop);
+        }
+    for (int i = 0, j = p.loops.n - 1; i < j; i++, j--) { /* outermost first */
+        ForStmt loop = p.loops.items[i];
+        p.loops.items[i] = p.loops.items[j];
+        p.loops.items[j] = loop;
+    }
+    if (!reads(c, s, b))
+        return true;
+    while (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND) {
+        facts_enter(p.facts, s);
+        if (!p.keep_threads)
+            VEC_PUSH(c->arena, &p.loops, s->u.loop);
+        s = s->u.loop.body;
+    }
+    Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    unsigned keep = p.keep_threads ? (1u << AXIS_COUNT) - 1 : 0;
+    if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, keep, box) ||
+        !prepare(&p, box))
+        return false;
+    for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {
+        if (reads(c, s->u.seq.items[i], b))
+            return false;
+        write_all(&p, s->u.seq.items[i]);
+    }
+    return p.missing == 0 && !p.give_up;
+}

@@ -1,0 +1,257 @@
+/* init.c - a reduction's init becomes a block of its own.
+ *
+ *   for i in 8, ko in 4, ii in 2, ki in 4         for i in 8, ii in 2
+ *       block C(... reduce k = ko * 4 + ki) {  =>     block C_init(...) { C[..] = 0; }
+ *           init C[..] = 0;                       for i in 8 { for ko in 4, ii in 2, ki in 4
+ *           C[..] += ..; }                            block C(...) { C[..] += ..; }
+ *
+ * (the part below `i` only: the init stands before the outermost loop that carries a reduction iterator.) Loops inside
+ * that one which only spatial iterators use are copied with their kinds; an iterator whose value comes from a loop that
+ * is shared with a reduction gets a serial loop over the values it takes there. Conditions on the reduction's
+ * loops are dropped, so that an empty reduction still has its init. */
+#include "passes/lower/pass.h"
+
+/* An init nest that waits for the walk to come back to the statement at `depth` on the path. */
+typedef struct {
+    int depth;
+    Stmt *nest;
+} Pending;
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    Names names;
+    StmtPath path;
+    VEC(Pending) pending;
+    bool failed;
+} InitWalk;
+
+/* The init block under construction: loops between the anchor and the block, and what becomes of them. */
+typedef struct {
+    InitWalk *w;
+    const BlockStmt *block;
+    int anchor; /* index on the path of the outermost loop that carries a reduction iterator */
+    VEC(const Var *) dropped;
+    SubstList copies;     /* loop variable to its copy; iterator to its new variable */
+    StmtList frames;      /* copied loops and ifs, outermost first, bodies not filled in */
+} InitBuild;
+
+static bool used_by(const BlockStmt *block, IterKind kind, const Var *var)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == kind && expr_uses_var(block->iters[i].binding, var))
+            return true;
+    return false;
+}
+
+static bool uses_dropped(const InitBuild *b, const Expr *e)
+{
+    for (int i = 0; i < b->dropped.n; i++)
+        if (expr_uses_var(e, b->dropped.items[i]))
+            return true;
+    return false;
+}
+
+static Expr *renamed(const InitBuild *b, Expr *e)
+{
+    return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
+}
+
+/* The path index of the outermost loop that a reduction iterator uses; the block itself if there is none. */
+static int find_anchor(const InitWalk *w, const BlockStmt *block)
+{
+    for (int i = 0; i < w->path.n; i++) {
+        const Stmt *s = w->path.items[i];
+        if (s->kind == ST_FOR && used_by(block, ITER_REDUCE, s->u.loop.var))
+            return i;
+    }
+    return w->path.n - 1;
+}
+
+static void copy_loop(InitBuild *b, const Stmt *s)
+{
+    Context *c = b->w->c;
+    const ForStmt *loop = &s->u.loop;
+    if (used_by(b->block, ITER_REDUCE, loop->var) ||
+        !used_by(b->block, ITER_SPATIAL, loop->var) || uses_dropped(b, loop->lo) ||
+        uses_dropped(b, loop->hi)) {
+        VEC_PUSH(c->arena, &b->dropped, loop->var);
+        return;
+    }
+    ForStmt copy = *loop;
+    copy.lo = renamed(b, loop->lo);
+    copy.hi = renamed(b, loop->hi);
+    copy.var = var_new(c, loop->var->name, loop->var->type, VAR_LOOP, loop->var->span);
+    copy.id = ctx_new_id(c);
+    copy.annotations = NULL;
+    copy.n_annotations = 0;
+    copy.body = stmt_empty(c, s->span);
+    Subst to = {loop->var, expr_var(c, copy.var, loop->var->span)};
+    VEC_PUSH(c->arena, &b->copies, to);
+    VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
+}
+
+/* The conjuncts of `cond` that say nothing about the reduction. */
+static Expr *keep_condition(InitBuild *b, Expr *cond)
+{
+    Context *c = b->w->c;
+    ExprList all = {0}, kept = {0};
+    cond_split(c, cond, &all);
+    for (int i = 0; i < all.n; i++)
+        if (!uses_dropped(b, all.items[i]))
+            VEC_PUSH(c->arena, &kept, renamed(b, all.items[i]));
+    return cond_join(c, &kept);
+}
+
+static void copy_frames(InitBuild *b)
+{
+    Context *c = b->w->c;
+    StmtPath *path = &b->w->path;
+    for (int i = b->anchor; i < path->n; i++) {
+        Stmt *s = path->items[i];
+        if (s->kind == ST_FOR) {
+            copy_loop(b, s);
+        } else if (s->kind == ST_IF) {
+            bool in_then = i + 1 < path->n && path->items[i + 1] == s->u.cond.then;
+            Expr *cond = s->u.cond.cond;
+            if (!in_then)
+                cond = expr_unary(c, EX_NOT, cond, cond->span);
+            cond = keep_condition(b, cond);
+            if (cond) {
+                Stmt *frame = stmt_if(c, cond, stmt_empty(c, s->span), NULL, s->span);
+                VEC_PUSH(c->arena, &b->frames, stmt_stamp(frame, s));
+            }
+        }
+    }
+}
+
+/* Facts at the block, with the loops that are dropped still there. */
+static Facts *facts_at_block(InitWalk *w)
+{
+    Facts *f = facts_new(w->c);
+    for (int i = 0; i + 1 < w->path.n; i++)
+        if (w->path.items[i]->kind == ST_FOR)
+            facts_enter(f, w->path.items[i]);
+    return f;
+}
+
+/* A serial loop over the values that an iterator takes inside the anchor. */
+static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
+{
+    InitWalk *w = b->w;
+    Context *c = w->c;
+    bool exact_lo = false, exact_hi = false;
+    Facts *f = facts_at_block(w);
+    Expr *lo = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, false, &exact_lo);
+    Expr *hi = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, true, &exact_hi);
+    if (!lo || !hi || !exact_lo || !exact_hi) {
+        diag_error(c, E0501, block->span,
+                   "the init of block '%s' has no place of its own: iterator '%s' takes its values from loops that "
+                   "also carry the reduction, and the values between two reductions are not a range",
+                   b->block->name, iter->var->name);
+        diag_note(c, block->span,
+                  "use decompose_reduction to place the init before the loops are fused");
+        w->failed = true;
+        return iter->binding;
+    }
+    ForStmt loop = {
+        .var = var_new(c, names_fresh(&w->names, iter->var->name), DT_INDEX, VAR_LOOP,
+                       iter->var->span),
+        .lo = renamed(b, lo),
+        .hi = renamed(b, index_add(c, hi, expr_index(c, 1))),
+        .step = 1,
+        .kind = LOOP_SERIAL,
+        .axis = AXIS_NONE,
+        .id = ctx_new_id(c),
+        .body = stmt_empty(c, block->span),
+    };
+    VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &loop, block->span), block));
+    return expr_var(c, loop.var, loop.var->span);
+}
+
+static Stmt *init_block(InitBuild *b, Stmt *s)
+{
+    Context *c = b->w->c;
+    const BlockStmt *block = b->block;
+    VEC(BlockIter) iters = {0};
+    SubstList rename = {0};
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *old = &block->iters[i];
+        if (old->kind != ITER_SPATIAL)
+            continue;
+        BlockIter iter = {
+            .var = var_new(c, old->var->name, old->var->type, VAR_ITER, old->var->span),
+            .lo = expr_subst(c, old->lo, rename.items, rename.n),
+            .hi = expr_subst(c, old->hi, rename.items, rename.n),
+            .binding = uses_dropped(b, old->binding) ? loop_over_values(b, old, s)
+                                                     : renamed(b, old->binding),
+            .kind = ITER_SPATIAL,
+        };
+        Subst to = {old->var, expr_var(c, iter.var, old->var->span)};
+        VEC_PUSH(c->arena, &rename, to);
+        VEC_PUSH(c->arena, &iters, iter);
+    }
+    BlockStmt init = {
+        .name = names_fresh(&b->w->names, ctx_namef(c, "%s_init", block->name)),
+        .id = ctx_new_id(c),
+        .iters = iters.items,
+        .n_iters = iters.n,
+        .predicate = block->predicate ? keep_condition(b, block->predicate) : NULL,
+        .body = stmt_subst(c, block->init, rename.items, rename.n),
+    };
+    return stmt_stamp(stmt_block(c, &init, block->init->span), s);
+}
+
+static Stmt *close_frames(InitBuild *b, Stmt *inner)
+{
+    Context *c = b->w->c;
+    for (int i = b->frames.n - 1; i >= 0; i--) {
+        Stmt *frame = b->frames.items[i];
+        inner = frame->kind == ST_FOR
+                    ? loop_with_body(c, frame, inner)
+                    : stmt_stamp(stmt_if(c, frame->u.cond.cond, inner, NULL, frame->span), frame);
+    }
+    return inner;
+}
+
+/* Takes the init out of the block at the end of the path. */
+static Stmt *split_block(InitWalk *w, Stmt *s)
+{
+    InitBuild b = {.w = w, .block = &s->u.block, .anchor = find_anchor(w, &s->u.block)};
+    copy_frames(&b);
+    Stmt *init = init_block(&b, s);
+    Pending p = {b.anchor, close_frames(&b, init)};
+    VEC_PUSH(w->c->arena, &w->pending, p);
+    BlockStmt update = s->u.block;
+    update.init = NULL;
+    return stmt_stamp(stmt_block(w->c, &update, s->span), s);
+}
+
+static Stmt *walk(void *user, Stmt *s)
+{
+    InitWalk *w = user;
+    int depth = w->path.n;
+    VEC_PUSH(w->c->arena, &w->path, s);
+    Stmt *done = s->kind != ST_BLOCK  ? stmt_map_children(w->c, s, walk, w)
+                 : s->u.block.init ? split_block(w, s)
+                                      : s;
+    w->path.n--;
+    Stmt *before = NULL;
+    int kept = 0;
+    for (int i = 0; i < w->pending.n; i++) {
+        if (w->pending.items[i].depth == depth)
+            before = stmt_then(w->c, before, w->pending.items[i].nest);
+        else
+            w->pending.items[kept++] = w->pending.items[i];
+    }
+    w->pending.n = kept;
+    return stmt_then(w->c, before, done);
+}
+
+Kernel *pass_lower_init(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    InitWalk w = {.c = c, .kernel = kernel, .names = names_of_kernel(c, kernel)};
+    Stmt *body = walk(&w, kernel->body);
+    return w.failed ? NULL : kernel_with_body(c, kernel, body);
+}

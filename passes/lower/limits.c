@@ -1,0 +1,135 @@
+/* limits.c - a launch that cannot start is refused here, with numbers, where the schedule asked for it. */
+#include "passes/lower/pass.h"
+
+typedef struct {
+    Context *c;
+    const Limits *limits;
+    VEC(Stmt *) temps; /* shared buffers of the launch */
+    const Stmt *let[AXIS_COUNT]; /* where an axis got its loop */
+    bool failed;
+} Check;
+
+static bool collect(Visitor *v, Stmt *s)
+{
+    Check *k = v->user;
+    if (s->kind == ST_TEMP && s->u.temp->scope == SCOPE_SHARED)
+        VEC_PUSH(k->c->arena, &k->temps, s);
+    if (s->kind == ST_LET && s->u.let.value->kind == EX_AXIS && !k->let[s->u.let.value->u.axis])
+        k->let[s->u.let.value->u.axis] = s;
+    return true;
+}
+
+static Span axis_span(const Check *k, const Stmt *launch, Axis axis)
+{
+    return k->let[axis] ? k->let[axis]->span : launch->span;
+}
+
+static void check_threads(Check *k, const Stmt *s)
+{
+    const LaunchStmt *launch = &s->u.launch;
+    int64_t threads = 1;
+    bool fits = true;
+    for (int d = 0; d < 3; d++) {
+        Axis axis = (Axis)(AXIS_THREAD_X + d);
+        fits = fits && checked_mul(threads, launch->block[d], &threads);
+        if (launch->block[d] <= k->limits->max_block[d])
+            continue;
+        diag_error(k->c, E0508, axis_span(k, s, axis),
+                   "%s has %lld threads, and a block has at most %lld on this axis", axis_name(axis),
+                   (long long)launch->block[d], (long long)k->limits->max_block[d]);
+        diag_note(k->c, axis_span(k, s, axis),
+                  "split the loop and bind its outer part to a block axis, or leave it serial");
+        k->failed = true;
+    }
+    if (k->failed || (fits && threads <= k->limits->max_threads_per_block))
+        return;
+    Span at = axis_span(k, s, launch->block[0] > 1 ? AXIS_THREAD_X : AXIS_THREAD_Y);
+    diag_error(k->c, E0507, at,
+               "launch '%s' has %lld x %lld x %lld = %lld threads a block, and the limit is %lld",
+               launch->name, (long long)launch->block[0], (long long)launch->block[1],
+               (long long)launch->block[2], (long long)threads,
+               (long long)k->limits->max_threads_per_block);
+    diag_note(k->c, at, "use a smaller tile, or let each thread do several elements: split again and "
+                        "leave the inner loop serial");
+    k->failed = true;
+}
+
+static void check_grid(Check *k, const Stmt *s)
+{
+    for (int d = 0; d < 3; d++) {
+        int64_t n;
+        Axis axis = (Axis)(AXIS_BLOCK_X + d);
+        if (!expr_is_const(s->u.launch.grid[d], &n) || n <= k->limits->max_grid[d])
+            continue;
+        diag_error(k->c, E0509, axis_span(k, s, axis),
+                   "%s has %lld blocks, and a grid has at most %lld on this axis", axis_name(axis),
+                   (long long)n, (long long)k->limits->max_grid[d]);
+        diag_note(k->c, axis_span(k, s, axis),
+                  axis == AXIS_BLOCK_X ? "let each block do more: split the loop by a larger factor"
+                                       : "bind the longest loop to blockIdx.x, which has room for 2147483647");
+        k->failed = true;
+    }
+}
+
+static Span temp_span(const Buffer *b)
+{
+    return b->origin.source ? b->origin : b->span;
+}
+
+static void check_shared(Check *k, const Stmt *s)
+{
+    int64_t total = 0, largest = -1;
+    const Buffer *worst = NULL;
+    for (int i = 0; i < k->temps.n; i++) {
+        const Buffer *b = k->temps.items[i]->u.temp;
+        int64_t *strides = ARENA_ARRAY(k->c->arena, int64_t, b->rank + 1), bytes;
+        if (!buffer_strides(b, strides, &bytes) ||
+            !checked_mul(bytes, type_bytes(b->type), &bytes) || !checked_add(bytes, total, &total))
+            total = bytes = INT64_MAX / 2;
+        if (bytes > largest) {
+            largest = bytes;
+            worst = b;
+        }
+    }
+    if (total <= k->limits->max_shared)
+        return;
+    diag_error(k->c, E0510, temp_span(worst),
+               "launch '%s' needs %lld bytes of shared memory, and a block has at most %lld; the largest part is '%s' with %lld",
+               s->u.launch.name, (long long)total, (long long)k->limits->max_shared, worst->name,
+               (long long)largest);
+    for (int i = 0; i < k->temps.n; i++) {
+        const Buffer *b = k->temps.items[i]->u.temp;
+        StrBuf shape = strbuf_new(k->c->arena);
+        for (int d = 0; d < b->rank; d++) {
+            strbuf_add(&shape, d ? ", " : "");
+            print_expr(k->c, b->shape[d], &shape);
+        }
+        diag_note(k->c, temp_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name, shape.text);
+    }
+    diag_note(k->c, temp_span(worst), "compute_at a loop further in, or choose smaller tiles, so that less of it is "
+                                      "alive at a time");
+    k->failed = true;
+}
+
+static bool check_launch(Visitor *v, Stmt *s)
+{
+    Check *all = v->user;
+    if (s->kind != ST_LAUNCH)
+        return s->kind == ST_SEQ || s->kind == ST_FOR || s->kind == ST_IF;
+    Check k = {.c = all->c, .limits = all->limits};
+    Visitor inner = {.user = &k, .stmt = collect};
+    visit_stmt(&inner, s->u.launch.body);
+    check_threads(&k, s);
+    check_grid(&k, s);
+    check_shared(&k, s);
+    all->failed |= k.failed;
+    return false;
+}
+
+Kernel *pass_check_limits(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    Check all = {.c = c, .limits = &options->limits};
+    Visitor v = {.user = &all, .stmt = check_launch};
+    visit_stmt(&v, kernel->body);
+    return all.failed ? NULL : kernel_with_body(c, kernel, kernel->body);
+}

@@ -1,0 +1,93 @@
+/* pass.h - what the lowering passes share (internal to passes/lower).
+ *
+ * A pass is a function from kernel to kernel: NULL, with diagnostics, when it refuses. Nodes that a pass
+ * builds keep the span and the schedule step of the node that they come from. */
+#ifndef TIRC_PASSES_LOWER_PASS_H
+#define TIRC_PASSES_LOWER_PASS_H
+
+#include "passes/analysis/dependence.h"
+#include "passes/analysis/region.h"
+#include "passes/analysis/simplify.h"
+#include "passes/lower/lower.h"
+
+#define PASS(name, leaves, why)                                                                    \
+    Kernel *pass_##name(Context *c, const Kernel *kernel, const LowerOptions *options);
+#include "passes/lower/pipeline.def"
+#undef PASS
+
+typedef VEC(Expr *) ExprList;
+typedef VEC(Stmt *) StmtList;
+typedef VEC(Subst) SubstList;
+typedef VEC(Var *) VarList;
+
+/* ---- rebuilding (common.c) ---------------------------------------------------------------------- */
+
+/* `s` with every direct child statement replaced by fn(user, child); itself when none changed. A NULL takes
+ * the child out, and with it a loop or if that it leaves empty (then the result is NULL). The init
+ * and body of blocks are not children: a block is returned as it is. */
+Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
+/* `loop` with another body; `to` gets the step of `from`. */
+Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
+Stmt *stmt_stamp(Stmt *to, const Stmt *from);
+/* s1 then s2; either may be NULL. */
+Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
+Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);
+Stmt *stmt_empty(Context *c, Span span);
+
+/* The conjuncts of `cond`, from left to right, added to `out`; and back (NULL for none). */
+void cond_split(Context *c, Expr *cond, ExprList *out);
+Expr *cond_join(Context *c, const ExprList *conds);
+bool expr_list_has(const ExprList *list, const Expr *e);
+
+/* Statements with a property somewhere below. */
+bool stmt_has_bound_loop(Stmt *s);
+bool stmt_has_barrier(Stmt *s);
+/* The variables of loops and lets below `s`, added to `out`. */
+void vars_defined_in(Context *c, Stmt *s, VarList *out);
+bool expr_uses_any(const Expr *e, Var *const *vars, int n);
+
+/* `e` with an axis replaced. */
+Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
+
+/* The path from `root` to `target`, by pointer. */
+bool stmt_path_to(Context *c, Stmt *root, const Stmt *target, StmtPath *path);
+
+/* ---- launches --------------------------------------------------------------------------------------- */
+
+/* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is none. */
+bool stmt_is_launch_root(Stmt *s);
+
+/* Applies `root` to each launch root of the body, in order, with the facts of the host's loops and ifs
+ * around it. A NULL from `root` stops the walk, and the result is NULL. */
+typedef struct LaunchWalk {
+    Context *c;
+    const Kernel *kernel;
+    Facts *facts;
+    void *user;
+    bool failed;
+    Stmt *(*root)(struct LaunchWalk *w, Stmt *s);
+} LaunchWalk;
+Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+/* Names in use; `base`, or base_1, base_2 ... that is not, which then is. */
+typedef struct {
+    Context *c;
+    VEC(Name) taken;
+} Names;
+void names_take(Names *n, Name name);
+Name names_fresh(Names *n, const char *base);
+/* Sizes, parameters, and every loop, let, temp and block below the body. */
+Names names_of_kernel(Context *c, const Kernel *kernel);
+/* The lowered kernel with loops, lets and temps renamed so that a name means one thing on a path (names.c). */
+Kernel *names_settle(Context *c, Kernel *kernel);
+
+/* The value of an integer expression of variables with known values; false where one is unknown. */
+typedef struct {
+    const Var *var;
+    int64_t value;
+} VarValue;
+bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
+
+#endif

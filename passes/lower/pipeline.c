@@ -1,0 +1,85 @@
+/* pipeline.c - runs the passes of pipeline.def: times each, reports it, and checks what it left. */
+#include "passes/lower/pass.h"
+
+#include <time.h>
+
+typedef enum { LEAVES_SCHEDULED, LEAVES_MIXED, LEAVES_LOWERED } Leaves;
+
+typedef struct {
+    const char *name;
+    Leaves leaves;
+    Kernel *(*run)(Context *c, const Kernel *kernel, const LowerOptions *options);
+} Pass;
+
+static const Pass passes[] = {
+#define PASS(name, leaves, why) {#name, LEAVES_##leaves, pass_##name},
+#include "passes/lower/pipeline.def"
+#undef PASS
+};
+
+static const PassInfo infos[] = {
+#define PASS(name, leaves, why) {#name, why},
+#include "passes/lower/pipeline.def"
+#undef PASS
+};
+
+const PassInfo *lower_passes(int *n)
+{
+    *n = (int)(sizeof infos / sizeof infos[0]);
+    return infos;
+}
+
+Limits limits_default(void)
+{
+    return (Limits){
+        .max_threads_per_block = 1024,
+        .max_block = {1024, 1024, 64},
+        .max_grid = {INT32_MAX, 65535, 65535},
+        .max_shared_static = 49152,
+        .max_shared = 232448,
+    };
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* In builds that check themselves, a pass that leaves a malformed kernel is a bug of that pass. */
+static void verify_after(Context *c, const Pass *pass, const Kernel *kernel)
+{
+#if defined(TIRC_VERIFY) || !defined(NDEBUG)
+    if (pass->leaves == LEAVES_MIXED)
+        return;
+    const char *broken = ir_verify(c, kernel);
+    if (broken)
+        TIRC_BUG(c, "after the pass %s: %s", pass->name, broken);
+#else
+    (void)c;
+    (void)pass;
+    (void)kernel;
+#endif
+}
+
+Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    Kernel *current = ARENA_NEW(c->arena, Kernel);
+    *current = *kernel;
+    if (kernel_level(kernel) == LEVEL_LOWERED)
+        return current;
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+        double start = now();
+        Kernel *next = passes[i].run(c, current, options);
+        double seconds = now() - start;
+        if (!next)
+            return NULL;
+        verify_after(c, &passes[i], next);
+        if (options->after_pass)
+            options->after_pass(options->user, passes[i].name, next, next->body != current->body,
+                                seconds);
+        current = next;
+    }
+    return current;
+}

@@ -1,0 +1,288 @@
+/* threads.c - bound loops become the axes of launches.
+ *
+ *   for by in 32 bind blockIdx.y                  launch matmul grid(1, 32, 1) block(1, 32, 1) {
+ *       for ty in 32 bind threadIdx.y                 let by = blockIdx.y;
+ *           for y in 32 bind threadIdx.y              let ty = threadIdx.y;
+ *               block copy(i = by * 32 + y)   =>      block copy(i = by * 32 + ty)
+ *           block sum(i = by * 32 + ty)               block sum(i = by * 32 + ty)
+ *
+ * The first loop of an axis names its coordinate; others on it speak of the same. A loop with fewer iterations than its
+ * axis has coordinates gets a guard, and so does a block that has no loop on an axis and runs on its
+ * coordinate 0. Shared memory is declared at the top of the launch: it is the block's. */
+#include "passes/lower/pass.h"
+
+typedef struct {
+    Var *var;       /* its let, or NULL where only loops that do not start at 0 are bound to it */
+    Expr *extent;   /* INDEX; NULL: no loop is bound to it */
+    const Stmt *by; /* the loop that gave the extent */
+} AxisUse;
+
+typedef struct {
+    Context *c;
+    Facts *facts; /* outside the launch */
+    AxisUse axis[AXIS_COUNT];
+    StmtList lets, shared;
+    StmtPath path;
+    SubstList bound; /* loop variables to coordinates */
+    StmtPath inner;  /* loops around, inside the launch */
+    bool failed;
+} Mapper;
+
+static bool from_zero(const ForStmt *loop)
+{
+    int64_t lo;
+    return loop->step == 1 && expr_is_const(loop->lo, &lo) && lo == 0;
+}
+
+/* The largest number of iterations that `loop` can have, in terms of what is fixed outside the launch. */
+static Expr *axis_extent(Mapper *m, const ForStmt *loop)
+{
+    Expr *extent = loop_extent(m->c, loop);
+    FactsMark mark = facts_mark(m->facts);
+    VEC(const Var *) over = {0};
+    for (int i = 0; i < m->inner.n; i++) {
+        facts_enter(m->facts, m->inner.items[i]);
+        VEC_PUSH(m->c->arena, &over, m->inner.items[i]->u.loop.var);
+    }
+    bool exact;
+    extent = simplify(m->facts, extent);
+    bool inside = false;
+    for (int i = 0; i < over.n; i++)
+        inside |= expr_uses_var(extent, over.items[i]);
+    if (inside)
+        extent = bound_over(m->facts, extent, over.items, over.n, true, &exact);
+    facts_reset(m->facts, mark);
+    return extent;
+}
+
+static bool refuse_symbolic(Mapper *m, const Stmt *s, Axis axis)
+{
+    StrBuf text = strbuf_new(m->c->arena);
+    print_expr(m->c, loop_extent(m->c, &s->u.loop), &text);
+    diag_error(m->c, E0506, s->span,
+               "loop '%s' is bound to %s, which needs a literal number of iterations up to the hardware's limit, but "
+               "it has %s",
+               s->u.loop.var->name, axis_name(axis), text.text);
+    diag_note(m->c, s->span, "split it by a constant first and bind the inner loop");
+    m->failed = true;
+    return false;
+}
+
+static void refuse_unequal(Mapper *m, const Stmt *s, const AxisUse *use, Expr *extent)
+{
+    StrBuf mine = strbuf_new(m->c->arena), other = strbuf_new(m->c->arena);
+    print_expr(m->c, extent, &mine);
+    print_expr(m->c, use->extent, &other);
+    diag_error(m->c, E0505, s->span,
+               "loops on one axis of a launch must have equal extents: '%s' has %s iterations on %s, but '%s' has %s",
+               s->u.loop.var->name, mine.text, axis_name(s->u.loop.axis), use->by->u.loop.var->name,
+               other.text);
+    diag_note(m->c, use->by->span, "'%s' is bound to %s here", use->by->u.loop.var->name,
+              axis_name(s->u.loop.axis));
+    diag_note(m->c, s->span, "split one of them so that both have the same number of iterations");
+    m->failed = true;
+}
+
+/* Takes in one bound loop: its axis gets an extent, or already has the same. */
+static void use_axis(Mapper *m, const Stmt *s)
+{
+    const ForStmt *loop = &s->u.loop;
+    AxisUse *use = &m->axis[loop->axis];
+    Expr *extent = axis_extent(m, loop);
+    int64_t n;
+    if (!extent || (axis_is_thread(loop->axis) && !expr_is_const(extent, &n))) {
+        refuse_symbolic(m, s, loop->axis);
+        return;
+    }
+    if (!use->extent) {
+        use->extent = extent;
+        use->by = s;
+    } else if (!expr_equal(use->extent, extent) &&
+               !prove(m->facts, expr_binary(m->c, EX_EQ, use->extent, extent, s->span))) {
+        refuse_unequal(m, s, use, extent);
+    }
+    if (use->var || !from_zero(loop))
+        return;
+    use->var = var_new(m->c, loop->var->name, DT_INDEX, VAR_LET, loop->var->span);
+    Stmt *let = stmt_let(m->c, use->var, expr_axis(m->c, loop->axis), s->span);
+    VEC_PUSH(m->c->arena, &m->lets, stmt_stamp(let, s));
+}
+
+/* Every bound loop of the launch, outermost first. */
+static void collect_axes(Mapper *m, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            collect_axes(m, s->u.seq.items[i]);
+        break;
+    case ST_IF:
+        collect_axes(m, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            collect_axes(m, s->u.cond.otherwise);
+        break;
+    case ST_FOR:
+        if (s->u.loop.kind == LOOP_BIND)
+            use_axis(m, s);
+        VEC_PUSH(m->c->arena, &m->inner, s);
+        collect_axes(m, s->u.loop.body);
+        m->inner.n--;
+        break;
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        break;
+    }
+}
+
+static Expr *coordinate(Mapper *m, Axis axis)
+{
+    return m->axis[axis].var ? expr_var(m->c, m->axis[axis].var, span_none())
+                             : expr_axis(m->c, axis);
+}
+
+static Expr *guarded_by(Mapper *m, Expr *e)
+{
+    return expr_subst(m->c, e, m->bound.items, m->bound.n);
+}
+
+/* The guards of a block's missing axes. */
+static Stmt *map_block(Mapper *m, Stmt *s)
+{
+    Context *c = m->c;
+    Expr *guard = NULL;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        int64_t extent;
+        bool every = false;
+        if (!m->axis[axis].extent ||
+            (expr_is_const(m->axis[axis].extent, &extent) && extent == 1) ||
+            thread_loop(&m->path, (Axis)axis, &every) || every)
+            continue;
+        guard = cond_and(c, guard, expr_binary(c, EX_EQ, coordinate(m, (Axis)axis),
+                                               expr_index(c, 0), s->span));
+    }
+    Stmt *block = stmt_subst(c, s, m->bound.items, m->bound.n);
+    return guard ? stmt_stamp(stmt_if(c, guard, block, NULL, s->span), s) : block;
+}
+
+static Stmt *map_stmt(void *user, Stmt *s);
+
+static Stmt *map_bound_loop(Mapper *m, Stmt *s)
+{
+    Context *c = m->c;
+    const ForStmt *loop = &s->u.loop;
+    Expr *at = coordinate(m, loop->axis);
+    Expr *lo = guarded_by(m, loop->lo), *hi = guarded_by(m, loop->hi);
+    Expr *value = index_add(c, lo, index_mul(c, at, expr_index(c, loop->step)));
+    Subst to = {loop->var, value};
+    VEC_PUSH(c->arena, &m->bound, to);
+    Stmt *body = map_stmt(m, loop->body);
+    if (!body || expr_equal(simplify(m->facts, loop_extent(c, loop)), m->axis[loop->axis].extent))
+        return body;
+    Expr *inside = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, value, hi, s->span);
+    if (axis_is_thread(loop->axis) && stmt_has_barrier(body)) {
+        diag_error(c, E0503, s->span,
+                   "threads must wait for each other inside loop '%s', but how many of them run it is not the "
+                   "same everywhere",
+                   loop->var->name);
+        m->failed = true;
+    }
+    return stmt_stamp(stmt_if(c, inside, body, NULL, s->span), s);
+}
+
+static Stmt *map_stmt(void *user, Stmt *s)
+{
+    Mapper *m = user;
+    Context *c = m->c;
+    Stmt *done = s;
+    VEC_PUSH(c->arena, &m->path, s);
+    switch (s->kind) {
+    case ST_BLOCK:
+        done = map_block(m, s);
+        break;
+    case ST_FOR:
+        if (s->u.loop.kind == LOOP_BIND) {
+            done = map_bound_loop(m, s);
+            break;
+        }
+        done = stmt_map_children(c, s, map_stmt, m);
+        if (done) {
+            ForStmt loop = done->u.loop;
+            loop.lo = guarded_by(m, loop.lo);
+            loop.hi = guarded_by(m, loop.hi);
+            if (loop.kind == LOOP_PARALLEL)
+                loop.kind = LOOP_SERIAL;
+            done = stmt_stamp(stmt_for(c, &loop, s->span), s);
+        }
+        break;
+    case ST_IF:
+        done = stmt_map_children(c, s, map_stmt, m);
+        if (done)
+            done = stmt_stamp(stmt_if(c, guarded_by(m, done->u.cond.cond), done->u.cond.then,
+                                      done->u.cond.otherwise, s->span), s);
+        break;
+    case ST_TEMP:
+        if (s->u.temp->scope == SCOPE_SHARED) {
+            VEC_PUSH(c->arena, &m->shared, s);
+            done = NULL;
+        }
+        break;
+    case ST_SEQ:
+    case ST_STORE:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        done = stmt_map_children(c, s, map_stmt, m);
+        break;
+    }
+    m->path.n--;
+    return done;
+}
+
+/* ---- the launch --------------------------------------------------------------------------------- */
+
+typedef struct {
+    Names launches;
+} MapWalk;
+
+static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
+{
+    Context *c = w->c;
+    MapWalk *all = w->user;
+    for (int i = m->lets.n - 1; i >= 0; i--)
+        body = stmt_then(c, m->lets.items[i], body);
+    for (int i = m->shared.n - 1; i >= 0; i--)
+        body = stmt_then(c, m->shared.items[i], body);
+    LaunchStmt launch = {.name = names_fresh(&all->launches, w->kernel->name), .body = body};
+    for (int d = 0; d < 3; d++) {
+        Expr *grid = m->axis[AXIS_BLOCK_X + d].extent, *block = m->axis[AXIS_THREAD_X + d].extent;
+        launch.grid[d] = grid ? grid : expr_index(c, 1);
+        launch.block[d] = block ? block->u.i : 1;
+    }
+    return stmt_stamp(stmt_launch(c, &launch, root->span), root);
+}
+
+/* The host's loops around the launch become serial where they were parallel; nothing else changes there. */
+static Stmt *map_root(LaunchWalk *w, Stmt *root)
+{
+    Mapper m = {.c = w->c, .facts = w->facts};
+    collect_axes(&m, root);
+    if (m.failed)
+        return NULL;
+    Stmt *body = map_stmt(&m, root);
+    if (m.failed)
+        return NULL;
+    return make_launch(w, &m, root, body ? body : stmt_empty(w->c, root->span));
+}
+
+Kernel *pass_map_threads(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    MapWalk all = {.launches = {.c = c}};
+    LaunchWalk w = {.c = c, .kernel = kernel, .user = &all, .root = map_root};
+    Stmt *body = launch_roots_map(&w, kernel->body);
+    return body ? kernel_with_body(c, kernel, body) : NULL;
+}
