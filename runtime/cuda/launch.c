@@ -5,7 +5,6 @@
  * calls back for each launch, and the arguments that the kernel declares are put side by side here.
  */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,17 +34,13 @@ static void *get_image(CudaDevice *d, const Module *m, size_t *bytes)
 {
     Context *ctx = d->base.ctx;
     const char *arch = d->base.info.arch;
-    NvrtcOptions options;
-    int major = 0, minor = 0;
-    char version[32];
-    if (!need_nvrtc(d) || !nvrtc_options(ctx, arch, NVRTC_CUBIN, &options))
+    NvrtcSettings settings;
+    if (!need_nvrtc(d) || !nvrtc_settings(ctx, &d->api.nvrtc, arch, NVRTC_CUBIN, &settings))
         return NULL;
-    (void)d->api.nvrtc.nvrtcVersion(&major, &minor);
-    snprintf(version, sizeof version, "nvrtc %d.%d cubin", major, minor);
-    const char *parts[2 + NVRTC_OPTIONS] = {version, m->source};
+    const char *parts[3 + NVRTC_OPTIONS] = {"cubin", settings.version, m->source};
     for (int i = 0; i < NVRTC_OPTIONS; i++)
-        parts[2 + i] = options.options[i];
-    CacheKey key = cache_key(parts, 2 + NVRTC_OPTIONS);
+        parts[3 + i] = settings.options[i];
+    CacheKey key = cache_key(parts, 3 + NVRTC_OPTIONS);
     void *image = cache_get(&d->cache, key, bytes);
     if (image)
         return image;

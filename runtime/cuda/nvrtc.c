@@ -26,23 +26,6 @@ static const char *arch_suffix(const char *arch)
     return NULL;
 }
 
-bool nvrtc_options(Context *ctx, const char *arch, NvrtcKind kind, NvrtcOptions *out)
-{
-    const char *suffix = arch_suffix(arch);
-    if (!suffix) {
-        diag_error(ctx, E0606, span_none(),
-                   "'%s' is not a GPU architecture; write it as sm_90a or compute_90a: the compute "
-                   "capability without its point",
-                   arch);
-        return false;
-    }
-    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s%s",
-             kind == NVRTC_CUBIN ? "sm_" : "compute_", suffix);
-    out->options[0] = out->arch;
-    out->options[1] = "--std=c++17";
-    return true;
-}
-
 static bool refuse_call(Context *ctx, const NvrtcApi *api, int status, const char *call)
 {
     diag_error(ctx, E0605, span_none(), "%s of '%s' failed: %s", call, api->path,
@@ -57,24 +40,45 @@ static bool nvrtc_check(Context *ctx, const NvrtcApi *api, int status, const cha
     return status == NVRTC_OK || refuse_call(ctx, api, status, call);
 }
 
-static bool refuse_arch(Context *ctx, const NvrtcApi *api, const char *arch, const int *known,
-                        int n)
+bool nvrtc_settings(Context *ctx, const NvrtcApi *api, const char *arch, NvrtcKind kind,
+                    NvrtcSettings *out)
+{
+    const char *suffix = arch_suffix(arch);
+    int major = 0, minor = 0;
+    if (!suffix) {
+        diag_error(ctx, E0606, span_none(),
+                   "'%s' is not a GPU architecture; write it as sm_90a or compute_90a: the compute "
+                   "capability without its point",
+                   arch);
+        return false;
+    }
+    if (!NVRTC_TRY(nvrtcVersion, &major, &minor))
+        return false;
+    snprintf(out->version, sizeof out->version, "%d.%d", major, minor);
+    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s%s",
+             kind == NVRTC_CUBIN ? "sm_" : "compute_", suffix);
+    out->options[0] = out->arch;
+    out->options[1] = "--std=c++17";
+    return true;
+}
+
+static bool refuse_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *settings,
+                        const char *arch, const int *known, int n)
 {
     StrBuf list = strbuf_new(ctx->arena);
     for (int i = 0; i < n; i++)
         strbuf_addf(&list, "%s%d", i ? ", " : "", known[i]);
-    int major = 0, minor = 0;
-    (void)api->nvrtcVersion(&major, &minor);
     diag_error(ctx, E0603, span_none(),
-               "NVRTC %d.%d ('%s') does not compile for '%s'; it knows sm_ %s: install another "
+               "NVRTC %s ('%s') does not compile for '%s'; it knows sm_ %s: install another "
                "version, or choose one of these with --arch",
-               major, minor, api->path, arch, list.text);
+               settings->version, api->path, arch, list.text);
     return false;
 }
 
 /* Asked before compiling, so that an unknown architecture is not taken for an error in the source.
  */
-static bool check_arch(Context *ctx, const NvrtcApi *api, const char *arch)
+static bool check_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *settings,
+                       const char *arch)
 {
     int known[256], n = 0;
     int number = atoi(arch_suffix(arch));
@@ -87,7 +91,7 @@ static bool check_arch(Context *ctx, const NvrtcApi *api, const char *arch)
     for (int i = 0; i < n; i++)
         if (known[i] == number)
             return true;
-    return refuse_arch(ctx, api, arch, known, n);
+    return refuse_arch(ctx, api, settings, arch, known, n);
 }
 
 /* The log of a compilation, in the context's arena; empty when NVRTC does not give it. */
@@ -126,9 +130,9 @@ static void *get_image(Context *ctx, const NvrtcApi *api, void *program, NvrtcKi
 }
 
 static void *compile(Context *ctx, const NvrtcApi *api, const NvrtcJob *job,
-                     const NvrtcOptions *options, void *program, size_t *bytes)
+                     const NvrtcSettings *settings, void *program, size_t *bytes)
 {
-    int status = api->nvrtcCompileProgram(program, NVRTC_OPTIONS, options->options);
+    int status = api->nvrtcCompileProgram(program, NVRTC_OPTIONS, settings->options);
     if (status == NVRTC_OK)
         return get_image(ctx, api, program, job->kind, bytes);
     const char *log = get_log(ctx, api, program);
@@ -144,12 +148,13 @@ static void *compile(Context *ctx, const NvrtcApi *api, const NvrtcJob *job,
 
 void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t *bytes)
 {
-    NvrtcOptions options;
+    NvrtcSettings settings;
     void *program = NULL;
-    if (!nvrtc_options(ctx, job->arch, job->kind, &options) || !check_arch(ctx, api, job->arch) ||
+    if (!nvrtc_settings(ctx, api, job->arch, job->kind, &settings) ||
+        !check_arch(ctx, api, &settings, job->arch) ||
         !NVRTC_TRY(nvrtcCreateProgram, &program, job->source, job->name, 0, NULL, NULL))
         return NULL;
-    void *image = compile(ctx, api, job, &options, program, bytes);
+    void *image = compile(ctx, api, job, &settings, program, bytes);
     if (!NVRTC_TRY(nvrtcDestroyProgram, &program)) {
         free(image);
         return NULL;

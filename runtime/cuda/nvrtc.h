@@ -13,15 +13,16 @@ typedef struct {
     NvrtcKind kind;
 } NvrtcJob;
 
-/* What a compilation depends on besides NVRTC itself: its options, in order. */
+/* What a compilation depends on besides the source: NVRTC's version, and its options in order. */
 enum { NVRTC_OPTIONS = 2 };
 typedef struct {
-    char arch[48];
+    char version[32], arch[48];
     const char *options[NVRTC_OPTIONS];
-} NvrtcOptions;
+} NvrtcSettings;
 
-/* False after E0606 when `arch` is not an architecture. The options point into `out`. */
-bool nvrtc_options(Context *ctx, const char *arch, NvrtcKind kind, NvrtcOptions *out);
+/* False after E0605, or E0606 when `arch` is not an architecture. The options point into `out`. */
+bool nvrtc_settings(Context *ctx, const NvrtcApi *api, const char *arch, NvrtcKind kind,
+                    NvrtcSettings *out);
 
 /* The image in memory that the caller frees, or NULL after E0603 to E0606. */
 void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t *bytes);

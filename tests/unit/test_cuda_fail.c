@@ -1,0 +1,470 @@
+/* The CUDA device without a GPU: what it passes to CUDA's functions, and that each of them may fail
+ * at any moment without a crash, a leak or silence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "cuda_fake.h"
+#include "scale_module.h"
+
+enum { N = 100 };
+
+typedef struct {
+    Context *ctx;
+    Device *device;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    fake_reset();
+    if (!f || !(f->ctx = ctx_new(0)))
+        return -1;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    if (f->device)
+        f->device->ops->close(f->device);
+    ctx_free(f->ctx);
+    free(f);
+    return fake.live;
+}
+
+static Device *open_fake(Context *ctx, const char *arch, const char *cache)
+{
+    CudaApi api = fake_api();
+    DeviceOptions options = {.kind = DEVICE_CUDA, .ordinal = 1, .arch = arch, .cache_dir = cache};
+    return cuda_open_with(ctx, &options, &api);
+}
+
+static Device *opened(Fixture *f)
+{
+    f->device = open_fake(f->ctx, NULL, "");
+    assert_non_null(f->device);
+    return f->device;
+}
+
+static void expect_error(Fixture *f, ErrorCode code, const char *part)
+{
+    StrBuf out = strbuf_new(f->ctx->arena);
+    diag_render_all(f->ctx, false, &out);
+    if (!f->ctx->first || f->ctx->first->code != code || !strstr(out.text, part))
+        fail_msg("expected %s with '%s' in:\n%s", error_info(code)->id, part, out.text);
+}
+
+/* ---- a whole life
+ * -------------------------------------------------------------------------------- */
+
+static bool use_buffers(Device *d, LoadedModule *m, DevicePtr x, DevicePtr y, float *result)
+{
+    const DeviceOps *ops = d->ops;
+    float input[N], alpha = 2;
+    for (int i = 0; i < N; i++)
+        input[i] = (float)i;
+    const int64_t sizes[] = {N};
+    const void *const scalars[] = {&alpha};
+    const DevicePtr buffers[] = {x, y};
+    RunArguments args = {sizes, scalars, buffers};
+    double ms = 0;
+    return ops->write(d, x, input, sizeof input) && ops->fill(d, y, 0xff, sizeof input) &&
+           ops->flush_l2(d) && ops->mark(d, 0) && ops->run(d, m, &args) && ops->mark(d, 1) &&
+           ops->elapsed(d, &ms) && ms == 0.25 && ops->sync(d) &&
+           ops->read(d, result, y, sizeof input) && ops->read(d, NULL, y, 0);
+}
+
+/* Everything that a device does, once. */
+static bool live_once(Context *ctx, const char *cache, float *result)
+{
+    Device *d = open_fake(ctx, NULL, cache);
+    if (!d)
+        return false;
+    DevicePtr x = d->ops->alloc(d, N * sizeof(float));
+    DevicePtr y = x ? d->ops->alloc(d, N * sizeof(float)) : 0;
+    LoadedModule *m = y ? d->ops->load(d, &MODULE_SCALE) : NULL;
+    bool ok = m && use_buffers(d, m, x, y, result);
+    d->ops->unload(d, m);
+    if (y)
+        d->ops->free(d, y);
+    if (x)
+        d->ops->free(d, x);
+    d->ops->close(d);
+    return ok;
+}
+
+static void a_device_runs_a_module(void **state)
+{
+    Fixture *f = *state;
+    float result[N];
+    assert_true(live_once(f->ctx, "", result));
+    for (int i = 0; i < N; i++)
+        assert_true(result[i] == 2 * (float)i + 1); /* the second launch, t = 1 */
+    assert_int_equal(fake.live, 0);
+    assert_int_equal(fake.launches, 2);
+    assert_int_equal(fake.grid.x, 4);
+    assert_int_equal(fake.grid.y * fake.grid.z, 1);
+    assert_int_equal(fake.block.x, 32);
+    assert_string_equal(fake.option, "--gpu-architecture=sm_90a");
+    assert_int_equal(f->ctx->n_errors, 0);
+}
+
+/* Whose failure is nobody's business: the device goes on without what they give. */
+static bool may_fail(const char *name)
+{
+    static const char *const names[] = {"fake_cuDeviceGet", "fake_cuDeviceGetName"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whose failure is told though the work was done. */
+static bool is_release(const char *name)
+{
+    return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Unload");
+}
+
+static void fail_each_call(int failure, bool sticky)
+{
+    for (int n = 1;; n++) {
+        float result[N];
+        fake_reset();
+        fake.fail_at = n;
+        fake.failure = failure;
+        fake.sticky = sticky;
+        Context *ctx = ctx_new(0);
+        bool ok = live_once(ctx, "", result);
+        assert_int_equal(fake.live, 0);
+        if (!fake.failed) {
+            assert_true(n > 40); /* all have had their turn */
+            assert_true(ok);
+            ctx_free(ctx);
+            return;
+        }
+        bool releasing =
+            is_release(fake.failed) && strcmp(fake.failed, "fake_nvrtcDestroyProgram") != 0;
+        bool closing = strcmp(fake.failed, "fake_cudaSetDevice") == 0 && ok;
+        if (may_fail(fake.failed) && !sticky) {
+            assert_true(ok);
+            assert_int_equal(ctx->n_errors, 0);
+        } else {
+            if (ctx->n_errors == 0 || (ok && !releasing && !closing))
+                fail_msg("call %d, %s: %d errors, result %d", n, fake.failed, ctx->n_errors, ok);
+        }
+        ctx_free(ctx);
+    }
+}
+
+static void any_call_may_fail(void **state)
+{
+    (void)state;
+    fail_each_call(999, false);
+    fail_each_call(CUDA_ERROR_MEMORY, false);
+    fail_each_call(CUDA_ERROR_ILLEGAL_ADDRESS, false);
+}
+
+static void all_calls_may_fail_from_one_on(void **state)
+{
+    (void)state;
+    fail_each_call(999, true);
+    fail_each_call(CUDA_ERROR_MEMORY, true);
+    fail_each_call(CUDA_ERROR_ILLEGAL_ADDRESS, true);
+}
+
+/* ---- opening
+ * ----------------------------------------------------------------------------------------- */
+
+static void describes_the_gpu(void **state)
+{
+    const DeviceInfo *info = &opened(*state)->info;
+    assert_string_equal(info->name, "Fake GPU 1");
+    assert_string_equal(info->kind, "cuda");
+    assert_string_equal(info->arch, "sm_90a");
+    assert_int_equal(info->multiprocessors, 132);
+    assert_int_equal(info->memory_bytes, 128 << 20);
+    assert_int_equal(info->l2_bytes, 1 << 16);
+    assert_int_equal(info->max_shared_per_block, 227 * 1024);
+    assert_int_equal(info->warp_size, 32);
+}
+
+static void names_other_architectures_plainly(void **state)
+{
+    Fixture *f = *state;
+    fake.major = 12;
+    fake.minor = 1;
+    assert_string_equal(opened(f)->info.arch, "sm_121");
+    assert_null(open_fake(f->ctx, "an architecture with a long name", ""));
+    expect_error(f, E0606, "this GPU's is 'sm_121'");
+}
+
+static void no_driver(void **state)
+{
+    Fixture *f = *state;
+    fake.count_status = CUDA_ERROR_OLD_DRIVER;
+    fake.driver_version = 0;
+    assert_null(open_fake(f->ctx, NULL, ""));
+    expect_error(f, E0612, "there is no NVIDIA driver");
+}
+
+static void an_old_driver(void **state)
+{
+    Fixture *f = *state;
+    fake.count_status = CUDA_ERROR_OLD_DRIVER;
+    fake.driver_version = 12040;
+    assert_null(open_fake(f->ctx, NULL, ""));
+    expect_error(f, E0612, "for CUDA up to 12.4, but 'libfakert.so' is the runtime of CUDA 13.0");
+}
+
+static void no_gpu(void **state)
+{
+    Fixture *f = *state;
+    fake.count_status = CUDA_ERROR_NO_DEVICE;
+    assert_null(open_fake(f->ctx, NULL, ""));
+    expect_error(f, E0613, "lists no GPU");
+}
+
+static void too_few_gpus(void **state)
+{
+    Fixture *f = *state;
+    fake.devices = 1;
+    assert_null(open_fake(f->ctx, NULL, ""));
+    expect_error(f, E0613, "there is no GPU number 1: the driver lists 1");
+}
+
+/* ---- choosing, with the libraries that this machine has
+ * ------------------------------------------------ */
+
+static void auto_always_finds_a_device(void **state)
+{
+    Fixture *f = *state;
+    f->device = device_open(f->ctx, &(DeviceOptions){.kind = DEVICE_AUTO, .cache_dir = ""});
+    assert_non_null(f->device);
+    assert_int_equal(f->ctx->n_errors, 0);
+    if (strcmp(f->device->info.kind, "sim") == 0)
+        assert_int_equal(f->ctx->n_warnings, 0);
+}
+
+static void auto_warns_of_a_broken_library(void **state)
+{
+    Fixture *f = *state;
+    setenv("TIRC_CUDART", "libm.so.6", 1);
+    f->device = device_open(f->ctx, &(DeviceOptions){.kind = DEVICE_AUTO});
+    unsetenv("TIRC_CUDART");
+    assert_non_null(f->device);
+    assert_string_equal(f->device->info.kind, "sim");
+    assert_int_equal(f->ctx->n_errors, 0);
+    assert_int_equal(f->ctx->n_warnings, 1);
+    expect_error(f, E0611, "'libm.so.6' has no function");
+    expect_error(f, E0611, "the simulator is used instead");
+}
+
+static void cuda_says_why_not(void **state)
+{
+    Fixture *f = *state;
+    setenv("TIRC_CUDART", "/nowhere/libcudart.so.13", 1);
+    assert_null(device_open(f->ctx, &(DeviceOptions){.kind = DEVICE_CUDA}));
+    unsetenv("TIRC_CUDART");
+    expect_error(f, E0611, "/nowhere/libcudart.so.13");
+    expect_error(f, E0611, "pip install nvidia-cuda-runtime");
+}
+
+/* ---- memory and loading
+ * ------------------------------------------------------------------------------ */
+
+static void no_memory(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    assert_int_equal(d->ops->alloc(d, (size_t)200 << 20), 0);
+    expect_error(f, E0614, "no room for 200.0 MiB on 'Fake GPU 1': 3.0 of its 128.0 MiB are free");
+}
+
+static void empty_buffers_have_an_address(void **state)
+{
+    Device *d = opened(*state);
+    DevicePtr p = d->ops->alloc(d, 0);
+    assert_true(p != 0);
+    assert_true(d->ops->write(d, p, NULL, 0) && d->ops->fill(d, p, 1, 0));
+    d->ops->free(d, p);
+}
+
+static void flushing_writes_twice_the_cache(void **state)
+{
+    Device *d = opened(*state);
+    assert_true(d->ops->flush_l2(d) && d->ops->flush_l2(d));
+    assert_int_equal(fake.flushed, 2 << 16);
+}
+
+static void compiled_code_is_cached(void **state)
+{
+    Fixture *f = *state;
+    char folder[] = "/tmp/tirc-cuda-XXXXXX", command[64];
+    float result[N];
+    assert_non_null(mkdtemp(folder));
+    assert_true(live_once(f->ctx, folder, result));
+    assert_true(live_once(f->ctx, folder, result));
+    assert_int_equal(fake.compiles, 1);
+    Device *d = open_fake(f->ctx, "sm_80", folder); /* another key */
+    LoadedModule *m = d->ops->load(d, &MODULE_SCALE);
+    assert_non_null(m);
+    assert_int_equal(fake.compiles, 2);
+    assert_string_equal(fake.option, "--gpu-architecture=sm_80");
+    d->ops->unload(d, m);
+    d->ops->close(d);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void refused_source_is_shown(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    fake.compile_status = NVRTC_ERROR_COMPILATION;
+    fake.log = "scale.cu(3): error: that is no CUDA\n";
+    assert_null(d->ops->load(d, &MODULE_SCALE));
+    expect_error(f, E0604, "that is no CUDA\n    3 | {");
+}
+
+static void a_compiler_that_breaks_is_quoted(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    fake.compile_status = 7;
+    fake.log = "nvrtc: error: failed to open libnvrtc-builtins.so";
+    assert_null(d->ops->load(d, &MODULE_SCALE));
+    expect_error(f, E0605, "failed to open libnvrtc-builtins.so");
+}
+
+static void unknown_architectures_are_told(void **state)
+{
+    Fixture *f = *state;
+    f->device = open_fake(f->ctx, "sm_100", "");
+    assert_null(f->device->ops->load(f->device, &MODULE_SCALE));
+    expect_error(f, E0603, "does not compile for 'sm_100'; it knows sm_ 80, 90");
+}
+
+static LoadedModule *load_with_shared(Device *d, ModuleKernel *kernel, Module *module,
+                                      int64_t fixed, int64_t dynamic)
+{
+    *kernel = KERNELS[0];
+    *module = MODULE_SCALE;
+    kernel->shared_static = fixed;
+    kernel->shared_dynamic = dynamic;
+    module->kernels = kernel;
+    return d->ops->load(d, module);
+}
+
+static void much_shared_memory_is_asked_for(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    ModuleKernel kernel;
+    Module module;
+    LoadedModule *m = load_with_shared(d, &kernel, &module, 0, 48 * 1024);
+    assert_int_equal(fake.max_dynamic, 0);
+    d->ops->unload(d, m);
+    m = load_with_shared(d, &kernel, &module, 1024, 226 * 1024);
+    assert_non_null(m);
+    assert_int_equal(fake.max_dynamic, 226 * 1024);
+    d->ops->unload(d, m);
+    assert_null(load_with_shared(d, &kernel, &module, 1024, 227 * 1024));
+    expect_error(f, E0617,
+                 "needs 233472 bytes of shared memory a block, but 'Fake GPU 1' has 232448");
+}
+
+/* ---- launching
+ * -------------------------------------------------------------------------------------- */
+
+static bool run_size(Device *d, bool wide, int64_t size)
+{
+    Module module = MODULE_SCALE;
+    module.index64 = fake.wide = wide;
+    LoadedModule *m = d->ops->load(d, &module);
+    float none = 0;
+    const void *const scalars[] = {&none};
+    const DevicePtr buffers[] = {(DevicePtr)(uintptr_t)&none, (DevicePtr)(uintptr_t)&none};
+    RunArguments args = {&size, scalars, buffers};
+    bool ok = m && d->ops->run(d, m, &args);
+    d->ops->unload(d, m);
+    return ok;
+}
+
+static void indices_have_the_width_of_the_kernel(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    assert_true(run_size(d, false, 1));
+    assert_true(run_size(d, true, 1));
+    assert_int_equal(fake.launches, 4);
+    assert_false(run_size(d, false, (int64_t)1 << 31));
+    expect_error(f, E0618, "'N' is 2147483648, but this kernel indexes with 32 bits");
+}
+
+static void empty_grids_launch_nothing(void **state)
+{
+    Device *d = opened(*state);
+    assert_true(run_size(d, false, 0));
+    assert_int_equal(fake.launches, 0);
+}
+
+static void grids_have_limits(void **state)
+{
+    Fixture *f = *state;
+    assert_false(run_size(opened(f), true, (int64_t)1 << 36));
+    expect_error(f, E0617,
+                 "would launch a grid of 2147483648 x 1 x 1 blocks, but CUDA allows at most "
+                 "2147483647 in x");
+}
+
+static void a_failed_kernel_points_to_the_simulator(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    fake.fail_at = fake.calls + 2; /* after cudaSetDevice */
+    fake.failure = CUDA_ERROR_ILLEGAL_ADDRESS;
+    fake.sticky = true;
+    assert_false(d->ops->sync(d));
+    expect_error(f, E0615, "an illegal memory access was encountered (cudaErrorIllegalAddress)");
+    expect_error(f, E0615, "--device sim");
+    assert_false(d->ops->mark(d, 0));
+    expect_error(f, E0615, "an earlier kernel failed");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_device_runs_a_module),
+        TEST(any_call_may_fail),
+        TEST(all_calls_may_fail_from_one_on),
+        TEST(describes_the_gpu),
+        TEST(names_other_architectures_plainly),
+        TEST(no_driver),
+        TEST(an_old_driver),
+        TEST(no_gpu),
+        TEST(too_few_gpus),
+        TEST(auto_always_finds_a_device),
+        TEST(auto_warns_of_a_broken_library),
+        TEST(cuda_says_why_not),
+        TEST(no_memory),
+        TEST(empty_buffers_have_an_address),
+        TEST(flushing_writes_twice_the_cache),
+        TEST(compiled_code_is_cached),
+        TEST(refused_source_is_shown),
+        TEST(a_compiler_that_breaks_is_quoted),
+        TEST(unknown_architectures_are_told),
+        TEST(much_shared_memory_is_asked_for),
+        TEST(indices_have_the_width_of_the_kernel),
+        TEST(empty_grids_launch_nothing),
+        TEST(grids_have_limits),
+        TEST(a_failed_kernel_points_to_the_simulator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
