@@ -1,0 +1,165 @@
+/* resolve_internal.h - what the parts of name and type resolution share.
+ *
+ *   resolve.c         the entry: sizes, parameters, what must hold of the whole kernel
+ *   resolve_names.c   names in scope, and what to say about one that is not; names of blocks
+ *   resolve_types.c   how types meet, convert and adapt
+ *   resolve_expr.c    expressions
+ *   resolve_index.c   subscripts, bounds, extents: integers that shape the program
+ *   resolve_stmt.c    stores, loops, conditions, temporaries, the lowered statements
+ *   resolve_block.c   from statements to blocks: plain, with an init, written out, data-dependent
+ *
+ * Every function that cannot give a result has reported why and returns NULL (or a Value without an
+ * expression); callers go on with the next part so that one run reports several errors. */
+#ifndef TIRC_FRONTEND_RESOLVE_INTERNAL_H
+#define TIRC_FRONTEND_RESOLVE_INTERNAL_H
+
+#include "frontend/parse.h"
+
+/* ---- names ---- */
+
+typedef enum { SYMBOL_SIZE, SYMBOL_TYPE, SYMBOL_VAR, SYMBOL_BUFFER } SymbolKind;
+
+typedef struct {
+    Name name;
+    SymbolKind kind;
+    Span span;
+    int64_t value;  /* of SYMBOL_SIZE when `var` is NULL */
+    Var *var;       /* of SYMBOL_VAR, and of a symbolic SYMBOL_SIZE */
+    Buffer *buffer; /* of SYMBOL_BUFFER */
+    DType type;     /* of SYMBOL_TYPE */
+    bool over;      /* out of sight, but its name is not free */
+    bool broken;    /* its declaration was refused: uses of it are passed over in silence */
+} Symbol;
+
+/* Names of blocks: each slot a name and how many blocks asked for it. */
+typedef struct {
+    Name *names;
+    int *counts;
+    int capacity, n;
+} NameTable;
+
+/* Where a statement stands decides what it becomes. */
+typedef enum {
+    MODE_PROGRAM, /* outside of any block: stores become blocks */
+    MODE_BLOCK,   /* in the body of a block: statements stay as they are */
+    MODE_HOST,    /* of a lowered kernel, outside of its launches */
+    MODE_LAUNCH,  /* inside one */
+} Mode;
+
+/* The label that the next block takes. */
+typedef struct {
+    AstName name; /* text is NULL when there is none */
+    bool used;
+} Label;
+
+typedef struct Resolver {
+    Context *ctx;
+    Mode mode;
+    VEC(Symbol) symbols;          /* innermost last */
+    int loops_from;               /* loop variables below this symbol are out of sight */
+    VEC(Symbol) ended;            /* temporaries whose scope is over, for messages */
+    VEC(const ForStmt *) loops;   /* around the current statement, outside of blocks */
+    NameTable blocks;
+    Label label;
+    VEC(Buffer *) written;
+} Resolver;
+
+/* Declares a name; an error when it is taken. */
+void names_add(Resolver *r, Symbol symbol);
+/* Ends the scopes of all names declared since there were `n`, which are free again. */
+void names_cut(Resolver *r, int n);
+/* The same for the braces inside a sequence, which becomes one with it: the names stay taken. */
+void names_end(Resolver *r, int n);
+const Symbol *names_find(const Resolver *r, Name name);
+/* Reports a name that means nothing here, with the nearest one that does. `what` says what was looked for. */
+void names_unknown(Resolver *r, AstName name, const char *what);
+const char *symbol_describe(const Symbol *s);
+
+/* Counts the names that labels and written blocks claim; two claims of one name are an error. */
+void block_names_claim(Resolver *r, const AstStmt *s);
+/* `base`, or base_1, base_2, ... where that is taken. */
+Name block_names_fresh(Resolver *r, Name base);
+
+/* ---- types ---- */
+
+/* An expression under resolution.  A bare literal adapts to what it meets: an integer (a node of type INDEX)
+ * to any number, a floating one (a node of type f64) to any float. `i32(1)` is no bare literal. */
+typedef struct {
+    Expr *e;      /* NULL after an error */
+    bool literal; /* bare */
+    bool huge;    /* an integer literal above INT64_MAX: only u64 and floats hold it */
+} Value;
+
+/* The type of an operation on two types, by C's usual conversions. */
+DType type_meet(DType a, DType b);
+/* The type that one operand of arithmetic is promoted to. */
+DType type_promote(DType t);
+/* Whether a store may convert without being told to. */
+bool type_widens(DType from, DType to);
+
+/* The expression with its own type: f32 for a floating literal. */
+Expr *value_settle(Resolver *r, Value v);
+/* The expression as `type`: literals take it if they fit, other expressions are converted. NULL after
+ * an error. */
+Expr *value_convert(Resolver *r, Value v, DType type);
+/* The same where the language converts silently (a store, an argument): an error where something could be
+ * lost. `to` says what the value is for. */
+Expr *value_widen(Resolver *r, Value v, DType type, const char *to);
+/* Both as the type that they meet in; false after an error. `promote`: small integers become i32. */
+bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr **out_b);
+
+/* ---- expressions ---- */
+
+Value resolve_value(Resolver *r, const AstExpr *e);
+/* As INDEX: an extent, bound or subscript. `what` names it in messages. */
+Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
+/* As INDEX with operations on literals carried out, checked for overflow and division by zero. */
+Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
+/* As a condition, of type bool. */
+Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
+/* A literal integer. */
+bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
+/* Subscripts of a buffer, as many as it has axes. */
+Expr **resolve_subscripts(Resolver *r, const Buffer *buffer, AstExpr *const *items, int n, Span span);
+/* The element type that a name stands for; DT_COUNT after an error. */
+DType resolve_type(Resolver *r, AstName name);
+/* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */
+Expr **resolve_shape(Resolver *r, const AstType *type, DType element);
+
+/* ---- statements ---- */
+
+/* What to do with the statements of a body. */
+Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
+/* A body with a scope of its own. */
+Stmt *resolve_body(Resolver *r, const AstStmt *s);
+/* A store as it stands, outside of any block. */
+Stmt *resolve_store(Resolver *r, const AstStmt *s);
+Stmt *resolve_lowered(Resolver *r, const AstStmt *s);
+Stmt *resolve_temp(Resolver *r, const AstStmt *s);
+bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const Annotation **out);
+
+/* ---- loops (resolve_loop.c) ---- */
+
+/* A loop of an AS_FOR without its body; false after an error. Its variable is declared either way. */
+bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out);
+Stmt *resolve_for(Resolver *r, const AstStmt *s);
+Stmt *resolve_if(Resolver *r, const AstStmt *s);
+/* Whether the loop, outside of any block, is one that data decide. */
+bool loop_reads_data(const Resolver *r, const ForStmt *loop);
+/* Whether the expression is piecewise affine in loops and iterators, with coefficients and divisors of sizes. */
+bool expr_is_affine(const Expr *e);
+
+/* ---- blocks (resolve_block.c) ---- */
+
+/* The block of a statement under the enclosing loops (the first n_loops of them); the statement itself where
+ * stores need no block.  `named` is the label to take, or NULL for none. */
+Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label);
+Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
+/* `init S` followed by `next`: a reduction block. */
+Stmt *resolve_init(Resolver *r, const AstStmt *init, const AstStmt *next);
+/* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may be
+ * one reduction; and what they are: one statement or two. */
+bool reduction_is_possible(const AstStmt *first, const AstStmt *next);
+Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next);
+
+#endif

@@ -1,0 +1,183 @@
+/* resolve_loop.c - loops and conditions.
+ *
+ * Outside of blocks they decide from sizes and loops alone, so that the analysis knows which iterations
+ * there are.  One that reads a buffer to decide becomes, with all that is in it, the body of one block. */
+#include "frontend/resolve_internal.h"
+
+/* ---- affine expressions ---- */
+
+static bool is_size(const Expr *e)
+{
+    switch (e->kind) {
+    case EX_INT:
+        return true;
+    case EX_VAR:
+        return e->u.var->kind == VAR_SIZE;
+    case EX_NEG:
+        return is_size(e->u.arg[0]);
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MUL:
+    case EX_DIV:
+    case EX_MOD:
+    case EX_MIN:
+    case EX_MAX:
+        return is_size(e->u.arg[0]) && is_size(e->u.arg[1]);
+    default:
+        return false;
+    }
+}
+
+bool expr_is_affine(const Expr *e)
+{
+    const Expr *a = expr_arity(e->kind) > 0 ? e->u.arg[0] : NULL;
+    const Expr *b = expr_arity(e->kind) > 1 ? e->u.arg[1] : NULL;
+    switch (e->kind) {
+    case EX_INT:
+        return true;
+    case EX_VAR:
+        return e->u.var->kind != VAR_SCALAR && e->u.var->kind != VAR_LET;
+    case EX_NEG:
+        return expr_is_affine(a);
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MIN:
+    case EX_MAX:
+        return expr_is_affine(a) && expr_is_affine(b);
+    case EX_MUL:
+        return (is_size(a) && expr_is_affine(b)) || (expr_is_affine(a) && is_size(b));
+    case EX_DIV:
+    case EX_MOD:
+        return expr_is_affine(a) && is_size(b);
+    default:
+        return false;
+    }
+}
+
+/* ---- the range of a loop ---- */
+
+static bool check_affine(Resolver *r, const ForStmt *loop)
+{
+    const Expr *bad = !expr_is_affine(loop->lo) ? loop->lo : !expr_is_affine(loop->hi) ? loop->hi : NULL;
+    if (!bad || r->mode != MODE_PROGRAM || expr_has_load(loop->lo) || expr_has_load(loop->hi))
+        return true;
+    diag_error(r->ctx, E0213, bad->span, "the bounds of loop '%.60s' must be affine in sizes and outer loops: "
+               "sums, and products with and quotients by sizes; a number of the run is declared as a size in "
+               "<...>", loop->var->name);
+    return false;
+}
+
+static bool resolve_step(Resolver *r, const AstLoop *loop, int64_t *step)
+{
+    *step = 1;
+    if (!loop->step)
+        return true;
+    if (!resolve_literal(r, loop->step, "a step", step))
+        return false;
+    if (*step == 0)
+        diag_error(r->ctx, E0214, loop->step->span, "loop '%.60s' has step 0 and would not end; a step is at least 1, "
+                   "or at most -1 to go down", loop->name.text);
+    return *step != 0;
+}
+
+/* `N - 1..0` without a step: a loop that was meant to go down. */
+static void warn_downward(Resolver *r, const AstLoop *ast, const ForStmt *loop)
+{
+    int64_t lo, hi;
+    if (ast->step || !expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || lo <= hi || hi != 0)
+        return;
+    diag_warning(r->ctx, E0214, ast->span, "loop '%.60s' goes up from %lld to 0 and runs no iteration; a loop goes "
+                 "down with 'step -1'", ast->name.text, (long long)lo);
+}
+
+static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
+{
+    *axis = AXIS_NONE;
+    if (loop->kind != LOOP_BIND)
+        return true;
+    *axis = axis_find(ctx_namef(r->ctx, "%s.%s", loop->axis->u.field.base->u.name,
+                                loop->axis->u.field.name.text));
+    if (*axis == AXIS_NONE)
+        diag_error(r->ctx, E0223, loop->axis->span, "a loop is bound to blockIdx.x, .y, .z or threadIdx.x, .y, .z, "
+                   "not to this");
+    else if (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)
+        diag_error(r->ctx, E0222, loop->axis->span, "no loop is bound in a kernel that has launches: blocks and "
+                   "threads are the launch's");
+    else
+        return true;
+    return false;
+}
+
+bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
+{
+    *out = (ForStmt){.kind = loop->kind, .n_annotations = loop->n_annotations};
+    out->lo = loop->lo ? resolve_bound(r, loop->lo, "a bound") : expr_index(r->ctx, 0);
+    out->hi = resolve_bound(r, loop->hi, "a bound");
+    bool good = out->lo && out->hi;
+    good = resolve_step(r, loop, &out->step) && good;
+    good = resolve_axis(r, loop, &out->axis) && good;
+    good = resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
+    out->var = var_new(r->ctx, loop->name.text, DT_INDEX, VAR_LOOP, loop->name.span);
+    names_add(r, (Symbol){.name = loop->name.text, .kind = SYMBOL_VAR, .span = loop->name.span,
+                          .var = out->var});
+    if (!good || !check_affine(r, out))
+        return false;
+    warn_downward(r, loop, out);
+    return true;
+}
+
+/* ---- loops ---- */
+
+bool loop_reads_data(const Resolver *r, const ForStmt *loop)
+{
+    return r->mode == MODE_PROGRAM && (expr_has_load(loop->lo) || expr_has_load(loop->hi));
+}
+
+/* The loop number `i` of `s` with what is in it. */
+static Stmt *resolve_nest(Resolver *r, const AstStmt *s, int i)
+{
+    if (i == s->u.loop.n)
+        return resolve_body(r, s->u.loop.body);
+    int outside = r->symbols.n, loops = r->loops.n;
+    Mode mode = r->mode;
+    ForStmt loop;
+    bool good = resolve_loop(r, &s->u.loop.loops[i], &loop);
+    bool data = good && loop_reads_data(r, &loop);
+    if (data)
+        r->mode = MODE_BLOCK;
+    else if (good && mode == MODE_PROGRAM)
+        VEC_PUSH(r->ctx->arena, &r->loops, &loop);
+    loop.body = resolve_nest(r, s, i + 1);
+    r->loops.n = loops;
+    r->mode = mode;
+    names_cut(r, outside);
+    if (!good || !loop.body)
+        return NULL;
+    Span span = i == 0 ? s->span : s->u.loop.loops[i].span;
+    span.end = s->span.end;
+    Stmt *out = stmt_for(r->ctx, &loop, span);
+    return data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
+}
+
+Stmt *resolve_for(Resolver *r, const AstStmt *s)
+{
+    return resolve_nest(r, s, 0);
+}
+
+/* ---- conditions ---- */
+
+Stmt *resolve_if(Resolver *r, const AstStmt *s)
+{
+    Mode mode = r->mode;
+    Expr *cond = resolve_condition(r, s->u.cond.cond, "the condition");
+    bool data = cond && mode == MODE_PROGRAM && expr_has_load(cond);
+    if (data)
+        r->mode = MODE_BLOCK;
+    Stmt *then = resolve_body(r, s->u.cond.then);
+    Stmt *otherwise = s->u.cond.otherwise ? resolve_body(r, s->u.cond.otherwise) : NULL;
+    r->mode = mode;
+    if (!cond || !then || (s->u.cond.otherwise && !otherwise))
+        return NULL;
+    Stmt *out = stmt_if(r->ctx, cond, then, otherwise, s->span);
+    return data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
+}
