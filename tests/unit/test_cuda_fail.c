@@ -403,6 +403,11 @@ static void indices_have_the_width_of_the_kernel(void **state)
     assert_true(run_size(d, false, 1));
     assert_true(run_size(d, true, 1));
     assert_int_equal(fake.launches, 4);
+    assert_true(run_size(d, true, ((int64_t)1 << 31) + 5));
+    assert_int_equal(fake.n, ((int64_t)1 << 31) + 5);
+    assert_int_equal(fake.t, 1);
+    assert_true(run_size(d, false, INT32_MAX));
+    assert_int_equal(fake.n, INT32_MAX);
     assert_false(run_size(d, false, (int64_t)1 << 31));
     expect_error(f, E0618, "'N' is 2147483648, but this kernel indexes with 32 bits");
 }
