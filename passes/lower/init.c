@@ -214,17 +214,32 @@ static Stmt *close_frames(InitBuild *b, Stmt *inner)
     return inner;
 }
 
-/* Takes the init out of the block at the end of the path. */
-static Stmt *split_block(InitWalk *w, Stmt *s)
+/* Takes the init out of the block at the end of the path: its nest, and the block that is left. */
+static Stmt *take_init(InitWalk *w, Stmt *s, int anchor, Stmt **nest)
 {
-    InitBuild b = {.w = w, .block = &s->u.block, .anchor = find_anchor(w, &s->u.block)};
+    InitBuild b = {.w = w, .block = &s->u.block, .anchor = anchor};
     copy_frames(&b);
     Stmt *init = init_block(&b, s);
-    Pending p = {b.anchor, close_frames(&b, init)};
-    VEC_PUSH(w->c->arena, &w->pending, p);
+    *nest = close_frames(&b, init);
     BlockStmt update = s->u.block;
     update.init = NULL;
     return stmt_stamp(stmt_block(w->c, &update, s->span), s);
+}
+
+static Stmt *split_block(InitWalk *w, Stmt *s)
+{
+    Pending p = {find_anchor(w, &s->u.block), NULL};
+    Stmt *update = take_init(w, s, p.depth, &p.nest);
+    VEC_PUSH(w->c->arena, &w->pending, p);
+    return update;
+}
+
+bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
+                         Stmt **init_nest, Stmt **update)
+{
+    InitWalk w = {.c = c, .kernel = kernel, .path = *path, .names = names_of_kernel(c, kernel)};
+    *update = take_init(&w, path->items[path->n - 1], anchor, init_nest);
+    return !w.failed;
 }
 
 static Stmt *walk(void *user, Stmt *s)

@@ -36,6 +36,12 @@ typedef struct {
 } PassInfo;
 const PassInfo *lower_passes(int *n);
 
+/* Takes the init out of the reduction block at the end of `path`: a nest that runs it for the values that its spatial
+ * iterators take inside path->items[anchor], to stand before that statement, and the block that is left. What
+ * the lower_init pass does everywhere and decompose_reduction where it is asked to. False after a diagnostic. */
+bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
+                         Stmt **init_nest, Stmt **update);
+
 /* The reference of --verify: the program in which every floating value is an f64, and beside each output and
  * temp X three more buffers of its shape: X_err, X_abs and X_n, from which the error bound of each element
  * follows (docs/verification.md). Integers stay as they are. No launches: it runs in program order on the host. */

@@ -1,0 +1,208 @@
+/* flow.c - who writes and who reads what; small rewrites that several primitives share. */
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    const Buffer *buffer;
+    AccessMode mode;
+    bool found;
+} Touch;
+
+static bool touch_expr(Visitor *v, Expr *e)
+{
+    Touch *t = v->user;
+    if (e->kind == EX_LOAD && e->u.load.buffer->id == t->buffer->id && (t->mode & ACCESS_READ))
+        t->found = true;
+    return !t->found;
+}
+
+static bool touch_stmt(Visitor *v, Stmt *stmt)
+{
+    Touch *t = v->user;
+    if (stmt->kind == ST_STORE && stmt->u.store.buffer->id == t->buffer->id &&
+        ((t->mode & ACCESS_WRITE) || stmt->u.store.op != STORE_SET))
+        t->found = true;
+    return !t->found;
+}
+
+bool flow_touches(Schedule *s, Stmt *stmt, const Buffer *buffer, AccessMode mode)
+{
+    (void)s;
+    Touch t = {buffer, mode, false};
+    Visitor v = {.user = &t, .expr = touch_expr, .stmt = touch_stmt};
+    visit_stmt(&v, stmt);
+    return t.found;
+}
+
+typedef struct {
+    Schedule *s;
+    const Buffer *buffer;
+    AccessMode mode;
+    BlockList *out;
+} BlockSearch;
+
+static bool search_block(Visitor *v, Stmt *stmt)
+{
+    BlockSearch *b = v->user;
+    if (stmt->kind != ST_BLOCK)
+        return true;
+    if (flow_touches(b->s, stmt, b->buffer, b->mode))
+        VEC_PUSH(b->s->ctx->arena, b->out, stmt);
+    return false;
+}
+
+void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
+{
+    BlockSearch b = {s, buffer, mode, out};
+    Visitor v = {.user = &b, .stmt = search_block};
+    visit_stmt(&v, root);
+}
+
+void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out)
+{
+    AccessList all = {0};
+    access_collect(s->ctx, block, NULL, mode, &all);
+    for (int i = 0; i < all.n; i++) {
+        bool seen = !(all.items[i].mode & mode);
+        for (int j = 0; j < out->n && !seen; j++)
+            seen = out->items[j]->id == all.items[i].buffer->id;
+        if (!seen)
+            VEC_PUSH(s->ctx->arena, out, all.items[i].buffer);
+    }
+}
+
+Buffer *flow_written(Schedule *s, Stmt *block)
+{
+    BufferSet written = {0};
+    flow_buffers(s, block, ACCESS_WRITE, &written);
+    return written.n == 1 ? sched_buffer(s, written.items[0]->id) : NULL;
+}
+
+const Stmt *flow_single_store(const Stmt *block)
+{
+    const Stmt *body = block->u.block.body;
+    while (body->kind == ST_SEQ && body->u.seq.n == 1)
+        body = body->u.seq.items[0];
+    return body->kind == ST_STORE ? body : NULL;
+}
+
+bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)
+{
+    for (int axis = 0; axis < buffer->rank; axis++) {
+        iters[axis] = -1;
+        for (int i = 0; i < block->n_iters; i++)
+            if (index[axis]->kind == EX_VAR && index[axis]->u.var == block->iters[i].var)
+                iters[axis] = i;
+        if (iters[axis] < 0)
+            return false;
+        for (int before = 0; before < axis; before++)
+            if (iters[before] == iters[axis])
+                return false;
+    }
+    return true;
+}
+
+int flow_common(const StmtPath *a, const StmtPath *b)
+{
+    int n = 0;
+    while (n < a->n && n < b->n && a->items[n] == b->items[n])
+        n++;
+    return n;
+}
+
+const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stmt *block,
+                             const Buffer **buffer)
+{
+    BufferSet read = {0};
+    flow_buffers(s, block, ACCESS_READ, &read);
+    for (int r = 0; r < read.n; r++) {
+        for (int i = from; i <= to; i++) {
+            BlockList writers = {0};
+            flow_blocks(s, seq->u.seq.items[i], read.items[r], ACCESS_WRITE, &writers);
+            for (int w = 0; w < writers.n; w++)
+                if (writers.items[w] != block) {
+                    *buffer = read.items[r];
+                    return writers.items[w];
+                }
+        }
+    }
+    return NULL;
+}
+
+Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to)
+{
+    return stmt_replace_buffer(s->ctx, body, from, to);
+}
+
+Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
+{
+    Stmt *items[2] = {stmt_temp(s->ctx, buffer, buffer->span), body};
+    return stmt_seq(s->ctx, items, 2, body->span);
+}
+
+static Stmt *drop_temp(Rewriter *r, Stmt *stmt)
+{
+    const Buffer *buffer = r->user;
+    return stmt->kind == ST_TEMP && stmt->u.temp->id == buffer->id ? NULL : stmt;
+}
+
+Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer)
+{
+    Rewriter r = {.ctx = s->ctx, .user = (void *)buffer, .stmt = drop_temp};
+    return rewrite_stmt(&r, body);
+}
+
+Kernel *flow_kernel_with(Schedule *s, Stmt *body)
+{
+    Kernel *kernel = ARENA_NEW(s->ctx->arena, Kernel);
+    *kernel = *s->kernel;
+    kernel->body = body;
+    return kernel;
+}
+
+static bool collect_kinds(Visitor *v, Stmt *stmt)
+{
+    BlockList *loops = v->user;
+    if (stmt->kind == ST_FOR && stmt->u.loop.kind != LOOP_SERIAL &&
+        stmt->u.loop.kind != LOOP_UNROLL)
+        loops->items[loops->n++] = stmt;
+    return stmt->kind != ST_BLOCK;
+}
+
+bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span)
+{
+    StmtPath path = {0};
+    Conflict why;
+    BlockList kinds = {.items = ARENA_ARRAY(s->ctx->arena, Stmt *, s->handles.n + 64)};
+    if (!stmt_find(s->ctx, kernel->body, loop, &path))
+        return true;
+    for (int i = 0; i + 1 < path.n; i++)
+        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.kind != LOOP_SERIAL &&
+            path.items[i]->u.loop.kind != LOOP_UNROLL)
+            kinds.items[kinds.n++] = path.items[i];
+    Visitor v = {.user = &kinds, .stmt = collect_kinds};
+    visit_stmt(&v, path.items[path.n - 1]);
+    for (int i = 0; i < kinds.n; i++) {
+        const ForStmt *f = &kinds.items[i]->u.loop;
+        if (dependence_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
+            continue;
+        sched_refuse(s, E0441, span,
+                     "loop '%s' is %s, which would not be legal any more: %s", f->var->name,
+                     f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason);
+        sched_note_conflict(s, &why);
+        return false;
+    }
+    return true;
+}
+
+ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)
+{
+    return (ForStmt){
+        .var = var_new(s->ctx, name, DT_INDEX, VAR_LOOP, span_none()),
+        .lo = lo,
+        .hi = hi,
+        .step = 1,
+        .kind = LOOP_SERIAL,
+        .axis = AXIS_NONE,
+        .id = ctx_new_id(s->ctx),
+    };
+}

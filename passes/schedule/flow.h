@@ -1,0 +1,54 @@
+/* flow.h - who writes and who reads what, as primitives that move blocks ask it (internal to passes/schedule). */
+#ifndef TIRC_PASSES_SCHEDULE_FLOW_H
+#define TIRC_PASSES_SCHEDULE_FLOW_H
+
+#include "passes/schedule/sched.h"
+
+/* Is there an access of `buffer` (by id) in `mode` below `s`? Loop bounds, conditions and inits count. */
+bool flow_touches(Schedule *s, Stmt *stmt, const Buffer *buffer, AccessMode mode);
+
+/* The blocks that touch `buffer` in `mode`, in program order. */
+typedef VEC(Stmt *) BlockList;
+void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out);
+
+/* The buffers that a block reads or writes, each once. */
+typedef VEC(const Buffer *) BufferSet;
+void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out);
+
+/* The one buffer that a block writes; NULL if it writes several or none. */
+Buffer *flow_written(Schedule *s, Stmt *block);
+
+/* The block is one store of `op =`, beside its init: no control flow of its own. NULL otherwise. */
+const Stmt *flow_single_store(const Stmt *block);
+
+/* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
+bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);
+
+/* How deep the paths agree: the number of common nodes from the root. */
+int flow_common(const StmtPath *a, const StmtPath *b);
+
+/* A statement between `from` and the end of `to` writes what the block reads, so that the block would read
+ * something else there. Both are items of `seq`, by index, from < to; the block is in `from`. NULL: none; else
+ * the writer, and the buffer. */
+const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stmt *block,
+                             const Buffer **buffer);
+
+/* The temp's declaration and every access of `from` become those of `to`, which has the same id. */
+Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to);
+
+/* `body` with a declaration of `buffer` in front. */
+Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer);
+/* `body` without the declaration of `buffer`. */
+Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
+
+/* Every loop of `kernel` that is bound, vectorized or parallel, and that one of the paths or statement `at`
+ * holds, is still legal there. False after an error in the name of the primitive at work. */
+bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span);
+
+/* The current kernel with another body, for questions about what a step would make. */
+Kernel *flow_kernel_with(Schedule *s, Stmt *body);
+
+/* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
+ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi);
+
+#endif

@@ -1,0 +1,237 @@
+/* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into its producer. */
+#include "passes/schedule/flow.h"
+
+/* A store whose value replaces reads: `iters` are the iterators that stand for the subscripts. */
+typedef struct {
+    const Buffer *buffer;
+    Var *const *iters; /* [rank] */
+    Expr *value;
+} Inline;
+
+static Expr *inline_load(Rewriter *r, Expr *e)
+{
+    const Inline *in = r->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer->id != in->buffer->id)
+        return e;
+    Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, in->buffer->rank + 1);
+    for (int i = 0; i < in->buffer->rank; i++)
+        map[i] = (Subst){in->iters[i], e->u.load.index[i]};
+    return expr_subst(r->ctx, in->value, map, in->buffer->rank);
+}
+
+/* The block is `buffer[its iterators] = value`, the only writer of a temp, under nothing but plain loops. */
+static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
+                              const char *what, int *axes)
+{
+    Span span = call->arg[0].span;
+    Name name = block->u.block.name;
+    BlockList writers = {0};
+    const Stmt *store = flow_single_store(block);
+    REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
+            "%s '%s' is a reduction or holds several stores, so no one expression stands for what it "
+            "makes",
+            what, name);
+    const Buffer *buffer = store->u.store.buffer;
+    REQUIRE(s, E0460, span, !flow_touches(s, block, buffer, ACCESS_READ),
+            "%s '%s' reads '%s', which it writes", what, name, buffer->name);
+    REQUIRE(s, E0460, span, buffer->role == ROLE_TEMP,
+            "%s '%s' writes '%s', a parameter, which must exist after the kernel", what, name,
+            buffer->name);
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    REQUIRE(s, E0460, span, writers.n == 1, "'%s' has another writer, block '%s'", buffer->name,
+            writers.items[writers.items[0] == block]->u.block.name);
+    REQUIRE(s, E0460, span,
+            flow_pure_index(&block->u.block, buffer, store->u.store.index, axes) &&
+                block->u.block.n_iters == buffer->rank,
+            "%s '%s' does not write '%s' at its iterators, each once, so which value an element has is "
+            "not known",
+            what, name, buffer->name);
+    for (int i = 0; i < path->n; i++)
+        REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF,
+                "%s '%s' stands under a condition", what, name);
+    return true;
+}
+
+/* No block but the readers' own statements stands between, that writes what the block reads. */
+static bool inputs_last(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
+                        const BlockList *readers)
+{
+    const Buffer *overwritten;
+    for (int r = 0; r < readers->n; r++) {
+        StmtPath reader = {0};
+        stmt_find(s->ctx, s->kernel->body, readers->items[r]->u.block.id, &reader);
+        int n = flow_common(path, &reader), from = 0, to = 0;
+        const Stmt *seq = path->items[n - 1];
+        if (seq->kind != ST_SEQ)
+            continue;
+        for (int i = 0; i < seq->u.seq.n; i++) {
+            from = seq->u.seq.items[i] == path->items[n] ? i : from;
+            to = seq->u.seq.items[i] == reader.items[n] ? i : to;
+        }
+        REQUIRE(s, E0461, call->arg[0].span, from < to,
+                "block '%s' reads '%s' before block '%s' writes it", readers->items[r]->u.block.name,
+                flow_single_store(block)->u.store.buffer->name, block->u.block.name);
+        const Stmt *writer = flow_overwritten(s, seq, from, to, block, &overwritten);
+        REQUIRE(s, E0461, call->arg[0].span, !writer,
+                "block '%s' writes '%s' before block '%s' is done, so the inlined expression would read "
+                "other values",
+                writer->u.block.name, overwritten->name, readers->items[r]->u.block.name);
+    }
+    return true;
+}
+
+bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Context *c = s->ctx;
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    const Stmt *store = flow_single_store(block);
+    int *axes = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + (store ? store->u.store.buffer->rank : 0) + 1);
+    BlockList readers = {0};
+    if (!is_plain_producer(s, call, block, &path, "block", axes))
+        return false;
+    const Buffer *buffer = store->u.store.buffer;
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
+    REQUIRE(s, E0460, call->arg[0].span, readers.n > 0, "nothing reads '%s'", buffer->name);
+    if (!inputs_last(s, call, block, &path, &readers))
+        return false;
+
+    Var **iters = ARENA_ARRAY(c->arena, Var *, buffer->rank + 1);
+    for (int axis = 0; axis < buffer->rank; axis++)
+        iters[axis] = block->u.block.iters[axes[axis]].var;
+    Inline in = {buffer, iters, store->u.store.value};
+    Stmt *body = stmt_replace(c, s->kernel->body, block, NULL);
+    Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
+    body = flow_undeclare(s, rewrite_stmt(&r, body), buffer);
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}
+
+/* ---- reverse_compute_inline -------------------------------------------------------------------------- */
+
+/* The one buffer that the block reads which is a temp with a single plain producer and no other reader. */
+static Stmt *find_producer(Schedule *s, Stmt *block, const Buffer **between)
+{
+    BufferSet read = {0};
+    flow_buffers(s, block, ACCESS_READ, &read);
+    for (int i = 0; i < read.n; i++) {
+        BlockList writers = {0}, readers = {0};
+        flow_blocks(s, s->kernel->body, read.items[i], ACCESS_WRITE, &writers);
+        flow_blocks(s, s->kernel->body, read.items[i], ACCESS_READ, &readers);
+        if (read.items[i]->role == ROLE_TEMP && writers.n == 1 && readers.n == 1 &&
+            writers.items[0] != block) {
+            *between = read.items[i];
+            return writers.items[0];
+        }
+    }
+    return NULL;
+}
+
+/* Every load of `between` in the block is at its iterators alone, and each iterator is among them. */
+static bool reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes)
+{
+    AccessList reads = {0};
+    access_collect(s->ctx, block, between, ACCESS_READ, &reads);
+    int *these = ARENA_ARRAY(s->ctx->arena, int, between->rank + 1);
+    for (int r = 0; r < reads.n; r++) {
+        if (!flow_pure_index(&block->u.block, between, reads.items[r].index, these))
+            return false;
+        for (int axis = 0; axis < between->rank; axis++) {
+            if (r > 0 && these[axis] != axes[axis])
+                return false;
+            axes[axis] = these[axis];
+        }
+    }
+    return block->u.block.n_iters == between->rank;
+}
+
+/* The iterators of both blocks run over the same ranges, axis by axis. */
+static bool same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
+                         const int *b_axes, int rank)
+{
+    Facts *facts = facts_new(s->ctx);
+    for (int axis = 0; axis < rank; axis++) {
+        const BlockIter *x = &a->u.block.iters[a_axes[axis]], *y = &b->u.block.iters[b_axes[axis]];
+        if (!expr_equal(simplify(facts, x->lo), simplify(facts, y->lo)) ||
+            !expr_equal(simplify(facts, x->hi), simplify(facts, y->hi)))
+            return false;
+    }
+    return true;
+}
+
+/* The block's store moves up to its producer: nothing from there to the block may write what it reads, or touch what
+ * it writes. */
+static bool inline_order_kept(Schedule *s, const PrimCall *call, const StmtPath *block_path,
+                              const StmtPath *producer_path, Stmt *block)
+{
+    Stmt *producer = producer_path->items[producer_path->n - 1];
+    Buffer *written = flow_written(s, block);
+    int n = flow_common(block_path, producer_path);
+    const Stmt *seq = block_path->items[n - 1];
+    BufferSet read = {0};
+    BlockList others = {0};
+    flow_buffers(s, block, ACCESS_READ, &read);
+    bool between = false;
+    for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
+        Stmt *item = seq->u.seq.items[i];
+        between |= item == producer_path->items[n];
+        for (int b = 0; between && b < read.n; b++)
+            flow_blocks(s, item, read.items[b], ACCESS_WRITE, &others);
+        if (between)
+            flow_blocks(s, item, written, ACCESS_ANY, &others);
+        between &= item != block_path->items[n];
+    }
+    for (int i = 0; i < others.n; i++)
+        REQUIRE(s, E0461, call->arg[0].span,
+                others.items[i] == block || others.items[i] == producer,
+                "block '%s' stands between producer and consumer and touches what block '%s' reads or "
+                "writes, so the block cannot run earlier",
+                others.items[i]->u.block.name, block->u.block.name);
+    return true;
+}
+
+bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, producer_path = {0};
+    Context *c = s->ctx;
+    Span span = call->arg[0].span;
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    const Buffer *between = NULL;
+    Stmt *producer = find_producer(s, block, &between);
+    Name name = block->u.block.name;
+    REQUIRE(s, E0460, span, producer != NULL,
+            "block '%s' reads no temp that has one writer and no other reader", name);
+    stmt_find(c, s->kernel->body, producer->u.block.id, &producer_path);
+    int n = between->rank, *made = ARENA_ARRAY(c->arena, int, n + 1),
+        *used = ARENA_ARRAY(c->arena, int, n + 1);
+    if (!is_plain_producer(s, call, producer, &producer_path, "its producer, block", made))
+        return false;
+    REQUIRE(s, E0460, span,
+            flow_single_store(block) && !block->u.block.init && !block->u.block.predicate &&
+                !producer->u.block.predicate && reads_at_iterators(s, block, between, used),
+            "block '%s' does not read '%s' at its own iterators, each once, in one plain store", name,
+            between->name);
+    REQUIRE(s, E0462, span, same_domains(s, producer, made, block, used, n),
+            "block '%s' and its producer '%s' run over different ranges", name,
+            producer->u.block.name);
+
+    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
+    Var **iters = ARENA_ARRAY(c->arena, Var *, n + 1);
+    for (int axis = 0; axis < n; axis++) {
+        iters[axis] = producer->u.block.iters[made[axis]].var;
+        map[axis] = (Subst){block->u.block.iters[used[axis]].var, expr_var(c, iters[axis], span)};
+    }
+    Inline in = {between, iters, flow_single_store(producer)->u.store.value};
+    Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
+    BlockStmt fused = producer->u.block;
+    fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
+    Stmt *fused_block = stmt_block(c, &fused, producer->span);
+    Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
+    body = flow_undeclare(s, stmt_replace(c, body, block, NULL), between);
+    if (!inline_order_kept(s, call, &path, &producer_path, block))
+        return false;
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}

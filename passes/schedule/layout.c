@@ -1,0 +1,79 @@
+/* layout.c - storage_align and pad: where the elements of a buffer lie.
+ *
+ * Neither changes a value: buffer_strides reads the layout when the kernel's arrays are declared. */
+#include "passes/schedule/flow.h"
+
+/* The axis that the argument means, a negative one counted from the last. */
+static bool find_axis(Schedule *s, const Value *v, const Buffer *buffer, int otherwise, int *axis)
+{
+    int64_t i = v->kind == VALUE_NONE ? otherwise : v->u.i;
+    REQUIRE(s, E0446, v->span, i >= -buffer->rank && i < buffer->rank,
+            "'%s' has %d ax%s, 0 to %d; there is no axis %lld", buffer->name, buffer->rank,
+            buffer->rank == 1 ? "is" : "es", buffer->rank - 1, (long long)i);
+    *axis = (int)(i < 0 ? i + buffer->rank : i);
+    return true;
+}
+
+static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
+{
+    REQUIRE(s, E0447, v->span, buffer->role == ROLE_TEMP,
+            "'%s' is a parameter: its layout is the caller's, row after row without gaps. Only a temp in "
+            "shared or local memory has a layout to choose; make one with cache_read(block, %s, "
+            "shared)",
+            buffer->name, buffer->name);
+    REQUIRE(s, E0447, v->span, buffer->scope != SCOPE_GLOBAL,
+            "'%s' is in global memory, where there are no banks to keep apart; use set_scope(%s, "
+            "shared) first",
+            buffer->name, buffer->name);
+    return true;
+}
+
+/* The buffer with one rule of its layout changed. */
+static void lay_out(Schedule *s, Buffer *buffer, int axis, AxisLayout rule)
+{
+    Buffer *changed = buffer_copy(s->ctx, buffer);
+    AxisLayout *layout = ARENA_ARRAY(s->ctx->arena, AxisLayout, buffer->rank);
+    for (int i = 0; buffer->layout && i < buffer->rank; i++)
+        layout[i] = buffer->layout[i];
+    layout[axis] = rule;
+    changed->layout = layout;
+    sched_replace_body(s, stmt_replace_buffer(s->ctx, s->kernel->body, buffer, changed));
+}
+
+bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
+{
+    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
+    int64_t factor = call->arg[2].u.i, offset = call->arg[3].u.i;
+    int axis;
+    if (!may_lay_out(s, &call->arg[0], buffer) ||
+        !find_axis(s, &call->arg[1], buffer, 0, &axis))
+        return false;
+    REQUIRE(s, E0448, call->arg[2].span, factor >= 1 && factor <= INT32_MAX,
+            "the factor must be at least 1, found %lld", (long long)factor);
+    REQUIRE(s, E0448, call->arg[3].span, offset >= 0 && offset < factor,
+            "the offset is what is left over of %lld, so from 0 to %lld; found %lld", (long long)factor,
+            (long long)factor - 1, (long long)offset);
+    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0, 0, 0};
+    rule.align_factor = factor;
+    rule.align_offset = offset;
+    lay_out(s, buffer, axis, rule);
+    (void)result;
+    return true;
+}
+
+bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
+{
+    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
+    int64_t amount = call->arg[1].u.i;
+    int axis;
+    if (!may_lay_out(s, &call->arg[0], buffer) ||
+        !find_axis(s, &call->arg[2], buffer, buffer->rank - 1, &axis))
+        return false;
+    REQUIRE(s, E0448, call->arg[1].span, amount >= 0 && amount <= INT32_MAX,
+            "a row can be padded by 0 elements or more, found %lld", (long long)amount);
+    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0, 0, 0};
+    rule.pad = amount;
+    lay_out(s, buffer, axis, rule);
+    (void)result;
+    return true;
+}

@@ -1,0 +1,339 @@
+/* place.c - compute_at and reverse_compute_at: a block moves to where its data are used, or are made.
+ *
+ * The moved block keeps its iterators and their domains. Its loops are made anew over the box of the buffer that is needed
+ * (or was written) in one iteration of the target loop; where the box reaches beyond the domain, the instances do
+ * not exist, so no guard is written here. */
+#include "passes/schedule/flow.h"
+
+/* ---- the box ----------------------------------------------------------------------------------------- */
+
+/* The variables of bound loops on `path` whose iterations share a buffer of this scope. */
+static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
+{
+    int n = 0;
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *stmt = path->items[i];
+        if (stmt->kind != ST_FOR || stmt->u.loop.kind != LOOP_BIND)
+            continue;
+        if (scope == SCOPE_GLOBAL ||
+            (scope == SCOPE_SHARED && axis_is_thread(stmt->u.loop.axis)))
+            out[n++] = stmt->u.loop.var;
+    }
+    return n;
+}
+
+/* Widens the box over the threads that share the buffer. */
+static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Interval *box, int rank)
+{
+    bool exact;
+    Expr *one = expr_index(c, 1);
+    for (int i = 0; i < rank && n > 0; i++) {
+        Expr *last = simplify(facts, index_sub(c, index_add(c, box[i].min, box[i].extent), one));
+        Expr *lo = bound_over(facts, box[i].min, vars, n, false, &exact);
+        Expr *hi = bound_over(facts, last, vars, n, true, &exact);
+        if (!lo || !hi)
+            return false;
+        box[i].min = simplify(facts, lo);
+        box[i].extent = simplify(facts, index_add(c, index_sub(c, hi, lo), one));
+    }
+    return true;
+}
+
+/* ---- the nest ---------------------------------------------------------------------------------------- */
+
+/* New loops for a block: over the box for the iterators that index it, over their domains for the others. */
+static Stmt *nest_over(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *block,
+                       const int *axis_of, const Interval *box)
+{
+    Context *c = s->ctx;
+    const BlockStmt *old = &block->u.block;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, old->n_iters + 1);
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, old->n_iters + 1);
+    Subst *values = ARENA_ARRAY(c->arena, Subst, old->n_iters + 1);
+    for (int i = 0; i < old->n_iters; i++) {
+        const BlockIter *iter = &old->iters[i];
+        bool boxed = axis_of[i] >= 0;
+        Name name = boxed ? sched_fresh_loop_name(
+                                s, target, arena_printf(c->arena, "ax%d", axis_of[i]), 0)
+                          : sched_fresh_loop_name(s, target, iter->var->name, 0);
+        Expr *lo = boxed ? expr_index(c, 0) : simplify(facts, expr_subst(c, iter->lo, values, i));
+        Expr *hi = boxed ? box[axis_of[i]].extent
+                         : simplify(facts, expr_subst(c, iter->hi, values, i));
+        loops[i] = flow_loop(s, name, lo, hi);
+        Expr *value = expr_var(c, loops[i].var, block->span);
+        if (boxed)
+            value = index_add(c, box[axis_of[i]].min, value);
+        iters[i] = *iter;
+        iters[i].binding = value;
+        values[i] = (Subst){iter->var, value};
+    }
+    BlockStmt moved = *old;
+    moved.iters = iters;
+    Stmt *nest = stmt_block(c, &moved, block->span);
+    for (int i = old->n_iters - 1; i >= 0; i--) {
+        loops[i].body = nest;
+        nest = stmt_for(c, &loops[i], block->span);
+    }
+    return nest;
+}
+
+/* The item of the loop's body before (after) which the nest stands: the first that touches the buffer (the last). */
+static Stmt *body_with(Schedule *s, Stmt *body, const Buffer *buffer, Stmt *nest, bool before)
+{
+    VEC(Stmt *) items = {0};
+    int n = body->kind == ST_SEQ ? body->u.seq.n : 1, at = before ? n : -1;
+    for (int i = 0; i < n; i++) {
+        Stmt *item = body->kind == ST_SEQ ? body->u.seq.items[i] : body;
+        if (flow_touches(s, item, buffer, before ? ACCESS_READ : ACCESS_WRITE))
+            at = before ? (i < at ? i : at) : i;
+    }
+    for (int i = 0; i < n; i++) {
+        if (before && i == at)
+            VEC_PUSH(s->ctx->arena, &items, nest);
+        VEC_PUSH(s->ctx->arena, &items, body->kind == ST_SEQ ? body->u.seq.items[i] : body);
+        if (!before && i == at)
+            VEC_PUSH(s->ctx->arena, &items, nest);
+    }
+    return stmt_seq(s->ctx, items.items, items.n, body->span);
+}
+
+/* The kernel's body with the block at `from` taken out of its loops (those that hold nothing else go with it) and
+ * the target loop's body replaced. */
+static Stmt *moved_body(Schedule *s, const Stmt *block, const Stmt *loop, Stmt *loop_body)
+{
+    Context *c = s->ctx;
+    ForStmt changed = loop->u.loop;
+    changed.body = loop_body;
+    Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_for(c, &changed, loop->span));
+    return stmt_replace(c, body, block, NULL);
+}
+
+/* ---- what both have in common ------------------------------------------------------------------------ */
+
+static Name call_block_name(const StmtPath *path)
+{
+    return path->items[path->n - 1]->u.block.name;
+}
+
+static bool own_loops_are_plain(Schedule *s, const PrimCall *call, const StmtPath *path, int from)
+{
+    for (int i = from; i < path->n; i++) {
+        const Stmt *stmt = path->items[i];
+        REQUIRE(s, E0451, call->arg[0].span, stmt->kind != ST_IF,
+                "block '%s' stands under a condition, which would be lost", call_block_name(path));
+        if (stmt->kind != ST_FOR)
+            continue;
+        REQUIRE(s, E0451, call->arg[0].span,
+                stmt->u.loop.kind == LOOP_SERIAL && stmt->u.loop.step == 1,
+                "loop '%s' of block '%s' has a kind or a step, which would be lost: the block gets new "
+                "loops where it moves to. Move it first, then bind, vectorize or unroll",
+                stmt->u.loop.var->name, call_block_name(path));
+    }
+    REQUIRE(s, E0451, call->arg[0].span, !path->items[path->n - 1]->u.block.predicate,
+            "block '%s' has a condition left from a split, which speaks of loops that would be gone; move "
+            "it before splitting its loops",
+            call_block_name(path));
+    return true;
+}
+
+/* The sequence in which the block and the loop are different items, and which. */
+static bool common_sequence(Schedule *s, const PrimCall *call, const StmtPath *block,
+                            const StmtPath *loop, const Stmt **seq, int *block_item, int *loop_item)
+{
+    int n = flow_common(block, loop);
+    REQUIRE(s, E0450, call->arg[1].span, n < loop->n,
+            "block '%s' is already under loop '%s'", call_block_name(block),
+            loop->items[loop->n - 1]->u.loop.var->name);
+    *seq = block->items[n - 1];
+    REQUIRE(s, E0450, call->arg[1].span, (*seq)->kind == ST_SEQ,
+            "block '%s' and loop '%s' stand in different branches of a condition",
+            call_block_name(block), loop->items[loop->n - 1]->u.loop.var->name);
+    for (int i = 0; i < (*seq)->u.seq.n; i++) {
+        if ((*seq)->u.seq.items[i] == block->items[n])
+            *block_item = i;
+        if ((*seq)->u.seq.items[i] == loop->items[n])
+            *loop_item = i;
+    }
+    return true;
+}
+
+/* ---- compute_at -------------------------------------------------------------------------------------- */
+
+static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, const Stmt *store,
+                            const Buffer *buffer)
+{
+    Span span = call->arg[0].span;
+    BlockList writers = {0};
+    REQUIRE(s, E0452, span, buffer->role == ROLE_TEMP,
+            "'%s' is an output, which must be written whole and once; only a producer of a temp can be "
+            "computed piece by piece",
+            buffer->name);
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    REQUIRE(s, E0452, span, writers.n == 1,
+            "'%s' is also written by block '%s', so block '%s' alone does not make its values",
+            buffer->name, writers.items[writers.items[0] == block]->u.block.name,
+            block->u.block.name);
+    REQUIRE(s, E0452, span,
+            store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ)
+                                           : block->u.block.init != NULL,
+            "block '%s' continues from what '%s' held before, so running it again would change the "
+            "result; give the reduction its start (%s[...] = 0) in the same loops",
+            block->u.block.name, buffer->name, buffer->name);
+    return true;
+}
+
+static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer *buffer,
+                                const Stmt *loop)
+{
+    BlockList readers = {0}, under = {0};
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
+    flow_blocks(s, (Stmt *)loop, buffer, ACCESS_READ, &under);
+    REQUIRE(s, E0453, call->arg[1].span, under.n > 0,
+            "nothing under loop '%s' reads '%s'; name a loop around a block that does",
+            loop->u.loop.var->name, buffer->name);
+    for (int i = 0; i < readers.n; i++) {
+        bool found = flow_single_store(readers.items[i]) &&
+                     flow_single_store(readers.items[i])->u.store.buffer->id == buffer->id;
+        for (int u = 0; u < under.n; u++)
+            found |= under.items[u] == readers.items[i];
+        if (found)
+            continue;
+        sched_refuse(s, E0453, call->arg[1].span,
+                     "block '%s' reads '%s' too, but stands outside loop '%s', where '%s' would not be "
+                     "complete; choose a loop around all its readers",
+                     readers.items[i]->u.block.name, buffer->name, loop->u.loop.var->name,
+                     buffer->name);
+        sched_note_at(s, readers.items[i], "it is read here");
+        return false;
+    }
+    return true;
+}
+
+bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, target = {0};
+    Context *c = s->ctx;
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->arg[1], &target);
+    const Stmt *store = flow_single_store(block), *seq;
+    const Buffer *overwritten;
+    int block_item = 0, loop_item = 0, *axes, *axis_of;
+    REQUIRE(s, E0452, call->arg[0].span, store != NULL,
+            "block '%s' holds more than one store, so tirc does not know how to compute a part of it",
+            block->u.block.name);
+    Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
+    if (!common_sequence(s, call, &path, &target, &seq, &block_item, &loop_item) ||
+        !is_recomputable(s, call, block, store, buffer) ||
+        !consumers_are_under(s, call, buffer, loop) ||
+        !own_loops_are_plain(s, call, &path, flow_common(&path, &target)))
+        return false;
+    REQUIRE(s, E0450, call->arg[1].span, block_item < loop_item,
+            "loop '%s' runs before block '%s' in the program", loop->u.loop.var->name,
+            block->u.block.name);
+    const Stmt *writer =
+        flow_overwritten(s, seq, block_item, loop_item, block, &overwritten);
+    REQUIRE(s, E0454, call->arg[0].span, !writer,
+            "block '%s' writes '%s', which block '%s' reads, before loop '%s' is done, so the block would "
+            "read other values there",
+            writer->u.block.name, overwritten->name, block->u.block.name,
+            loop->u.loop.var->name);
+    axes = ARENA_ARRAY(c->arena, int, buffer->rank + 1);
+    REQUIRE(s, E0455, call->arg[0].span,
+            flow_pure_index(&block->u.block, buffer, store->u.store.index, axes),
+            "block '%s' does not write '%s' at its iterators alone, so which iterations make an element "
+            "is not known",
+            block->u.block.name, buffer->name);
+    axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
+    for (int i = 0; i < block->u.block.n_iters; i++)
+        axis_of[i] = -1;
+    for (int axis = 0; axis < buffer->rank; axis++)
+        axis_of[axes[axis]] = axis;
+
+    Facts *facts = sched_facts(s, &target);
+    facts_enter(facts, loop);
+    Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
+    const Var **sharing = ARENA_ARRAY(c->arena, const Var *, target.n + 1);
+    int n_sharing = sharing_vars(&target, buffer->scope, sharing);
+    REQUIRE(s, E0455, call->arg[1].span,
+            region_touched(facts, loop->u.loop.body, buffer, ACCESS_READ, 0, box) &&
+                widen(facts, c, sharing, n_sharing, box, buffer->rank),
+            "the part of '%s' that one iteration of loop '%s' reads has no bounds that tirc can find",
+            buffer->name, loop->u.loop.var->name);
+    Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
+    Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, true));
+    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+        return false;
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}
+
+/* ---- reverse_compute_at ------------------------------------------------------------------------------ */
+
+/* A buffer that the block reads at its iterators alone and that is written under the loop; axis_of filled in. */
+static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_of)
+{
+    AccessList reads = {0};
+    int n = block->u.block.n_iters;
+    access_collect(s->ctx, block, NULL, ACCESS_READ, &reads);
+    for (int r = 0; r < reads.n; r++) {
+        const Buffer *b = reads.items[r].buffer;
+        int *axes = ARENA_ARRAY(s->ctx->arena, int, b->rank + 1);
+        if (!flow_touches(s, loop, b, ACCESS_WRITE) ||
+            !flow_pure_index(&block->u.block, b, reads.items[r].index, axes))
+            continue;
+        for (int i = 0; i < n; i++)
+            axis_of[i] = -1;
+        for (int axis = 0; axis < b->rank; axis++)
+            axis_of[axes[axis]] = axis;
+        return b;
+    }
+    return NULL;
+}
+
+bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, target = {0};
+    Context *c = s->ctx;
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->arg[1], &target);
+    const Stmt *seq;
+    Conflict why;
+    bool reassociates = false;
+    int block_item = 0, loop_item = 0;
+    if (!common_sequence(s, call, &path, &target, &seq, &block_item, &loop_item) ||
+        !own_loops_are_plain(s, call, &path, flow_common(&path, &target)))
+        return false;
+    REQUIRE(s, E0450, call->arg[1].span, block_item > loop_item,
+            "loop '%s' runs after block '%s' in the program", loop->u.loop.var->name,
+            block->u.block.name);
+    int *axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
+    const Buffer *buffer = made_under(s, block, loop, axis_of);
+    REQUIRE(s, E0453, call->arg[1].span, buffer != NULL,
+            "block '%s' reads nothing at its iterators alone that loop '%s' writes, so what it could do in "
+            "one iteration is not known",
+            block->u.block.name, loop->u.loop.var->name);
+    Facts *facts = sched_facts(s, &target);
+    facts_enter(facts, loop);
+    Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
+    REQUIRE(s, E0455, call->arg[1].span,
+            region_touched(facts, loop->u.loop.body, buffer, ACCESS_WRITE, 0, box),
+            "the part of '%s' that one iteration of loop '%s' writes has no bounds that tirc can find",
+            buffer->name, loop->u.loop.var->name);
+
+    Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
+    Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, false));
+    if (!dependence_instances_kept(c, s->kernel, s->kernel->body, body, &why) ||
+        !dependence_order_kept(c, s->kernel, s->kernel->body, body, &reassociates, &why)) {
+        sched_refuse(s, E0456, call->arg[1].span,
+                     "under loop '%s', block '%s' would not do what it does now: %s",
+                     loop->u.loop.var->name, block->u.block.name, why.reason);
+        sched_note_conflict(s, &why);
+        return false;
+    }
+    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+        return false;
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}

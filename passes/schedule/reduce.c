@@ -1,0 +1,45 @@
+/* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a loop. */
+#include "passes/lower/lower.h"
+#include "passes/schedule/flow.h"
+
+/* The outermost loop on the path that a reduction iterator uses; the block itself if none does. */
+static int first_reduction_loop(const StmtPath *path)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i < path->n; i++)
+        for (int k = 0; k < block->n_iters; k++)
+            if (path->items[i]->kind == ST_FOR && block->iters[k].kind == ITER_REDUCE &&
+                expr_uses_var(block->iters[k].binding, path->items[i]->u.loop.var))
+                return i;
+    return path->n - 1;
+}
+
+bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Context *c = s->ctx;
+    Stmt *block = sched_block(s, &call->arg[0], &path), *nest, *update;
+    int anchor = -1, first = first_reduction_loop(&path);
+    REQUIRE(s, E0470, call->arg[0].span, block->u.block.init != NULL,
+            "block '%s' has no init to take out: it is no reduction, or its init is a block already",
+            block->u.block.name);
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.id == call->arg[1].u.id)
+            anchor = i;
+    REQUIRE(s, E0470, call->arg[1].span, anchor >= 0, "the loop is not around block '%s'",
+            block->u.block.name);
+    REQUIRE(s, E0470, call->arg[1].span, anchor <= first,
+            "loop '%s' is inside '%s', which carries the reduction, so the init would run again in the "
+            "middle of it; choose '%s' or a loop outside it",
+            path.items[anchor]->u.loop.var->name, path.items[first]->u.loop.var->name,
+            path.items[first]->u.loop.var->name);
+    if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &update))
+        return false;
+    Stmt *loop = path.items[anchor];
+    Stmt *pair[2] = {nest, stmt_replace(c, loop, block, update)};
+    sched_replace(s, loop, stmt_seq(c, pair, 2, loop->span));
+    while (nest->kind != ST_BLOCK)
+        nest = nest->kind == ST_FOR ? nest->u.loop.body : nest->u.cond.then;
+    *result = value_block(nest);
+    return true;
+}
