@@ -108,6 +108,7 @@ int facts_first_condition(const Facts *f);
 const Range *facts_find(const Facts *f, const Expr *e);
 /* The place of the innermost variable in `e` among the ranges; -1 if none of them has one. */
 int facts_rank(const Facts *f, const Expr *e);
+int facts_rank_var(const Facts *f, const Var *var);
 /* `cond`, canonical, is one of the conditions. */
 bool facts_know(const Facts *f, const Expr *cond);
 /* The domains of a block's iterators; without reduce iterators and predicate for its init. */

@@ -57,7 +57,7 @@ static Expr *bound_variable(Over *o, Expr *atom, bool upper)
     if (!r)
         return NULL;
     bool met = upper ? r->high_met : r->low_met;
-    bool depends = uses(o, r->lo) || uses(o, r->hi);
+    bool depends = facts_rank(o->f, r->lo) >= 0 || facts_rank(o->f, r->hi) >= 0;
     if (!met || (depends && !range_is_inhabited(o->f, r)))
         o->exact = false;
     return upper ? index_sub(o->f->c, r->hi, expr_index(o->f->c, 1)) : r->lo;
@@ -168,17 +168,37 @@ static int pick(const Over *o, const Affine *a)
     return best;
 }
 
-/* No variable of term t stands in another term too. */
-static bool stands_alone(const Over *o, const Affine *a, int t)
+/* The innermost of the relaxed variables in an atom. */
+static const Var *innermost(const Over *o, const Expr *atom)
 {
+    const Var *best = NULL;
+    int best_rank = -2;
     for (int k = 0; k < o->n; k++) {
-        if (!expr_uses_var(a->items[t].atom, o->over[k]))
+        if (!expr_uses_var(atom, o->over[k]))
             continue;
-        for (int s = 0; s < a->n; s++)
-            if (s != t && expr_uses_var(a->items[s].atom, o->over[k]))
-                return false;
+        int rank = facts_rank_var(o->f, o->over[k]);
+        if (rank > best_rank) {
+            best = o->over[k];
+            best_rank = rank;
+        }
     }
-    return true;
+    return best;
+}
+
+/* The bound of term t over its innermost variable only, since the ends of that one may use the others. */
+static Expr *bound_term(Over *o, const Affine *a, int t, bool upper)
+{
+    const Var *var = innermost(o, a->items[t].atom);
+    Over one = *o;
+    one.over = &var;
+    one.n = 1;
+    for (int s = 0; s < a->n; s++)
+        if (s != t && expr_uses_var(a->items[s].atom, var))
+            one.exact = false;
+    Expr *end = bound_atom(&one, a->items[t].atom, a->items[t].coef > 0 ? upper : !upper);
+    o->exact = one.exact;
+    o->steps = one.steps;
+    return end;
 }
 
 static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
@@ -189,9 +209,7 @@ static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
         Term term = now.items[t];
         if (--o->steps < 0)
             return false;
-        if (!stands_alone(o, &now, t))
-            o->exact = false;
-        Expr *end = bound_atom(o, term.atom, term.coef > 0 ? upper : !upper);
+        Expr *end = bound_term(o, &now, t, upper);
         Affine by, next = {.constant = now.constant};
         if (!end || !simplify_affine(o->f, end, &by))
             return false;

@@ -69,6 +69,14 @@ int facts_rank(const Facts *f, const Expr *e)
     return rank;
 }
 
+int facts_rank_var(const Facts *f, const Var *var)
+{
+    int k = f->ranges.n - 1;
+    while (k >= 0 && f->ranges.items[k].var != var)
+        k--;
+    return k;
+}
+
 int facts_first_condition(const Facts *f)
 {
     return f->conditions.n > FACTS_CONDITIONS_SEEN ? f->conditions.n - FACTS_CONDITIONS_SEEN : 0;
