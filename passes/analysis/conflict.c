@@ -1,7 +1,7 @@
 /* conflict.c - a solution of a system in the words of the program.
  *
- * The numbers shown are the smallest that clash: sizes first, then the loops of the first instance, then of
- * the second. */
+ * The numbers shown are the smallest that clash: sizes first, then the loops of the first
+ * instance, then of the second. */
 #include "passes/analysis/model.h"
 
 static const char *kind_text(const Touch *x, const Touch *y)

@@ -1,14 +1,15 @@
 /* dependence.c - the questions about order.  See dependence.h.
  *
- * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both instances, for
- * "the same element", for "first comes before second", and for what must not be (second before first in the
- * new tree; different iterations of a parallel loop). No solution for any pair means legal. */
+ * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both
+ * instances, for "the same element", for "first comes before second", and for what must not be
+ * (second before first in the new tree; different iterations of a parallel loop). No solution for
+ * any pair means legal. */
 #include "passes/analysis/model.h"
 #include "passes/analysis/threads.h"
 
 #include <isl/set.h>
 
-/* ---- order kept ----------------------------------------------------------------------------------- */
+/* ---- order kept ------------------------------------------------------------------------------ */
 
 static const Unit *same_unit(const Model *m, const Unit *u)
 {
@@ -34,8 +35,9 @@ static bool loops_all_from(const Unit *new, const Unit *old)
     return true;
 }
 
-/* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and where every loop of
- * `b` is a loop of `a`, also the same loops (a block may run more than once with equal iterators). */
+/* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and where every
+ * loop of `b` is a loop of `a`, also the same loops (a block may run more than once with equal
+ * iterators). */
 static void match_instances(Poly *p, const Instance *a, const Instance *b)
 {
     for (int i = 0; i < a->unit->block->n_iters; i++)
@@ -60,7 +62,7 @@ typedef struct {
     Poly *p;
     const Unit *a, *b;         /* before */
     const Unit *new_a, *new_b; /* after */
-    Conflict *why;
+    Conflict *why;             /* NULL: yes or no is enough */
 } OrderPair;
 
 /* The loops down to `level` are the old ones in the old order, so what they order stays ordered. */
@@ -97,8 +99,10 @@ static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const In
                      x->buffer->name, y->writes ? "that the second overwrites" : "that it reads");
     for (int i = 0; i <= units_common(o->new_a, o->new_b); i++) {
         poly_reset(p, mark);
-        if (instance_before(p, &p->top, &new_b, &new_a, i) &&
-            !conflict_none(p, a, x, b, y, reason, o->why))
+        if (!instance_before(p, &p->top, &new_b, &new_a, i))
+            continue;
+        if (o->why ? !conflict_none(p, a, x, b, y, reason, o->why)
+                   : poly_solve(p, NULL, 0, NULL) != POLY_NONE)
             return false;
     }
     return true;
@@ -121,7 +125,8 @@ static bool touches_kept(OrderPair *o, const Touch *x, const Touch *y)
     return kept;
 }
 
-/* x then y are updates of one reduction: they may change places, which rounds differently in floats. */
+/* x then y are updates of one reduction: they may change places, which rounds differently in
+ * floats. */
 static bool reduction_pair(const Unit *a, const Touch *x, const Unit *b, const Touch *y)
 {
     return a == b && touches_commute(x, y);
@@ -140,7 +145,9 @@ static bool units_kept(OrderPair *o, bool *reassociates)
             bool reduction = reduction_pair(o->a, x, o->b, y);
             if (!touches_meet(x, y) || (reduction && (*reassociates || !rounds(x))))
                 continue;
-            bool kept = touches_kept(o, x, y);
+            OrderPair pair = *o;
+            pair.why = reduction ? NULL : o->why;
+            bool kept = touches_kept(&pair, x, y);
             if (!kept && !reduction)
                 return false;
             *reassociates |= !kept;
@@ -178,7 +185,7 @@ bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before,
     return kept;
 }
 
-/* ---- instances kept ------------------------------------------------------------------------------- */
+/* ---- instances kept -------------------------------------------------------------------------- */
 
 /* The values of (sizes and outer loops, iterators) that a unit's instances have. */
 static isl_set *unit_instances(Poly *p, const Unit *u, int n_fixed, Instance *at, bool *exact)
@@ -299,7 +306,7 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
     return kept;
 }
 
-/* ---- one loop ------------------------------------------------------------------------------------- */
+/* ---- one loop -------------------------------------------------------------------------------- */
 
 static bool is_inside(const Model *m, const Buffer *buffer)
 {

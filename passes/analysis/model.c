@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- collecting the touches of a block ---------------------------------------------------------- */
+/* ---- collecting the touches of a block ------------------------------------------------------- */
 
 typedef struct {
     Model *model;
@@ -111,7 +111,7 @@ static bool reads_own_writes(const Unit *u)
     return false;
 }
 
-/* ---- units -------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 static bool iters_use(const BlockStmt *b, const Var *var, bool spatial_only)
 {
@@ -130,7 +130,8 @@ static bool reduce_uses(const BlockStmt *b, const Var *var)
     return false;
 }
 
-/* An init is ordered by the loops outside the outermost reduction loop, and stands where that loop does. */
+/* An init is ordered by the loops outside the outermost reduction loop, and stands where that loop
+ * does. */
 static void place_init(Unit *u, const int *loop_order)
 {
     for (int i = 0; i < u->n_loops; i++)
@@ -256,7 +257,7 @@ Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)
     return m;
 }
 
-/* ---- instances ------------------------------------------------------------------------------------ */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 /* A loop's variable: lo + step * t for a column t >= 0, which is the variable itself for step 1. */
 static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop, bool fixed)
@@ -388,7 +389,7 @@ const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch)
     return index;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------ */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 int units_common(const Unit *a, const Unit *b)
 {

@@ -1,12 +1,14 @@
 /* model.h - a piece of program as units that run, what each touches, and when.
  *
- * A unit is a block's body, or its init. The loops and ifs from the root down to it say which instances
- * there are; the first n_time of its loops and its place in the text say when each runs. An init runs
- * before the outermost loop that a reduce iterator is bound to: it has the loops outside that one in its
- * time, and those further in that spatial iterators need as plain dimensions.
+ * A unit is a block's body, or its init. The loops and ifs from the root down to it say which
+ * instances there are; the first n_time of its loops and its place in the text say when each runs.
+ * An init runs before the outermost loop that a reduce iterator is bound to: it has the loops
+ * outside that one in its time, and those further in that spatial iterators need as plain
+ * dimensions.
  *
- * An instance is a unit under fresh columns of a Poly; touches of instances give affine subscripts.
- * A question joins instances of two units with rows for "the same element" and "before". */
+ * An instance is a unit under fresh columns of a Poly; touches of instances give affine
+ * subscripts. A question joins instances of two units with rows for "the same element" and
+ * "before". */
 #ifndef TIRC_PASSES_ANALYSIS_MODEL_H
 #define TIRC_PASSES_ANALYSIS_MODEL_H
 
@@ -75,8 +77,8 @@ const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);
 
 /* How many of the loops that order them two units share. */
 int units_common(const Unit *a, const Unit *b);
-/* Level k < common: the shared loops before k are equal and a's value of loop k comes before b's. Level
- * k == common: all are equal and a stands before b in the text; false when it does not. */
+/* Level k < common: the shared loops before k are equal and a's value of loop k comes before b's.
+ * Level k == common: all are equal and a stands before b in the text; false when it does not. */
 bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, int level);
 
 /* The two touch one buffer and one of them writes it. */
@@ -87,8 +89,8 @@ bool touches_commute(const Touch *a, const Touch *b);
 void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
                        const Touch *y);
 
-/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b` (conflict.c). `reason` is a
- * whole sentence, in the arena. True if there is none. */
+/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b` (conflict.c).
+ * `reason` is a whole sentence, in the arena. True if there is none. */
 bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
                    const char *reason, Conflict *why);
 /* The answer "not proved" about a block or two, without numbers. */

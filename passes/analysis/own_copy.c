@@ -1,16 +1,17 @@
 /* own_copy.c - memory that each thread (local) or block of the grid (shared) has its own copy of.
  *
- * The program has one copy of a buffer. Giving each owner its own changes nothing when every element read
- * was written by the same owner, in the same iteration of the loops that write and read share, and no
- * other owner writes it in that iteration (the program's one copy would then hold that other value).
+ * The program has one copy of a buffer. Giving each owner its own changes nothing when every
+ * element read was written by the same owner, in the same iteration of the loops that write and
+ * read share, and no other owner writes it in that iteration (the program's one copy would then
+ * hold that other value).
  *
- * Covered by writes is "for all there is": first a quick proof that finds the write by solving subscripts for
- * its loops, then the exact set difference. */
+ * Covered by writes is "for all there is": first a quick proof that finds the write by solving
+ * subscripts for its loops, then the exact set difference. */
 #include "passes/analysis/threads.h"
 
 #include <isl/set.h>
 
-/* A write that stands before the read in the text, in the same iteration of the loops they share. */
+/* A write before the read in the text, so in the same iteration of the loops they share. */
 static bool is_definition(const Unit *w, const Touch *x, const Unit *r, const Touch *y)
 {
     return x->writes && x->buffer->id == y->buffer->id && w->order < r->order;
@@ -55,7 +56,7 @@ static void find_definitions(OwnCopy *o)
     }
 }
 
-/* ---- the quick proof ---------------------------------------------------------------------------- */
+/* ---- the quick proof ------------------------------------------------------------------------- */
 
 /* Replaces column `at` by what row `by` (an equality with factor 1 or -1 on it) says. */
 static void substitute(Poly *p, Row *row, Affine by, int at, int64_t unit)
@@ -107,8 +108,9 @@ static bool implied(Poly *p, Affine form, int64_t sign)
     return none;
 }
 
-/* The unit writes, in the same iteration of the shared loops and on the same coordinates, whatever the reader reads: the
- * subscripts tell which of its iterations that is, and that iteration exists. False where that is not plain. */
+/* The unit writes, in the same iteration of the shared loops and on the same coordinates, whatever
+ * the reader reads: the subscripts tell which of its iterations that is, and that iteration
+ * exists. False where that is not plain. */
 static bool plainly_covers(OwnCopy *o, int writer, const Touch *x)
 {
     Poly *p = o->p;
@@ -152,15 +154,15 @@ static bool some_plainly_covers(OwnCopy *o)
     return false;
 }
 
-/* ---- the exact answer --------------------------------------------------------------------------- */
+/* ---- the exact answer ------------------------------------------------------------------------ */
 
 static const char *owner_text(const OwnCopy *o)
 {
     return o->n_axes == 3 ? "block of the grid" : "thread";
 }
 
-/* The values of (sizes, the first n_loops loops of the reader, coordinates, subscripts) of a touch. Loops that the unit does
- * not share with the reader may have any value. */
+/* The values of (sizes, the first n_loops loops of the reader, coordinates, subscripts) of a
+ * touch. Loops that the unit does not share with the reader may have any value. */
 static isl_set *touch_image(Threads *t, Poly *p, int unit, const Touch *x, int shared_loops,
                             int n_loops, int n_axes, bool *exact)
 {
@@ -250,8 +252,8 @@ static bool reads_covered(OwnCopy *o)
     return false;
 }
 
-/* No other thread, or block, writes the element while it is in use: in one iteration of the loops that the read shares with
- * its definitions. */
+/* No other thread, or block, writes the element while it is in use: in one iteration of the loops
+ * that the read shares with its definitions. */
 static bool writes_own(OwnCopy *o)
 {
     Poly *p = o->p;

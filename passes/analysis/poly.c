@@ -53,7 +53,7 @@ void poly_reset(Poly *p, PolyMark mark)
     p->inexact = mark.inexact;
 }
 
-/* ---- affine forms ----------------------------------------------------------------------------- */
+/* ---- affine forms ---------------------------------------------------------------------------- */
 
 Affine affine_const(int64_t value)
 {
@@ -144,7 +144,7 @@ void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
         *max = INT64_MAX;
 }
 
-/* ---- constraints ------------------------------------------------------------------------------ */
+/* ---- constraints ----------------------------------------------------------------------------- */
 
 void poly_row(Poly *p, Conj *into, Affine form, bool equal)
 {

@@ -1,14 +1,15 @@
 /* poly.h - systems of affine constraints over integers, and whether they have a solution.
  *
- * A question about iterations is put as a Poly: columns (sizes, loop variables of each instance, helpers),
- * rows (affine forms that are >= 0 or == 0), and choices between sets of rows. Expressions of the program are
- * translated with helper columns: q = e / 4 is a column with 0 <= e - 4 q <= 3, min(a, b) a column and a
- * choice. A value that is not affine becomes a column without rows (`inexact` says that it happened), so that
- * the system never has fewer solutions than the program has cases.
+ * A question about iterations is put as a Poly: columns (sizes, loop variables of each instance,
+ * helpers), rows (affine forms that are >= 0 or == 0), and choices between sets of rows.
+ * Expressions of the program are translated with helper columns: q = e / 4 is a column with
+ * 0 <= e - 4 q <= 3, min(a, b) a column and a choice. A value that is not affine becomes a column without
+ * rows (`inexact` says that it happened), so that the system never has fewer solutions than the
+ * program has cases.
  *
- * Products of a variable and a symbolic size are columns too. What is known of them is monotony: with
- * p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would depend on it, which is
- * what loops split or fused by symbolic extents need.
+ * Products of a variable and a symbolic size are columns too. What is known of them is monotony:
+ * with p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would
+ * depend on it, which is what loops split or fused by symbolic extents need.
  *
  * isl decides each case. Memory is the context's arena; the caller marks and resets it. */
 #ifndef TIRC_PASSES_ANALYSIS_POLY_H
@@ -79,7 +80,8 @@ typedef struct {
     bool inexact; /* a constraint was dropped or a value is unknown */
 } Poly;
 
-/* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of operations. */
+/* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
+ * operations. */
 Poly *poly_new(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
@@ -90,7 +92,7 @@ typedef struct {
 PolyMark poly_mark(const Poly *p);
 void poly_reset(Poly *p, PolyMark mark);
 
-/* ---- affine forms ----------------------------------------------------------------------------- */
+/* ---- affine forms ---------------------------------------------------------------------------- */
 
 Affine affine_const(int64_t value);
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
@@ -113,7 +115,7 @@ Conj **poly_choice(Poly *p, Conj *into, int n);
 /* At least one of a[k] != b[k]. */
 void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n);
 
-/* ---- expressions (poly_expr.c) ------------------------------------------------------------------ */
+/* ---- expressions (poly_expr.c) --------------------------------------------------------------- */
 
 /* A column for a size or scalar that `p->fixed` does not have yet. */
 Affine poly_size(Poly *p, const Var *var);
@@ -125,7 +127,7 @@ const Affine *env_find(const Env *env, const Var *var);
 /* factor * size for a form of fixed columns; unknown where neither is. */
 Affine poly_product(Poly *p, Affine a, Affine b);
 
-/* ---- solving (poly_solve.c) ---------------------------------------------------------------------- */
+/* ---- solving (poly_solve.c) ------------------------------------------------------------------ */
 
 typedef enum {
     POLY_NONE,  /* no solution */
@@ -133,13 +135,13 @@ typedef enum {
     POLY_SPENT, /* not decided within the budget, or none can be shown */
 } Answer;
 
-/* `point`, if given, receives the value of every column; the columns of `first` (in order) are as small as
- * they can be. */
+/* `point`, if given, receives the value of every column; the columns of `first` (in order) are as
+ * small as they can be. */
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
 int64_t affine_at(Affine a, const int64_t *point);
 
-/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the budget is spent.
- * The caller frees it. */
+/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the
+ * budget is spent. The caller frees it. */
 struct isl_set *poly_image(Poly *p, const Affine *forms, int n);
 /* A point of the set with small coordinates; false if it is empty; *spent when not decided. */
 bool poly_set_point(struct isl_set *set, int64_t *point, int n, bool *spent);

@@ -1,8 +1,8 @@
 /* poly_expr.c - expressions and conditions of the program as rows of a system.
  *
- * Helper columns are defined at the top of the system even where the expression stands in one branch of a
- * choice: they are total functions, so that costs no solution, and equal quotients share a column.
- * Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
+ * Helper columns are defined at the top of the system even where the expression stands in one
+ * branch of a choice: they are total functions, so that costs no solution, and equal quotients
+ * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
 #include "passes/analysis/poly.h"
 
 const Affine *env_find(const Env *env, const Var *var)
@@ -35,7 +35,7 @@ static Affine variable_value(Poly *p, const Env *env, const Var *var)
     return poly_size(p, var);
 }
 
-/* ---- quotients and products --------------------------------------------------------------------- */
+/* ---- quotients and products ------------------------------------------------------------------ */
 
 /* 0 <= sign * (e - d q) <= d - 1 */
 static void row_quotient(Poly *p, Conj *into, Affine e, Affine q, int64_t d, int sign)
@@ -188,7 +188,7 @@ static Affine remainder_of(Poly *p, Affine e, Affine by)
     return poly_add(p, e, poly_product(p, quotient(p, e, by), by), -1);
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Bounds of one of two values. */
 static Affine either(Poly *p, Affine a, Affine b)
@@ -267,7 +267,7 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     }
 }
 
-/* ---- conditions ------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static ExprKind negated(ExprKind kind)
 {

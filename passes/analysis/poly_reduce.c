@@ -1,11 +1,12 @@
 /* poly_reduce.c - decide a set of rows by elimination and bounds.
  *
- *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor that the
- *      constant has not is impossible
- *   2. a row  y - x - 1 >= 0  (an order of two iterations) becomes  y = x + 1 + d, d >= 0, so that bounds
- *      see the distance: by' > by makes 32 by' + ty' > 32 by + ty at once
+ *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor
+ *   that the constant has not is impossible
+ *   2. a row  y - x - 1 >= 0  (an order of two iterations) becomes  y = x + 1 + d, d >= 0, so that
+ *   bounds see the distance: by' > by makes 32 by' + ty' > 32 by + ty at once
  *   3. bounds of variables follow from rows and bounds of the others, a few times around
- *   4. a solution is tried: each variable in turn gets its least value, which bounds the rest further
+ *   4. a solution is tried: each variable in turn gets its least value, which bounds the rest
+ *   further
  *
  * What is left open is for isl.  Numbers that do not fit end the attempt. */
 #include "passes/analysis/poly_reduce.h"
@@ -35,7 +36,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 static int64_t divisor_of(const Line *l, int n)
 {
     int64_t g = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && g != 1; i++) {
         int64_t a = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
         while (a) {
             int64_t rest = g % a;
@@ -144,8 +145,8 @@ static bool most(const System *s, int i, int64_t factor, int64_t *out)
     return bound != INT64_MIN && bound != INT64_MAX && checked_mul(factor, bound, out);
 }
 
-/* sum + constant >= 0 bounds each variable by what the others can be at most; `sign` -1 for the other half of
- * an equality. */
+/* sum + constant >= 0 bounds each variable by what the others can be at most; `sign` -1 for the
+ * other half of an equality. */
 static void bound_by_line(System *s, const Line *l, int64_t sign)
 {
     int open = -1, n_open = 0;
@@ -192,7 +193,8 @@ static void bound_variables(System *s)
         }
 }
 
-/* Fixes each variable to its least value (or greatest, or 0) that is left; true if all rows hold there. */
+/* Fixes each variable to its least value (or greatest, or 0) that is left; true if all rows hold
+ * there. */
 static bool least_values_hold(System *s)
 {
     for (int i = 0; i < s->n && !s->impossible; i++) {
@@ -230,7 +232,7 @@ static void read_rows(Context *c, System *s, const Row *rows, const int *dimensi
     }
 }
 
-Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n)
+Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find)
 {
     ArenaMark mark = arena_mark(c->arena);
     System s = {.n_lines = n_rows, .n = n};
@@ -247,10 +249,10 @@ Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension
         measure_distances(&s);
     if (!s.impossible && !s.overflow)
         bound_variables(&s);
-    Answer answer = s.overflow              ? POLY_SPENT
-                    : s.impossible          ? POLY_NONE
-                    : least_values_hold(&s) ? POLY_SOME
-                                            : POLY_SPENT;
+    Answer answer = s.overflow                      ? POLY_SPENT
+                    : s.impossible                  ? POLY_NONE
+                    : find && least_values_hold(&s) ? POLY_SOME
+                                                    : POLY_SPENT;
     arena_reset(c->arena, mark);
     return answer;
 }

@@ -1,9 +1,9 @@
 /* poly_solve.c - does a system have a solution, which one, and which values does it take.
  *
- * Choices are tried one alternative at a time. A full set of rows becomes one isl_basic_set over the
- * columns that it mentions; isl says whether it holds an integer point. Where products of symbolic sizes
- * are involved, a point that isl finds may not be one of the program: then the order of each two
- * factors of one size is tried as well, which brings in monotony (poly.h). */
+ * Choices are tried one alternative at a time. A full set of rows becomes one isl_basic_set over
+ * the columns that it mentions; isl says whether it holds an integer point. Where products of
+ * symbolic sizes are involved, a point that isl finds may not be one of the program: then the
+ * order of each two factors of one size is tried as well, which brings in monotony (poly.h). */
 #include "passes/analysis/poly_reduce.h"
 
 #include <isl/aff.h>
@@ -44,7 +44,7 @@ static void push_conj(Search *s, const Conj *conj)
         VEC_PUSH(arena, &s->todo, &conj->choices.items[i]);
 }
 
-/* ---- rows to isl ------------------------------------------------------------------------------ */
+/* ---- rows to isl ----------------------------------------------------------------------------- */
 
 static void use_columns(Search *s, Affine form)
 {
@@ -53,7 +53,7 @@ static void use_columns(Search *s, Affine form)
             s->dimension[form.terms[i].column] = s->n_dimensions++;
 }
 
-/* Gives a dimension to each column in use; those of `image` come after its own n_image dimensions. */
+/* Gives a dimension to each column in use, after the n_image dimensions of the image. */
 static void number_columns(Search *s)
 {
     s->n_dimensions = s->n_image;
@@ -113,27 +113,29 @@ static isl_basic_set *rows_to_isl(Search *s)
                                                   isl_dim_set, isl_dim_div);
 }
 
-/* Contradictions that need no solver; most alternatives of an order end here. */
+/* A row without columns that does not hold. */
 static bool contradicts(const Search *s)
 {
     for (int i = 0; i < s->rows.n; i++) {
         const Row *row = &s->rows.items[i];
         if (row->form.n == 0 && (row->equal ? row->form.constant != 0 : row->form.constant < 0))
             return true;
-        int64_t min, max;
-        affine_range(s->p, row->form, &min, &max);
-        if (max < 0 || (row->equal && min > 0))
-            return true;
     }
     return false;
 }
 
-static Answer rows_feasible(Search *s)
+/* What elimination and bounds say of the rows taken so far. */
+static Answer reduce_rows(Search *s, bool find)
 {
     if (contradicts(s))
         return POLY_NONE;
     number_columns(s);
-    Answer answer = poly_reduce(s->p->ctx, s->rows.items, s->rows.n, s->dimension, s->n_dimensions);
+    return poly_reduce(s->p->ctx, s->rows.items, s->rows.n, s->dimension, s->n_dimensions, find);
+}
+
+static Answer rows_feasible(Search *s)
+{
+    Answer answer = reduce_rows(s, true);
     if (answer != POLY_SPENT)
         return answer;
     isl_basic_set *set = rows_to_isl(s);
@@ -142,7 +144,7 @@ static Answer rows_feasible(Search *s)
     return empty == isl_bool_error ? POLY_SPENT : empty ? POLY_NONE : POLY_SOME;
 }
 
-/* ---- a solution to show ------------------------------------------------------------------------- */
+/* ---- a solution to show ---------------------------------------------------------------------- */
 
 /* The set with dimension `at` fixed to its least value, if it has one. */
 static isl_set *fix_least(isl_set *set, int at)
@@ -186,8 +188,8 @@ static bool find_point(Search *s)
     return ok;
 }
 
-/* Makes every size of a product the literal `value`, so that products are exact; false if that leaves no
- * solution. The rows grow; the caller cuts them back. */
+/* Makes every size of a product the literal `value`, so that products are exact; false if that
+ * leaves no solution. The rows grow; the caller cuts them back. */
 static bool fix_sizes(Search *s, int64_t value)
 {
     Poly *p = s->p;
@@ -223,7 +225,7 @@ static Answer show_solution(Search *s)
     return POLY_SPENT;
 }
 
-/* ---- search --------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 static bool search_products(Search *s, int i, int j);
 
@@ -315,10 +317,12 @@ static bool search(Search *s)
     }
     if (s->next == s->todo.n)
         return s->image ? add_to_image(s) : search_products(s, 0, 1);
-    if (s->todo.n - s->next > 1 && s->next > 0 && rows_feasible(s) == POLY_NONE)
-        return false;
     int n_rows = s->rows.n, n_todo = s->todo.n;
-    const Choice *choice = s->todo.items[s->next++];
+    const Choice *choice = s->todo.items[s->next];
+    /* Many cases ahead: is it plain that none holds? */
+    if ((choice->n > 2 || s->todo.n - s->next > 1) && reduce_rows(s, false) == POLY_NONE)
+        return false;
+    s->next++;
     bool over = false;
     for (int i = 0; i < choice->n && !over; i++) {
         push_conj(s, choice->alternatives[i]);

@@ -1,16 +1,18 @@
 /* threads.c - the threads of a launch: who runs what, and where two of them meet.
  *
- * Loops bound to axes have no order among their iterations; the order that is left is that of serial loops
- * and of the text, which barriers can keep between the threads of one block. A binding is legal when
+ * Loops bound to axes have no order among their iterations; the order that is left is that of
+ * serial loops and of the text, which barriers can keep between the threads of one block. A
+ * binding is legal when
  *   - what the loops ordered in the program is still ordered so where threads of one block meet,
  *   - different blocks of the grid never meet in global memory,
- *   - what is read from local memory was written by the same thread, and from shared memory by the same block, with no
- *     write by another one between (which the program, having one copy of the buffer, would see).
- * A block that runs again with the same iterators because no bound loop around it tells its instances apart counts
- * for its first run: it writes the same values each time. */
+ *   - what is read from local memory was written by the same thread, and from shared memory by the
+ *     same block, with no write by another one between (which the program, having one copy of the
+ *     buffer, would see). A block that runs again with the same iterators because no bound loop
+ *     around it tells its instances apart counts for its first run: it writes the same values each
+ *     time. */
 #include "passes/analysis/threads.h"
 
-/* ---- who runs a block ------------------------------------------------------------------------------- */
+/* ---- who runs a block ------------------------------------------------------------------------ */
 
 static bool note_scope(Visitor *v, Stmt *s)
 {
@@ -30,7 +32,8 @@ static unsigned written_scopes(const BlockStmt *b)
     return scopes;
 }
 
-/* The bindings or predicate of the block at the end of the path, or a bound or condition below `from`, use `var`. */
+/* The bindings or predicate of the block at the end of the path, or a bound or condition below
+ * `from`, use `var`. */
 static bool path_uses(const Stmt *const *path, int n, int from, const Var *var)
 {
     const BlockStmt *b = &path[n - 1]->u.block;
@@ -80,7 +83,7 @@ const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every)
     return coordinate_loop((const Stmt *const *)path->items, path->n, axis, every);
 }
 
-/* ---- the model of a launch -------------------------------------------------------------------------- */
+/* ---- the model of a launch ------------------------------------------------------------------- */
 
 static bool loop_has_order(const ForStmt *loop)
 {
@@ -162,7 +165,7 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
     return at;
 }
 
-/* ---- two threads meet --------------------------------------------------------------------------------- */
+/* ---- two threads meet ------------------------------------------------------------------------ */
 
 static void same_block(Poly *p, const ThreadInstance *a, const ThreadInstance *b)
 {
@@ -210,8 +213,8 @@ static void meet_threads(Meeting *m)
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
 }
 
-/* Conflicts that loop `level` of both, which has no order among threads, ordered in the program: the serial loops further in
- * and the text must order them the same way. */
+/* Conflicts that loop `level` of both, which has no order among threads, ordered in the program:
+ * the serial loops further in and the text must order them the same way. */
 static bool level_ordered(Meeting *m, int level)
 {
     Poly *p = m->p;
@@ -302,7 +305,7 @@ static bool all_pairs(Threads *t, Poly *p, bool (*check)(Meeting *), Conflict *w
     return true;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static Poly *new_question(Threads *t)
 {
@@ -356,7 +359,8 @@ static bool is_below(const Unit *u, const Stmt *s)
     return false;
 }
 
-/* Rows: the second runs later, in one iteration of the shared loops or in a later one of `carrier`. */
+/* Rows: the second runs later, in one iteration of the shared loops or in a later one of
+ * `carrier`. */
 static bool run_later(Meeting *m, const ForStmt *carrier)
 {
     Poly *p = m->p;

@@ -36,8 +36,8 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run);
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,
                         Conflict *why);
 
-/* What is read from local or shared memory was written by the same thread or block, and by no other in
- * between. A buffer that nothing in the launch writes is not its business. */
+/* What is read from local or shared memory was written by the same thread or block, and by no
+ * other in between. A buffer that nothing in the launch writes is not its business. */
 bool threads_copies_own(Threads *t, Poly *p, Conflict *why);
 
 #endif
