@@ -309,7 +309,7 @@ Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOption
     Visitor v = {.user = &found, .stmt = collect_temp};
     visit_stmt(&v, kernel->body);
     Compact k = {.c = c, .body = kernel->body};
-    for (int i = 0; i < found.temps.n; i++)
+    for (int i = found.temps.n - 1; i >= 0; i--) /* each goes in front, so the first ends up first */
         compact_buffer(&k, found.temps.items[i]);
     return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
 }

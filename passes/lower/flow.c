@@ -24,38 +24,79 @@ typedef struct {
     bool give_up;
 } Paper;
 
-static bool run_on_paper(Paper *p, Expr *const *index, const ExprList *conds, VarValue *env, int depth)
+/* One store on paper. */
+typedef struct {
+    Expr *const *index;
+    const ExprList *conds;
+    VEC(ForStmt) loops; /* those that the store depends on, outermost first */
+    VarValue *env;
+} Writing;
+
+static bool write_element(Paper *p, const Writing *w)
 {
-    if (depth < p->loops.n) {
-        const ForStmt *loop = &p->loops.items[depth];
-        int64_t lo, hi;
-        if (!expr_eval(loop->lo, env, depth, &lo) || !expr_eval(loop->hi, env, depth, &hi))
-            return false;
-        env[depth].var = loop->var;
-        for (int64_t v = lo; loop->step > 0 ? v < hi : v >= hi; v += loop->step) {
-            env[depth].value = v;
-            if (++p->steps > MAX_STEPS || !run_on_paper(p, index, conds, env, depth + 1))
-                return false;
-        }
-        return true;
-    }
     int64_t at = 0;
-    for (int i = 0; i < conds->n; i++) {
+    for (int i = 0; i < w->conds->n; i++) {
         int64_t truth;
-        if (!expr_eval(conds->items[i], env, depth, &truth))
+        if (!expr_eval(w->conds->items[i], w->env, w->loops.n, &truth))
             return false;
         if (!truth)
             return true;
     }
     for (int d = 0; d < p->b->rank; d++) {
         int64_t i;
-        if (!expr_eval(index[d], env, depth, &i) || i < 0 || i >= p->extent[d])
+        if (!expr_eval(w->index[d], w->env, w->loops.n, &i) || i < 0 || i >= p->extent[d])
             return false;
         at = at * p->extent[d] + i;
     }
     p->missing -= !p->written[at];
     p->written[at] = true;
     return true;
+}
+
+static bool run_loops(Paper *p, const Writing *w, int depth)
+{
+    if (depth == w->loops.n)
+        return write_element(p, w);
+    const ForStmt *loop = &w->loops.items[depth];
+    int64_t lo, hi;
+    if (!expr_eval(loop->lo, w->env, depth, &lo) || !expr_eval(loop->hi, w->env, depth, &hi))
+        return false;
+    w->env[depth].var = loop->var;
+    for (int64_t v = lo; loop->step > 0 ? v < hi : v >= hi; v += loop->step) {
+        w->env[depth].value = v;
+        if (++p->steps > MAX_STEPS || !run_loops(p, w, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+/* Does the store depend on the loop, itself or through the bounds of the loops inside it? */
+static bool matters(const Paper *p, const Writing *w, int loop)
+{
+    const Var *var = p->loops.items[loop].var;
+    for (int d = 0; d < p->b->rank; d++)
+        if (expr_uses_var(w->index[d], var))
+            return true;
+    for (int i = 0; i < w->conds->n; i++)
+        if (expr_uses_var(w->conds->items[i], var))
+            return true;
+    for (int i = loop + 1; i < p->loops.n; i++)
+        if (expr_uses_var(p->loops.items[i].lo, var) || expr_uses_var(p->loops.items[i].hi, var))
+            return true;
+    return false;
+}
+
+static bool run_on_paper(Paper *p, Expr *const *index, const ExprList *conds)
+{
+    Writing w = {.index = index, .conds = conds};
+    for (int i = 0; i < p->loops.n; i++) {
+        int64_t extent;
+        bool runs = loop_const_extent(&p->loops.items[i], &extent) && extent > 0;
+        if (!runs || matters(p, &w, i))
+            VEC_PUSH(p->c->arena, &w.loops, p->loops.items[i]);
+    }
+    w.env = ARENA_ARRAY(p->c->arena, VarValue, w.loops.n + 1);
+    return run_loops(p, &w, 0);
 }
 
 /* Is the iterator a whole subscript of `store`, its domain at least the buffer's extent there? */
@@ -109,8 +150,7 @@ static void write_block(Paper *p, const Stmt *s)
         Expr *at = iters_to_loops(c, block, store->u.store.index[d]);
         index[d] = simplify(p->facts, index_sub(c, at, p->box[d].min));
     }
-    VarValue *env = ARENA_ARRAY(c->arena, VarValue, p->loops.n + 1);
-    if (!run_on_paper(p, index, &conds, env, 0))
+    if (!run_on_paper(p, index, &conds))
         p->give_up = true;
 }
 

@@ -32,7 +32,7 @@ typedef struct {
     ExprList control;     /* bounds of loops around it, likewise */
     ExprList guards;      /* invariant conditions around every access */
     ExprList varying;     /* other conditions and the bounds on the way to an access */
-    bool seen, updated, ok;
+    bool seen, read, written, ok;
 } Scan;
 
 static bool invariant(const Scan *scan, const Expr *e)
@@ -40,7 +40,7 @@ static bool invariant(const Scan *scan, const Expr *e)
     return !expr_uses_any(e, scan->inside.items, scan->inside.n) && !expr_has_load(e);
 }
 
-static void note_access(Scan *scan, Expr *const *index, bool writes)
+static void note_access(Scan *scan, Expr *const *index)
 {
     Context *c = scan->p->c;
     ExprList guards = {0};
@@ -63,14 +63,15 @@ static void note_access(Scan *scan, Expr *const *index, bool writes)
         for (int i = 0; i < guards.n; i++)
             scan->ok &= expr_list_has(&scan->guards, guards.items[i]);
     }
-    scan->updated |= writes;
 }
 
 static bool scan_expr(Visitor *v, Expr *e)
 {
     Scan *scan = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer == scan->buffer)
-        note_access(scan, e->u.load.index, false);
+    if (e->kind == EX_LOAD && e->u.load.buffer == scan->buffer) {
+        note_access(scan, e->u.load.index);
+        scan->read = true;
+    }
     return scan->ok;
 }
 
@@ -110,7 +111,9 @@ static void scan_stmt(Scan *scan, const Stmt *s)
     case ST_STORE:
         if (s->u.store.buffer == scan->buffer) {
             scan->ok &= !s->u.store.atomic;
-            note_access(scan, s->u.store.index, true);
+            scan->written = true;
+            scan->read |= s->u.store.op != STORE_SET;
+            note_access(scan, s->u.store.index);
         }
         for (int d = 0; d < s->u.store.buffer->rank; d++)
             scan_exprs(scan, s->u.store.index[d]);
@@ -308,7 +311,7 @@ static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
     VEC_PUSH(p->c->arena, &scan->inside, loop->u.loop.var);
     vars_defined_in(p->c, loop->u.loop.body, &scan->inside);
     scan_stmt(scan, loop);
-    return scan->ok && scan->seen && scan->updated && control_is_uniform(scan);
+    return scan->ok && scan->read && scan->written && control_is_uniform(scan);
 }
 
 /* The start value of the element, taken from the statements before the loop; NULL if they do not say it. */
