@@ -32,8 +32,7 @@ static const size_t MAX_ENTRY_BYTES = (size_t)1 << 30;
 #define ENTRY_SUFFIX   ".bin"
 #define PARTIAL_PREFIX "partial."
 
-/* ---- the folder
- * ----------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 /* Like mkdir -p; only the last folder need be one that we can write to. */
 static bool make_folders(char *path)
@@ -77,8 +76,7 @@ void cache_close(Cache *cache)
     cache->folder = NULL;
 }
 
-/* ---- keys and headers
- * ------------------------------------------------------------------------------ */
+/* ---- keys and headers ------------------------------------------------------------------------ */
 
 CacheKey cache_key(const char *const *parts, int n)
 {
@@ -127,8 +125,7 @@ static bool entry_path(const Cache *cache, CacheKey key, char **path)
                     (unsigned long long)key.high, (unsigned long long)key.low) >= 0;
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool read_all(int file, void *to, size_t bytes)
 {
@@ -185,8 +182,7 @@ void *cache_get(const Cache *cache, CacheKey key, size_t *bytes)
     return data;
 }
 
-/* ---- writing
- * --------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool write_all(int file, const void *from, size_t bytes)
 {
@@ -235,8 +231,7 @@ void cache_put(const Cache *cache, CacheKey key, const void *data, size_t bytes)
         cache_trim(cache);
 }
 
-/* ---- keeping it small
- * ------------------------------------------------------------------------------ */
+/* ---- keeping it small ------------------------------------------------------------------------ */
 
 typedef struct {
     char *name;

@@ -1,16 +1,14 @@
 /* cuda.c - the CUDA device: memory, order and time on one GPU, through the CUDA runtime.
  *
  * Everything is queued on one stream, so a run may be asynchronous while reads and writes, which
- * wait for it, stay in order. A device is used by one thread at a time; a process may have several.
- */
+ * wait for it, stay in order. One thread uses a device at a time; a process may have several. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cuda/cuda.h"
 
-/* ---- memory
- * ---------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static CudaDevice *of(Device *device)
 {
@@ -81,8 +79,7 @@ static bool cuda_fill(Device *device, DevicePtr to, int byte, size_t bytes)
            (select_device(d) && CUDA_TRY(d, cudaMemsetAsync, address(to), byte, bytes, d->stream));
 }
 
-/* ---- time
- * ------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static bool cuda_mark(Device *device, int which)
 {
@@ -112,8 +109,7 @@ static bool cuda_flush_l2(Device *device)
     return d->flush && cuda_fill(device, (DevicePtr)(uintptr_t)d->flush, 0, d->flush_bytes);
 }
 
-/* ---- opening and closing
- * ----------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void cuda_close(Device *device)
 {

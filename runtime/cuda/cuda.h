@@ -22,13 +22,11 @@ typedef struct {
  * is looked for when it is needed.  Tests pass tables of their own. */
 Device *cuda_open_with(Context *ctx, const DeviceOptions *options, const CudaApi *api);
 
-/* ---- error.c
- * ------------------------------------------------------------------------------------- */
+/* ---- error.c --------------------------------------------------------------------------------- */
 
 /* True when `status` is success; else false after the diagnostic of a call of the CUDA runtime. */
 bool cuda_check(CudaDevice *d, int status, const char *call);
-/* The same for calls that release: says nothing when the device is lost, since its loss was told.
- */
+/* The same for calls that release: silent when the device is lost, since its loss was told. */
 void cuda_check_release(CudaDevice *d, int status, const char *call);
 /* The diagnostic of a cudaMalloc of `bytes` that found no room. */
 void cuda_refuse_alloc(CudaDevice *d, size_t bytes);
@@ -38,8 +36,7 @@ void cuda_refuse_open(Context *ctx, const CudartApi *rt, int status);
 #define CUDA_TRY(d, name, ...)     cuda_check((d), (d)->api.rt.name(__VA_ARGS__), #name)
 #define CUDA_RELEASE(d, name, ...) cuda_check_release((d), (d)->api.rt.name(__VA_ARGS__), #name)
 
-/* ---- launch.c: DeviceOps
- * ------------------------------------------------------------------------- */
+/* ---- launch.c: DeviceOps --------------------------------------------------------------------- */
 
 LoadedModule *cuda_load(Device *device, const Module *module);
 void cuda_unload(Device *device, LoadedModule *loaded);

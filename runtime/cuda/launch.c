@@ -1,9 +1,7 @@
-/* launch.c - a module on the GPU: compiled or fetched from the cache, loaded, and its kernels
- * launched.
+/* launch.c - a module on the GPU: compiled or taken from the cache, loaded, its kernels launched.
  *
  * The host part of a module is a program of the virtual machine, the same for every device; it
- * calls back for each launch, and the arguments that the kernel declares are put side by side here.
- */
+ * calls back for each launch, and the arguments that the kernel declares are gathered here. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +19,7 @@ struct LoadedModule {
     void *kernels[];
 };
 
-/* ---- loading
- * --------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool need_nvrtc(CudaDevice *d)
 {
@@ -140,8 +137,7 @@ void cuda_unload(Device *device, LoadedModule *l)
     free(l);
 }
 
-/* ---- launching
- * ------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 typedef struct {
     CudaDevice *device;

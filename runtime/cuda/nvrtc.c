@@ -75,8 +75,7 @@ static bool refuse_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *
     return false;
 }
 
-/* Asked before compiling, so that an unknown architecture is not taken for an error in the source.
- */
+/* Asked before compiling, so that an unknown architecture is not taken for a mistake of tirc. */
 static bool check_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *settings,
                        const char *arch)
 {

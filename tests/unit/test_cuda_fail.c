@@ -60,8 +60,7 @@ static void expect_error(Fixture *f, ErrorCode code, const char *part)
         fail_msg("expected %s with '%s' in:\n%s", error_info(code)->id, part, out.text);
 }
 
-/* ---- a whole life
- * -------------------------------------------------------------------------------- */
+/* ---- a whole life ---------------------------------------------------------------------------- */
 
 static bool use_buffers(Device *d, LoadedModule *m, DevicePtr x, DevicePtr y, float *result)
 {
@@ -154,9 +153,8 @@ static void fail_each_call(int failure, bool sticky)
         if (may_fail(fake.failed) && !sticky) {
             assert_true(ok);
             assert_int_equal(ctx->n_errors, 0);
-        } else {
-            if (ctx->n_errors == 0 || (ok && !releasing && !closing))
-                fail_msg("call %d, %s: %d errors, result %d", n, fake.failed, ctx->n_errors, ok);
+        } else if (ctx->n_errors == 0 || (ok && !releasing && !closing)) {
+            fail_msg("call %d, %s: %d errors, result %d", n, fake.failed, ctx->n_errors, ok);
         }
         ctx_free(ctx);
     }
@@ -178,8 +176,7 @@ static void all_calls_may_fail_from_one_on(void **state)
     fail_each_call(CUDA_ERROR_ILLEGAL_ADDRESS, true);
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void describes_the_gpu(void **state)
 {
@@ -238,8 +235,7 @@ static void too_few_gpus(void **state)
     expect_error(f, E0613, "there is no GPU number 1: the driver lists 1");
 }
 
-/* ---- choosing, with the libraries that this machine has
- * ------------------------------------------------ */
+/* ---- choosing, with the libraries that this machine has -------------------------------------- */
 
 static void auto_always_finds_a_device(void **state)
 {
@@ -275,8 +271,7 @@ static void cuda_says_why_not(void **state)
     expect_error(f, E0611, "pip install nvidia-cuda-runtime");
 }
 
-/* ---- memory and loading
- * ------------------------------------------------------------------------------ */
+/* ---- memory and loading ---------------------------------------------------------------------- */
 
 static void no_memory(void **state)
 {
@@ -379,8 +374,7 @@ static void much_shared_memory_is_asked_for(void **state)
                  "needs 233472 bytes of shared memory a block, but 'Fake GPU 1' has 232448");
 }
 
-/* ---- launching
- * -------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 static bool run_size(Device *d, bool wide, int64_t size)
 {

@@ -186,8 +186,7 @@ static void long_and_empty_logs(void **state)
     expect_text(ctx, "something else");
 }
 
-/* ---- finding the library
- * -------------------------------------------------------------------------- */
+/* ---- finding the library --------------------------------------------------------------------- */
 
 static void a_named_file_that_is_missing(void **state)
 {
