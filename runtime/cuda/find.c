@@ -17,16 +17,7 @@
 /* The versions in the names of libraries that may fit. */
 enum { NEWEST_CUDA = 16, OLDEST_CUDA = 12 };
 
-static void *open_file(LibrarySearch *s, const char *path, bool exists)
-{
-    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    const char *complaint = library ? NULL : dlerror();
-    if (library)
-        s->path = arena_strdup(s->ctx->arena, path);
-    else if (exists && complaint)
-        s->failure = arena_strdup(s->ctx->arena, complaint);
-    return library;
-}
+enum { OPEN_FLAGS = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE };
 
 /* `text` as a glob pattern that matches it alone. */
 static const char *quote_pattern(Context *ctx, const char *text)
@@ -38,6 +29,38 @@ static const char *quote_pattern(Context *ctx, const char *text)
         strbuf_addc(&out, *text);
     }
     return out.text;
+}
+
+/* NVRTC opens libnvrtc-builtins by its name alone when it compiles, which the loader satisfies with
+ * one that is loaded already: so the one beside it comes first. */
+static void open_companions(LibrarySearch *s, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    glob_t found;
+    if (!slash)
+        return;
+    const char *folder = arena_strndup(s->ctx->arena, path, (size_t)(slash - path));
+    const char *pattern = arena_printf(s->ctx->arena, "%s/lib%s-builtins.so.*",
+                                       quote_pattern(s->ctx, folder), s->stem);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        (void)dlopen(found.gl_pathv[i], OPEN_FLAGS);
+    globfree(&found);
+}
+
+/* `exists`: that it does not load is worth telling. */
+static void *open_file(LibrarySearch *s, const char *path, bool exists)
+{
+    void *library = dlopen(path, OPEN_FLAGS);
+    const char *complaint = library ? NULL : dlerror();
+    if (library) {
+        s->path = arena_strdup(s->ctx->arena, path);
+        open_companions(s, path);
+    } else if (exists && complaint) {
+        s->failure = arena_strdup(s->ctx->arena, complaint);
+    }
+    return library;
 }
 
 /* The newest usable one of the files lib<stem>.so.<version> in the folders that match. */
