@@ -106,7 +106,7 @@ Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)
     return fits ? sum : poly_unknown(p);
 }
 
-bool affine_equal(Affine a, Affine b)
+bool poly_affine_equal(Affine a, Affine b)
 {
     if (a.constant != b.constant || a.n != b.n)
         return false;
@@ -180,10 +180,10 @@ void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n)
 {
     int n_possible = 0;
     for (int i = 0; i < n; i++)
-        n_possible += !affine_equal(a[i], b[i]);
+        n_possible += !poly_affine_equal(a[i], b[i]);
     Conj **alternative = poly_choice(p, into, 2 * n_possible);
     for (int i = 0; i < n; i++) {
-        if (affine_equal(a[i], b[i]))
+        if (poly_affine_equal(a[i], b[i]))
             continue;
         poly_at_most(p, *alternative++, a[i], b[i], -1);
         poly_at_most(p, *alternative++, b[i], a[i], -1);

@@ -100,7 +100,7 @@ Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
 Affine poly_unknown(Poly *p);
 /* a + factor * b; unknown where a number does not fit. */
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor);
-bool affine_equal(Affine a, Affine b);
+bool poly_affine_equal(Affine a, Affine b);
 bool affine_is_fixed(const Poly *p, Affine a);
 /* Bounds from those of the columns. */
 void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max);

@@ -56,7 +56,7 @@ static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *foun
 {
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *known = &p->quotients.items[i];
-        if (affine_equal(known->dividend, dividend) && affine_equal(known->divisor, divisor)) {
+        if (poly_affine_equal(known->dividend, dividend) && poly_affine_equal(known->divisor, divisor)) {
             *found = column_value(p, known->column);
             return true;
         }
@@ -109,7 +109,7 @@ static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
 {
     for (int i = 0; i < p->products.n; i++) {
         const Product *known = &p->products.items[i];
-        if (affine_equal(known->factor, a) && affine_equal(known->size, b)) {
+        if (poly_affine_equal(known->factor, a) && poly_affine_equal(known->size, b)) {
             *found = column_value(p, known->column);
             return true;
         }

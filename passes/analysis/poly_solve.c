@@ -283,7 +283,7 @@ static bool search_products(Search *s, int i, int j)
             i++;
             j = i + 1;
         } else if (j < p->products.n &&
-                   (!affine_equal(p->products.items[i].size, p->products.items[j].size))) {
+                   (!poly_affine_equal(p->products.items[i].size, p->products.items[j].size))) {
             j++;
         } else {
             break;

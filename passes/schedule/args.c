@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "passes/schedule/sched.h"
+#include "passes/schedule/flow.h"
 
 static const Primitive primitives[] = {
 #define PRIM(name, params, returns, query, summary, before, after, legal, tvm)                     \
@@ -42,7 +42,7 @@ static const struct {
     {"bool", PARAM_BOOL, "true or false"},
     {"scope", PARAM_SCOPE, "a scope: global, shared or local"},
     {"axis", PARAM_AXIS, "an axis such as blockIdx.x or threadIdx.y"},
-    {"key", PARAM_KEY, "a key: a word or a string"},
+    {"key", PARAM_KEY, "a key of letters, digits and _"},
     {"factor", PARAM_FACTOR, "an integer of at least 1, or _"},
     {"node", PARAM_NODE, "a loop or a block"},
     {"any", PARAM_ANY, "a value"},
@@ -189,11 +189,28 @@ static bool check_loop(const ArgPlace *p, const Value *value, Value *out)
                         p->param->name, value->u.s);
 }
 
+/* A block where a buffer is wanted stands for the one that it writes. */
+static bool check_written(const ArgPlace *p, const Value *value, Value *out)
+{
+    StmtPath path = {0};
+    if (!check_alive(p, value, out))
+        return false;
+    Buffer *buffer = flow_written(p->s, sched_block(p->s, value, &path));
+    REQUIRE(p->s, E0401, p->span, buffer != NULL,
+            "argument '%s' takes a buffer, and block '%s' writes several; name the one that is meant",
+            p->param->name, path.items[path.n - 1]->u.block.name);
+    *out = value_buffer(buffer);
+    out->span = value->span;
+    return true;
+}
+
 static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted, Value *out)
 {
     Schedule *s = p->s;
     if (value->kind == wanted)
         return check_alive(p, value, out);
+    if (value->kind == VALUE_BLOCK && wanted == VALUE_BUFFER)
+        return check_written(p, value, out);
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
         return refuse_kind(p, value);
     bool block = wanted == VALUE_BLOCK;

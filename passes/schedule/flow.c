@@ -135,8 +135,28 @@ Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *t
 
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
 {
-    Stmt *items[2] = {stmt_temp(s->ctx, buffer, buffer->span), body};
-    return stmt_seq(s->ctx, items, 2, body->span);
+    VEC(Stmt *) items = {0};
+    int n = body->kind == ST_SEQ ? body->u.seq.n : 1, temps = 0;
+    while (temps < n && body->kind == ST_SEQ && body->u.seq.items[temps]->kind == ST_TEMP)
+        temps++;
+    for (int i = 0; i < n; i++) {
+        if (i == temps)
+            VEC_PUSH(s->ctx->arena, &items, stmt_temp(s->ctx, buffer, buffer->span));
+        VEC_PUSH(s->ctx->arena, &items, body->kind == ST_SEQ ? body->u.seq.items[i] : body);
+    }
+    return stmt_seq(s->ctx, items.items, items.n, body->span);
+}
+
+Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block)
+{
+    StmtPath path = {0};
+    if (!stmt_find(s->ctx, body, block->u.block.id, &path))
+        return body;
+    int at = path.n - 1; /* the outermost node that holds nothing else */
+    while (at > 0 && (path.items[at - 1]->kind == ST_FOR ||
+                      (path.items[at - 1]->kind == ST_IF && !path.items[at - 1]->u.cond.otherwise)))
+        at--;
+    return stmt_replace(s->ctx, body, path.items[at], NULL);
 }
 
 static Stmt *drop_temp(Rewriter *r, Stmt *stmt)

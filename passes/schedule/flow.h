@@ -36,7 +36,10 @@ const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stm
 /* The temp's declaration and every access of `from` become those of `to`, which has the same id. */
 Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to);
 
-/* `body` with a declaration of `buffer` in front. */
+/* `body` without the block, and without the loops around it that hold nothing else. */
+Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
+
+/* `body` with a declaration of `buffer` after the others at its top. */
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer);
 /* `body` without the declaration of `buffer`. */
 Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);

@@ -100,7 +100,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     for (int axis = 0; axis < buffer->rank; axis++)
         iters[axis] = block->u.block.iters[axes[axis]].var;
     Inline in = {buffer, iters, store->u.store.value};
-    Stmt *body = stmt_replace(c, s->kernel->body, block, NULL);
+    Stmt *body = flow_remove(s, s->kernel->body, block);
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
     body = flow_undeclare(s, rewrite_stmt(&r, body), buffer);
     sched_replace_body(s, body);
@@ -228,7 +228,7 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
     Stmt *fused_block = stmt_block(c, &fused, producer->span);
     Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
-    body = flow_undeclare(s, stmt_replace(c, body, block, NULL), between);
+    body = flow_undeclare(s, flow_remove(s, body, block), between);
     if (!inline_order_kept(s, call, &path, &producer_path, block))
         return false;
     sched_replace_body(s, body);

@@ -97,15 +97,14 @@ static Stmt *body_with(Schedule *s, Stmt *body, const Buffer *buffer, Stmt *nest
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
 
-/* The kernel's body with the block at `from` taken out of its loops (those that hold nothing else go with it) and
- * the target loop's body replaced. */
+/* The kernel's body with the target loop's body replaced, and the block taken out of its old loops. */
 static Stmt *moved_body(Schedule *s, const Stmt *block, const Stmt *loop, Stmt *loop_body)
 {
     Context *c = s->ctx;
     ForStmt changed = loop->u.loop;
     changed.body = loop_body;
     Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_for(c, &changed, loop->span));
-    return stmt_replace(c, body, block, NULL);
+    return flow_remove(s, body, block);
 }
 
 /* ---- what both have in common ------------------------------------------------------------------------ */
