@@ -1,8 +1,11 @@
 /* conflict.c - a solution of a system in the words of the program.
  *
  * The numbers shown are the smallest that clash: sizes first, then the loops of the first
- * instance, then of the second. */
+ * instance, then of the second. Instances of one block with the same iterators are told apart by
+ * their loops. */
 #include "passes/analysis/model.h"
+
+#include <string.h>
 
 static const char *kind_text(const Touch *x, const Touch *y)
 {
@@ -95,6 +98,10 @@ bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b
     if (answer == POLY_SOME && poly_solve(p, first.items, first.n, &point) == POLY_SOME) {
         why->first_at = instance_text(p, a, false, point);
         why->second_at = instance_text(p, b, false, point);
+        if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {
+            why->first_at = instance_text(p, a, true, point);
+            why->second_at = instance_text(p, b, true, point);
+        }
         why->element = element_text(p, x, index, point);
     } else {
         why->reason = arena_printf(c->arena,

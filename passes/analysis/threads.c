@@ -105,14 +105,15 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
             if (loop && u->loops[i] == &loop->u.loop && !u->absent[i])
                 place->loop[axis] = i;
     }
+    place->used = ARENA_ARRAY(arena, bool, u->n_loops);
     place->rerun = ARENA_ARRAY(arena, bool, u->n_loops);
     for (int i = 0, n = 0; i < u->n_scopes; i++) {
         if (path[i]->kind != ST_FOR)
             continue;
         const ForStmt *loop = &path[i]->u.loop;
-        place->rerun[n] = loop->kind == LOOP_BIND && u->idempotent && !u->absent[n] &&
-                          !runs_on_all(scopes, loop->axis) &&
-                          !path_uses(path, u->n_scopes + 1, i, loop->var);
+        bool bound = loop->kind == LOOP_BIND && !u->absent[n];
+        place->used[n] = bound && path_uses(path, u->n_scopes + 1, i, loop->var);
+        place->rerun[n] = bound && !place->used[n] && !runs_on_all(scopes, loop->axis);
         n++;
     }
 }
@@ -160,7 +161,7 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
     for (Axis axis = 0; axis < AXIS_COUNT; axis++)
         at.axis[axis] = coordinate(t, p, place, &at.at, axis);
     for (int i = 0; i < u->n_loops && first_run; i++)
-        if (place->rerun[i])
+        if (place->rerun[i] && (u->idempotent || u->block->init))
             poly_equal(p, &p->top, at.at.loops[i], poly_value(p, &at.at.env, u->loops[i]->lo));
     return at;
 }
@@ -325,6 +326,62 @@ static Stmt *launch_root(Context *c, const Kernel *kernel, uint32_t id)
     return NULL;
 }
 
+static void describe_unit(const Unit *u, const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = u->block,
+                      .second = u->block,
+                      .buffer = u->touches.n ? u->touches.items[u->touches.n - 1].buffer : NULL,
+                      .first_span = u->stmt->span,
+                      .second_span = u->stmt->span,
+                      .kind = "",
+                      .first_at = "",
+                      .second_at = "",
+                      .element = "",
+                      .reason = reason};
+}
+
+/* A unit under a bound loop runs on one thread for each of its iterations, or once for all. */
+static bool loop_places(Threads *t, int unit, int at, Conflict *why)
+{
+    Context *c = t->ctx;
+    const Unit *u = thread_unit(t, unit);
+    const Place *place = &t->places[unit];
+    const ForStmt *loop = u->loops[at];
+    int64_t extent;
+    int inner = loop->kind == LOOP_BIND ? place->loop[loop->axis] : -1;
+    if (place->used[at] && inner >= 0 && inner != at) {
+        describe_unit(u,
+                      arena_printf(c->arena,
+                                   "block '%s' depends on loops '%s' and '%s', which "
+                                   "are one and the same coordinate when both are bound to %s",
+                                   u->block->name, loop->var->name, u->loops[inner]->var->name,
+                                   axis_name(loop->axis)),
+                      why);
+        return false;
+    }
+    if (place->rerun[at] && !u->idempotent && !u->block->init &&
+        !(loop_const_extent(loop, &extent) && extent == 1)) {
+        describe_unit(u,
+                      arena_printf(c->arena,
+                                   "block '%s' updates what it reads, in each "
+                                   "iteration of loop '%s'; bound to %s it would run once, as "
+                                   "its iterators do not depend on the loop",
+                                   u->block->name, loop->var->name, axis_name(loop->axis)),
+                      why);
+        return false;
+    }
+    return true;
+}
+
+static bool units_placed(Threads *t, Conflict *why)
+{
+    for (int i = 0; i < t->model->units.n; i++)
+        for (int k = 0; k < thread_unit(t, i)->n_loops; k++)
+            if (!loop_places(t, i, k, why))
+                return false;
+    return true;
+}
+
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,
                         Conflict *why)
 {
@@ -336,8 +393,8 @@ bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis
     Threads *t = threads_model(c, &changed, launch_root(c, &changed, bound.id));
     Poly *p = new_question(t);
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
-    return all_pairs(t, p, order_left, why) && (!grid || all_pairs(t, p, grid_apart, why)) &&
-           threads_copies_own(t, p, why);
+    return units_placed(t, why) && all_pairs(t, p, order_left, why) &&
+           (!grid || all_pairs(t, p, grid_apart, why)) && threads_copies_own(t, p, why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)

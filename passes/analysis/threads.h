@@ -8,7 +8,8 @@
 typedef struct {
     int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
     bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
-    bool *rerun;            /* [n_loops] a bound loop that only runs the unit again */
+    bool *used;             /* [n_loops] a bound loop that tells the unit's instances apart */
+    bool *rerun;            /* [n_loops] one that does not, on an axis that distributes it */
 } Place;
 
 struct Threads {

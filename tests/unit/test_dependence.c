@@ -739,7 +739,37 @@ static void test_tiled_matmul(void **state)
     }
 }
 
-/* ---- rewrites ---------------------------------------------------------------------------------------- */
+/* Loops that do not tell instances apart, and two loops on one axis. */
+static void test_placement(void **state)
+{
+    Context *c = *state;
+    Conflict why;
+    for (int extent = 1; extent < 9; extent += 7) {
+        for (int update = 0; update < 2; update++) {
+            Nest n = nest_new(c);
+            Buffer *x = buffer(c, "x", 1, 8);
+            enter(&n, "t", extent);
+            Expr *i = enter(&n, "i", 8), *hi[1] = {num(c, 8)};
+            Var *from[1] = {n.loops[1]};
+            BlockStmt b = block_of(&n, "x", from, &i, hi, 1, NULL,
+                                   store(c, x, i, NULL, update ? STORE_ADD : STORE_SET, zero(c)));
+            Stmt *body = leave_all(&n, stmt_block(c, &b, span_none()));
+            assert_int_equal(legal(&n, body, 0, LOOP_BIND, AXIS_THREAD_X, &why),
+                             !update || extent == 1);
+            if (update && extent > 1)
+                assert_non_null(strstr(why.reason, "it would run once"));
+        }
+    }
+    Nest n = nest_new(c);
+    Buffer *x = buffer(c, "x", 2, 8);
+    Expr *i = enter_bound(&n, "i", 8, AXIS_THREAD_X), *j = enter(&n, "j", 8);
+    Stmt *body = leave_all(&n, plain(&n, "x", store(c, x, i, j, STORE_SET, zero(c))));
+    assert_false(legal(&n, body, 1, LOOP_BIND, AXIS_THREAD_X, &why));
+    assert_non_null(strstr(why.reason, "one and the same coordinate"));
+    assert_true(legal(&n, body, 1, LOOP_BIND, AXIS_THREAD_Y, &why));
+}
+
+/* ---- rewrites -------------------------------------------------------------------------------- */
 
 /* A block with other bindings for its iterators. */
 static Stmt *rebind(Context *c, Stmt *block, Expr *const *binding)
@@ -824,8 +854,8 @@ static void test_symbolic_rewrites(void **state)
     assert_string_equal(why.reason, "this instance would run more than once");
 }
 
-/* The init of a reduction runs before the outermost reduction loop: a k loop moved out of i and j keeps that,
- * and a reader of C inside k sees unfinished sums. */
+/* The init of a reduction runs before the outermost reduction loop: a k loop moved out of i and j
+ * keeps that, and a reader of C inside k sees unfinished sums. */
 static void test_init_order(void **state)
 {
     Context *c = *state;
@@ -981,7 +1011,7 @@ static void test_enumeration(void **state)
     Context *c = *state;
     Conflict why;
     Random r = {12345};
-    for (int n_samples = 0; n_samples < 1500; n_samples++) {
+    for (int n_samples = 0; n_samples < 400; n_samples++) {
         Sample s = {random_subscript(&r), random_subscript(&r), random_in(&r, 0, 2) == 0,
                     random_in(&r, 1, 2)};
         Nest n = nest_new(c);
@@ -1033,6 +1063,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_enumeration, setup, teardown),
         cmocka_unit_test_setup_teardown(test_symbolic_rewrites, setup, teardown),
         cmocka_unit_test_setup_teardown(test_init_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_placement, setup, teardown),
         cmocka_unit_test_setup_teardown(test_serial_between_threads, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
