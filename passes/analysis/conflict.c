@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const char *kind_text(const Touch *x, const Touch *y)
+const char *touches_kind(const Touch *x, const Touch *y)
 {
     if (x->writes && y->writes)
         return "write then write";
@@ -53,7 +53,7 @@ void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, con
                       .buffer = x->buffer,
                       .first_span = x->span,
                       .second_span = y->span,
-                      .kind = kind_text(x, y),
+                      .kind = touches_kind(x, y),
                       .first_at = "",
                       .second_at = "",
                       .element = x->buffer->name,

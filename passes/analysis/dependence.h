@@ -1,17 +1,20 @@
 /* dependence.h - which iterations touch which elements, and in which order.
  *
  * The polyhedral model (Feautrier 1992; Bondhugula et al. 2008) on isl: every block has a set of
- * instances (values of its loops under their bounds, ifs, domains and predicate), every access a map
- * from instances to elements, and the tree a lexicographic order. Subscripts that are not affine touch any
- * element of their dimension. A question has the answer "legal", or a pair of iterations that clash.
+ * instances (values of its loops under their bounds, ifs, domains and predicate), every access a
+ * map from instances to elements, and the tree a lexicographic order. Subscripts that are not
+ * affine touch any element of their dimension. A question has the answer "legal", or a pair of
+ * iterations that clash.
  *
  * isl works within a budget of operations; when it is spent the answer is "not proved", a refusal.
  *
- * Threads (see also docs/schedules.md). A block instance runs on the thread whose coordinate on each axis is
- * the value of the innermost loop around the block bound to that axis. Loops bound to an axis further out, and
- * bound loops that neither the block's bindings nor its predicate use, do not distribute a block that
- * writes shared or global memory: it runs once, on coordinate 0 of the axis where it has none. A block that writes
- * only local memory runs on every thread of the loops around it. */
+ * Threads (see also docs/schedules.md). A block instance runs on the thread whose coordinate on
+ * each axis is the value of the innermost loop around the block bound to that axis. Loops bound to
+ * an axis further out, and bound loops that neither the block's bindings nor its predicate use, do
+ * not distribute a block that writes shared or global memory: it runs once, on coordinate 0 of the
+ * axis where it has none. A block that writes only local memory runs on every thread of the loops
+ * around it, and one that writes shared but no global memory in every block of the grid: each has
+ * its own copy to fill. */
 #ifndef TIRC_PASSES_ANALYSIS_DEPENDENCE_H
 #define TIRC_PASSES_ANALYSIS_DEPENDENCE_H
 
@@ -29,37 +32,45 @@ typedef struct {
     const char *reason;    /* one sentence: what would go wrong */
 } Conflict;
 
-/* Every dependence of `before` keeps its order in `after`. Both are statements in the place of `kernel` that
- * `before` has (in kernel->body, by pointer), with the same blocks (by id). Instances are matched by the values
- * of iterators. Updates of one reduction block by one operator may change places with each
- * other (`*reassociates` says that they did). `before`'s blocks must each run every instance once. */
+/* Every dependence of `before` keeps its order in `after`. Both are statements in the place of
+ * `kernel` that `before` has (in kernel->body, by pointer), with the same blocks (by id).
+ * Instances are matched by the values of iterators, and also by their loops where all loops around
+ * the block in `after` are around it in `before`. Updates of one reduction block by one operator
+ * may change places with each other (`*reassociates` says that they did). `before`'s blocks must
+ * each run every instance once. */
 bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
                            bool *reassociates, Conflict *why);
 
-/* Every instance of each block of `before` runs exactly once in `after`, and no other does. */
+/* Every instance of each block of `before` runs exactly once in `after`, and no other does. "Not
+ * proved" where bounds or bindings are not affine, which products of symbolic sizes are not. */
 bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
                                Conflict *why);
 
 /* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
- * dependence between different iterations of it (under equal outer loops) but through barriers where the kind has them:
- * BIND to a thread axis: a dependence between different threads of a block must be ordered by serial loops or
- * by the order of statements alone, so that a barrier can keep it, and local memory is not shared. The kernel is
- * looked at as if the loop already had the kind and axis. */
+ * dependence between different iterations of it (under equal outer loops) but through barriers
+ * where the kind has them: BIND to a thread axis: a dependence between different threads of a
+ * block must be ordered by serial loops or by the order of statements alone, so that a barrier can
+ * keep it, and local memory is not shared. The kernel is looked at as if the loop already had the
+ * kind and axis. A binding under which a block would run a different number of times is refused
+ * too: two loops on one axis that one block depends on, or an update in a bound loop that its
+ * iterators do not depend on. Shared and local buffers that nothing in the launch writes are left
+ * to lowering. */
 bool dependence_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
                                 Axis axis, Conflict *why);
 
-/* The loop `id` carries no dependence at all but those of reductions' updates (which it reports). */
+/* The loop carries no dependence at all but those of reductions' updates (which it reports). */
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
                                   bool *only_reduction, Conflict *why);
 
-/* ---- between the threads of a block, for barrier insertion --------------------------------------- */
+/* ---- between the threads of a block, for barrier insertion ----------------------------------- */
 
 typedef struct Threads Threads;
-/* A model of one launch: `root` is the outermost bound loop (or the whole serial nest) inside `kernel`, with
- * physical subscripts (after compaction) and bound loops still in place. */
+/* A model of one launch: `root` is the outermost bound loop (or the whole serial nest) inside
+ * `kernel`, with physical subscripts (after compaction) and bound loops still in place. */
 Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root);
 
-/* An access `first` of one block and `second` of another (or the same), under the loops that hold both. */
+/* An access `first` of one block and `second` of another (or the same), under the loops that hold
+ * both. */
 typedef struct {
     uint32_t first_block, second_block;
     const Buffer *buffer;
@@ -67,20 +78,22 @@ typedef struct {
     Span first_span, second_span;
 } Hazard;
 
-/* Two different threads of one block touch one element, at least one writing: `first` in an iteration of the loops
- * around both, `second` later - in the same iteration of all of them (carrier == NULL), or in a
- * later iteration of the serial loop `carrier` with equal loops outside it. Only buffers in `shared`
- * and `global`. True if there is such a pair. */
+/* Two different threads of one block touch one element, at least one writing: `first` in an
+ * iteration of the loops around both, `second` later - in the same iteration of all of them
+ * (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops outside
+ * it. Only buffers in `shared` and `global`. True if there is such a pair. */
 bool threads_hazard(Threads *t, const Stmt *first_block, const Stmt *second_block,
                     const Stmt *carrier, Hazard *hazard);
 
-/* Two different blocks of the grid touch one element of global memory, one writing, not both atomic. */
+/* Two different blocks of the grid touch one element of global memory, one writing, not both
+ * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);
 
-/* ---- the thread that runs a block ----------------------------------------------------------------- */
+/* ---- the thread that runs a block ------------------------------------------------------------ */
 
-/* The loop on `path` (root first, the block last) that gives the block's coordinate on `axis`; NULL where the block
- * runs on coordinate 0, or, if `every` comes back true, on every thread of the axis. */
+/* The loop on `path` (root first, the block last) that gives the block's coordinate on `axis`;
+ * NULL where the block runs on coordinate 0, or, if `every` comes back true, on every thread of
+ * the axis. */
 const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every);
 
 #endif

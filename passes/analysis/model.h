@@ -83,6 +83,8 @@ bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, 
 
 /* The two touch one buffer and one of them writes it. */
 bool touches_meet(const Touch *a, const Touch *b);
+/* "write then read" and the like. */
+const char *touches_kind(const Touch *x, const Touch *y);
 /* Both are updates by one operator, so that they may change places. */
 bool touches_commute(const Touch *a, const Touch *b);
 /* Rows: both touch the same element. */

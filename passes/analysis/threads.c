@@ -453,13 +453,8 @@ static bool units_hazard(Threads *t, Poly *p, int a, int b, const ForStmt *carri
             Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y};
             if (!may_clash(x, y) || !pair_hazard(&m, carrier))
                 continue;
-            *hazard = (Hazard){
-                ua->block->id,
-                ub->block->id,
-                x->buffer,
-                x->writes ? (y->writes ? "write then write" : "write then read") : "read then write",
-                x->span,
-                y->span};
+            *hazard = (Hazard){ua->block->id,      ub->block->id, x->buffer,
+                               touches_kind(x, y), x->span,       y->span};
             return true;
         }
     return false;
