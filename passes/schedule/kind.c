@@ -7,14 +7,31 @@
 
 /* ---- shared conditions ------------------------------------------------------------------------ */
 
-static bool require_serial(Schedule *s, const Stmt *stmt, Span span)
+static const char *kind_text(Schedule *s, const ForStmt *loop)
+{
+    switch (loop->kind) {
+    case LOOP_SERIAL:
+        return "serial";
+    case LOOP_PARALLEL:
+        return "parallel";
+    case LOOP_VECTORIZE:
+        return "vectorized";
+    case LOOP_UNROLL:
+        return "unrolled";
+    case LOOP_BIND:
+        return arena_printf(s->ctx->arena, "bound to %s", axis_name(loop->axis));
+    }
+    return "";
+}
+
+bool sched_require_serial(Schedule *s, const Stmt *stmt, Span span)
 {
     const ForStmt *loop = &stmt->u.loop;
     if (loop->kind == LOOP_SERIAL)
         return true;
-    sched_refuse(s, E0410, span, "loop '%s' has a kind already: %s%s%s", loop->var->name,
-                 loop_kind_name(loop->kind), loop->kind == LOOP_BIND ? " " : "",
-                 loop->kind == LOOP_BIND ? axis_name(loop->axis) : "");
+    sched_refuse(s, E0410, span,
+                 "loop '%s' is %s already, and this takes a serial loop; do it before the loop gets its kind",
+                 loop->var->name, kind_text(s, loop));
     sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
     return false;
 }
@@ -339,7 +356,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     Axis axis = axis_find(call->arg[1].u.s);
-    if (!require_serial(s, loop, call->span) || !require_axis_limit(s, &path, axis, call->span) ||
+    if (!sched_require_serial(s, loop, call->span) || !require_axis_limit(s, &path, axis, call->span) ||
         !require_free_axis(s, &path, axis, call->span))
         return false;
     Launch launch = launch_around(s, &path, axis);
@@ -360,7 +377,7 @@ bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
-    if (!require_serial(s, loop, call->span) ||
+    if (!sched_require_serial(s, loop, call->span) ||
         !require_legal(s, loop, LOOP_PARALLEL, AXIS_NONE, call->span))
         return false;
     set_kind(s, loop, loop, LOOP_PARALLEL, AXIS_NONE);
@@ -375,7 +392,7 @@ bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     int64_t extent;
-    if (!require_serial(s, loop, call->span) ||
+    if (!sched_require_serial(s, loop, call->span) ||
         !require_literal(s, &path, "a vector", call->span, &extent))
         return false;
     REQUIRE(s, E0425, call->span, extent >= 2 && extent <= MAX_VECTOR,
@@ -402,7 +419,7 @@ bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     int64_t extent;
-    if (!require_serial(s, loop, call->span) ||
+    if (!sched_require_serial(s, loop, call->span) ||
         !require_literal(s, &path, "an unrolled loop", call->span, &extent))
         return false;
     REQUIRE(s, E0427, call->span, extent <= MAX_UNROLL,

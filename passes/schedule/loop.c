@@ -18,14 +18,8 @@
 static bool require_plain(Schedule *s, const Stmt *stmt, Span span)
 {
     const ForStmt *loop = &stmt->u.loop;
-    if (loop->kind != LOOP_SERIAL) {
-        sched_refuse(s, E0410, span, "loop '%s' is no serial loop any more but %s%s%s; do this "
-                     "before the loop gets its kind", loop->var->name, loop_kind_name(loop->kind),
-                     loop->kind == LOOP_BIND ? " to " : "",
-                     loop->kind == LOOP_BIND ? axis_name(loop->axis) : "");
-        sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
+    if (!sched_require_serial(s, stmt, span))
         return false;
-    }
     REQUIRE(s, E0411, span, loop->n_annotations == 0,
             "loop '%s' has the annotation '%s', which would be lost; unannotate it first, and "
             "annotate the results", loop->var->name, loop->annotations[0].key);
@@ -309,9 +303,8 @@ static Stmt *build_fuse(Schedule *s, const StmtPath *path, Stmt **nest, int n)
     Expr **extents = ARENA_ARRAY(c->arena, Expr *, n);
     Expr *total = expr_index(c, 1);
     for (int i = 0; i < n; i++) {
-        Expr *extent = simplify(facts, loop_extent(c, &nest[i]->u.loop));
-        extents[i] = extent_from_zero(s, facts, extent);
-        total = index_mul(c, total, extents[i]);
+        extents[i] = simplify(facts, loop_extent(c, &nest[i]->u.loop));
+        total = index_mul(c, total, extent_from_zero(s, facts, extents[i]));
     }
     ForStmt fused = serial_loop(c, fused_name(s, path, nest, n), simplify(facts, total),
                                 nest[0]->span);

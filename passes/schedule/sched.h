@@ -170,6 +170,8 @@ Name stmt_label(const Stmt *node);
 /* The expression as text. */
 const char *sched_text(Schedule *s, const Expr *e);
 
+/* Refuses (E0410) a loop that has a kind. */
+bool sched_require_serial(Schedule *s, const Stmt *loop, Span span);
 /* The number of iterations of the last node of `path`, simplified under the facts of its place. */
 Expr *sched_extent(Schedule *s, const StmtPath *path);
 
