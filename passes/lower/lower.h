@@ -42,9 +42,23 @@ const PassInfo *lower_passes(int *n);
 bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
                          Stmt **init_nest, Stmt **update);
 
-/* The reference of --verify: the program in which every floating value is an f64, and beside each output and
- * temp X three more buffers of its shape: X_err, X_abs and X_n, from which the error bound of each element
- * follows (docs/verification.md). Integers stay as they are. No launches: it runs in program order on the host. */
+/* The reference of --verify: the program in which every floating value is an f64, and beside each output and temp X
+ * that is not exact by nature more buffers of its shape, from which the error bound of each element follows
+ * (docs/verification.md): X_err (f64), where X is a sum X_abs and X_n (f64), and X_unsure (u8[1]) where rounding may decide
+ * what is written. Integers stay as they are. No launches: it runs in program order on the host. */
 Kernel *reference_kernel(Context *c, const Kernel *program);
+
+/* The same for a sample of the outputs: for each axis k of an output or inout X there is an inout X_need_k (u8, one an index),
+ * not zero for the indices that are wanted. Nests that compute X element by element skip the others, and so do
+ * nests before them that compute what only those would have read; all else runs in full. */
+Kernel *reference_kernel_sampled(Context *c, const Kernel *program);
+
+/* The kernel with the init of every reduction as a block of its own: what module_build takes of a kernel that is not lowered.
+ * NULL with diagnostics as lower_init. */
+Kernel *sequential_kernel(Context *c, const Kernel *kernel);
+
+/* About how many stores a reference executes for these sizes, with `wanted` indices of each axis of an output (an axis
+ * that is shorter counts in full). Inner bounds that depend on outer loops count at their middle. */
+double reference_work(Context *c, const Kernel *reference, const int64_t *sizes, int64_t wanted);
 
 #endif

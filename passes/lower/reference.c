@@ -1,0 +1,441 @@
+/* reference.c - the program that --verify compares with.
+ *
+ *   C[i, j] += A[i, k] * B[k, j];     =>      let r = f64(A[i, k]);  let r_1 = f64(B[k, j]);
+ *                                             let r_2 = r * r_1;     let r_3 = u * abs(r_2) + eta;
+ *                                             C[i, j] += r_2;        C_err[i, j] += r_3;
+ *                                             C_abs[i, j] += abs(r_2) + r_3;  C_n[i, j] += 1;
+ *
+ * Blocks dissolve into their loops: each statement at the top becomes one block without iterators, in which
+ * loops, conditions and lets may stand as they like.  What can only be exact has no companions; a first, dry walk over the
+ * statements finds out which buffers need which, until nothing changes. */
+#include <math.h>
+
+#include "passes/lower/reference.h"
+
+/* ---- dissolving blocks --------------------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    VEC(const ForStmt *) loops;
+} Dissolve;
+
+static bool is_loop_domain(const Dissolve *d, const BlockIter *iter)
+{
+    for (int i = d->loops.n - 1; i >= 0; i--) {
+        const ForStmt *l = d->loops.items[i];
+        if (iter->binding->kind == EX_VAR && iter->binding->u.var == l->var)
+            return l->step > 0 && expr_equal(l->lo, iter->lo) && expr_equal(l->hi, iter->hi);
+    }
+    return false;
+}
+
+/* The body in terms of the loops, under the conditions that make an instance exist. */
+static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
+{
+    Context *c = d->c;
+    const BlockStmt *block = &s->u.block;
+    SubstList map = {0};
+    Expr *cond = block->predicate;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *lo = expr_subst(c, iter->lo, map.items, map.n);
+        Expr *hi = expr_subst(c, iter->hi, map.items, map.n);
+        BlockIter resolved = {iter->var, lo, hi, iter->binding, iter->kind};
+        Subst to = {iter->var, iter->binding};
+        VEC_PUSH(c->arena, &map, to);
+        if (is_loop_domain(d, &resolved))
+            continue;
+        cond = cond_and(c, cond, expr_binary(c, EX_LE, lo, iter->binding, s->span));
+        cond = cond_and(c, cond, expr_binary(c, EX_LT, iter->binding, hi, s->span));
+    }
+    Stmt *body = stmt_subst(c, block->body, map.items, map.n);
+    return cond ? stmt_if(c, cond, body, NULL, s->span) : body;
+}
+
+static Stmt *dissolve(void *user, Stmt *s)
+{
+    Dissolve *d = user;
+    if (s->kind == ST_BLOCK)
+        return dissolve_block(d, s);
+    if (s->kind != ST_FOR)
+        return stmt_map_children(d->c, s, dissolve, d);
+    VEC_PUSH(d->c->arena, &d->loops, &s->u.loop);
+    ForStmt loop = s->u.loop;
+    loop.body = dissolve(d, s->u.loop.body);
+    loop.kind = LOOP_SERIAL;
+    loop.axis = AXIS_NONE;
+    loop.n_annotations = 0;
+    d->loops.n--;
+    return stmt_for(d->c, &loop, s->span);
+}
+
+Kernel *sequential_kernel(Context *c, const Kernel *kernel)
+{
+    LowerOptions options = {.limits = limits_default()};
+    return pass_lower_init(c, kernel, &options);
+}
+
+/* ---- stores --------------------------------------------------------------------------------------- */
+
+static void note(RefBuilder *b, bool *flag, bool now)
+{
+    if (now && !*flag)
+        *flag = b->changed = true;
+}
+
+static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span)
+{
+    if (buffer && !b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, buffer, index, op, value, false, span));
+}
+
+/* |v| + err */
+static Expr *size_of(RefBuilder *b, Ref r)
+{
+    return ref_add(b, expr_call(b->c, CALL_ABS, &r.v, span_none()), r.err);
+}
+
+static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
+{
+    Expr *err = r.err;
+    if (r.unsure)
+        err = expr_select(b->c, r.unsure, ref_float(b, INFINITY), ref_float(b, 0), span);
+    note(b, &t->has_err, err != NULL);
+    put(b, t->value, index, STORE_SET, r.v, span);
+    put(b, t->err, index, STORE_SET, err ? err : ref_float(b, 0), span);
+    put(b, t->abs, index, STORE_SET, t->abs ? size_of(b, r) : NULL, span);
+    put(b, t->n, index, STORE_SET, ref_float(b, 0), span);
+}
+
+static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
+{
+    note(b, &t->has_err, r.err != NULL);
+    note(b, &t->has_sum, type_is_float(t->from->type));
+    put(b, t->value, index, STORE_ADD, r.v, span);
+    if (r.err)
+        put(b, t->err, index, STORE_ADD, r.err, span);
+    put(b, t->abs, index, STORE_ADD, t->abs ? size_of(b, r) : NULL, span);
+    put(b, t->n, index, STORE_ADD, ref_float(b, 1), span);
+}
+
+static ExprKind op_of_store(StoreOp op)
+{
+    switch (op) {
+    case STORE_MUL: return EX_MUL;
+    case STORE_MIN: return EX_MIN;
+    case STORE_MAX: return EX_MAX;
+    case STORE_AND: return EX_BITAND;
+    case STORE_OR: return EX_BITOR;
+    case STORE_XOR: return EX_BITXOR;
+    case STORE_SET:
+    case STORE_ADD: break;
+    }
+    return EX_ADD;
+}
+
+static void spoil(RefBuilder *b, Twin *t, Expr *when)
+{
+    note(b, &t->has_unsure, true);
+    Expr *zero = expr_index(b->c, 0), *one = expr_int(b->c, DT_U8, 1, span_none());
+    if (b->dry || !t->unsure)
+        return;
+    Stmt *set = stmt_store(b->c, t->unsure, &zero, STORE_SET, one, false, span_none());
+    VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, when, set, NULL, span_none()));
+}
+
+static void ref_store(RefBuilder *b, const Stmt *s)
+{
+    Twin *t = ref_twin(b, s->u.store.buffer);
+    Expr **index = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
+    Expr *unsure = ref_index(b, t->from, s->u.store.index, index);
+    Ref r = ref_expr(b, s->u.store.value);
+    if (unsure)
+        spoil(b, t, unsure);
+    StoreOp op = s->u.store.op;
+    if (op == STORE_ADD) {
+        store_add(b, t, index, r, s->span);
+        return;
+    }
+    if (op != STORE_SET) {
+        Ref old = ref_element(b, t, index, s->span);
+        r = ref_binary(b, op_of_store(op), t->from->type, old, r, s->span);
+    }
+    store_set(b, t, index, r, s->span);
+}
+
+/* ---- control --------------------------------------------------------------------------------------- */
+
+static void ref_stmt(RefBuilder *b, Stmt *s);
+
+static Stmt *ref_body(RefBuilder *b, Stmt *s)
+{
+    StmtList inner = {0}, *outer = b->out;
+    b->out = &inner;
+    ref_stmt(b, s);
+    b->out = outer;
+    return stmt_seq(b->c, inner.items, inner.n, s->span);
+}
+
+typedef struct {
+    RefBuilder *b;
+    Expr *when;
+} SpoilBelow;
+
+static bool spoil_store(Visitor *v, Stmt *s)
+{
+    SpoilBelow *below = v->user;
+    if (s->kind == ST_STORE)
+        spoil(below->b, ref_twin(below->b, s->u.store.buffer), below->when);
+    return true;
+}
+
+/* Whether `s` runs, or how often, is unsure when `when` holds: nothing that it writes can be checked then. */
+static void spoil_below(RefBuilder *b, Stmt *s, Expr *when)
+{
+    SpoilBelow below = {b, when};
+    Visitor v = {.user = &below, .stmt = spoil_store};
+    if (when)
+        visit_stmt(&v, s);
+}
+
+static void ref_loop(RefBuilder *b, Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    Ref lo = ref_expr(b, loop.lo), hi = ref_expr(b, loop.hi);
+    Expr *err = ref_add(b, lo.err, hi.err);
+    if (err)
+        spoil_below(b, s, expr_binary(b->c, EX_GT, err, ref_float(b, 0), s->span));
+    loop.lo = lo.v;
+    loop.hi = hi.v;
+    loop.body = ref_body(b, loop.body);
+    if (!b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_for(b->c, &loop, s->span));
+}
+
+static void ref_branch(RefBuilder *b, Stmt *s)
+{
+    Ref cond = ref_expr(b, s->u.cond.cond);
+    spoil_below(b, s, cond.unsure);
+    Stmt *then = ref_body(b, s->u.cond.then);
+    Stmt *otherwise = s->u.cond.otherwise ? ref_body(b, s->u.cond.otherwise) : NULL;
+    if (!b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, cond.v, then, otherwise, s->span));
+}
+
+static void ref_stmt(RefBuilder *b, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            ref_stmt(b, s->u.seq.items[i]);
+        break;
+    case ST_FOR:
+        ref_loop(b, s);
+        break;
+    case ST_IF:
+        ref_branch(b, s);
+        break;
+    case ST_STORE:
+        ref_store(b, s);
+        break;
+    case ST_LET: {
+        Ref r = ref_expr(b, s->u.let.value);
+        Subst to = {s->u.let.var, r.v};
+        VEC_PUSH(b->c->arena, &b->lets, to);
+        VEC_PUSH(b->c->arena, &b->let_err, r.v->type == DT_BOOL ? r.unsure : r.err);
+        break;
+    }
+    case ST_TEMP:
+    case ST_BLOCK:
+    case ST_BARRIER:
+    case ST_LAUNCH:
+        break;
+    }
+}
+
+/* ---- buffers --------------------------------------------------------------------------------------- */
+
+static bool add_temp(Visitor *v, Stmt *s)
+{
+    RefBuilder *b = v->user;
+    if (s->kind == ST_TEMP) {
+        Twin t = {.from = s->u.temp};
+        VEC_PUSH(b->c->arena, &b->twins, t);
+    }
+    return true;
+}
+
+static void find_twins(RefBuilder *b, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->n_params; i++)
+        if (kernel->params[i].buffer) {
+            Twin t = {.from = kernel->params[i].buffer};
+            VEC_PUSH(b->c->arena, &b->twins, t);
+        }
+    Visitor v = {.user = b, .stmt = add_temp};
+    visit_stmt(&v, kernel->body);
+    b->dry = true;
+    do {
+        StmtList nowhere = {0};
+        b->out = &nowhere;
+        b->changed = false;
+        b->lets.n = b->let_err.n = 0;
+        ref_stmt(b, b->body);
+    } while (b->changed);
+    b->dry = false;
+    b->lets.n = b->let_err.n = 0;
+}
+
+static Buffer *companion(RefBuilder *b, const Buffer *from, const char *suffix, DType type)
+{
+    Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_%s", from->name, suffix));
+    return buffer_new(b->c, name, type, from->shape, from->rank, SCOPE_GLOBAL, from->role, from->span);
+}
+
+static void make_twin(RefBuilder *b, Twin *t)
+{
+    const Buffer *from = t->from;
+    bool stored_wide = type_is_float(from->type) && from->role != ROLE_IN;
+    t->value = buffer_new(b->c, from->name, stored_wide ? DT_F64 : from->type, from->shape,
+                          from->rank, SCOPE_GLOBAL, from->role, from->span);
+    if (t->has_err)
+        t->err = companion(b, from, "err", DT_F64);
+    if (t->has_sum) {
+        t->abs = companion(b, from, "abs", DT_F64);
+        t->n = companion(b, from, "n", DT_F64);
+    }
+    if (t->has_unsure) {
+        Expr *one = expr_index(b->c, 1);
+        Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_unsure", from->name));
+        t->unsure = buffer_new(b->c, name, DT_U8, &one, 1, SCOPE_GLOBAL, from->role, from->span);
+    }
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------------ */
+
+typedef VEC(Param) ParamList;
+
+static void add_param(RefBuilder *b, ParamList *params, Buffer *buffer)
+{
+    Param p = {.buffer = buffer};
+    if (buffer)
+        VEC_PUSH(b->c->arena, params, p);
+}
+
+static void add_params(RefBuilder *b, ParamList *params, const Kernel *kernel, bool outputs)
+{
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Param *p = &kernel->params[i];
+        if ((i >= kernel->n_params - kernel->n_outputs) != outputs)
+            continue;
+        if (p->scalar) {
+            VEC_PUSH(b->c->arena, params, *p);
+            continue;
+        }
+        Twin *t = ref_twin(b, p->buffer);
+        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->unsure};
+        for (int k = 0; k < 5; k++)
+            add_param(b, params, all[k]);
+    }
+    for (int i = 0; !outputs && i < b->twins.n; i++)
+        for (int k = 0; b->twins.items[i].need && k < b->twins.items[i].from->rank; k++)
+            if (b->twins.items[i].from->role != ROLE_TEMP)
+                add_param(b, params, b->twins.items[i].need[k]);
+}
+
+static void add_temps(RefBuilder *b, StmtList *body)
+{
+    for (int i = 0; i < b->twins.n; i++) {
+        Twin *t = &b->twins.items[i];
+        if (t->from->role != ROLE_TEMP)
+            continue;
+        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->unsure};
+        for (int k = 0; k < 5; k++)
+            if (all[k])
+                VEC_PUSH(b->c->arena, body, stmt_temp(b->c, all[k], t->from->span));
+        for (int k = 0; t->need && k < t->from->rank; k++)
+            VEC_PUSH(b->c->arena, body, stmt_temp(b->c, t->need[k], t->from->span));
+    }
+}
+
+/* One block without iterators around what stands at the top. */
+static Stmt *whole_block(RefBuilder *b, const char *name, Stmt *body)
+{
+    BlockStmt block = {.name = names_fresh(&b->names, name), .id = ctx_new_id(b->c), .body = body};
+    return stmt_block(b->c, &block, body->span);
+}
+
+/* Companions of temps that the program only adds to, or reads before it writes, start from nothing. */
+static void clear_unsure(RefBuilder *b, StmtList *out)
+{
+    for (int i = 0; i < b->twins.n; i++) {
+        const Twin *t = &b->twins.items[i];
+        Expr *zero = expr_index(b->c, 0), *off = expr_int(b->c, DT_U8, 0, span_none());
+        if (t->unsure && t->from->role != ROLE_INOUT)
+            VEC_PUSH(b->c->arena, out,
+                     stmt_store(b->c, t->unsure, &zero, STORE_SET, off, false, t->from->span));
+    }
+}
+
+static Stmt *build_body(RefBuilder *b, bool sampled)
+{
+    Context *c = b->c;
+    StmtList body = {0}, setup = {0};
+    bool several = b->body->kind == ST_SEQ;
+    Stmt *const *items = several ? b->body->u.seq.items : &b->body;
+    int n = several ? b->body->u.seq.n : 1;
+    add_temps(b, &body);
+    clear_unsure(b, &setup);
+    if (sampled)
+        ref_mark_needs(b, items, n, &setup);
+    if (setup.n > 0)
+        VEC_PUSH(c->arena, &body,
+                 whole_block(b, "setup", stmt_seq(c, setup.items, setup.n, span_none())));
+    for (int i = 0; i < n; i++) {
+        if (items[i]->kind == ST_TEMP)
+            continue;
+        Stmt *item = ref_body(b, items[i]);
+        if (sampled)
+            item = ref_slice(b, item);
+        VEC_PUSH(c->arena, &body, whole_block(b, "step", item));
+    }
+    return stmt_seq(c, body.items, body.n, b->body->span);
+}
+
+static Kernel *build_reference(Context *c, const Kernel *program, bool sampled)
+{
+    Kernel *plain = sequential_kernel(c, program);
+    if (!plain)
+        return NULL;
+    RefBuilder *b = ARENA_NEW(c->arena, RefBuilder);
+    Dissolve d = {.c = c};
+    b->c = c;
+    b->names = names_of_kernel(c, plain);
+    b->body = dissolve(&d, plain->body);
+    find_twins(b, plain);
+    for (int i = 0; i < b->twins.n; i++)
+        make_twin(b, &b->twins.items[i]);
+    if (sampled)
+        ref_make_needs(b);
+    Kernel *reference = ARENA_NEW(c->arena, Kernel);
+    *reference = *program;
+    ParamList params = {0};
+    add_params(b, &params, program, false);
+    int inputs = params.n;
+    add_params(b, &params, program, true);
+    reference->body = build_body(b, sampled);
+    reference->params = params.items;
+    reference->n_params = params.n;
+    reference->n_outputs = params.n - inputs;
+    return reference;
+}
+
+Kernel *reference_kernel(Context *c, const Kernel *program)
+{
+    return build_reference(c, program, false);
+}
+
+Kernel *reference_kernel_sampled(Context *c, const Kernel *program)
+{
+    return build_reference(c, program, true);
+}

@@ -1,0 +1,50 @@
+/* verify.h - are the outputs of a run right?
+ *
+ * The reference program (reference_kernel in passes/lower/lower.h, made a module) computes every wanted element in higher
+ * precision together with a bound on what rounding may do to it; each output must lie within its own bound, integers
+ * exactly. docs/verification.md derives the bounds. */
+#ifndef TIRC_RUNTIME_VERIFY_H
+#define TIRC_RUNTIME_VERIFY_H
+
+#include "runtime/device.h"
+
+enum { VERIFY_SHOWN = 3, VERIFY_RANK = 16 };
+
+typedef struct {
+    /* Indices of each axis that are checked: the first, the last and random ones between; an element is checked when all its
+     * indices are. 0: all, and the reference need not have been made for samples. */
+    int64_t wanted;
+    uint64_t seed;
+} VerifyOptions;
+
+typedef struct {
+    const char *buffer;
+    int rank;
+    int64_t index[VERIFY_RANK];
+    double got, expected, bound;
+    bool never_written; /* it still holds the poison of before the run */
+} VerifyWrong;
+
+typedef struct {
+    bool ok;               /* nothing is wrong and something was checked */
+    int64_t total;         /* elements of all outputs */
+    int64_t checked, wrong;
+    int64_t unchecked;     /* wanted elements for which rounding leaves no bound */
+    double max_error, bound; /* of the element that comes nearest to its bound, or is furthest beyond */
+    double worst_ratio;    /* max_error / bound; 0 where all are exact */
+    VerifyWrong first[VERIFY_SHOWN];
+    int n_first;
+} VerifyResult;
+
+/* How many indices of each axis give about 1000 samples in an output with so many axes. */
+int64_t verify_sample_size(int rank);
+
+/* Compares the outputs and inouts of `w` after a run with what `reference` computes from w's inputs. False after a
+ * diagnostic when there is no result: no memory, a read that fails, a fault in the program itself. */
+bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
+                const VerifyOptions *options, VerifyResult *result);
+
+/* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones are. */
+void verify_describe(const VerifyResult *result, StrBuf *out);
+
+#endif
