@@ -1,0 +1,56 @@
+# setup.sh - installs what is missing and builds: the part that ./check and ./demo share. Sourced with bash.
+#
+# Debian and Ubuntu packages come from apt where that is allowed (as root, or through sudo without a password);
+# everywhere else the exact command is printed. The CUDA compiler library comes from an installed toolkit, or
+# else from PyPI into .venv, which also works without a GPU.
+
+packages="gcc libc6-dev cmake ninja-build flex bison pkg-config libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
+test_packages="libcmocka-dev python3 python3-pytest"
+cuda_packages="python3 python3-venv"
+
+say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+fail() { printf '%s\n' "$*" >&2; exit 3; }
+
+have_package() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" = "install ok installed" ]; }
+
+# install PACKAGE...: those that are missing.
+install() {
+    local missing=() as_root=""
+    command -v dpkg-query >/dev/null || fail "This script installs with apt. On another system install the counterparts of: $*"
+    for package in "$@"; do have_package "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -eq 0 ] && return
+    local line="apt-get install -y --no-install-recommends ${missing[*]}"
+    if [ "$(id -u)" != 0 ]; then
+        sudo -n true 2>/dev/null && as_root="sudo -n" || fail "Missing packages. Run this, then try again:  sudo $line"
+    fi
+    say "Installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    $as_root apt-get update -q >/dev/null || fail "'apt-get update' failed. When it works again, run:  $line"
+    $as_root $line >/dev/null || fail "Installing failed. To see why, run:  $line"
+}
+
+# The CUDA compiler library (and runtime, for a GPU): from the toolkit, or into .venv from PyPI. Never fatal: tirc
+# emits and simulates without it, and what needs it is skipped with a word.
+find_cuda() {
+    local lib
+    for lib in ${TIRC_NVRTC:-} /usr/local/cuda/lib64/libnvrtc.so ${CUDA_HOME:-/nowhere}/lib64/libnvrtc.so; do
+        [ -e "$lib" ] && return
+    done
+    ldconfig -p 2>/dev/null | grep -q libnvrtc.so && return
+    python3 -c 'import nvidia.cu13' 2>/dev/null && return
+    if [ ! -d .venv/lib ]; then
+        install $cuda_packages
+        say "Fetching NVRTC from PyPI into .venv"
+        python3 -m venv .venv && .venv/bin/pip install -q nvidia-cuda-nvrtc nvidia-cuda-runtime ||
+            { say "NVRTC could not be fetched: CUDA text is emitted, but not compiled"; rm -rf .venv; return; }
+    fi
+    export VIRTUAL_ENV="$PWD/.venv"
+}
+
+# build FOLDER OPTION...
+build() {
+    local folder=$1; shift
+    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 || { cat "$folder.log"; fail "cmake failed"; }
+    cmake --build "$folder" >>"$folder.log" 2>&1 || { tail -n 40 "$folder.log"; fail "the build failed; see $folder.log"; }
+    rm -f "$folder.log"
+}
