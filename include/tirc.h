@@ -78,6 +78,10 @@ const char *tirc_explain(tirc *t, const char *code);
 const char *tirc_explain_primitive(tirc *t, const char *name);
 /* The names of all primitives, in the order of the manual, NULL at the end. */
 const char *const *tirc_primitives(tirc *t);
+/* What a primitive does, in one line; NULL: there is none of that name. */
+const char *tirc_primitive_summary(const char *name);
+/* Every error code, in the order of the manual; NULL past the last. */
+const char *tirc_error_code(size_t i);
 
 /* ---- programs ------------------------------------------------------------------------------------- */
 
@@ -88,10 +92,25 @@ tirc_status tirc_parse_text(tirc *t, const char *name, const char *text, size_t 
                             tirc_file **file);
 /* Kernels in the order of the text; NULL past the last. */
 const char *tirc_file_kernel(const tirc_file *file, size_t i);
+/* The kernel's head as it is written, on one line: "matmul<M = 1024>(A: f32[M]) -> C: f32[M]"; NULL: no such kernel. */
+const char *tirc_file_signature(tirc *t, const tirc_file *file, const char *kernel);
 
 /* A kernel of the file with its sizes fixed. name: NULL takes the only one. defines: "M=512", "M=?" (symbolic), "T=f16". */
 tirc_status tirc_resolve(tirc *t, const tirc_file *file, const char *name,
                          const char *const *defines, size_t n_defines, tirc_kernel **kernel);
+
+const char *tirc_kernel_name(const tirc_kernel *kernel);
+/* The level that a kernel is written at. A scheduled kernel that shows nothing that only schedules write is a program. */
+typedef enum { TIRC_PROGRAM, TIRC_SCHEDULED, TIRC_LOWERED } tirc_level;
+tirc_level tirc_kernel_level(const tirc_kernel *kernel);
+
+typedef struct {
+    const char *name;
+    bool symbolic; /* a kernel argument; else `value` is fixed */
+    int64_t value;
+} tirc_size;
+/* False past the last. */
+bool tirc_size_at(const tirc_kernel *kernel, size_t i, tirc_size *size);
 
 /* A schedule that fits a kernel, and what can be set. */
 typedef struct {
@@ -175,6 +194,22 @@ typedef struct {
 bool tirc_parameter_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                        tirc_parameter *parameter);
 
+/* A launch of a program: one kernel, the first time that it is launched. False past the last. */
+typedef struct {
+    const char *name;
+    int64_t grid[3], block[3]; /* x, y, z; a grid of zeros: these sizes never launch it */
+    int64_t shared_bytes;      /* of a block */
+    int barriers;              /* in the text of the kernel */
+} tirc_launch_info;
+bool tirc_launch_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
+                    tirc_launch_info *launch);
+
+/* Fills host memory of parameter i with the random data that tirc_verify and tirc_bench would give it. */
+tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t *sizes,
+                             uint64_t seed, size_t i, void *data);
+/* Element `index` of data of a type, as a number; NaN if there is no such type. */
+double tirc_element(const char *type, const void *data, size_t index);
+
 /* Runs the program on host memory: arguments[i] points to the buffer (row major) or the scalar of parameter i. Inputs are copied to
  * the device and outputs back; it returns when they are there. */
 tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void *const *arguments);
@@ -183,6 +218,14 @@ tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void 
 tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
                         void *const *arguments);
 tirc_status tirc_synchronize(tirc *t, tirc_program *program);
+
+/* After TIRC_WRONG from the simulator: what the kernel did. False past the last. */
+typedef struct {
+    const char *kind;    /* "out_of_bounds" */
+    const char *message; /* what, which buffer, which element, which thread */
+    const char *where;   /* "matmul.tir:7:13", or NULL */
+} tirc_fault;
+bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fault);
 
 typedef struct {
     bool ok;
