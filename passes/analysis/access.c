@@ -132,7 +132,7 @@ Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
     return expr_subst(c, e, map, block->n_iters);
 }
 
-/* ---- places --------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* The statements directly below s that are no items of a seq. */
 static int inner_stmts(const Stmt *s, Stmt *out[2])

@@ -2,8 +2,8 @@
  *
  *   (i + 2) * 4 - j + i    ->    5 * i - 1 * j + 8
  *
- * Terms are pushed in any order and sorted once, so a sum of n terms costs n log n.  A product of two
- * atoms is an atom itself, its factors in canonical order. */
+ * Terms are pushed in any order and sorted once, so a sum of n terms costs n log n.  A product
+ * of two atoms is an atom itself, its factors in canonical order. */
 #include <stdlib.h>
 
 #include "passes/analysis/affine.h"
@@ -85,16 +85,15 @@ static Expr *atom_product(Context *c, Expr *a, Expr *b, Span span)
 /* Products of sums are multiplied out only as long as they stay small. */
 enum { PRODUCT_TERMS = 64 };
 
-static bool push_multiplied(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
-                            Span span)
+static bool push_multiplied(Context *c, Affine *out, const Affine *a, const Affine *b,
+                            int64_t scale, Span span)
 {
     int64_t k;
     for (int s = 0; s < a->n; s++)
         for (int t = 0; t < b->n; t++)
             if (!checked_mul(a->items[s].coef, b->items[t].coef, &k) ||
                 !checked_mul(k, scale, &k) ||
-                !affine_push(c, out, k,
-                             atom_product(c, a->items[s].atom, b->items[t].atom, span)))
+                !affine_push(c, out, k, atom_product(c, a->items[s].atom, b->items[t].atom, span)))
                 return false;
     Affine rest_a = *a, rest_b = *b;
     rest_a.constant = 0;
@@ -148,7 +147,8 @@ bool affine_of(Context *c, Expr *e, bool expand, Affine *out)
     return affine_collect(c, e, 1, expand, out) && affine_normalize(out);
 }
 
-bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb, Affine *out)
+bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,
+                    Affine *out)
 {
     Affine sum = {0};
     if (!affine_push_scaled(c, &sum, a, ka) || !affine_push_scaled(c, &sum, b, kb) ||
@@ -186,6 +186,11 @@ int64_t gcd64(int64_t a, int64_t b)
         y = r;
     }
     return x > INT64_MAX ? 1 : (int64_t)x;
+}
+
+int64_t floor_div64(int64_t a, int64_t d)
+{
+    return a / d - (a % d < 0);
 }
 
 int64_t affine_gcd(const Affine *a)

@@ -1,10 +1,11 @@
-/* affine.h - the linear form behind the simplifier, and the store of facts; private to analysis/.
+/* affine.h - the linear form behind the simplifier, and the store of facts; private to
+ * analysis/.
  *
- * An Affine is  sum of coefficient * atom + constant.  An atom is an INDEX expression that the form does
- * not look into: a variable, an axis, a quotient, a remainder, a minimum, a product of atoms.  Equal
- * linear expressions have equal forms, so sameness is decided by subtraction.  Every operation on
- * coefficients is checked: a false says that a number did not fit, and the caller leaves its
- * expression alone. */
+ * An Affine is  sum of coefficient * atom + constant.  An atom is an INDEX expression that the
+ * form does not look into: a variable, an axis, a quotient, a remainder, a minimum, a product of
+ * atoms.  Equal linear expressions have equal forms, so sameness is decided by subtraction.
+ * Every operation on coefficients is checked: a false says that a number did not fit, and the
+ * caller leaves its expression alone. */
 #ifndef TIRC_PASSES_ANALYSIS_AFFINE_H
 #define TIRC_PASSES_ANALYSIS_AFFINE_H
 
@@ -22,10 +23,10 @@ typedef struct {
     int64_t constant;
 } Affine;
 
-/* ---- order.c: expressions in a row ---------------------------------------------------------------- */
+/* ---- order.c: expressions in a row ----------------------------------------------------------- */
 
-/* A total order of expressions by structure; 0 only for equal ones.  Axes first, then variables by age,
- * then other expressions, literals last. */
+/* A total order of expressions by structure; 0 only for equal ones.  Axes first, then variables
+ * by age, then other expressions, literals last. */
 int expr_order(const Expr *a, const Expr *b);
 /* How many operands an expression has, and each. */
 int expr_operands(const Expr *e);
@@ -33,19 +34,21 @@ Expr *expr_operand(const Expr *e, int k);
 /* The same for factors of a product: sizes come last, `i * N`. */
 int factor_order(const Expr *a, const Expr *b);
 
-/* ---- affine.c ------------------------------------------------------------------------------------- */
+/* ---- affine.c -------------------------------------------------------------------------------- */
 
 /* Adds to a form; the result is normal only after affine_normalize. */
 bool affine_push(Context *c, Affine *a, int64_t coef, Expr *atom);
 bool affine_push_scaled(Context *c, Affine *out, const Affine *a, int64_t scale);
 bool affine_normalize(Affine *a);
-/* Adds scale * e to `out`, taking e apart down to its atoms as they stand.  With `expand`, products of
- * sums are multiplied out: the form for proofs; without, it is the form that is printed. */
+/* Adds scale * e to `out`, taking e apart down to its atoms as they stand.  With `expand`,
+ * products of sums are multiplied out: the form for proofs; without, it is the form that is
+ * printed. */
 bool affine_collect(Context *c, Expr *e, int64_t scale, bool expand, Affine *out);
 /* out = e, normal. */
 bool affine_of(Context *c, Expr *e, bool expand, Affine *out);
 /* out = a * ka + b * kb, normal. */
-bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb, Affine *out);
+bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,
+                    Affine *out);
 /* Adds scale * a * b to `out`. */
 bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
                          bool expand, Span span);
@@ -55,18 +58,20 @@ bool affine_equal(const Affine *a, const Affine *b);
 /* The greatest common divisor of all coefficients, 0 if there are none. */
 int64_t affine_gcd(const Affine *a);
 int64_t gcd64(int64_t a, int64_t b);
+/* floor(a / d) for d > 0. */
+int64_t floor_div64(int64_t a, int64_t d);
 /* The factors of a product atom, in order; itself alone for another. */
 typedef VEC(Expr *) ExprList;
 void product_factors(Context *c, Expr *atom, ExprList *out);
 /* Their product again, in canonical order (sorts `factors`); NULL for none. */
 Expr *product_build(Context *c, ExprList *factors, Span span);
 
-/* ---- build_index.c: text of a form ------------------------------------------------------------------ */
+/* ---- build_index.c: text of a form ----------------------------------------------------------- */
 
 /* The expression that a person would write for the form. */
 Expr *affine_expr(Context *c, const Affine *a, Span span);
 
-/* ---- facts.c ---------------------------------------------------------------------------------------- */
+/* ---- facts.c --------------------------------------------------------------------------------- */
 
 /* Integers between two ends, both inclusive; an end without its flag is unbounded. */
 typedef struct {
@@ -99,6 +104,7 @@ struct Facts {
     Context *c;
     VEC(Range) ranges;
     VEC(Condition) conditions;
+    int depth; /* of nested bounds */
 };
 
 /* Only so many conditions, the newest, take part in a proof. */
@@ -111,12 +117,19 @@ int facts_rank(const Facts *f, const Expr *e);
 int facts_rank_var(const Facts *f, const Var *var);
 /* `cond`, canonical, is one of the conditions. */
 bool facts_know(const Facts *f, const Expr *cond);
+/* facts_assume for a condition that is canonical, or the opposite of one: it is not simplified
+ * again, so that nested conditions cost what they are long. */
+void facts_assume_canonical(Facts *f, Expr *cond);
 /* The domains of a block's iterators; without reduce iterators and predicate for its init. */
 void facts_enter_block(Facts *f, const BlockStmt *block, bool init);
 /* var = value, for a let. */
 void facts_define(Facts *f, const Var *var, Expr *value);
 
-/* A question may fill the arena with scratch: everything since `facts_ask` goes with `facts_answered`. */
+/* The facts as they were at a mark, to be asked and added to while `f` stays as it is. */
+Facts facts_outside(const Facts *f, FactsMark mark);
+
+/* A question may fill the arena with scratch: everything since `facts_ask` goes with
+ * `facts_answered`. */
 typedef struct {
     Facts saved;
     ArenaMark mark;
@@ -124,7 +137,7 @@ typedef struct {
 Question facts_ask(const Facts *f);
 void facts_answered(Facts *f, const Question *q);
 
-/* ---- bounds.c, prove.c -------------------------------------------------------------------------------- */
+/* ---- bounds.c, prove.c ----------------------------------------------------------------------- */
 
 Bounds bounds_of_atom(Facts *f, Expr *atom);
 /* By the literal bounds of atoms alone: fast. */
@@ -133,8 +146,8 @@ Bounds bounds_of_affine(Facts *f, const Affine *a);
 Bounds bounds_tight(Facts *f, const Affine *a);
 bool bounds_nonneg(Facts *f, Expr *e);
 
-/* What a term scale * coef * atom is at least.  `all`: it is one of `by`, so that all must be looked at;
- * else each of them is a bound. */
+/* What a term scale * coef * atom is at least.  `all`: it is one of `by`, so that all must be
+ * looked at; else each of them is a bound. */
 typedef struct {
     int n;
     bool all;
@@ -142,16 +155,17 @@ typedef struct {
     Affine by[2];
 } Elimination;
 bool eliminate_term(Facts *f, const Term *t, Elimination *out);
-/* The innermost term that can be eliminated, or -1.  With `branch`, rather one of which all ends must be
- * looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one for b. */
+/* The innermost term that can be eliminated, or -1.  With `branch`, rather one of which all ends
+ * must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one for b. */
 int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out);
 /* out = scale * (a without its term t) + by[k]. */
-bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k, Affine *out);
+bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k,
+                     Affine *out);
 
 /* a >= 0 for all values that the facts allow. */
 bool prove_nonneg(Facts *f, const Affine *a);
 
-/* ---- divmod.c ------------------------------------------------------------------------------------------ */
+/* ---- divmod.c -------------------------------------------------------------------------------- */
 
 /* out += scale * (a / b), or a % b. */
 bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *b, bool mod,
@@ -159,7 +173,7 @@ bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *
 /* Quotients and remainders of one number that belong together: x / 32 * 32 + x % 32 = x. */
 bool affine_recombine(Facts *f, Affine *a, Span span);
 
-/* ---- compare.c, simplify.c ------------------------------------------------------------------------------ */
+/* ---- compare.c, simplify.c ------------------------------------------------------------------- */
 
 /* One pass of simplify. */
 Expr *simplify_once(Facts *f, Expr *e);

@@ -3,10 +3,11 @@
  *   by * 32 + ty  over ty in 0..32      at least by * 32, at most by * 32 + 31
  *   f % 32        over f in 0..1024     0 and 31
  *
- * Terms that use such variables are replaced from the innermost variable out by the end of their range
- * that counts; quotients, minima and maxima are monotone, so their operands are bounded instead.  The
- * bound is `exact` if every replacement is a value that is taken, and taken together with the others:
- * each variable stands in one term, its ends are met, and its range is not empty. */
+ * Terms that use such variables are replaced from the innermost variable out by the end of their
+ * range that counts; quotients, minima and maxima are monotone, so their operands are bounded
+ * instead.  The bound is `exact` if every replacement is a value that is taken, and taken
+ * together with the others: each variable stands in one term, its ends are met, and its range is
+ * not empty. */
 #include "passes/analysis/affine.h"
 
 typedef struct {
@@ -42,12 +43,10 @@ static Expr *bound_expr(Over *o, Expr *e, bool upper)
 /* lo < hi follows from what was known before the range. */
 static bool range_is_inhabited(Facts *f, const Range *r)
 {
-    Facts before = *f;
+    Facts before = facts_outside(f, (FactsMark){(int)(r - f->ranges.items), r->conditions_before});
     Affine some;
     if (!r->affine || !affine_combine(f->c, &r->high, 1, &r->low, -1, &some))
         return false;
-    before.ranges.n = (int)(r - f->ranges.items);
-    before.conditions.n = r->conditions_before;
     return prove_nonneg(&before, &some);
 }
 
@@ -185,7 +184,8 @@ static const Var *innermost(const Over *o, const Expr *atom)
     return best;
 }
 
-/* The bound of term t over its innermost variable only, since the ends of that one may use the others. */
+/* The bound of term t over its innermost variable only, since the ends of that one may use the
+ * others. */
 static Expr *bound_term(Over *o, const Affine *a, int t, bool upper)
 {
     const Var *var = innermost(o, a->items[t].atom);
@@ -225,7 +225,8 @@ static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
     return true;
 }
 
-/* A condition, a second range, or the range of a variable that is not relaxed restricts relaxed ones. */
+/* A condition, a second range, or the range of a variable that is not relaxed restricts relaxed
+ * ones. */
 static bool restricted(const Over *o)
 {
     for (int k = 0; k < o->f->conditions.n; k++)

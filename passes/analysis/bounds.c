@@ -1,6 +1,7 @@
 /* bounds.c - literal bounds of expressions by interval arithmetic.
  *
- * Every operation that would overflow gives up the side that it was computing, so bounds are always true. */
+ * Every operation that would overflow gives up the side that it was computing, so bounds are
+ * always true. */
 #include "passes/analysis/affine.h"
 
 static Bounds bounds_between(int64_t min, int64_t max)
@@ -68,10 +69,20 @@ static Bounds bounds_mul(Bounds a, Bounds b)
     return bounds_join(low, high);
 }
 
+/* Atoms in atoms are looked into only so far: every question stays cheap, also of hostile
+ * programs. */
 static Bounds bounds_expr(Facts *f, Expr *e)
 {
+    enum { DEPTH = 8 };
     Affine form;
-    return affine_of(f->c, e, true, &form) ? bounds_of_affine(f, &form) : (Bounds){0};
+    Bounds b = {0};
+    if (f->depth == DEPTH)
+        return b;
+    f->depth++;
+    if (affine_of(f->c, e, true, &form))
+        b = bounds_of_affine(f, &form);
+    f->depth--;
+    return b;
 }
 
 bool bounds_nonneg(Facts *f, Expr *e)
@@ -191,8 +202,7 @@ Bounds bounds_of_atom(Facts *f, Expr *atom)
     Bounds b = bounds_by_structure(f, atom);
     for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--) {
         const Condition *known = &f->conditions.items[k];
-        if (known->affine && known->form.n == 1 &&
-            expr_order(known->form.items[0].atom, atom) == 0)
+        if (known->affine && known->form.n == 1 && expr_order(known->form.items[0].atom, atom) == 0)
             bounds_refine(&b, known->form.items[0].coef, known->form.constant);
     }
     return b;
@@ -206,7 +216,8 @@ Bounds bounds_of_affine(Facts *f, const Affine *a)
     return sum;
 }
 
-/* The greatest literal that scale * a is found to be at least, by replacing terms from the innermost out. */
+/* The greatest literal that scale * a is found to be at least, by replacing terms from the
+ * innermost out. */
 static Bounds bounds_below(Facts *f, Affine a)
 {
     enum { STEPS = 16 };
@@ -246,7 +257,8 @@ bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max)
     Question q = facts_ask(f);
     Affine form;
     Bounds b = {0};
-    if (simplify_affine(f, e, &form) && affine_of(f->c, affine_expr(f->c, &form, e->span), true, &form))
+    if (simplify_affine(f, e, &form) &&
+        affine_of(f->c, affine_expr(f->c, &form, e->span), true, &form))
         b = bounds_tight(f, &form);
     facts_answered(f, &q);
     if (!b.has_min || !b.has_max)

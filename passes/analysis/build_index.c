@@ -131,7 +131,7 @@ Expr *affine_expr(Context *c, const Affine *a, Span span)
     return append_constant(c, sum, constant, span);
 }
 
-/* ---- constructors -------------------------------------------------------------------------------- */
+/* ---- constructors ---------------------------------------------------------------------------- */
 
 static bool both_const(const Expr *a, const Expr *b, int64_t *x, int64_t *y)
 {

@@ -1,12 +1,12 @@
 /* compare.c - conditions: comparisons decided or written in one way, and, or, not.
  *
- * A comparison of INDEX values is a form that is at least 0.  Where it cannot be decided, terms that are
- * added stand on one side and terms that are subtracted on the other, so nothing is negative:
+ * A comparison of INDEX values is a form that is at least 0.  Where it cannot be decided, terms
+ * that are added stand on one side and terms that are subtracted on the other, so nothing is
+ * negative:
  *
  *   0 <= N - i * 32 - j - 1     ->  i * 32 + j < N
  *   i - 1 >= 0                  ->  i > 0
- *   i * 32 < 1000               ->  i < 32
- */
+ *   i * 32 < 1000               ->  i < 32 */
 #include "passes/analysis/affine.h"
 
 /* The positive terms of a form, or the negative ones with their signs turned. */
@@ -31,11 +31,6 @@ static bool only_sizes(const Affine *a)
         if (a->items[t].atom->kind != EX_VAR || a->items[t].atom->u.var->kind != VAR_SIZE)
             return false;
     return true;
-}
-
-static int64_t floor_div(int64_t a, int64_t d)
-{
-    return a / d - (a % d < 0);
 }
 
 static bool divide_terms(Context *c, const Affine *a, int64_t g, Affine *out)
@@ -96,7 +91,7 @@ static Expr *order_canonical(Facts *f, const Affine *form, Span span)
         return NULL;
     if (!side(c, &reduced, true, &low) || !side(c, &reduced, false, &high))
         return NULL;
-    return order_expr(c, &low, &high, floor_div(form->constant, g), span);
+    return order_expr(c, &low, &high, floor_div64(form->constant, g), span);
 }
 
 /* form == 0, the side of the first term on the left. */
@@ -156,7 +151,7 @@ static Expr *compare_index(Facts *f, Expr *e)
     return out ? out : e;
 }
 
-/* ---- boolean operators ------------------------------------------------------------------------------- */
+/* ---- boolean operators ----------------------------------------------------------------------- */
 
 bool cond_is(const Expr *e, bool value)
 {
@@ -231,17 +226,20 @@ static Expr *simplify_chain(Facts *f, Expr *e)
             return part;
         }
         out = out ? expr_binary(c, e->kind, out, part, e->span) : part;
-        facts_assume(f, is_and ? part : cond_negate(c, part));
+        facts_assume_canonical(f, is_and ? part : cond_negate(c, part));
     }
     facts_reset(f, mark);
     return out ? out : expr_bool(c, is_and);
 }
 
+/* A comparison is turned round before it is simplified, not simplified twice. */
 static Expr *simplify_not(Facts *f, Expr *e)
 {
-    Expr *inner = simplify_bool(f, e->u.arg[0]);
-    Expr *out = cond_negate(f->c, inner);
-    return out->kind == EX_NOT || out->kind == EX_INT ? out : simplify_bool(f, out);
+    Expr *inner = e->u.arg[0];
+    Expr *turned = cond_negate(f->c, inner);
+    if (turned->kind != EX_NOT)
+        return simplify_bool(f, turned);
+    return cond_negate(f->c, simplify_bool(f, inner));
 }
 
 static Expr *simplify_comparison(Facts *f, Expr *e)

@@ -5,22 +5,24 @@
  *   (x / 4) / 8                ->  x / 32
  *   x / 32 * 32 + x % 32       ->  x
  *
- * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the multiples
- * of the divisor can be taken out; the rest must be at least 0 too, or have one known quotient. */
+ * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the
+ * multiples of the divisor can be taken out; the rest must be at least 0 too, or have one known
+ * quotient. */
 #include "passes/analysis/affine.h"
 
-static bool push_atom(Facts *f, Affine *out, bool mod, const Affine *a, Expr *divisor, int64_t scale,
-                      Span span)
+static bool push_atom(Facts *f, Affine *out, bool mod, const Affine *a, Expr *divisor,
+                      int64_t scale, Span span)
 {
-    Expr *atom = expr_binary(f->c, mod ? EX_MOD : EX_DIV, affine_expr(f->c, a, span), divisor, span);
+    Expr *atom =
+        expr_binary(f->c, mod ? EX_MOD : EX_DIV, affine_expr(f->c, a, span), divisor, span);
     return affine_push(f->c, out, scale, atom);
 }
 
 static bool push_const_quotient(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod,
                                 int64_t scale, Span span);
 
-static bool push_const_atom(Facts *f, Affine *out, bool mod, const Affine *a, int64_t d, int64_t scale,
-                            Span span)
+static bool push_const_atom(Facts *f, Affine *out, bool mod, const Affine *a, int64_t d,
+                            int64_t scale, Span span)
 {
     return push_atom(f, out, mod, a, expr_int(f->c, DT_INDEX, d, span), scale, span);
 }
@@ -53,27 +55,22 @@ static bool split_multiples(Context *c, const Affine *a, int64_t d, Affine *mult
     return true;
 }
 
-static int64_t floor_div(int64_t a, int64_t d)
-{
-    return a / d - (a % d < 0);
-}
-
 /* floor(a / d) is the same for all values. */
 static bool one_quotient(Facts *f, const Affine *a, int64_t d, int64_t *quotient)
 {
     Bounds b = bounds_of_affine(f, a);
-    if (!b.has_min || !b.has_max || floor_div(b.min, d) != floor_div(b.max, d)) {
+    if (!b.has_min || !b.has_max || floor_div64(b.min, d) != floor_div64(b.max, d)) {
         Question q = facts_ask(f);
         b = bounds_tight(f, a);
         facts_answered(f, &q);
     }
-    *quotient = b.has_min ? floor_div(b.min, d) : 0;
-    return b.has_min && b.has_max && floor_div(b.max, d) == *quotient;
+    *quotient = b.has_min ? floor_div64(b.min, d) : 0;
+    return b.has_min && b.has_max && floor_div64(b.max, d) == *quotient;
 }
 
 /* All numbers of a / d have a common divisor: it cancels, whatever the signs. */
-static bool push_cancelled(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod, int64_t scale,
-                           Span span)
+static bool push_cancelled(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod,
+                           int64_t scale, Span span)
 {
     int64_t g = gcd64(gcd64(affine_gcd(a), a->constant), d);
     if (g <= 1)
@@ -106,13 +103,14 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
 
 /* The rest = g * high + low where floor(low / g) is known, for g dividing d: divide by g first.
  *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8 */
-static bool push_coarser(Facts *f, Affine *out, const Affine *rest, int64_t d, bool mod, int64_t scale,
-                         Span span, bool *done)
+static bool push_coarser(Facts *f, Affine *out, const Affine *rest, int64_t d, bool mod,
+                         int64_t scale, Span span, bool *done)
 {
     for (int t = 0; t < rest->n && !*done; t++) {
         int64_t g = gcd64(rest->items[t].coef, d), quotient;
         Affine high, low;
-        if (g <= 1 || !split_multiples(f->c, rest, g, &high, &low) || !one_quotient(f, &low, g, &quotient))
+        if (g <= 1 || !split_multiples(f->c, rest, g, &high, &low) ||
+            !one_quotient(f, &low, g, &quotient))
             continue;
         if (mod && low.n > 0)
             continue;
@@ -190,7 +188,7 @@ static bool push_const_quotient(Facts *f, Affine *out, const Affine *a, int64_t 
     return push_floor(f, out, a, d, mod, scale, span);
 }
 
-/* ---- symbolic divisors ------------------------------------------------------------------------------- */
+/* ---- symbolic divisors ----------------------------------------------------------------------- */
 
 /* atom = divisor * (the product of what is left); false if a factor of the divisor is missing. */
 static bool remove_factors(Context *c, Expr *atom, const ExprList *divisor, Span span, Expr **left)
@@ -266,7 +264,7 @@ bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *
     return push_atom(f, out, mod, a, divisor, scale, span);
 }
 
-/* ---- putting together --------------------------------------------------------------------------------- */
+/* ---- putting together ------------------------------------------------------------------------ */
 
 /* The literal divisor of a quotient or remainder, and what it divides; 0 for other atoms. */
 static int64_t divided(const Expr *atom, ExprKind kind, Expr **x)
@@ -283,32 +281,33 @@ static bool same(const Expr *a, const Expr *b)
     return expr_order(a, b) == 0;
 }
 
+/* x / d, in the form that it has for a quotient x: y / (k * d) for x = y / k. */
+static bool is_quotient(const Expr *e, const Expr *x, int64_t d)
+{
+    Expr *y, *z;
+    int64_t have = divided(e, EX_DIV, &y), k, whole;
+    if (have == d && same(x, y))
+        return true;
+    k = divided(x, EX_DIV, &z);
+    return have != 0 && k != 0 && checked_mul(k, d, &whole) && have == whole && same(y, z);
+}
+
 /* `upper` * d + (x % d) is one expression: `upper` is x / d, or a remainder of it.
- *   x / d, also as y / (k * d) for x = y / k  ->  x
+ *   x / d                                     ->  x
  *   y / d for y = x % m, d dividing m         ->  y
  *   x / d % k                                 ->  x % (k * d) */
 static Expr *rejoin(Context *c, Expr *upper, Expr *x, int64_t d, Span span)
 {
     Expr *y, *z;
-    int64_t k, m, whole;
-    k = divided(upper, EX_DIV, &y);
-    if (k == d && same(x, y))
+    int64_t whole;
+    if (is_quotient(upper, x, d))
         return x;
-    if (k == d && (m = divided(y, EX_MOD, &z)) != 0 && m % d == 0 && same(x, z))
-        return y;
-    m = divided(x, EX_DIV, &z);
-    if (k != 0 && m != 0 && checked_mul(m, d, &whole) && k == whole && same(y, z))
-        return x;
-    k = divided(upper, EX_MOD, &y);
-    if (k == 0)
-        return NULL;
-    m = divided(y, EX_DIV, &z);
-    bool over_x = m == d && same(z, x);
-    Expr *inner;
-    int64_t n = divided(x, EX_DIV, &inner);
-    bool over_quotient = !over_x && m != 0 && n != 0 && checked_mul(n, d, &whole) && m == whole &&
-                         same(z, inner);
-    if ((over_x || over_quotient) && checked_mul(k, d, &whole))
+    if (divided(upper, EX_DIV, &y) == d) {
+        int64_t m = divided(y, EX_MOD, &z);
+        return m != 0 && m % d == 0 && same(x, z) ? y : NULL;
+    }
+    int64_t k = divided(upper, EX_MOD, &y);
+    if (k != 0 && is_quotient(y, x, d) && checked_mul(k, d, &whole))
         return expr_binary(c, EX_MOD, x, expr_int(c, DT_INDEX, whole, span), span);
     return NULL;
 }

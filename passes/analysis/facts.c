@@ -1,9 +1,9 @@
 /* facts.c - what is known where an expression stands: ranges and conditions, as two stacks.
  *
- * A range is kept in three ways: its ends as written, as expanded linear forms for proofs, and as literal
- * bounds for quick answers.  A condition is kept as written and, where it compares INDEX values, as a
- * form that is at least 0.  That a range is not empty is a condition too: it says N >= 1 inside
- * `for i in N`. */
+ * A range is kept in three ways: its ends as written, as expanded linear forms for proofs, and
+ * as literal bounds for quick answers.  A condition is kept as written and, where it compares
+ * INDEX values, as a form that is at least 0.  That a range is not empty is a condition too: it
+ * says N >= 1 inside `for i in N`. */
 #include "passes/analysis/affine.h"
 
 Facts *facts_new(Context *c)
@@ -24,6 +24,14 @@ void facts_reset(Facts *f, FactsMark mark)
     f->conditions.n = mark.conditions;
 }
 
+Facts facts_outside(const Facts *f, FactsMark mark)
+{
+    Facts outside = *f;
+    outside.ranges.n = outside.ranges.capacity = mark.ranges;
+    outside.conditions.n = outside.conditions.capacity = mark.conditions;
+    return outside;
+}
+
 Question facts_ask(const Facts *f)
 {
     return (Question){*f, arena_mark(f->c->arena)};
@@ -35,7 +43,7 @@ void facts_answered(Facts *f, const Question *q)
     arena_reset(f->c->arena, q->mark);
 }
 
-/* ---- looking up ------------------------------------------------------------------------------------ */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static bool range_is_of(const Range *r, const Expr *e)
 {
@@ -90,7 +98,7 @@ bool facts_know(const Facts *f, const Expr *cond)
     return false;
 }
 
-/* ---- conditions -------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 /* Remembers that form >= 0, unless it says nothing. */
 static void push_form(Facts *f, Expr *cond, Affine form, bool derived)
@@ -141,16 +149,15 @@ static void assume_comparison(Facts *f, Expr *cond)
     }
 }
 
-/* `cond` is canonical. */
-static void assume_canonical(Facts *f, Expr *cond)
+void facts_assume_canonical(Facts *f, Expr *cond)
 {
     Expr *inner = cond->kind == EX_NOT ? cond->u.arg[0] : NULL;
     if (cond->kind == EX_AND) {
-        assume_canonical(f, cond->u.arg[0]);
-        assume_canonical(f, cond->u.arg[1]);
+        facts_assume_canonical(f, cond->u.arg[0]);
+        facts_assume_canonical(f, cond->u.arg[1]);
     } else if (inner && inner->kind == EX_OR) {
-        assume_canonical(f, cond_negate(f->c, inner->u.arg[0]));
-        assume_canonical(f, cond_negate(f->c, inner->u.arg[1]));
+        facts_assume_canonical(f, cond_negate(f->c, inner->u.arg[0]));
+        facts_assume_canonical(f, cond_negate(f->c, inner->u.arg[1]));
     } else if (cond->kind == EX_INT || expr_has_load(cond)) {
         return; /* what memory holds may change while the condition is remembered */
     } else if (op_info(cond->kind)->class == OP_COMPARE && cond->u.arg[0]->type == DT_INDEX) {
@@ -162,10 +169,10 @@ static void assume_canonical(Facts *f, Expr *cond)
 
 void facts_assume(Facts *f, Expr *cond)
 {
-    assume_canonical(f, simplify_once(f, cond));
+    facts_assume_canonical(f, simplify_once(f, cond));
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static Bounds intersect(Bounds a, Bounds b)
 {
@@ -202,6 +209,8 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
                checked_sub(r.high.constant, 1, &r.high.constant);
     if (r.affine)
         r.bounds = range_bounds(f, &r);
+    if (expr_has_load(r.lo) || expr_has_load(r.hi))
+        r.affine = false; /* what memory holds may change while the range is remembered */
     Expr *self = r.var ? expr_var(c, (Var *)r.var, span_none()) : expr_axis(c, r.axis);
     const Range *before = facts_find(f, self);
     if (before)
@@ -239,23 +248,26 @@ void facts_define(Facts *f, const Var *var, Expr *value)
     r.conditions_before = f->conditions.n;
     r.bounds = bounds_tight(f, &form);
     VEC_PUSH(f->c->arena, &f->ranges, r);
+    if (expr_has_load(value))
+        return;
     Expr *self = expr_var(f->c, (Var *)var, span_none());
     push_difference(f, NULL, self, value, 0, true);
     push_difference(f, NULL, value, self, 0, true);
 }
 
-/* ---- entering statements ---------------------------------------------------------------------------------- */
+/* ---- entering statements --------------------------------------------------------------------- */
 
-/* The last value of a loop with literal bounds is known; else the end of the range may be missed. */
+/* The last value of a loop with literal bounds is known; else the end of the range may be
+ * missed. */
 static void enter_loop(Facts *f, const ForStmt *loop)
 {
     Context *c = f->c;
     Range r = range_of(loop->var, AXIS_NONE);
     r.stride = loop->step > 0 ? loop->step : loop->step == INT64_MIN ? 1 : -loop->step;
     int64_t lo, hi, extent, way, last;
-    bool known = loop_const_extent(loop, &extent) && extent > 0 &&
-                 expr_is_const(loop->lo, &lo) && checked_mul(extent - 1, loop->step, &way) &&
-                 checked_add(lo, way, &last) && checked_add(loop->step > 0 ? last : lo, 1, &hi);
+    bool known = loop_const_extent(loop, &extent) && extent > 0 && expr_is_const(loop->lo, &lo) &&
+                 checked_mul(extent - 1, loop->step, &way) && checked_add(lo, way, &last) &&
+                 checked_add(loop->step > 0 ? last : lo, 1, &hi);
     if (known) {
         push_range(f, r, expr_index(c, loop->step > 0 ? lo : last), expr_index(c, hi));
     } else if (loop->step > 0) {

@@ -1,7 +1,7 @@
 /* order.c - a total order of expressions.
  *
- * The order makes canonical forms canonical: terms, factors, minima and conditions are sorted by it.  It
- * depends on structure and on the age of variables only, never on addresses. */
+ * The order makes canonical forms canonical: terms, factors, minima and conditions are sorted by
+ * it.  It depends on structure and on the age of variables only, never on addresses. */
 #include <string.h>
 
 #include "passes/analysis/affine.h"

@@ -1,15 +1,15 @@
 /* prove.c - is a linear form never negative?
  *
- * A small search in the manner of Fourier and Motzkin: subtract what is known to be non-negative, or
- * replace the innermost term by the end of its range that makes the form smallest, until literal bounds
- * decide.  A budget of steps bounds the work; running out of it means "not proved".
+ * A small search in the manner of Fourier and Motzkin: subtract what is known to be non-
+ * negative, or replace the innermost term by the end of its range that makes the form smallest,
+ * until literal bounds decide.  A budget of steps bounds the work; running out of it means "not
+ * proved".
  *
  *   (N + 31) / 32 * 32 - N >= 0      32 * q >= N + 31 - 31, so the form is at least 0
- *   i < N  |-  N - i - 1 >= 0        the form minus the condition is 0
- */
+ *   i < N  |-  N - i - 1 >= 0        the form minus the condition is 0 */
 #include "passes/analysis/affine.h"
 
-/* ---- eliminating one term ---------------------------------------------------------------------------- */
+/* ---- eliminating one term -------------------------------------------------------------------- */
 
 /* by[n++] = k * e + constant, expanded. */
 static void offer(Facts *f, Elimination *out, Expr *e, int64_t k, int64_t constant)
@@ -178,7 +178,7 @@ bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how,
     return affine_combine(c, &rest, how->scale, &how->by[k], 1, out);
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------ */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 typedef struct {
     Facts *f;
@@ -190,7 +190,8 @@ enum { SEARCH_STEPS = 60, SEARCH_DEPTH = 12, SEARCH_CONDITIONS = 2 };
 static bool search_nonneg(Search *s, const Affine *a, int depth);
 
 /* less = a multiple of `a` minus one of the condition, so that the condition's term t goes away. */
-static bool subtract_condition(Context *c, const Affine *a, const Affine *known, int t, Affine *less)
+static bool subtract_condition(Context *c, const Affine *a, const Affine *known, int t,
+                               Affine *less)
 {
     int k = affine_find(a, known->items[t].atom);
     int64_t have = k < 0 ? 0 : a->items[k].coef, want = known->items[t].coef;
@@ -226,8 +227,8 @@ static bool search_elimination(Search *s, const Affine *a, int depth)
         return false;
     for (int k = 0; k < how.n; k++) {
         Affine less;
-        bool proved = eliminate_apply(s->f->c, a, t, &how, k, &less) &&
-                      search_nonneg(s, &less, depth + 1);
+        bool proved =
+            eliminate_apply(s->f->c, a, t, &how, k, &less) && search_nonneg(s, &less, depth + 1);
         if (proved != how.all)
             return proved;
     }

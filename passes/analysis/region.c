@@ -3,15 +3,17 @@
  *   for ty in 0..32, d in -1..2
  *       ... x[by * 32 + ty + d] ...        box of x:  by * 32 - 1, 34 elements
  *
- * Every subscript is put in terms of loops (iterators and lets replaced by what they stand for), then
- * bounded over the variables defined inside.  A box holds all that is touched where every block
- * instance exists; it may reach outside the buffer where domains cut instances off, because its size
- * has to be a literal for a buffer to be allocated, and the domains keep the accesses inside. */
-#include "passes/analysis/affine.h"
+ * Every subscript is put in terms of loops (iterators and lets replaced by what they stand for),
+ * then bounded over the variables defined inside.  A box holds all that is touched where every
+ * block instance exists; it may reach outside the buffer where domains cut instances off,
+ * because its size has to be a literal for a buffer to be allocated, and the domains keep the
+ * accesses inside. */
 #include "passes/analysis/region.h"
+#include "passes/analysis/affine.h"
 
 typedef struct {
     Facts *f;
+    FactsMark outside; /* what holds around the statement */
     const Buffer *buffer;
     AccessMode mode;
     unsigned keep_axes;
@@ -41,8 +43,8 @@ Interval interval_union(Facts *f, Interval a, Interval b)
 {
     Context *c = f->c;
     Expr *min = simplify(f, index_min(c, a.min, b.min));
-    Expr *end = simplify(f, index_max(c, index_add(c, a.min, a.extent),
-                                      index_add(c, b.min, b.extent)));
+    Expr *end =
+        simplify(f, index_max(c, index_add(c, a.min, a.extent), index_add(c, b.min, b.extent)));
     return interval_between(f, min, end);
 }
 
@@ -65,8 +67,10 @@ static bool subscript_interval(Walk *w, Expr *e, Interval *out)
     return true;
 }
 
+/* That inner loops run cannot be assumed for the hull: other accesses may happen when they do not. */
 static void touch(Walk *w, const Access *access)
 {
+    Facts outside = facts_outside(w->f, w->outside);
     for (int d = 0; d < w->buffer->rank; d++) {
         Interval one;
         if (w->whole[d])
@@ -74,12 +78,12 @@ static void touch(Walk *w, const Access *access)
         if (!subscript_interval(w, access->index[d], &one))
             w->whole[d] = true;
         else
-            w->box[d] = w->any ? interval_union(w->f, w->box[d], one) : one;
+            w->box[d] = w->any ? interval_union(&outside, w->box[d], one) : one;
     }
     w->any = true;
 }
 
-/* ---- walking down to the accesses -------------------------------------------------------------------- */
+/* ---- walking down to the accesses ------------------------------------------------------------ */
 
 static void touch_all(Walk *w, const AccessList *list)
 {
@@ -187,7 +191,7 @@ static void walk(Walk *w, Stmt *s)
     }
 }
 
-/* ---- the box ------------------------------------------------------------------------------------------ */
+/* ---- the box --------------------------------------------------------------------------------- */
 
 /* Cut off what is certainly outside 0..shape. */
 static Interval clip(Facts *f, Interval box, Expr *shape)
@@ -210,6 +214,7 @@ bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode
                     unsigned keep_axes, Interval *box)
 {
     Walk w = {.f = facts, .buffer = buffer, .mode = mode, .keep_axes = keep_axes, .box = box};
+    w.outside = facts_mark(facts);
     w.whole = ARENA_ARRAY(facts->c->arena, bool, buffer->rank > 0 ? buffer->rank : 1);
     walk(&w, s);
     for (int d = 0; w.any && d < buffer->rank; d++) {

@@ -1,7 +1,7 @@
 /* region.h - which part of a buffer a piece of program touches, as a box.
  *
- * After TVM's region analysis (arith/int_set): per dimension an interval whose ends are expressions of
- * what is fixed outside. Boxes may be larger than what is touched, never smaller. */
+ * After TVM's region analysis (arith/int_set): per dimension an interval whose ends are
+ * expressions of what is fixed outside. Boxes may be larger than what is touched, never smaller. */
 #ifndef TIRC_PASSES_ANALYSIS_REGION_H
 #define TIRC_PASSES_ANALYSIS_REGION_H
 
@@ -27,30 +27,32 @@ typedef struct {
 } Access;
 typedef VEC(Access) AccessList;
 
-/* All accesses below `s` in program order; of `buffer` only, or of every buffer (NULL). Conditions of
- * ifs, bounds of loops and predicates count as reads. */
+/* All accesses below `s` in program order; of `buffer` only, or of every buffer (NULL).
+ * Conditions of ifs, bounds of loops and predicates count as reads. */
 void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, AccessList *out);
 
 /* The reads in an expression, likewise. */
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
 
-/* The loops, blocks, ifs and lets from `root` down to `target` (by pointer, itself not entered) are entered, so that
- * `facts` hold there.  False, and nothing entered, when it is not below `root`. */
+/* The loops, blocks, ifs and lets from `root` down to `target` (by pointer, itself not entered)
+ * are entered, so that `facts` hold there.  False, and nothing entered, when it is not below
+ * `root`. */
 bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
 
 /* Replaces the iterators of `block` by their bindings in `e`. */
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 
-/* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined outside
- * `s`, plus the variables of loops inside `s` whose axis is in `keep_axes` (a bit per Axis; 0: none). Clipped to the
- * buffer's shape where both are literals; elsewhere it may reach outside, where domains of blocks cut instances off:
- * its extents are literals wherever the inner loops' are. `facts` hold at `s`. False when nothing is accessed.
- * A subscript that reads memory gives the whole dimension. */
+/* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined
+ * outside `s`, plus the variables of loops inside `s` whose axis is in `keep_axes` (a bit per
+ * Axis; 0: none). Clipped to the buffer's shape where both are literals; elsewhere it may reach
+ * outside, where domains of blocks cut instances off: its extents are literals wherever the
+ * inner loops' are. `facts` hold at `s`. False when nothing is accessed. A subscript that reads
+ * memory gives the whole dimension. */
 bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
                     unsigned keep_axes, Interval *box /* [rank] */);
 
-/* The innermost statement of `root` that contains every access of `buffer`: a seq where several of its items do, at
- * most a block, not a statement inside it.  NULL when there is none. */
+/* The innermost statement of `root` that contains every access of `buffer`: a seq where several
+ * of its items do, at most a block, not a statement inside it.  NULL when there is none. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);
 
 /* Interval arithmetic: the hull of two intervals. */

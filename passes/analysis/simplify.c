@@ -1,9 +1,9 @@
 /* simplify.c - one canonical form for INDEX and boolean expressions.
  *
- * INDEX arithmetic is collected into a linear form whose atoms are simplified first, and written out
- * again; conditions go through compare.c, quotients and remainders through divmod.c.  A part whose
- * numbers do not fit is left as it is.  What comes out equal to what went in is returned as the same
- * pointer, and its scratch is released. */
+ * INDEX arithmetic is collected into a linear form whose atoms are simplified first, and written
+ * out again; conditions go through compare.c, quotients and remainders through divmod.c.  A part
+ * whose numbers do not fit is left as it is.  What comes out equal to what went in is returned
+ * as the same pointer, and its scratch is released. */
 #include "passes/analysis/affine.h"
 
 static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out);
@@ -14,7 +14,7 @@ bool simplify_affine(Facts *f, Expr *e, Affine *out)
     return collect(f, e, 1, out) && affine_normalize(out) && affine_recombine(f, out, e->span);
 }
 
-/* ---- atoms --------------------------------------------------------------------------------------------- */
+/* ---- atoms ----------------------------------------------------------------------------------- */
 
 static Expr *with_operands(Facts *f, Expr *e, Expr *(*simplify_operand)(Facts *f, Expr *e))
 {
@@ -52,10 +52,10 @@ static Expr *simplify_select(Facts *f, Expr *e)
     if (cond->kind == EX_INT)
         return simplify_once(f, e->u.arg[cond->u.i ? 1 : 2]);
     FactsMark mark = facts_mark(f);
-    facts_assume(f, cond);
+    facts_assume_canonical(f, cond);
     Expr *a = simplify_once(f, e->u.arg[1]);
     facts_reset(f, mark);
-    facts_assume(f, cond_negate(f->c, cond));
+    facts_assume_canonical(f, cond_negate(f->c, cond));
     Expr *b = simplify_once(f, e->u.arg[2]);
     facts_reset(f, mark);
     if (expr_order(a, b) == 0)
@@ -78,8 +78,11 @@ static bool fits_type(int64_t value, DType type)
 
 static bool value_fits(Facts *f, Expr *e, DType type)
 {
-    int64_t min, max;
-    return bounds_const(f, e, &min, &max) && fits_type(min, type) && fits_type(max, type);
+    Affine form;
+    if (!affine_of(f->c, e, true, &form))
+        return false;
+    Bounds b = bounds_tight(f, &form);
+    return b.has_min && b.has_max && fits_type(b.min, type) && fits_type(b.max, type);
 }
 
 /* Casts that keep every value: of literals, to the same type, and to INDEX and back. */
@@ -100,7 +103,7 @@ static Expr *simplify_cast(Facts *f, Expr *e)
     return inner == e->u.arg[0] ? e : expr_cast(f->c, e->type, inner, e->span);
 }
 
-/* ---- minima and maxima ----------------------------------------------------------------------------------- */
+/* ---- minima and maxima ----------------------------------------------------------------------- */
 
 /* a >= b everywhere (for a maximum, a <= b), so that a may go. */
 static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
@@ -111,13 +114,16 @@ static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
            affine_combine(f->c, &x, sign, &y, -sign, &d) && prove_nonneg(f, &d);
 }
 
-static void flatten(Facts *f, Expr *e, ExprKind kind, ExprList *out)
+/* The operands of nested minima, simplified; `fresh`: they have been. */
+static void flatten(Facts *f, Expr *e, ExprKind kind, bool fresh, ExprList *out)
 {
     if (e->kind == kind) {
-        flatten(f, e->u.arg[0], kind, out);
-        flatten(f, e->u.arg[1], kind, out);
-    } else {
+        flatten(f, e->u.arg[0], kind, fresh, out);
+        flatten(f, e->u.arg[1], kind, fresh, out);
+    } else if (fresh) {
         VEC_PUSH(f->c->arena, out, e);
+    } else {
+        flatten(f, simplify_once(f, e), kind, true, out);
     }
 }
 
@@ -143,8 +149,7 @@ static void insert_candidate(Facts *f, ExprList *list, Expr *e, ExprKind kind)
 static Expr *simplify_minmax(Facts *f, Expr *e)
 {
     ExprList operands = {0}, left = {0};
-    flatten(f, simplify_once(f, e->u.arg[0]), e->kind, &operands);
-    flatten(f, simplify_once(f, e->u.arg[1]), e->kind, &operands);
+    flatten(f, e, e->kind, false, &operands);
     for (int k = 0; k < operands.n; k++)
         insert_candidate(f, &left, operands.items[k], e->kind);
     Expr *out = left.items[0];
@@ -153,7 +158,7 @@ static Expr *simplify_minmax(Facts *f, Expr *e)
     return out;
 }
 
-/* ---- INDEX arithmetic ------------------------------------------------------------------------------------- */
+/* ---- INDEX arithmetic ------------------------------------------------------------------------ */
 
 static bool collect_product(Facts *f, Expr *e, int64_t scale, Affine *out)
 {
@@ -234,18 +239,19 @@ Expr *simplify_once(Facts *f, Expr *e)
 Expr *simplify(Facts *f, Expr *e)
 {
     enum { PASSES = 4 };
-    Question q = facts_ask(f);
-    Expr *before = e, *after = simplify_once(f, e);
-    for (int pass = 1; pass < PASSES && after != before; pass++) {
-        before = after;
-        after = simplify_once(f, before);
+    for (int pass = 0; pass < PASSES; pass++) {
+        Question q = facts_ask(f);
+        Expr *before = e;
+        e = simplify_once(f, before);
+        if (e == before) {
+            facts_answered(f, &q);
+            break;
+        }
     }
-    if (after == e)
-        facts_answered(f, &q);
-    return after;
+    return e;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 bool prove(Facts *f, Expr *cond)
 {
@@ -255,7 +261,8 @@ bool prove(Facts *f, Expr *cond)
     return proved;
 }
 
-/* coef * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its step. */
+/* coef * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its
+ * step. */
 static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int depth)
 {
     if (coef % by == 0)
@@ -303,8 +310,7 @@ bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr 
         Expr *atom = form.items[t].atom;
         if (atom->kind == EX_VAR && atom->u.var == var)
             coef = form.items[t].coef;
-        else if (expr_uses_var(atom, var) ||
-                 !affine_push(f->c, &others, form.items[t].coef, atom))
+        else if (expr_uses_var(atom, var) || !affine_push(f->c, &others, form.items[t].coef, atom))
             return false;
     }
     *coefficient = coef;

@@ -1,8 +1,9 @@
 /* simplify_stmt.c - simplify, through statements.
  *
- * Facts are entered and left on the way down, so that every expression is simplified under what holds in
- * its place.  Statements that do nothing go away, with one exception: a loop without iterations around
- * the init of a reduction stays, for the init runs also when the reduction is empty. */
+ * Facts are entered and left on the way down, so that every expression is simplified under what
+ * holds in its place.  Statements that do nothing go away, with one exception: a loop without
+ * iterations around the init of a reduction stays, for the init runs also when the reduction is
+ * empty. */
 #include "passes/analysis/affine.h"
 
 static Stmt *empty_stmt(Facts *f, const Stmt *s)

@@ -1,7 +1,7 @@
 /* simplify_text.h - INDEX and boolean expressions from text, for the tests of analysis/.
  *
- * Names are variables of a World, made when they are first met: one letter in capitals is a size, all
- * else a loop variable.  C's operators and precedence, min(a, b) and max(a, b). */
+ * Names are variables of a World, made when they are first met: one letter in capitals is a
+ * size, all else a loop variable.  C's operators and precedence, min(a, b) and max(a, b). */
 #ifndef TIRC_TESTS_SIMPLIFY_TEXT_H
 #define TIRC_TESTS_SIMPLIFY_TEXT_H
 

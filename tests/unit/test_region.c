@@ -1,9 +1,9 @@
 /* test_region.c - the boxes that pieces of program touch, and simplify through statements. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -18,8 +18,8 @@ static Buffer *buffer_2d(World *w, const char *name, const char *rows, const cha
 }
 
 /* dst[i, j] = src[a, b], or the same as an update. */
-static Stmt *copy_stmt(World *w, Buffer *dst, const char *i, const char *j, Buffer *src, const char *a,
-                       const char *b)
+static Stmt *copy_stmt(World *w, Buffer *dst, const char *i, const char *j, Buffer *src,
+                       const char *a, const char *b)
 {
     Expr *to[] = {text_expr(w, i), text_expr(w, j)}, *from[] = {text_expr(w, a), text_expr(w, b)};
     return stmt_store(w->c, dst, to, STORE_SET, expr_load(w->c, src, from, span_none()), false,
@@ -70,9 +70,9 @@ static void expect_box(World *w, Stmt *s, const Buffer *buffer, AccessMode mode,
         assert_string_equal("none", want);
         return;
     }
-    const char *got = arena_printf(w->c->arena, "%s : %s, %s : %s", text_of(w, box[0].min),
-                                   text_of(w, box[0].extent), text_of(w, box[1].min),
-                                   text_of(w, box[1].extent));
+    const char *got =
+        arena_printf(w->c->arena, "%s : %s, %s : %s", text_of(w, box[0].min),
+                     text_of(w, box[0].extent), text_of(w, box[1].min), text_of(w, box[1].extent));
     assert_string_equal(got, want);
 }
 
@@ -83,9 +83,10 @@ static void test_tile(void **state)
     Buffer *a = buffer_2d(&w, "A", "1000", "N"), *c = buffer_2d(&w, "C", "1000", "1000");
     world_range(&w, "by", "0", "32");
     world_range(&w, "k", "0", "(N + 31) / 32");
-    Stmt *block = block_stmt(&w, "by * 32 + ty", "k * 32 + x",
-                             copy_stmt(&w, c, "vi", "vj", a, "vi", "vj"));
-    Stmt *nest = loop_stmt(&w, "ty", "0", "32", LOOP_BIND, AXIS_THREAD_Y, serial(&w, "x", "32", block));
+    Stmt *block =
+        block_stmt(&w, "by * 32 + ty", "k * 32 + x", copy_stmt(&w, c, "vi", "vj", a, "vi", "vj"));
+    Stmt *nest =
+        loop_stmt(&w, "ty", "0", "32", LOOP_BIND, AXIS_THREAD_Y, serial(&w, "x", "32", block));
     expect_box(&w, nest, a, ACCESS_READ, 0, "by * 32 : 32, k * 32 : 32");
     expect_box(&w, nest, c, ACCESS_WRITE, 0, "by * 32 : 32, k * 32 : 32");
     expect_box(&w, nest, c, ACCESS_READ, 0, "none");
@@ -101,8 +102,9 @@ static void test_stencil_and_hull(void **state)
     Buffer *a = buffer_2d(&w, "A", "1000", "N"), *c = buffer_2d(&w, "C", "1000", "N");
     world_range(&w, "io", "0", "32");
     Stmt *one = copy_stmt(&w, c, "io * 32 + ii", "j", a, "io * 32 + ii + d", "j");
-    Stmt *nest = serial(&w, "ii", "32", loop_stmt(&w, "d", "-1", "2", LOOP_SERIAL, AXIS_NONE,
-                                                  serial(&w, "j", "N", one)));
+    Stmt *nest =
+        serial(&w, "ii", "32",
+               loop_stmt(&w, "d", "-1", "2", LOOP_SERIAL, AXIS_NONE, serial(&w, "j", "N", one)));
     expect_box(&w, nest, a, ACCESS_READ, 0, "io * 32 - 1 : 34, 0 : N");
     Stmt *pair[] = {copy_stmt(&w, c, "io", "io", a, "io * 4 - 1", "io"),
                     copy_stmt(&w, c, "io", "io", a, "io * 4 + 2", "io + 1")};
@@ -122,8 +124,21 @@ static void test_fused(void **state)
     expect_box(&w, nest, a, ACCESS_READ, 0, "b * 32 : 32, 5 : 32");
     expect_box(&w, nest, c, ACCESS_WRITE, 0, "0 : 32, 0 : 32");
     expect_box(&w, serial(&w, "f", "4096", copy), c, ACCESS_WRITE, 0, "0 : 32, 0 : 32");
-    Stmt *uneven = serial(&w, "t", "30", copy_stmt(&w, c, "0", "0", a, "(b * 30 + t) / 4", "min(t, 9)"));
+    Stmt *uneven =
+        serial(&w, "t", "30", copy_stmt(&w, c, "0", "0", a, "(b * 30 + t) / 4", "min(t, 9)"));
     expect_box(&w, uneven, a, ACCESS_READ, 0, "b * 15 / 2 : 8, 0 : 10");
+    ctx_free(w.c);
+}
+
+/* The hull of what two loops touch must hold the first also where the second does not run. */
+static void test_loops_that_may_not_run(void **state)
+{
+    (void)state;
+    World w = world_new();
+    Buffer *a = buffer_2d(&w, "A", "M", "M"), *c = buffer_2d(&w, "C", "M", "M");
+    Stmt *pair[] = {serial(&w, "i", "5", copy_stmt(&w, c, "0", "0", a, "i", "0")),
+                    serial(&w, "j", "N - 5", copy_stmt(&w, c, "0", "0", a, "j + 5", "0"))};
+    expect_box(&w, stmt_seq(w.c, pair, 2, span_none()), a, ACCESS_READ, 0, "0 : max(N, 5), 0 : 1");
     ctx_free(w.c);
 }
 
@@ -135,8 +150,8 @@ static void test_memory_subscripts_touch_all(void **state)
     Expr *at[] = {text_expr(&w, "i"), text_expr(&w, "i")};
     Expr *loaded = expr_cast(w.c, DT_INDEX, expr_load(w.c, c, at, span_none()), span_none());
     Expr *from[] = {loaded, text_expr(&w, "i")}, *to[] = {text_expr(&w, "i"), text_expr(&w, "0")};
-    Stmt *s = stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), false,
-                         span_none());
+    Stmt *s =
+        stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), false, span_none());
     expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, 0, "0 : N, 0 : 4");
     AccessList list = {0};
     access_collect(w.c, s, NULL, ACCESS_ANY, &list);
@@ -186,8 +201,9 @@ static void test_statements(void **state)
     Stmt *guarded = stmt_if(w.c, text_expr(&w, "j < 40"), copy, NULL, span_none());
     Stmt *never = stmt_if(w.c, text_expr(&w, "i >= N"), copy, NULL, span_none());
     Stmt *items[] = {guarded, never, serial(&w, "z", "0", copy)};
-    Stmt *nest = serial(&w, "i", "N", serial(&w, "j", "32", serial(&w, "u", "1",
-                                             stmt_seq(w.c, items, 3, span_none()))));
+    Stmt *nest =
+        serial(&w, "i", "N",
+               serial(&w, "j", "32", serial(&w, "u", "1", stmt_seq(w.c, items, 3, span_none()))));
     Stmt *out = simplify_stmt(w.f, nest);
     assert_int_equal(out->kind, ST_FOR);
     Stmt *inner = out->u.loop.body->u.loop.body;
@@ -208,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_tile),
         cmocka_unit_test(test_stencil_and_hull),
         cmocka_unit_test(test_fused),
+        cmocka_unit_test(test_loops_that_may_not_run),
         cmocka_unit_test(test_memory_subscripts_touch_all),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_statements),

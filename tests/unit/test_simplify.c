@@ -1,9 +1,9 @@
 /* test_simplify.c - what the simplifier can see, case by case, and how it writes it. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -12,7 +12,8 @@
 static World tiled(void)
 {
     World w = world_new();
-    const char *names[] = {"N", "M", "by", "io", "a", "x", "y", "f", "k", "c", "ii", "ty", "i", "j", "z"};
+    const char *names[] = {"N", "M", "by", "io", "a", "x", "y", "f",
+                           "k", "c", "ii", "ty", "i", "j", "z"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         world_var(&w, names[k]);
     world_range(&w, "by", "0", "(M + 31) / 32");
@@ -279,7 +280,8 @@ static void test_split_linear(void **state)
     World w = tiled();
     int64_t k;
     Expr *rest;
-    assert_true(split_linear(w.f, text_expr(&w, "(x + 2) * 4 + y - x"), world_var(&w, "x"), &k, &rest));
+    assert_true(
+        split_linear(w.f, text_expr(&w, "(x + 2) * 4 + y - x"), world_var(&w, "x"), &k, &rest));
     assert_int_equal(k, 3);
     assert_string_equal(text_of(&w, rest), "y + 8");
     assert_false(split_linear(w.f, text_expr(&w, "f / 4 + f"), world_var(&w, "f"), &k, &rest));
@@ -320,11 +322,11 @@ static void test_constructors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_quotients),
-        cmocka_unit_test(test_comparisons),   cmocka_unit_test(test_minima),
-        cmocka_unit_test(test_assumptions),   cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bound_over),    cmocka_unit_test(test_split_linear),
-        cmocka_unit_test(test_constructors),  cmocka_unit_test(test_overflow_is_left_alone),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_comparisons),  cmocka_unit_test(test_minima),
+        cmocka_unit_test(test_assumptions),  cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bound_over),   cmocka_unit_test(test_split_linear),
+        cmocka_unit_test(test_constructors), cmocka_unit_test(test_overflow_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

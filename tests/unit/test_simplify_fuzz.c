@@ -1,13 +1,15 @@
-/* test_simplify_fuzz.c - random expressions: what is rewritten keeps its value, what is proved is true.
+/* test_simplify_fuzz.c - random expressions: what is rewritten keeps its value, what is proved
+ * is true.
  *
- * Every expression is evaluated at every point of a small world (ranges may depend on outer variables and
- * on a size) and compared with its simplified form, its bounds, and the proofs about it. */
+ * Every expression is evaluated at every point of a small world (ranges may depend on outer
+ * variables and on a size) and compared with its simplified form, its bounds, and the proofs
+ * about it. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -36,7 +38,7 @@ static int pick(Fuzz *z, int n)
     return (int)((next_random(z) >> 11) % (uint64_t)n);
 }
 
-/* ---- evaluation --------------------------------------------------------------------------------------- */
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 typedef struct {
     const Fuzz *z;
@@ -117,7 +119,7 @@ static int64_t eval(Eval *v, const Expr *e)
     }
 }
 
-/* ---- making ------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static Expr *random_index(Fuzz *z, int depth);
 
@@ -195,7 +197,8 @@ static void random_range(Fuzz *z, int k, Expr **lo, Expr **hi)
 }
 
 /* All points in the ranges, as far as there is room. */
-static void fill_points(Fuzz *z, Expr *const *lo, Expr *const *hi, Expr *cond, int64_t *point, int k)
+static void fill_points(Fuzz *z, Expr *const *lo, Expr *const *hi, Expr *cond, int64_t *point,
+                        int k)
 {
     if (k == VARS) {
         Eval v = {z, point, false};
@@ -229,9 +232,10 @@ static void make_world(Fuzz *z)
     fill_points(z, lo, hi, cond, point, 0);
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
-static void complain(Fuzz *z, const char *what, const Expr *e, const Expr *got, const int64_t *point)
+static void complain(Fuzz *z, const char *what, const Expr *e, const Expr *got,
+                     const int64_t *point)
 {
     fail_msg("%s: %s -> %s at N=%d a=%d b=%d c=%d d=%d", what, text_of(&z->w, e),
              text_of(&z->w, got), (int)point[0], (int)point[1], (int)point[2], (int)point[3],
