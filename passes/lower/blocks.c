@@ -92,16 +92,18 @@ static int depth_of(const Blocks *b, const Expr *value)
     return 0;
 }
 
-/* What stands for an iterator with this value: itself where it is short, else a name. */
+/* What stands for an iterator with this value: itself where it is short, or where it differs between the lanes of a
+ * vectorized loop, which has no room for names; else a name. */
 static Expr *name_value(Blocks *b, const Var *iter, Expr *value)
 {
-    if (value->kind == EX_VAR || value->kind == EX_INT || value->kind == EX_AXIS)
+    int depth = depth_of(b, value);
+    if (value->kind == EX_VAR || value->kind == EX_INT || value->kind == EX_AXIS ||
+        (depth && b->loops.items[depth - 1]->u.loop.kind == LOOP_VECTORIZE))
         return value;
     for (int i = 0; i < b->named.n; i++)
         if (expr_equal(b->named.items[i].value, value))
             return expr_var(b->c, b->named.items[i].var, iter->span);
-    Named named = {var_new(b->c, iter->name, DT_INDEX, VAR_LET, iter->span), value,
-                   depth_of(b, value)};
+    Named named = {var_new(b->c, iter->name, DT_INDEX, VAR_LET, iter->span), value, depth};
     VEC_PUSH(b->c->arena, &b->named, named);
     return expr_var(b->c, named.var, iter->span);
 }
@@ -249,6 +251,23 @@ static Guarded lower_block(Blocks *b, Stmt *s)
 
 /* ---- control -------------------------------------------------------------------------------------- */
 
+/* A guard `v + rest < bound` of a vectorized loop over v is true for all lanes or for none where rest and bound are
+ * multiples of their number: the first lane speaks for the others. */
+static bool guard_for_all_lanes(Blocks *b, const ForStmt *loop, Guard *guard)
+{
+    int64_t lanes, lo, coefficient;
+    Expr *e = guard->expanded, *rest;
+    if (loop->kind != LOOP_VECTORIZE || e->kind != EX_LT || !loop_const_extent(loop, &lanes) ||
+        !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1 ||
+        expr_uses_var(e->u.arg[1], loop->var) ||
+        !split_linear(b->facts, e->u.arg[0], loop->var, &coefficient, &rest) || coefficient != 1 ||
+        !prove_divisible(b->facts, rest, lanes) || !prove_divisible(b->facts, e->u.arg[1], lanes))
+        return false;
+    Expr *first = expr_binary(b->c, EX_LT, simplify(b->facts, rest), e->u.arg[1], e->span);
+    *guard = (Guard){first, first};
+    return true;
+}
+
 static Guarded lower_for(Blocks *b, Stmt *s)
 {
     Context *c = b->c;
@@ -256,12 +275,14 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     facts_enter(b->facts, s);
     VEC_PUSH(c->arena, &b->loops, s);
     Guarded inner = lower(b, s->u.loop.body);
-    facts_reset(b->facts, mark);
     Guarded outer = {.barrier = inner.barrier}, rest = {.s = inner.s};
     for (int i = 0; i < inner.guards.n; i++) {
-        bool stays = expr_uses_var(inner.guards.items[i].expanded, s->u.loop.var);
-        add_guard(c, stays ? &rest : &outer, inner.guards.items[i]);
+        Guard guard = inner.guards.items[i];
+        bool stays = expr_uses_var(guard.expanded, s->u.loop.var) &&
+                     !guard_for_all_lanes(b, &s->u.loop, &guard);
+        add_guard(c, stays ? &rest : &outer, guard);
     }
+    facts_reset(b->facts, mark);
     Stmt *body = materialize(c, &rest);
     if (!body)
         body = stmt_empty(c, s->span);

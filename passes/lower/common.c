@@ -260,6 +260,38 @@ bool stmt_path_to(Context *c, Stmt *root, const Stmt *target, StmtPath *path)
     return path_down(c, root, target, path);
 }
 
+static Stmt *to_axes(void *user, Stmt *s)
+{
+    Context *c = user;
+    Stmt *done = stmt_map_children(c, s, to_axes, c);
+    if (done->kind != ST_FOR || done->u.loop.kind != LOOP_BIND)
+        return done;
+    const ForStmt *loop = &done->u.loop;
+    Expr *at = index_mul(c, expr_axis(c, loop->axis), expr_index(c, loop->step));
+    Subst to = {loop->var, index_add(c, loop->lo, at)};
+    return loop_with_body(c, done, stmt_subst(c, loop->body, &to, 1));
+}
+
+Stmt *bound_to_axes(Context *c, Stmt *s)
+{
+    return to_axes(c, s);
+}
+
+void axis_facts(Facts *f, Context *c, Stmt *s)
+{
+    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
+        facts_axis(f, s->u.loop.axis, loop_extent(c, &s->u.loop));
+    if (s->kind == ST_FOR)
+        axis_facts(f, c, s->u.loop.body);
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        axis_facts(f, c, s->u.seq.items[i]);
+    if (s->kind == ST_IF) {
+        axis_facts(f, c, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            axis_facts(f, c, s->u.cond.otherwise);
+    }
+}
+
 /* ---- launches ----------------------------------------------------------------------------------- */
 
 bool stmt_is_launch_root(Stmt *s)

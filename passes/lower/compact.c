@@ -95,34 +95,6 @@ static void enter_path(Facts *f, const Place *place, bool threads)
     }
 }
 
-/* Loops bound inside `s` speak of the axis itself, for buffers that each thread has its own of. */
-static Stmt *bound_to_axes(void *user, Stmt *s)
-{
-    Context *c = user;
-    Stmt *done = stmt_map_children(c, s, bound_to_axes, c);
-    if (done->kind != ST_FOR || done->u.loop.kind != LOOP_BIND)
-        return done;
-    const ForStmt *loop = &done->u.loop;
-    Expr *at = index_mul(c, expr_axis(c, loop->axis), expr_index(c, loop->step));
-    Subst to = {loop->var, index_add(c, loop->lo, at)};
-    return loop_with_body(c, done, stmt_subst(c, loop->body, &to, 1));
-}
-
-static void axis_facts(Facts *f, Context *c, Stmt *s)
-{
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
-        facts_axis(f, s->u.loop.axis, loop_extent(c, &s->u.loop));
-    if (s->kind == ST_FOR)
-        axis_facts(f, c, s->u.loop.body);
-    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        axis_facts(f, c, s->u.seq.items[i]);
-    if (s->kind == ST_IF) {
-        axis_facts(f, c, s->u.cond.then);
-        if (s->u.cond.otherwise)
-            axis_facts(f, c, s->u.cond.otherwise);
-    }
-}
-
 static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
 {
     diag_error(k->c, E0512, buffer_span(b),
@@ -157,7 +129,32 @@ typedef struct {
     Buffer *to;
     const Interval *box;
     const BlockStmt *block; /* the one at work, or NULL */
+    SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
 } Rebase;
+
+/* `e` in terms of axes, and back: a box of registers speaks of axes, because several loops may be bound to one. */
+static Expr *to_axes(Rebase *r, Expr *e)
+{
+    return expr_subst(r->c, e, r->bound.items, r->bound.n);
+}
+
+static Expr *from_axes(Rebase *r, Expr *e)
+{
+    for (int i = r->bound.n - 1; i >= 0; i--) {
+        const Expr *axis = r->bound.items[i].value;
+        if (axis->kind == EX_AXIS)
+            e = expr_replace_axis(r->c, e, axis->u.axis,
+                                  expr_var(r->c, r->bound.items[i].var, span_none()));
+    }
+    return e;
+}
+
+static void enter_bound(Rebase *r, const ForStmt *loop)
+{
+    Expr *at = index_mul(r->c, expr_axis(r->c, loop->axis), expr_index(r->c, loop->step));
+    Subst to = {loop->var, index_add(r->c, loop->lo, at)};
+    VEC_PUSH(r->c->arena, &r->bound, to);
+}
 
 /* Subscripts relative to the box; an axis whose box starts at 0 keeps its own. */
 static Expr *const *rebase_index(Rebase *r, Expr *const *index)
@@ -169,7 +166,8 @@ static Expr *const *rebase_index(Rebase *r, Expr *const *index)
         if (expr_is_const(r->box[d].min, &min) && min == 0)
             continue;
         Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
-        out[d] = simplify(r->facts, index_sub(r->c, at, r->box[d].min));
+        Expr *offset = simplify(r->facts, index_sub(r->c, to_axes(r, at), r->box[d].min));
+        out[d] = from_axes(r, offset);
     }
     return out;
 }
@@ -218,9 +216,13 @@ static Stmt *rebase(void *user, Stmt *s)
         r->block = NULL;
         done = block.body == s->u.block.body ? s : stmt_stamp(stmt_block(r->c, &block, s->span), s);
     } else {
+        int bound = r->bound.n;
         if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
             facts_enter(r->facts, s);
+        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->from->scope == SCOPE_LOCAL)
+            enter_bound(r, &s->u.loop);
         done = stmt_map_children(r->c, s, rebase, r);
+        r->bound.n = bound;
     }
     facts_reset(r->facts, mark);
     return done;
@@ -271,7 +273,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
         what = under_thread_loops(k, &place, at);
     } else {
         axis_facts(f, c, at);
-        at = what = bound_to_axes(c, at);
+        what = bound_to_axes(c, at);
     }
     Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);

@@ -89,9 +89,19 @@ static Expr *horner(Context *c, const Buffer *b, Expr *const *index)
     return sum;
 }
 
+/* A subscript that a program computes in 64 bits stays there. */
+static Expr *keep_64_bits(Expr *e)
+{
+    return e->kind == EX_CAST && e->type == DT_INDEX && e->u.arg[0]->type == DT_I64 ? e->u.arg[0]
+                                                                                   : e;
+}
+
 static Expr *widen(Context *c, Expr *e)
 {
     int64_t v;
+    e = keep_64_bits(e);
+    if (e->type == DT_I64)
+        return e;
     return expr_is_const(e, &v) ? expr_int(c, DT_I64, v, e->span)
                                 : expr_cast(c, DT_I64, e, e->span);
 }
@@ -123,9 +133,7 @@ static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
 {
     if (b->rank == 0)
         return expr_index(f->c, 0);
-    if (is_wide(f, b) && index[0]->type == DT_INDEX)
-        return horner_wide(f->c, b, index);
-    return horner(f->c, b, index);
+    return keep_64_bits(is_wide(f, b) ? horner_wide(f->c, b, index) : horner(f->c, b, index));
 }
 
 static Expr *flatten_load(Rewriter *r, Expr *e)

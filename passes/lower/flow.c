@@ -222,6 +222,10 @@ bool flow_within(Context *c, Stmt *const *path, int n, int root, const Buffer *b
     for (int i = 0; i + 1 < n; i++)
         if (path[i]->kind == ST_FOR || (path[i]->kind == ST_IF && !path[i]->u.cond.otherwise))
             facts_enter(p.facts, path[i]);
+    if (p.keep_threads) {
+        axis_facts(p.facts, c, s);
+        s = bound_to_axes(c, s);
+    }
     Stmt *whole = s;
     for (int i = n - 2; i >= root && !p.keep_threads; i--)
         if (path[i]->kind == ST_FOR && path[i]->u.loop.kind == LOOP_BIND &&
@@ -244,8 +248,7 @@ bool flow_within(Context *c, Stmt *const *path, int n, int root, const Buffer *b
         s = s->u.loop.body;
     }
     Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
-    unsigned keep = p.keep_threads ? (1u << AXIS_COUNT) - 1 : 0;
-    if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, keep, box) ||
+    if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, 0, box) ||
         !prepare(&p, box))
         return false;
     for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {

@@ -135,6 +135,57 @@ static Facts *facts_at_block(InitWalk *w)
     return f;
 }
 
+enum { MAX_VALUES = 1 << 16 };
+
+/* Marks the values that `e` takes over the loops from `depth` on. */
+static bool mark_values(const Expr *e, const ForStmt *const *loops, int n, VarValue *env, int depth,
+                        bool *taken, int64_t size, int64_t *steps)
+{
+    int64_t v, lo, hi;
+    if (depth == n) {
+        if (!expr_eval(e, env, n, &v) || v < 0 || v >= size)
+            return false;
+        taken[v] = true;
+        return ++*steps <= MAX_VALUES;
+    }
+    const ForStmt *loop = loops[depth];
+    if (!expr_eval(loop->lo, env, depth, &lo) || !expr_eval(loop->hi, env, depth, &hi))
+        return false;
+    env[depth].var = loop->var;
+    for (v = lo; loop->step > 0 ? v < hi : v >= hi; v += loop->step) {
+        env[depth].value = v;
+        if (!mark_values(e, loops, n, env, depth + 1, taken, size, steps))
+            return false;
+    }
+    return true;
+}
+
+/* Every value from lo to hi is reached: v or v / n of one loop takes all; else all iterations are tried. */
+static bool takes_every_value(InitBuild *b, Facts *f, Expr *binding, Expr *lo, Expr *hi)
+{
+    Context *c = b->w->c;
+    int64_t size, n, steps = 0;
+    Expr *e = simplify(f, index_sub(c, binding, lo));
+    const Expr *base = e->kind == EX_DIV && expr_is_const(e->u.arg[1], &n) ? e->u.arg[0] : e;
+    if (base->kind == EX_VAR)
+        return true;
+    Expr *extent = simplify(f, index_add(c, index_sub(c, hi, lo), expr_index(c, 1)));
+    VEC(const ForStmt *) loops = {0};
+    for (int i = b->anchor; i < b->w->path.n; i++)
+        if (b->w->path.items[i]->kind == ST_FOR && expr_uses_var(e, b->w->path.items[i]->u.loop.var))
+            VEC_PUSH(c->arena, &loops, &b->w->path.items[i]->u.loop);
+    if (!expr_is_const(extent, &size) || size < 1 || size > MAX_VALUES)
+        return false;
+    bool *taken = ARENA_ARRAY(c->arena, bool, size);
+    VarValue *env = ARENA_ARRAY(c->arena, VarValue, loops.n + 1);
+    if (!mark_values(e, loops.items, loops.n, env, 0, taken, size, &steps))
+        return false;
+    for (int64_t v = 0; v < size; v++)
+        if (!taken[v])
+            return false;
+    return true;
+}
+
 /* A serial loop over the values that an iterator takes inside the anchor. */
 static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
 {
@@ -144,7 +195,7 @@ static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
     Facts *f = facts_at_block(w);
     Expr *lo = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, false, &exact_lo);
     Expr *hi = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, true, &exact_hi);
-    if (!lo || !hi || !exact_lo || !exact_hi) {
+    if (!lo || !hi || !exact_lo || !exact_hi || !takes_every_value(b, f, iter->binding, lo, hi)) {
         diag_error(c, E0501, block->span,
                    "the init of block '%s' has no place of its own: iterator '%s' takes its values from loops that "
                    "also carry the reduction, and the values between two reductions are not a range",

@@ -52,6 +52,12 @@ Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
 /* The path from `root` to `target`, by pointer. */
 bool stmt_path_to(Context *c, Stmt *root, const Stmt *target, StmtPath *path);
 
+/* Loops bound inside `s` speak of the axis itself: what each thread has its own of, by the thread. Blocks in the result are for
+ * measuring regions only, as their bindings no longer use the bound loops. */
+Stmt *bound_to_axes(Context *c, Stmt *s);
+/* The ranges of the axes that loops below `s` are bound to. */
+void axis_facts(Facts *f, Context *c, Stmt *s);
+
 /* ---- launches --------------------------------------------------------------------------------------- */
 
 /* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is none. */

@@ -34,6 +34,13 @@ static bool from_zero(const ForStmt *loop)
     return loop->step == 1 && expr_is_const(loop->lo, &lo) && lo == 0;
 }
 
+/* There is one coordinate, 0, on the axis. */
+static bool is_single(const AxisUse *use)
+{
+    int64_t extent;
+    return use->extent && expr_is_const(use->extent, &extent) && extent == 1;
+}
+
 /* The largest number of iterations that `loop` can have, in terms of what is fixed outside the launch. */
 static Expr *axis_extent(Mapper *m, const ForStmt *loop)
 {
@@ -101,7 +108,7 @@ static void use_axis(Mapper *m, const Stmt *s)
                !prove(m->facts, expr_binary(m->c, EX_EQ, use->extent, extent, s->span))) {
         refuse_unequal(m, s, use, extent);
     }
-    if (use->var || !from_zero(loop))
+    if (use->var || !from_zero(loop) || is_single(use))
         return;
     use->var = var_new(m->c, loop->var->name, DT_INDEX, VAR_LET, loop->var->span);
     Stmt *let = stmt_let(m->c, use->var, expr_axis(m->c, loop->axis), s->span);
@@ -140,8 +147,10 @@ static void collect_axes(Mapper *m, Stmt *s)
 
 static Expr *coordinate(Mapper *m, Axis axis)
 {
-    return m->axis[axis].var ? expr_var(m->c, m->axis[axis].var, span_none())
-                             : expr_axis(m->c, axis);
+    const AxisUse *use = &m->axis[axis];
+    return is_single(use) ? expr_index(m->c, 0)
+           : use->var     ? expr_var(m->c, use->var, span_none())
+                          : expr_axis(m->c, axis);
 }
 
 static Expr *guarded_by(Mapper *m, Expr *e)
@@ -155,10 +164,8 @@ static Stmt *map_block(Mapper *m, Stmt *s)
     Context *c = m->c;
     Expr *guard = NULL;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        int64_t extent;
         bool every = false;
-        if (!m->axis[axis].extent ||
-            (expr_is_const(m->axis[axis].extent, &extent) && extent == 1) ||
+        if (!m->axis[axis].extent || is_single(&m->axis[axis]) ||
             thread_loop(&m->path, (Axis)axis, &every) || every)
             continue;
         guard = cond_and(c, guard, expr_binary(c, EX_EQ, coordinate(m, (Axis)axis),

@@ -121,9 +121,12 @@ static void check_loop(Vectorize *v, Stmt *s)
     Stmt *store = loop->body;
     if (!loop_const_extent(loop, &v->lanes) || loop->step != 1)
         refuse(v, "the number of lanes is not a constant", "split the loop by a constant");
+    else if (store->kind == ST_IF)
+        refuse(v, "its guard may be true for some lanes and false for others",
+               "make the extent a multiple of the lanes");
     else if (store->kind != ST_STORE)
         refuse(v, "the loop is more than one store",
-               "let the guard not depend on the lane, and cache what else is in the loop");
+               "cache what else is in the loop");
     else if (store->u.store.atomic)
         refuse(v, "an atomic update is not wide", "leave the loop serial");
     else if (!subscripts_use(store, loop->var))
