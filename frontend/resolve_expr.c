@@ -89,6 +89,10 @@ Expr **resolve_subscripts(Resolver *r, const Buffer *buffer, AstExpr *const *ite
     for (int i = 0; i < n; i++) {
         index[i] = resolve_index(r, items[i], "a subscript");
         good = good && index[i];
+        /* Lowering computes the subscripts of buffers with 2^31 elements or more in 64 bits. */
+        if (good && r->mode == MODE_LAUNCH && index[i]->kind == EX_CAST &&
+            index[i]->u.arg[0]->type == DT_I64)
+            index[i] = index[i]->u.arg[0];
     }
     return good ? index : NULL;
 }
