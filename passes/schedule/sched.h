@@ -41,6 +41,7 @@ typedef struct {
     bool alive;
     bool named;      /* the script has named this loop */
     uint32_t parent; /* the nearest loop or block above it, 0: none */
+    int place;       /* where it was last seen among the statements of a seq; a hint */
     int born;        /* the step that made it; 0: the program */
     int consumed;    /* the step that removed it, when it is not alive */
     Name name;

@@ -77,6 +77,8 @@ static Handle *handle_alive(Schedule *s, uint32_t id, HandleKind kind, Name name
         handle->born = s->step;
     handle->kind = kind;
     handle->alive = true;
+    if (parent != handle->parent)
+        handle->place = 0;
     handle->parent = parent;
     handle->name = name;
     return handle;
@@ -263,24 +265,30 @@ static uint32_t stmt_id(const Stmt *stmt)
     return stmt->kind == ST_FOR ? stmt->u.loop.id : stmt->kind == ST_BLOCK ? stmt->u.block.id : 0;
 }
 
-/* Extends `path` by the nodes down to the loop or block `id`, of which none but the last is one. */
-static bool descend(Arena *arena, Stmt *from, uint32_t id, StmtPath *path)
+/* Extends `path` by the nodes down to the loop or block `id`, of which none but the last is one. `*place` is
+ * where it was last seen in the first seq on the way: programs are wide, and places change rarely. */
+static bool descend(Arena *arena, Stmt *from, uint32_t id, int *place, StmtPath *path)
 {
     uint32_t here = stmt_id(from);
     if (here != 0 && here != id)
         return false;
-    int depth = path->n;
+    int depth = path->n, inner = 0;
     VEC_PUSH(arena, path, from);
     if (here == id)
         return true;
     if (from->kind == ST_SEQ) {
-        for (int i = 0; i < from->u.seq.n; i++)
-            if (descend(arena, from->u.seq.items[i], id, path))
+        int n = from->u.seq.n;
+        for (int i = 0, at = *place; i < n; i++, at++) {
+            at = at < n ? at : 0;
+            if (descend(arena, from->u.seq.items[at], id, &inner, path)) {
+                *place = at;
                 return true;
+            }
+        }
     } else if (from->kind == ST_IF) {
-        if (descend(arena, from->u.cond.then, id, path))
+        if (descend(arena, from->u.cond.then, id, &inner, path))
             return true;
-        if (from->u.cond.otherwise && descend(arena, from->u.cond.otherwise, id, path))
+        if (from->u.cond.otherwise && descend(arena, from->u.cond.otherwise, id, &inner, path))
             return true;
     }
     path->n = depth;
@@ -289,14 +297,15 @@ static bool descend(Arena *arena, Stmt *from, uint32_t id, StmtPath *path)
 
 static bool path_to(Schedule *s, uint32_t id, StmtPath *path)
 {
-    const Handle *handle = state_handle(s, id);
+    Handle *handle = state_handle(s, id);
     if (!handle || !handle->alive)
         return false;
     if (handle->parent == 0)
-        return descend(s->ctx->arena, s->kernel->body, id, path);
+        return descend(s->ctx->arena, s->kernel->body, id, &handle->place, path);
     if (!path_to(s, handle->parent, path))
         return false;
-    return descend(s->ctx->arena, path->items[path->n - 1]->u.loop.body, id, path);
+    Stmt *parent = path->items[path->n - 1];
+    return descend(s->ctx->arena, parent->u.loop.body, id, &handle->place, path);
 }
 
 Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path)
@@ -338,9 +347,25 @@ int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops)
 
 /* ---- replacement ------------------------------------------------------------------------------ */
 
+/* `seq` with one item replaced by one statement that is no seq: a copy that need not look at the others. */
+static Stmt *seq_with_item(Schedule *s, const Stmt *seq, const Stmt *child, Stmt *new_child)
+{
+    int n = seq->u.seq.n;
+    Stmt **items = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
+    for (int i = 0; i < n; i++)
+        items[i] = seq->u.seq.items[i] == child ? new_child : seq->u.seq.items[i];
+    Stmt *copy = ARENA_NEW(s->ctx->arena, Stmt);
+    *copy = *seq;
+    copy->step = s->ctx->step;
+    copy->u.seq.items = items;
+    return copy;
+}
+
 /* `seq` with `child` replaced, or without it where `new_child` is NULL; NULL if nothing is left. */
 static Stmt *seq_with_child(Schedule *s, const Stmt *seq, const Stmt *child, Stmt *new_child)
 {
+    if (new_child && new_child->kind != ST_SEQ)
+        return seq_with_item(s, seq, child, new_child);
     s->scratch.n = 0;
     for (int i = 0; i < seq->u.seq.n; i++) {
         Stmt *item = seq->u.seq.items[i];
@@ -406,6 +431,13 @@ static bool path_to_node(Schedule *s, const Stmt *node, StmtPath *path)
     return path->n > 0;
 }
 
+/* Where the path's last node was last seen in its seq. */
+static int place_of(const Schedule *s, const StmtPath *path)
+{
+    const Handle *handle = state_handle(s, stmt_id(path->items[path->n - 1]));
+    return handle ? handle->place : 0;
+}
+
 static void set_body(Schedule *s, Stmt *body)
 {
     Kernel *kernel = ARENA_NEW(s->ctx->arena, Kernel);
@@ -437,9 +469,14 @@ void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
         if (!now)
             gone = i;
     }
+    int place = place_of(s, &path);
     leave_stmt(s, path.items[gone], false);
-    if (new_node)
+    if (new_node) {
         enter_stmt(s, new_node, parent, false);
+        Handle *handle = state_handle(s, stmt_id(new_node));
+        if (handle)
+            handle->place = place;
+    }
     set_body(s, now);
 }
 
