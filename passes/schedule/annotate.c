@@ -1,4 +1,4 @@
-/* annotate.c - values attached to loops and blocks: annotate, unannotate. */
+/* annotate.c - what a schedule says about loops and blocks: annotate, unannotate, atomic. */
 #include "passes/schedule/sched.h"
 
 /* The annotations of a loop or block, and the node with others. */
@@ -109,5 +109,71 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
             items[kept++] = old[i];
     set_annotations(s, node, items, n - 1);
     *result = (Value){.kind = VALUE_NONE};
+    return true;
+}
+
+/* ---- atomic ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Stmt *store; /* a store that stands in the way, or NULL */
+    const Buffer *read; /* with a buffer that the block updates: where it is read */
+    Stmt *body;
+} AtomicSearch;
+
+static bool can_be_atomic(const Stmt *store)
+{
+    int bytes = type_bytes(store->u.store.buffer->type);
+    return store->u.store.op != STORE_SET && (bytes == 4 || bytes == 8);
+}
+
+static bool search_stores(Visitor *v, Stmt *stmt)
+{
+    AtomicSearch *search = v->user;
+    if (stmt->kind == ST_STORE && !search->store && !can_be_atomic(stmt))
+        search->store = stmt;
+    return true;
+}
+
+static bool search_update_of(Visitor *v, Stmt *stmt)
+{
+    AtomicSearch *search = v->user;
+    if (stmt->kind == ST_STORE && search->read && stmt->u.store.buffer->id == search->read->id)
+        search->store = stmt;
+    return true;
+}
+
+/* A load of a buffer that some store below `body` updates. */
+static bool search_reads(Visitor *v, Expr *e)
+{
+    AtomicSearch *search = v->user;
+    if (e->kind != EX_LOAD || search->store)
+        return !search->store;
+    search->read = e->u.load.buffer;
+    Visitor stores = {search, NULL, search_update_of};
+    visit_stmt(&stores, search->body);
+    return true;
+}
+
+bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *node = sched_block(s, &call->arg[0], &path);
+    BlockStmt block = node->u.block;
+    AtomicSearch search = {.body = block.body};
+    Visitor stores = {&search, NULL, search_stores}, reads = {&search, search_reads, NULL};
+    visit_stmt(&stores, block.body);
+    REQUIRE(s, E0432, call->span, !search.store,
+            "block '%s' has '%s %s' on elements of type %s, and only updates of 4 or 8 bytes can be atomic",
+            block.name, search.store->u.store.buffer->name, store_op_token(search.store->u.store.op),
+            type_info(search.store->u.store.buffer->type)->name);
+    visit_stmt(&reads, block.body);
+    REQUIRE(s, E0432, call->span, !search.store,
+            "block '%s' updates '%s' and reads it elsewhere, which would see updates that are half done",
+            block.name, search.store->u.store.buffer->name);
+    *result = (Value){.kind = VALUE_NONE};
+    if (block.atomic)
+        return true;
+    block.atomic = true;
+    sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     return true;
 }

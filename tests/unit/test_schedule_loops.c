@@ -43,6 +43,9 @@
 #define BAND                                                                                       \
     "for band in bands() { let f = fuse(band); let [b, t] = split(f, [_, 32]); "                   \
     "bind(b, blockIdx.x); bind(t, threadIdx.x); }"
+#define HISTOGRAM                                                                                  \
+    "kernel histogram(color: u8[64]) -> hist: i32[256]\n"                                          \
+    "{ for b in 256 hist[b] = 0; for i in 64 hist[color[i]] += 1; }\n"
 #define COOPERATIVE                                                                                \
     "kernel k(x: f32[8]) -> y: f32[8, 8] { for b in 8 bind blockIdx.x { temp s: f32[8] in shared;\n" \
     "for t in 8 bind threadIdx.x { for c in 8 block load(v in 8 = c) { s[v] = x[v]; }\n"           \
@@ -518,6 +521,25 @@ static void other_kinds_are_checked(void **state)
     refuse(MATMUL, IJK "annotate(C, note, i);", E0430, "'note' is a loop");
 }
 
+/* Updates that collide may run at the same time once they are atomic. */
+static void atomic_updates_may_collide(void **state)
+{
+    (void)state;
+    refuse(HISTOGRAM, "let [i] = loops(hist_1); bind(i, blockIdx.x);", E0423, "depend on each other");
+    expect(HISTOGRAM, "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
+           "    for b in 256\n"
+           "        hist[b] = 0;\n"
+           "    for i in 64 bind blockIdx.x\n"
+           "        block hist_1(i in 64 = i) atomic {\n"
+           "            hist[color[i]] += 1;\n"
+           "        }\n");
+    refuse(HISTOGRAM, "atomic(hist);", E0432, "block 'hist' has 'hist =' on elements of type i32");
+    refuse("kernel h(x: u8[8]) -> y: u8[8] { for i in 8 y[0] += x[i]; }\n", "atomic(y);", E0432,
+           "has 'y +=' on elements of type u8");
+    refuse("kernel h(x: f32[8]) -> y: f32[8] { for i in 8 y[0] += y[i]; }\n", "atomic(y);", E0432,
+           "block 'y' updates 'y' and reads it elsewhere");
+}
+
 /* Loops of one axis inside one another: the copy's instances do not depend on the outer one. */
 static void cooperative_copies_bind_an_axis_again(void **state)
 {
@@ -685,6 +707,7 @@ int main(void)
         cmocka_unit_test(nests_are_checked),
         cmocka_unit_test(bind_refuses),
         cmocka_unit_test(other_kinds_are_checked),
+        cmocka_unit_test(atomic_updates_may_collide),
         cmocka_unit_test(cooperative_copies_bind_an_axis_again),
         cmocka_unit_test(a_refusal_changes_nothing),
         cmocka_unit_test(steps_are_kept),
