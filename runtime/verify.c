@@ -40,15 +40,20 @@ static int find_buffer(const Module *m, const char *name)
     return -1;
 }
 
-/* The companion of the program's buffer `name` that ends in `suffix` (or suffix_1 ..., where the program has a
- * buffer of that name itself), or -1. */
+/* Is `text` empty, or what makes a name fresh: _1, _2 ...? */
+static bool is_fresh_ending(const char *text)
+{
+    return *text == '\0' || (*text == '_' && text[1 + strspn(text + 1, "0123456789")] == '\0');
+}
+
+/* The companion of the program's buffer `name` that ends in `suffix`, or -1. */
 static int find_companion(const Verify *v, const char *name, const char *suffix)
 {
     size_t length = strlen(name), more = strlen(suffix);
     for (int i = 0; i < v->reference->n_buffers; i++) {
         const char *other = v->reference->buffers[i].name;
         if (strncmp(other, name, length) == 0 && strncmp(other + length, suffix, more) == 0 &&
-            find_buffer(v->m, other) < 0)
+            is_fresh_ending(other + length + more) && find_buffer(v->m, other) < 0)
             return i;
     }
     return -1;
