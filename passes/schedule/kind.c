@@ -77,21 +77,43 @@ static const BlockStmt *reduced_by(const Stmt *loop)
     return search.found;
 }
 
+static bool search_plain_store(Visitor *v, Stmt *stmt)
+{
+    bool *found = v->user;
+    *found |= stmt->kind == ST_STORE && stmt->u.store.op == STORE_SET;
+    return !*found;
+}
+
+/* ", or ...": how the updates of `block` could collide safely; "" where they cannot. */
+static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind kind)
+{
+    bool plain = kind != LOOP_BIND && kind != LOOP_PARALLEL;
+    Visitor visitor = {&plain, NULL, search_plain_store};
+    if (block && !block->atomic)
+        visit_stmt(&visitor, block->body);
+    if (!block || block->atomic || plain)
+        return "";
+    return arena_printf(s->ctx->arena, ", or let its updates collide with %satomic(%s)",
+                        block->init ? "decompose_reduction and then " : "", block->name);
+}
+
 static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
 {
     Conflict why = {0};
     if (dependence_loop_kind_legal(s->ctx, s->kernel, loop->u.loop.id, kind, axis, &why))
         return true;
     const BlockStmt *reduction = reduced_by(loop);
+    bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
         sched_refuse(s, E0424, span,
                      "loop '%s' is a reduction loop of block '%s': all its iterations update the same "
-                     "element; keep it serial, and give this kind to a loop over the elements",
-                     stmt_label(loop), reduction->name);
+                     "element; keep it serial, and give this kind to a loop over the elements%s",
+                     stmt_label(loop), reduction->name, atomic_remedy(s, reduction, kind));
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run at the same "
-                     "time; keep it serial", stmt_label(loop));
+                     "time; keep it serial%s", stmt_label(loop),
+                     atomic_remedy(s, same ? why.first : NULL, kind));
     sched_note_conflict(s, &why);
     return false;
 }

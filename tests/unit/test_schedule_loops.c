@@ -525,7 +525,10 @@ static void other_kinds_are_checked(void **state)
 static void atomic_updates_may_collide(void **state)
 {
     (void)state;
-    refuse(HISTOGRAM, "let [i] = loops(hist_1); bind(i, blockIdx.x);", E0423, "depend on each other");
+    refuse(HISTOGRAM, "let [i] = loops(hist_1); bind(i, blockIdx.x);", E0423,
+           "keep it serial, or let its updates collide with atomic(hist_1)");
+    refuse(MATMUL, IJK "atomic(C); bind(k, blockIdx.x);", E0424, "is a reduction loop");
+    refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424, "with decompose_reduction and then atomic(C)");
     expect(HISTOGRAM, "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
            "    for b in 256\n"
            "        hist[b] = 0;\n"
