@@ -255,23 +255,27 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
 
 /* ---- buffers --------------------------------------------------------------------------------------- */
 
+static void add_twin(RefBuilder *b, const Buffer *from)
+{
+    bool wide = type_is_float(from->type) && from->role != ROLE_IN;
+    Twin t = {.from = from};
+    t.value = buffer_new(b->c, from->name, wide ? DT_F64 : from->type, from->shape, from->rank,
+                         SCOPE_GLOBAL, from->role, from->span);
+    VEC_PUSH(b->c->arena, &b->twins, t);
+}
+
 static bool add_temp(Visitor *v, Stmt *s)
 {
-    RefBuilder *b = v->user;
-    if (s->kind == ST_TEMP) {
-        Twin t = {.from = s->u.temp};
-        VEC_PUSH(b->c->arena, &b->twins, t);
-    }
+    if (s->kind == ST_TEMP)
+        add_twin(v->user, s->u.temp);
     return true;
 }
 
 static void find_twins(RefBuilder *b, const Kernel *kernel)
 {
     for (int i = 0; i < kernel->n_params; i++)
-        if (kernel->params[i].buffer) {
-            Twin t = {.from = kernel->params[i].buffer};
-            VEC_PUSH(b->c->arena, &b->twins, t);
-        }
+        if (kernel->params[i].buffer)
+            add_twin(b, kernel->params[i].buffer);
     Visitor v = {.user = b, .stmt = add_temp};
     visit_stmt(&v, kernel->body);
     b->dry = true;
@@ -292,12 +296,9 @@ static Buffer *companion(RefBuilder *b, const Buffer *from, const char *suffix, 
     return buffer_new(b->c, name, type, from->shape, from->rank, SCOPE_GLOBAL, from->role, from->span);
 }
 
-static void make_twin(RefBuilder *b, Twin *t)
+static void make_companions(RefBuilder *b, Twin *t)
 {
     const Buffer *from = t->from;
-    bool stored_wide = type_is_float(from->type) && from->role != ROLE_IN;
-    t->value = buffer_new(b->c, from->name, stored_wide ? DT_F64 : from->type, from->shape,
-                          from->rank, SCOPE_GLOBAL, from->role, from->span);
     if (t->has_err)
         t->err = companion(b, from, "err", DT_F64);
     if (t->has_sum) {
@@ -414,7 +415,7 @@ static Kernel *build_reference(Context *c, const Kernel *program, bool sampled)
     b->body = dissolve(&d, plain->body);
     find_twins(b, plain);
     for (int i = 0; i < b->twins.n; i++)
-        make_twin(b, &b->twins.items[i]);
+        make_companions(b, &b->twins.items[i]);
     if (sampled)
         ref_make_needs(b);
     Kernel *reference = ARENA_NEW(c->arena, Kernel);

@@ -35,6 +35,7 @@ typedef struct {
     SubstList lets;      /* variables of the program's lets: their values */
     VEC(Expr *) let_err; /* parallel */
     VEC(Guard) guards;
+    int n_lets;          /* named so far */
 } RefBuilder;
 
 /* A value with its error: |device - v| <= err. */

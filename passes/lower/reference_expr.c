@@ -64,7 +64,7 @@ Expr *ref_let(RefBuilder *b, Expr *e)
 {
     if (!e || e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT || b->dry)
         return e;
-    Name name = names_fresh(&b->names, "r");
+    Name name = names_fresh(&b->names, ctx_namef(b->c, "r%d", b->n_lets++));
     Var *var = var_new(b->c, name, e->type, VAR_LET, e->span);
     VEC_PUSH(b->c->arena, b->out, stmt_let(b->c, var, e, e->span));
     return expr_var(b->c, var, e->span);
