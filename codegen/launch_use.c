@@ -14,7 +14,7 @@ static void note_buffer(Collector *k, Buffer *b)
     if (b->scope != SCOPE_GLOBAL)
         return;
     for (int i = 0; i < k->use->buffers.n; i++)
-        if (k->use->buffers.items[i] == b)
+        if (k->use->buffers.items[i]->id == b->id)
             return;
     VEC_PUSH(k->c->arena, &k->use->buffers, b);
 }

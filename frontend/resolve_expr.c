@@ -76,8 +76,22 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
 
 /* ---- loads ---- */
 
-Expr **resolve_subscripts(Resolver *r, const Buffer *buffer, AstExpr *const *items, int n, Span span)
+/* Launches speak of global memory with one subscript: the name then stands for the view that has one. */
+static Buffer *as_written(Resolver *r, Buffer *buffer, int n)
 {
+    if (n != 1 || buffer->rank == 1 || r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL)
+        return buffer;
+    for (int i = 0; i < r->symbols.n; i++) {
+        Symbol *s = &r->symbols.items[i];
+        if (s->kind == SYMBOL_BUFFER && s->buffer == buffer)
+            return s->view ? s->view : (s->view = buffer_flat_view(r->ctx, buffer));
+    }
+    return buffer;
+}
+
+Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span)
+{
+    Buffer *buffer = *accessed = as_written(r, *accessed, n);
     if (n != buffer->rank) {
         diag_error(r->ctx, E0203, span, "'%.60s' has %d %s, but %d subscript%s given", buffer->name,
                    buffer->rank, buffer->rank == 1 ? "axis" : "axes", n, n == 1 ? " is" : "s are");
@@ -118,7 +132,7 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
         return no_value;
     }
     Buffer *buffer = s->buffer;
-    Expr **index = resolve_subscripts(r, buffer, e->u.index.items, e->u.index.n, e->span);
+    Expr **index = resolve_subscripts(r, &buffer, e->u.index.items, e->u.index.n, e->span);
     return index ? value_of(expr_load(r->ctx, buffer, index, e->span)) : no_value;
 }
 

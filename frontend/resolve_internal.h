@@ -26,6 +26,7 @@ typedef struct {
     int64_t value;  /* of SYMBOL_SIZE when `var` is NULL */
     Var *var;       /* of SYMBOL_VAR, and of a symbolic SYMBOL_SIZE */
     Buffer *buffer; /* of SYMBOL_BUFFER */
+    Buffer *view;   /* with one subscript, once a launch has used it so */
     DType type;     /* of SYMBOL_TYPE */
     bool over;      /* out of sight, but its name is not free */
     bool broken;    /* its declaration was refused: uses of it are passed over in silence */
@@ -119,8 +120,9 @@ Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
 Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
 /* A literal integer. */
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
-/* Subscripts of a buffer, as many as it has axes. */
-Expr **resolve_subscripts(Resolver *r, const Buffer *buffer, AstExpr *const *items, int n, Span span);
+/* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory, and then
+ * *buffer becomes the view that has one. */
+Expr **resolve_subscripts(Resolver *r, Buffer **buffer, AstExpr *const *items, int n, Span span);
 /* The element type that a name stands for; DT_COUNT after an error. */
 DType resolve_type(Resolver *r, AstName name);
 /* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */

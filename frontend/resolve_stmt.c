@@ -88,7 +88,7 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
     Buffer *buffer = find_target(r, s);
     Expr **index = NULL;
     if (buffer)
-        index = resolve_subscripts(r, buffer, s->u.store.index, s->u.store.n, s->u.store.buffer.span);
+        index = resolve_subscripts(r, &buffer, s->u.store.index, s->u.store.n, s->u.store.buffer.span);
     Value v = resolve_value(r, s->u.store.value);
     if (!buffer || !index || !v.e || !op_fits(r, s, buffer))
         return NULL;

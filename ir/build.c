@@ -356,6 +356,27 @@ Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int ra
     return buffer;
 }
 
+Buffer *buffer_flat_view(Context *c, Buffer *buffer)
+{
+    if (buffer->rank == 1)
+        return buffer;
+    Buffer *view = buffer_copy(c, buffer);
+    Expr **shape = ARENA_NEW(c->arena, Expr *), *elements = expr_index(c, 1);
+    int64_t total = 1, extent;
+    bool literal = true;
+    for (int i = 0; i < buffer->rank; i++) {
+        elements = i ? expr_binary(c, EX_MUL, elements, buffer->shape[i], buffer->span)
+                     : buffer->shape[i];
+        literal = literal && expr_is_const(buffer->shape[i], &extent) &&
+                  checked_mul(total, extent, &total);
+    }
+    shape[0] = literal ? expr_index(c, total) : elements;
+    view->rank = 1;
+    view->shape = shape;
+    view->view_of = buffer;
+    return view;
+}
+
 Buffer *buffer_copy(Context *c, const Buffer *buffer)
 {
     Buffer *copy = ARENA_NEW(c->arena, Buffer);

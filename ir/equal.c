@@ -60,7 +60,7 @@ static bool same_expr(const Match *m, const Expr *a, const Expr *b)
     case EX_AXIS:
         return a->u.axis == b->u.axis;
     case EX_LOAD:
-        return matches(m, a->u.load.buffer, b->u.load.buffer) &&
+        return matches(m, buffer_defined(a->u.load.buffer), buffer_defined(b->u.load.buffer)) &&
                a->u.load.buffer->rank == b->u.load.buffer->rank &&
                same_exprs(m, a->u.load.index, b->u.load.index, a->u.load.buffer->rank);
     case EX_CALL:
@@ -179,7 +179,7 @@ static bool same_block(const Match *m, const BlockStmt *a, const BlockStmt *b)
 
 static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
 {
-    return matches(m, a->u.store.buffer, b->u.store.buffer) && a->u.store.op == b->u.store.op &&
+    return matches(m, buffer_defined(a->u.store.buffer), buffer_defined(b->u.store.buffer)) && a->u.store.op == b->u.store.op &&
            a->u.store.atomic == b->u.store.atomic &&
            a->u.store.buffer->rank == b->u.store.buffer->rank &&
            same_exprs(m, a->u.store.index, b->u.store.index, a->u.store.buffer->rank) &&

@@ -86,6 +86,7 @@ typedef struct Buffer {
     Scope scope;
     Role role;
     uint32_t id; /* stays the same when a schedule changes shape, scope or layout */
+    const struct Buffer *view_of; /* lowered: this is the buffer with one subscript in place of several */
     Span span;
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
 } Buffer;
@@ -324,6 +325,14 @@ Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);
 /* A fresh buffer with a new id. */
 Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int rank, Scope scope,
                    Role role, Span span);
+/* The buffer with one subscript, row major: how launches speak of global memory. It has no definition of its own, and
+ * prints as `buffer[subscript]`. A buffer that has one subscript is its own view. */
+Buffer *buffer_flat_view(Context *c, Buffer *buffer);
+/* What is defined: the buffer behind a view, or the buffer itself. */
+static inline const Buffer *buffer_defined(const Buffer *buffer)
+{
+    return buffer->view_of ? buffer->view_of : buffer;
+}
 /* A copy with the same id, to be changed by the caller before it is used. */
 Buffer *buffer_copy(Context *c, const Buffer *buffer);
 uint32_t ctx_new_id(Context *c);

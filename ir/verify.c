@@ -100,7 +100,7 @@ static bool check_var(Verifier *v, const Var *var, Use use)
 static bool check_buffer(Verifier *v, const Buffer *buffer)
 {
     for (int i = v->scope.n - 1; i >= 0; i--)
-        if (v->scope.items[i].buffer == buffer)
+        if (v->scope.items[i].buffer == buffer_defined(buffer))
             return true;
     return fail(v, "buffer '%s' is used where it is not defined", buffer->name);
 }

@@ -1,6 +1,6 @@
 /* flatten.c - one subscript for each access of global memory.
  *
- *   A[ko * 32 + ty, j]   =>   A[(ko * 32 + ty) * 1024 + j]         A: f32[1024, 1024] => f32[1048576]
+ *   A[ko * 32 + ty, j]   =>   A[(ko * 32 + ty) * 1024 + j]         for A: f32[1024, 1024]
  *
  * Row major, in Horner's form, as a person writes it. Shared and local buffers keep their axes: C has arrays for
  * them. A buffer that has, or in 64-bit mode may have, 2^31 elements or more computes its subscripts in
@@ -34,22 +34,14 @@ static Expr *count_elements(Context *c, const Buffer *b)
     return n;
 }
 
-/* The rank-1 copy of a buffer in global memory; a buffer that has it already is its own. */
+/* The view of a buffer in global memory with one subscript. */
 static Buffer *flat_buffer(Flatten *f, Buffer *b)
 {
     for (int i = 0; i < f->flats.n; i++)
         if (f->flats.items[i].from == b)
             return f->flats.items[i].to;
-    Flat flat = {b, b, false};
-    Expr *elements = count_elements(f->c, b);
-    if (b->rank != 1) {
-        Expr **shape = ARENA_ARRAY(f->c->arena, Expr *, 1);
-        shape[0] = elements;
-        flat.to = buffer_copy(f->c, b);
-        flat.to->rank = 1;
-        flat.to->shape = shape;
-    }
-    flat.wide = needs_64_bits(f, elements);
+    Flat flat = {b, buffer_flat_view(f->c, b), false};
+    flat.wide = needs_64_bits(f, count_elements(f->c, b));
     VEC_PUSH(f->c->arena, &f->flats, flat);
     return flat.to;
 }
@@ -150,8 +142,6 @@ static Expr *flatten_load(Rewriter *r, Expr *e)
 static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
 {
     Flatten *f = r->user;
-    if (s->kind == ST_TEMP && s->u.temp->scope == SCOPE_GLOBAL)
-        return stmt_stamp(stmt_temp(f->c, flat_buffer(f, s->u.temp), s->span), s);
     if (s->kind != ST_STORE || s->u.store.buffer->scope != SCOPE_GLOBAL)
         return s;
     Expr *at = subscript(f, s->u.store.buffer, s->u.store.index);
@@ -162,14 +152,6 @@ static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
 Kernel *pass_flatten(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     Flatten f = {.c = c, .options = options};
-    Param *params = ARENA_ARRAY(c->arena, Param, kernel->n_params + 1);
-    for (int i = 0; i < kernel->n_params; i++) {
-        params[i] = kernel->params[i];
-        if (params[i].buffer)
-            params[i].buffer = flat_buffer(&f, params[i].buffer);
-    }
     Rewriter r = {.ctx = c, .user = &f, .expr = flatten_load, .stmt = flatten_stmt};
-    Kernel *flat = kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
-    flat->params = params;
-    return flat;
+    return kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
 }
