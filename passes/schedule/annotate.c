@@ -76,10 +76,12 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     const Stmt *node = state_path(s, call->arg[0].u.id, &path);
     Annotation added = {.key = call->arg[1].u.s};
-    REQUIRE(s, E0430, call->span, make_annotation(s, &call->arg[2], &added),
-            "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
-            added.key, call->arg[2].kind == VALUE_LIST ? "a list of other things"
-                                                       : value_kind_name(call->arg[2].kind));
+    REQUIRE(
+        s, E0430, call->span, make_annotation(s, &call->arg[2], &added),
+        "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
+        added.key,
+        call->arg[2].kind == VALUE_LIST ? "a list of other things"
+                                        : value_kind_name(call->arg[2].kind));
     int n;
     const Annotation *old = annotations_of(node, &n);
     int at = find_annotation(old, n, added.key);
@@ -115,7 +117,7 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
 /* ---- atomic ----------------------------------------------------------------------------------- */
 
 typedef struct {
-    const Stmt *store; /* a store that stands in the way, or NULL */
+    const Stmt *store;  /* a store that stands in the way, or NULL */
     const Buffer *read; /* with a buffer that the block updates: where it is read */
     Stmt *body;
 } AtomicSearch;
@@ -163,12 +165,15 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     Visitor stores = {&search, NULL, search_stores}, reads = {&search, search_reads, NULL};
     visit_stmt(&stores, block.body);
     REQUIRE(s, E0432, call->span, !search.store,
-            "block '%s' has '%s %s' on elements of type %s, and only updates of 4 or 8 bytes can be atomic",
-            block.name, search.store->u.store.buffer->name, store_op_token(search.store->u.store.op),
+            "block '%s' has '%s %s' on elements of type %s, and only updates of 4 or 8 bytes can "
+            "be atomic",
+            block.name, search.store->u.store.buffer->name,
+            store_op_token(search.store->u.store.op),
             type_info(search.store->u.store.buffer->type)->name);
     visit_stmt(&reads, block.body);
     REQUIRE(s, E0432, call->span, !search.store,
-            "block '%s' updates '%s' and reads it elsewhere, which would see updates that are half done",
+            "block '%s' updates '%s' and reads it elsewhere, which would see updates that are half "
+            "done",
             block.name, search.store->u.store.buffer->name);
     *result = (Value){.kind = VALUE_NONE};
     if (block.atomic)

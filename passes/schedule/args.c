@@ -91,8 +91,8 @@ void primitive_usage(const Primitive *primitive, StrBuf *out)
     int n = primitive_params(primitive, params);
     strbuf_addf(out, "%s(", primitive->name);
     for (int i = 0; i < n; i++)
-        strbuf_addf(out, "%s%s%s%s", i ? ", " : "", params[i].name,
-                    params[i].variadic ? "..." : "", params[i].optional ? " (optional)" : "");
+        strbuf_addf(out, "%s%s%s%s", i ? ", " : "", params[i].name, params[i].variadic ? "..." : "",
+                    params[i].optional ? " (optional)" : "");
     strbuf_addc(out, ')');
 }
 
@@ -183,10 +183,11 @@ static bool check_loop(const ArgPlace *p, const Value *value, Value *out)
         return check_alive(p, value, out);
     if (value->kind != VALUE_WORD)
         return refuse_kind(p, value);
-    return sched_refuse(p->s, E0401, p->span,
-                        "argument '%s' takes a loop, and no variable is called '%s'; take loops from a "
-                        "block first, as in  let [i, j] = loops(NAME)",
-                        p->param->name, value->u.s);
+    return sched_refuse(
+        p->s, E0401, p->span,
+        "argument '%s' takes a loop, and no variable is called '%s'; take loops from a "
+        "block first, as in  let [i, j] = loops(NAME)",
+        p->param->name, value->u.s);
 }
 
 /* A block where a buffer is wanted stands for the one that it writes. */
@@ -196,9 +197,10 @@ static bool check_written(const ArgPlace *p, const Value *value, Value *out)
     if (!check_alive(p, value, out))
         return false;
     Buffer *buffer = flow_written(p->s, sched_block(p->s, value, &path));
-    REQUIRE(p->s, E0401, p->span, buffer != NULL,
-            "argument '%s' takes a buffer, and block '%s' writes several; name the one that is meant",
-            p->param->name, path.items[path.n - 1]->u.block.name);
+    REQUIRE(
+        p->s, E0401, p->span, buffer != NULL,
+        "argument '%s' takes a buffer, and block '%s' writes several; name the one that is meant",
+        p->param->name, path.items[path.n - 1]->u.block.name);
     *out = value_buffer(buffer);
     out->span = value->span;
     return true;
@@ -337,8 +339,8 @@ static bool check_value(ArgPlace p, const Value *value, Value *out)
         return check_one(p, value, out);
     const Value *items = value->kind == VALUE_LIST ? value->u.list.items : value;
     int n = value->kind == VALUE_LIST ? value->u.list.n : 1;
-    REQUIRE(p.s, E0400, p.span, n > 0, "argument '%s' needs at least one value, and the list is empty",
-            p.param->name);
+    REQUIRE(p.s, E0400, p.span, n > 0,
+            "argument '%s' needs at least one value, and the list is empty", p.param->name);
     Value *checked = ARENA_ARRAY(p.s->ctx->arena, Value, n);
     for (int i = 0; i < n; i++)
         if (!check_one(p, &items[i], &checked[i]))
@@ -396,8 +398,9 @@ static bool assign(Schedule *s, const Primitive *primitive, const PrimParam *par
         } else {
             next++;
         }
-        REQUIRE(s, E0400, span, at < n_params, "it takes %d argument%s, and here are %d; the call is %s",
-                n_params, n_params == 1 ? "" : "s", n_args, usage(s, primitive));
+        REQUIRE(s, E0400, span, at < n_params,
+                "it takes %d argument%s, and here are %d; the call is %s", n_params,
+                n_params == 1 ? "" : "s", n_args, usage(s, primitive));
         REQUIRE(s, E0400, span, given[at] < 0, "argument '%s' is given twice; the call is %s",
                 params[at].name, usage(s, primitive));
         given[at] = i;

@@ -30,7 +30,8 @@ bool sched_require_serial(Schedule *s, const Stmt *stmt, Span span)
     if (loop->kind == LOOP_SERIAL)
         return true;
     sched_refuse(s, E0410, span,
-                 "loop '%s' is %s already, and this takes a serial loop; do it before the loop gets its kind",
+                 "loop '%s' is %s already, and this takes a serial loop; do it before the loop "
+                 "gets its kind",
                  loop->var->name, kind_text(s, loop));
     sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
     return false;
@@ -43,9 +44,11 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
     Expr *count = sched_extent(s, path);
     if (expr_is_const(count, extent))
         return true;
-    sched_refuse(s, E0414, span,
-                 "loop '%s' has %s iterations, and %s needs a literal number; split it first, as in  "
-                 "split(%s, [_, 32])", stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
+    sched_refuse(
+        s, E0414, span,
+        "loop '%s' has %s iterations, and %s needs a literal number; split it first, as in  "
+        "split(%s, [_, 32])",
+        stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
     sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
     return false;
 }
@@ -105,15 +108,16 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
     const BlockStmt *reduction = reduced_by(loop);
     bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
-        sched_refuse(s, E0424, span,
-                     "loop '%s' is a reduction loop of block '%s': all its iterations update the same "
-                     "element; keep it serial, and give this kind to a loop over the elements%s",
-                     stmt_label(loop), reduction->name, atomic_remedy(s, reduction, kind));
+        sched_refuse(
+            s, E0424, span,
+            "loop '%s' is a reduction loop of block '%s': all its iterations update the same "
+            "element; keep it serial, and give this kind to a loop over the elements%s",
+            stmt_label(loop), reduction->name, atomic_remedy(s, reduction, kind));
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run at the same "
-                     "time; keep it serial%s", stmt_label(loop),
-                     atomic_remedy(s, same ? why.first : NULL, kind));
+                     "time; keep it serial%s",
+                     stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, kind));
     sched_note_conflict(s, &why);
     return false;
 }
@@ -197,11 +201,12 @@ static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, 
     if (!speaks_of(path, outer))
         return true;
     Name block = block_using(inner->u.loop.body, outer->u.loop.var);
-    sched_refuse(s, E0420, span,
-                 "loop '%s' is bound to %s already, and what is inside of loop '%s'%s%s%s still depends on "
-                 "loop '%s'; bind one of them to another axis, or fuse them",
-                 stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
-                 block ? block : "", block ? "')" : "", stmt_label(outer));
+    sched_refuse(
+        s, E0420, span,
+        "loop '%s' is bound to %s already, and what is inside of loop '%s'%s%s%s still depends on "
+        "loop '%s'; bind one of them to another axis, or fuse them",
+        stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
+        block ? block : "", block ? "')" : "", stmt_label(outer));
     sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
     return false;
 }
@@ -211,8 +216,8 @@ static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span
     Stmt *loop = path->items[path->n - 1];
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *outer = path->items[i];
-        if (outer->kind == ST_FOR && outer->u.loop.kind == LOOP_BIND && outer->u.loop.axis == axis &&
-            !require_apart(s, path, outer, outer, axis, span))
+        if (outer->kind == ST_FOR && outer->u.loop.kind == LOOP_BIND &&
+            outer->u.loop.axis == axis && !require_apart(s, path, outer, outer, axis, span))
             return false;
     }
     AxisSearch search = {.axis = axis, .except = loop->u.loop.id, .ctx = s->ctx};
@@ -280,10 +285,12 @@ static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
         Expr *equal = expr_binary(s->ctx, EX_EQ, a, b, span_none());
         if (expr_equal(a, b) || prove(facts_new(s->ctx), equal))
             continue;
-        sched_refuse(s, E0421, span,
-                     "%s would have %s iterations at loop '%s' and %s at loop '%s' of the same launch; "
-                     "split one of them so that both have the same extent", axis_name(axis),
-                     sched_text(s, a), stmt_label(first), sched_text(s, b), stmt_label(other));
+        sched_refuse(
+            s, E0421, span,
+            "%s would have %s iterations at loop '%s' and %s at loop '%s' of the same launch; "
+            "split one of them so that both have the same extent",
+            axis_name(axis), sched_text(s, a), stmt_label(first), sched_text(s, b),
+            stmt_label(other));
         sched_note_at(s, first, "loop '%s' is now", stmt_label(first));
         sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
         return false;
@@ -323,9 +330,10 @@ static bool require_fixed_grid(const Launch *launch, Span span)
             Visitor visitor = {&search, search_inside, NULL};
             visit_expr(&visitor, extent);
             REQUIRE(s, E0428, span, !search.inside,
-                    "loop '%s' has %s iterations, which changes with loop '%s' inside the launch; a grid has "
-                    "one size, so bind a loop whose range depends on sizes only", stmt_label(loop),
-                    sched_text(s, extent), search.inside->name);
+                    "loop '%s' has %s iterations, which changes with loop '%s' inside the launch; "
+                    "a grid has "
+                    "one size, so bind a loop whose range depends on sizes only",
+                    stmt_label(loop), sched_text(s, extent), search.inside->name);
         }
     return true;
 }
@@ -350,8 +358,10 @@ static bool require_axis_limit(Schedule *s, const StmtPath *path, Axis axis, Spa
     REQUIRE(s, E0422, span, extent >= 1 || !axis_is_thread(axis),
             "loop '%s' has no iterations, and a block has at least one thread", name);
     REQUIRE(s, E0422, span, extent <= axis_limit(axis),
-            "loop '%s' has %lld iterations, and %s has at most %lld; split the loop and bind the smaller "
-            "part", name, (long long)extent, axis_name(axis), (long long)axis_limit(axis));
+            "loop '%s' has %lld iterations, and %s has at most %lld; split the loop and bind the "
+            "smaller "
+            "part",
+            name, (long long)extent, axis_name(axis), (long long)axis_limit(axis));
     return true;
 }
 
@@ -367,9 +377,11 @@ static bool require_thread_limit(const Launch *launch, Span span)
             threads *= extents[i];
     }
     REQUIRE(s, E0422, span, threads <= MAX_BLOCK_THREADS,
-            "a block would have %lld x %lld x %lld = %lld threads, and at most %d are possible; bind smaller "
-            "loops to the thread axes", (long long)extents[0], (long long)extents[1],
-            (long long)extents[2], (long long)threads, MAX_BLOCK_THREADS);
+            "a block would have %lld x %lld x %lld = %lld threads, and at most %d are possible; "
+            "bind smaller "
+            "loops to the thread axes",
+            (long long)extents[0], (long long)extents[1], (long long)extents[2], (long long)threads,
+            MAX_BLOCK_THREADS);
     return true;
 }
 
@@ -378,7 +390,8 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     Axis axis = axis_find(call->arg[1].u.s);
-    if (!sched_require_serial(s, loop, call->span) || !require_axis_limit(s, &path, axis, call->span) ||
+    if (!sched_require_serial(s, loop, call->span) ||
+        !require_axis_limit(s, &path, axis, call->span) ||
         !require_free_axis(s, &path, axis, call->span))
         return false;
     Launch launch = launch_around(s, &path, axis);
@@ -418,7 +431,8 @@ bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
         !require_literal(s, &path, "a vector", call->span, &extent))
         return false;
     REQUIRE(s, E0425, call->span, extent >= 2 && extent <= MAX_VECTOR,
-            "loop '%s' has %lld iterations, and a vector has 2 to %d; split it and vectorize the inner loop",
+            "loop '%s' has %lld iterations, and a vector has 2 to %d; split it and vectorize the "
+            "inner loop",
             stmt_label(loop), (long long)extent, MAX_VECTOR);
     if (loop->u.loop.body->kind != ST_BLOCK) {
         sched_refuse(s, E0426, call->span,
@@ -445,8 +459,10 @@ bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
         !require_literal(s, &path, "an unrolled loop", call->span, &extent))
         return false;
     REQUIRE(s, E0427, call->span, extent <= MAX_UNROLL,
-            "loop '%s' has %lld iterations, and at most %d can be written out; split it and unroll the inner "
-            "loop", stmt_label(loop), (long long)extent, MAX_UNROLL);
+            "loop '%s' has %lld iterations, and at most %d can be written out; split it and unroll "
+            "the inner "
+            "loop",
+            stmt_label(loop), (long long)extent, MAX_UNROLL);
     set_kind(s, loop, loop, LOOP_UNROLL, AXIS_NONE);
     *result = (Value){.kind = VALUE_NONE};
     return true;

@@ -22,7 +22,8 @@ static bool require_plain(Schedule *s, const Stmt *stmt, Span span)
         return false;
     REQUIRE(s, E0411, span, loop->n_annotations == 0,
             "loop '%s' has the annotation '%s', which would be lost; unannotate it first, and "
-            "annotate the results", loop->var->name, loop->annotations[0].key);
+            "annotate the results",
+            loop->var->name, loop->annotations[0].key);
     return true;
 }
 
@@ -104,9 +105,10 @@ static bool read_factors(Schedule *s, const PrimCall *call, Split *split)
     split->product = 1;
     for (int i = 0; i < split->n; i++) {
         if (split->factors[i].kind == VALUE_FILL) {
-            REQUIRE(s, E0412, call->span, split->fill < 0,
-                    "factors %s have more than one _, and tirc can compute only one; give the others",
-                    factors_text(s, split));
+            REQUIRE(
+                s, E0412, call->span, split->fill < 0,
+                "factors %s have more than one _, and tirc can compute only one; give the others",
+                factors_text(s, split));
             split->fill = i;
             continue;
         }
@@ -132,19 +134,21 @@ static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path,
         return true;
     }
     if (known && split->product < extent) {
-        sched_refuse(s, E0413, call->span,
-                     "factors %s cover %lld iterations but loop '%s' has %lld; write _ for one factor "
-                     "to let tirc compute it", factors_text(s, split), (long long)split->product,
-                     name, (long long)extent);
+        sched_refuse(
+            s, E0413, call->span,
+            "factors %s cover %lld iterations but loop '%s' has %lld; write _ for one factor "
+            "to let tirc compute it",
+            factors_text(s, split), (long long)split->product, name, (long long)extent);
         sched_note_at(s, loop, "loop '%s' is now", name);
         return false;
     }
-    Expr *enough = expr_binary(s->ctx, EX_LE, split->extent,
-                               expr_index(s->ctx, split->product), span_none());
-    REQUIRE(s, E0414, call->span, known || prove(sched_facts(s, path), enough),
-            "loop '%s' has %s iterations, so it is not known whether factors %s cover it; write _ for "
-            "one factor to let tirc compute it", name, sched_text(s, split->extent),
-            factors_text(s, split));
+    Expr *enough =
+        expr_binary(s->ctx, EX_LE, split->extent, expr_index(s->ctx, split->product), span_none());
+    REQUIRE(
+        s, E0414, call->span, known || prove(sched_facts(s, path), enough),
+        "loop '%s' has %s iterations, so it is not known whether factors %s cover it; write _ for "
+        "one factor to let tirc compute it",
+        name, sched_text(s, split->extent), factors_text(s, split));
     split->exact = known && extent == split->product;
     return true;
 }
@@ -186,7 +190,8 @@ static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
         Name name = split_name(s, path, i, loops);
         loops[i] = serial_loop(c, name, split_extent(c, facts, split, i), stmt->span);
         facts_range(facts, loops[i].var, loops[i].lo, loops[i].hi);
-        count = index_add(c, index_mul(c, count, loops[i].hi), expr_var(c, loops[i].var, span_none()));
+        count =
+            index_add(c, index_mul(c, count, loops[i].hi), expr_var(c, loops[i].var, span_none()));
     }
     Expr *stride = expr_index(c, old->step);
     Subst subst = {old->var, index_add(c, old->lo, index_mul(c, stride, count))};
@@ -219,8 +224,7 @@ bool prim_split(Schedule *s, const PrimCall *call, Value *result)
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     Split split = {.extent = sched_extent(s, &path)};
     if (!require_plain(s, loop, call->span) || !read_factors(s, call, &split) ||
-        !check_cover(s, call, &path, &split) ||
-        !require_depth(s, &path, split.n - 1, call->span))
+        !check_cover(s, call, &path, &split) || !require_depth(s, &path, split.n - 1, call->span))
         return false;
     Stmt *nest = build_split(s, &path, &split);
     sched_replace(s, loop, nest);
@@ -261,7 +265,8 @@ static bool check_nest(Schedule *s, const PrimCall *call, Stmt **nest, int n)
         for (int outer = 0; outer < i; outer++)
             REQUIRE(s, E0417, call->span, !uses_var(&nest[i]->u.loop, nest[outer]->u.loop.var),
                     "the range of loop '%s' depends on loop '%s', so the nest is no rectangle and "
-                    "cannot be one loop", stmt_label(nest[i]), stmt_label(nest[outer]));
+                    "cannot be one loop",
+                    stmt_label(nest[i]), stmt_label(nest[outer]));
     }
     return true;
 }
@@ -306,8 +311,8 @@ static Stmt *build_fuse(Schedule *s, const StmtPath *path, Stmt **nest, int n)
         extents[i] = simplify(facts, loop_extent(c, &nest[i]->u.loop));
         total = index_mul(c, total, extent_from_zero(s, facts, extents[i]));
     }
-    ForStmt fused = serial_loop(c, fused_name(s, path, nest, n), simplify(facts, total),
-                                nest[0]->span);
+    ForStmt fused =
+        serial_loop(c, fused_name(s, path, nest, n), simplify(facts, total), nest[0]->span);
     facts_range(facts, fused.var, fused.lo, fused.hi);
     Subst *map = ARENA_ARRAY(c->arena, Subst, n);
     Expr *rest = expr_var(c, fused.var, span_none());
@@ -430,8 +435,7 @@ static bool check_ranges(Schedule *s, const PrimCall *call, Stmt **order, int n)
 {
     for (int i = 0; i < n; i++)
         for (int inner = i + 1; inner < n; inner++)
-            REQUIRE(s, E0417, call->span,
-                    !uses_var(&order[i]->u.loop, order[inner]->u.loop.var),
+            REQUIRE(s, E0417, call->span, !uses_var(&order[i]->u.loop, order[inner]->u.loop.var),
                     "the range of loop '%s' depends on loop '%s', which has to stay outside of it",
                     stmt_label(order[i]), stmt_label(order[inner]));
     return true;

@@ -245,8 +245,8 @@ bool schedule_call(Schedule *s, const Primitive *primitive, const Value *args, c
     PrimCall call;
     *result = (Value){.kind = VALUE_NONE};
     s->running = primitive;
-    REQUIRE(s, E0408, span, !s->lowered, "kernel '%s' is lowered already; schedule its program instead",
-            s->kernel->name);
+    REQUIRE(s, E0408, span, !s->lowered,
+            "kernel '%s' is lowered already; schedule its program instead", s->kernel->name);
     bool done = args_check(s, primitive, args, names, n_args, span, &call);
     if (done)
         done = primitive->is_query ? run_query(s, &call, result) : run_step(s, &call, result);

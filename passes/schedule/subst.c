@@ -172,7 +172,8 @@ Stmt *loop_from_zero(Schedule *s, const StmtPath *path)
     loop.lo = expr_index(c, 0);
     loop.step = 1;
     loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
-    Expr *count = index_mul(c, expr_index(c, stmt->u.loop.step), expr_var(c, loop.var, span_none()));
+    Expr *count =
+        index_mul(c, expr_index(c, stmt->u.loop.step), expr_var(c, loop.var, span_none()));
     Subst subst = {stmt->u.loop.var, index_add(c, stmt->u.loop.lo, count)};
     Below below = {.s = s, .facts = sched_facts(s, path), .map = &subst, .n_map = 1};
     facts_range(below.facts, loop.var, loop.lo, loop.hi);

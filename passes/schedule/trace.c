@@ -67,7 +67,8 @@ static void print_value(const ValueText *t, const Value *value)
         return;
     case VALUE_LOOP:
         handle = state_handle(t->s, value->u.id);
-        strbuf_add(t->out, t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
+        strbuf_add(t->out,
+                   t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
         return;
     case VALUE_BLOCK:
     case VALUE_BUFFER:
@@ -115,10 +116,10 @@ void call_print(const Schedule *s, const Primitive *primitive, const Value *args
 typedef struct {
     const Schedule *s;
     Context *ctx;
-    int *last_use;      /* by id - first_id: the last call that takes the loop, -1 for none */
-    Name *variable;     /* by id - first_id: what the loop is called in the trace */
-    NameMap holder;     /* variable -> id of the loop that it holds */
-    int call;           /* the index of the one at work */
+    int *last_use;  /* by id - first_id: the last call that takes the loop, -1 for none */
+    Name *variable; /* by id - first_id: what the loop is called in the trace */
+    NameMap holder; /* variable -> id of the loop that it holds */
+    int call;       /* the index of the one at work */
     StrBuf *out;
 } Trace;
 

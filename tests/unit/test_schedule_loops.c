@@ -16,12 +16,14 @@
 #define MATMUL                                                                                     \
     "kernel matmul<M = 100, N = 64, K = 32>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"         \
     "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
-#define COPY "kernel copy<N>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
-#define COPY100 "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
+#define COPY     "kernel copy<N>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
+#define COPY100  "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
 #define COPY4096 "kernel copy<N = 4096>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
-#define MATRIX "kernel copy<M, N>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }\n"
+#define MATRIX                                                                                     \
+    "kernel copy<M, N>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }\n"
 #define TRIANGLE                                                                                   \
-    "kernel lower<N = 16>(x: f32[N]) -> y: f32[N, N] { for i in N, j in 0..i + 1 y[i, j] = x[j]; }\n"
+    "kernel lower<N = 16>(x: f32[N]) -> y: f32[N, N] { for i in N, j in 0..i + 1 y[i, j] = x[j]; " \
+    "}\n"
 #define TWO                                                                                        \
     "kernel two<N = 64>(x: f32[N, N]) -> y: f32[N, N], z: f32[N, N] { for i in N {\n"              \
     "for j in N y[i, j] = x[i, j]; for k in 32 z[i, k] = x[i, k]; } }\n"
@@ -47,7 +49,8 @@
     "kernel histogram(color: u8[64]) -> hist: i32[256]\n"                                          \
     "{ for b in 256 hist[b] = 0; for i in 64 hist[color[i]] += 1; }\n"
 #define COOPERATIVE                                                                                \
-    "kernel k(x: f32[8]) -> y: f32[8, 8] { for b in 8 bind blockIdx.x { temp s: f32[8] in shared;\n" \
+    "kernel k(x: f32[8]) -> y: f32[8, 8] { for b in 8 bind blockIdx.x { temp s: f32[8] in "        \
+    "shared;\n"                                                                                    \
     "for t in 8 bind threadIdx.x { for c in 8 block load(v in 8 = c) { s[v] = x[v]; }\n"           \
     "block out(i in 8 = b, j in 8 = t) { y[i, j] = s[j]; } } } }\n"
 #define IJK "let [i, j, k] = loops(C); "
@@ -123,32 +126,27 @@ static void refuse(const char *program, const char *steps, ErrorCode code, const
 static void split_covers_every_iteration(void **state)
 {
     (void)state;
-    expect(COPY100,
-           "let [i] = loops(y); split(i, [5, 20]);",
+    expect(COPY100, "let [i] = loops(y); split(i, [5, 20]);",
            "    for i_0 in 5, i_1 in 20\n"
            "        block y(i in 100 = i_0 * 20 + i_1) {\n"
            "            y[i] = x[i];\n"
            "        }\n");
-    expect(COPY100,
-           "let [i] = loops(y); split(i, [_, 32]);",
+    expect(COPY100, "let [i] = loops(y); split(i, [_, 32]);",
            "    for i_0 in 4, i_1 in 32\n"
            "        block y(i in 100 = i_0 * 32 + i_1) {\n"
            "            y[i] = x[i];\n"
            "        }\n");
-    expect(COPY100,
-           "let [i] = loops(y); split(i, 4, _, 8);",
+    expect(COPY100, "let [i] = loops(y); split(i, 4, _, 8);",
            "    for i_0 in 4, i_1 in 4, i_2 in 8\n"
            "        block y(i in 100 = i_0 * 32 + i_1 * 8 + i_2) {\n"
            "            y[i] = x[i];\n"
            "        }\n");
-    expect(COPY100,
-           "let [i] = loops(y); split(i, [_, 200]);",
+    expect(COPY100, "let [i] = loops(y); split(i, [_, 200]);",
            "    for i_0 in 1, i_1 in 200\n"
            "        block y(i in 100 = i_1) {\n"
            "            y[i] = x[i];\n"
            "        }\n");
-    expect(COPY,
-           "let [i] = loops(y); let [o, t] = split(i, [_, 256]);",
+    expect(COPY, "let [i] = loops(y); let [o, t] = split(i, [_, 256]);",
            "    for o in (N + 255) / 256, t in 256\n"
            "        block y(i in N = o * 256 + t) {\n"
            "            y[i] = x[i];\n"
@@ -165,30 +163,26 @@ static void split_covers_every_iteration(void **state)
 static void split_keeps_ranges_that_start_elsewhere(void **state)
 {
     (void)state;
-    expect(RANGES,
-           "let [i] = loops(y); split(i, [_, 8]);",
+    expect(RANGES, "let [i] = loops(y); split(i, [_, 8]);",
            "    for i_0 in 7, i_1 in 8\n"
            "        block y(i in 3..100 = 99 - i_0 * 16 - i_1 * 2) {\n"
            "            y[i] = x[i];\n"
            "        }\n"
            "    for j in 5..50\n"
            "        z[j] = x[j];\n");
-    expect(RANGES,
-           "let [j] = loops(z); split(j, [4, _]);",
+    expect(RANGES, "let [j] = loops(z); split(j, [4, _]);",
            "    for i in 99..3 step -2\n"
            "        y[i] = x[i];\n"
            "    for j_0 in 4, j_1 in 12\n"
            "        block z(j in 5..50 = j_0 * 12 + j_1 + 5) {\n"
            "            z[j] = x[j];\n"
            "        }\n");
-    expect(TRIANGLE,
-           "let [i, j] = loops(y); split(i, [_, 5]);",
+    expect(TRIANGLE, "let [i, j] = loops(y); split(i, [_, 5]);",
            "    for i_0 in 4, i_1 in 5, j in i_0 * 5 + i_1 + 1\n"
            "        block y(i in 16 = i_0 * 5 + i_1, j in i + 1 = j) {\n"
            "            y[i, j] = x[j];\n"
            "        }\n");
-    expect(TRIANGLE,
-           "let [i, j] = loops(y); split(j, [_, 5]);",
+    expect(TRIANGLE, "let [i, j] = loops(y); split(j, [_, 5]);",
            "    for i in 16, j_0 in i / 5 + 1, j_1 in 5\n"
            "        block y(i in 16 = i, j in i + 1 = j_0 * 5 + j_1) {\n"
            "            y[i, j] = x[j];\n"
@@ -199,14 +193,13 @@ static void split_keeps_ranges_that_start_elsewhere(void **state)
 static void split_guards_blocks_that_do_not_know_better(void **state)
 {
     (void)state;
-    expect(MATRIX,
-           "let [i, j] = loops(y); let f = fuse(i, j); let [b, t] = split(f, [_, 256]);",
+    expect(MATRIX, "let [i, j] = loops(y); let f = fuse(i, j); let [b, t] = split(f, [_, 256]);",
            "    for b in (M * N + 255) / 256, t in 256\n"
-           "        block y(i in M = (b * 256 + t) / N, j in N = (b * 256 + t) % N) where b * 256 + t < M * N {\n"
+           "        block y(i in M = (b * 256 + t) / N, j in N = (b * 256 + t) % N) where b * 256 "
+           "+ t < M * N {\n"
            "            y[i, j] = x[i, j];\n"
            "        }\n");
-    expect(PART,
-           "let [i] = loops(b); split(i, [_, 16]);",
+    expect(PART, "let [i] = loops(b); split(i, [_, 16]);",
            "    for i_0 in 4, i_1 in 16\n"
            "        block b(v in 100 = i_0 * 16 + i_1 + 25) where i_0 * 16 + i_1 < 50 {\n"
            "            y[v] = x[v];\n"
@@ -216,35 +209,32 @@ static void split_guards_blocks_that_do_not_know_better(void **state)
 static void fuse_divides(void **state)
 {
     (void)state;
-    expect(MATMUL,
-           IJK "fuse(i, j);",
+    expect(MATMUL, IJK "fuse(i, j);",
            "    for i_j_fused in 6400, k in 32\n"
-           "        block C(i in 100 = i_j_fused / 64, j in 64 = i_j_fused % 64, reduce k in 32 = k) {\n"
+           "        block C(i in 100 = i_j_fused / 64, j in 64 = i_j_fused % 64, reduce k in 32 = "
+           "k) {\n"
            "            init C[i, j] = 0.0;\n"
            "            C[i, j] += A[i, k] * B[k, j];\n"
            "        }\n");
-    expect(MATMUL,
-           IJK "let f = fuse(i, j, k);",
-           "    for f in 204800\n"
-           "        block C(i in 100 = f / 2048, j in 64 = f / 32 % 64, reduce k in 32 = f % 32) {\n"
-           "            init C[i, j] = 0.0;\n"
-           "            C[i, j] += A[i, k] * B[k, j];\n"
-           "        }\n");
-    expect(MATMUL,
-           IJK "let [a, b] = split(i, [_, 32]); fuse(a, b);",
+    expect(
+        MATMUL, IJK "let f = fuse(i, j, k);",
+        "    for f in 204800\n"
+        "        block C(i in 100 = f / 2048, j in 64 = f / 32 % 64, reduce k in 32 = f % 32) {\n"
+        "            init C[i, j] = 0.0;\n"
+        "            C[i, j] += A[i, k] * B[k, j];\n"
+        "        }\n");
+    expect(MATMUL, IJK "let [a, b] = split(i, [_, 32]); fuse(a, b);",
            "    for a_b_fused in 128, j in 64, k in 32\n"
            "        block C(i in 100 = a_b_fused, j in 64 = j, reduce k in 32 = k) {\n"
            "            init C[i, j] = 0.0;\n"
            "            C[i, j] += A[i, k] * B[k, j];\n"
            "        }\n");
-    expect(DIFFERENCE,
-           "let [i, j] = loops(y); fuse(i, j);",
+    expect(DIFFERENCE, "let [i, j] = loops(y); fuse(i, j);",
            "    for i_j_fused in max(M - 1, 0) * max(N - 1, 0)\n"
            "        block y(i in M - 1 = i_j_fused / (N - 1), j in N - 1 = i_j_fused % (N - 1)) {\n"
            "            y[i, j] = x[i + 1, j] - x[i, j + 1];\n"
            "        }\n");
-    expect(RANGES,
-           "let [i] = loops(y); let u = add_unit_loop(i); fuse(u, i);",
+    expect(RANGES, "let [i] = loops(y); let u = add_unit_loop(i); fuse(u, i);",
            "    for u_i_fused in 49\n"
            "        block y(i in 3..100 = 99 - u_i_fused * 2) {\n"
            "            y[i] = x[i];\n"
@@ -256,15 +246,13 @@ static void fuse_divides(void **state)
 static void reorder_permutes(void **state)
 {
     (void)state;
-    expect(MATMUL,
-           IJK "reorder(k, i);",
+    expect(MATMUL, IJK "reorder(k, i);",
            "    for k in 32, j in 64, i in 100\n"
            "        block C(i in 100 = i, j in 64 = j, reduce k in 32 = k) {\n"
            "            init C[i, j] = 0.0;\n"
            "            C[i, j] += A[i, k] * B[k, j];\n"
            "        }\n");
-    expect(MATMUL,
-           IJK "reorder([j, k, i]);",
+    expect(MATMUL, IJK "reorder([j, k, i]);",
            "    for j in 64, k in 32, i in 100\n"
            "        block C(i in 100 = i, j in 64 = j, reduce k in 32 = k) {\n"
            "            init C[i, j] = 0.0;\n"
@@ -275,8 +263,7 @@ static void reorder_permutes(void **state)
 static void unit_loops_stand_where_asked(void **state)
 {
     (void)state;
-    expect(MATMUL,
-           IJK "add_unit_loop(C); add_unit_loop(i); add_unit_loop(C);",
+    expect(MATMUL, IJK "add_unit_loop(C); add_unit_loop(i); add_unit_loop(C);",
            "    for u_1 in 1, i in 100, j in 64, k in 32, u in 1, u_2 in 1\n"
            "        block C(i in 100 = i, j in 64 = j, reduce k in 32 = k) {\n"
            "            init C[i, j] = 0.0;\n"
@@ -289,8 +276,8 @@ static void kinds_are_set(void **state)
     (void)state;
     expect(MATMUL,
            IJK "let [by, ty] = split(i, [_, 32]); let [bx, tx] = split(j, [_, 32]); let [ko, "
-           "ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki); bind(by, blockIdx.y); "
-           "bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x); unroll(ki);",
+               "ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki); bind(by, blockIdx.y); "
+               "bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x); unroll(ki);",
            "    for by in 4 bind blockIdx.y\n"
            "        for bx in 2 bind blockIdx.x\n"
            "            for ty in 32 bind threadIdx.y\n"
@@ -313,8 +300,7 @@ static void kinds_are_set(void **state)
            "        block z(j in 5..50 = j + 5) {\n"
            "            z[j] = x[j];\n"
            "        }\n");
-    expect(RANGES,
-           "let [j] = loops(z); let [a, v] = split(j, [_, 8]); vectorize(v); parallel(a);",
+    expect(RANGES, "let [j] = loops(z); let [a, v] = split(j, [_, 8]); vectorize(v); parallel(a);",
            "    for i in 99..3 step -2\n"
            "        y[i] = x[i];\n"
            "    for a in 6 parallel\n"
@@ -344,17 +330,16 @@ static void annotations_come_and_go(void **state)
 static void bands_are_what_may_run_in_parallel(void **state)
 {
     (void)state;
-    expect(MATMUL,
-           BAND,
+    expect(MATMUL, BAND,
            "    for b in 200 bind blockIdx.x\n"
            "        for t in 32 bind threadIdx.x\n"
            "            for k in 32\n"
-           "                block C(i in 100 = b / 2, j in 64 = (b * 32 + t) % 64, reduce k in 32 = k) {\n"
+           "                block C(i in 100 = b / 2, j in 64 = (b * 32 + t) % 64, reduce k in 32 "
+           "= k) {\n"
            "                    init C[i, j] = 0.0;\n"
            "                    C[i, j] += A[i, k] * B[k, j];\n"
            "                }\n");
-    expect(TWO,
-           BAND,
+    expect(TWO, BAND,
            "    for b in 2 bind blockIdx.x\n"
            "        for t in 32 bind threadIdx.x {\n"
            "            for j in 64\n"
@@ -366,28 +351,24 @@ static void bands_are_what_may_run_in_parallel(void **state)
            "                    z[i, k] = x[i, k];\n"
            "                }\n"
            "        }\n");
-    expect(SCAN,
-           BAND,
+    expect(SCAN, BAND,
            "    for i in 100\n"
            "        y[i] = i > 0 ? y[i - 1] + x[i] : x[i];\n");
-    expect(TRIANGLE,
-           BAND,
+    expect(TRIANGLE, BAND,
            "    for b in 1 bind blockIdx.x\n"
            "        for t in 32 bind threadIdx.x\n"
            "            for j in t + 1\n"
            "                block y(i in 16 = t, j in i + 1 = j) {\n"
            "                    y[i, j] = x[j];\n"
            "                }\n");
-    expect(WAVE,
-           BAND,
+    expect(WAVE, BAND,
            "    for i in 16\n"
            "        for b in 1 bind blockIdx.x\n"
            "            for t in 32 bind threadIdx.x\n"
            "                block y(i in 16 = i, j in 16 = t) {\n"
            "                    y[i, j] = i > 0 ? y[i - 1, j] + 1.0 : x[j];\n"
            "                }\n");
-    expect(TWO,
-           "let [i, j] = loops(y); bind(j, threadIdx.x); assert len(bands()) == 1;",
+    expect(TWO, "let [i, j] = loops(y); bind(j, threadIdx.x); assert len(bands()) == 1;",
            "    for i in 64 {\n"
            "        for j in 64 bind threadIdx.x\n"
            "            y[i, j] = x[i, j];\n"
@@ -401,15 +382,19 @@ static void bands_are_what_may_run_in_parallel(void **state)
 static void calls_are_checked(void **state)
 {
     (void)state;
-    refuse(MATMUL, "split();", E0400, "argument 'loop' is missing; the call is split(loop, factors...)");
+    refuse(MATMUL, "split();", E0400,
+           "argument 'loop' is missing; the call is split(loop, factors...)");
     refuse(MATMUL, IJK "split(i, factor = [4, _]);", E0400, "did you mean 'factors'?");
-    refuse(MATMUL, IJK "split(i, [_, 4], factors = [2]);", E0400, "argument 'factors' is given twice");
+    refuse(MATMUL, IJK "split(i, [_, 4], factors = [2]);", E0400,
+           "argument 'factors' is given twice");
     refuse(MATMUL, IJK "bind(i, blockIdx.x, 4);", E0400, "it takes 2 arguments, and here are 3");
     refuse(MATMUL, "fuse([]);", E0400, "the list is empty");
     refuse(MATMUL, "fuse(i);", E0401, "no variable is called 'i'; take loops from a block first");
     refuse(MATMUL, "loops(4);", E0401, "argument 'block' takes a block, and here is 4");
-    refuse(MATMUL, IJK "split(i, [i]);", E0401, "takes an integer of at least 1, or _, and here is a loop");
-    refuse(MATMUL, "annotate(C, \"a b\");", E0401, "a key of letters, digits and _, and here is 'a b'");
+    refuse(MATMUL, IJK "split(i, [i]);", E0401,
+           "takes an integer of at least 1, or _, and here is a loop");
+    refuse(MATMUL, "annotate(C, \"a b\");", E0401,
+           "a key of letters, digits and _, and here is 'a b'");
     refuse(MATMUL, IJK "bind(i, 4);", E0401, "an axis such as blockIdx.x");
     refuse(MATMUL, IJK "split(i, [_, 4]);\nsplit(i, [_, 8]);", E0402,
            "'i' was consumed by step 1, split(i, [_, 4]), at line 4; use its results");
@@ -417,7 +402,8 @@ static void calls_are_checked(void **state)
     refuse(TWO, "loops(yy);", E0403, "(it has: y, z)");
     refuse(MATMUL, IJK "bind(i, threadIdx.w);", E0406, "did you mean 'threadIdx.x'?");
     refuse(MATMUL, IJK "split(i, [_, 0]);", E0407, "here is 0; write _");
-    refuse("kernel copy<N = 64>(x: f32[N]) -> y: f32[N] { launch copy grid(1, 1, 1) block(64, 1, 1) {\n"
+    refuse("kernel copy<N = 64>(x: f32[N]) -> y: f32[N] { launch copy grid(1, 1, 1) block(64, 1, "
+           "1) {\n"
            "y[threadIdx.x] = x[threadIdx.x]; } }\n",
            "blocks();", E0408, "kernel 'copy' is lowered already");
 }
@@ -450,13 +436,15 @@ static void nests_are_checked(void **state)
     refuse(MATMUL, IJK "bind(i, blockIdx.x); fuse(i, j);", E0410, "bound to blockIdx.x already");
     refuse(MATMUL, IJK "annotate(j, note); fuse(i, j);", E0411, "has the annotation 'note'");
     refuse(TRIANGLE, "let [i, j] = loops(y); fuse(i, j);", E0417, "the nest is no rectangle");
-    refuse("kernel big(x: f32[4]) -> y: f32[4] { for a in 4294967296, b in 4294967296 y[0] = x[0]; }\n",
+    refuse("kernel big(x: f32[4]) -> y: f32[4] { for a in 4294967296, b in 4294967296 y[0] = x[0]; "
+           "}\n",
            "let [a, b] = loops(y); fuse(a, b);", E0415, "more than 2^63 iterations");
     refuse(MATMUL, IJK "fuse(i, i);", E0418, "loop 'i' is given twice");
     refuse(MATMUL, IJK "reorder(j, i, j);", E0418, "loop 'j' is given twice");
     refuse(TWO, "let [_, j] = loops(y); let [_, k] = loops(z); reorder(j, k);", E0416,
            "are not inside one another");
-    refuse(TWO, "let [i, j] = loops(y); reorder(j, i);", E0416, "stand other statements than loops");
+    refuse(TWO, "let [i, j] = loops(y); reorder(j, i);", E0416,
+           "stand other statements than loops");
     refuse(TRIANGLE, "let [i, j] = loops(y); reorder(j, i);", E0417,
            "the range of loop 'j' depends on loop 'i', which has to stay outside of it");
     refuse("kernel wave<N = 16>() -> y: f32[N, N]\n"
@@ -467,15 +455,19 @@ static void nests_are_checked(void **state)
 static void bind_refuses(void **state)
 {
     (void)state;
-    refuse(MATMUL, IJK "bind(i, blockIdx.x); bind(i, blockIdx.y);", E0410, "bound to blockIdx.x already");
+    refuse(MATMUL, IJK "bind(i, blockIdx.x); bind(i, blockIdx.y);", E0410,
+           "bound to blockIdx.x already");
     refuse(MATMUL, IJK "let [a, b] = split(j, [_, 8]); bind(a, threadIdx.x); bind(b, threadIdx.x);",
-           E0420, "loop 'a' is bound to threadIdx.x already, and what is inside of loop 'b' (block 'C')");
+           E0420,
+           "loop 'a' is bound to threadIdx.x already, and what is inside of loop 'b' (block 'C')");
     refuse(MATMUL, IJK "let [a, b] = split(j, [_, 8]); bind(b, threadIdx.x); bind(a, threadIdx.x);",
            E0420, "loop 'b' is bound to threadIdx.x already");
-    refuse(TWO, "let [i, j] = loops(y); let [_, k] = loops(z);\n"
+    refuse(TWO,
+           "let [i, j] = loops(y); let [_, k] = loops(z);\n"
            "bind(i, blockIdx.x); bind(j, threadIdx.x); bind(k, threadIdx.x);",
            E0421, "threadIdx.x would have 64 iterations at loop 'j' and 32 at loop 'k'");
-    refuse(TWO, "let [i, j] = loops(y); let [_, k] = loops(z);\n"
+    refuse(TWO,
+           "let [i, j] = loops(y); let [_, k] = loops(z);\n"
            "bind(j, threadIdx.x); bind(k, threadIdx.x); bind(i, blockIdx.x);",
            E0421, "threadIdx.x would have 64 iterations at loop 'j' and 32 at loop 'k'");
     refuse(COPY, "let [i] = loops(y); bind(i, threadIdx.x);", E0414,
@@ -511,8 +503,10 @@ static void other_kinds_are_checked(void **state)
     refuse(MATMUL, IJK "let [_, b] = split(j, [_, 4]); vectorize(b);", E0426, "reorder it inwards");
     refuse(SCAN, "let [i] = loops(y); let [_, v] = split(i, [_, 4]); vectorize(v);", E0423,
            "depend on each other");
-    refuse(MATMUL, IJK "let [_, v] = split(k, [_, 4]); vectorize(v);", E0424, "is a reduction loop");
-    refuse(COPY, "let [i] = loops(y); unroll(i);", E0414, "an unrolled loop needs a literal number");
+    refuse(MATMUL, IJK "let [_, v] = split(k, [_, 4]); vectorize(v);", E0424,
+           "is a reduction loop");
+    refuse(COPY, "let [i] = loops(y); unroll(i);", E0414,
+           "an unrolled loop needs a literal number");
     refuse(COPY4096, "let [i] = loops(y); unroll(i);", E0427, "at most 1024 can be written out");
     refuse(MATMUL, IJK "bind(i, blockIdx.x); unroll(i);", E0410, "bound to blockIdx.x already");
     refuse(MATMUL, "unannotate(C, note);", E0429, "block 'C' has no annotation 'note'");
@@ -528,8 +522,10 @@ static void atomic_updates_may_collide(void **state)
     refuse(HISTOGRAM, "let [i] = loops(hist_1); bind(i, blockIdx.x);", E0423,
            "keep it serial, or let its updates collide with atomic(hist_1)");
     refuse(MATMUL, IJK "atomic(C); bind(k, blockIdx.x);", E0424, "is a reduction loop");
-    refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424, "with decompose_reduction and then atomic(C)");
-    expect(HISTOGRAM, "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
+    refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424,
+           "with decompose_reduction and then atomic(C)");
+    expect(HISTOGRAM,
+           "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
            "    for b in 256\n"
            "        hist[b] = 0;\n"
            "    for i in 64 bind blockIdx.x\n"
@@ -561,8 +557,8 @@ static void cooperative_copies_bind_an_axis_again(void **state)
            "        }\n"
            "    }\n");
     refuse(COOPERATIVE,
-           "let [b, t, c] = loops(load); let [d, e] = split(c, [_, 4]); bind(e, threadIdx.x);", E0421,
-           "threadIdx.x would have 8 iterations at loop 't' and 4 at loop 'e'");
+           "let [b, t, c] = loops(load); let [d, e] = split(c, [_, 4]); bind(e, threadIdx.x);",
+           E0421, "threadIdx.x would have 8 iterations at loop 't' and 4 at loop 'e'");
 }
 
 /* ---- handles, steps, the trace ----------------------------------------------------------------- */
@@ -581,15 +577,18 @@ static void a_refusal_changes_nothing(void **state)
     const Kernel *before = schedule_kernel(r.schedule);
     const char *text = printed(&r);
     Value args[2] = {word(r.c, "C"), word(r.c, "threadIdx.x")}, loops, result;
-    assert_true(schedule_call(r.schedule, primitive_find("loops"), args, NULL, 1, span_none(), &loops));
+    assert_true(
+        schedule_call(r.schedule, primitive_find("loops"), args, NULL, 1, span_none(), &loops));
     assert_int_equal(loops.u.list.n, 4);
     args[0] = loops.u.list.items[3];
-    assert_false(schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
+    assert_false(
+        schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
     assert_ptr_equal(schedule_kernel(r.schedule), before);
     assert_string_equal(printed(&r), text);
     assert_int_equal(schedule_steps(r.schedule), 1);
     args[0].u.id = UINT32_MAX;
-    assert_false(schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
+    assert_false(
+        schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
     assert_non_null(strstr(messages(&r), "a loop of another schedule"));
     ctx_free(r.c);
 }
@@ -597,7 +596,8 @@ static void a_refusal_changes_nothing(void **state)
 static void steps_are_kept(void **state)
 {
     (void)state;
-    Run r = run(MATMUL, IJK "let [a, b] = split(i, [_, 4]); fuse(a); annotate(C, tag, [1, 2]); unroll(b);");
+    Run r = run(MATMUL,
+                IJK "let [a, b] = split(i, [_, 4]); fuse(a); annotate(C, tag, [1, 2]); unroll(b);");
     assert_non_null(r.schedule);
     assert_int_equal(schedule_steps(r.schedule), 3);
     assert_string_equal(schedule_step_text(r.schedule, 1), "split(i, [_, 4])");
@@ -643,9 +643,11 @@ static void traces_run_again(void **state)
           "    let [b, t] = split(f, [_, 32]);\n"
           "    bind(b, blockIdx.x);\n"
           "    bind(t, threadIdx.x);\n");
-    trace(TWO, "for b in blocks() { let l = loops(b)[-1]; let [x, y] = split(l, [_, 4]); unroll(y); }",
+    trace(TWO,
+          "for b in blocks() { let l = loops(b)[-1]; let [x, y] = split(l, [_, 4]); unroll(y); }",
           NULL);
-    trace(RANGES, "for b in blocks() { let [a, c] = split(loops(b)[0], [_, 8]); vectorize(c); unroll(a); }",
+    trace(RANGES,
+          "for b in blocks() { let [a, c] = split(loops(b)[0], [_, 8]); vectorize(c); unroll(a); }",
           "    let [i] = loops(y);\n"
           "    let [a, c] = split(i, [_, 8]);\n"
           "    vectorize(c);\n"
@@ -654,7 +656,8 @@ static void traces_run_again(void **state)
           "    let [a, c] = split(j, [_, 8]);\n"
           "    vectorize(c);\n"
           "    unroll(a);\n");
-    trace(MATMUL, IJK "split(i, [_, 4]); annotate(C, note, \"a\\\"b\"); let [a, b, c, d] = loops(C);",
+    trace(MATMUL,
+          IJK "split(i, [_, 4]); annotate(C, note, \"a\\\"b\"); let [a, b, c, d] = loops(C);",
           "    let [i, _, _] = loops(C);\n"
           "    let [i_0, i_1] = split(i, [_, 4]);\n"
           "    annotate(C, \"note\", \"a\\\"b\");\n");
@@ -666,7 +669,8 @@ static void traces_keep_hidden_loops(void **state)
     (void)state;
     trace(RANGES,
           "let [p] = loops(y); let [q] = loops(z);\n"
-          "let [a, b] = split(p, [_, 8]); let c = a; let [a, b] = split(q, [_, 8]); unroll(c); unroll(a);",
+          "let [a, b] = split(p, [_, 8]); let c = a; let [a, b] = split(q, [_, 8]); unroll(c); "
+          "unroll(a);",
           "    let [i] = loops(y);\n"
           "    let [j] = loops(z);\n"
           "    let [a, b] = split(i, [_, 8]);\n"
@@ -674,7 +678,8 @@ static void traces_keep_hidden_loops(void **state)
           "    let [a, b] = split(j, [_, 8]);\n"
           "    unroll(a_1);\n"
           "    unroll(a);\n");
-    trace(COPY100, "let [split_1] = loops(y); let [y_1, loops] = split(split_1, [_, 8]); unroll(loops);",
+    trace(COPY100,
+          "let [split_1] = loops(y); let [y_1, loops] = split(split_1, [_, 8]); unroll(loops);",
           NULL);
 }
 
@@ -683,8 +688,8 @@ static void many_steps_are_cheap(void **state)
 {
     (void)state;
     clock_t begin = clock();
-    Run r = run(MATMUL,
-                "for n in 0..5000 { let [a, b] = split(loops(C)[0], [_, 4]); fuse(a, b); }");
+    Run r =
+        run(MATMUL, "for n in 0..5000 { let [a, b] = split(loops(C)[0], [_, 4]); fuse(a, b); }");
     assert_non_null(r.schedule);
     assert_int_equal(schedule_steps(r.schedule), 10000);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
