@@ -1,7 +1,7 @@
 /* resolve_index.c - integers that shape a program: subscripts, bounds, extents, literals.
  *
- * They have type INDEX.  Bounds and extents are folded (literals only), so that `N - 1` is a number wherever N is one: loops
- * and buffers of known size are known by their literals. */
+ * They have type INDEX.  Bounds and extents are folded (literals only), so that `N - 1` is a number
+ * wherever N is one: loops and buffers of known size are known by their literals. */
 #include "frontend/resolve_internal.h"
 
 Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what)
@@ -19,11 +19,6 @@ Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what)
 }
 
 /* ---- folding ---- */
-
-typedef struct {
-    Resolver *r;
-    bool failed;
-} Fold;
 
 static bool fold_division(int64_t a, int64_t b, ExprKind kind, int64_t *out)
 {
@@ -62,12 +57,12 @@ static bool is_folded(ExprKind kind)
 
 static Expr *fold_node(Rewriter *w, Expr *e)
 {
-    Fold *fold = w->user;
+    bool *failed = w->user;
     int64_t a, b, value;
     bool divides = (e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX;
     if (divides && expr_is_const(e->u.arg[1], &b) && b == 0) {
         diag_error(w->ctx, E0229, e->span, "this divides by zero");
-        fold->failed = true;
+        *failed = true;
         return e;
     }
     if (!is_folded(e->kind) || e->type != DT_INDEX || !expr_is_const(e->u.arg[0], &a) ||
@@ -77,7 +72,7 @@ static Expr *fold_node(Rewriter *w, Expr *e)
         return expr_int(w->ctx, DT_INDEX, value, e->span);
     diag_error(w->ctx, E0206, e->span, "%lld %s %lld does not fit in 63 bits", (long long)a,
                op_info(e->kind)->token, (long long)b);
-    fold->failed = true;
+    *failed = true;
     return e;
 }
 
@@ -86,10 +81,10 @@ Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what)
     Expr *out = resolve_index(r, e, what);
     if (!out)
         return NULL;
-    Fold fold = {r, false};
-    Rewriter w = {r->ctx, &fold, fold_node, NULL};
+    bool failed = false;
+    Rewriter w = {r->ctx, &failed, fold_node, NULL};
     out = rewrite_expr(&w, out);
-    return fold.failed ? NULL : out;
+    return failed ? NULL : out;
 }
 
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out)

@@ -136,7 +136,6 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
 Stmt *resolve_body(Resolver *r, const AstStmt *s);
 /* A store as it stands, outside of any block. */
 Stmt *resolve_store(Resolver *r, const AstStmt *s);
-Stmt *resolve_lowered(Resolver *r, const AstStmt *s);
 Stmt *resolve_temp(Resolver *r, const AstStmt *s);
 bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const Annotation **out);
 
