@@ -114,6 +114,21 @@ static Value step_offset(VmCoder *k, Value a, int stride, Value b)
     return sum;
 }
 
+/* Is the subscript a loop over nothing but indices of the axis? Then it needs no check. */
+static bool stays_inside(const VmCoder *k, const Expr *at, const Expr *extent)
+{
+    int64_t lo, hi, end;
+    for (int i = k->loops.n - 1; at->kind == EX_VAR && i >= 0; i--) {
+        const ForStmt *l = k->loops.items[i];
+        if (l->var != at->u.var)
+            continue;
+        return l->step > 0 && expr_is_const(l->lo, &lo) && lo >= 0 &&
+               (expr_equal(l->hi, extent) ||
+                (expr_is_const(l->hi, &hi) && expr_is_const(extent, &end) && hi <= end));
+    }
+    return false;
+}
+
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
 {
     int number = coder_buffer(k, buffer);
@@ -123,7 +138,7 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
     Value offset = {-1, false};
     for (int i = 0; i < buffer->rank; i++) {
         Value at = coder_index(k, index[i]);
-        if (buffer->rank > 1)
+        if (buffer->rank > 1 && !stays_inside(k, index[i], buffer->shape[i]))
             coder_emit(k, VM_CHECK, VM_I64, i, 0, at.reg, coded.extents[i], number);
         if (coded.strides) {
             offset = step_offset(k, at, coder_int(k, coded.strides[i]), offset);

@@ -92,6 +92,8 @@ static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, E
 /* |v| + err */
 static Expr *size_of(RefBuilder *b, Ref r)
 {
+    if (r.v->kind == EX_FLOAT)
+        return ref_add(b, ref_float(b, fabs(r.v->u.f)), r.err);
     return ref_add(b, expr_call(b->c, CALL_ABS, &r.v, span_none()), r.err);
 }
 
