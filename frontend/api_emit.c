@@ -1,0 +1,85 @@
+/* api_emit.c - the calls from a kernel to text and machine code. */
+#include "frontend/api_internal.h"
+
+#include <string.h>
+
+#include "passes/lower/lower.h"
+
+bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
+{
+    if (kernel_level(kernel->kernel) == LEVEL_LOWERED)
+        return true;
+    diag_error(t->ctx, E0702, span_none(),
+               "%s takes a lowered kernel, and '%s' has no launches yet; pass it through tirc_lower first",
+               what, kernel->kernel->name);
+    return false;
+}
+
+const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
+{
+    StrBuf out = strbuf_new(t->ctx->arena);
+    cuda_emit(t->ctx, lowered->kernel, &out);
+    return out.text;
+}
+
+const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
+{
+    return reference_kernel(t->ctx, kernel->program);
+}
+
+static bool give(const StrBuf *text, const void **data, size_t *length)
+{
+    *data = text->text;
+    *length = text->length;
+    return true;
+}
+
+static bool emit_cu(tirc *t, const tirc_kernel *kernel, StrBuf *out)
+{
+    const Kernel *reference = api_reference(t, kernel);
+    if (reference)
+        cu_emit(t->ctx, kernel->kernel, reference, out);
+    return reference != NULL;
+}
+
+static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind, const char *arch,
+                              const void **data, size_t *length)
+{
+    return nvrtc_compile(t->ctx, api_cuda_text(t, kernel), kernel->kernel->name, arch ? arch : "sm_90a",
+                         kind, data, length);
+}
+
+static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const char *arch,
+                 const void **data, size_t *length)
+{
+    StrBuf out = strbuf_new(t->ctx->arena);
+    t->subject = kernel->command;
+    if (format == TIRC_TIR) {
+        print_kernel(t->ctx, kernel->kernel, &out);
+        return give(&out, data, length);
+    }
+    if (!api_require_lowered(t, kernel, "tirc_emit"))
+        return false;
+    switch (format) {
+    case TIRC_TIR:
+    case TIRC_CUDA:
+        cuda_emit(t->ctx, kernel->kernel, &out);
+        return give(&out, data, length);
+    case TIRC_CU:
+        return emit_cu(t, kernel, &out) && give(&out, data, length);
+    case TIRC_PTX:
+        return emit_machine_code(t, kernel, NVRTC_PTX, arch, data, length);
+    case TIRC_CUBIN:
+        return emit_machine_code(t, kernel, NVRTC_CUBIN, arch, data, length);
+    case TIRC_JSON:
+        return api_emit_json(t, kernel, (const char **)data, length);
+    }
+    diag_error(t->ctx, E0704, span_none(), "%d is no format that tirc_emit knows", (int)format);
+    return false;
+}
+
+tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const char *arch,
+                      const void **data, size_t *length)
+{
+    API_GUARDED(t, emit(t, kernel, format, arch, data, length));
+}

@@ -1,0 +1,91 @@
+/* api_internal.h - what stands behind the handles of tirc.h, and how a call of it starts and ends.
+ *
+ * A public function that can fail consists of one API_GUARDED around a function that returns bool: whatever unwinds from
+ * below (memory that is spent, a broken rule) lands there, and the status follows from the diagnostics. */
+#ifndef TIRC_FRONTEND_API_INTERNAL_H
+#define TIRC_FRONTEND_API_INTERNAL_H
+
+#include "codegen/codegen.h"
+#include "codegen/cuda.h"
+#include "frontend/ast.h"
+#include "include/tirc.h"
+#include "passes/schedule/schedule.h"
+#include "runtime/device.h"
+
+struct tirc {
+    Context *ctx;
+    Arena *texts; /* rendered messages: they are needed most when the context's memory is spent */
+    char *cache_dir;
+    tirc_status dead; /* not TIRC_OK: the context was unwound, and only messages can be had */
+    Diag fatal;       /* the message of that, which cannot be allocated any more */
+    const char *bug_report;
+    const char *subject; /* the command line that repeats what is being done, for a bug report */
+    VEC(tirc_device *) devices;
+    Workload *workload; /* of the call at work */
+};
+
+struct tirc_file {
+    const AstFile *ast;
+};
+
+struct tirc_kernel {
+    const Kernel *kernel;
+    const Kernel *program;    /* before any schedule: what the result is compared with */
+    const Schedule *schedule; /* or NULL */
+    const char *schedule_name;
+    const char *command; /* the command line that makes it, but for what is done with it */
+};
+
+struct tirc_device {
+    Device *device; /* NULL once it is closed */
+    VEC(tirc_program *) programs;
+};
+
+struct tirc_program {
+    tirc_device *device;
+    const tirc_kernel *kernel;
+    const Module *module;
+    LoadedModule *loaded;
+    DevicePtr *temps;  /* [n_buffers], of tirc_launch; 0 where there is none */
+    int64_t *dims;     /* of the temps, all in a row, to see whether they still fit */
+};
+
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    jmp_buf guard;
+    jmp_buf *outer; /* calls nest: a callback may use the library */
+    const Diag *last;
+} ApiFrame;
+
+ApiFrame api_enter(const tirc *t);
+tirc_status api_leave(tirc *t, const ApiFrame *frame, bool done);
+/* After a longjmp to the frame. */
+tirc_status api_unwind(tirc *t, const ApiFrame *frame);
+
+/* Ends the function with the status of `call`, a bool. */
+#define API_GUARDED(t, call)                                                                       \
+    do {                                                                                           \
+        if ((t)->dead)                                                                             \
+            return (t)->dead;                                                                      \
+        ApiFrame frame_ = api_enter(t);                                                            \
+        if (setjmp(frame_.guard))                                                                  \
+            return api_unwind((t), &frame_);                                                       \
+        (t)->ctx->guard = &frame_.guard;                                                           \
+        return api_leave((t), &frame_, (call));                                                    \
+    } while (0)
+
+/* ---- shared by the api_*.c files ---------------------------------------------------------------- */
+
+tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *from);
+/* False, with E0702, when the kernel is not lowered. */
+bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what);
+const char *api_cuda_text(tirc *t, const tirc_kernel *lowered);
+/* The reference of a kernel, as verify and --emit cu need it; NULL after a diagnostic. */
+const Kernel *api_reference(tirc *t, const tirc_kernel *kernel);
+/* All sizes of the program, with values for the symbolic ones; NULL after E0703 or E0704. */
+const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *values);
+/* --emit json. */
+bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
+
+#endif

@@ -1,0 +1,144 @@
+/* api_json.c - a lowered kernel as JSON: what another program needs to launch it.
+ *
+ * Numbers that depend on symbolic sizes are strings, in the syntax of .tir, which is C's. */
+#include "frontend/api_internal.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *number_or_text(Context *c, const Expr *e)
+{
+    int64_t value;
+    if (expr_is_const(e, &value))
+        return json_integer(value);
+    StrBuf text = strbuf_new(c->arena);
+    print_expr(c, e, &text);
+    return json_string(text.text);
+}
+
+static json_t *numbers_or_texts(Context *c, Expr *const *exprs, int n)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(array, number_or_text(c, exprs[i]));
+    return array;
+}
+
+static json_t *sizes_json(const Kernel *kernel)
+{
+    json_t *sizes = json_object();
+    for (int i = 0; i < kernel->n_sizes; i++)
+        json_object_set_new(sizes, kernel->sizes[i].name,
+                            kernel->sizes[i].symbolic ? json_null()
+                                                      : json_integer(kernel->sizes[i].value));
+    return sizes;
+}
+
+static const char *role_text(const Buffer *b)
+{
+    switch (b->role) {
+    case ROLE_IN:
+        return "in";
+    case ROLE_OUT:
+        return "out";
+    case ROLE_INOUT:
+        return "inout";
+    case ROLE_TEMP:
+        break;
+    }
+    return "temp";
+}
+
+static json_t *buffer_json(Context *c, const Buffer *b)
+{
+    return json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", type_info(b->type)->name, "role",
+                     role_text(b), "shape", numbers_or_texts(c, b->shape, b->rank));
+}
+
+static json_t *parameters_json(Context *c, const Kernel *kernel)
+{
+    json_t *parameters = json_array();
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Param *p = &kernel->params[i];
+        json_array_append_new(parameters,
+                              p->buffer ? buffer_json(c, p->buffer)
+                                        : json_pack("{s:s, s:s, s:s}", "name", p->scalar->name, "type",
+                                                    type_info(p->scalar->type)->name, "role", "in"));
+    }
+    return parameters;
+}
+
+/* Buffers between launches, which the caller has to provide. */
+static json_t *temps_json(Context *c, const LaunchUseList *uses)
+{
+    json_t *temps = json_array();
+    VEC(const Buffer *) seen = {0};
+    for (int i = 0; i < uses->n; i++)
+        for (int j = 0; j < uses->items[i].buffers.n; j++) {
+            const Buffer *b = uses->items[i].buffers.items[j];
+            bool known = b->role != ROLE_TEMP;
+            for (int k = 0; k < seen.n; k++)
+                known |= seen.items[k]->id == b->id;
+            if (known)
+                continue;
+            VEC_PUSH(c->arena, &seen, b);
+            json_array_append_new(temps, buffer_json(c, b));
+        }
+    return temps;
+}
+
+static json_t *arguments_json(const LaunchUse *use)
+{
+    json_t *arguments = json_array();
+    for (int i = 0; i < use->buffers.n; i++)
+        json_array_append_new(arguments, json_pack("{s:s, s:s}", "kind", "buffer", "name",
+                                                   use->buffers.items[i]->name));
+    for (int i = 0; i < use->values.n; i++) {
+        const Var *v = use->values.items[i];
+        const char *kind = v->kind == VAR_SIZE ? "size" : v->kind == VAR_SCALAR ? "scalar" : "loop";
+        json_array_append_new(arguments, json_pack("{s:s, s:s}", "kind", kind, "name", v->name));
+    }
+    return arguments;
+}
+
+static json_t *launch_json(Context *c, const LaunchUse *use)
+{
+    const LaunchStmt *launch = &use->launch->u.launch;
+    json_t *grid = numbers_or_texts(c, launch->grid, 3);
+    json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0], (json_int_t)launch->block[1],
+                              (json_int_t)launch->block[2]);
+    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o}", "name", launch->name, "grid", grid, "block",
+                     block, "shared_bytes", (json_int_t)use->shared_bytes, "shared_is_dynamic",
+                     (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
+                     arguments_json(use));
+}
+
+static json_t *kernel_json(tirc *t, const tirc_kernel *lowered)
+{
+    Context *c = t->ctx;
+    LaunchUseList uses = {0};
+    launch_uses(c, lowered->kernel, &uses);
+    json_t *launches = json_array();
+    for (int i = 0; i < uses.n; i++)
+        json_array_append_new(launches, launch_json(c, &uses.items[i]));
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:s}", "kernel", lowered->kernel->name, "schedule",
+                     lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "parameters",
+                     parameters_json(c, lowered->kernel), "temps", temps_json(c, &uses), "launches",
+                     launches, "cuda", api_cuda_text(t, lowered));
+}
+
+bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length)
+{
+    json_t *json = kernel_json(t, lowered);
+    char *dump = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    json_decref(json);
+    if (!dump)
+        ctx_fatal(t->ctx, FATAL_OUT_OF_MEMORY, "no memory for the JSON of kernel '%s'",
+                  lowered->kernel->name);
+    char *copy = arena_printf(t->ctx->arena, "%s\n", dump);
+    free(dump);
+    *text = copy;
+    *length = strlen(copy);
+    return true;
+}

@@ -1,0 +1,164 @@
+/* api_measure.c - the calls that say whether a program is right, and how fast it is. */
+#include "frontend/api_internal.h"
+
+#include "passes/analysis/count.h"
+#include "passes/lower/lower.h"
+#include "runtime/verify.h"
+
+/* ---- verification ------------------------------------------------------------------------------------------ */
+
+/* How many stores of a reference are worth waiting for: beyond, it computes a sample of the outputs. */
+static const double FULL_WORK = 3e7;
+
+typedef struct {
+    const Module *module;
+    VerifyOptions options;
+} Reference;
+
+/* The reference of a program for these sizes: for all elements, where that does not take too long. */
+static bool make_reference(tirc *t, const tirc_kernel *kernel, const int64_t *sizes, uint64_t seed,
+                           Reference *out)
+{
+    Context *c = t->ctx;
+    const Kernel *reference = api_reference(t, kernel);
+    if (!reference)
+        return false;
+    int rank = 1;
+    for (int i = kernel->kernel->n_params - kernel->kernel->n_outputs; i < kernel->kernel->n_params; i++)
+        if (kernel->kernel->params[i].buffer && kernel->kernel->params[i].buffer->rank > rank)
+            rank = kernel->kernel->params[i].buffer->rank;
+    out->options = (VerifyOptions){.wanted = 0, .seed = seed};
+    if (reference_work(c, reference, sizes, INT64_MAX) > FULL_WORK) {
+        out->options.wanted = verify_sample_size(rank);
+        reference = reference_kernel_sampled(c, kernel->program);
+        if (!reference)
+            return false;
+    }
+    reference = sequential_kernel(c, reference);
+    out->module = reference ? module_build(c, reference, NULL) : NULL;
+    return out->module != NULL;
+}
+
+/* A run on fresh data, whose workload is left in t->workload. */
+static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed)
+{
+    Device *d = program->device->device;
+    t->workload = workload_new(d, program->module, sizes, seed);
+    return t->workload && d->ops->run(d, program->loaded, workload_arguments(t->workload)) &&
+           d->ops->sync(d);
+}
+
+static const char *describe(tirc *t, const tirc_program *program, const VerifyResult *r)
+{
+    StrBuf out = strbuf_new(t->ctx->arena);
+    verify_describe(r, &out);
+    if (kernel_level(program->kernel->program) == LEVEL_LOWERED)
+        strbuf_add(&out, "\n  against the same launches in program order: the program before them is not known");
+    return out.text;
+}
+
+static bool report_wrong(tirc *t, const char *name, const char *method)
+{
+    diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", name, method);
+    return false;
+}
+
+static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64_t seed,
+                   tirc_verification *result)
+{
+    Reference reference;
+    VerifyResult r;
+    t->subject = program->kernel->command;
+    *result = (tirc_verification){.method = ""};
+    const int64_t *sizes = api_sizes(t, program, values);
+    bool done = sizes && make_reference(t, program->kernel, sizes, seed, &reference) &&
+                run_once(t, program, sizes, seed) &&
+                verify_run(program->device->device, program->module, t->workload, reference.module,
+                           &reference.options, &r);
+    workload_free(t->workload);
+    t->workload = NULL;
+    if (!done)
+        return false;
+    *result = (tirc_verification){r.ok,    r.checked, r.total, r.max_error,
+                                  r.bound, describe(t, program, &r)};
+    return r.ok || report_wrong(t, program->module->name, result->method);
+}
+
+tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,
+                        tirc_verification *result)
+{
+    API_GUARDED(t, verify(t, program, sizes, seed, result));
+}
+
+/* ---- measurement ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Device *device;
+    const tirc_program *program;
+    Workload *workload;
+} Runner;
+
+static bool run_again(void *user)
+{
+    const Runner *r = user;
+    return r->device->ops->run(r->device, r->program->loaded, workload_arguments(r->workload));
+}
+
+static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes, const BenchResult *b)
+{
+    int64_t flops;
+    tirc_measurement m = {b->median_ms, b->min_ms, b->p95_ms, b->runs, b->cold_l2, 0, 0};
+    double seconds = b->median_ms * 1e-3;
+    if (seconds > 0) {
+        if (count_flops(t->ctx, r->program->kernel->program, sizes, &flops))
+            m.gflops = (double)flops / seconds * 1e-9;
+        m.gbps = (double)workload_bytes(r->workload) / seconds * 1e-9;
+    }
+    return m;
+}
+
+static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const int64_t *const *sizes,
+                    tirc_measurement *results)
+{
+    Contender *contenders = ARENA_ARRAY(t->ctx->arena, Contender, n);
+    for (size_t i = 0; i < n; i++)
+        contenders[i] = (Contender){.name = runners[i].program->module->name, .run = run_again,
+                                    .user = &runners[i]};
+    BenchOptions options = {.cold_l2 = true};
+    if (!bench_run(device, contenders, (int)n, &options) || !device->ops->sync(device))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        results[i] = summarize(t, &runners[i], sizes[i], &contenders[i].result);
+    return true;
+}
+
+static bool bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *values,
+                  tirc_measurement *results)
+{
+    if (n == 0)
+        return true;
+    Device *device = programs[0]->device->device;
+    Runner *runners = ARENA_ARRAY(t->ctx->arena, Runner, n);
+    const int64_t **sizes = ARENA_ARRAY(t->ctx->arena, const int64_t *, n);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = programs[i]->device->device == device;
+        if (!ok)
+            diag_error(t->ctx, E0704, span_none(), "programs that are measured in turn share one device");
+        sizes[i] = ok ? api_sizes(t, programs[i], values) : NULL;
+        runners[i] = (Runner){device, programs[i], NULL};
+        if (sizes[i])
+            runners[i].workload = workload_new(device, programs[i]->module, sizes[i], 0);
+        ok = runners[i].workload != NULL;
+    }
+    ok = ok && measure(t, runners, n, device, sizes, results);
+    for (size_t i = 0; i < n; i++)
+        workload_free(runners[i].workload);
+    return ok;
+}
+
+tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
+                       tirc_measurement *results)
+{
+    API_GUARDED(t, bench(t, programs, n, sizes, results));
+}
