@@ -160,6 +160,18 @@ static void min_max(CudaWriter *w, const Expr *e)
     add(w, ")");
 }
 
+/* The right operand of long long arithmetic: C converts it, so an int may stay as it is. */
+static void right_operand(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool small = e->kind == EX_INT && e->u.i >= 0 && e->u.i <= INT32_MAX;
+    if (e->type == DT_I64 && small)
+        strbuf_addf(w->out, "%lld", (long long)e->u.i);
+    else if (e->type == DT_I64 && e->kind == EX_CAST && e->u.arg[0]->type == DT_INDEX)
+        cuda_expr(w, e->u.arg[0], precedence);
+    else
+        cuda_expr(w, e, precedence);
+}
+
 static void binary(CudaWriter *w, const Expr *e, int precedence)
 {
     const OpInfo *op = op_info(e->kind);
@@ -173,7 +185,7 @@ static void binary(CudaWriter *w, const Expr *e, int precedence)
     open_if(w, parenthesis);
     cuda_expr(w, e->u.arg[0], op->precedence);
     strbuf_addf(w->out, " %s ", op->token);
-    cuda_expr(w, e->u.arg[1], op->precedence + 1);
+    right_operand(w, e->u.arg[1], op->precedence + 1);
     close_if(w, parenthesis);
 }
 
