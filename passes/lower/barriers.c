@@ -31,7 +31,7 @@ typedef struct {
     Context *c;
     Facts *facts;
     Threads *threads;
-    VarList divergent;     /* variables whose value differs between the threads of a block */
+    VarList divergent;      /* variables whose value differs between the threads of a block */
     const Stmt *divergence; /* the innermost statement around that not all threads run alike */
     bool failed;
 } Barriers;
@@ -133,15 +133,19 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier, Span spa
 static void refuse_divergent(Barriers *b, const Reasons *r)
 {
     const Stmt *s = b->divergence;
-    const char *what = s->kind == ST_FOR
-                           ? arena_printf(b->c->arena, "loop '%s', which has more iterations for some threads than for "
-                                                       "others", s->u.loop.var->name)
-                           : "an 'if' that is true for some threads only";
+    const char *what =
+        s->kind == ST_FOR
+            ? arena_printf(b->c->arena,
+                           "loop '%s', which has more iterations for some threads than for "
+                           "others",
+                           s->u.loop.var->name)
+            : "an 'if' that is true for some threads only";
     diag_error(b->c, E0503, s->span,
-               "threads of a block must wait for each other inside %s: a barrier there would not be reached by all",
+               "threads of a block must wait for each other inside %s: a barrier there would not "
+               "be reached by all",
                what);
-    diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...", r->example.buffer->name,
-              r->example.kind);
+    diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...",
+              r->example.buffer->name, r->example.kind);
     diag_note(b->c, r->example.second_span,
               "... and here by another thread; place both on the same side of the %s, or move "
               "what differs between threads into the block",
@@ -205,7 +209,8 @@ static bool diverges(const Barriers *b, const Stmt *s)
 
 static bool runs_at_least_once(Barriers *b, const Stmt *s)
 {
-    Expr *some = expr_binary(b->c, EX_GT, loop_extent(b->c, &s->u.loop), expr_index(b->c, 0), s->span);
+    Expr *some =
+        expr_binary(b->c, EX_GT, loop_extent(b->c, &s->u.loop), expr_index(b->c, 0), s->span);
     return prove(b->facts, some);
 }
 
@@ -304,10 +309,13 @@ static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
 static void refuse_grid(Context *c, const Conflict *why)
 {
     diag_error(c, E0504, why->first_span,
-               "blocks of one launch cannot wait for each other, but two of them touch %s (%s): at %s and at %s",
+               "blocks of one launch cannot wait for each other, but two of them touch %s (%s): at "
+               "%s and at %s",
                why->element, why->kind, why->first_at, why->second_at);
-    diag_note(c, why->second_span, "the second access; put it into a launch of its own, or leave the loop that separates "
-                                   "the two unbound");
+    diag_note(
+        c, why->second_span,
+        "the second access; put it into a launch of its own, or leave the loop that separates "
+        "the two unbound");
 }
 
 static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)

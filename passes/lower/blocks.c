@@ -178,7 +178,8 @@ static Stmt *make_atomic(Rewriter *r, Stmt *s)
         s->u.store.buffer->scope == SCOPE_LOCAL)
         return s;
     return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, s->u.store.op,
-                                 s->u.store.value, true, s->span), s);
+                                 s->u.store.value, true, s->span),
+                      s);
 }
 
 /* Requires `cond` of the block unless it is known; false where it can never hold. */
@@ -194,8 +195,8 @@ static bool require(Blocks *b, Guarded *g, Expr *shown, Expr *expanded)
     return true;
 }
 
-static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Expr *shown,
-                           Expr *value, const SubstList *to_shown, const SubstList *to_value)
+static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Expr *shown, Expr *value,
+                           const SubstList *to_shown, const SubstList *to_value)
 {
     Context *c = b->c;
     Span at = iter->var->span;
@@ -312,8 +313,8 @@ static Guarded lower_if(Blocks *b, Stmt *s)
         facts_reset(b->facts, mark);
         Stmt *yes = materialize(c, &then), *no = materialize(c, &otherwise);
         if (yes || no)
-            g.s = stmt_stamp(stmt_if(c, s->u.cond.cond, yes ? yes : stmt_empty(c, s->span), no,
-                                     s->span), s);
+            g.s = stmt_stamp(
+                stmt_if(c, s->u.cond.cond, yes ? yes : stmt_empty(c, s->span), no, s->span), s);
         g.barrier = then.barrier || otherwise.barrier;
         g.neutral = !g.s;
         return g;

@@ -395,22 +395,50 @@ Names names_of_kernel(Context *c, const Kernel *kernel)
 static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *v)
 {
     switch ((int)kind) {
-    case EX_ADD: return checked_add(a, b, v);
-    case EX_SUB: return checked_sub(a, b, v);
-    case EX_MUL: return checked_mul(a, b, v);
-    case EX_DIV: *v = b ? a / b : 0; return b > 0;
-    case EX_MOD: *v = b ? a % b : 0; return b > 0;
-    case EX_MIN: *v = a < b ? a : b; return true;
-    case EX_MAX: *v = a > b ? a : b; return true;
-    case EX_LT: *v = a < b; return true;
-    case EX_LE: *v = a <= b; return true;
-    case EX_GT: *v = a > b; return true;
-    case EX_GE: *v = a >= b; return true;
-    case EX_EQ: *v = a == b; return true;
-    case EX_NE: *v = a != b; return true;
-    case EX_AND: *v = a && b; return true;
-    case EX_OR: *v = a || b; return true;
-    default: return false;
+    case EX_ADD:
+        return checked_add(a, b, v);
+    case EX_SUB:
+        return checked_sub(a, b, v);
+    case EX_MUL:
+        return checked_mul(a, b, v);
+    case EX_DIV:
+        *v = b ? a / b : 0;
+        return b > 0;
+    case EX_MOD:
+        *v = b ? a % b : 0;
+        return b > 0;
+    case EX_MIN:
+        *v = a < b ? a : b;
+        return true;
+    case EX_MAX:
+        *v = a > b ? a : b;
+        return true;
+    case EX_LT:
+        *v = a < b;
+        return true;
+    case EX_LE:
+        *v = a <= b;
+        return true;
+    case EX_GT:
+        *v = a > b;
+        return true;
+    case EX_GE:
+        *v = a >= b;
+        return true;
+    case EX_EQ:
+        *v = a == b;
+        return true;
+    case EX_NE:
+        *v = a != b;
+        return true;
+    case EX_AND:
+        *v = a && b;
+        return true;
+    case EX_OR:
+        *v = a || b;
+        return true;
+    default:
+        return false;
     }
 }
 

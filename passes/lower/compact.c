@@ -49,18 +49,21 @@ static bool find_place(Compact *k, const Stmt *at, Place *place)
 
 static void refuse_launches(Compact *k, const Buffer *b)
 {
-    diag_error(k->c, E0502, buffer_span(b),
-               "'%s' is in %s memory, which lasts for one launch, but it is used by several launches", b->name,
-               scope_of(b));
+    diag_error(
+        k->c, E0502, buffer_span(b),
+        "'%s' is in %s memory, which lasts for one launch, but it is used by several launches",
+        b->name, scope_of(b));
     diag_note(k->c, buffer_span(b),
-              "keep it in global memory with set_scope, or bring its accesses under one bound loop with compute_at");
+              "keep it in global memory with set_scope, or bring its accesses under one bound loop "
+              "with compute_at");
     k->failed = true;
 }
 
 static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
 {
     diag_error(k->c, E0502, buffer_span(b),
-               "'%s' is in %s memory, which lasts for one launch, but an iteration of '%s', which runs on the host, may read "
+               "'%s' is in %s memory, which lasts for one launch, but an iteration of '%s', which "
+               "runs on the host, may read "
                "what an earlier one wrote",
                b->name, scope_of(b), loop->u.loop.var->name);
     diag_note(k->c, loop->span, "keep it in global memory, or bind a loop outside '%s'",
@@ -86,10 +89,9 @@ static void enter_path(Facts *f, const Place *place, bool threads)
 {
     for (int i = 0; i + 1 < place->path.n; i++) {
         Stmt *s = place->path.items[i];
-        bool thread = s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND &&
-                      axis_is_thread(s->u.loop.axis);
-        bool known = s->kind == ST_FOR ||
-                     (s->kind == ST_IF && !s->u.cond.otherwise);
+        bool thread =
+            s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
+        bool known = s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise);
         if (known && (threads || !thread))
             facts_enter(f, s);
     }
@@ -98,17 +100,20 @@ static void enter_path(Facts *f, const Place *place, bool threads)
 static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
 {
     diag_error(k->c, E0512, buffer_span(b),
-               "'%s' is in %s memory, whose sizes must be constants, but what is used of its axis %d has no constant bound",
+               "'%s' is in %s memory, whose sizes must be constants, but what is used of its axis "
+               "%d has no constant bound",
                b->name, scope_of(b), axis);
     diag_note(k->c, buffer_span(b),
-              "split the loops along this axis by constants and compute_at the inner ones, or keep the buffer in global "
+              "split the loops along this axis by constants and compute_at the inner ones, or keep "
+              "the buffer in global "
               "memory");
     k->failed = true;
     return false;
 }
 
 /* The smallest literal extents that hold the box. */
-static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box, Expr **shape)
+static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box,
+                            Expr **shape)
 {
     for (int d = 0; d < b->rank; d++) {
         int64_t min, max;
@@ -188,7 +193,8 @@ static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
     if (s->kind != ST_STORE || s->u.store.buffer != r->from)
         return s;
     return stmt_stamp(stmt_store(r->c, r->to, rebase_index(r, s->u.store.index), s->u.store.op,
-                                 s->u.store.value, s->u.store.atomic, s->span), s);
+                                 s->u.store.value, s->u.store.atomic, s->span),
+                      s);
 }
 
 /* What the domains of a block say about its loops. */
@@ -311,7 +317,8 @@ Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOption
     Visitor v = {.user = &found, .stmt = collect_temp};
     visit_stmt(&v, kernel->body);
     Compact k = {.c = c, .body = kernel->body};
-    for (int i = found.temps.n - 1; i >= 0; i--) /* each goes in front, so the first ends up first */
+    for (int i = found.temps.n - 1; i >= 0;
+         i--) /* each goes in front, so the first ends up first */
         compact_buffer(&k, found.temps.items[i]);
     return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
 }

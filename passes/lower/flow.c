@@ -15,12 +15,12 @@ typedef struct {
     const Buffer *b;
     Facts *facts;
     const Interval *box;
-    int64_t *extent;      /* of the box */
-    bool *written;        /* [product of extents] */
+    int64_t *extent; /* of the box */
+    bool *written;   /* [product of extents] */
     int64_t missing, steps;
-    bool keep_threads;    /* local memory: loops bound to threads are fixed */
-    VEC(ForStmt) loops;   /* those that run on paper, outermost first */
-    ExprList conds;       /* around the place at work */
+    bool keep_threads;  /* local memory: loops bound to threads are fixed */
+    VEC(ForStmt) loops; /* those that run on paper, outermost first */
+    ExprList conds;     /* around the place at work */
     bool give_up;
 } Paper;
 
@@ -105,7 +105,8 @@ static bool domain_is_shape(Paper *p, const BlockIter *iter, const Stmt *store)
     for (int d = 0; d < p->b->rank; d++) {
         const Expr *e = store->u.store.index[d];
         if (e->kind == EX_VAR && e->u.var == iter->var &&
-            prove(p->facts, expr_binary(p->c, EX_LE, iter->lo, expr_index(p->c, 0), iter->lo->span)) &&
+            prove(p->facts,
+                  expr_binary(p->c, EX_LE, iter->lo, expr_index(p->c, 0), iter->lo->span)) &&
             prove(p->facts, expr_binary(p->c, EX_GE, iter->hi, p->b->shape[d], iter->hi->span)))
             return true;
     }

@@ -32,8 +32,8 @@ typedef struct {
     const BlockStmt *block;
     int anchor; /* index on the path of the outermost loop that carries a reduction iterator */
     VEC(const Var *) dropped;
-    SubstList copies;     /* loop variable to its copy; iterator to its new variable */
-    StmtList frames;      /* copied loops and ifs, outermost first, bodies not filled in */
+    SubstList copies; /* loop variable to its copy; iterator to its new variable */
+    StmtList frames;  /* copied loops and ifs, outermost first, bodies not filled in */
 } InitBuild;
 
 static bool used_by(const BlockStmt *block, IterKind kind, const Var *var)
@@ -72,9 +72,8 @@ static void copy_loop(InitBuild *b, const Stmt *s)
 {
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
-    if (used_by(b->block, ITER_REDUCE, loop->var) ||
-        !used_by(b->block, ITER_SPATIAL, loop->var) || uses_dropped(b, loop->lo) ||
-        uses_dropped(b, loop->hi)) {
+    if (used_by(b->block, ITER_REDUCE, loop->var) || !used_by(b->block, ITER_SPATIAL, loop->var) ||
+        uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi)) {
         VEC_PUSH(c->arena, &b->dropped, loop->var);
         return;
     }
@@ -172,7 +171,8 @@ static bool takes_every_value(InitBuild *b, Facts *f, Expr *binding, Expr *lo, E
     Expr *extent = simplify(f, index_add(c, index_sub(c, hi, lo), expr_index(c, 1)));
     VEC(const ForStmt *) loops = {0};
     for (int i = b->anchor; i < b->w->path.n; i++)
-        if (b->w->path.items[i]->kind == ST_FOR && expr_uses_var(e, b->w->path.items[i]->u.loop.var))
+        if (b->w->path.items[i]->kind == ST_FOR &&
+            expr_uses_var(e, b->w->path.items[i]->u.loop.var))
             VEC_PUSH(c->arena, &loops, &b->w->path.items[i]->u.loop);
     if (!expr_is_const(extent, &size) || size < 1 || size > MAX_VALUES)
         return false;
@@ -196,10 +196,12 @@ static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
     Expr *lo = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, false, &exact_lo);
     Expr *hi = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, true, &exact_hi);
     if (!lo || !hi || !exact_lo || !exact_hi || !takes_every_value(b, f, iter->binding, lo, hi)) {
-        diag_error(c, E0501, block->span,
-                   "the init of block '%s' has no place of its own: iterator '%s' takes its values from loops that "
-                   "also carry the reduction, and the values between two reductions are not a range",
-                   b->block->name, iter->var->name);
+        diag_error(
+            c, E0501, block->span,
+            "the init of block '%s' has no place of its own: iterator '%s' takes its values from "
+            "loops that "
+            "also carry the reduction, and the values between two reductions are not a range",
+            b->block->name, iter->var->name);
         diag_note(c, block->span,
                   "use decompose_reduction to place the init before the loops are fused");
         w->failed = true;
@@ -298,9 +300,9 @@ static Stmt *walk(void *user, Stmt *s)
     InitWalk *w = user;
     int depth = w->path.n;
     VEC_PUSH(w->c->arena, &w->path, s);
-    Stmt *done = s->kind != ST_BLOCK  ? stmt_map_children(w->c, s, walk, w)
-                 : s->u.block.init ? split_block(w, s)
-                                      : s;
+    Stmt *done = s->kind != ST_BLOCK ? stmt_map_children(w->c, s, walk, w)
+                 : s->u.block.init   ? split_block(w, s)
+                                     : s;
     w->path.n--;
     Stmt *before = NULL;
     int kept = 0;

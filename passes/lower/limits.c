@@ -4,7 +4,7 @@
 typedef struct {
     Context *c;
     const Limits *limits;
-    VEC(Stmt *) temps; /* shared buffers of the launch */
+    VEC(Stmt *) temps;           /* shared buffers of the launch */
     const Stmt *let[AXIS_COUNT]; /* where an axis got its loop */
     bool failed;
 } Check;
@@ -35,8 +35,9 @@ static void check_threads(Check *k, const Stmt *s)
         if (launch->block[d] <= k->limits->max_block[d])
             continue;
         diag_error(k->c, E0508, axis_span(k, s, axis),
-                   "%s has %lld threads, and a block has at most %lld on this axis", axis_name(axis),
-                   (long long)launch->block[d], (long long)k->limits->max_block[d]);
+                   "%s has %lld threads, and a block has at most %lld on this axis",
+                   axis_name(axis), (long long)launch->block[d],
+                   (long long)k->limits->max_block[d]);
         diag_note(k->c, axis_span(k, s, axis),
                   "split the loop and bind its outer part to a block axis, or leave it serial");
         k->failed = true;
@@ -49,8 +50,9 @@ static void check_threads(Check *k, const Stmt *s)
                launch->name, (long long)launch->block[0], (long long)launch->block[1],
                (long long)launch->block[2], (long long)threads,
                (long long)k->limits->max_threads_per_block);
-    diag_note(k->c, at, "use a smaller tile, or let each thread do several elements: split again and "
-                        "leave the inner loop serial");
+    diag_note(k->c, at,
+              "use a smaller tile, or let each thread do several elements: split again and "
+              "leave the inner loop serial");
     k->failed = true;
 }
 
@@ -65,8 +67,9 @@ static void check_grid(Check *k, const Stmt *s)
                    "%s has %lld blocks, and a grid has at most %lld on this axis", axis_name(axis),
                    (long long)n, (long long)k->limits->max_grid[d]);
         diag_note(k->c, axis_span(k, s, axis),
-                  axis == AXIS_BLOCK_X ? "let each block do more: split the loop by a larger factor"
-                                       : "bind the longest loop to blockIdx.x, which has room for 2147483647");
+                  axis == AXIS_BLOCK_X
+                      ? "let each block do more: split the loop by a larger factor"
+                      : "bind the longest loop to blockIdx.x, which has room for 2147483647");
         k->failed = true;
     }
 }
@@ -94,7 +97,8 @@ static void check_shared(Check *k, const Stmt *s)
     if (total <= k->limits->max_shared)
         return;
     diag_error(k->c, E0510, temp_span(worst),
-               "launch '%s' needs %lld bytes of shared memory, and a block has at most %lld; the largest part is '%s' with %lld",
+               "launch '%s' needs %lld bytes of shared memory, and a block has at most %lld; the "
+               "largest part is '%s' with %lld",
                s->u.launch.name, (long long)total, (long long)k->limits->max_shared, worst->name,
                (long long)largest);
     for (int i = 0; i < k->temps.n; i++) {
@@ -104,10 +108,12 @@ static void check_shared(Check *k, const Stmt *s)
             strbuf_add(&shape, d ? ", " : "");
             print_expr(k->c, b->shape[d], &shape);
         }
-        diag_note(k->c, temp_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name, shape.text);
+        diag_note(k->c, temp_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name,
+                  shape.text);
     }
-    diag_note(k->c, temp_span(worst), "compute_at a loop further in, or choose smaller tiles, so that less of it is "
-                                      "alive at a time");
+    diag_note(k->c, temp_span(worst),
+              "compute_at a loop further in, or choose smaller tiles, so that less of it is "
+              "alive at a time");
     k->failed = true;
 }
 

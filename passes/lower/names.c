@@ -80,9 +80,8 @@ static Stmt *settle_seq(Settle *t, Stmt *s)
         if (!name)
             items[i] = settle(t, item);
         else if (!enter(t, &name))
-            items[i] = item->kind == ST_LET
-                           ? rename_let(t, item, name, items + i + 1, n - i - 1)
-                           : rename_temp(t, item, name, items + i + 1, n - i - 1);
+            items[i] = item->kind == ST_LET ? rename_let(t, item, name, items + i + 1, n - i - 1)
+                                            : rename_temp(t, item, name, items + i + 1, n - i - 1);
         changed |= items[i] != s->u.seq.items[i];
     }
     t->scope.n = scope;

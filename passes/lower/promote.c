@@ -26,12 +26,12 @@ typedef struct {
 typedef struct {
     Promote *p;
     Buffer *buffer;
-    Expr *const *index;   /* of the first access */
-    VarList inside;       /* variables defined in the loop */
-    ExprList conds;       /* conditions around the place at work, inside the loop */
-    ExprList control;     /* bounds of loops around it, likewise */
-    ExprList guards;      /* invariant conditions around every access */
-    ExprList varying;     /* other conditions and the bounds on the way to an access */
+    Expr *const *index; /* of the first access */
+    VarList inside;     /* variables defined in the loop */
+    ExprList conds;     /* conditions around the place at work, inside the loop */
+    ExprList control;   /* bounds of loops around it, likewise */
+    ExprList guards;    /* invariant conditions around every access */
+    ExprList varying;   /* other conditions and the bounds on the way to an access */
     bool seen, read, written, ok;
 } Scan;
 
@@ -238,8 +238,8 @@ static Stmt *replace_store(Rewriter *r, Stmt *s)
     Replace *x = r->user;
     if (s->kind != ST_STORE || s->u.store.buffer != x->from)
         return s;
-    return stmt_stamp(stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, false,
-                                 s->span), s);
+    return stmt_stamp(
+        stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, false, s->span), s);
 }
 
 static bool is_element_store(const Scan *scan, const Stmt *s)
@@ -279,8 +279,8 @@ static Expr *take_init(Scan *scan, Stmt *s, const ExprList *around, Stmt **rest)
         cond_split(c, s->u.cond.cond, &inner);
         Stmt *left;
         Expr *value = take_init(scan, s->u.cond.then, &inner, &left);
-        *rest = value && left ? stmt_stamp(stmt_if(c, s->u.cond.cond, left, NULL, s->span), s)
-                              : NULL;
+        *rest =
+            value && left ? stmt_stamp(stmt_if(c, s->u.cond.cond, left, NULL, s->span), s) : NULL;
         return value;
     }
     if (s->kind != ST_SEQ)

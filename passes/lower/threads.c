@@ -67,7 +67,8 @@ static bool refuse_symbolic(Mapper *m, const Stmt *s, Axis axis)
     StrBuf text = strbuf_new(m->c->arena);
     print_expr(m->c, loop_extent(m->c, &s->u.loop), &text);
     diag_error(m->c, E0506, s->span,
-               "loop '%s' is bound to %s, which needs a literal number of iterations up to the hardware's limit, but "
+               "loop '%s' is bound to %s, which needs a literal number of iterations up to the "
+               "hardware's limit, but "
                "it has %s",
                s->u.loop.var->name, axis_name(axis), text.text);
     diag_note(m->c, s->span, "split it by a constant first and bind the inner loop");
@@ -81,7 +82,8 @@ static void refuse_unequal(Mapper *m, const Stmt *s, const AxisUse *use, Expr *e
     print_expr(m->c, extent, &mine);
     print_expr(m->c, use->extent, &other);
     diag_error(m->c, E0505, s->span,
-               "loops on one axis of a launch must have equal extents: '%s' has %s iterations on %s, but '%s' has %s",
+               "loops on one axis of a launch must have equal extents: '%s' has %s iterations on "
+               "%s, but '%s' has %s",
                s->u.loop.var->name, mine.text, axis_name(s->u.loop.axis), use->by->u.loop.var->name,
                other.text);
     diag_note(m->c, use->by->span, "'%s' is bound to %s here", use->by->u.loop.var->name,
@@ -168,8 +170,8 @@ static Stmt *map_block(Mapper *m, Stmt *s)
         if (!m->axis[axis].extent || is_single(&m->axis[axis]) ||
             thread_loop(&m->path, (Axis)axis, &every) || every)
             continue;
-        guard = cond_and(c, guard, expr_binary(c, EX_EQ, coordinate(m, (Axis)axis),
-                                               expr_index(c, 0), s->span));
+        guard = cond_and(
+            c, guard, expr_binary(c, EX_EQ, coordinate(m, (Axis)axis), expr_index(c, 0), s->span));
     }
     Stmt *block = stmt_subst(c, s, m->bound.items, m->bound.n);
     return guard ? stmt_stamp(stmt_if(c, guard, block, NULL, s->span), s) : block;
@@ -192,7 +194,8 @@ static Stmt *map_bound_loop(Mapper *m, Stmt *s)
     Expr *inside = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, value, hi, s->span);
     if (axis_is_thread(loop->axis) && stmt_has_barrier(body)) {
         diag_error(c, E0503, s->span,
-                   "threads must wait for each other inside loop '%s', but how many of them run it is not the "
+                   "threads must wait for each other inside loop '%s', but how many of them run it "
+                   "is not the "
                    "same everywhere",
                    loop->var->name);
         m->failed = true;
@@ -229,7 +232,8 @@ static Stmt *map_stmt(void *user, Stmt *s)
         done = stmt_map_children(c, s, map_stmt, m);
         if (done)
             done = stmt_stamp(stmt_if(c, guarded_by(m, done->u.cond.cond), done->u.cond.then,
-                                      done->u.cond.otherwise, s->span), s);
+                                      done->u.cond.otherwise, s->span),
+                              s);
         break;
     case ST_TEMP:
         if (s->u.temp->scope == SCOPE_SHARED) {

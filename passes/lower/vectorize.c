@@ -63,8 +63,10 @@ static void check_width(Vectorize *v, const Buffer *b)
 {
     int64_t bytes = v->lanes * type_bytes(b->type);
     if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16)
-        refuse(v, arena_printf(v->c->arena, "%lld elements of '%s' are %lld bytes; an access has 2, 4, 8 or 16",
-                               (long long)v->lanes, b->name, (long long)bytes),
+        refuse(v,
+               arena_printf(v->c->arena,
+                            "%lld elements of '%s' are %lld bytes; an access has 2, 4, 8 or 16",
+                            (long long)v->lanes, b->name, (long long)bytes),
                "split the loop by a factor that makes one of those widths");
 }
 
@@ -78,23 +80,28 @@ static void check_access(Vectorize *v, const Buffer *b, Expr *const *index)
         if (!expr_uses_var(e, var))
             continue;
         if (!split_linear(v->facts, e, var, &coefficient, &rest)) {
-            refuse(v, arena_printf(c->arena, "'%s' is not accessed at equal distances along %s",
-                                   b->name, var->name),
+            refuse(v,
+                   arena_printf(c->arena, "'%s' is not accessed at equal distances along %s",
+                                b->name, var->name),
                    "vectorize a loop along which it is contiguous");
         } else if (d != b->rank - 1 || coefficient != 1) {
             StrBuf stride = strbuf_new(c->arena);
             Expr *step = index_mul(c, stride_of(c, b, d), expr_index(c, coefficient));
             print_expr(c, simplify(v->facts, step), &stride);
-            refuse(v, arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
-                                   stride.text, var->name),
+            refuse(v,
+                   arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
+                                stride.text, var->name),
                    "vectorize the loop of its last axis");
         } else {
             check_width(v, b);
             if (b->scope != SCOPE_LOCAL && !v->why && !aligned(v, b, index))
-                refuse(v, arena_printf(c->arena,
-                                       "the first element of '%s' is not known to be at a multiple of %lld",
-                                       b->name, (long long)v->lanes),
-                       "make the last extent a multiple of the width, or pad a shared buffer to one");
+                refuse(
+                    v,
+                    arena_printf(
+                        c->arena,
+                        "the first element of '%s' is not known to be at a multiple of %lld",
+                        b->name, (long long)v->lanes),
+                    "make the last extent a multiple of the width, or pad a shared buffer to one");
         }
     }
 }
@@ -125,13 +132,13 @@ static void check_loop(Vectorize *v, Stmt *s)
         refuse(v, "its guard may be true for some lanes and false for others",
                "make the extent a multiple of the lanes");
     else if (store->kind != ST_STORE)
-        refuse(v, "the loop is more than one store",
-               "cache what else is in the loop");
+        refuse(v, "the loop is more than one store", "cache what else is in the loop");
     else if (store->u.store.atomic)
         refuse(v, "an atomic update is not wide", "leave the loop serial");
     else if (!subscripts_use(store, loop->var))
-        refuse(v, arena_printf(v->c->arena, "all lanes store to one element of '%s'",
-                               store->u.store.buffer->name),
+        refuse(v,
+               arena_printf(v->c->arena, "all lanes store to one element of '%s'",
+                            store->u.store.buffer->name),
                "vectorize a loop along which it is contiguous");
     if (v->why)
         return;
