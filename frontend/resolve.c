@@ -13,8 +13,11 @@
 
 static bool refuse_size(Context *c, Span span, const char *name, const char *value)
 {
-    diag_error(c, E0204, span, "the size '%.60s' is %.40s; a size is an integer from 1 to 9223372036854775807, or ? to "
-               "leave it to the run", name, value);
+    diag_error(
+        c, E0204, span,
+        "the size '%.60s' is %.40s; a size is an integer from 1 to 9223372036854775807, or ? to "
+        "leave it to the run",
+        name, value);
     return false;
 }
 
@@ -25,8 +28,8 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out)
     char *end;
     *out = (SizeOverride){.kind = SIZE_CONSTANT};
     if (!equals || equals == text || !*value) {
-        diag_error(c, E0231, span_none(), "-D takes NAME=VALUE, as in -D M=512, -D M=? or -D T=f16; found '%.60s'",
-                   text);
+        diag_error(c, E0231, span_none(),
+                   "-D takes NAME=VALUE, as in -D M=512, -D M=? or -D T=f16; found '%.60s'", text);
         return false;
     }
     out->name = interner_get(c->names, text, (size_t)(equals - text));
@@ -40,7 +43,8 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out)
         return true;
     }
     if (digits != strlen(value)) {
-        diag_error(c, E0231, span_none(), "-D %.60s: '%.60s' is no integer, no type, and not ?", out->name, value);
+        diag_error(c, E0231, span_none(), "-D %.60s: '%.60s' is no integer, no type, and not ?",
+                   out->name, value);
         return false;
     }
     errno = 0;
@@ -69,9 +73,12 @@ static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride 
             known = known || k->sizes[j].name.text == overrides[i].name;
         const char *near = known ? NULL : diag_suggest(overrides[i].name, words, k->n_sizes);
         if (!known)
-            diag_error(r->ctx, E0205, k->name.span, "-D %.60s: kernel '%.60s' has no size of that name%s%s%s",
-                       overrides[i].name, k->name.text, near ? "; did you mean '" : "", near ? near : "",
-                       near ? "'?" : k->n_sizes ? "" : "; it has no sizes at all");
+            diag_error(r->ctx, E0205, k->name.span,
+                       "-D %.60s: kernel '%.60s' has no size of that name%s%s%s", overrides[i].name,
+                       k->name.text, near ? "; did you mean '" : "", near ? near : "",
+                       near         ? "'?"
+                       : k->n_sizes ? ""
+                                    : "; it has no sizes at all");
     }
 }
 
@@ -87,16 +94,18 @@ static bool read_default(Resolver *r, const AstSize *s, int64_t *value)
         *value = (int64_t)magnitude;
         return true;
     }
-    return refuse_size(r->ctx, e->span, s->name.text,
-                       ctx_namef(r->ctx, "%s%llu", negative ? "-" : "", (unsigned long long)magnitude));
+    return refuse_size(
+        r->ctx, e->span, s->name.text,
+        ctx_namef(r->ctx, "%s%llu", negative ? "-" : "", (unsigned long long)magnitude));
 }
 
 static bool resolve_size(Resolver *r, const AstSize *s, const SizeOverride *o, Size *out)
 {
     *out = (Size){.name = s->name.text, .span = s->span};
     if (o && o->kind == SIZE_TYPE) {
-        diag_error(r->ctx, E0205, s->span, "-D %.60s: '%.60s' is a size, not a type; give it an integer or ?",
-                   s->name.text, s->name.text);
+        diag_error(r->ctx, E0205, s->span,
+                   "-D %.60s: '%.60s' is a size, not a type; give it an integer or ?", s->name.text,
+                   s->name.text);
         return false;
     }
     if (o ? o->kind == SIZE_CONSTANT : s->value != NULL) {
@@ -113,15 +122,18 @@ static bool resolve_type_param(Resolver *r, const AstSize *s, const SizeOverride
 {
     *type = DT_COUNT;
     if (o && o->kind != SIZE_TYPE)
-        diag_error(r->ctx, E0205, s->span, "-D %.60s: '%.60s' is a type; give it one, as in -D %.60s=f16",
-                   s->name.text, s->name.text, s->name.text);
+        diag_error(r->ctx, E0205, s->span,
+                   "-D %.60s: '%.60s' is a type; give it one, as in -D %.60s=f16", s->name.text,
+                   s->name.text, s->name.text);
     else if (o)
         *type = o->type;
     else if (s->type_value.text)
         *type = resolve_type(r, s->type_value);
     else
-        diag_error(r->ctx, E0228, s->span, "the type '%.60s' has no default; give one with -D %.60s=f32, or in the "
-                   "kernel: %.60s: type = f32", s->name.text, s->name.text, s->name.text);
+        diag_error(r->ctx, E0228, s->span,
+                   "the type '%.60s' has no default; give one with -D %.60s=f32, or in the "
+                   "kernel: %.60s: type = f32",
+                   s->name.text, s->name.text, s->name.text);
     return *type != DT_COUNT;
 }
 
@@ -160,8 +172,8 @@ static bool resolve_param(Resolver *r, const AstParam *p, Role role, Param *out)
     if (role == ROLE_IN && !p->type.has_shape) {
         symbol.kind = SYMBOL_VAR;
         symbol.broken = type == DT_COUNT;
-        symbol.var = out->scalar = var_new(r->ctx, p->name.text, symbol.broken ? DT_F32 : type, VAR_SCALAR,
-                                           p->span);
+        symbol.var = out->scalar =
+            var_new(r->ctx, p->name.text, symbol.broken ? DT_F32 : type, VAR_SCALAR, p->span);
     } else {
         Expr **shape = type != DT_COUNT ? resolve_shape(r, &p->type, type) : NULL;
         symbol.kind = SYMBOL_BUFFER;
@@ -188,8 +200,10 @@ static bool resolve_params(Resolver *r, const AstKernel *k, Kernel *kernel)
     for (int i = 0; i < k->n_outputs; i++) {
         const AstParam *p = &k->outputs[i];
         if (p->inout) {
-            diag_error(r->ctx, E0226, p->span, "'%.60s' stands after '->' and is an output only; a buffer that is "
-                       "read and written stands before it", p->name.text);
+            diag_error(r->ctx, E0226, p->span,
+                       "'%.60s' stands after '->' and is an output only; a buffer that is "
+                       "read and written stands before it",
+                       p->name.text);
             good = false;
         }
         good = resolve_param(r, p, ROLE_OUT, &params[k->n_params + i]) && good;
@@ -202,7 +216,7 @@ static bool resolve_params(Resolver *r, const AstKernel *k, Kernel *kernel)
 static bool is_written(const Resolver *r, const Buffer *buffer)
 {
     for (int i = 0; i < r->written.n; i++)
-        if (r->written.items[i] == buffer)
+        if (buffer_defined(r->written.items[i]) == buffer)
             return true;
     return false;
 }
@@ -216,12 +230,16 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
             continue;
         writable = true;
         if (b->role == ROLE_OUT && !is_written(r, b))
-            diag_error(r->ctx, E0212, b->span, "the output '%.60s' is never written; every element of an output "
-                       "gets a value", b->name);
+            diag_error(r->ctx, E0212, b->span,
+                       "the output '%.60s' is never written; every element of an output "
+                       "gets a value",
+                       b->name);
     }
     if (!writable)
-        diag_error(r->ctx, E0212, kernel->span, "kernel '%.60s' has no result; name its outputs after '->', or mark a "
-                   "parameter 'inout'", kernel->name);
+        diag_error(r->ctx, E0212, kernel->span,
+                   "kernel '%.60s' has no result; name its outputs after '->', or mark a "
+                   "parameter 'inout'",
+                   kernel->name);
 }
 
 static bool has_launch(const AstStmt *s)
@@ -237,13 +255,15 @@ static bool has_launch(const AstStmt *s)
     case AS_FOR:
         return has_launch(s->u.loop.body);
     case AS_IF:
-        return has_launch(s->u.cond.then) || (s->u.cond.otherwise && has_launch(s->u.cond.otherwise));
+        return has_launch(s->u.cond.then) ||
+               (s->u.cond.otherwise && has_launch(s->u.cond.otherwise));
     default:
         return false;
     }
 }
 
-Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overrides, int n_overrides)
+Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overrides,
+                       int n_overrides)
 {
     int errors = c->n_errors;
     Resolver r = {.ctx = c, .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM};
