@@ -129,12 +129,44 @@ static bool stays_inside(const VmCoder *k, const Expr *at, const Expr *extent)
     return false;
 }
 
+/* Does the access go to the same place of a buffer of the same shape as the one before? */
+static bool is_last_element(const VmCoder *k, const Buffer *buffer, Expr *const *index)
+{
+    const Buffer *last = k->last.buffer;
+    if (!last || last->rank != buffer->rank || last->layout || buffer->layout)
+        return false;
+    for (int i = 0; i < buffer->rank; i++)
+        if (index[i] != k->last.index[i] || !expr_equal(buffer->shape[i], last->shape[i]))
+            return false;
+    return true;
+}
+
+void coder_forget_element(VmCoder *k)
+{
+    if (k->last.buffer)
+        coder_release(k, k->last.at);
+    k->last.buffer = NULL;
+}
+
+/* Keeps the place for the accesses that follow, unless memory decides where it is. */
+static Value remember(VmCoder *k, const Buffer *buffer, Expr *const *index, Value at)
+{
+    coder_forget_element(k);
+    for (int i = 0; i < buffer->rank; i++)
+        if (expr_has_load(index[i]))
+            return at;
+    k->last = (LastElement){buffer, index, at};
+    return (Value){at.reg, false};
+}
+
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
 {
     int number = coder_buffer(k, buffer);
     CodedBuffer coded = k->coded.items[number];
     if (buffer->rank == 0)
         return (Value){coder_int(k, 0), false};
+    if (is_last_element(k, buffer, index))
+        return (Value){k->last.at.reg, false};
     Value offset = {-1, false};
     for (int i = 0; i < buffer->rank; i++) {
         Value at = coder_index(k, index[i]);
@@ -148,5 +180,5 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
             offset = step_offset(k, offset, coded.extents[i], at);
         }
     }
-    return offset;
+    return remember(k, buffer, index, offset);
 }

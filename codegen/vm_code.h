@@ -33,6 +33,19 @@ typedef struct {
     SpanList spans;
 } CodeList;
 
+/* The value of an expression. */
+typedef struct {
+    int reg;
+    bool temporary; /* to be given back */
+} Value;
+
+/* The element that was computed last, in code without branches since: buffers of one shape share it. */
+typedef struct {
+    const Buffer *buffer; /* NULL: none */
+    Expr *const *index;
+    Value at;
+} LastElement;
+
 typedef struct {
     Context *c;
     const Kernel *kernel;
@@ -44,6 +57,7 @@ typedef struct {
     VEC(VmConstant) constants;
     VEC(int) inputs, lists;
     SpareRegisters spare;
+    LastElement last;
     VEC(VarRegister) vars;
     VEC(VmBuffer) buffers;
     VEC(CodedBuffer) coded; /* parallel to buffers */
@@ -53,12 +67,6 @@ typedef struct {
     int n_launches;             /* met so far */
     bool in_launch;
 } VmCoder;
-
-/* The value of an expression. */
-typedef struct {
-    int reg;
-    bool temporary; /* to be given back */
-} Value;
 
 /* vm_coder.c: registers, instructions, the function as a whole. */
 VmCoder *coder_new(Context *c, const Kernel *kernel, const Module *module,
@@ -86,6 +94,7 @@ int coder_here(const VmCoder *k);
 int coder_buffer(VmCoder *k, const Buffer *buffer);
 void coder_place_temp(VmCoder *k, const Buffer *buffer);
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index);
+void coder_forget_element(VmCoder *k);
 
 /* vm_expr.c */
 Value coder_expr(VmCoder *k, const Expr *e);

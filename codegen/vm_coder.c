@@ -162,6 +162,8 @@ VmType coder_type(const VmCoder *k, int reg)
 
 int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c)
 {
+    if (op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END)
+        coder_forget_element(k);
     VmInst inst = {.op = (uint8_t)op, .type = (uint8_t)type, .sub = (uint8_t)sub,
                    .d = d, .a = a, .b = b, .c = c};
     VEC_PUSH(k->c->arena, &k->code->insts, inst);

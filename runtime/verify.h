@@ -10,6 +10,9 @@
 
 enum { VERIFY_SHOWN = 3, VERIFY_RANK = 16 };
 
+/* Stores of a reference (reference_work) that are worth waiting for, about a few seconds; beyond it, sample. */
+#define VERIFY_FULL_WORK 5e7
+
 typedef struct {
     /* Indices of each axis that are checked: the first, the last and random ones between; an element is checked when all its
      * indices are. 0: all, and the reference need not have been made for samples. */
