@@ -341,24 +341,51 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s)
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
+/* Where `name` is in the table, or would be. */
+static NameEntry *names_slot(const Names *n, Name name)
+{
+    size_t mask = (size_t)n->capacity - 1, at = ((uintptr_t)name >> 3) * 0x9e3779b1u & mask;
+    while (n->entries[at].name && n->entries[at].name != name)
+        at = (at + 1) & mask;
+    return &n->entries[at];
+}
+
+static void names_grow(Names *n)
+{
+    Names old = *n;
+    n->capacity = old.capacity ? old.capacity * 2 : 64;
+    n->entries = ARENA_ARRAY(n->c->arena, NameEntry, n->capacity);
+    for (int i = 0; i < old.capacity; i++)
+        if (old.entries[i].name)
+            *names_slot(n, old.entries[i].name) = old.entries[i];
+}
+
 void names_take(Names *n, Name name)
 {
-    VEC_PUSH(n->c->arena, &n->taken, name);
+    if (2 * (n->n + 1) > n->capacity)
+        names_grow(n);
+    NameEntry *slot = names_slot(n, name);
+    if (slot->name)
+        return;
+    *slot = (NameEntry){name, 1};
+    n->n++;
 }
 
 static bool names_has(const Names *n, Name name)
 {
-    for (int i = 0; i < n->taken.n; i++)
-        if (n->taken.items[i] == name)
-            return true;
-    return false;
+    return n->capacity && names_slot(n, name)->name;
 }
 
 Name names_fresh(Names *n, const char *base)
 {
-    Name name = ctx_name(n->c, base);
-    for (int i = 1; names_has(n, name); i++)
-        name = ctx_namef(n->c, "%s_%d", base, i);
+    Name first = ctx_name(n->c, base), name = first;
+    if (names_has(n, first)) {
+        int suffix = names_slot(n, first)->next;
+        do
+            name = ctx_namef(n->c, "%s_%d", base, suffix++);
+        while (names_has(n, name));
+        names_slot(n, first)->next = suffix;
+    }
     names_take(n, name);
     return name;
 }

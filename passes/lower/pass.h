@@ -77,10 +77,15 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
-/* Names in use; `base`, or base_1, base_2 ... that is not, which then is. */
+/* Names in use, as a hash table; `base`, or base_1, base_2 ... that is not, which then is. */
+typedef struct {
+    Name name; /* NULL: free */
+    int next;  /* the first suffix of the name that has not been tried */
+} NameEntry;
 typedef struct {
     Context *c;
-    VEC(Name) taken;
+    NameEntry *entries;
+    int n, capacity; /* a power of two, at least twice n */
 } Names;
 void names_take(Names *n, Name name);
 Name names_fresh(Names *n, const char *base);
