@@ -9,8 +9,10 @@
 
 /* The tables of a kernel, its host part and its kernels as code for the machine.
  *   lowered      launches become the module's kernels, loops around them its host part
- *   not lowered  a program at any other level: the host part computes it by itself, loops one after the other
- * `cuda_source` is the text of --emit cuda, or NULL where no GPU will run it. NULL after a diagnostic. */
+ *   not lowered  a program at any other level, without inits (sequential_kernel): the host part
+ *                computes it by itself, loops one after the other
+ * `cuda_source` is the text of --emit cuda, or NULL where no GPU will run it. NULL after a
+ * diagnostic. */
 Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source);
 
 /* A function that computes `n` INDEX expressions of the kernel's sizes (vm_eval_shape). */

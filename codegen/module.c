@@ -27,7 +27,7 @@ const VmFunction *vm_compile_shape(Context *c, const Kernel *kernel, const char 
     return coder_finish(k);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------- */
 
 static void build_sizes(ModuleBuilder *b)
 {
@@ -85,9 +85,10 @@ static BufferRole role_of(Role role)
     return BUFFER_TEMP;
 }
 
-/* ---- inputs that are subscripts ------------------------------------------------------------------- */
+/* ---- inputs that are subscripts ------------------------------------------------------------ */
 
-/* Looks for subscripts that read `wanted`; the extents that they index, as one expression that is their minimum. */
+/* Looks for subscripts that read `wanted`; the extents that they index, as one expression that is
+ * their minimum. */
 typedef struct {
     Context *c;
     const Buffer *wanted;
@@ -164,7 +165,7 @@ static void build_buffers(ModuleBuilder *b)
     b->m->n_buffers = b->buffers.n;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------ */
+/* ---- kernels ------------------------------------------------------------------------------- */
 
 static bool is_host_value(const Var *var)
 {

@@ -1,15 +1,16 @@
 /* vm_buffer.c - where the elements of a buffer are, for the machine.
  *
- * Literal strides come from buffer_strides, as in the text for the GPU; a buffer of symbolic shape is row major over
- * extents that the prologue computes. Each subscript of an access with several is checked against its own
- * extent, because a wrong one may still point into the buffer. */
+ * Literal strides come from buffer_strides, as in the text for the GPU; a buffer of symbolic shape
+ * is row major over extents that the prologue computes. Each subscript of an access with several
+ * is checked against its own extent, because a wrong one may still point into the buffer. */
 #include <string.h>
 
 #include "codegen/vm_code.h"
 
 enum { SHARED_ALIGN = 16 };
 
-/* Extents and strides of a buffer met for the first time; code for them goes where sizes are known. */
+/* Extents and strides of a buffer met for the first time; code for them goes where sizes are
+ * known. */
 static CodedBuffer code_shape(VmCoder *k, const Buffer *buffer, int64_t *elements)
 {
     CodedBuffer coded = {.buffer = buffer};

@@ -1,8 +1,9 @@
 /* vm_code.h - writing a function for the machine (internal to codegen).
  *
- * A VmCoder holds one function under way.  Expressions give registers: a variable's own, a constant's, or a temporary that
- * the caller gives back when it has used it, so that a long body needs few registers and stays in the cache.
- * What depends on sizes alone (extents of buffers) goes into a prologue. */
+ * A VmCoder holds one function under way.  Expressions give registers: a variable's own, a
+ * constant's, or a temporary that the caller gives back when it has used it, so that a long body
+ * needs few registers and stays in the cache. What depends on sizes alone (extents of buffers)
+ * goes into a prologue. */
 #ifndef TIRC_CODEGEN_VM_CODE_H
 #define TIRC_CODEGEN_VM_CODE_H
 
@@ -39,7 +40,8 @@ typedef struct {
     bool temporary; /* to be given back */
 } Value;
 
-/* The element that was computed last, in code without branches since: buffers of one shape share it. */
+/* The element that was computed last, in code without branches since: buffers of one shape share
+ * it. */
 typedef struct {
     const Buffer *buffer; /* NULL: none */
     Expr *const *index;
@@ -90,7 +92,8 @@ int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, i
 void coder_patch(VmCoder *k, int inst, int to);
 int coder_here(const VmCoder *k);
 
-/* vm_buffer.c: the number of a buffer in the function, and an element's place in it, checked axis by axis. */
+/* vm_buffer.c: the number of a buffer in the function, and an element's place in it, checked axis
+ * by axis. */
 int coder_buffer(VmCoder *k, const Buffer *buffer);
 void coder_place_temp(VmCoder *k, const Buffer *buffer);
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index);

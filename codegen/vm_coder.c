@@ -1,4 +1,5 @@
-/* vm_coder.c - a function for the machine under construction: registers, constants, instructions. */
+/* vm_coder.c - a function for the machine under construction: registers, constants, instructions.
+ * */
 #include <string.h>
 
 #include "codegen/vm_code.h"
@@ -63,7 +64,7 @@ const VmFunction *coder_finish(VmCoder *k)
     return f;
 }
 
-/* ---- registers ---------------------------------------------------------------------------------- */
+/* ---- registers ----------------------------------------------------------------------------- */
 
 int coder_register(VmCoder *k, VmType type, bool uniform)
 {
@@ -158,7 +159,7 @@ VmType coder_type(const VmCoder *k, int reg)
     return k->registers.items[reg].type;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------------------------- */
 
 int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c)
 {

@@ -1,7 +1,8 @@
 /* vm_expr.c - expressions for the machine.
  *
- * An operand that C would not evaluate is not evaluated where that could be seen: an arm of a selection or the right
- * side of && and || that reads memory or divides integers runs under a mask. */
+ * An operand that C would not evaluate is not evaluated where that could be seen: an arm of a
+ * selection or the right side of && and || that reads memory or divides integers runs under a
+ * mask. */
 #include "codegen/vm_code.h"
 
 static bool is_narrow(DType type)
@@ -26,7 +27,7 @@ static bool is_risky(const Expr *e)
     return risky;
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------- */
+/* ---- leaves -------------------------------------------------------------------------------- */
 
 static Value constant(VmCoder *k, VmType type, VmValue value)
 {
@@ -78,7 +79,7 @@ static Value load(VmCoder *k, const Expr *e)
     return d;
 }
 
-/* ---- operators ---------------------------------------------------------------------------------- */
+/* ---- operators ----------------------------------------------------------------------------- */
 
 static VmOp vm_op_of(ExprKind kind)
 {
@@ -110,7 +111,8 @@ static VmOp vm_op_of(ExprKind kind)
     }
 }
 
-/* Brings the f32 or i32 that a register holds back to a narrow type after an operation that may leave it. */
+/* Brings the f32 or i32 that a register holds back to a narrow type after an operation that may
+ * leave it. */
 static void round_to(VmCoder *k, VmOp op, DType type, int reg)
 {
     bool stays = op == VM_MIN || op == VM_MAX || op == VM_AND || op == VM_OR || op == VM_XOR ||
@@ -162,7 +164,7 @@ static Value binary(VmCoder *k, const Expr *e)
     return d;
 }
 
-/* ---- lazy operands ------------------------------------------------------------------------------- */
+/* ---- lazy operands ------------------------------------------------------------------------- */
 
 /* d = e, evaluated for the lanes in which `cond` holds (where `inverted`: does not). */
 static Value guarded(VmCoder *k, int cond, bool inverted, const Expr *e)
@@ -212,9 +214,10 @@ static Value selection(VmCoder *k, const Expr *e)
     return d;
 }
 
-/* ---- conversions and functions ------------------------------------------------------------------- */
+/* ---- conversions and functions ------------------------------------------------------------- */
 
-/* Integers and f64 become narrow floats by way of f64, which holds all but the largest 64-bit integers: one rounding. */
+/* Integers and f64 become narrow floats by way of f64, which holds all but the largest 64-bit
+ * integers: one rounding. */
 static Value cast(VmCoder *k, const Expr *e)
 {
     Value a = coder_expr(k, e->u.arg[0]);

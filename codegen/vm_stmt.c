@@ -1,10 +1,11 @@
 /* vm_stmt.c - statements for the machine.
  *
- * Loops of every kind run one iteration after the other; inside a launch the threads are lanes, so bound loops
- * are gone, and outside one a bound loop is a loop: the meaning of a program at any level. */
+ * Loops of every kind run one iteration after the other; inside a launch the threads are lanes, so
+ * bound loops are gone, and outside one a bound loop is a loop: the meaning of a program at any
+ * level. */
 #include "codegen/vm_code.h"
 
-/* ---- stores ------------------------------------------------------------------------------------- */
+/* ---- stores -------------------------------------------------------------------------------- */
 
 static VmOp combine_op(StoreOp op)
 {
@@ -22,7 +23,8 @@ static VmOp combine_op(StoreOp op)
 }
 
 /* old op value, in a temporary; gives both operands back. */
-static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, Value at, Value value)
+static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, Value at,
+                      Value value)
 {
     VmType type = vm_type_of(buffer->type);
     bool local = k->buffers.items[number].space == VM_LOCAL;
@@ -56,7 +58,7 @@ static void store(VmCoder *k, const Stmt *s)
     coder_release(k, value);
 }
 
-/* ---- control ------------------------------------------------------------------------------------ */
+/* ---- control ------------------------------------------------------------------------------- */
 
 static void loop(VmCoder *k, const ForStmt *l)
 {
@@ -111,7 +113,7 @@ static void sequence(VmCoder *k, const Stmt *s)
         coder_release(k, lets.items[i]);
 }
 
-/* ---- blocks, outside launches ---------------------------------------------------------------------- */
+/* ---- blocks, outside launches -------------------------------------------------------------- */
 
 /* Conditions that are open, and registers to be given back behind the block. */
 typedef struct {
@@ -177,9 +179,10 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
         coder_release(k, b.held.items[i]);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------ */
+/* ---- launches ------------------------------------------------------------------------------ */
 
-/* The grid, then the values of the host part that the kernel uses, in the order of its arguments. */
+/* The grid, then the values of the host part that the kernel uses, in the order of its arguments.
+ * */
 static void launch(VmCoder *k, const LaunchStmt *l)
 {
     const LaunchUse *use = &k->launches[k->n_launches];

@@ -1,7 +1,7 @@
 /* layout.c - where the elements of a buffer lie.
  *
- * Row major; the layout of an axis may lengthen its rows (`pad`) and choose its stride (`align`).  The one place that
- * knows, so that the text of a kernel and the simulator cannot disagree. */
+ * Row major; the layout of an axis may lengthen its rows (`pad`) and choose its stride (`align`). 
+ * The one place that knows, so that the text of a kernel and the simulator cannot disagree. */
 #include "ir/ir.h"
 
 /* The smallest value of the form factor * k + offset that is at least `least`. */

@@ -1,4 +1,5 @@
-/* random.h - reproducible random data: xoshiro256** seeded by splitmix64 (Blackman and Vigna, 2018). */
+/* random.h - reproducible random data: xoshiro256** seeded by splitmix64 (Blackman and Vigna,
+ * 2018). */
 #ifndef TIRC_RUNTIME_RANDOM_H
 #define TIRC_RUNTIME_RANDOM_H
 
@@ -19,9 +20,9 @@ uint64_t random_below(Random *r, uint64_t n);
 /* In [-1, 1), 53 random bits. */
 double random_unit(Random *r);
 
-/* `n` elements of a type: floats uniform in [-1, 1) rounded to it, u8 and bool over all their values, other
- * integers in [-100, 100] or [0, 200], small enough that sums of a few million fit 32 bits. With bound > 0 integers lie in
- * [0, bound) instead, as far as the type goes. */
+/* `n` elements of a type: floats uniform in [-1, 1) rounded to it, u8 and bool over all their
+ * values, other integers in [-100, 100] or [0, 200], small enough that sums of a few million fit
+ * 32 bits. With bound > 0 integers lie in [0, bound) instead, as far as the type goes. */
 void random_fill(Random *r, DType type, void *to, int64_t n, int64_t bound);
 
 #endif

@@ -1,7 +1,9 @@
-/* sim.c - the simulated GPU as a device: memory is this process's, kernels run on the machine (vm.h).
+/* sim.c - the simulated GPU as a device: memory is this process's, kernels run on the machine
+ * (vm.h).
  *
- * Launches obey the limits of compute capability 9.0, so that what runs here can run there. A fault stops the run, is kept in
- * device->fault, and becomes a diagnostic at the program line that it comes from. */
+ * Launches obey the limits of compute capability 9.0, so that what runs here can run there. A
+ * fault stops the run, is kept in device->fault, and becomes a diagnostic at the program line that
+ * it comes from. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +33,7 @@ static void sim_close(Device *d)
     free(d);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 static DevicePtr sim_alloc(Device *d, size_t bytes)
 {
@@ -75,7 +77,7 @@ static bool sim_fill(Device *d, DevicePtr to, int byte, size_t bytes)
     return true;
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------------------------- */
 
 static LoadedModule *sim_load(Device *d, const Module *module)
 {
@@ -161,7 +163,7 @@ static bool sim_sync(Device *d)
     return true;
 }
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------------------------- */
 
 static bool sim_mark(Device *d, int which)
 {

@@ -1,7 +1,7 @@
 /* verify.c - see verify.h.
  *
- * Buffers of the reference are found by name: X is the program's X in the reference's type, and its companions
- * follow it in the parameter list. */
+ * Buffers of the reference are found by name: X is the program's X in the reference's type, and
+ * its companions follow it in the parameter list. */
 #include "runtime/verify.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ typedef struct {
     int64_t *index[VERIFY_RANK]; /* ascending; NULL: all */
 } Sample;
 
-/* ---- finding buffers ----------------------------------------------------------------------------- */
+/* ---- finding buffers ----------------------------------------------------------------------- */
 
 static int find_buffer(const Module *m, const char *name)
 {
@@ -65,7 +65,7 @@ static const double *companion(const Verify *v, const char *name, const char *su
     return i < 0 ? NULL : v->data[i];
 }
 
-/* ---- the reference's data -------------------------------------------------------------------------- */
+/* ---- the reference's data ------------------------------------------------------------------ */
 
 static double value_as_double(DType type, VmValue value)
 {
@@ -86,7 +86,8 @@ static bool no_memory(Verify *v, const char *name)
     return false;
 }
 
-/* Values of the program's buffer in the reference: inputs as they were, the rest as poisoned as the device's. */
+/* Values of the program's buffer in the reference: inputs as they were, the rest as poisoned as
+ * the device's. */
 static bool fill_value(Verify *v, int at, int of)
 {
     const ModuleBuffer *b = &v->reference->buffers[at];
@@ -151,7 +152,7 @@ static bool run_reference(Verify *v)
     return false;
 }
 
-/* ---- samples -------------------------------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------------------------- */
 
 int64_t verify_sample_size(int rank)
 {
@@ -206,7 +207,7 @@ static void choose_sample(Verify *v, int buffer, Sample *s)
     }
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------ */
+/* ---- comparing ----------------------------------------------------------------------------- */
 
 typedef struct {
     const ModuleBuffer *buffer;
@@ -254,7 +255,8 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
     DType type = k->buffer->type;
     const char *bytes = k->got + at * type_bytes(type);
     VmValue got = vm_value_load(type, bytes);
-    VmValue expected = vm_value_load(k->reference_type, k->expected + at * type_bytes(k->reference_type));
+    VmValue expected =
+        vm_value_load(k->reference_type, k->expected + at * type_bytes(k->reference_type));
     VerifyWrong e = {.got = value_as_double(type, got),
                      .expected = value_as_double(k->reference_type, expected),
                      .bound = bound_of(k, at)};
@@ -334,7 +336,7 @@ static bool compare_buffer(Verify *v, int buffer, const Sample *s)
     return ok;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------- */
 
 static bool is_output(const ModuleBuffer *b)
 {
@@ -369,7 +371,8 @@ bool verify_run(Device *d, const Module *m, const Workload *w, const Module *ref
                        m->buffers[i].name, m->buffers[i].rank, VERIFY_RANK);
             return false;
         }
-    Verify v = {.d = d, .m = m, .reference = reference, .w = w, .options = options, .result = result};
+    Verify v = {.d = d, .m = m, .reference = reference, .w = w, .options = options,
+                .result = result};
     v.data = ARENA_ARRAY(arena, void *, reference->n_buffers + 1);
     v.owned = ARENA_ARRAY(arena, bool, reference->n_buffers + 1);
     v.elements = ARENA_ARRAY(arena, int64_t, reference->n_buffers + 1);

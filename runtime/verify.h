@@ -1,8 +1,9 @@
 /* verify.h - are the outputs of a run right?
  *
- * The reference program (reference_kernel in passes/lower/lower.h, made a module) computes every wanted element in higher
- * precision together with a bound on what rounding may do to it; each output must lie within its own bound, integers
- * exactly. docs/verification.md derives the bounds. */
+ * The reference program (reference_kernel in passes/lower/lower.h, made a module) computes every
+ * wanted element in higher precision together with a bound on what rounding may do to it; each
+ * output must lie within its own bound, integers exactly. docs/verification.md derives the bounds.
+ * */
 #ifndef TIRC_RUNTIME_VERIFY_H
 #define TIRC_RUNTIME_VERIFY_H
 
@@ -10,12 +11,14 @@
 
 enum { VERIFY_SHOWN = 3, VERIFY_RANK = 16 };
 
-/* Stores of a reference (reference_work) that are worth waiting for, about a few seconds; beyond it, sample. */
+/* Stores of a reference (reference_work) that are worth waiting for, about a few seconds; beyond
+ * it, sample. */
 #define VERIFY_FULL_WORK 5e7
 
 typedef struct {
-    /* Indices of each axis that are checked: the first, the last and random ones between; an element is checked when all its
-     * indices are. 0: all, and the reference need not have been made for samples. */
+    /* Indices of each axis that are checked: the first, the last and random ones between; an
+     * element is checked when all its indices are. 0: all, and the reference need not have been
+     * made for samples. */
     int64_t wanted;
     uint64_t seed;
 } VerifyOptions;
@@ -42,12 +45,14 @@ typedef struct {
 /* How many indices of each axis give about 1000 samples in an output with so many axes. */
 int64_t verify_sample_size(int rank);
 
-/* Compares the outputs and inouts of `w` after a run with what `reference` computes from w's inputs. False after a
- * diagnostic when there is no result: no memory, a read that fails, a fault in the program itself. */
+/* Compares the outputs and inouts of `w` after a run with what `reference` computes from w's
+ * inputs. False after a diagnostic when there is no result: no memory, a read that fails, a fault
+ * in the program itself. */
 bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
                 const VerifyOptions *options, VerifyResult *result);
 
-/* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones are. */
+/* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones are.
+ * */
 void verify_describe(const VerifyResult *result, StrBuf *out);
 
 #endif

@@ -18,10 +18,10 @@ const char *fault_name(FaultKind kind)
     return names[kind];
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------- */
 
-/* The inputs of every function of a module: sizes, scalars, then the values of a launch. NULL without memory; the caller
- * frees it. */
+/* The inputs of every function of a module: sizes, scalars, then the values of a launch. NULL
+ * without memory; the caller frees it. */
 static VmValue *inputs_of(const Module *m, const RunArguments *args, const VmLaunch *launch)
 {
     int n = m->n_sizes + m->n_scalars, extra = launch ? launch->n_values : 0;
@@ -44,7 +44,7 @@ static bool no_memory(const VmFunction *f, VmFault *fault)
     return false;
 }
 
-/* ---- the host part ------------------------------------------------------------------------------ */
+/* ---- the host part ------------------------------------------------------------------------- */
 
 bool vm_run_host(const Module *m, const RunArguments *args, VmLaunchFn *launch, void *user,
                  VmFault *fault)
@@ -80,10 +80,10 @@ bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims)
     return ok;
 }
 
-/* ---- a launch ----------------------------------------------------------------------------------- */
+/* ---- a launch ------------------------------------------------------------------------------ */
 
-/* Blocks are handed out in order. A fault stops those behind it; those before it were handed out already and
- * finish, so the first fault is found whatever the threads do. */
+/* Blocks are handed out in order. A fault stops those behind it; those before it were handed out
+ * already and finish, so the first fault is found whatever the threads do. */
 typedef struct {
     const Module *m;
     const RunArguments *args;
@@ -177,7 +177,7 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
     return fault->kind == FAULT_NONE;
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------- */
 
 void vm_print(const VmFunction *f, StrBuf *out)
 {

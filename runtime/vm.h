@@ -1,16 +1,18 @@
-/* vm.h - the machine that executes the kernels of the simulator, the host part of every module, shapes, and
- * reference programs.
+/* vm.h - the machine that executes the kernels of the simulator, the host part of every module,
+ * shapes, and reference programs.
  *
- * One instruction does its work for all threads of a block.  A register is an array with one value for
- * each thread ("lane"), or a single one where all threads agree ("uniform": loop counters, block indices, sizes).
- * Control is structured; a mask says which lanes run.  Arithmetic ignores the mask, because nothing looks at
- * the value of a lane that rests; memory, faults and barriers honour it.  So threads need no stacks
- * of their own, a barrier is a place where the mask must be full, and the inner loops are plain loops over arrays.
- * Host parts and references run with one lane.
+ * One instruction does its work for all threads of a block.  A register is an array with one value
+ * for each thread ("lane"), or a single one where all threads agree ("uniform": loop counters,
+ * block indices, sizes). Control is structured; a mask says which lanes run.  Arithmetic ignores
+ * the mask, because nothing looks at the value of a lane that rests; memory, faults and barriers
+ * honour it.  So threads need no stacks of their own, a barrier is a place where the mask must be
+ * full, and the inner loops are plain loops over arrays. Host parts and references run with one
+ * lane.
  *
- * Registers hold six machine types and bool.  16- and 8-bit floats are held as the f32 of the same value, small integers as
- * i32; ROUND brings a result back to their grid, as the hardware would round it (to nearest, ties to even: exact, since
- * f32 has more than twice their digits; Figueroa, "When is double rounding innocuous?", 1995). */
+ * Registers hold six machine types and bool.  16- and 8-bit floats are held as the f32 of the same
+ * value, small integers as i32; ROUND brings a result back to their grid, as the hardware would
+ * round it (to nearest, ties to even: exact, since f32 has more than twice their digits; Figueroa,
+ * "When is double rounding innocuous?", 1995). */
 #ifndef TIRC_RUNTIME_VM_H
 #define TIRC_RUNTIME_VM_H
 
@@ -33,7 +35,8 @@ typedef union {
     uint8_t boolean;
 } VmValue;
 
-/* A value of an element type in memory (type_bytes(type) bytes, INDEX: an int64_t) as a register's, and back. */
+/* A value of an element type in memory (type_bytes(type) bytes, INDEX: an int64_t) as a
+ * register's, and back. */
 VmValue vm_value_load(DType type, const void *from);
 void vm_value_store(DType type, VmValue value, void *to);
 
@@ -64,7 +67,8 @@ typedef struct {
 
 typedef enum { VM_GLOBAL, VM_SHARED, VM_LOCAL } VmSpace;
 
-/* A buffer as a function sees it: `elements` of `type`, row after row, gaps of its layout included. */
+/* A buffer as a function sees it: `elements` of `type`, row after row, gaps of its layout
+ * included. */
 typedef struct {
     const char *name;
     DType type;
@@ -75,7 +79,8 @@ typedef struct {
     int64_t offset;   /* VM_SHARED: in bytes, in the block's memory; VM_LOCAL: in the memory of a lane */
 } VmBuffer;
 
-/* Registers that the machine fills in before the first instruction; -1 where a function does not use one. */
+/* Registers that the machine fills in before the first instruction; -1 where a function does not
+ * use one. */
 typedef struct {
     int axis[6]; /* blockIdx x y z (uniform), threadIdx x y z; in the order of Axis in ir.h */
 } VmAxes;
@@ -96,7 +101,7 @@ typedef struct VmFunction {
     bool ordered; /* blocks must run one after the other for the result to be the same each time: atomics on floats */
 } VmFunction;
 
-/* ---- faults --------------------------------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------------------------- */
 
 typedef enum {
 #define FAULT(e, name, meaning) FAULT_##e,
@@ -115,7 +120,7 @@ typedef struct {
     char message[240];      /* what, which buffer, which element, which thread */
 } VmFault;
 
-/* ---- running -------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------- */
 
 struct Module;
 struct RunArguments;
@@ -131,14 +136,16 @@ typedef struct {
 /* Starts a kernel; false stops the host part. */
 typedef bool VmLaunchFn(void *user, const VmLaunch *launch);
 
-/* Runs the host part of a module: loops, conditions and launches, each of which calls `launch` (never called with a grid of no
- * blocks; may be NULL where there are none). Buffers that the host part itself touches (those of references) are
- * addresses of this process. False with `fault` filled in: FAULT_STOPPED when `launch` returned false. */
+/* Runs the host part of a module: loops, conditions and launches, each of which calls `launch`
+ * (never called with a grid of no blocks; may be NULL where there are none). Buffers that the host
+ * part itself touches (those of references) are addresses of this process. False with `fault`
+ * filled in: FAULT_STOPPED when `launch` returned false. */
 bool vm_run_host(const struct Module *m, const struct RunArguments *args, VmLaunchFn *launch,
                  void *user, VmFault *fault);
 
-/* Runs every block of a launch, on up to `threads` threads of the machine (0: one for each core). The result does not depend
- * on their number. False with the fault of the first block (in x, y, z order) that has one. */
+/* Runs every block of a launch, on up to `threads` threads of the machine (0: one for each core).
+ * The result does not depend on their number. False with the fault of the first block (in x, y, z
+ * order) that has one. */
 bool vm_run_kernel(const struct Module *m, const struct RunArguments *args, const VmLaunch *launch,
                    int threads, VmFault *fault);
 
@@ -148,10 +155,11 @@ bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims);
 /* The instructions as text, one a line, for debugging and tests. */
 void vm_print(const VmFunction *f, StrBuf *out);
 
-/* ---- 16- and 8-bit floats ------------------------------------------------------------------------------- */
+/* ---- 16- and 8-bit floats ------------------------------------------------------------------ */
 
-/* To nearest, ties to even. Overflow gives infinity in f16 and bf16 and the largest finite value in the 8-bit types, where
- * infinities go too (cvt.rn and cvt.rn.satfinite of the PTX ISA). NaN stays NaN. */
+/* To nearest, ties to even. Overflow gives infinity in f16 and bf16 and the largest finite value
+ * in the 8-bit types, where infinities go too (cvt.rn and cvt.rn.satfinite of the PTX ISA). NaN
+ * stays NaN. */
 uint16_t f16_from_f32(float x);
 uint16_t bf16_from_f32(float x);
 uint8_t f8e4m3_from_f32(float x);
@@ -160,7 +168,8 @@ float f32_from_f16(uint16_t bits);
 float f32_from_bf16(uint16_t bits);
 float f32_from_f8e4m3(uint8_t bits);
 float f32_from_f8e5m2(uint8_t bits);
-/* x as the nearest value of a floating type, in one rounding, overflow as above; f64 and f32 included. */
+/* x as the nearest value of a floating type, in one rounding, overflow as above; f64 and f32
+ * included. */
 double float_round(DType type, double x);
 
 #endif

@@ -1,12 +1,15 @@
-/* vm_arithmetic.c - operators on registers: one loop over the lanes for each operator, type and shape of operands.
+/* vm_arithmetic.c - operators on registers: one loop over the lanes for each operator, type and
+ * shape of operands.
  *
- * Integers wrap around: signed arithmetic is done in the unsigned type of the same width.  Lanes that rest are
- * computed too, since nobody looks at their values; only the divisor of a lane that runs may not be zero. */
+ * Integers wrap around: signed arithmetic is done in the unsigned type of the same width.  Lanes
+ * that rest are computed too, since nobody looks at their values; only the divisor of a lane that
+ * runs may not be zero. */
 #include <math.h>
 
 #include "runtime/vm_internal.h"
 
-/* The loop of a binary operator, in the three shapes that occur; a uniform result is the first with n = 1. */
+/* The loop of a binary operator, in the three shapes that occur; a uniform result is the first
+ * with n = 1. */
 #define LOOP2(R, T, expr)                                                                          \
     R *d = s->d;                                                                                   \
     const T *pa = s->a, *pb = s->b;                                                                \
@@ -49,7 +52,7 @@
         return true;                                                                               \
     }
 
-/* ---- division --------------------------------------------------------------------------------- */
+/* ---- division ------------------------------------------------------------------------------ */
 
 /* Is the divisor of every lane that runs other than zero? */
 #define DIVISOR(T)                                                                                 \
@@ -77,7 +80,7 @@ SIGNED_DIVISION(i64, int64_t, uint64_t)
 UNSIGNED_DIVISION(u32, uint32_t)
 UNSIGNED_DIVISION(u64, uint64_t)
 
-/* ---- the rest ---------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------ */
 
 #define COMPARISONS(t, T)                                                                          \
     BINARY(lt_##t, uint8_t, T, a < b)                                                              \

@@ -5,9 +5,10 @@
 
 #include "runtime/vm_internal.h"
 
-/* ---- casts ------------------------------------------------------------------------------------- */
+/* ---- casts --------------------------------------------------------------------------------- */
 
-/* Bounds are powers of two, exact in both floating types; `above` is the first value that does not fit. */
+/* Bounds are powers of two, exact in both floating types; `above` is the first value that does not
+ * fit. */
 #define SATURATE(name, T, least, most, below, above)                                               \
     static inline T name(double x)                                                                 \
     {                                                                                              \
@@ -70,7 +71,7 @@ VmApply *vm_cast(VmType from, VmType to)
     return table[from][to];
 }
 
-/* ---- rounding ---------------------------------------------------------------------------------- */
+/* ---- rounding ------------------------------------------------------------------------------ */
 
 static float round_f32(DType type, float x)
 {
@@ -120,7 +121,7 @@ static bool round_lanes(VmState *st, const VmStep *s)
     return true;
 }
 
-/* ---- functions --------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------------------------- */
 
 typedef enum {
 #define CALL(e, name, arity, f32, f64, ulp, meaning) CALL_##e,
@@ -155,7 +156,8 @@ static double call_f64(Function function, double x, double y, double z)
     return NAN;
 }
 
-/* In f64 and rounded once more, which is right but for rare ties; the two that must be exact are done in f32. */
+/* In f64 and rounded once more, which is right but for rare ties; the two that must be exact are
+ * done in f32. */
 static float call_f32(Function function, float x, float y, float z)
 {
     if (function == CALL_FMA)

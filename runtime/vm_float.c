@@ -1,8 +1,8 @@
 /* vm_float.c - 16- and 8-bit floats, bit for bit as the hardware converts them.
  *
- * All four conversions from f32 are one algorithm: cut the significand to the digits that the exponent leaves,
- * and add one in the last place where the rest is more than half, or half and the result odd.  A carry
- * runs into the exponent by itself. */
+ * All four conversions from f32 are one algorithm: cut the significand to the digits that the
+ * exponent leaves, and add one in the last place where the rest is more than half, or half and the
+ * result odd.  A carry runs into the exponent by itself. */
 #include <math.h>
 #include <string.h>
 
@@ -55,7 +55,8 @@ static inline uint32_t narrow(const Format *format, float x)
     int shift = 23 - format->fraction_bits;
     uint32_t result;
     if (exponent > 0) {
-        result = shift_round(magnitude & 0x7fffff, shift) + ((uint32_t)exponent << format->fraction_bits);
+        result = shift_round(magnitude & 0x7fffff, shift) +
+                 ((uint32_t)exponent << format->fraction_bits);
     } else if (magnitude >> 23 == 0) { /* subnormal here and there: bf16, else it is far below */
         result = exponent == 0 ? shift_round(magnitude, shift) : 0;
     } else {

@@ -1,7 +1,7 @@
 /* vm_internal.h - the machine at work.
  *
- * A function is decoded into steps once for each thread that executes it: operands become addresses, so that an
- * instruction costs one indirect call and its loop. */
+ * A function is decoded into steps once for each thread that executes it: operands become
+ * addresses, so that an instruction costs one indirect call and its loop. */
 #ifndef TIRC_RUNTIME_VM_INTERNAL_H
 #define TIRC_RUNTIME_VM_INTERNAL_H
 
@@ -62,7 +62,8 @@ VmApply *vm_cast(VmType from, VmType to);
 VmApply *vm_call(VmOp op); /* CALL and ROUND */
 VmApply *vm_memory(VmOp op, DType type);
 
-/* A state for blocks of `shape` threads; NULL where there is no memory. Inputs, constants and thread indices are set. */
+/* A state for blocks of `shape` threads; NULL where there is no memory. Inputs, constants and
+ * thread indices are set. */
 VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
                  const uint64_t *buffers);
 void vm_close(VmState *st);

@@ -1,8 +1,8 @@
 /* vm_memory.c - loads, stores, atomics and subscript checks.
  *
- * Every access is checked against its buffer before any lane touches memory.  Elements of shared and global memory are
- * one array; those of local memory lie lane beside lane, so that threads that read the same element of
- * their own arrays read neighbours. */
+ * Every access is checked against its buffer before any lane touches memory.  Elements of shared
+ * and global memory are one array; those of local memory lie lane beside lane, so that threads
+ * that read the same element of their own arrays read neighbours. */
 #include <string.h>
 
 #include "runtime/vm_internal.h"
@@ -12,7 +12,7 @@ static const VmBuffer *buffer_of(const VmState *st, const VmStep *s)
     return &st->f->buffers[s->inst->c];
 }
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks -------------------------------------------------------------------------------- */
 
 static bool out_of_bounds(VmState *st, const VmStep *s, int lane, int64_t element, const char *how)
 {
@@ -22,7 +22,8 @@ static bool out_of_bounds(VmState *st, const VmStep *s, int lane, int64_t elemen
                     (long long)element, buffer->name, space[buffer->space], (long long)*s->bound);
 }
 
-/* Is the index of every lane that runs in [0, bound)? The sign bit of i | (bound - 1 - i) says that it is not. */
+/* Is the index of every lane that runs in [0, bound)? The sign bit of i | (bound - 1 - i) says
+ * that it is not. */
 static bool check_bounds(VmState *st, const VmStep *s, const char *how)
 {
     const int64_t *index = s->a, last = *s->bound - 1;
@@ -60,7 +61,7 @@ static bool check_subscript(VmState *st, const VmStep *s)
     return true;
 }
 
-/* ---- element types ------------------------------------------------------------------------------ */
+/* ---- element types ------------------------------------------------------------------------- */
 
 /* ELEMENT(type, S, R, in, out): memory holds S, a register R; in(S) gives R and out(R) gives S. */
 #define SAME(x) (x)
@@ -82,7 +83,7 @@ static bool check_subscript(VmState *st, const VmStep *s)
     ELEMENT(BOOL, uint8_t, uint8_t, SAME, SAME)                                                    \
     ELEMENT(INDEX, int64_t, int64_t, SAME, SAME)
 
-/* ---- loads and stores --------------------------------------------------------------------------- */
+/* ---- loads and stores ---------------------------------------------------------------------- */
 
 /* Where lane i finds its element: stride * index + i * beside. */
 typedef struct {
@@ -142,7 +143,7 @@ static Placement placement(const VmState *st, const VmStep *s)
 ELEMENTS(LOAD)
 ELEMENTS(STORE)
 
-/* ---- atomics ------------------------------------------------------------------------------------ */
+/* ---- atomics ------------------------------------------------------------------------------- */
 
 #define COMBINE_NUMBER(name, R, sum, product, bits_and, bits_or, bits_xor)                         \
     static R name(int op, R old, R v)                                                              \
@@ -205,7 +206,7 @@ VmApply *vm_memory(VmOp op, DType type)
     return table[type][op - VM_LOAD];
 }
 
-/* ---- single values ------------------------------------------------------------------------------- */
+/* ---- single values ------------------------------------------------------------------------- */
 
 VmType vm_type_of(DType type)
 {

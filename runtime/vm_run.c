@@ -1,7 +1,7 @@
 /* vm_run.c - decoding a function for one thread of the machine, and executing it.
  *
- * Masks form a stack with one row for each level of divergent control; row 0 is all ones.  Control on uniform
- * registers only jumps. */
+ * Masks form a stack with one row for each level of divergent control; row 0 is all ones.  Control
+ * on uniform registers only jumps. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "runtime/vm_internal.h"
 
-/* ---- faults ------------------------------------------------------------------------------------ */
+/* ---- faults -------------------------------------------------------------------------------- */
 
 bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char *format, ...)
 {
@@ -34,7 +34,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     return false;
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------ */
 
 static size_t type_size(VmType type)
 {
@@ -118,7 +118,7 @@ static void decode(VmState *st, const uint64_t *buffers)
     }
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------- */
 
 /* Hands out parts of one allocation; with `base` NULL it only adds up. */
 typedef struct {
@@ -201,14 +201,15 @@ void vm_close(VmState *st)
     free(st);
 }
 
-/* ---- control ------------------------------------------------------------------------------------ */
+/* ---- control ------------------------------------------------------------------------------- */
 
 static const uint8_t *mask_row(const VmState *st, int level)
 {
     return st->masks + (size_t)level * (size_t)st->lanes;
 }
 
-/* The row of the present level becomes `from` and `with` (or, inverted, not `with`). Does any lane run? */
+/* The row of the present level becomes `from` and `with` (or, inverted, not `with`). Does any lane
+ * run? */
 static bool mask_set(VmState *st, const uint8_t *from, const uint8_t *with, bool inverted)
 {
     uint8_t *row = st->masks + (size_t)st->level * (size_t)st->lanes;

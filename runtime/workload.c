@@ -1,4 +1,5 @@
-/* workload.c - the data of a run: inputs that are random and reproducible, outputs that are poisoned. */
+/* workload.c - the data of a run: inputs that are random and reproducible, outputs that are
+ * poisoned. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,14 +5,15 @@
  *                                             C[i, j] += r_2;        C_err[i, j] += r_3;
  *                                             C_abs[i, j] += abs(r_2) + r_3;  C_n[i, j] += 1;
  *
- * Blocks dissolve into their loops: each statement at the top becomes one block without iterators, in which
- * loops, conditions and lets may stand as they like.  What can only be exact has no companions; a first, dry walk over the
- * statements finds out which buffers need which, until nothing changes. */
+ * Blocks dissolve into their loops: each statement at the top becomes one block without iterators,
+ * in which loops, conditions and lets may stand as they like.  What can only be exact has no
+ * companions; a first, dry walk over the statements finds out which buffers need which, until
+ * nothing changes. */
 #include <math.h>
 
 #include "passes/lower/reference.h"
 
-/* ---- dissolving blocks --------------------------------------------------------------------------- */
+/* ---- dissolving blocks --------------------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -75,7 +76,7 @@ Kernel *sequential_kernel(Context *c, const Kernel *kernel)
     return pass_lower_init(c, kernel, &options);
 }
 
-/* ---- stores --------------------------------------------------------------------------------------- */
+/* ---- stores -------------------------------------------------------------------------------- */
 
 static void note(RefBuilder *b, bool *flag, bool now)
 {
@@ -83,7 +84,8 @@ static void note(RefBuilder *b, bool *flag, bool now)
         *flag = b->changed = true;
 }
 
-static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span)
+static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
+                Span span)
 {
     if (buffer && !b->dry)
         VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, buffer, index, op, value, false, span));
@@ -165,7 +167,7 @@ static void ref_store(RefBuilder *b, const Stmt *s)
     store_set(b, t, index, r, s->span);
 }
 
-/* ---- control --------------------------------------------------------------------------------------- */
+/* ---- control ------------------------------------------------------------------------------- */
 
 static void ref_stmt(RefBuilder *b, Stmt *s);
 
@@ -191,7 +193,8 @@ static bool spoil_store(Visitor *v, Stmt *s)
     return true;
 }
 
-/* Whether `s` runs, or how often, is unsure when `when` holds: nothing that it writes can be checked then. */
+/* Whether `s` runs, or how often, is unsure when `when` holds: nothing that it writes can be
+ * checked then. */
 static void spoil_below(RefBuilder *b, Stmt *s, Expr *when)
 {
     SpoilBelow below = {b, when};
@@ -255,7 +258,7 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
     }
 }
 
-/* ---- buffers --------------------------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------------------------- */
 
 static void add_twin(RefBuilder *b, const Buffer *from)
 {
@@ -295,7 +298,8 @@ static void find_twins(RefBuilder *b, const Kernel *kernel)
 static Buffer *companion(RefBuilder *b, const Buffer *from, const char *suffix, DType type)
 {
     Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_%s", from->name, suffix));
-    return buffer_new(b->c, name, type, from->shape, from->rank, SCOPE_GLOBAL, from->role, from->span);
+    return buffer_new(b->c, name, type, from->shape, from->rank, SCOPE_GLOBAL, from->role,
+                      from->span);
 }
 
 static void make_companions(RefBuilder *b, Twin *t)
@@ -314,7 +318,7 @@ static void make_companions(RefBuilder *b, Twin *t)
     }
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------------ */
+/* ---- the kernel ---------------------------------------------------------------------------- */
 
 typedef VEC(Param) ParamList;
 
@@ -368,7 +372,8 @@ static Stmt *whole_block(RefBuilder *b, const char *name, Stmt *body)
     return stmt_block(b->c, &block, body->span);
 }
 
-/* Companions of temps that the program only adds to, or reads before it writes, start from nothing. */
+/* Companions of temps that the program only adds to, or reads before it writes, start from
+ * nothing. */
 static void clear_unsure(RefBuilder *b, StmtList *out)
 {
     for (int i = 0; i < b->twins.n; i++) {

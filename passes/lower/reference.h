@@ -1,4 +1,5 @@
-/* reference.h - building the reference program (internal to passes/lower; docs/verification.md has the formulas). */
+/* reference.h - building the reference program (internal to passes/lower; docs/verification.md has
+ * the formulas). */
 #ifndef TIRC_PASSES_LOWER_REFERENCE_H
 #define TIRC_PASSES_LOWER_REFERENCE_H
 
@@ -59,7 +60,8 @@ Expr *ref_add(RefBuilder *b, Expr *x, Expr *y); /* either may be NULL */
 /* Can rounding change one of the subscripts? NULL: no. */
 Expr *ref_index(RefBuilder *b, const Buffer *buffer, Expr *const *index, Expr **out);
 
-/* reference_slice.c: nests run only where an element is wanted; marking what they read goes in front. */
+/* reference_slice.c: nests run only where an element is wanted; marking what they read goes in
+ * front. */
 void ref_make_needs(RefBuilder *b);
 Stmt *ref_slice(RefBuilder *b, Stmt *item);
 /* Statements that find out what is needed; before everything else. */

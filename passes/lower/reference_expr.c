@@ -1,13 +1,14 @@
 /* reference_expr.c - expressions with a bound on their error.
  *
- * Each rule is |fl(x' op y') - x op y| <= (error that comes through the operands) + (rounding of this operation), after Higham,
- * Accuracy and Stability of Numerical Algorithms, chapters 2 and 3.  Values and bounds are named by lets, so that a
- * program stays as long as its source.  docs/verification.md lists the rules. */
+ * Each rule is |fl(x' op y') - x op y| <= (error that comes through the operands) + (rounding of
+ * this operation), after Higham, Accuracy and Stability of Numerical Algorithms, chapters 2 and 3.
+ *  Values and bounds are named by lets, so that a program stays as long as its source. 
+ * docs/verification.md lists the rules. */
 #include <math.h>
 
 #include "passes/lower/reference.h"
 
-/* ---- small constructors -------------------------------------------------------------------------- */
+/* ---- small constructors -------------------------------------------------------------------- */
 
 Expr *ref_float(RefBuilder *b, double value)
 {
@@ -78,7 +79,7 @@ static Ref named(RefBuilder *b, Ref r)
     return r;
 }
 
-/* ---- rounding ------------------------------------------------------------------------------------ */
+/* ---- rounding ------------------------------------------------------------------------------ */
 
 /* The unit roundoff of a type, and of the reference itself, which also rounds once. */
 static double roundoff(DType type)
@@ -106,7 +107,7 @@ static Expr *rounded(RefBuilder *b, DType type, double u, Expr *v, Expr *err)
     return ref_add(b, ref_add(b, loss, ref_float(b, underflow(type))), err);
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------------------------- */
 
 static Expr *product_error(RefBuilder *b, Ref x, Ref y)
 {
@@ -186,7 +187,7 @@ Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span
     return named(b, r);
 }
 
-/* ---- functions ----------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------------------------- */
 
 /* `good` where the argument is larger than its error, else no bound. */
 static Expr *where_positive(RefBuilder *b, Expr *least, Expr *good)
@@ -199,11 +200,13 @@ static Expr *scaled(RefBuilder *b, double by, Expr *e)
     return op2(b, EX_MUL, ref_float(b, by), e);
 }
 
-/* |tan(x +- e) - tan x| = (1 + t^2) tan e / (1 - |t| tan e) where e and that divisor are in (0, 1). */
+/* |tan(x +- e) - tan x| = (1 + t^2) tan e / (1 - |t| tan e) where e and that divisor are in (0,
+ * 1). */
 static Expr *tangent_error(RefBuilder *b, Expr *v, Expr *err)
 {
     Expr *turn = ref_let(b, fn(b, CALL_TAN, err));
-    Expr *least = ref_let(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
+    Expr *least =
+        ref_let(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
     Expr *slope = op2(b, EX_ADD, ref_float(b, 1), op2(b, EX_MUL, v, v));
     Expr *good = where_positive(b, least, op2(b, EX_DIV, op2(b, EX_MUL, slope, turn), least));
     return pick(b, op2(b, EX_LT, err, ref_float(b, 1)), good, ref_float(b, INFINITY));
@@ -295,7 +298,8 @@ static Ref call(RefBuilder *b, const Expr *e)
                                      : through_many(b, e->u.call.call, r.v, arg);
     r.err = through;
     if (!is_exact_call(e->u.call.call)) {
-        /* K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which then round once more. */
+        /* K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which then round once
+         * more. */
         DType computed = e->type == DT_F64 ? DT_F64 : DT_F32;
         double u = (info->ulp ? 2 * info->ulp : 1) * roundoff(computed) + 0x1p-52;
         if (computed != e->type && e->type != DT_F64)
@@ -305,7 +309,7 @@ static Ref call(RefBuilder *b, const Expr *e)
     return named(b, r);
 }
 
-/* ---- conversions --------------------------------------------------------------------------------- */
+/* ---- conversions --------------------------------------------------------------------------- */
 
 static double largest(DType type)
 {
@@ -382,7 +386,7 @@ static Ref cast(RefBuilder *b, const Expr *e)
     return named(b, r);
 }
 
-/* ---- reads --------------------------------------------------------------------------------------- */
+/* ---- reads --------------------------------------------------------------------------------- */
 
 Twin *ref_twin(RefBuilder *b, const Buffer *buffer)
 {
@@ -469,7 +473,7 @@ static Ref load(RefBuilder *b, const Expr *e)
     return named(b, r);
 }
 
-/* ---- lazy operands -------------------------------------------------------------------------------- */
+/* ---- lazy operands ------------------------------------------------------------------------- */
 
 static Ref under(RefBuilder *b, Expr *cond, Expr *e)
 {
@@ -501,17 +505,19 @@ static Ref selection(RefBuilder *b, const Expr *e)
     }
     if (x.err || y.err)
         r.err = pick(b, cond.v, zero_or(b, x.err), zero_or(b, y.err));
-    if (cond.unsure) { /* the device may have taken the other arm, which was not evaluated where it is lazy */
+    /* The device may have taken the other arm, which was not evaluated here if it is lazy. */
+    if (cond.unsure) {
         bool known = !expr_has_load(e->u.arg[1]) && !expr_has_load(e->u.arg[2]) &&
                      type_is_float(e->type);
-        Expr *apart = known ? ref_add(b, magnitude(b, op2(b, EX_SUB, x.v, y.v)), ref_add(b, x.err, y.err))
+        Expr *apart = known ? ref_add(b, magnitude(b, op2(b, EX_SUB, x.v, y.v)),
+                                      ref_add(b, x.err, y.err))
                             : ref_float(b, INFINITY);
         r.err = pick(b, cond.unsure, apart, zero_or(b, r.err));
     }
     return named(b, r);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------------------------- */
 
 static Ref unary(RefBuilder *b, const Expr *e)
 {

@@ -6,14 +6,15 @@
  *           C[i, j] += ...;                      for k in K C[i, j] += ...;
  *   }                                        }
  *
- * What is wanted is a set of indices for each axis, and with them the elements of their product. A nest can skip the others
- * when every store in it goes to one buffer with a loop of its own as each subscript, and it reads that buffer
- * nowhere else. Wants go from a nest to what it reads: along an axis that it subscripts with a guarded loop the same
- * indices, along any other all. That is done in front, last nest first, and wants only grow, so every element that
- * a wanted one depends on is computed. */
+ * What is wanted is a set of indices for each axis, and with them the elements of their product. A
+ * nest can skip the others when every store in it goes to one buffer with a loop of its own as
+ * each subscript, and it reads that buffer nowhere else. Wants go from a nest to what it reads:
+ * along an axis that it subscripts with a guarded loop the same indices, along any other all. That
+ * is done in front, last nest first, and wants only grow, so every element that a wanted one
+ * depends on is computed. */
 #include "passes/lower/reference.h"
 
-/* ---- which loops are axes ------------------------------------------------------------------------- */
+/* ---- which loops are axes ------------------------------------------------------------------ */
 
 typedef struct {
     RefBuilder *b;
@@ -115,7 +116,7 @@ static void find_guards(RefBuilder *b, Stmt *item)
         b->guards.n = search.first;
 }
 
-/* ---- marking --------------------------------------------------------------------------------------- */
+/* ---- marking ------------------------------------------------------------------------------- */
 
 void ref_make_needs(RefBuilder *b)
 {
@@ -140,7 +141,8 @@ static Expr *is_wanted(RefBuilder *b, Buffer *need, Expr *at)
 }
 
 /* need[v] = value for all v < extent where `wanted`, if there is one, is wanted at v. */
-static void mark(RefBuilder *b, StmtList *out, Buffer *need, Expr *extent, Buffer *wanted, int value)
+static void mark(RefBuilder *b, StmtList *out, Buffer *need, Expr *extent, Buffer *wanted,
+                 int value)
 {
     Context *c = b->c;
     Var *var = var_new(c, names_fresh(&b->names, "q"), DT_INDEX, VAR_LOOP, span_none());
@@ -203,7 +205,7 @@ void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
     }
 }
 
-/* ---- guarding -------------------------------------------------------------------------------------- */
+/* ---- guarding ------------------------------------------------------------------------------ */
 
 static Stmt *guard_loop(Rewriter *r, Stmt *s)
 {
@@ -223,7 +225,7 @@ Stmt *ref_slice(RefBuilder *b, Stmt *item)
     return rewrite_stmt(&r, item);
 }
 
-/* ---- how much work ---------------------------------------------------------------------------------- */
+/* ---- how much work ------------------------------------------------------------------------- */
 
 enum { UNKNOWN_ITERATIONS = 64 };
 
