@@ -1,5 +1,4 @@
-/* vm_coder.c - a function for the machine under construction: registers, constants, instructions.
- * */
+/* vm_coder.c - a function for the machine under construction: registers, constants, instructions. */
 #include <string.h>
 
 #include "codegen/vm_code.h"

@@ -181,8 +181,7 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
 
 /* ---- launches ------------------------------------------------------------------------------ */
 
-/* The grid, then the values of the host part that the kernel uses, in the order of its arguments.
- * */
+/* The grid, then the values of the host part that the kernel uses, in the order of its arguments. */
 static void launch(VmCoder *k, const LaunchStmt *l)
 {
     const LaunchUse *use = &k->launches[k->n_launches];

@@ -2,8 +2,7 @@
  *
  * The reference program (reference_kernel in passes/lower/lower.h, made a module) computes every
  * wanted element in higher precision together with a bound on what rounding may do to it; each
- * output must lie within its own bound, integers exactly. docs/verification.md derives the bounds.
- * */
+ * output must lie within its own bound, integers exactly. docs/verification.md derives the bounds. */
 #ifndef TIRC_RUNTIME_VERIFY_H
 #define TIRC_RUNTIME_VERIFY_H
 
@@ -51,8 +50,7 @@ int64_t verify_sample_size(int rank);
 bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
                 const VerifyOptions *options, VerifyResult *result);
 
-/* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones are.
- * */
+/* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones are. */
 void verify_describe(const VerifyResult *result, StrBuf *out);
 
 #endif
