@@ -372,8 +372,7 @@ static Stmt *whole_block(RefBuilder *b, const char *name, Stmt *body)
     return stmt_block(b->c, &block, body->span);
 }
 
-/* Companions of temps that the program only adds to, or reads before it writes, start from
- * nothing. */
+/* Nothing is unsure at first. */
 static void clear_unsure(RefBuilder *b, StmtList *out)
 {
     for (int i = 0; i < b->twins.n; i++) {
