@@ -23,10 +23,14 @@ AstFile *parse_text(Context *c, uint32_t source)
     AstFile *file = ARENA_NEW(c->arena, AstFile);
     *file = (AstFile){
         .source = source,
-        .kernels = p.kernels.items, .n_kernels = p.kernels.n,
-        .schedules = p.schedules.items, .n_schedules = p.schedules.n,
-        .procs = p.procs.items, .n_procs = p.procs.n,
-        .includes = p.includes.items, .n_includes = p.includes.n,
+        .kernels = p.kernels.items,
+        .n_kernels = p.kernels.n,
+        .schedules = p.schedules.items,
+        .n_schedules = p.schedules.n,
+        .procs = p.procs.items,
+        .n_procs = p.procs.n,
+        .includes = p.includes.items,
+        .n_includes = p.includes.n,
     };
     return file;
 }
@@ -57,16 +61,24 @@ static bool among(const char *name, const char *const *list, size_t n)
 
 /* Tokens that can start an expression; continue one; start a statement. */
 static const char *const operands[] = {
-    "a number", "a decimal number", "'true' or 'false'", "a name", "a string", "'_'",
-    "'('",      "'['",              "'-'",               "'!'",    "'~'",
+    "a number",
+    "a decimal number",
+    "'true' or 'false'",
+    "a name",
+    "a string",
+    "'_'",
+    "'('",
+    "'['",
+    "'-'",
+    "'!'",
+    "'~'",
 };
 static const char *const operators[] = {
-    "'+'",  "'-'",  "'*'",  "'/'",  "'%'",  "'<'", "'>'", "'<='", "'>='", "'=='", "'!='",
-    "'&&'", "'||'", "'<<'", "'>>'", "'&'",  "'|'", "'^'", "'?'",  "'['",  "'.'",
-    "'('",
+    "'+'",  "'-'",  "'*'",  "'/'",  "'%'", "'<'", "'>'", "'<='", "'>='", "'=='", "'!='",
+    "'&&'", "'||'", "'<<'", "'>>'", "'&'", "'|'", "'^'", "'?'",  "'['",  "'.'",  "'('",
 };
 static const char *const starters[] = {
-    "'for'",   "'if'",   "'let'",  "'assert'", "'tune'",   "'return'",  "'{'",
+    "'for'",   "'if'",   "'let'",  "'assert'", "'tune'",    "'return'", "'{'",
     "'block'", "'temp'", "'init'", "'launch'", "'barrier'", "a name",
 };
 
@@ -88,7 +100,8 @@ static Words expected_words(Parser *p, const Expected *e)
         VEC_PUSH(arena, &words, "an expression");
     for (int i = 0; i < e->n; i++) {
         const char *name = e->names[i];
-        bool grouped = (operand && AMONG(name, operands)) || (operator_ && AMONG(name, operators)) ||
+        bool grouped = (operand && AMONG(name, operands)) ||
+                       (operator_ && AMONG(name, operators)) ||
                        (statement && AMONG(name, starters));
         if (!grouped)
             VEC_PUSH(arena, &words, name);
@@ -163,7 +176,8 @@ static void note_habit(Parser *p, const Expected *e)
     else if (found_is(p, "and") || found_is(p, "or") || found_is(p, "not"))
         diag_note(p->ctx, at, "logic is written '&&', '||' and '!'");
     else if (found_is(p, "def") || found_is(p, "func") || found_is(p, "fn") || found_is(p, "void"))
-        diag_note(p->ctx, at, "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
+        diag_note(p->ctx, at,
+                  "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
     else if (is_reserved(p->last) && has(e, "a name") && !has(e, "'for'"))
         diag_note(p->ctx, at, "%s is a reserved word; choose another name", describe_found(p));
 }
@@ -203,8 +217,8 @@ static void start_skipping(Parser *p)
 static bool follows_from_lexical_error(Parser *p)
 {
     const Diag *last = p->ctx->n_errors > 0 ? p->ctx->last : NULL;
-    return last && last->code >= E0101 && last->code <= E0107 &&
-           last->span.source == p->source && last->span.begin >= p->before_span.begin;
+    return last && last->code >= E0101 && last->code <= E0107 && last->span.source == p->source &&
+           last->span.begin >= p->before_span.begin;
 }
 
 void parse_report(Parser *p, const char *const *expected, int n)
@@ -235,6 +249,7 @@ void parse_expect_word(Parser *p, AstName found, const char *expected)
 
 void parse_no_assignment(Parser *p, Span op)
 {
-    diag_error(p->ctx, E0110, op, "a script does not assign; a value gets its name once, "
+    diag_error(p->ctx, E0110, op,
+               "a script does not assign; a value gets its name once, "
                "with 'let name = value;'");
 }

@@ -55,15 +55,17 @@ bool reduction_is_possible(const AstStmt *first, const AstStmt *next)
     while (next->kind == AS_FOR)
         next = skip_wrapping(next->u.loop.body, &label_next);
     return next->kind == AS_STORE && strcmp(next->u.store.op, "=") != 0 &&
-           strcmp(next->u.store.op, "/=") != 0 && next->u.store.buffer.text == first->u.store.buffer.text &&
+           strcmp(next->u.store.op, "/=") != 0 &&
+           next->u.store.buffer.text == first->u.store.buffer.text &&
            next->u.store.n == first->u.store.n && !(label_first.text && label_next.text);
 }
 
 typedef struct {
     Resolver *r;
-    Stmt *init;   /* the assignment as it stands */
-    int n_loops;  /* around both */
-    Label first, second; /* the label of the assignment, or of what holds both; that of the updates */
+    Stmt *init;  /* the assignment as it stands */
+    int n_loops; /* around both */
+    Label first,
+        second;   /* the label of the assignment, or of what holds both; that of the updates */
     Stmt *before; /* the assignment's block where it does not belong to the reduction */
     bool merged;
 } Reduction;
@@ -168,7 +170,8 @@ static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
 Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
 {
     AstName label_first = {0}, label_next = {0};
-    const AstStmt *store = skip_wrapping(first, &label_first), *nest = skip_wrapping(next, &label_next);
+    const AstStmt *store = skip_wrapping(first, &label_first),
+                  *nest = skip_wrapping(next, &label_next);
     for (const AstStmt *s = nest; s->kind == AS_FOR;)
         s = skip_wrapping(s->u.loop.body, &label_next);
     Reduction red = {.r = r, .n_loops = r->loops.n, .second = {label_next, false}};
@@ -191,8 +194,10 @@ Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
 
 static Stmt *refuse_init(Resolver *r, Span span, const char *why)
 {
-    diag_error(r->ctx, E0221, span, "'init' stands in the loops of a reduction, directly before its update, as "
-               "in for k in K { init C[i] = 0; C[i] += A[i, k]; }; here %s", why);
+    diag_error(r->ctx, E0221, span,
+               "'init' stands in the loops of a reduction, directly before its update, as "
+               "in for k in K { init C[i] = 0; C[i] += A[i, k]; }; here %s",
+               why);
     return NULL;
 }
 
@@ -214,7 +219,8 @@ static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt
 Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
 {
     if (r->mode != MODE_PROGRAM)
-        return refuse_init(r, s->span, "it is not the first statement of a block or stands in a launch");
+        return refuse_init(r, s->span,
+                           "it is not the first statement of a block or stands in a launch");
     if (!next)
         return refuse_init(r, s->span, "nothing follows it");
     r->mode = MODE_BLOCK;
@@ -225,11 +231,16 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
     bool any;
     const ForStmt *loop = init_uses_reduce(r, init, update, &any);
     if (!any)
-        return refuse_init(r, s->span, "no loop around it is reduced over: each is used in a subscript, or what "
-                           "follows is not a single update such as +=");
+        return refuse_init(
+            r, s->span,
+            "no loop around it is reduced over: each is used in a subscript, or what "
+            "follows is not a single update such as +=");
     if (loop)
-        return refuse_init(r, s->span, ctx_namef(r->ctx, "it uses '%s', which is reduced over: it runs once, "
-                                                 "before all values of '%s'", loop->var->name, loop->var->name));
+        return refuse_init(r, s->span,
+                           ctx_namef(r->ctx,
+                                     "it uses '%s', which is reduced over: it runs once, "
+                                     "before all values of '%s'",
+                                     loop->var->name, loop->var->name));
     return block_wrap(r, init, update, r->loops.n, &r->label);
 }
 
@@ -240,7 +251,8 @@ static bool check_control(Resolver *r, const Expr *e, const AstExpr *ast, const 
 {
     if (!e || !expr_has_load(e))
         return e != NULL;
-    diag_error(r->ctx, E0213, ast->span, "%s is decided by sizes and loops; it cannot read a buffer", what);
+    diag_error(r->ctx, E0213, ast->span,
+               "%s is decided by sizes and loops; it cannot read a buffer", what);
     return false;
 }
 
@@ -248,7 +260,8 @@ static bool check_domain(Resolver *r, const Expr *e, const AstExpr *ast)
 {
     if (!e || expr_is_affine(e))
         return e != NULL;
-    diag_error(r->ctx, E0213, ast->span, "the domain of an iterator is affine in sizes and earlier iterators");
+    diag_error(r->ctx, E0213, ast->span,
+               "the domain of an iterator is affine in sizes and earlier iterators");
     return false;
 }
 
@@ -260,8 +273,11 @@ static bool resolve_iter(Resolver *r, const AstIter *ast, BlockIter *out)
     out->var = var_new(r->ctx, ast->name.text, DT_INDEX, VAR_ITER, ast->name.span);
     bool good = check_domain(r, out->lo, ast->lo ? ast->lo : ast->hi);
     good = check_domain(r, out->hi, ast->hi) && good;
-    names_add(r, (Symbol){.name = ast->name.text, .kind = SYMBOL_VAR, .span = ast->name.span,
-                          .var = out->var, .broken = !good});
+    names_add(r, (Symbol){.name = ast->name.text,
+                          .kind = SYMBOL_VAR,
+                          .span = ast->name.span,
+                          .var = out->var,
+                          .broken = !good});
     return good;
 }
 
@@ -300,31 +316,39 @@ static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
         const BlockIter *iter = &block->iters[i];
         reduces = reduces || iter->kind == ITER_REDUCE;
         if (iter->kind == ITER_REDUCE && stmt_uses_var(block->init, iter->var))
-            return refuse_init(r, s->u.block.body->u.seq.items[0]->span,
-                               ctx_namef(r->ctx, "it uses '%s', which is reduced over", iter->var->name));
+            return refuse_init(
+                r, s->u.block.body->u.seq.items[0]->span,
+                ctx_namef(r->ctx, "it uses '%s', which is reduced over", iter->var->name));
     }
     if (!block->init || reduces)
         return true;
-    return refuse_init(r, s->u.block.body->u.seq.items[0]->span, "the block has no reduce iterator");
+    return refuse_init(r, s->u.block.body->u.seq.items[0]->span,
+                       "the block has no reduce iterator");
 }
 
 Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_PROGRAM) {
-        diag_error(r->ctx, E0222, s->u.block.name.span, "a block cannot stand inside a block, nor in a kernel that "
+        diag_error(r->ctx, E0222, s->u.block.name.span,
+                   "a block cannot stand inside a block, nor in a kernel that "
                    "has launches");
         return NULL;
     }
     int outside = r->symbols.n, loops_from = r->loops_from;
     BlockIter *iters = ARENA_ARRAY(r->ctx->arena, BlockIter, s->u.block.n + 1);
-    BlockStmt block = {.name = s->u.block.name.text, .iters = iters, .n_iters = s->u.block.n,
-                       .atomic = s->u.block.atomic, .n_annotations = s->u.block.n_annotations};
+    BlockStmt block = {.name = s->u.block.name.text,
+                       .iters = iters,
+                       .n_iters = s->u.block.n,
+                       .atomic = s->u.block.atomic,
+                       .n_annotations = s->u.block.n_annotations};
     bool good = true;
     if (s->u.block.where) {
         block.predicate = resolve_condition(r, s->u.block.where, "the 'where' of a block");
         good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
     }
-    good = resolve_annotations(r, s->u.block.annotations, block.n_annotations, &block.annotations) && good;
+    good =
+        resolve_annotations(r, s->u.block.annotations, block.n_annotations, &block.annotations) &&
+        good;
     good = resolve_iters(r, s, iters) && good;
     r->mode = MODE_BLOCK;
     good = resolve_block_body(r, s, &block) && good;

@@ -17,7 +17,8 @@ static const Value no_value = {0};
 
 static Value refuse_type_name(Resolver *r, Name name, Span span)
 {
-    diag_error(r->ctx, E0218, span, "'%s' is a type, not a value; a conversion is written %s(x)", name, name);
+    diag_error(r->ctx, E0218, span, "'%s' is a type, not a value; a conversion is written %s(x)",
+               name, name);
     return no_value;
 }
 
@@ -46,8 +47,10 @@ static Value resolve_name(Resolver *r, Name name, Span span)
     }
     if (s->buffer->rank == 0)
         return value_of(expr_load(r->ctx, s->buffer, NULL, span));
-    diag_error(r->ctx, E0218, span, "'%.60s' is a buffer; an element of it is written with %d subscript%s, as in "
-               "%.60s[%s]", name, s->buffer->rank, s->buffer->rank == 1 ? "" : "s", name,
+    diag_error(r->ctx, E0218, span,
+               "'%.60s' is a buffer; an element of it is written with %d subscript%s, as in "
+               "%.60s[%s]",
+               name, s->buffer->rank, s->buffer->rank == 1 ? "" : "s", name,
                s->buffer->rank == 1 ? "i" : "i, ...");
     return no_value;
 }
@@ -64,13 +67,17 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
             return value_of(out);
         }
         if (axis != AXIS_NONE) {
-            diag_error(r->ctx, E0222, e->span, "'%s' has a value only inside a launch; a schedule gives a loop "
-                       "to an axis with bind(loop, %s)", name, name);
+            diag_error(r->ctx, E0222, e->span,
+                       "'%s' has a value only inside a launch; a schedule gives a loop "
+                       "to an axis with bind(loop, %s)",
+                       name, name);
             return no_value;
         }
     }
-    diag_error(r->ctx, E0223, e->span, "'.%.60s' means nothing here; only blockIdx.x, .y, .z and threadIdx.x, .y, "
-               ".z have a '.'", e->u.field.name.text);
+    diag_error(r->ctx, E0223, e->span,
+               "'.%.60s' means nothing here; only blockIdx.x, .y, .z and threadIdx.x, .y, "
+               ".z have a '.'",
+               e->u.field.name.text);
     return no_value;
 }
 
@@ -101,12 +108,8 @@ Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items,
     Expr **index = ARENA_ARRAY(r->ctx->arena, Expr *, n + 1);
     bool good = true;
     for (int i = 0; i < n; i++) {
-        index[i] = resolve_index(r, items[i], "a subscript");
+        index[i] = resolve_subscript(r, items[i]);
         good = good && index[i];
-        /* Lowering computes the subscripts of buffers with 2^31 elements or more in 64 bits. */
-        if (good && r->mode == MODE_LAUNCH && index[i]->kind == EX_CAST &&
-            index[i]->u.arg[0]->type == DT_I64)
-            index[i] = index[i]->u.arg[0];
     }
     return good ? index : NULL;
 }
@@ -115,7 +118,8 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
 {
     const AstExpr *base = e->u.index.base;
     if (base->kind != AE_NAME) {
-        diag_error(r->ctx, E0220, e->span, "only a buffer has subscripts; all subscripts of one access stand in "
+        diag_error(r->ctx, E0220, e->span,
+                   "only a buffer has subscripts; all subscripts of one access stand in "
                    "one pair of brackets, as in A[i, j]");
         return no_value;
     }
@@ -127,7 +131,8 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
     if (s->broken)
         return no_value;
     if (s->kind != SYMBOL_BUFFER) {
-        diag_error(r->ctx, E0218, base->span, "'%.60s' is %s and has no subscripts; only buffers do", s->name,
+        diag_error(r->ctx, E0218, base->span,
+                   "'%.60s' is %s and has no subscripts; only buffers do", s->name,
                    symbol_describe(s));
         return no_value;
     }
@@ -148,8 +153,8 @@ static const char *type_of(Value v)
 
 static Value refuse_unary(Resolver *r, const AstExpr *e, const char *needs, Value a)
 {
-    diag_error(r->ctx, E0208, e->span, "'%s' needs %s, but its operand is %s", op_info(e->u.op.op)->token,
-               needs, type_of(a));
+    diag_error(r->ctx, E0208, e->span, "'%s' needs %s, but its operand is %s",
+               op_info(e->u.op.op)->token, needs, type_of(a));
     return no_value;
 }
 
@@ -203,7 +208,8 @@ static Value resolve_shift(Resolver *r, const AstExpr *e, Value a, Value b)
         return refuse_binary(r, e, "integers", a, b);
     Expr *left = value_convert(r, a, type_promote(a.e->type));
     Expr *right = value_convert(r, b, type_promote(b.e->type));
-    return left && right ? value_of(expr_binary(r->ctx, e->u.op.op, left, right, e->span)) : no_value;
+    return left && right ? value_of(expr_binary(r->ctx, e->u.op.op, left, right, e->span))
+                         : no_value;
 }
 
 static bool is_truth(Value v)
@@ -246,8 +252,10 @@ Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what)
     Value v = resolve_value(r, e);
     if (!v.e || is_truth(v))
         return v.e;
-    diag_error(r->ctx, E0217, e->span, "%s is %s, but a condition is true or false; compare it with something, as "
-               "in x != 0", what, type_of(v));
+    diag_error(r->ctx, E0217, e->span,
+               "%s is %s, but a condition is true or false; compare it with something, as "
+               "in x != 0",
+               what, type_of(v));
     return NULL;
 }
 
@@ -273,8 +281,9 @@ static bool check_arguments(Resolver *r, const AstExpr *e, int n)
         }
     if (e->u.call.n == n)
         return true;
-    diag_error(r->ctx, E0216, e->span, "'%s' takes %d argument%s, but %d %s given", e->u.call.callee.text,
-               n, n == 1 ? "" : "s", e->u.call.n, e->u.call.n == 1 ? "is" : "are");
+    diag_error(r->ctx, E0216, e->span, "'%s' takes %d argument%s, but %d %s given",
+               e->u.call.callee.text, n, n == 1 ? "" : "s", e->u.call.n,
+               e->u.call.n == 1 ? "is" : "are");
     return false;
 }
 
@@ -322,9 +331,10 @@ static DType call_type(Resolver *r, const AstExpr *e, const Value *args)
         if (args[i].literal || t == DT_INDEX)
             continue;
         if (!type_is_float(t)) {
-            diag_error(r->ctx, E0208, args[i].e->span, "'%s' works on floating numbers, but this is %s; choose "
-                       "the precision with a conversion, as in %s(f32(x))", e->u.call.callee.text,
-                       type_of(args[i]), e->u.call.callee.text);
+            diag_error(r->ctx, E0208, args[i].e->span,
+                       "'%s' works on floating numbers, but this is %s; choose "
+                       "the precision with a conversion, as in %s(f32(x))",
+                       e->u.call.callee.text, type_of(args[i]), e->u.call.callee.text);
             return DT_COUNT;
         }
         type = type == DT_COUNT ? type_promote(t) : type_meet(type, t);
@@ -365,14 +375,18 @@ static Value refuse_function(Resolver *r, AstName callee)
     const char *near = diag_suggest(callee.text, words, CALL_COUNT + 3);
     const Symbol *s = names_find(r, callee.text);
     if (s && s->kind == SYMBOL_BUFFER)
-        diag_error(r->ctx, E0215, callee.span, "'%.60s' is a buffer; its elements are written with brackets, as "
-                   "in %.60s[i]", callee.text, callee.text);
+        diag_error(r->ctx, E0215, callee.span,
+                   "'%.60s' is a buffer; its elements are written with brackets, as "
+                   "in %.60s[i]",
+                   callee.text, callee.text);
     else if (near)
-        diag_error(r->ctx, E0215, callee.span, "there is no function '%.60s'; did you mean '%s'?", callee.text,
-                   near);
+        diag_error(r->ctx, E0215, callee.span, "there is no function '%.60s'; did you mean '%s'?",
+                   callee.text, near);
     else
-        diag_error(r->ctx, E0215, callee.span, "there is no function '%.60s'; docs/language.md lists those "
-                   "that there are", callee.text);
+        diag_error(r->ctx, E0215, callee.span,
+                   "there is no function '%.60s'; docs/language.md lists those "
+                   "that there are",
+                   callee.text);
     return no_value;
 }
 
@@ -399,8 +413,10 @@ static Value resolve_call(Resolver *r, const AstExpr *e)
 
 static Value refuse_script_value(Resolver *r, const AstExpr *e, const char *what)
 {
-    diag_error(r->ctx, E0220, e->span, "%s is a value of schedules; a program computes with numbers and "
-               "conditions", what);
+    diag_error(r->ctx, E0220, e->span,
+               "%s is a value of schedules; a program computes with numbers and "
+               "conditions",
+               what);
     return no_value;
 }
 

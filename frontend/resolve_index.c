@@ -4,9 +4,8 @@
  * wherever N is one: loops and buffers of known size are known by their literals. */
 #include "frontend/resolve_internal.h"
 
-Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what)
+static Expr *to_index(Resolver *r, Value v, const AstExpr *e, const char *what)
 {
-    Value v = resolve_value(r, e);
     if (!v.e)
         return NULL;
     bool integer = v.literal ? v.e->kind == EX_INT : type_is_int(v.e->type);
@@ -16,6 +15,19 @@ Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what)
     diag_error(r->ctx, E0225, e->span, "%s is an integer, but this is %s%s", what, type,
                v.e->type == DT_BOOL ? "" : "; write index(...) to cut off its fraction");
     return NULL;
+}
+
+Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what)
+{
+    return to_index(r, resolve_value(r, e), e, what);
+}
+
+Expr *resolve_subscript(Resolver *r, const AstExpr *e)
+{
+    Value v = resolve_value(r, e);
+    if (v.e && !v.literal && v.e->type == DT_I64 && r->mode == MODE_LAUNCH)
+        return v.e;
+    return to_index(r, v, e, "a subscript");
 }
 
 /* ---- folding ---- */
@@ -91,8 +103,10 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 {
     Expr *value = resolve_bound(r, e, what);
     if (value && !expr_is_const(value, out)) {
-        diag_error(r->ctx, E0224, e->span, "%s must be known when the program is read: a number, or an "
-                   "expression of sizes that are constants", what);
+        diag_error(r->ctx, E0224, e->span,
+                   "%s must be known when the program is read: a number, or an "
+                   "expression of sizes that are constants",
+                   what);
         return false;
     }
     return value != NULL;
@@ -113,11 +127,13 @@ DType resolve_type(Resolver *r, AstName name)
         words[i] = type_info((DType)i)->name;
     const char *near = diag_suggest(name.text, words, DT_INDEX);
     if (near)
-        diag_error(r->ctx, E0207, name.span, "there is no type '%.60s'; did you mean '%s'?", name.text, near);
+        diag_error(r->ctx, E0207, name.span, "there is no type '%.60s'; did you mean '%s'?",
+                   name.text, near);
     else
-        diag_error(r->ctx, E0207, name.span, "there is no type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 "
-                   "f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool%s", name.text,
-                   type == DT_INDEX ? ", and index has no storage" : "");
+        diag_error(r->ctx, E0207, name.span,
+                   "there is no type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 "
+                   "f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool%s",
+                   name.text, type == DT_INDEX ? ", and index has no storage" : "");
     return DT_COUNT;
 }
 
@@ -144,18 +160,20 @@ static Expr *resolve_extent(Resolver *r, const AstExpr *e)
     if (!extent)
         return NULL;
     if (uses_scalar(extent)) {
-        diag_error(r->ctx, E0226, e->span, "an extent speaks of sizes, not of scalar parameters; declare the "
+        diag_error(r->ctx, E0226, e->span,
+                   "an extent speaks of sizes, not of scalar parameters; declare the "
                    "number as a size, in <...> behind the kernel's name");
         return NULL;
     }
     if (expr_has_load(extent)) {
-        diag_error(r->ctx, E0226, e->span, "an extent is known before the kernel runs; it cannot read a "
+        diag_error(r->ctx, E0226, e->span,
+                   "an extent is known before the kernel runs; it cannot read a "
                    "buffer");
         return NULL;
     }
     if (expr_is_const(extent, &value) && value < 1) {
-        diag_error(r->ctx, E0204, e->span, "this axis would have %lld elements; an axis has at least 1",
-                   (long long)value);
+        diag_error(r->ctx, E0204, e->span,
+                   "this axis would have %lld elements; an axis has at least 1", (long long)value);
         return NULL;
     }
     return extent;

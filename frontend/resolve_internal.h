@@ -112,8 +112,11 @@ bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr
 /* ---- expressions ---- */
 
 Value resolve_value(Resolver *r, const AstExpr *e);
-/* As INDEX: an extent, bound or subscript. `what` names it in messages. */
+/* As INDEX: an extent or bound. `what` names it in messages. */
 Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
+/* As INDEX; inside a launch i64 stays what it is: lowering computes the subscripts of buffers with 2^31
+ * elements or more in 64 bits. */
+Expr *resolve_subscript(Resolver *r, const AstExpr *e);
 /* As INDEX with operations on literals carried out, checked for overflow and division by zero. */
 Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
 /* As a condition, of type bool. */

@@ -58,12 +58,17 @@ bool expr_is_affine(const Expr *e)
 
 static bool check_affine(Resolver *r, const ForStmt *loop)
 {
-    const Expr *bad = !expr_is_affine(loop->lo) ? loop->lo : !expr_is_affine(loop->hi) ? loop->hi : NULL;
+    const Expr *bad = !expr_is_affine(loop->lo)   ? loop->lo
+                      : !expr_is_affine(loop->hi) ? loop->hi
+                                                  : NULL;
     if (!bad || r->mode != MODE_PROGRAM || expr_has_load(loop->lo) || expr_has_load(loop->hi))
         return true;
-    diag_error(r->ctx, E0213, bad->span, "the bounds of loop '%.60s' must be affine in sizes and outer loops: "
-               "sums, and products with and quotients by sizes; a number of the run is declared as a size in "
-               "<...>", loop->var->name);
+    diag_error(r->ctx, E0213, bad->span,
+               "the bounds of loop '%.60s' must be affine in sizes and outer loops: "
+               "sums, and products with and quotients by sizes; a number of the run is declared as "
+               "a size in "
+               "<...>",
+               loop->var->name);
     return false;
 }
 
@@ -75,8 +80,10 @@ static bool resolve_step(Resolver *r, const AstLoop *loop, int64_t *step)
     if (!resolve_literal(r, loop->step, "a step", step))
         return false;
     if (*step == 0)
-        diag_error(r->ctx, E0214, loop->step->span, "loop '%.60s' has step 0 and would not end; a step is at least 1, "
-                   "or at most -1 to go down", loop->name.text);
+        diag_error(r->ctx, E0214, loop->step->span,
+                   "loop '%.60s' has step 0 and would not end; a step is at least 1, "
+                   "or at most -1 to go down",
+                   loop->name.text);
     return *step != 0;
 }
 
@@ -84,10 +91,13 @@ static bool resolve_step(Resolver *r, const AstLoop *loop, int64_t *step)
 static void warn_downward(Resolver *r, const AstLoop *ast, const ForStmt *loop)
 {
     int64_t lo, hi;
-    if (ast->step || !expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || lo <= hi || hi != 0)
+    if (ast->step || !expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || lo <= hi ||
+        hi != 0)
         return;
-    diag_warning(r->ctx, E0214, ast->span, "loop '%.60s' goes up from %lld to 0 and runs no iteration; a loop goes "
-                 "down with 'step -1'", ast->name.text, (long long)lo);
+    diag_warning(r->ctx, E0214, ast->span,
+                 "loop '%.60s' goes up from %lld to 0 and runs no iteration; a loop goes "
+                 "down with 'step -1'",
+                 ast->name.text, (long long)lo);
 }
 
 static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
@@ -98,10 +108,12 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
     *axis = axis_find(ctx_namef(r->ctx, "%s.%s", loop->axis->u.field.base->u.name,
                                 loop->axis->u.field.name.text));
     if (*axis == AXIS_NONE)
-        diag_error(r->ctx, E0223, loop->axis->span, "a loop is bound to blockIdx.x, .y, .z or threadIdx.x, .y, .z, "
+        diag_error(r->ctx, E0223, loop->axis->span,
+                   "a loop is bound to blockIdx.x, .y, .z or threadIdx.x, .y, .z, "
                    "not to this");
     else if (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)
-        diag_error(r->ctx, E0222, loop->axis->span, "no loop is bound in a kernel that has launches: blocks and "
+        diag_error(r->ctx, E0222, loop->axis->span,
+                   "no loop is bound in a kernel that has launches: blocks and "
                    "threads are the launch's");
     else
         return true;
@@ -116,9 +128,12 @@ bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
     bool good = out->lo && out->hi;
     good = resolve_step(r, loop, &out->step) && good;
     good = resolve_axis(r, loop, &out->axis) && good;
-    good = resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
+    good =
+        resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
     out->var = var_new(r->ctx, loop->name.text, DT_INDEX, VAR_LOOP, loop->name.span);
-    names_add(r, (Symbol){.name = loop->name.text, .kind = SYMBOL_VAR, .span = loop->name.span,
+    names_add(r, (Symbol){.name = loop->name.text,
+                          .kind = SYMBOL_VAR,
+                          .span = loop->name.span,
                           .var = out->var});
     if (!good || !check_affine(r, out))
         return false;

@@ -68,11 +68,14 @@ void names_add(Resolver *r, Symbol symbol)
     const Symbol *other = find_clash(r, &symbol);
     if (other) {
         diag_error(r->ctx, E0202, symbol.span,
-                   "'%.60s' is already the name of %s; a name means one thing at a time, so choose another "
-                   "for this one", symbol.name, symbol_describe(other));
+                   "'%.60s' is already the name of %s; a name means one thing at a time, so choose "
+                   "another "
+                   "for this one",
+                   symbol.name, symbol_describe(other));
         diag_note(r->ctx, other->span, "'%.60s' is declared here", other->name);
     } else if (type_find(symbol.name) != DT_COUNT) {
-        diag_error(r->ctx, E0202, symbol.span, "'%s' is the name of a type; choose another", symbol.name);
+        diag_error(r->ctx, E0202, symbol.span, "'%s' is the name of a type; choose another",
+                   symbol.name);
     }
     VEC_PUSH(r->ctx->arena, &r->symbols, symbol);
 }
@@ -118,19 +121,23 @@ void names_unknown(Resolver *r, AstName name, const char *what)
 {
     const Symbol *ended = find_ended(r, name.text);
     if (ended) {
-        diag_error(r->ctx, E0201, name.span,
-                   "'%.60s' is no longer in scope; a temporary lives to the end of the braces around its "
-                   "declaration, so declare it further out", name.text);
+        diag_error(
+            r->ctx, E0201, name.span,
+            "'%.60s' is no longer in scope; a temporary lives to the end of the braces around its "
+            "declaration, so declare it further out",
+            name.text);
         diag_note(r->ctx, ended->span, "'%.60s' is declared here", name.text);
         return;
     }
     const char *near = suggest(r, name.text);
     if (near)
-        diag_error(r->ctx, E0201, name.span, "there is no %s '%.60s' here; did you mean '%s'?", what,
-                   name.text, near);
+        diag_error(r->ctx, E0201, name.span, "there is no %s '%.60s' here; did you mean '%s'?",
+                   what, name.text, near);
     else
-        diag_error(r->ctx, E0201, name.span, "there is no %s '%.60s' here; declare it as a size, a parameter, a "
-                   "temporary or a loop", what, name.text);
+        diag_error(r->ctx, E0201, name.span,
+                   "there is no %s '%.60s' here; declare it as a size, a parameter, a "
+                   "temporary or a loop",
+                   what, name.text);
 }
 
 /* ---- names of blocks: a hash table by the interned pointer ---- */
@@ -174,8 +181,10 @@ static int *table_use(Context *c, NameTable *t, Name name)
 static void claim(Resolver *r, AstName name)
 {
     if ((*table_use(r->ctx, &r->blocks, name.text))++ > 0)
-        diag_error(r->ctx, E0202, name.span, "'%.60s' already names another block; schedules find blocks by name, "
-                   "so each needs its own", name.text);
+        diag_error(r->ctx, E0202, name.span,
+                   "'%.60s' already names another block; schedules find blocks by name, "
+                   "so each needs its own",
+                   name.text);
 }
 
 void block_names_claim(Resolver *r, const AstStmt *s)

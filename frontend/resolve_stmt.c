@@ -9,9 +9,9 @@ static const struct {
     const char *token;
     StoreOp op;
 } store_ops[] = {
-    {"=", STORE_SET},    {"+=", STORE_ADD},   {"-=", STORE_ADD},  {"*=", STORE_MUL},
-    {"/=", STORE_SET},   {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
-    {"&&=", STORE_AND},  {"|=", STORE_OR},    {"||=", STORE_OR},  {"^=", STORE_XOR},
+    {"=", STORE_SET},   {"+=", STORE_ADD},   {"-=", STORE_ADD},   {"*=", STORE_MUL},
+    {"/=", STORE_SET},  {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
+    {"&&=", STORE_AND}, {"|=", STORE_OR},    {"||=", STORE_OR},   {"^=", STORE_XOR},
 };
 
 static StoreOp find_store_op(const char *token)
@@ -34,18 +34,23 @@ static Buffer *find_target(Resolver *r, const AstStmt *s)
     if (symbol->broken)
         return NULL;
     if (symbol->kind != SYMBOL_BUFFER) {
-        diag_error(r->ctx, E0211, name.span, "'%.60s' is %s and cannot be written; only outputs, inout "
-                   "parameters and temporaries can", name.text, symbol_describe(symbol));
+        diag_error(r->ctx, E0211, name.span,
+                   "'%.60s' is %s and cannot be written; only outputs, inout "
+                   "parameters and temporaries can",
+                   name.text, symbol_describe(symbol));
         return NULL;
     }
     if (symbol->buffer->role == ROLE_IN) {
-        diag_error(r->ctx, E0211, name.span, "'%.60s' is an input and cannot be written; declare it 'inout "
-                   "%.60s: ...' if the kernel changes it in place", name.text, name.text);
+        diag_error(r->ctx, E0211, name.span,
+                   "'%.60s' is an input and cannot be written; declare it 'inout "
+                   "%.60s: ...' if the kernel changes it in place",
+                   name.text, name.text);
         diag_note(r->ctx, symbol->span, "'%.60s' is declared here", name.text);
         return NULL;
     }
     if (r->mode == MODE_HOST) {
-        diag_error(r->ctx, E0222, s->span, "a store stands inside a launch in a kernel that has launches");
+        diag_error(r->ctx, E0222, s->span,
+                   "a store stands inside a launch in a kernel that has launches");
         return NULL;
     }
     return symbol->buffer;
@@ -66,8 +71,8 @@ static bool op_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
     else if (!bits && truth)
         needs = "numbers";
     if (needs)
-        diag_error(r->ctx, E0208, s->u.store.op_span, "'%s' updates %s, but '%.60s' holds %s", op, needs,
-                   buffer->name, type_info(buffer->type)->name);
+        diag_error(r->ctx, E0208, s->u.store.op_span, "'%s' updates %s, but '%.60s' holds %s", op,
+                   needs, buffer->name, type_info(buffer->type)->name);
     return !needs;
 }
 
@@ -88,7 +93,8 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
     Buffer *buffer = find_target(r, s);
     Expr **index = NULL;
     if (buffer)
-        index = resolve_subscripts(r, &buffer, s->u.store.index, s->u.store.n, s->u.store.buffer.span);
+        index =
+            resolve_subscripts(r, &buffer, s->u.store.index, s->u.store.n, s->u.store.buffer.span);
     Value v = resolve_value(r, s->u.store.value);
     if (!buffer || !index || !v.e || !op_fits(r, s, buffer))
         return NULL;
@@ -96,7 +102,8 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
     if (!value)
         return NULL;
     if (s->u.store.atomic && r->mode != MODE_LAUNCH) {
-        diag_error(r->ctx, E0222, s->u.store.op_span, "a store is marked atomic only inside a launch; a schedule "
+        diag_error(r->ctx, E0222, s->u.store.op_span,
+                   "a store is marked atomic only inside a launch; a schedule "
                    "makes the updates of a block atomic with atomic(block)");
         return NULL;
     }
@@ -153,13 +160,15 @@ static bool layout_axis(Resolver *r, const AstLayout *l, int rank, int64_t *valu
 {
     bool pad = strcmp(l->name.text, "pad") == 0, align = strcmp(l->name.text, "align") == 0;
     if (!pad && !align) {
-        diag_error(r->ctx, E0223, l->name.span, "there is no layout '%.60s'; there are pad(axis, n) and align(axis, "
-                   "factor, offset)", l->name.text);
+        diag_error(r->ctx, E0223, l->name.span,
+                   "there is no layout '%.60s'; there are pad(axis, n) and align(axis, "
+                   "factor, offset)",
+                   l->name.text);
         return false;
     }
     if (l->n != (pad ? 2 : 3)) {
-        diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, but %d are given", l->name.text, pad ? 2 : 3,
-                   l->n);
+        diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, but %d are given", l->name.text,
+                   pad ? 2 : 3, l->n);
         return false;
     }
     for (int i = 0; i < l->n; i++)
@@ -167,8 +176,10 @@ static bool layout_axis(Resolver *r, const AstLayout *l, int rank, int64_t *valu
             return false;
     if (values[0] >= 0 && values[0] < rank && values[1] >= 0)
         return true;
-    diag_error(r->ctx, E0223, l->span, "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
-               "amounts at least 0", l->name.text, (long long)values[0], (long long)values[1], rank - 1);
+    diag_error(r->ctx, E0223, l->span,
+               "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
+               "amounts at least 0",
+               l->name.text, (long long)values[0], (long long)values[1], rank - 1);
     return false;
 }
 
@@ -177,8 +188,10 @@ static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
     if (s->u.temp.n_layout == 0)
         return true;
     if (buffer->scope == SCOPE_GLOBAL) {
-        diag_error(r->ctx, E0223, s->u.temp.layout[0].span, "'%.60s' is in global memory, where buffers are dense; "
-                   "only temporaries in shared or local have a layout", buffer->name);
+        diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
+                   "'%.60s' is in global memory, where buffers are dense; "
+                   "only temporaries in shared or local have a layout",
+                   buffer->name);
         return false;
     }
     AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
@@ -202,8 +215,10 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     AstName name = s->u.temp.scope;
     Scope scope = name.text ? scope_find(name.text) : SCOPE_GLOBAL;
     if (scope == SCOPE_COUNT)
-        diag_error(r->ctx, E0223, name.span, "there is no memory scope '%.60s'; there are global, shared and "
-                   "local", name.text);
+        diag_error(r->ctx, E0223, name.span,
+                   "there is no memory scope '%.60s'; there are global, shared and "
+                   "local",
+                   name.text);
     return scope;
 }
 
@@ -215,15 +230,20 @@ Stmt *resolve_temp(Resolver *r, const AstStmt *s)
     Expr **shape = element != DT_COUNT ? resolve_shape(r, type, element) : NULL;
     Scope scope = resolve_scope(r, s);
     if (r->mode == MODE_BLOCK) {
-        diag_error(r->ctx, E0222, s->span, "a temporary cannot be declared inside a block; declare '%.60s' before "
-                   "it", name.text);
+        diag_error(r->ctx, E0222, s->span,
+                   "a temporary cannot be declared inside a block; declare '%.60s' before "
+                   "it",
+                   name.text);
         return NULL;
     }
     Buffer *buffer = buffer_new(r->ctx, name.text, element == DT_COUNT ? DT_F32 : element, shape,
                                 shape ? type->rank : 0, scope == SCOPE_COUNT ? SCOPE_GLOBAL : scope,
                                 ROLE_TEMP, name.span);
     bool good = shape && scope != SCOPE_COUNT && resolve_layout(r, s, buffer);
-    names_add(r, (Symbol){.name = name.text, .kind = SYMBOL_BUFFER, .span = name.span, .buffer = buffer,
+    names_add(r, (Symbol){.name = name.text,
+                          .kind = SYMBOL_BUFFER,
+                          .span = name.span,
+                          .buffer = buffer,
                           .broken = !good});
     return good ? stmt_temp(r->ctx, buffer, s->span) : NULL;
 }
@@ -235,13 +255,17 @@ static Stmt *resolve_let(Resolver *r, const AstStmt *s)
     Name name = s->u.let.pattern.name;
     Expr *value = value_settle(r, resolve_value(r, s->u.let.value));
     if (r->mode == MODE_PROGRAM) {
-        diag_error(r->ctx, E0222, s->span, "'let' stands in launches and in the bodies of blocks; a program keeps "
-                   "values in buffers, as in temp %.60s: f32[1]", name);
+        diag_error(r->ctx, E0222, s->span,
+                   "'let' stands in launches and in the bodies of blocks; a program keeps "
+                   "values in buffers, as in temp %.60s: f32[1]",
+                   name);
         return NULL;
     }
-    Var *var = var_new(r->ctx, name, value ? value->type : DT_INDEX, VAR_LET, s->u.let.pattern.span);
-    names_add(r, (Symbol){.name = name, .kind = SYMBOL_VAR, .span = var->span, .var = var,
-                          .broken = !value});
+    Var *var =
+        var_new(r->ctx, name, value ? value->type : DT_INDEX, VAR_LET, s->u.let.pattern.span);
+    names_add(
+        r, (Symbol){
+               .name = name, .kind = SYMBOL_VAR, .span = var->span, .var = var, .broken = !value});
     return value ? stmt_let(r->ctx, var, value, s->span) : NULL;
 }
 
@@ -249,7 +273,8 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
 {
     if (r->mode == MODE_LAUNCH)
         return stmt_barrier(r->ctx, s->u.barrier->u.string.text, s->span);
-    diag_error(r->ctx, E0222, s->span, "a barrier stands inside a launch; tirc places barriers itself where "
+    diag_error(r->ctx, E0222, s->span,
+               "a barrier stands inside a launch; tirc places barriers itself where "
                "threads exchange data");
     return NULL;
 }
@@ -257,7 +282,8 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
 static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
 {
     if (s->u.launch.n_grid != 3 || s->u.launch.n_block != 3) {
-        diag_error(r->ctx, E0216, s->u.launch.name.span, "a launch has three extents each for grid(x, y, z) and "
+        diag_error(r->ctx, E0216, s->u.launch.name.span,
+                   "a launch has three extents each for grid(x, y, z) and "
                    "block(x, y, z); write 1 where there is one only");
         return false;
     }
@@ -267,14 +293,16 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
         out->grid[i] = resolve_index(r, s->u.launch.grid[i], "an extent of the grid");
         good = good && out->grid[i];
         if (out->grid[i] && expr_has_load(out->grid[i])) {
-            diag_error(r->ctx, E0226, s->u.launch.grid[i]->span, "the grid is known before the launch; it cannot "
+            diag_error(r->ctx, E0226, s->u.launch.grid[i]->span,
+                       "the grid is known before the launch; it cannot "
                        "read a buffer");
             good = false;
         }
         if (!resolve_literal(r, threads, "an extent of a thread block", &out->block[i])) {
             good = false;
         } else if (out->block[i] < 1) {
-            diag_error(r->ctx, E0204, threads->span, "a thread block has at least 1 thread along each axis");
+            diag_error(r->ctx, E0204, threads->span,
+                       "a thread block has at least 1 thread along each axis");
             good = false;
         }
     }
@@ -284,7 +312,8 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
 static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_HOST) {
-        diag_error(r->ctx, E0222, s->u.launch.name.span, "a launch cannot stand inside a launch or a block");
+        diag_error(r->ctx, E0222, s->u.launch.name.span,
+                   "a launch cannot stand inside a launch or a block");
         return NULL;
     }
     LaunchStmt launch = {.name = s->u.launch.name.text};
@@ -349,7 +378,8 @@ static Stmt *resolve_braces(Resolver *r, const AstStmt *s)
 static Stmt *resolve_label(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_PROGRAM) {
-        diag_error(r->ctx, E0219, s->u.label.name.span, "a label names a block, and there is none to name in here");
+        diag_error(r->ctx, E0219, s->u.label.name.span,
+                   "a label names a block, and there is none to name in here");
         return NULL;
     }
     Label outside = r->label;
@@ -359,8 +389,10 @@ static Stmt *resolve_label(Resolver *r, const AstStmt *s)
     r->label = outside;
     if (!out || used)
         return out;
-    diag_error(r->ctx, E0219, s->u.label.name.span, "the label '%.60s' names no block: a label stands before a "
-               "statement that writes a buffer and has no other name", s->u.label.name.text);
+    diag_error(r->ctx, E0219, s->u.label.name.span,
+               "the label '%.60s' names no block: a label stands before a "
+               "statement that writes a buffer and has no other name",
+               s->u.label.name.text);
     return NULL;
 }
 

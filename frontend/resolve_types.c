@@ -80,7 +80,8 @@ static bool integer_fits(DType type, int64_t value, bool huge)
 {
     const TypeInfo *info = type_info(type);
     if (info->class == CLASS_UINT)
-        return huge ? info->bits == 64 : value >= 0 && (info->bits == 64 || value >> info->bits == 0);
+        return huge ? info->bits == 64
+                    : value >= 0 && (info->bits == 64 || value >> info->bits == 0);
     if (huge || info->class == CLASS_BOOL)
         return false;
     int64_t limit = info->bits == 64 ? INT64_MAX : ((int64_t)1 << (info->bits - 1)) - 1;
@@ -91,14 +92,14 @@ static Expr *literal_too_large(Resolver *r, const Expr *e, bool huge, DType type
 {
     const char *name = type_info(type)->name;
     if (e->kind == EX_FLOAT)
-        diag_error(r->ctx, E0210, e->span, "the literal %g does not fit in %s; it would become infinite", e->u.f,
-                   name);
+        diag_error(r->ctx, E0210, e->span,
+                   "the literal %g does not fit in %s; it would become infinite", e->u.f, name);
     else if (huge)
-        diag_error(r->ctx, E0210, e->span, "the literal %llu does not fit in %s", (unsigned long long)e->u.i,
-                   name);
+        diag_error(r->ctx, E0210, e->span, "the literal %llu does not fit in %s",
+                   (unsigned long long)e->u.i, name);
     else
-        diag_error(r->ctx, E0210, e->span, "the literal %lld does not fit in %s%s", (long long)e->u.i, name,
-                   type == DT_BOOL ? "; write true or false" : "");
+        diag_error(r->ctx, E0210, e->span, "the literal %lld does not fit in %s%s",
+                   (long long)e->u.i, name, type == DT_BOOL ? "; write true or false" : "");
     return NULL;
 }
 
@@ -165,8 +166,10 @@ Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
         return value_convert(r, v, type);
     const char *name = type_info(type)->name, *have = type_info(from)->name;
     diag_error(r->ctx, E0209, v.e->span,
-               "%s has type %s, but this has type %s, which does not become %s by itself because values could be "
-               "lost; write %s(...) if that is meant", to, name, have, name, name);
+               "%s has type %s, but this has type %s, which does not become %s by itself because "
+               "values could be "
+               "lost; write %s(...) if that is meant",
+               to, name, have, name, name);
     return NULL;
 }
 

@@ -171,7 +171,8 @@ static Token skip_statement(Parser *p)
         const Token *next = peek(p, 0);
         if (next->kind == TOKEN_END)
             return take(p);
-        if (next->kind == TOKEN_KERNEL || next->kind == TOKEN_SCHEDULE || next->kind == TOKEN_PROC) {
+        if (next->kind == TOKEN_KERNEL || next->kind == TOKEN_SCHEDULE ||
+            next->kind == TOKEN_PROC) {
             p->gave_up = p->braces > 0 || p->resync_open > 0;
             return end_of_statement(*next);
         }

@@ -221,8 +221,10 @@ void print_value(const Expr *e, DType want, StrBuf *out)
 
 void print_index(const Expr *e, StrBuf *out)
 {
-    bool implicit = e->kind == EX_CAST && e->type == DT_INDEX && e->u.arg[0]->type != DT_INDEX &&
-                    type_is_int(e->u.arg[0]->type) && !is_literal(e->u.arg[0]);
+    DType from = e->kind == EX_CAST && e->type == DT_INDEX ? e->u.arg[0]->type : DT_INDEX;
+    /* i64 says so: a lowered subscript may also stay i64 */
+    bool implicit = from != DT_INDEX && from != DT_I64 && type_is_int(from) &&
+                    !is_literal(e->u.arg[0]);
     print_value(implicit ? e->u.arg[0] : e, implicit ? DT_COUNT : DT_INDEX, out);
 }
 

@@ -237,6 +237,8 @@ static const char lowered[] =
     "            y[idx[i]] atomic += s[0, 1];\n"
     "            let q = x[0] + 1.0;\n"
     "            y[i] = q;\n"
+    "            y[i64(i) * 3] = y[i64(5)];\n"
+    "            y[index(i64(i) * 3)] = 0.0;\n"
     "        }\n"
     "}\n";
 
