@@ -97,14 +97,14 @@ static Stmt *body_with(Schedule *s, Stmt *body, const Buffer *buffer, Stmt *nest
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
 
-/* The kernel's body with the target loop's body replaced, and the block taken out of its old loops. */
+/* The kernel's body with the block taken out of its old loops, and the target loop's body replaced; in this order, because
+ * the new body holds a block with the same id. */
 static Stmt *moved_body(Schedule *s, const Stmt *block, const Stmt *loop, Stmt *loop_body)
 {
-    Context *c = s->ctx;
     ForStmt changed = loop->u.loop;
     changed.body = loop_body;
-    Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_for(c, &changed, loop->span));
-    return flow_remove(s, body, block);
+    Stmt *body = flow_remove(s, s->kernel->body, block);
+    return stmt_replace(s->ctx, body, loop, stmt_for(s->ctx, &changed, loop->span));
 }
 
 /* ---- what both have in common ------------------------------------------------------------------------ */
