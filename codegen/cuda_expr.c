@@ -119,6 +119,10 @@ static void shortest(char *text, size_t size, double value, bool is_f64)
 
 static void float_literal(CudaWriter *w, double value, bool is_f64, int precedence)
 {
+    if (w->host && !isfinite(value)) {
+        strbuf_addf(w->out, "(%s%s)", signbit(value) ? "-" : "", isnan(value) ? "NAN" : "INFINITY");
+        return;
+    }
     if (isnan(value)) {
         add(w, is_f64 ? "__longlong_as_double(0x7ff8000000000000ll)" : "__int_as_float(0x7fc00000)");
         return;
@@ -152,6 +156,9 @@ static void min_max(CudaWriter *w, const Expr *e)
         call_open(w, is_min ? "fmin" : "fmax");
     else if (type_is_float(e->type))
         call_open(w, is_min ? "fminf" : "fmaxf");
+    else if (w->host)
+        strbuf_addf(w->out, "std::%s<%s>(", is_min ? "min" : "max",
+                    e->type == DT_INDEX ? "long long" : cuda_value_type(e->type));
     else
         call_open(w, is_min ? "min" : "max");
     cuda_expr(w, e->u.arg[0], 0);
@@ -201,8 +208,8 @@ static void unary(CudaWriter *w, const Expr *e, int precedence)
 static void cast(CudaWriter *w, const Expr *e, int precedence)
 {
     const Expr *from = e->u.arg[0];
-    const char *to = cuda_value_type(e->type);
-    if (strcmp(to, cuda_value_type(from->type)) == 0 && e->type != DT_BOOL) {
+    const char *to = w->host && e->type == DT_INDEX ? "long long" : cuda_value_type(e->type);
+    if (strcmp(to, cuda_value_type(from->type)) == 0 && e->type != DT_BOOL && !w->host) {
         cuda_expr(w, from, precedence);
         return;
     }
@@ -266,11 +273,32 @@ static bool is_scalar_buffer(const Buffer *buffer)
     return buffer->scope == SCOPE_LOCAL;
 }
 
+/* Row major over a shape that need not be literal, in Horner's form. */
+static void symbolic_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    add(w, "[");
+    for (int i = 2; i < buffer->rank; i++)
+        add(w, "(");
+    for (int i = 0; i < buffer->rank; i++) {
+        if (i > 0) {
+            add(w, " * ");
+            cuda_expr(w, buffer->shape[i], 12);
+            add(w, " + ");
+        }
+        cuda_expr(w, index[i], 11);
+        if (i > 0 && i + 1 < buffer->rank)
+            add(w, ")");
+    }
+    add(w, "]");
+}
+
 static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *index)
 {
     int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
-    if (!buffer_strides(buffer, strides, &elements))
-        TIRC_BUG(w->c, "'%s' has symbolic strides where they must be literal", buffer->name);
+    if (!buffer_strides(buffer, strides, &elements)) {
+        symbolic_subscript(w, buffer, index);
+        return;
+    }
     add(w, "[");
     for (int i = 0; i < buffer->rank; i++) {
         add(w, i ? " + " : "");

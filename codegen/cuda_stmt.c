@@ -188,10 +188,28 @@ static void declaration(CudaWriter *w, const Buffer *b)
         strbuf_addf(w->out, "[%lld]", (long long)dims[i]);
 }
 
+/* An array of the host's reference, zeroed. */
+static void host_temp(CudaWriter *w, const Buffer *b)
+{
+    const char *type = cuda_storage_type(b->type), *name = cuda_name(w, b->name);
+    cuda_indent(w);
+    strbuf_addf(w->out, "std::vector<%s> %s_data(", b->type == DT_BOOL ? "unsigned char" : type, name);
+    for (int i = 0; i < b->rank; i++) {
+        strbuf_add(w->out, i ? " * (size_t)" : "(size_t)");
+        cuda_expr(w, b->shape[i], 13);
+    }
+    strbuf_add(w->out, b->rank ? ");\n" : "1);\n");
+    cuda_line(w, "%s *%s = (%s *)%s_data.data();", type, name, type, name);
+}
+
 /* Shared buffers stand at the top of their function; local ones where they begin. A variable whose first
  * store follows at once is initialised by it: `next` is taken, and true comes back. */
 static bool temp(CudaWriter *w, const Buffer *b, const Stmt *next)
 {
+    if (w->host) {
+        host_temp(w, b);
+        return false;
+    }
     if (b->scope != SCOPE_LOCAL)
         return false;
     int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
@@ -215,11 +233,17 @@ void cuda_shared_declaration(CudaWriter *w, const Buffer *b)
     strbuf_add(w->out, ";\n");
 }
 
+/* The host's reference counts in 64 bits throughout. */
+static const char *value_type(const CudaWriter *w, DType type)
+{
+    return w->host && type == DT_INDEX ? "long long" : cuda_value_type(type);
+}
+
 static void let(CudaWriter *w, const Stmt *s)
 {
     const Var *v = s->u.let.var;
     cuda_indent(w);
-    strbuf_addf(w->out, "const %s %s = ", cuda_value_type(v->type), cuda_name(w, v->name));
+    strbuf_addf(w->out, "const %s %s = ", value_type(w, v->type), cuda_name(w, v->name));
     if (s->u.let.value->kind == EX_AXIS)
         strbuf_add(w->out, axis_name(s->u.let.value->u.axis));
     else
@@ -245,11 +269,11 @@ static void body(CudaWriter *w, const Stmt *s)
         cuda_line(w, "}");
 }
 
-static void loop_header(CudaWriter *w, const ForStmt *loop)
+void cuda_loop_header(CudaWriter *w, const ForStmt *loop)
 {
     const char *name = cuda_name(w, loop->var->name);
     cuda_indent(w);
-    strbuf_addf(w->out, "for (%s %s = ", cuda_value_type(loop->var->type), name);
+    strbuf_addf(w->out, "for (%s %s = ", value_type(w, loop->var->type), name);
     cuda_expr(w, loop->lo, 0);
     strbuf_addf(w->out, "; %s %s ", name, loop->step > 0 ? "<" : ">=");
     cuda_expr(w, loop->hi, op_info(EX_LT)->precedence + 1);
@@ -266,7 +290,7 @@ static void loop(CudaWriter *w, const ForStmt *f)
         return;
     if (f->kind == LOOP_UNROLL || f->kind == LOOP_VECTORIZE)
         cuda_line(w, "#pragma unroll");
-    loop_header(w, f);
+    cuda_loop_header(w, f);
     body(w, f->body);
 }
 
@@ -321,7 +345,13 @@ void cuda_statement(CudaWriter *w, const Stmt *s)
         cuda_line(w, "__syncthreads();  // %s", s->u.barrier);
         return;
     case ST_BLOCK:
+        if (w->host && s->u.block.n_iters == 0) { /* a reference is one block of plain statements */
+            cuda_statement(w, s->u.block.body);
+            return;
+        }
+        break;
     case ST_LAUNCH:
-        TIRC_BUG(w->c, "a block or launch where CUDA text is written");
+        break;
     }
+    TIRC_BUG(w->c, "a block or launch where CUDA text is written");
 }

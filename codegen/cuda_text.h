@@ -26,6 +26,7 @@ typedef struct {
     StrBuf *out;
     int indent;
     bool helper_used[HELPER_COUNT];
+    bool host;       /* the text is for the host: its temps are vectors, its floats those of <cmath> */
     BufferList wide; /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
 } CudaWriter;
 
@@ -50,6 +51,8 @@ void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index);
 /* The value that a store leaves in its element: for `x += v` the expression x + v. */
 Expr *cuda_stored_value(Context *c, const Stmt *store);
 void cuda_statement(CudaWriter *w, const Stmt *s);
+/* `for (int i = 0; i < n; ++i)`, without a body. */
+void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
 /* `__shared__ float tile[32][33];` */
 void cuda_shared_declaration(CudaWriter *w, const Buffer *buffer);
 
