@@ -210,18 +210,25 @@ static Interval clip(Facts *f, Interval box, Expr *shape)
     return (Interval){expr_index(c, low), expr_index(c, high - low)};
 }
 
-bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
+bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
                     unsigned keep_axes, Interval *box)
 {
     Walk w = {.f = facts, .buffer = buffer, .mode = mode, .keep_axes = keep_axes, .box = box};
     w.outside = facts_mark(facts);
     w.whole = ARENA_ARRAY(facts->c->arena, bool, buffer->rank > 0 ? buffer->rank : 1);
     walk(&w, s);
-    for (int d = 0; w.any && d < buffer->rank; d++) {
+    for (int d = 0; w.any && d < buffer->rank; d++)
         if (w.whole[d])
             box[d] = (Interval){expr_index(facts->c, 0), buffer->shape[d]};
-        else
-            box[d] = clip(facts, box[d], buffer->shape[d]);
-    }
     return w.any;
+}
+
+bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
+                    unsigned keep_axes, Interval *box)
+{
+    if (!region_reached(facts, s, buffer, mode, keep_axes, box))
+        return false;
+    for (int d = 0; d < buffer->rank; d++)
+        box[d] = clip(facts, box[d], buffer->shape[d]);
+    return true;
 }

@@ -50,6 +50,10 @@ Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
  * memory gives the whole dimension. */
 bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
                     unsigned keep_axes, Interval *box /* [rank] */);
+/* The same, not clipped: iterations that touch different elements have different boxes, also where the buffer is smaller
+ * than one of them. */
+bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
+                    unsigned keep_axes, Interval *box /* [rank] */);
 
 /* The innermost statement of `root` that contains every access of `buffer`: a seq where several
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */

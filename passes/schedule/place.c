@@ -316,7 +316,7 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
     facts_enter(facts, loop);
     Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
     REQUIRE(s, E0455, call->arg[1].span,
-            region_touched(facts, loop->u.loop.body, buffer, ACCESS_WRITE, 0, box),
+            region_reached(facts, loop->u.loop.body, buffer, ACCESS_WRITE, 0, box),
             "the part of '%s' that one iteration of loop '%s' writes has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);
 
