@@ -1,0 +1,36 @@
+/* command.h - what the parts of the command share: one file, one kernel, one device. */
+#ifndef TIRC_COMMAND_COMMAND_H
+#define TIRC_COMMAND_COMMAND_H
+
+#include "options.h"
+#include "tirc.h"
+
+typedef struct {
+    tirc *t;
+    const Options *options;
+    tirc_file *file;
+    tirc_kernel *program, *scheduled, *lowered;
+    const char *schedule; /* its name; NULL: none was applied */
+    bool print_found;     /* --print-after named something that was there */
+    int dumped;           /* files in --dump-dir so far */
+    tirc_status dump_status;
+} Command;
+
+double seconds_now(void);
+
+/* ---- compile.c: from the file to a lowered kernel, showing the steps that are asked for ----------------- */
+tirc_status command_compile(Command *c);
+
+/* ---- emit.c ---------------------------------------------------------------------------------------------- */
+tirc_status command_emit(const Command *c);
+
+/* ---- run.c: --run, --verify, --bench ----------------------------------------------------------------------- */
+tirc_status command_measure(const Command *c);
+
+/* ---- info.c: what needs no kernel to be made ----------------------------------------------------------------- */
+tirc_status command_list(Command *c);
+tirc_status command_help(tirc *t, const char *topic);
+tirc_status command_explain(tirc *t, const char *code);
+tirc_status command_devices(tirc *t);
+
+#endif

@@ -1,0 +1,185 @@
+/* compile.c - from the file to a lowered kernel, with the steps on the way: --print-after, --dump-dir, --trace,
+ * --time-passes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "command.h"
+#include "output.h"
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void show_time(const Command *c, const char *what, double seconds)
+{
+    if (c->options->time_passes)
+        fprintf(stderr, "%10.3f ms  %s\n", seconds * 1e3, what);
+}
+
+/* ---- showing a step --------------------------------------------------------------------------------------- */
+
+/* The text of a kernel; "" where it cannot be had, after diagnostics. */
+static const char *text_of(Command *c, const tirc_kernel *kernel, size_t *length)
+{
+    const void *data = "";
+    *length = 0;
+    tirc_emit(c->t, kernel, TIRC_TIR, NULL, &data, length);
+    return data;
+}
+
+/* NN-NAME.tir, NN counting from 0. */
+static void dump(Command *c, const char *name, const char *suffix, const void *data, size_t length)
+{
+    if (!c->options->dump_dir || c->dump_status)
+        return;
+    size_t room = strlen(c->options->dump_dir) + strlen(name) + strlen(suffix) + 32;
+    char *path = malloc(room);
+    if (!path)
+        return;
+    snprintf(path, room, "%s/%02d-%s%s", c->options->dump_dir, c->dumped++, name, suffix);
+    c->dump_status = output_write(path, data, length);
+    free(path);
+}
+
+static bool wants(const Command *c, const char *name, size_t number)
+{
+    const char *asked = c->options->print_after;
+    char digits[24];
+    snprintf(digits, sizeof digits, "%zu", number);
+    return asked && (!strcmp(asked, "all") || !strcmp(asked, name) || (number && !strcmp(asked, digits)));
+}
+
+/* The kernel after the step `title`, called `name`; number 0 is a pass, or the program. */
+static void show(Command *c, const char *name, size_t number, const char *title, const tirc_kernel *kernel)
+{
+    bool wanted = wants(c, name, number);
+    if (!wanted && !c->options->dump_dir)
+        return;
+    size_t length;
+    const char *text = text_of(c, kernel, &length);
+    dump(c, name, ".tir", text, length);
+    if (!wanted)
+        return;
+    c->print_found = true;
+    printf("// ---- after %s\n%s\n", title, text);
+}
+
+static void show_steps(Command *c)
+{
+    show(c, "program", 0, "reading", c->program);
+    for (size_t i = 1; i <= tirc_step_count(c->scheduled); i++) {
+        const char *text = tirc_step_text(c->scheduled, i);
+        char name[64], title[256];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "("), text);
+        snprintf(title, sizeof title, "step %zu: %.200s", i, text);
+        if (wants(c, name, i) || c->options->dump_dir)
+            show(c, name, i, title, tirc_step_kernel(c->t, c->scheduled, i));
+    }
+}
+
+static void after_pass(void *user, const char *pass, const tirc_kernel *kernel, bool changed, double seconds)
+{
+    Command *c = user;
+    char title[128];
+    snprintf(title, sizeof title, "%s%s", pass, changed ? "" : " (nothing changed)");
+    show_time(c, pass, seconds);
+    show(c, pass, 0, title, kernel);
+}
+
+/* ---- the way --------------------------------------------------------------------------------------------- */
+
+static tirc_status read_program(Command *c)
+{
+    const Options *o = c->options;
+    double start = seconds_now();
+    tirc_status status = tirc_parse_file(c->t, o->word, &c->file);
+    if (status)
+        return status;
+    show_time(c, "parse", seconds_now() - start);
+    start = seconds_now();
+    status = tirc_resolve(c->t, c->file, o->kernel, o->defines.items, o->defines.n, &c->program);
+    show_time(c, "resolve", seconds_now() - start);
+    return status;
+}
+
+/* A program gets `default` where no schedule is named, unless the program itself is asked for; text that a
+ * schedule has been through already is left as it is. */
+static tirc_status schedule_program(Command *c)
+{
+    const Options *o = c->options;
+    bool plain = tirc_kernel_level(c->program) == TIRC_PROGRAM;
+    bool only_text = o->emit == EMIT_TIR && !o->trace && !o->run && !o->verify && !o->bench;
+    c->scheduled = c->program;
+    if (!o->schedule && (!plain || only_text)) {
+        if (o->settings.n)
+            return usage_error("--set %s sets a parameter of a schedule; name one with --schedule",
+                               o->settings.items[0]);
+        return TIRC_OK;
+    }
+    double start = seconds_now();
+    c->schedule = o->schedule ? o->schedule : "default";
+    tirc_status status = tirc_apply(c->t, c->file, c->program, c->schedule, o->settings.items, o->settings.n,
+                                    &c->scheduled);
+    show_time(c, "schedule", seconds_now() - start);
+    return status;
+}
+
+static bool needs_lowering(const Command *c)
+{
+    const Options *o = c->options;
+    return o->emit > EMIT_TIR || o->run || o->verify || o->bench || o->dump_dir || o->time_passes ||
+           (o->print_after && (!c->print_found || !strcmp(o->print_after, "all")));
+}
+
+static tirc_status lower(Command *c)
+{
+    tirc_lower_options options = {.after_pass = after_pass, .user = c};
+    Progress *progress = progress_begin("lowering");
+    tirc_status status = tirc_lower(c->t, c->scheduled, &options, &c->lowered);
+    progress_end(progress);
+    if (status || !c->options->dump_dir)
+        return status;
+    const void *cuda;
+    size_t length;
+    status = tirc_emit(c->t, c->lowered, TIRC_CUDA, NULL, &cuda, &length);
+    if (!status)
+        dump(c, "kernel", ".cu", cuda, length);
+    return status;
+}
+
+static tirc_status make_dump_dir(const Command *c)
+{
+    const char *dir = c->options->dump_dir;
+    if (!dir || mkdir(dir, 0777) == 0 || errno == EEXIST)
+        return TIRC_OK;
+    fprintf(stderr, "tirc: cannot make the folder '%s': %s\n", dir, strerror(errno));
+    return TIRC_UNAVAILABLE;
+}
+
+tirc_status command_compile(Command *c)
+{
+    tirc_status status = make_dump_dir(c);
+    status = status ? status : read_program(c);
+    if (status)
+        return status;
+    Progress *progress = progress_begin("scheduling");
+    status = schedule_program(c);
+    progress_end(progress);
+    if (status)
+        return status;
+    show_steps(c);
+    if (c->options->trace && tirc_step_count(c->scheduled) > 0)
+        fputs(tirc_trace(c->t, c->scheduled), stdout);
+    if (needs_lowering(c))
+        status = lower(c);
+    if (!status && c->options->print_after && !c->print_found)
+        return usage_error("no step or pass is called '%s'; --trace shows the steps, --time-passes the passes",
+                           c->options->print_after);
+    return status ? status : c->dump_status;
+}

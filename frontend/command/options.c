@@ -1,0 +1,230 @@
+/* options.c - one table of options, which parsing and --help both read. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { FLAG, TEXT, LIST, CHOICE, NUMBER } OptionKind;
+
+typedef struct {
+    const char *name; /* NULL: `help` is a heading */
+    char letter;      /* or 0 */
+    OptionKind kind;
+    size_t offset;
+    const char *argument; /* for --help; of CHOICE the words, separated by | */
+    const char *help;
+} Option;
+
+#define AT(member) offsetof(Options, member)
+
+static const Option table[] = {
+    {.help = "which kernel"},
+    {"kernel", 0, TEXT, AT(kernel), "NAME", "of a file with several"},
+    {"schedule", 0, TEXT, AT(schedule), "NAME", "in the file, NAME.sched beside it, or shipped; or a path.sched (default)"},
+    {"define", 'D', LIST, AT(defines), "M=512", "fixes a size; M=? makes it an argument; T=f16 sets a type"},
+    {"set", 0, LIST, AT(settings), "T=16", "sets a parameter of the schedule"},
+    {.help = "text and code"},
+    {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json", "the program after its schedule, or what is made of it"},
+    {"output", 'o', TEXT, AT(output), "FILE", "instead of standard output"},
+    {.help = "running"},
+    {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs"},
+    {"verify", 0, FLAG, AT(verify), NULL, "compares the result with the unscheduled program in higher precision"},
+    {"bench", 0, FLAG, AT(bench), NULL, "measures"},
+    {"device", 0, CHOICE, AT(device), "auto|cuda|sim", "the GPU if there is one, else the simulator (auto)"},
+    {"arch", 0, TEXT, AT(arch), "sm_90a", "to compile for; the GPU's own where there is one"},
+    {"size", 0, LIST, AT(sizes), "M=1000", "the value of a symbolic size in this run"},
+    {"seed", 0, NUMBER, AT(seed), "N", "of the inputs (0)"},
+    {"json", 0, FLAG, AT(json), NULL, "results as one JSON object"},
+    {.help = "looking inside"},
+    {"list", 0, FLAG, AT(list), NULL, "the file's kernels, their sizes, schedules and parameters"},
+    {"print-after", 0, TEXT, AT(print_after), "STEP|all", "the program after a step: its number, its primitive, or a pass"},
+    {"dump-dir", 0, TEXT, AT(dump_dir), "DIR", "writes the program after every step and pass into files"},
+    {"trace", 0, FLAG, AT(trace), NULL, "the steps that ran, as a schedule that runs again"},
+    {"time-passes", 0, FLAG, AT(time_passes), NULL, "how long each part took, on standard error"},
+    {.help = "help"},
+    {"help", 'h', FLAG, AT(help), NULL, "this; with the name of a primitive: what it does; `--help primitives`: all"},
+    {"explain", 0, TEXT, AT(explain), "E0123", "what an error means, with a program that shows it"},
+    {"devices", 0, FLAG, AT(devices), NULL, "what there is to run on"},
+    {"color", 0, CHOICE, AT(color), "auto|always|never", "of diagnostics; auto: on a terminal, unless NO_COLOR is set"},
+    {"version", 0, FLAG, AT(version), NULL, "the version"},
+};
+enum { OPTIONS = sizeof table / sizeof table[0], FIRST_LONG = 256 };
+
+tirc_status usage_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("tirc: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("\n", stderr);
+    va_end(args);
+    return TIRC_USAGE;
+}
+
+/* ---- help ---------------------------------------------------------------------------------------------- */
+
+void options_help(FILE *out)
+{
+    fputs("tirc FILE.tir [options]      \"-\" reads the program from standard input\n", out);
+    for (int i = 0; i < OPTIONS; i++) {
+        const Option *o = &table[i];
+        if (!o->name) {
+            fprintf(out, "\n%s\n", o->help);
+            continue;
+        }
+        char left[80];
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                 o->letter ? ", " : "  ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        bool wide = strlen(left) > 26;
+        fprintf(out, wide ? "  %s\n  %-26s  %s\n" : "  %-26s%s  %s\n", left, "", o->help);
+    }
+    fputs("\nexit status: 0 done; 1 the input was refused; 2 wrong usage; 3 something outside is missing or failed;\n"
+          "4 the result was wrong or the simulator found a fault; 70 a bug in tirc, with a file that reproduces it\n",
+          out);
+}
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+/* The number of `word` among "a|b|c", from 1; 0 if it is none. */
+static int find_choice(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    for (int n = 1;; n++) {
+        size_t next = strcspn(choices, "|");
+        if (next == length && !strncmp(choices, word, length))
+            return n;
+        if (!choices[next])
+            return 0;
+        choices += next + 1;
+    }
+}
+
+static bool set_number(const Option *o, const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 0);
+    *out = value;
+    if (!errno && end != text && !*end && value >= 0)
+        return true;
+    usage_error("--%s takes a number from 0 to 2^63 - 1, found '%.60s'", o->name, text);
+    return false;
+}
+
+static bool set(Options *options, const Option *o, const char *text)
+{
+    char *at = (char *)options + o->offset;
+    switch (o->kind) {
+    case FLAG:
+        *(bool *)at = true;
+        return true;
+    case TEXT:
+        *(const char **)at = text;
+        return true;
+    case LIST: {
+        Words *words = (Words *)at;
+        words->items[words->n++] = text;
+        return true;
+    }
+    case CHOICE: {
+        int choice = find_choice(o->argument, text);
+        *(int *)at = choice;
+        if (choice == 0)
+            usage_error("--%s takes one of %s, found '%.60s'", o->name, o->argument, text);
+        return choice != 0;
+    }
+    case NUMBER:
+        return set_number(o, text, (int64_t *)at);
+    }
+    return false;
+}
+
+/* ---- parsing -------------------------------------------------------------------------------------------- */
+
+/* What getopt_long needs, from the table. The value of an option is FIRST_LONG and its row. */
+static void make_getopt(struct option *longs, char *shorts)
+{
+    *shorts++ = ':'; /* a missing argument is told apart from an unknown option */
+    for (int i = 0; i < OPTIONS; i++) {
+        const Option *o = &table[i];
+        if (!o->name)
+            continue;
+        int argument = o->kind == FLAG ? no_argument : required_argument;
+        *longs++ = (struct option){o->name, argument, NULL, FIRST_LONG + i};
+        if (!o->letter)
+            continue;
+        *shorts++ = o->letter;
+        if (argument == required_argument)
+            *shorts++ = ':';
+    }
+    *longs = (struct option){0};
+    *shorts = '\0';
+}
+
+static const Option *find_option(int value)
+{
+    if (value >= FIRST_LONG)
+        return &table[value - FIRST_LONG];
+    for (int i = 0; i < OPTIONS; i++)
+        if (table[i].letter == value)
+            return &table[i];
+    return NULL;
+}
+
+static bool refuse_option(char **argv, int value)
+{
+    const char *word = argv[optind - 1];
+    if (value == ':')
+        usage_error("%s needs an argument", word);
+    else if (optopt >= FIRST_LONG)
+        usage_error("--%s takes no argument, found '%.60s'", table[optopt - FIRST_LONG].name, word);
+    else
+        usage_error("there is no option '%.60s', or it could be several; tirc --help lists them", word);
+    return false;
+}
+
+static bool make_room(Options *options, int argc)
+{
+    Words *const lists[] = {&options->defines, &options->settings, &options->sizes};
+    bool ok = true;
+    for (int i = 0; i < 3; i++) {
+        lists[i]->items = calloc((size_t)argc, sizeof *lists[i]->items);
+        ok = ok && lists[i]->items;
+    }
+    return ok;
+}
+
+bool options_parse(int argc, char **argv, Options *out)
+{
+    struct option longs[OPTIONS + 1];
+    char shorts[2 * OPTIONS + 2];
+    int value;
+    *out = (Options){0};
+    if (!make_room(out, argc))
+        return false;
+    make_getopt(longs, shorts);
+    opterr = 0;
+    while ((value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        const Option *option = value == '?' || value == ':' ? NULL : find_option(value);
+        if (!option)
+            return refuse_option(argv, value);
+        if (!set(out, option, optarg))
+            return false;
+    }
+    out->word = argv[optind];
+    if (optind + 1 < argc) {
+        usage_error("one FILE at a time: '%.60s' follows '%.60s'", argv[optind + 1], argv[optind]);
+        return false;
+    }
+    return true;
+}
+
+void options_free(Options *options)
+{
+    free(options->defines.items);
+    free(options->settings.items);
+    free(options->sizes.items);
+}

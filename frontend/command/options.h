@@ -1,0 +1,44 @@
+/* options.h - the command line, read. */
+#ifndef TIRC_COMMAND_OPTIONS_H
+#define TIRC_COMMAND_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tirc.h"
+
+/* In the order of the words of their options in options.c; 0 is none given. */
+typedef enum {
+    EMIT_NONE, EMIT_TIR, EMIT_LOWERED, EMIT_CUDA, EMIT_CU, EMIT_PTX, EMIT_CUBIN, EMIT_JSON
+} Emit;
+typedef enum { DEVICE_DEFAULT, DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceChoice;
+typedef enum { COLOR_DEFAULT, COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
+
+/* Words given by an option that may be repeated; room for as many as the command line has. */
+typedef struct {
+    const char **items;
+    size_t n;
+} Words;
+
+typedef struct {
+    const char *word; /* FILE, or what --help is asked about; NULL if there is none */
+    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain;
+    Words defines, settings, sizes;
+    int emit, device, color; /* Emit, DeviceChoice, ColorChoice */
+    int64_t seed;
+    bool run, verify, bench, json, trace, time_passes, list, devices, help, version;
+} Options;
+
+/* False after a line on standard error: the usage is wrong. Texts point into argv. */
+bool options_parse(int argc, char **argv, Options *out);
+void options_free(Options *options);
+
+/* The options, as a table. */
+void options_help(FILE *out);
+
+/* One line on standard error, "tirc: ..."; gives TIRC_USAGE. */
+tirc_status usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

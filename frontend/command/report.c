@@ -1,0 +1,60 @@
+/* report.c - results for people. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_head(const Report *r)
+{
+    printf("%s", r->kernel);
+    if (r->schedule)
+        printf(", schedule %s", r->schedule);
+    printf(", on %s (%s)\n", r->device.name, r->device.arch);
+}
+
+static void print_launches(const Command *c, const Report *r)
+{
+    tirc_launch_info l;
+    for (size_t i = 0; tirc_launch_at(c->t, r->program, r->sizes, i, &l); i++) {
+        printf("  launch  %s<<<(%" PRId64 ", %" PRId64 ", %" PRId64 "), (%" PRId64 ", %" PRId64 ", %" PRId64 ")>>>",
+               l.name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2]);
+        printf("  %" PRId64 " bytes shared, %d barrier%s\n", l.shared_bytes, l.barriers,
+               l.barriers == 1 ? "" : "s");
+    }
+}
+
+static void print_output(const OutputReport *o)
+{
+    printf("          %s: %s[", o->name, o->type);
+    for (int i = 0; i < o->rank; i++)
+        printf("%s%" PRId64, i ? ", " : "", o->dims[i]);
+    printf("]  checksum %016" PRIx64 "  starts", o->checksum);
+    for (int i = 0; i < o->n_first; i++)
+        printf(" %.7g", o->first[i]);
+    printf("\n");
+}
+
+static void print_measurement(const tirc_measurement *m)
+{
+    printf("  bench   median %.4f ms, least %.4f, 95%% %.4f  (%d runs, %s L2)\n", m->median_ms, m->min_ms,
+           m->p95_ms, m->runs, m->cold_l2 ? "cold" : "warm");
+    printf("          ");
+    if (m->gflops > 0)
+        printf("%.1f GFLOP/s, ", m->gflops);
+    printf("%.1f GB/s\n", m->gbps);
+}
+
+void report_print(const Command *c, const Report *r)
+{
+    print_head(r);
+    print_launches(c, r);
+    if (r->ran)
+        printf("  run     %.3f ms with its copies\n", r->run_ms);
+    for (size_t i = 0; r->ran && i < r->n_outputs; i++)
+        print_output(&r->outputs[i]);
+    if (r->verified)
+        printf("  verify  %s: %s\n", r->verification.ok ? "ok" : "WRONG", r->verification.method);
+    if (r->measured)
+        print_measurement(&r->measurement);
+}

@@ -1,0 +1,37 @@
+/* report.h - what --run, --verify and --bench found, and how it is told: as a table or as JSON. */
+#ifndef TIRC_COMMAND_REPORT_H
+#define TIRC_COMMAND_REPORT_H
+
+#include "command.h"
+
+enum { SHOWN = 4 }; /* elements of an output that --run shows */
+
+typedef struct {
+    const char *name, *type;
+    int rank;
+    const int64_t *dims;
+    uint64_t checksum; /* FNV-1a of its bytes */
+    double first[SHOWN];
+    int n_first;
+} OutputReport;
+
+typedef struct {
+    const char *kernel, *schedule;
+    tirc_device_info device;
+    const tirc_kernel *lowered;
+    const tirc_program *program;
+    const int64_t *sizes; /* of this run: the symbolic ones */
+    bool ran, verified, measured;
+    double run_ms; /* of one run with its copies */
+    OutputReport *outputs;
+    size_t n_outputs;
+    tirc_verification verification;
+    tirc_measurement measurement;
+    const tirc_device *faults; /* where to ask for them; NULL: there are none */
+} Report;
+
+void report_print(const Command *c, const Report *r);
+/* To -o or standard output. */
+tirc_status report_json(const Command *c, const Report *r);
+
+#endif

@@ -1,0 +1,131 @@
+/* report_json.c - results for programs: one JSON object, whose keys stay. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "report.h"
+
+/* JSON has no NaN and no infinity. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *integers(const int64_t *values, int n)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(array, json_integer(values[i]));
+    return array;
+}
+
+static json_t *sizes_json(const Report *r)
+{
+    json_t *sizes = json_object();
+    tirc_size s;
+    size_t symbolic = 0;
+    for (size_t i = 0; tirc_size_at(r->lowered, i, &s); i++)
+        json_object_set_new(sizes, s.name, json_integer(s.symbolic ? r->sizes[symbolic++] : s.value));
+    return sizes;
+}
+
+static json_t *launches_json(const Command *c, const Report *r)
+{
+    json_t *launches = json_array();
+    tirc_launch_info l;
+    for (size_t i = 0; tirc_launch_at(c->t, r->program, r->sizes, i, &l); i++)
+        json_array_append_new(launches,
+                              json_pack("{s:s, s:o, s:o, s:I, s:i}", "name", l.name, "grid",
+                                        integers(l.grid, 3), "block", integers(l.block, 3), "shared_bytes",
+                                        (json_int_t)l.shared_bytes, "barriers", l.barriers));
+    return launches;
+}
+
+/* The keys of the first launch stand at the top, too. */
+static void add_first_launch(json_t *top, const json_t *launches)
+{
+    static const char *const keys[] = {"grid", "block", "shared_bytes", "barriers"};
+    const json_t *first = json_array_get(launches, 0);
+    for (int i = 0; first && i < 4; i++)
+        json_object_set(top, keys[i], json_object_get(first, keys[i]));
+}
+
+static json_t *run_json(const Report *r)
+{
+    json_t *outputs = json_array();
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const OutputReport *o = &r->outputs[i];
+        char checksum[24];
+        snprintf(checksum, sizeof checksum, "%016" PRIx64, o->checksum);
+        json_t *first = json_array();
+        for (int k = 0; k < o->n_first; k++)
+            json_array_append_new(first, real(o->first[k]));
+        json_array_append_new(outputs, json_pack("{s:s, s:s, s:o, s:s, s:o}", "name", o->name, "type", o->type,
+                                                 "shape", integers(o->dims, o->rank), "checksum", checksum,
+                                                 "first", first));
+    }
+    return json_pack("{s:o, s:o}", "ms", real(r->run_ms), "outputs", outputs);
+}
+
+static json_t *verify_json(const tirc_verification *v)
+{
+    return json_pack("{s:b, s:I, s:I, s:o, s:o, s:s}", "ok", (int)v->ok, "checked", (json_int_t)v->checked,
+                     "total", (json_int_t)v->total, "max_error", real(v->max_error), "bound", real(v->bound),
+                     "method", v->method);
+}
+
+static json_t *bench_json(const tirc_measurement *m)
+{
+    json_t *gflops = m->gflops > 0 ? real(m->gflops) : json_null();
+    return json_pack("{s:o, s:o, s:o, s:i, s:b, s:o, s:o, s:[]}", "median_ms", real(m->median_ms), "min_ms",
+                     real(m->min_ms), "p95_ms", real(m->p95_ms), "runs", m->runs, "cold_l2", (int)m->cold_l2,
+                     "gflops", gflops, "gbps", real(m->gbps), "versus");
+}
+
+static json_t *faults_json(const Command *c, const Report *r)
+{
+    json_t *faults = json_array();
+    tirc_fault f;
+    for (size_t i = 0; r->faults && tirc_fault_at(c->t, r->faults, i, &f); i++)
+        json_array_append_new(faults, json_pack("{s:s, s:s, s:s?}", "kind", f.kind, "message", f.message, "where",
+                                                f.where));
+    return faults;
+}
+
+static json_t *report_object(const Command *c, const Report *r)
+{
+    json_t *launches = launches_json(c, r);
+    json_t *top = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o}", "kernel", r->kernel, "schedule", r->schedule,
+                            "device", r->device.kind, "device_name", r->device.name, "arch", r->device.arch,
+                            "sizes", sizes_json(r));
+    add_first_launch(top, launches);
+    json_object_set_new(top, "launches", launches);
+    if (r->ran)
+        json_object_set_new(top, "run", run_json(r));
+    if (r->verified)
+        json_object_set_new(top, "verify", verify_json(&r->verification));
+    if (r->measured)
+        json_object_set_new(top, "bench", bench_json(&r->measurement));
+    json_object_set_new(top, "faults", faults_json(c, r));
+    return top;
+}
+
+tirc_status report_json(const Command *c, const Report *r)
+{
+    json_t *object = report_object(c, r);
+    char *text = json_dumps(object, JSON_INDENT(2));
+    json_decref(object);
+    if (!text) {
+        fputs("tirc: no memory for the JSON\n", stderr);
+        return TIRC_UNAVAILABLE;
+    }
+    size_t length = strlen(text);
+    text[length] = '\n'; /* in place of the terminator: the length says where it ends */
+    tirc_status status = output_write(c->options->emit ? NULL : c->options->output, text, length + 1);
+    free(text);
+    return status;
+}

@@ -1,0 +1,244 @@
+/* run.c - --run, --verify and --bench: on one device, with one program compiled once. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "report.h"
+
+/* ---- sizes ------------------------------------------------------------------------------------------------ */
+
+static tirc_status read_size(const char *text, size_t name_length, int64_t *value)
+{
+    char *end;
+    const char *digits = text + name_length + 1;
+    errno = 0;
+    *value = strtoll(digits, &end, 10);
+    if (errno || end == digits || *end || *value < 0)
+        return usage_error("--size %.60s: a size is a number from 0 to 2^63 - 1", text);
+    return TIRC_OK;
+}
+
+/* The number of a symbolic size among the symbolic ones, or -1. */
+static int find_symbolic(const tirc_kernel *kernel, const char *name, size_t length)
+{
+    tirc_size s;
+    int n = 0;
+    for (size_t i = 0; tirc_size_at(kernel, i, &s); i++) {
+        if (s.symbolic && strlen(s.name) == length && !strncmp(s.name, name, length))
+            return n;
+        n += s.symbolic;
+    }
+    return -1;
+}
+
+/* Values for the symbolic sizes, owned by the caller; *values is NULL where there are none. */
+static tirc_status collect_sizes(const Command *c, int64_t **values)
+{
+    tirc_size s;
+    const Words *given = &c->options->sizes;
+    size_t n = 0;
+    for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
+        n += s.symbolic;
+    *values = n ? malloc(n * sizeof **values) : NULL;
+    for (size_t i = 0; i < n && *values; i++)
+        (*values)[i] = -1;
+    for (size_t i = 0; i < given->n; i++) {
+        size_t length = strcspn(given->items[i], "=");
+        int at = given->items[i][length] ? find_symbolic(c->lowered, given->items[i], length) : -1;
+        if (at < 0)
+            return usage_error("--size %.60s: '%s' has no symbolic size of that name; -D fixes sizes",
+                               given->items[i], tirc_kernel_name(c->lowered));
+        tirc_status status = read_size(given->items[i], length, &(*values)[at]);
+        if (status)
+            return status;
+    }
+    n = 0;
+    for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
+        if (s.symbolic && (*values)[n++] < 0)
+            return usage_error("size '%s' of '%s' is symbolic; give its value for this run with --size %s=1000",
+                               s.name, tirc_kernel_name(c->lowered), s.name);
+    return TIRC_OK;
+}
+
+/* ---- --run ------------------------------------------------------------------------------------------------- */
+
+/* Host memory of all parameters. */
+typedef struct {
+    tirc_parameter *parameters;
+    void **data;
+    size_t n;
+} Arguments;
+
+static void arguments_free(Arguments *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        free(a->data[i]);
+    free(a->parameters);
+    free(a->data);
+}
+
+static tirc_status no_memory(void)
+{
+    fputs("tirc: no memory for the buffers; choose smaller sizes with -D\n", stderr);
+    return TIRC_UNAVAILABLE;
+}
+
+/* Inputs are random, outputs poisoned with a pattern that no result is likely to have. */
+static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *a)
+{
+    uint64_t seed = (uint64_t)c->options->seed;
+    for (size_t i = 0; i < a->n; i++) {
+        const tirc_parameter *p = &a->parameters[i];
+        a->data[i] = malloc(p->bytes + 1);
+        if (!a->data[i])
+            return no_memory();
+        memset(a->data[i], 0xff, p->bytes);
+        tirc_status status =
+            p->is_input ? tirc_fill_random(c->t, r->program, r->sizes, seed, i, a->data[i]) : TIRC_OK;
+        if (status)
+            return status;
+    }
+    return TIRC_OK;
+}
+
+static tirc_status arguments_make(const Command *c, const Report *r, Arguments *a)
+{
+    tirc_parameter p;
+    *a = (Arguments){0};
+    while (tirc_parameter_at(c->t, r->program, r->sizes, a->n, &p))
+        a->n++;
+    a->parameters = calloc(a->n + 1, sizeof *a->parameters);
+    a->data = calloc(a->n + 1, sizeof *a->data);
+    if (!a->parameters || !a->data)
+        return no_memory();
+    for (size_t i = 0; i < a->n; i++)
+        tirc_parameter_at(c->t, r->program, r->sizes, i, &a->parameters[i]);
+    return arguments_fill(c, r, a);
+}
+
+static uint64_t checksum(const unsigned char *data, size_t bytes)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ data[i]) * 1099511628211u;
+    return hash;
+}
+
+static void describe_output(const tirc_parameter *p, const void *data, OutputReport *out)
+{
+    int64_t elements = 1;
+    *out = (OutputReport){.name = p->name, .type = p->type, .rank = p->rank, .dims = p->dims};
+    out->checksum = checksum(data, p->bytes);
+    for (int i = 0; i < p->rank; i++)
+        elements *= p->dims[i];
+    for (; out->n_first < SHOWN && out->n_first < elements; out->n_first++)
+        out->first[out->n_first] = tirc_element(p->type, data, (size_t)out->n_first);
+}
+
+static tirc_status describe_outputs(const Arguments *a, Report *r)
+{
+    r->outputs = calloc(a->n + 1, sizeof *r->outputs);
+    if (!r->outputs)
+        return no_memory();
+    for (size_t i = 0; i < a->n; i++)
+        if (a->parameters[i].is_output)
+            describe_output(&a->parameters[i], a->data[i], &r->outputs[r->n_outputs++]);
+    r->ran = true;
+    return TIRC_OK;
+}
+
+static tirc_status run(const Command *c, Report *r, tirc_program *program)
+{
+    Arguments a;
+    tirc_status status = arguments_make(c, r, &a);
+    double start = seconds_now();
+    if (!status)
+        status = tirc_run(c->t, program, r->sizes, a.data);
+    r->run_ms = (seconds_now() - start) * 1e3;
+    if (!status)
+        status = describe_outputs(&a, r);
+    arguments_free(&a);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------- */
+
+static tirc_status open_device(const Command *c, tirc_device **device)
+{
+    static const tirc_device_kind kinds[] = {
+        [DEVICE_DEFAULT] = TIRC_DEVICE_AUTO,
+        [DEVICE_AUTO] = TIRC_DEVICE_AUTO,
+        [DEVICE_CUDA] = TIRC_DEVICE_CUDA,
+        [DEVICE_SIM] = TIRC_DEVICE_SIM,
+    };
+    return tirc_device_open(c->t, kinds[c->options->device], 0, c->options->arch, device);
+}
+
+static tirc_status compile(const Command *c, tirc_device *device, tirc_program **program)
+{
+    Progress *progress = progress_begin("compiling");
+    tirc_status status = tirc_compile(c->t, device, c->lowered, program);
+    progress_end(progress);
+    return status;
+}
+
+static tirc_status run_all(const Command *c, Report *r, tirc_program *program)
+{
+    const Options *o = c->options;
+    tirc_status status = TIRC_OK;
+    if (o->run) {
+        Progress *progress = progress_begin("running");
+        status = run(c, r, program);
+        progress_end(progress);
+    }
+    if (!status && o->verify) {
+        Progress *progress = progress_begin("verifying");
+        status = tirc_verify(c->t, program, r->sizes, (uint64_t)o->seed, &r->verification);
+        r->verified = status == TIRC_OK || status == TIRC_WRONG;
+        progress_end(progress);
+    }
+    if (!status && o->bench) {
+        Progress *progress = progress_begin("measuring");
+        status = tirc_bench(c->t, &program, 1, r->sizes, &r->measurement);
+        r->measured = status == TIRC_OK;
+        progress_end(progress);
+    }
+    return status;
+}
+
+/* A wrong result is a result. */
+static tirc_status tell(const Command *c, Report *r, const tirc_device *device, tirc_status status)
+{
+    if (status && status != TIRC_WRONG)
+        return status;
+    r->faults = status == TIRC_WRONG ? device : NULL;
+    if (!c->options->json) {
+        report_print(c, r);
+        return status;
+    }
+    tirc_status written = report_json(c, r);
+    return status ? status : written;
+}
+
+tirc_status command_measure(const Command *c)
+{
+    tirc_device *device = NULL;
+    tirc_program *program = NULL;
+    int64_t *sizes = NULL;
+    Report r = {.kernel = tirc_kernel_name(c->lowered), .schedule = c->schedule, .lowered = c->lowered};
+    tirc_status status = collect_sizes(c, &sizes);
+    if (!status)
+        status = open_device(c, &device);
+    if (!status)
+        status = compile(c, device, &program);
+    if (!status) {
+        r.device = tirc_device_describe(device);
+        r.program = program;
+        r.sizes = sizes;
+        status = tell(c, &r, device, run_all(c, &r, program));
+    }
+    free(r.outputs);
+    free(sizes);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* main.c - the command: reads the command line, calls the library, prints what it says.
+ *
+ * Results go to standard output, diagnostics to standard error, and the exit status is the tirc_status of the first thing
+ * that did not go well. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/output.h"
+
+/* ---- diagnostics ------------------------------------------------------------------------------------------ */
+
+static bool use_color(const Options *o)
+{
+    if (o->color == COLOR_ALWAYS || o->color == COLOR_NEVER)
+        return o->color == COLOR_ALWAYS;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+/* FNV-1a, for a name that differs from bug to bug. */
+static unsigned hash_text(const char *text)
+{
+    unsigned hash = 2166136261u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+static void save_bug(tirc *t)
+{
+    const char *report = tirc_bug_report(t), *temporary = getenv("TMPDIR");
+    char path[4096];
+    if (!report)
+        return;
+    snprintf(path, sizeof path, "%s/tirc-bug-%08x.tir", temporary && *temporary ? temporary : "/tmp",
+             hash_text(report));
+    if (output_write(path, report, strlen(report)) == TIRC_OK)
+        fprintf(stderr, "tirc: please report this bug with %s, which reproduces it\n", path);
+}
+
+static void print_diagnostics(tirc *t, const Options *o, tirc_status status)
+{
+    fflush(stdout);
+    fputs(tirc_diagnostics(t, use_color(o)), stderr);
+    if (status == TIRC_BUG)
+        save_bug(t);
+}
+
+/* ---- what to do -------------------------------------------------------------------------------------------- */
+
+static bool has_action(const Options *o)
+{
+    return o->emit || o->run || o->verify || o->bench || o->print_after || o->dump_dir || o->trace ||
+           o->time_passes;
+}
+
+static tirc_status check_usage(const Options *o)
+{
+    bool measures = o->run || o->verify || o->bench;
+    if (!o->word)
+        return usage_error("no FILE.tir is given; tirc --help says how to call it");
+    if (o->list)
+        return TIRC_OK;
+    if (!has_action(o))
+        return usage_error("what is to be done with '%.200s'? --emit cuda shows the kernel, --run --verify --bench run it, "
+                           "--list shows what there is",
+                           o->word);
+    if (o->output && !o->emit && !o->json)
+        return usage_error("-o takes what --emit or --json writes, and neither is given");
+    if (o->json && !measures)
+        return usage_error("--json gives the results of --run, --verify and --bench; for a kernel as JSON there is --emit json");
+    if (o->json && o->emit && !o->output)
+        return usage_error("--emit and --json both write to standard output; give --emit a file with -o");
+    return TIRC_OK;
+}
+
+static tirc_status compile_and_run(Command *c)
+{
+    const Options *o = c->options;
+    tirc_status status = command_compile(c);
+    if (!status && o->emit)
+        status = command_emit(c);
+    if (!status && (o->run || o->verify || o->bench))
+        status = command_measure(c);
+    return status;
+}
+
+static tirc_status perform(tirc *t, const Options *o)
+{
+    Command command = {.t = t, .options = o};
+    if (o->help)
+        return command_help(t, o->word);
+    if (o->explain)
+        return command_explain(t, o->explain);
+    if (o->devices)
+        return command_devices(t);
+    tirc_status status = check_usage(o);
+    if (status)
+        return status;
+    return o->list ? command_list(&command) : compile_and_run(&command);
+}
+
+static tirc_status start(const Options *o)
+{
+    if (o->version) {
+        printf("tirc %s\n", tirc_version());
+        return TIRC_OK;
+    }
+    tirc *t = tirc_new(NULL);
+    if (!t) {
+        fputs("tirc: out of memory\n", stderr);
+        return TIRC_UNAVAILABLE;
+    }
+    tirc_status status = perform(t, o);
+    print_diagnostics(t, o, status);
+    tirc_free(t);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    Options options;
+    tirc_status status = options_parse(argc, argv, &options) ? start(&options) : TIRC_USAGE;
+    options_free(&options);
+    tirc_status written = output_finish();
+    return (int)(status ? status : written);
+}
