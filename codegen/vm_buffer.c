@@ -10,14 +10,17 @@
 enum { SHARED_ALIGN = 16 };
 
 /* Extents and strides of a buffer met for the first time; code for them goes where sizes are
- * known. */
+ * known. Outside launches every buffer is dense: a layout says how one lies in a launch's memory. */
 static CodedBuffer code_shape(VmCoder *k, const Buffer *buffer, int64_t *elements)
 {
     CodedBuffer coded = {.buffer = buffer};
     coded.extents = ARENA_ARRAY(k->c->arena, int, buffer->rank + 1);
     coded.strides = ARENA_ARRAY(k->c->arena, int64_t, buffer->rank + 1);
     *elements = -1;
-    if (!buffer_strides(buffer, coded.strides, elements))
+    Buffer placed = *buffer;
+    if (!k->in_launch)
+        placed.layout = NULL;
+    if (!buffer_strides(&placed, coded.strides, elements))
         coded.strides = NULL;
     SpareRegisters spare = coder_enter_prologue(k);
     for (int i = 0; i < buffer->rank; i++) {
