@@ -1,0 +1,45 @@
+"""Runs the command as a user would: in a folder of its own, with its output captured."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+MATMUL = EXAMPLES / "matmul" / "matmul.tir"
+TRANSPOSE = EXAMPLES / "transpose" / "transpose.tir"
+SMALL = ("-D", "M=20", "-D", "N=33", "-D", "K=17")
+
+
+class Result:
+    def __init__(self, done):
+        self.status = done.returncode
+        self.out = done.stdout.decode()
+        self.err = done.stderr.decode()
+
+
+class Tirc:
+    """The command; files that it is given by name stand in its folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.program = os.environ["TIRC"]
+        self.env = dict(os.environ, TIRC_CACHE_DIR=str(folder / "cache"), TMPDIR=str(folder))
+        self.env.pop("NO_COLOR", None)
+
+    def write(self, name, text):
+        data = text if isinstance(text, bytes) else text.encode()
+        (self.folder / name).write_bytes(data)
+        return name
+
+    def __call__(self, *args, stdin=b"", env=None):
+        done = subprocess.run([self.program, *map(str, args)], cwd=self.folder, input=stdin,
+                              capture_output=True, timeout=60, env={**self.env, **(env or {})})
+        return Result(done)
+
+
+@pytest.fixture
+def tirc(tmp_path):
+    return Tirc(tmp_path)

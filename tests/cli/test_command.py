@@ -1,0 +1,354 @@
+"""The command line: what goes where, in which form, with which exit status."""
+
+import json
+import os
+import pty
+import re
+import stat
+import subprocess
+
+import pytest
+
+from conftest import EXAMPLES, MATMUL, SMALL, TRANSPOSE
+
+TWO_KERNELS = """
+kernel one<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }
+kernel two<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = 2 * x[i]; }
+"""
+COPY = "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
+# The schedule is right; only data can make the kernel read outside of x.
+OUTSIDE = """
+kernel gather<N = 8>(x: f32[N], at: i32[N]) -> y: f32[N] { for i in N y[i] = x[at[i] + 100]; }
+"""
+
+
+# ---- text and code ----------------------------------------------------------------------------------
+
+
+def test_cuda_goes_to_standard_output(tirc):
+    r = tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda")
+    assert (r.status, r.err) == (0, "")
+    assert "__shared__ float A_shared[32][32];" in r.out
+    assert r.out.count("__syncthreads();") == 2
+
+
+def test_options_may_stand_before_the_file(tirc):
+    assert tirc("--emit", "cuda", MATMUL).out == tirc(MATMUL, "--emit", "cuda").out
+
+
+def test_program_is_read_from_standard_input(tirc):
+    r = tirc("-", "--emit", "cuda", stdin=COPY.encode())
+    assert r.status == 0 and "copy(const float *__restrict__ x" in r.out
+    r = tirc("-", "--emit", "cuda", stdin=b"kernel")
+    assert r.status == 1 and "<stdin>:1:" in r.err
+
+
+def test_emitted_tir_gives_the_same_cuda(tirc):
+    cuda = tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda").out
+    for level in ("tir", "lowered"):
+        text = tirc(MATMUL, "--schedule", "tiled32", "--emit", level).out
+        assert tirc("-", "--emit", "cuda", stdin=text.encode()).out == cuda, level
+
+
+def test_emit_tir_without_a_schedule_is_the_program(tirc):
+    text = tirc(MATMUL, "--emit", "tir").out
+    assert "bind" not in text and "k in 1024 {\n        init" in text
+    assert tirc("-", "--emit", "tir", stdin=text.encode()).out == text
+
+
+def test_json_of_a_kernel(tirc):
+    kernel = json.loads(tirc(MATMUL, "--schedule", "tiled32", "-D", "M=?", "--emit", "json").out)
+    assert kernel["kernel"] == "matmul" and kernel["sizes"] == {"M": None, "N": 1024, "K": 1024}
+    (launch,) = kernel["launches"]
+    assert launch["grid"] == [32, "(M + 31) / 32", 1] and launch["block"] == [32, 32, 1]
+    assert launch["shared_bytes"] == 8192 and launch["barriers"] == 2
+    assert [a["name"] for a in launch["arguments"]] == ["A", "B", "C", "M"]
+    assert "__global__" in kernel["cuda"]
+
+
+def test_complete_program(tirc):
+    r = tirc(TRANSPOSE, "--schedule", "padded", "--emit", "cu")
+    assert r.status == 0 and "int main(" in r.out
+
+
+# ---- output files ------------------------------------------------------------------------------------
+
+
+def test_output_file_is_whole_or_absent(tirc):
+    r = tirc(MATMUL, "--emit", "cuda", "-o", "kernel.cu")
+    assert (r.status, r.out) == (0, "")
+    first = (tirc.folder / "kernel.cu").read_text()
+    assert first == tirc(MATMUL, "--emit", "cuda").out
+    assert tirc(MATMUL, "--schedule", "nosuch", "--emit", "cuda", "-o", "kernel.cu").status == 1
+    assert (tirc.folder / "kernel.cu").read_text() == first
+    assert tirc("nosuch.tir", "--emit", "cuda", "-o", "other.cu").status == 1
+    assert sorted(p.name for p in tirc.folder.iterdir()) == ["kernel.cu"]
+
+
+def test_output_has_the_usual_permissions(tirc):
+    tirc(MATMUL, "--emit", "cuda", "-o", "kernel.cu")
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE((tirc.folder / "kernel.cu").stat().st_mode) == 0o666 & ~umask
+
+
+def test_output_through_a_link_changes_what_it_names(tirc):
+    tirc.write("real.cu", "old")
+    (tirc.folder / "link.cu").symlink_to("real.cu")
+    assert tirc(MATMUL, "--emit", "cuda", "-o", "link.cu").status == 0
+    assert (tirc.folder / "link.cu").is_symlink()
+    assert "__global__" in (tirc.folder / "real.cu").read_text()
+
+
+def test_output_that_cannot_be_written(tirc):
+    r = tirc(MATMUL, "--emit", "cuda", "-o", "no/such/folder/kernel.cu")
+    assert r.status == 3 and "cannot write 'no/such/folder/kernel.cu'" in r.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="SKIPPED: there is no /dev/full")
+def test_full_disk_is_noticed(tirc):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([tirc.program, MATMUL, "--emit", "cuda"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 3 and b"cannot write" in done.stderr
+    assert tirc(MATMUL, "--emit", "cuda", "-o", "/dev/full").status == 3
+
+
+# ---- running -------------------------------------------------------------------------------------------
+
+
+def test_results_as_json(tirc):
+    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--run", "--verify", "--bench", "--json")
+    assert (r.status, r.err) == (0, "")
+    result = json.loads(r.out)
+    assert result["kernel"] == "matmul" and result["schedule"] == "tiled32" and result["device"] == "sim"
+    assert result["sizes"] == {"M": 20, "N": 33, "K": 17}
+    assert result["grid"] == [2, 1, 1] and result["block"] == [32, 32, 1]
+    assert 0 < result["shared_bytes"] <= 8192 and result["barriers"] == 1
+    assert result["launches"][0]["name"] == "matmul"
+    verify = result["verify"]
+    assert verify["ok"] is True and verify["checked"] == 20 * 33
+    assert 0 <= verify["max_error"] <= verify["bound"]
+    bench = result["bench"]
+    assert 0 < bench["min_ms"] <= bench["median_ms"] <= bench["p95_ms"] and bench["versus"] == []
+    flops, seconds = 2 * 20 * 33 * 17, bench["median_ms"] * 1e-3
+    assert bench["gflops"] == pytest.approx(flops / seconds / 1e9, rel=1e-3)
+    assert bench["gbps"] == pytest.approx(4 * (20 * 17 + 17 * 33 + 20 * 33) / seconds / 1e9, rel=1e-3)
+    assert result["faults"] == []
+
+
+def test_results_as_a_table(tirc):
+    r = tirc(MATMUL, *SMALL, "--device", "sim", "--run", "--verify", "--bench")
+    assert r.status == 0
+    assert r.out.startswith("matmul, schedule default, on ")
+    assert "verify  ok: 660 of 660 elements" in r.out and "GFLOP/s" in r.out
+
+
+def test_runs_are_reproducible(tirc):
+    def checksum(*args):
+        r = tirc(MATMUL, *SMALL, "--device", "sim", "--run", "--json", *args)
+        return json.loads(r.out)["run"]["outputs"][0]["checksum"]
+
+    assert checksum() == checksum("--seed", 0)
+    assert checksum() != checksum("--seed", 1)
+
+
+def test_symbolic_sizes_get_values(tirc):
+    symbolic = (MATMUL, "-D", "M=?", "-D", "N=?", "-D", "K=9", "--schedule", "tiled32", "--device", "sim", "--verify")
+    r = tirc(*symbolic, "--size", "N=33", "--size", "M=7", "--json")
+    assert r.status == 0
+    result = json.loads(r.out)
+    assert result["sizes"] == {"M": 7, "N": 33, "K": 9} and result["verify"]["checked"] == 7 * 33
+    r = tirc(*symbolic, "--size", "M=7")
+    assert r.status == 2 and "size 'N' of 'matmul' is symbolic" in r.err and "--size N=1000" in r.err
+    r = tirc(*symbolic, "--size", "K=7")
+    assert r.status == 2 and "has no symbolic size of that name" in r.err
+
+
+def test_lowered_text_runs(tirc):
+    text = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--emit", "lowered").out
+    run = ("--device", "sim", "--run", "--json")
+    outputs = json.loads(tirc("-", *run, stdin=text.encode()).out)["run"]["outputs"]
+    assert outputs == json.loads(tirc(MATMUL, *SMALL, "--schedule", "tiled32", *run).out)["run"]["outputs"]
+    r = tirc("-", "--device", "sim", "--verify", stdin=text.encode())
+    assert r.status == 2 and "error[E0705]" in r.err
+
+
+def test_scheduled_text_is_verified(tirc):
+    text = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--emit", "tir").out
+    r = tirc("-", "--device", "sim", "--verify", stdin=text.encode())
+    assert r.status == 0 and "verify  ok" in r.out, r.err
+
+
+def test_fault_of_the_simulator(tirc):
+    tirc.write("gather.tir", OUTSIDE)
+    r = tirc("gather.tir", "--device", "sim", "--run", "--json")
+    assert r.status == 4
+    (fault,) = json.loads(r.out)["faults"]
+    assert fault["kind"] == "out_of_bounds" and fault["where"].startswith("gather.tir:2:")
+    assert "error[E0630]" in r.err
+
+
+def test_missing_gpu(tirc):
+    r = tirc(MATMUL, *SMALL, "--device", "cuda", "--run")
+    if r.status == 0:
+        pytest.skip("SKIPPED: this machine has a GPU")
+    assert r.status == 3 and "--device sim" in r.err
+
+
+def test_devices(tirc):
+    r = tirc("--devices")
+    assert r.status == 0 and re.search(r"^sim   simulator, sm_90a$", r.out, re.M)
+
+
+# ---- looking inside --------------------------------------------------------------------------------------
+
+
+def test_list(tirc):
+    r = tirc("--list", MATMUL)
+    assert r.status == 0
+    assert "kernel matmul<M = 1024, N = 1024, K = 1024>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]" in r.out
+    assert re.search(r"^    tiled32 +T = 32", r.out, re.M)
+    assert re.search(r"^    default +threads = 256 in \[64, 128, 256, 512\] +\(library/default.sched\)", r.out, re.M)
+
+
+def test_print_after(tirc):
+    by_name = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "cache_read")
+    assert by_name.status == 0 and by_name.out.count("// ---- after step") == 2
+    by_number = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "1")
+    assert by_number.out.startswith("// ---- after step 1: split(i, [_, 32])\n")
+    by_pass = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "flatten")
+    assert by_pass.out.startswith("// ---- after flatten")
+    every = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "all")
+    assert every.out.count("// ---- after") > 20
+    r = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "fltten")
+    assert r.status == 2 and "no step or pass is called 'fltten'" in r.err
+
+
+def test_dump_dir(tirc):
+    r = tirc(MATMUL, "--schedule", "tiled32", "--dump-dir", "steps")
+    assert r.status == 0
+    names = sorted(p.name for p in (tirc.folder / "steps").iterdir())
+    assert names[0] == "00-program.tir" and names[1] == "01-split.tir" and names[-1].endswith("-kernel.cu")
+    assert [int(n[:2]) for n in names] == list(range(len(names)))
+    assert (tirc.folder / "steps" / names[-1]).read_text() == tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda").out
+
+
+def test_trace_runs_again_to_the_same_text(tirc):
+    trace = tirc(MATMUL, "--schedule", "tiled32", "--trace").out
+    tirc.write("again.sched", trace)
+    again = tirc(MATMUL, "--schedule", "again.sched", "--emit", "cuda")
+    assert again.status == 0, again.err
+    assert again.out == tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda").out
+
+
+def test_time_passes_goes_to_standard_error(tirc):
+    r = tirc(MATMUL, "--emit", "cuda", "--time-passes")
+    assert r.status == 0 and r.out == tirc(MATMUL, "--emit", "cuda").out
+    assert re.search(r"ms  parse\n", r.err) and re.search(r"ms  flatten\n", r.err)
+
+
+# ---- help --------------------------------------------------------------------------------------------------
+
+
+def test_help(tirc):
+    r = tirc("--help")
+    assert r.status == 0 and "--print-after STEP|all" in r.out and "exit status: 0 done" in r.out
+    r = tirc("--help", "split")
+    assert r.status == 0 and r.out.startswith("split(loop, factors...)")
+    assert all(part in r.out for part in ("before:", "after:", "legal when:", "in TVM: Schedule.split"))
+    r = tirc("--help", "primitives")
+    assert r.status == 0
+    names = [line.split()[0] for line in r.out.splitlines()]
+    assert {"split", "fuse", "reorder", "bind", "cache_read", "compute_at", "pad", "annotate"} <= set(names)
+    for name in names:
+        assert tirc("--help", name).status == 0
+    r = tirc("--help", "splt")
+    assert r.status == 2 and "there is no primitive 'splt'" in r.err
+
+
+def test_explain(tirc):
+    r = tirc("--explain", "E0413")
+    assert r.status == 0 and r.out.startswith("E0413: ")
+    assert "schedule example for any()" in r.out and "tirc says:" in r.out and "error[E0413]" in r.out
+    r = tirc("--explain", "E0613")
+    assert r.status == 0 and "tirc says:" not in r.out
+    assert tirc("--explain", "E9999").status == 2
+
+
+def test_version(tirc):
+    r = tirc("--version")
+    assert r.status == 0 and re.fullmatch(r"tirc \d+\.\d+\.\d+\n", r.out)
+
+
+# ---- wrong usage --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args, text", [
+    ((), "no FILE.tir is given"),
+    ((MATMUL,), "what is to be done with"),
+    ((MATMUL, "--emit"), "--emit needs an argument"),
+    ((MATMUL, "--emit", "cud"), "--emit takes one of tir|lowered|cuda"),
+    ((MATMUL, "--emti", "cuda"), "there is no option '--emti'"),
+    ((MATMUL, "--run=yes"), "--run takes no argument"),
+    ((MATMUL, TRANSPOSE, "--emit", "cuda"), "one FILE at a time"),
+    ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes"),
+    ((MATMUL, "--emit", "cuda", "--json"), "--json gives the results of"),
+    ((MATMUL, "--emit", "cuda", "--run", "--json"), "both write to standard output"),
+    ((MATMUL, "--run", "--seed", "-1"), "--seed takes a number"),
+    ((MATMUL, "--emit", "cuda", "-D", "M"), "-D takes NAME=VALUE"),
+    ((MATMUL, "--emit", "cuda", "-D", "Q=4"), "has no size of that name"),
+    ((MATMUL, "--emit", "cuda", "--set", "T"), "is not NAME=VALUE"),
+    ((MATMUL, "--emit", "tir", "--set", "T=4"), "name one with --schedule"),
+    ((MATMUL, "--kernel", "matmull", "--emit", "cuda"), "did you mean 'matmul'?"),
+    ((MATMUL, "--emit", "ptx", "--arch", "hopper"), "is not a GPU architecture"),
+])
+def test_wrong_usage(tirc, args, text):
+    r = tirc(*args)
+    if "nvrtc" in r.err.lower() and "--arch" in args:
+        pytest.skip("SKIPPED: no NVRTC on this machine")
+    assert (r.status, r.out) == (2, "") and text in r.err
+
+
+def test_several_kernels_need_a_name(tirc):
+    tirc.write("two.tir", TWO_KERNELS)
+    r = tirc("two.tir", "--emit", "cuda")
+    assert r.status == 2 and "say which one with --kernel: 'one', 'two'" in r.err
+    assert "two(const float" in tirc("two.tir", "--kernel", "two", "--emit", "cuda").out
+
+
+# ---- colour ---------------------------------------------------------------------------------------------------
+
+
+def on_a_terminal(tirc, *args, env=None):
+    """What a terminal at standard error receives."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([tirc.program, *map(str, args)], cwd=tirc.folder, stdout=subprocess.DEVNULL,
+                               stderr=theirs, env={**tirc.env, "TERM": "xterm", **(env or {})})
+    os.close(theirs)
+    received = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        received += part
+    os.close(ours)
+    process.wait()
+    return received.decode()
+
+
+def test_color_only_on_a_terminal(tirc):
+    wrong = (tirc.write("wrong.tir", "kernel"), "--emit", "cuda")
+    assert "\033[" not in tirc(*wrong).err
+    assert "\033[" in on_a_terminal(tirc, *wrong)
+    assert "\033[" not in on_a_terminal(tirc, *wrong, env={"NO_COLOR": "1"})
+    assert "\033[" not in on_a_terminal(tirc, *wrong, "--color", "never")
+    assert "\033[" in tirc(*wrong, "--color", "always").err
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.tir")), ids=lambda p: p.stem)
+def test_every_example_compiles_by_default(tirc, path):
+    r = tirc(path, "--emit", "cuda")
+    assert r.status == 0, r.err
