@@ -24,6 +24,13 @@ const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
 
 const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
 {
+    if (kernel_level(kernel->program) == LEVEL_LOWERED) {
+        diag_error(t->ctx, E0705, span_none(),
+                   "'%s' is given as launches, and the program that they compute is not known: there is nothing to "
+                   "compare with; give the .tir that it was lowered from",
+                   kernel->kernel->name);
+        return NULL;
+    }
     return reference_kernel(t->ctx, kernel->program);
 }
 

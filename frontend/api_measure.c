@@ -48,12 +48,10 @@ static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes,
            d->ops->sync(d);
 }
 
-static const char *describe(tirc *t, const tirc_program *program, const VerifyResult *r)
+static const char *describe(tirc *t, const VerifyResult *r)
 {
     StrBuf out = strbuf_new(t->ctx->arena);
     verify_describe(r, &out);
-    if (kernel_level(program->kernel->program) == LEVEL_LOWERED)
-        strbuf_add(&out, "\n  against the same launches in program order: the program before them is not known");
     return out.text;
 }
 
@@ -80,7 +78,7 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     if (!done)
         return false;
     *result = (tirc_verification){r.ok,    r.checked, r.total, r.max_error,
-                                  r.bound, describe(t, program, &r)};
+                                  r.bound, describe(t, &r)};
     return r.ok || report_wrong(t, program->module->name, result->method);
 }
 

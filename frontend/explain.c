@@ -54,7 +54,10 @@ static void add_indented(StrBuf *out, const char *text, int indent)
 static const char *example_text(Context *c, const ErrorInfo *info)
 {
     StrBuf out = strbuf_new(c->arena);
-    strbuf_add(&out, info->program);
+    size_t length = strlen(info->program);
+    while (length > 0 && info->program[length - 1] == '\n')
+        length--;
+    strbuf_addn(&out, info->program, length);
     if (info->schedule) {
         strbuf_add(&out, "\n\nschedule example for any()\n{\n");
         add_indented(&out, info->schedule, 4);

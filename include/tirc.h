@@ -234,8 +234,9 @@ typedef struct {
     double bound;             /* the bound of that element */
     const char *method;       /* in words: all elements, or how many were sampled */
 } tirc_verification;
-/* Runs on seeded random inputs and compares with the unscheduled program in higher precision (docs/verification.md). `program`
- * must come from a kernel that tirc_resolve made in this process, or from text, whose own order is then the reference. */
+/* Runs on seeded random inputs and compares with the unscheduled program in higher precision (docs/verification.md): the one
+ * that tirc_resolve gave, also where its text was that of a scheduled kernel. Refused where that was lowered text, which
+ * has no program any more. TIRC_WRONG where an element is wrong; the result is filled in then, too. */
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,
                         tirc_verification *result);
 

@@ -71,7 +71,7 @@ tirc_status command_explain(tirc *t, const char *code)
     if (text)
         fputs(text, stdout);
     else if (!tirc_diagnostic_count(t))
-        return usage_error("there is no error '%.60s'; codes are E0101 to E0704", code);
+        return usage_error("there is no error '%.60s'; the codes stand in brackets: error[E0413]", code);
     return text ? TIRC_OK : TIRC_BUG;
 }
 

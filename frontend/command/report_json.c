@@ -117,7 +117,7 @@ static json_t *report_object(const Command *c, const Report *r)
 tirc_status report_json(const Command *c, const Report *r)
 {
     json_t *object = report_object(c, r);
-    char *text = json_dumps(object, JSON_INDENT(2));
+    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(object);
     if (!text) {
         fputs("tirc: no memory for the JSON\n", stderr);
