@@ -92,7 +92,7 @@ static Module *build(Context *c, const Pair *p, Module **reference)
         return NULL;
     StrBuf cuda = strbuf_new(c->arena);
     cuda_emit(c, lowered, &cuda);
-    *reference = module_build(c, reference_kernel(c, program), NULL);
+    *reference = module_build(c, reference_kernel_sampled(c, program), NULL);
     return module_build(c, lowered, cuda.text);
 }
 
