@@ -304,6 +304,29 @@ static Stmt *guarded(Context *c, const ExprList *guards, Stmt *s)
     return cond ? stmt_stamp(stmt_if(c, cond, s, NULL, s->span), s) : s;
 }
 
+static void guard_unless_proved(Scan *scan, ExprKind kind, Expr *a, Expr *b)
+{
+    Expr *cond = expr_binary(scan->p->c, kind, a, b, span_none());
+    if (!expr_list_has(&scan->guards, cond) && !prove(scan->p->facts, cond))
+        VEC_PUSH(scan->p->c->arena, &scan->guards, cond);
+}
+
+/* Threads whose loop has no iterations may have no element either: the bounds of the loop then say what no condition
+ * does. The load before it and the store after it need the condition. */
+static void guard_element(Scan *scan)
+{
+    Context *c = scan->p->c;
+    Facts *facts = scan->p->facts;
+    FactsMark mark = facts_mark(facts);
+    for (int i = 0; i < scan->guards.n; i++)
+        facts_assume(facts, scan->guards.items[i]);
+    for (int d = 0; d < scan->buffer->rank; d++) {
+        guard_unless_proved(scan, EX_LE, expr_index(c, 0), scan->index[d]);
+        guard_unless_proved(scan, EX_LT, scan->index[d], scan->buffer->shape[d]);
+    }
+    facts_reset(facts, mark);
+}
+
 /* A buffer whose element can live in a register for the whole of `loop`. */
 static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
 {
@@ -311,7 +334,10 @@ static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
     VEC_PUSH(p->c->arena, &scan->inside, loop->u.loop.var);
     vars_defined_in(p->c, loop->u.loop.body, &scan->inside);
     scan_stmt(scan, loop);
-    return scan->ok && scan->read && scan->written && control_is_uniform(scan);
+    if (!scan->ok || !scan->read || !scan->written || !control_is_uniform(scan))
+        return false;
+    guard_element(scan);
+    return true;
 }
 
 /* The start value of the element, taken from the statements before the loop; NULL if they do not say it. */
@@ -430,10 +456,24 @@ static Stmt *walk_body(void *user, Stmt *s)
     return s->kind == ST_SEQ || s->kind == ST_FOR ? walk_items(user, s) : walk(user, s);
 }
 
+static Stmt *walk_if(Promote *p, Stmt *s)
+{
+    FactsMark mark = facts_mark(p->facts);
+    facts_assume(p->facts, s->u.cond.cond);
+    Stmt *then = walk_body(p, s->u.cond.then);
+    facts_reset(p->facts, mark);
+    Stmt *otherwise = s->u.cond.otherwise ? walk_body(p, s->u.cond.otherwise) : NULL;
+    if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
+        return s;
+    return stmt_stamp(stmt_if(p->c, s->u.cond.cond, then, otherwise, s->span), s);
+}
+
 /* Below a statement of a launch. */
 static Stmt *walk(void *user, Stmt *s)
 {
     Promote *p = user;
+    if (s->kind == ST_IF)
+        return walk_if(p, s);
     FactsMark mark = facts_mark(p->facts);
     if (s->kind == ST_FOR)
         facts_enter(p->facts, s);
