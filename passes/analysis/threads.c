@@ -222,12 +222,14 @@ static bool level_ordered(Meeting *m, int level)
     const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
     const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
     int common = units_common(a, b);
+    const ForStmt *loop = a->loops[level];
     const char *reason =
         arena_printf(p->ctx->arena,
                      "the two run on different threads of one block, and with '%s' "
-                     "bound to %s no serial loop and no order of statements puts the first before "
+                     "%s%s no serial loop and no order of statements puts the first before "
                      "the second",
-                     a->loops[level]->var->name, axis_name(a->loops[level]->axis));
+                     loop->var->name, loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
+                     loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
     instance_before(p, &p->top, &m->at_a.at, &m->at_b.at, level);
     PolyMark mark = poly_mark(p);
     bool ordered = true;
