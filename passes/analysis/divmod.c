@@ -284,7 +284,7 @@ static bool same(const Expr *a, const Expr *b)
 /* x / d, in the form that it has for a quotient x: y / (k * d) for x = y / k. */
 static bool is_quotient(const Expr *e, const Expr *x, int64_t d)
 {
-    Expr *y, *z;
+    Expr *y = NULL, *z = NULL;
     int64_t have = divided(e, EX_DIV, &y), k, whole;
     if (have == d && same(x, y))
         return true;
