@@ -290,7 +290,7 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Conflict *why)
 }
 
 bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                               Conflict *why)
+                               uint32_t block, Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
     Poly *p = poly_new(c);
@@ -299,7 +299,7 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
     model_enter(old, p);
     bool kept = true;
     for (int i = 0; i < old->units.n && kept; i++)
-        if (!old->units.items[i]->init)
+        if (!old->units.items[i]->init && (block == 0 || old->units.items[i]->block->id == block))
             kept = unit_kept(p, old->units.items[i], new, why);
     if (kept)
         arena_reset(c->arena, mark);

@@ -41,10 +41,10 @@ typedef struct {
 bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
                            bool *reassociates, Conflict *why);
 
-/* Every instance of each block of `before` runs exactly once in `after`, and no other does. "Not
+/* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in `after`, and no other does. "Not
  * proved" where bounds or bindings are not affine, which products of symbolic sizes are not. */
 bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                               Conflict *why);
+                               uint32_t block, Conflict *why);
 
 /* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
  * dependence between different iterations of it (under equal outer loops) but through barriers

@@ -322,7 +322,8 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
 
     Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, false));
-    if (!dependence_instances_kept(c, s->kernel, s->kernel->body, body, &why) ||
+    if (!dependence_instances_kept(c, s->kernel, s->kernel->body, body, block->u.block.id,
+                                   &why) ||
         !dependence_order_kept(c, s->kernel, s->kernel->body, body, &reassociates, &why)) {
         sched_refuse(s, E0456, call->arg[1].span,
                      "under loop '%s', block '%s' would not do what it does now: %s",

@@ -332,6 +332,10 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
             diag_note(s->ctx, span_none(), "%s", why->reason);
         return;
     }
+    if (!why->element || !*why->element) { /* it is not about an element but about an instance */
+        diag_note(s->ctx, why->first_span, "block '%s' at %s", why->first->name, why->first_at);
+        return;
+    }
     diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
               why->first->name, why->first_at, why->element, why->kind);
     diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",

@@ -460,10 +460,10 @@ static void test_reduction_reorder(void **state)
     Kernel k = kernel_of(&n, before);
     assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
     assert_true(reassociates);
-    assert_true(dependence_instances_kept(c, &k, before, after, &why));
+    assert_true(dependence_instances_kept(c, &k, before, after, 0, &why));
     down.lo = num(c, 14);
     after = stmt_replace(c, before, loop_k, stmt_for(c, &down, span_none()));
-    assert_false(dependence_instances_kept(c, &k, before, after, &why));
+    assert_false(dependence_instances_kept(c, &k, before, after, 0, &why));
     assert_string_equal(why.first_at, "i = 0, j = 0, k = 15");
     assert_true(dependence_order_kept(c, &k, before, before, &reassociates, &why));
     assert_false(reassociates);
@@ -830,7 +830,7 @@ static void test_symbolic_rewrites(void **state)
     Expr *split[2] = {i, tile(c, outer, inner)};
     after = leave_all(&n, rebind(c, block, split));
     assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
-    assert_true(dependence_instances_kept(c, &k, before, after, &why));
+    assert_true(dependence_instances_kept(c, &k, before, after, 0, &why));
     k.body = after;
     assert_false(parallel(&n, after, 0, &why));
     assert_true(parallel(&n, after, 1, &why));
@@ -842,7 +842,7 @@ static void test_symbolic_rewrites(void **state)
     i = enter_range(&n, "i", num(c, 0), size_n, 1);
     Expr *shorter[2] = {i, tile(c, outer, enter(&n, "r", 32))};
     after = leave_all(&n, rebind(c, block, shorter));
-    assert_false(dependence_instances_kept(c, &k, before, after, &why));
+    assert_false(dependence_instances_kept(c, &k, before, after, 0, &why));
     assert_string_equal(why.reason, "this instance would no longer run");
     /* every element twice */
     i = enter_range(&n, "i", num(c, 0), size_n, 1);
@@ -850,7 +850,7 @@ static void test_symbolic_rewrites(void **state)
     enter(&n, "again", 2);
     Expr *same[2] = {i, j};
     after = leave_all(&n, rebind(c, block, same));
-    assert_false(dependence_instances_kept(c, &k, before, after, &why));
+    assert_false(dependence_instances_kept(c, &k, before, after, 0, &why));
     assert_string_equal(why.reason, "this instance would run more than once");
 }
 
@@ -872,7 +872,7 @@ static void test_init_order(void **state)
     Stmt *after = stmt_for(c, &reduce, span_none());
     assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
     assert_false(reassociates);
-    assert_true(dependence_instances_kept(c, &k, before, after, &why));
+    assert_true(dependence_instances_kept(c, &k, before, after, 0, &why));
 
     /* D[i, j] = C[i, j] after the k loop, and inside it */
     n = nest_new(c);
@@ -895,7 +895,7 @@ static void test_init_order(void **state)
     assert_false(dependence_order_kept(c, &k, good, bad, &reassociates, &why));
     assert_string_equal(why.first->name, "C");
     assert_string_equal(why.second->name, "D");
-    assert_false(dependence_instances_kept(c, &k, good, bad, &why));
+    assert_false(dependence_instances_kept(c, &k, good, bad, 0, &why));
 }
 
 /* ---- against enumeration --------------------------------------------------------------------- */
@@ -1037,7 +1037,7 @@ static void test_enumeration(void **state)
         Stmt *after = leave_all(&swapped, block);
         assert_int_equal(dependence_order_kept(c, &k, body, after, &reassociates, &why),
                          !any_pair(s, swap_breaks));
-        assert_true(dependence_instances_kept(c, &k, body, after, &why));
+        assert_true(dependence_instances_kept(c, &k, body, after, 0, &why));
     }
 }
 
