@@ -15,6 +15,7 @@ const char *tirc_version(void)
 /* ---- life ------------------------------------------------------------------------------------------ */
 
 static const size_t MEMORY_DEFAULT = (size_t)1 << 30;
+static const double FULL_WORK = 3e7; /* about a second */
 
 static void texts_out_of_memory(void *user, size_t wanted)
 {
@@ -37,6 +38,7 @@ tirc *tirc_new(const tirc_options *options)
     tirc *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
+    t->full_work = FULL_WORK;
     t->ctx = ctx_new(options && options->memory_limit ? options->memory_limit : MEMORY_DEFAULT);
     t->texts = t->ctx ? arena_new(0, texts_out_of_memory, t->ctx) : NULL;
     if (t->texts && copy_options(t, options))
@@ -184,7 +186,8 @@ tirc_status api_unwind(tirc *t, const ApiFrame *frame)
     if (!t->fatal.message)
         add_fatal(t, bug ? E0699 : E0600);
     workload_free(t->workload);
-    t->workload = NULL;
+    workload_free(t->other);
+    t->workload = t->other = NULL;
     if (bug)
         report_bug(t);
     t->dead = bug ? TIRC_BUG : TIRC_UNAVAILABLE;

@@ -21,7 +21,8 @@ struct tirc {
     const char *bug_report;
     const char *subject; /* the command line that repeats what is being done, for a bug report */
     VEC(tirc_device *) devices;
-    Workload *workload; /* of the call at work */
+    double full_work;    /* stores of a reference that are worth waiting for: beyond, it computes a sample */
+    Workload *workload, *other; /* of the call at work */
 };
 
 struct tirc_file {
@@ -85,6 +86,16 @@ const char *api_cuda_text(tirc *t, const tirc_kernel *lowered);
 const Kernel *api_reference(tirc *t, const tirc_kernel *kernel);
 /* All sizes of the program, with values for the symbolic ones; NULL after E0703 or E0704. */
 const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *values);
+/* What two runs of the same program on the same inputs differ in. */
+typedef struct {
+    bool compared;
+    int64_t elements, different; /* of all outputs */
+    const char *first;           /* the first difference, in words */
+} Agreement;
+/* Runs the program of `program` under the schedule `default` on w's device with w's inputs, and compares whole outputs: integers
+ * exactly, floats within `tolerance`. Nothing is compared where there is no program to schedule. */
+bool api_agree(tirc *t, const tirc_program *program, const Workload *w, const int64_t *sizes,
+               uint64_t seed, double tolerance, Agreement *out);
 /* --emit json. */
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
 

@@ -7,9 +7,6 @@
 
 /* ---- verification ------------------------------------------------------------------------------------------ */
 
-/* How many stores of a reference are worth waiting for: beyond, it computes a sample of the outputs. */
-static const double FULL_WORK = 3e7;
-
 typedef struct {
     const Module *module;
     VerifyOptions options;
@@ -28,7 +25,7 @@ static bool make_reference(tirc *t, const tirc_kernel *kernel, const int64_t *si
         if (kernel->kernel->params[i].buffer && kernel->kernel->params[i].buffer->rank > rank)
             rank = kernel->kernel->params[i].buffer->rank;
     out->options = (VerifyOptions){.wanted = 0, .seed = seed};
-    if (reference_work(c, reference, sizes, INT64_MAX) > FULL_WORK) {
+    if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
         out->options.wanted = verify_sample_size(rank);
         reference = reference_kernel_sampled(c, kernel->program);
         if (!reference)
@@ -48,10 +45,15 @@ static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes,
            d->ops->sync(d);
 }
 
-static const char *describe(tirc *t, const VerifyResult *r)
+static const char *describe(tirc *t, const VerifyResult *r, const Agreement *whole)
 {
     StrBuf out = strbuf_new(t->ctx->arena);
     verify_describe(r, &out);
+    if (whole->different)
+        strbuf_addf(&out, "\n  %lld of %lld elements are not those of schedule 'default': %s",
+                    (long long)whole->different, (long long)whole->elements, whole->first);
+    else if (whole->compared)
+        strbuf_addf(&out, "; all agree with schedule 'default' within %.3g", 2 * r->largest_bound);
     return out.text;
 }
 
@@ -61,25 +63,37 @@ static bool report_wrong(tirc *t, const char *name, const char *method)
     return false;
 }
 
+/* The run of `program` in t->workload against the reference, and where that is a sample, against another schedule. */
+static bool check_run(tirc *t, const tirc_program *program, const Reference *reference, const int64_t *sizes,
+                      VerifyResult *r, Agreement *whole)
+{
+    *whole = (Agreement){0};
+    if (!verify_run(program->device->device, program->module, t->workload, reference->module,
+                    &reference->options, r))
+        return false;
+    if (!r->ok || reference->options.wanted == 0)
+        return true;
+    return api_agree(t, program, t->workload, sizes, reference->options.seed, 2 * r->largest_bound, whole);
+}
+
 static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64_t seed,
                    tirc_verification *result)
 {
     Reference reference;
     VerifyResult r;
+    Agreement whole;
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
     bool done = sizes && make_reference(t, program->kernel, sizes, seed, &reference) &&
-                run_once(t, program, sizes, seed) &&
-                verify_run(program->device->device, program->module, t->workload, reference.module,
-                           &reference.options, &r);
+                run_once(t, program, sizes, seed) && check_run(t, program, &reference, sizes, &r, &whole);
     workload_free(t->workload);
     t->workload = NULL;
     if (!done)
         return false;
-    *result = (tirc_verification){r.ok,    r.checked, r.total, r.max_error,
-                                  r.bound, describe(t, &r)};
-    return r.ok || report_wrong(t, program->module->name, result->method);
+    *result = (tirc_verification){r.ok && !whole.different, r.checked, r.total, r.max_error,
+                                  r.bound, describe(t, &r, &whole)};
+    return result->ok || report_wrong(t, program->module->name, result->method);
 }
 
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,

@@ -265,6 +265,8 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
         return;
     }
     r->checked++;
+    if (e.bound > r->largest_bound)
+        r->largest_bound = e.bound;
     bool same = type_is_float(type) ? e.got == e.expected || (isnan(e.got) && isnan(e.expected))
                                     : memcmp(&got, &expected, sizeof got) == 0;
     if (same)

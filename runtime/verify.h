@@ -37,6 +37,7 @@ typedef struct {
     int64_t unchecked;     /* wanted elements for which rounding leaves no bound */
     double max_error, bound; /* of the element that comes nearest to its bound, or is furthest beyond */
     double worst_ratio;    /* max_error / bound; 0 where all are exact */
+    double largest_bound;  /* of the elements checked */
     VerifyWrong first[VERIFY_SHOWN];
     int n_first;
 } VerifyResult;

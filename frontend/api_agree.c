@@ -1,0 +1,133 @@
+/* api_agree.c - whole outputs, where the reference can compute only a sample: compared with a second run of the program,
+ * under the schedule `default`.
+ *
+ * A result lies within its bound of the true value, so two results lie within two bounds of each other. The bounds of
+ * elements outside the sample are not known; the largest of the sample stands for them. That finds tiles that were missed,
+ * swapped or written twice, which a sample may miss; how well single elements are rounded is the sample's business. */
+#include "frontend/api_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/script.h"
+#include "passes/lower/lower.h"
+
+/* The program under `default`, loaded on the device. */
+typedef struct {
+    const Module *module;
+    LoadedModule *loaded;
+} Peer;
+
+static bool make_peer(tirc *t, const tirc_program *program, Peer *out)
+{
+    Context *c = t->ctx;
+    Device *d = program->device->device;
+    const Kernel *kernel = program->kernel->program;
+    LowerOptions options = {.limits = limits_default()};
+    FoundSchedule found;
+    Schedule *s = script_find(c, NULL, kernel->name, "default", &found)
+                      ? script_run(c, kernel, &found, NULL, 0)
+                      : NULL;
+    const Kernel *lowered = s ? lower_kernel(c, schedule_kernel(s), &options) : NULL;
+    if (!lowered)
+        return false;
+    StrBuf cuda = strbuf_new(c->arena);
+    if (program->module->source)
+        cuda_emit(c, lowered, &cuda);
+    out->module = module_build(c, lowered, program->module->source ? cuda.text : NULL);
+    out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
+    return out->loaded != NULL;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------- */
+
+static bool is_different(DType type, const char *a, const char *b, double tolerance)
+{
+    if (!memcmp(a, b, (size_t)type_bytes(type)))
+        return false;
+    if (!type_is_float(type))
+        return true;
+    const char *name = type_info(type)->name;
+    double x = tirc_element(name, a, 0), y = tirc_element(name, b, 0);
+    return !(x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance);
+}
+
+/* "C[3, 17] is 0.5 and under 'default' 0.75". */
+static const char *describe(Context *c, const ModuleBuffer *b, const int64_t *dims, int64_t at,
+                            const char *x, const char *y)
+{
+    StrBuf place = strbuf_new(c->arena);
+    const char *type = type_info(b->type)->name;
+    for (int axis = 0; axis < b->rank; axis++) {
+        int64_t below = 1;
+        for (int i = axis + 1; i < b->rank; i++)
+            below *= dims[i];
+        strbuf_addf(&place, axis ? ", %lld" : "%lld", (long long)(at / below % dims[axis]));
+    }
+    return arena_printf(c->arena, "%s[%s] is %.9g, and %.9g under 'default'", b->name, place.text,
+                        tirc_element(type, x, 0), tirc_element(type, y, 0));
+}
+
+static void compare(Context *c, const ModuleBuffer *b, const int64_t *dims, int64_t elements, const char *x,
+                    const char *y, double tolerance, Agreement *out)
+{
+    int step = type_bytes(b->type);
+    out->elements += elements;
+    for (int64_t i = 0; i < elements; i++, x += step, y += step)
+        if (is_different(b->type, x, y, tolerance) && out->different++ == 0)
+            out->first = describe(c, b, dims, i, x, y);
+}
+
+static bool compare_buffer(tirc *t, const tirc_program *program, const Workload *w, int i, double tolerance,
+                           Agreement *out)
+{
+    Device *d = program->device->device;
+    const ModuleBuffer *b = &program->module->buffers[i];
+    int64_t elements = workload_elements(w, i);
+    size_t bytes = (size_t)elements * (size_t)type_bytes(b->type);
+    char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
+    bool ok = x && y;
+    if (!ok)
+        diag_error(t->ctx, E0600, span_none(), "no memory to compare '%s'", b->name);
+    ok = ok && d->ops->read(d, x, workload_arguments(w)->buffers[i], bytes) &&
+         d->ops->read(d, y, workload_arguments(t->other)->buffers[i], bytes);
+    if (ok)
+        compare(t->ctx, b, workload_dims(w, i), elements, x, y, tolerance, out);
+    free(x);
+    free(y);
+    return ok;
+}
+
+/* Parameters have the same numbers in both modules. */
+static bool compare_outputs(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+                            Agreement *out)
+{
+    for (int i = 0; i < program->module->n_buffers; i++) {
+        BufferRole role = program->module->buffers[i].role;
+        bool is_output = role == BUFFER_OUT || role == BUFFER_INOUT;
+        if (is_output && !compare_buffer(t, program, w, i, tolerance, out))
+            return false;
+    }
+    out->compared = true;
+    return true;
+}
+
+bool api_agree(tirc *t, const tirc_program *program, const Workload *w, const int64_t *sizes, uint64_t seed,
+               double tolerance, Agreement *out)
+{
+    Device *d = program->device->device;
+    Peer peer;
+    *out = (Agreement){0};
+    if (kernel_level(program->kernel->program) != LEVEL_PROGRAM)
+        return true;
+    if (!make_peer(t, program, &peer))
+        return false;
+    t->other = workload_new(d, peer.module, sizes, seed);
+    bool ok = t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) && d->ops->sync(d) &&
+              compare_outputs(t, program, w, tolerance, out);
+    workload_free(t->other);
+    t->other = NULL;
+    d->ops->unload(d, peer.loaded);
+    return ok;
+}

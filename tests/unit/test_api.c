@@ -1,0 +1,271 @@
+/* test_api.c - the library as its users see it: statuses, diagnostics, memory that runs out, bugs, repeated runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/api_internal.h"
+
+static const char TEXT[] = "kernel matmul<M = 20, N = 33, K = 17>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"
+                           "{\n"
+                           "    for i in M, j in N {\n"
+                           "        C[i, j] = 0;\n"
+                           "        for k in K\n"
+                           "            C[i, j] += A[i, k] * B[k, j];\n"
+                           "    }\n"
+                           "}\n";
+
+/* The whole way, stopping at the first refusal. */
+static tirc_status compile(tirc *t, const char *text, const char *schedule, tirc_program **program)
+{
+    tirc_file *file;
+    tirc_kernel *kernel, *scheduled, *lowered;
+    tirc_device *device;
+    tirc_status status = tirc_parse_text(t, "test.tir", text, strlen(text), &file);
+    if (!status)
+        status = tirc_resolve(t, file, NULL, NULL, 0, &kernel);
+    if (!status)
+        status = tirc_apply(t, file, kernel, schedule, NULL, 0, &scheduled);
+    if (!status)
+        status = tirc_lower(t, scheduled, NULL, &lowered);
+    if (!status)
+        status = tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device);
+    return status ? status : tirc_compile(t, device, lowered, program);
+}
+
+static void the_whole_way(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_verification v;
+    tirc_parameter p;
+    tirc_launch_info launch;
+    assert_int_equal(compile(t, TEXT, "tiled32", &program), TIRC_OK);
+    assert_int_equal(tirc_verify(t, program, NULL, 1, &v), TIRC_OK);
+    assert_true(v.ok);
+    assert_int_equal(v.checked, 20 * 33);
+    assert_true(tirc_parameter_at(t, program, NULL, 2, &p));
+    assert_string_equal(p.name, "C");
+    assert_true(p.is_output && !p.is_input && p.bytes == 20 * 33 * 4);
+    assert_false(tirc_parameter_at(t, program, NULL, 3, &p));
+    assert_true(tirc_launch_at(t, program, NULL, 0, &launch));
+    assert_int_equal(launch.grid[0], 2);
+    assert_false(tirc_launch_at(t, program, NULL, 1, &launch));
+    assert_int_equal(tirc_diagnostic_count(t), 0);
+    tirc_free(t);
+}
+
+static void refusals_have_a_place(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    assert_int_equal(compile(t, "kernel f<N = 4>(x: f32[N]) -> y: f32[N]\n{\n    for i in N y[i] = z[i];\n}\n", NULL,
+                             &program),
+                     TIRC_REFUSED);
+    tirc_diagnostic d = tirc_diagnostic_at(t, 0);
+    assert_int_equal(d.severity, TIRC_ERROR);
+    assert_string_equal(d.code, "E0201");
+    assert_string_equal(d.path, "test.tir");
+    assert_int_equal(d.line, 3);
+    assert_int_equal(d.column, 23);
+    tirc_clear_diagnostics(t);
+    assert_int_equal(compile(t, TEXT, NULL, &program), TIRC_OK); /* a refusal spoils nothing */
+    tirc_free(t);
+}
+
+static void wrong_calls_are_usage(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_file *file;
+    tirc_kernel *kernel, *lowered;
+    const void *data;
+    size_t length;
+    const char *const bad_define[] = {"Q=4"};
+    assert_int_equal(tirc_parse_text(t, "test.tir", TEXT, strlen(TEXT), &file), TIRC_OK);
+    assert_int_equal(tirc_resolve(t, file, "nosuch", NULL, 0, &kernel), TIRC_USAGE);
+    assert_int_equal(tirc_resolve(t, file, NULL, bad_define, 1, &kernel), TIRC_USAGE);
+    assert_int_equal(tirc_resolve(t, file, NULL, NULL, 0, &kernel), TIRC_OK);
+    assert_int_equal(tirc_emit(t, kernel, TIRC_CUDA, NULL, &data, &length), TIRC_USAGE);
+    assert_int_equal(tirc_lower(t, kernel, NULL, &lowered), TIRC_OK);
+    assert_int_equal(tirc_emit(t, lowered, (tirc_format)99, NULL, &data, &length), TIRC_USAGE);
+    assert_null(tirc_trace(t, kernel));
+    assert_null(tirc_step_text(kernel, 1));
+    assert_null(tirc_file_signature(t, file, "nosuch"));
+    assert_null(tirc_explain(t, "nonsense"));
+    tirc_free(t);
+}
+
+/* Wherever memory runs out, the call says so, and the messages can still be had. */
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    tirc_status last = TIRC_UNAVAILABLE;
+    for (size_t limit = 40000; limit < 4000000; limit += limit / 6) {
+        tirc *t = tirc_new(&(tirc_options){.memory_limit = limit});
+        tirc_program *program;
+        if (!t)
+            continue;
+        last = compile(t, TEXT, "tiled32", &program);
+        if (last != TIRC_OK) {
+            assert_int_equal(last, TIRC_UNAVAILABLE);
+            assert_non_null(strstr(tirc_diagnostics(t, false), "error[E0600]: out of memory"));
+            assert_int_equal(compile(t, TEXT, NULL, &program), TIRC_UNAVAILABLE);
+            assert_int_equal(tirc_diagnostic_count(t), 1);
+        }
+        tirc_free(t);
+    }
+    assert_int_equal(last, TIRC_OK);
+}
+
+static void break_a_rule(void *user, const char *pass, const tirc_kernel *kernel, bool changed, double seconds)
+{
+    (void)kernel, (void)changed, (void)seconds;
+    tirc *t = user;
+    if (!strcmp(pass, "flatten"))
+        TIRC_BUG(t->ctx, "the test broke a rule after %s", pass);
+}
+
+static void bugs_leave_a_report(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_file *file;
+    tirc_kernel *kernel, *scheduled, *lowered;
+    tirc_lower_options options = {.after_pass = break_a_rule, .user = t};
+    const char *const defines[] = {"M=5"};
+    tirc_parse_text(t, "test.tir", TEXT, strlen(TEXT), &file);
+    assert_int_equal(tirc_resolve(t, file, NULL, defines, 1, &kernel), TIRC_OK);
+    assert_int_equal(tirc_apply(t, file, kernel, "naive", NULL, 0, &scheduled), TIRC_OK);
+    assert_null(tirc_bug_report(t));
+    assert_int_equal(tirc_lower(t, scheduled, &options, &lowered), TIRC_BUG);
+    const char *report = tirc_bug_report(t);
+    assert_non_null(report);
+    assert_non_null(strstr(report, "the test broke a rule after flatten"));
+    assert_non_null(strstr(report, "tirc test.tir --kernel matmul -D 'M=5' --schedule naive"));
+    assert_non_null(strstr(report, TEXT));
+    assert_non_null(strstr(tirc_diagnostics(t, false), "error[E0699]: the test broke a rule"));
+    assert_int_equal(tirc_lower(t, scheduled, NULL, &lowered), TIRC_BUG);
+    tirc_free(t);
+}
+
+/* A callback may use the library that calls it. */
+static void print_kernel_text(void *user, const char *pass, const tirc_kernel *kernel, bool changed,
+                              double seconds)
+{
+    (void)pass, (void)changed, (void)seconds;
+    const void *text;
+    size_t length;
+    assert_int_equal(tirc_emit(user, kernel, TIRC_TIR, NULL, &text, &length), TIRC_OK);
+    assert_int_equal(strlen(text), length);
+}
+
+static void calls_nest(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_file *file;
+    tirc_kernel *kernel, *lowered;
+    tirc_lower_options options = {.after_pass = print_kernel_text, .user = t};
+    tirc_parse_text(t, "test.tir", TEXT, strlen(TEXT), &file);
+    tirc_resolve(t, file, NULL, NULL, 0, &kernel);
+    assert_int_equal(tirc_lower(t, kernel, &options, &lowered), TIRC_OK);
+    tirc_free(t);
+}
+
+static void runs_take_no_memory(void **state)
+{
+    (void)state;
+    static float a[20 * 17], b[17 * 33], c[20 * 33];
+    void *const arguments[] = {a, b, c};
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    assert_int_equal(compile(t, TEXT, "tiled32", &program), TIRC_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(tirc_fill_random(t, program, NULL, 7, i, arguments[i]), TIRC_OK);
+    assert_int_equal(tirc_run(t, program, NULL, arguments), TIRC_OK);
+    size_t used = arena_used(t->ctx->arena);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(tirc_run(t, program, NULL, arguments), TIRC_OK);
+    assert_int_equal(arena_used(t->ctx->arena), used);
+    float expected = 0;
+    for (int k = 0; k < 17; k++)
+        expected += a[k] * b[k * 33];
+    assert_float_equal(c[0], expected, 1e-5);
+    tirc_free(t);
+}
+
+static void launches_use_memory_of_the_device(void **state)
+{
+    (void)state;
+    static _Alignas(16) float a[20 * 17], b[17 * 33], c[20 * 33 + 4];
+    void *const arguments[] = {a, b, c}, *const misaligned[] = {a, b, c + 1};
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    assert_int_equal(compile(t, TEXT, "tiled32", &program), TIRC_OK);
+    a[0] = b[0] = 2;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tirc_launch(t, program, NULL, arguments), TIRC_OK);
+    assert_int_equal(tirc_synchronize(t, program), TIRC_OK);
+    assert_float_equal(c[0], 4, 0);
+    assert_int_equal(tirc_launch(t, program, NULL, misaligned), TIRC_USAGE);
+    tirc_free(t);
+}
+
+static void symbolic_sizes_need_values(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel copy<N>(x: i32[N]) -> y: i32[N] { for i in N y[i] = x[i]; }";
+    const int64_t seven[] = {7}, negative[] = {-1};
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_parameter p;
+    tirc_verification v;
+    assert_int_equal(compile(t, text, NULL, &program), TIRC_OK);
+    assert_int_equal(tirc_verify(t, program, NULL, 0, &v), TIRC_USAGE);
+    assert_int_equal(tirc_verify(t, program, negative, 0, &v), TIRC_USAGE);
+    assert_int_equal(tirc_verify(t, program, seven, 0, &v), TIRC_OK);
+    assert_int_equal(v.total, 7);
+    assert_true(tirc_parameter_at(t, program, seven, 0, &p));
+    assert_int_equal(p.dims[0], 7);
+    tirc_free(t);
+}
+
+/* Only a sample of so many sums is computed by the reference; the rest is compared with another schedule. */
+static void large_outputs_are_sampled(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel sums<N = 3000, K = 40>(x: f32[K]) -> y: f32[N] {"
+                               " for i in N { y[i] = 0; for k in K y[i] += x[k]; } }";
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_verification v;
+    t->full_work = 1000;
+    assert_int_equal(compile(t, text, "naive", &program), TIRC_OK);
+    assert_int_equal(tirc_verify(t, program, NULL, 0, &v), TIRC_OK);
+    assert_true(v.ok && v.checked > 0 && v.checked < v.total);
+    assert_non_null(strstr(v.method, "all agree with schedule 'default' within"));
+    tirc_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_whole_way),
+        cmocka_unit_test(refusals_have_a_place),
+        cmocka_unit_test(wrong_calls_are_usage),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(bugs_leave_a_report),
+        cmocka_unit_test(calls_nest),
+        cmocka_unit_test(runs_take_no_memory),
+        cmocka_unit_test(launches_use_memory_of_the_device),
+        cmocka_unit_test(symbolic_sizes_need_values),
+        cmocka_unit_test(large_outputs_are_sampled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
