@@ -137,11 +137,18 @@ static void note_uses(Trace *t, const Value *value, int call)
             note_uses(t, &value->u.list.items[i], call);
 }
 
-/* The loop must be bound by the query at work: a later call takes it and nothing has bound it. */
+/* Did a variable that took the loop from a query give it its name? */
+static bool is_named_here(const Trace *t, const Value *loop)
+{
+    return !t->variable[slot_of(t, loop)] && state_handle(t->s, loop->u.id)->named;
+}
+
+/* The loop must be bound by the query at work: nothing has bound it, and a later call takes it or it has its name from
+ * here. */
 static bool is_wanted(const Trace *t, const Value *loop)
 {
     uint32_t slot = slot_of(t, loop);
-    return !t->variable[slot] && t->last_use[slot] > t->call;
+    return !t->variable[slot] && (t->last_use[slot] > t->call || is_named_here(t, loop));
 }
 
 static bool has_wanted(const Trace *t, const Value *value)
@@ -198,13 +205,13 @@ static void save_holder(Trace *t, Name variable)
     bind_variable(t, &loop, other);
 }
 
-static void save_hidden(Trace *t, const Value *value)
+static void save_hidden(Trace *t, const Value *value, bool is_step)
 {
-    if (value->kind == VALUE_LOOP)
+    if (value->kind == VALUE_LOOP && (is_step || is_named_here(t, value)))
         save_holder(t, state_handle(t->s, value->u.id)->name);
     if (value->kind == VALUE_LIST)
         for (int i = 0; i < value->u.list.n; i++)
-            save_hidden(t, &value->u.list.items[i]);
+            save_hidden(t, &value->u.list.items[i], is_step);
 }
 
 /* The pattern of a result; binds its loops. */
@@ -225,7 +232,7 @@ static void print_pattern(Trace *t, const Value *value, bool is_step, StrBuf *ou
         return;
     }
     Name name = state_handle(t->s, value->u.id)->name;
-    bind_variable(t, value, is_step ? name : free_variable(t, name));
+    bind_variable(t, value, is_step || is_named_here(t, value) ? name : free_variable(t, name));
     strbuf_add(out, t->variable[slot_of(t, value)]);
 }
 
@@ -237,8 +244,7 @@ static bool is_list_or_loop(const Value *value)
 static void print_call(Trace *t, const CallRecord *call)
 {
     bool is_step = call->step > 0;
-    if (is_step)
-        save_hidden(t, &call->result);
+    save_hidden(t, &call->result, is_step);
     StrBuf text = strbuf_new(t->ctx->arena);
     call_print(t->s, call->primitive, call->args, call->n_args, t->variable, &t->holder, &text);
     strbuf_add(t->out, "    ");
