@@ -3,10 +3,12 @@
 
 enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16 };
 
+typedef VEC(const Var *) ConstVarList;
+
 typedef struct {
     Context *c;
     LaunchUse *use;
-    VEC(const Var *) inside; /* variables defined in the launch */
+    ConstVarList inside; /* variables defined in the launch */
 } Collector;
 
 static void note_buffer(Collector *k, Buffer *b)
@@ -62,8 +64,21 @@ static bool collect_stmt(Visitor *v, Stmt *s)
     return true;
 }
 
-/* Parameters first, in their order, then temps; values by age. */
-static void sort_arguments(const Kernel *kernel, LaunchUse *use)
+/* Sizes and scalars, as they are declared, then the variables of the host in the order of the text. */
+static bool value_is_before(const ConstVarList *host, const Var *a, const Var *b)
+{
+    bool a_host = a->kind == VAR_LOOP || a->kind == VAR_LET;
+    bool b_host = b->kind == VAR_LOOP || b->kind == VAR_LET;
+    if (!a_host || !b_host)
+        return a_host == b_host ? a->id < b->id : b_host;
+    int i = 0;
+    while (i < host->n && host->items[i] != a && host->items[i] != b)
+        i++;
+    return a != b && i < host->n && host->items[i] == a;
+}
+
+/* Parameters first, in their order, then temps. */
+static void sort_arguments(const Kernel *kernel, const ConstVarList *host, LaunchUse *use)
 {
     int done = 0;
     for (int p = 0; p < kernel->n_params; p++)
@@ -75,11 +90,12 @@ static void sort_arguments(const Kernel *kernel, LaunchUse *use)
                 use->buffers.items[done++] = b;
                 break;
             }
+    Var **values = use->values.items;
     for (int i = 1; i < use->values.n; i++)
-        for (int j = i; j > 0 && use->values.items[j - 1]->id > use->values.items[j]->id; j--) {
-            Var *v = use->values.items[j];
-            use->values.items[j] = use->values.items[j - 1];
-            use->values.items[j - 1] = v;
+        for (int j = i; j > 0 && value_is_before(host, values[j], values[j - 1]); j--) {
+            Var *v = values[j];
+            values[j] = values[j - 1];
+            values[j - 1] = v;
         }
 }
 
@@ -101,18 +117,23 @@ typedef struct {
     Context *c;
     const Kernel *kernel;
     LaunchUseList *out;
+    ConstVarList host; /* variables defined outside launches so far */
 } Finder;
 
 static bool find_launch(Visitor *v, Stmt *s)
 {
     Finder *f = v->user;
+    if (s->kind == ST_FOR)
+        VEC_PUSH(f->c->arena, &f->host, s->u.loop.var);
+    if (s->kind == ST_LET)
+        VEC_PUSH(f->c->arena, &f->host, s->u.let.var);
     if (s->kind != ST_LAUNCH)
         return true;
     LaunchUse use = {.launch = s};
     Collector k = {.c = f->c, .use = &use};
     Visitor inner = {.user = &k, .expr = collect_expr, .stmt = collect_stmt};
     visit_stmt(&inner, s->u.launch.body);
-    sort_arguments(f->kernel, &use);
+    sort_arguments(f->kernel, &f->host, &use);
     place_shared(f->c, &use);
     VEC_PUSH(f->c->arena, f->out, use);
     return false;
@@ -120,7 +141,7 @@ static bool find_launch(Visitor *v, Stmt *s)
 
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out)
 {
-    Finder f = {c, lowered, out};
+    Finder f = {.c = c, .kernel = lowered, .out = out};
     Visitor v = {.user = &f, .stmt = find_launch};
     visit_stmt(&v, lowered->body);
 }
