@@ -122,12 +122,17 @@ static tirc_status status_since(const tirc *t, const Diag *last)
     return TIRC_REFUSED; /* more errors than are kept */
 }
 
+static tirc_status report_bug(tirc *t);
+
 tirc_status api_leave(tirc *t, const ApiFrame *frame, bool done)
 {
     t->ctx->guard = frame->outer;
     if (t->dead)
         return t->dead;
-    return done ? TIRC_OK : status_since(t, frame->last);
+    tirc_status status = done ? TIRC_OK : status_since(t, frame->last);
+    if (status == TIRC_BUG && !t->bug_report)
+        report_bug(t);
+    return status;
 }
 
 /* ---- bugs ------------------------------------------------------------------------------------------- */
@@ -142,7 +147,8 @@ static bool write_bug_report(tirc *t)
 {
     const Context *c = t->ctx;
     StrBuf out = strbuf_new(t->texts);
-    strbuf_addf(&out, "// tirc %s stopped: %s\n", tirc_version(), c->fatal_text);
+    const char *message = c->fatal ? c->fatal_text : c->last ? c->last->message : "";
+    strbuf_addf(&out, "// tirc %s stopped: %.*s\n", tirc_version(), (int)strcspn(message, "\n"), message);
     if (t->subject)
         strbuf_addf(&out, "// repeat with: %s\n", t->subject);
     for (int i = 0; i < c->sources.n; i++) {

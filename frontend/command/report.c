@@ -41,8 +41,8 @@ static void print_measurement(const tirc_measurement *m)
            m->p95_ms, m->runs, m->cold_l2 ? "cold" : "warm");
     printf("          ");
     if (m->gflops > 0)
-        printf("%.1f GFLOP/s, ", m->gflops);
-    printf("%.1f GB/s\n", m->gbps);
+        printf("%.5g GFLOP/s, ", m->gflops);
+    printf("%.4g GB/s\n", m->gbps);
 }
 
 void report_print(const Command *c, const Report *r)
