@@ -127,6 +127,7 @@ void explain_primitive(const Primitive *p, StrBuf *out)
         strbuf_addf(out, "%s\n", p->result);
     }
     add_section(out, "before", p->before);
+    add_section(out, "steps", p->steps);
     add_section(out, "after", p->after);
     if (*p->legal) {
         strbuf_add(out, "\nlegal when:\n");

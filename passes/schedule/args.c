@@ -8,8 +8,8 @@
 #include "passes/schedule/flow.h"
 
 static const Primitive primitives[] = {
-#define PRIM(name, params, returns, query, summary, before, after, legal, tvm)                     \
-    {#name, params, returns, summary, before, after, legal, tvm, query, prim_##name},
+#define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
+    {#name, params, returns, summary, before, steps, after, legal, tvm, query, prim_##name},
 #include "passes/schedule/prim.def"
 #undef PRIM
 };

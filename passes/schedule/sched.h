@@ -199,7 +199,7 @@ Value value_int(int64_t i);
 Value value_list(Schedule *s, const Value *items, int n);
 
 /* The primitives: bool prim_NAME(Schedule *, const PrimCall *, Value *). */
-#define PRIM(name, params, returns, query, summary, before, after, legal, tvm)                     \
+#define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
     bool prim_##name(Schedule *s, const PrimCall *call, Value *result);
 #include "passes/schedule/prim.def"
 #undef PRIM

@@ -59,7 +59,7 @@ typedef struct Primitive {
     const char *name, *params; /* as in prim.def: "loop:loop factors:factor*" */
     const char *result;        /* "loops", "block", "" ... in words */
     const char *summary;       /* one line */
-    const char *before, *after; /* small .tir texts, or "" for queries */
+    const char *before, *steps, *after; /* the body of a small kernel, a script, what it makes of the body; or "" for queries */
     const char *legal;         /* when it is legal; what it refuses */
     const char *tvm;           /* the counterpart in TVM's Schedule, or "" */
     bool is_query;             /* changes nothing */

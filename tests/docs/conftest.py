@@ -1,0 +1,55 @@
+"""Runs the command in a folder that holds the programs of the examples."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = sorted(ROOT.glob("examples/*/*.tir"))
+SCHEDULES = sorted(ROOT.glob("examples/*/*.sched"))
+UPDATE = os.environ.get("TIRC_UPDATE") == "1"
+
+
+class Tirc:
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = dict(os.environ, TIRC_CACHE_DIR=str(folder / ".cache"), TMPDIR=str(folder), NO_COLOR="1")
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return name
+
+    def __call__(self, *args, stdin=""):
+        """Exit status, and everything that it printed."""
+        done = subprocess.run([os.environ["TIRC"], *map(str, args)], cwd=self.folder, input=stdin.encode(), env=self.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        return done.returncode, done.stdout.decode()
+
+    def line(self, text):
+        """Runs a line of a document. Work on a device is done at small sizes, on the simulator."""
+        words = shlex.split(text, comments=True)
+        assert words[0] == "tirc", text
+        words = [str(self.folder / w) if w.startswith("examples/") else w for w in words[1:]]
+        if {"--run", "--verify", "--bench"} & set(words):
+            words += ["--device", "sim"] + self.small_sizes(words)
+        return self(*words)
+
+    def small_sizes(self, words):
+        if "-D" in words:
+            return []
+        sizes = self("--list", words[0])[1].split("<")[1].split(">")[0]
+        return [w for s in sizes.split(", ") if ":" not in s for w in ("-D", s.split(" ")[0] + "=70")]
+
+
+@pytest.fixture
+def tirc(tmp_path):
+    for path in KERNELS + SCHEDULES:
+        shutil.copy(path, tmp_path)
+        folder = tmp_path / path.relative_to(ROOT).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder)
+    return Tirc(tmp_path)

@@ -1,0 +1,100 @@
+"""Every block of every document does what the document says (blocks.py says how a block is marked).
+
+With TIRC_UPDATE=1 the shown outputs are written anew instead of compared.
+"""
+
+import re
+
+import pytest
+
+from blocks import body_of, indent, read_blocks, wrap_body
+from conftest import ROOT, UPDATE
+
+DOCUMENTS = sorted(p.relative_to(ROOT) for p in [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md"),
+                                                 *ROOT.glob("examples/**/README.md")] if p.exists())
+NOTHING_TO_RUN = {"ebnf", "text", "cmake"}
+OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ")
+
+
+def program_compiles(tirc, block, name):
+    tirc.write(name, block.text + "\n")
+    names = re.findall(r"^kernel (\w+)", block.text, re.M)
+    assert names, f"{block.where}: no kernel in it"
+    for kernel in names:
+        schedules = re.findall(rf"^schedule (\w+) for (?:{kernel}|any)\b", block.text, re.M)
+        for schedule in schedules or [None]:
+            status, out = tirc(name, "--kernel", kernel, "--emit", "cuda", *(["--schedule", schedule] if schedule else []))
+            assert status == 0, f"{block.where}: kernel {kernel}, schedule {schedule}:\n{out}"
+
+
+def schedule_parses(tirc, block, name):
+    tirc.write(name, block.text + "\n")
+    kernel = re.search(r"for (\w+)\(", block.text)[1]
+    program = next(p.name for p in sorted(tirc.folder.glob("*.tir")) if re.search(rf"kernel {kernel}\b", p.read_text()))
+    status, out = tirc(program, "--kernel", kernel, "--schedule", name, "--emit", "cuda")
+    assert status == 0, f"{block.where}:\n{out}"
+
+
+def steps_make(tirc, before, steps):
+    text = wrap_body(before.text) + f"schedule s for example()\n{{\n{indent(steps.text)}\n}}\n"
+    status, out = tirc("-", "--schedule", "s", "--emit", "tir", stdin=text)
+    assert status == 0, f"{steps.where}:\n{text}\n{out}"
+    return body_of(out)
+
+
+def commands_succeed(tirc, block):
+    for line in block.text.splitlines():
+        if not line.startswith(("#", *OUTSIDE)):
+            status, out = tirc.line(line)
+            assert status == 0, f"{block.where}: {line}\n{out}"
+
+
+def expected_text(tirc, block, earlier):
+    """What the block has to hold; None where any text will do."""
+    if block.command:
+        return tirc.line(block.command)[1].strip("\n")
+    if block.info == "tir after":
+        return steps_make(tirc, *earlier[-2:])
+    if " = " in block.info:
+        return (ROOT / block.info.split(" = ")[1]).read_text().strip("\n")
+    return None
+
+
+def run_block(tirc, block):
+    language, *name = block.info.split()
+    if language == "tir" and name != ["before"]:
+        program_compiles(tirc, block, name[0] if name else f"line{block.line}.tir")
+    elif language == "sched" and name != ["steps"]:
+        schedule_parses(tirc, block, name[0] if name else f"line{block.line}.sched")
+    elif block.info == "sh":
+        commands_succeed(tirc, block)
+    else:
+        assert block.info in NOTHING_TO_RUN | {"tir before", "sched steps"}, f"{block.where}: what is '{block.info}'?"
+
+
+def update(path, block, text):
+    lines = path.read_text().splitlines()
+    end = lines.index("```", block.line)
+    path.write_text("\n".join(lines[:block.line] + text.splitlines() + lines[end:]) + "\n")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS, ids=str)
+def test_blocks(tirc, name):
+    path, i = ROOT / name, 0
+    while i < len(read_blocks(path, name)[0]):
+        blocks, stray = read_blocks(path, name)  # anew: an update moves lines
+        assert not stray, f"{name}:{stray[0]}: code outside of a block"
+        block, i = blocks[i], i + 1
+        text = expected_text(tirc, block, blocks[:i - 1])
+        if text is None:
+            run_block(tirc, block)
+        elif UPDATE and text != block.text and block.info != "tir after":
+            update(path, block, text)
+        else:
+            assert block.text == text, f"{block.where} shows another text; TIRC_UPDATE=1 writes it anew"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS, ids=str)
+def test_links(name):
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text()):
+        assert "://" in target or (ROOT / name.parent / target).exists(), f"{name}: {target} is not there"
