@@ -1,0 +1,31 @@
+// matmul_bias_relu: 2 launches
+//   A: f32[1024, 1024], read
+//   B: f32[1024, 1024], read
+//   bias: f32[1024], read
+//   C: f32[1024, 1024], written
+//   acc: f32[1024, 1024], temporary, allocated by the caller
+// matmul_bias_relu<<<4096, 256>>>(A, B, acc);
+// matmul_bias_relu_1<<<4096, 256>>>(bias, C, acc);
+
+extern "C" __global__ void __launch_bounds__(256)
+matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ acc)
+{
+    const int block = blockIdx.x;
+    const int thread = threadIdx.x;
+    const int i = block / 4;
+    const int j = (block * 256 + thread) % 1024;
+    float acc_acc = 0.0f;
+    for (int k = 0; k < 1024; ++k)
+        acc_acc += A[i * 1024 + k] * B[k * 1024 + j];
+    acc[i * 1024 + j] = acc_acc;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const float *__restrict__ acc)
+{
+    const int block = blockIdx.x;
+    const int thread = threadIdx.x;
+    const int i = block / 4;
+    const int j = (block * 256 + thread) % 1024;
+    C[i * 1024 + j] = fmaxf(acc[i * 1024 + j] + bias[j], 0.0f);
+}

@@ -1,0 +1,97 @@
+"""Golden files at every level, the CUDA compiled by NVRTC, and what the text of some kernels promises."""
+import re
+
+import pytest
+
+from golden import HERE, ROOT, Case, cases, golden_files
+
+CASES = cases()
+
+
+def named(name):
+    return Case(HERE / f"{name}.case")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden(case, request):
+    made = case.outputs()
+    assert made, f"{case.path.name} asks for nothing: give it `emit:` or `pass:`"
+    for name, text in made.items():
+        path = HERE / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text)
+            continue
+        assert path.exists(), f"{name} is missing: run pytest tests/golden --update-golden"
+        assert text == path.read_text(), f"{name} differs from what tirc makes now"
+
+
+def test_no_orphans(request):
+    expected = {name for case in CASES for name in case.outputs()}
+    orphans = golden_files() - expected
+    if request.config.getoption("--update-golden"):
+        for name in orphans:
+            (HERE / name).unlink()
+        return
+    assert not orphans, f"no case makes {sorted(orphans)}"
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name)
+def test_nvrtc_compiles(case):
+    status, image, messages = case.tirc("--emit", "cubin", "--arch", "sm_90a")
+    if status == 3:
+        pytest.skip("no NVRTC here: " + messages.strip().splitlines()[0])
+    assert status == 0, messages
+    assert image.startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name)
+def test_no_line_is_left_over(case):
+    """What a person would not write: trailing blanks, divisions by one, additions of zero, empty bodies."""
+    text = case.text("--emit", "cuda")
+    for pattern in (r"[ \t]$", r"[*/] 1\b(?!\.)", r"[+-] 0\b(?![.x])", r"\{\s*\}"):
+        found = re.search(pattern, text, re.M)
+        assert not found, f"{case.name}: '{found.group(0)}' in\n{text}"
+
+
+# ---- claims ------------------------------------------------------------------------------------------------------
+
+
+def loop_body(cuda, header):
+    """The text of the loop that starts with `header`, by its indentation."""
+    lines = cuda.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip().startswith(header))
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    end = next(i for i in range(start + 1, len(lines)) if lines[i] == " " * indent + "}")
+    return "\n".join(lines[start:end])
+
+
+def test_tiled32_at_1024():
+    cuda = named("matmul_tiled32").text("--emit", "cuda")
+    assert len(re.findall(r"__shared__", cuda)) == 2
+    assert len(re.findall(r"__syncthreads", loop_body(cuda, "for (int ko"))) == 2
+    assert len(re.findall(r"__syncthreads", cuda)) == 2
+    assert not re.search(r"\bif\b", cuda)
+
+
+@pytest.mark.parametrize("name", ["matmul_tiled32_odd", "matmul_tiled32_symbolic"])
+def test_tiled32_guards(name):
+    cuda = named(name).text("--emit", "cuda")
+    assert len(re.findall(r"__shared__", cuda)) == 2
+    assert len(re.findall(r"__syncthreads", loop_body(cuda, "for (int ko"))) == 2
+    assert re.search(r"\bif\b", cuda)
+
+
+def test_padded_transpose_pads():
+    assert "__shared__ float in_shared[32][33]" in named("transpose_padded_f32").text("--emit", "cuda")
+
+
+def test_every_primitive_and_pass_has_a_case():
+    names = {case.name for case in CASES}
+    table = "".join(path.read_text() for path in sorted((ROOT / "passes/schedule").glob("*.def")))
+    rows = re.findall(r'^PRIM\((\w+),\s*"[^"]*",\s*"[^"]*",\s*(\d)', table, re.M)
+    assert len(rows) > 20
+    missing = [name for name, is_query in rows if is_query == "0" and f"primitive_{name}" not in names]
+    passes = re.findall(r"^PASS\((\w+)", (ROOT / "passes/lower/pipeline.def").read_text(), re.M)
+    assert len(passes) > 5
+    missing += [name for name in passes if f"pass_{name}" not in names]
+    assert not missing, f"no golden case for {missing}"

@@ -1,0 +1,14 @@
+// transpose: 1 launch
+//   in: f64[4096, 4096], read
+//   out: f64[4096, 4096], written
+// transpose<<<65536, 256>>>(in, out);
+
+extern "C" __global__ void __launch_bounds__(256)
+transpose(const double *__restrict__ in, double *__restrict__ out)
+{
+    const int block = blockIdx.x;
+    const int thread = threadIdx.x;
+    const int r = block / 16;
+    const int c = (block * 256 + thread) % 4096;
+    out[c * 4096 + r] = in[r * 4096 + c];
+}

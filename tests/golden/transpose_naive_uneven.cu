@@ -1,0 +1,17 @@
+// transpose: 1 launch
+//   in: f32[4000, 6001], read
+//   out: f32[6001, 4000], written
+// transpose<<<dim3(188, 125), dim3(32, 32)>>>(in, out);
+
+extern "C" __global__ void __launch_bounds__(1024)
+transpose(const float *__restrict__ in, float *__restrict__ out)
+{
+    const int by = blockIdx.y;
+    const int bx = blockIdx.x;
+    const int ty = threadIdx.y;
+    const int tx = threadIdx.x;
+    const int r = by * 32 + ty;
+    const int c = bx * 32 + tx;
+    if (c < 6001)
+        out[c * 4000 + r] = in[r * 6001 + c];
+}
