@@ -179,9 +179,25 @@ static void right_operand(CudaWriter *w, const Expr *e, int precedence)
         cuda_expr(w, e, precedence);
 }
 
+/* Small integers and narrow floats travel as the int or float that they are computed in; a truth value as an int. */
+static void shuffle(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool truth = e->type == DT_BOOL, parenthesis = truth && precedence > op_info(EX_NE)->precedence;
+    open_if(w, parenthesis);
+    add(w, "__shfl_xor_sync(0xffffffff, ");
+    add(w, truth ? "(int)" : "");
+    cuda_expr(w, e->u.arg[0], truth ? PRECEDENCE_UNARY : 0);
+    strbuf_addf(w->out, truth ? ", %lld) != 0" : ", %lld)", (long long)e->u.arg[1]->u.i);
+    close_if(w, parenthesis);
+}
+
 static void binary(CudaWriter *w, const Expr *e, int precedence)
 {
     const OpInfo *op = op_info(e->kind);
+    if (op->class == OP_LANES) {
+        shuffle(w, e, precedence);
+        return;
+    }
     if (op->precedence == 0) {
         min_max(w, e);
         return;
@@ -366,6 +382,7 @@ static bool is_exact(const Expr *e)
     case EX_SELECT:
     case EX_MIN:
     case EX_MAX:
+    case EX_SHUFFLE_XOR:
         return true;
     case EX_CALL:
         return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||

@@ -164,6 +164,17 @@ static Value binary(VmCoder *k, const Expr *e)
     return d;
 }
 
+/* The lanes of a warp exchange what they have; a value that all agree on stays. */
+static Value shuffle(VmCoder *k, const Expr *e)
+{
+    Value a = coder_expr(k, e->u.arg[0]);
+    VmType type = vm_type_of(e->type);
+    Value d = coder_temporary(k, type, false); /* not the register of `a`, which other lanes read */
+    coder_emit(k, VM_SHUFFLE, type, (int)e->u.arg[1]->u.i, d.reg, a.reg, 0, 0);
+    coder_release(k, a);
+    return d;
+}
+
 /* ---- lazy operands ------------------------------------------------------------------------- */
 
 /* d = e, evaluated for the lanes in which `cond` holds (where `inverted`: does not). */
@@ -275,6 +286,8 @@ Value coder_expr(VmCoder *k, const Expr *e)
     case EX_AND:
     case EX_OR:
         return logic(k, e);
+    case EX_SHUFFLE_XOR:
+        return shuffle(k, e);
     default:
         return expr_is_unary(e->kind) ? unary(k, e) : binary(k, e);
     }

@@ -311,6 +311,27 @@ static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
     return value_of(expr_binary(r->ctx, op, left, right, e->span));
 }
 
+/* Values of other lanes are there in launches only. */
+static Value resolve_shuffle(Resolver *r, const AstExpr *e)
+{
+    int64_t lanes;
+    if (!check_arguments(r, e, 2))
+        return no_value;
+    Value a = resolve_value(r, e->u.call.args[0].value);
+    Value b = resolve_value(r, e->u.call.args[1].value);
+    if (!a.e || !b.e)
+        return no_value;
+    if (a.literal && a.e->kind == EX_FLOAT)
+        a = value_of(value_convert(r, a, DT_F32));
+    bool near = b.literal && expr_is_const(b.e, &lanes) && lanes >= 1 && lanes <= 31;
+    if (r->mode == MODE_LAUNCH && near && a.e && a.e->type != DT_INDEX)
+        return value_of(expr_binary(r->ctx, EX_SHUFFLE_XOR, a.e, b.e, e->span));
+    diag_error(r->ctx, E0222, e->span,
+               "'shuffle_xor' takes a value of another thread of a launch in a lowered kernel, at a "
+               "literal distance of 1 to 31 lanes");
+    return no_value;
+}
+
 /* abs of an integer has no function: a < 0 ? -a : a. */
 static Value integer_abs(Resolver *r, Value v, Span span)
 {
@@ -400,6 +421,8 @@ static Value resolve_call(Resolver *r, const AstExpr *e)
         return resolve_conversion(r, e, type_find(callee.text));
     if (strcmp(callee.text, "min") == 0 || strcmp(callee.text, "max") == 0)
         return resolve_min_max(r, e, callee.text[1] == 'i' ? EX_MIN : EX_MAX);
+    if (strcmp(callee.text, op_info(EX_SHUFFLE_XOR)->token) == 0)
+        return resolve_shuffle(r, e);
     if (strcmp(callee.text, "select") == 0) {
         const AstArg *a = e->u.call.args;
         return check_arguments(r, e, 3) ? choose(r, a[0].value, a[1].value, a[2].value, e->span)

@@ -139,6 +139,8 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b)
         return a == b && (type_is_int(a) || a == DT_BOOL);
     case OP_SHIFT:
         return type_is_int(a) && type_is_int(b);
+    case OP_LANES:
+        return a != DT_INDEX && b == DT_INDEX;
     case OP_LEAF:
     case OP_UNARY:
         return false;

@@ -104,7 +104,7 @@ typedef enum {
     EX_COUNT
 } ExprKind;
 
-typedef enum { OP_LEAF, OP_UNARY, OP_ARITH, OP_COMPARE, OP_LOGIC, OP_BITS, OP_SHIFT } OpClass;
+typedef enum { OP_LEAF, OP_UNARY, OP_ARITH, OP_COMPARE, OP_LOGIC, OP_BITS, OP_SHIFT, OP_LANES } OpClass;
 typedef struct {
     const char *token;
     int precedence;

@@ -180,6 +180,11 @@ static bool check_binary(Verifier *v, const Expr *e, Use use)
     if (!expr_binary_accepts(e->kind, a->type, b->type) || e->type != result)
         return fail(v, "operator %s has type %s and operands of types %s and %s",
                     op_info(e->kind)->token, type_name(e->type), type_name(a->type), type_name(b->type));
+    int64_t lanes;
+    if (class == OP_LANES &&
+        (!(v->in_launch || v->block >= 0) || v->level == LEVEL_PROGRAM || use != USE_VALUE ||
+         !expr_is_const(b, &lanes) || lanes < 1 || lanes > 31))
+        return fail(v, "a shuffle outside of a launch, or not by 1 to 31 lanes");
     return check_expr(v, a, use) && check_expr(v, b, use);
 }
 

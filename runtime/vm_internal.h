@@ -56,11 +56,12 @@ static inline bool vm_runs(const VmState *st, int lane)
 bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char *format, ...)
     TIRC_PRINTF(5, 6);
 
-/* What a step does; NULL for control. vm_arithmetic.c, vm_cast.c, vm_memory.c. */
+/* What a step does; NULL for control. vm_arithmetic.c, vm_cast.c, vm_memory.c, vm_shuffle.c. */
 VmApply *vm_arithmetic(VmOp op, VmType type);
 VmApply *vm_cast(VmType from, VmType to);
 VmApply *vm_call(VmOp op); /* CALL and ROUND */
 VmApply *vm_memory(VmOp op, DType type);
+VmApply *vm_shuffle(VmType type);
 
 /* A state for blocks of `shape` threads; NULL where there is no memory. Inputs, constants and
  * thread indices are set. */

@@ -19,7 +19,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     fault->function = st->f->name;
     fault->in_kernel = st->in_kernel;
     /* What is done once for all is done by the first that runs. */
-    while (kind != FAULT_DIVERGENT_BARRIER && lane + 1 < st->lanes && !vm_runs(st, lane))
+    while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE && lane + 1 < st->lanes && !vm_runs(st, lane))
         lane++;
     int64_t rest = lane;
     for (int axis = 0; axis < 3; axis++) {
@@ -76,6 +76,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_cast((VmType)inst->type, f->registers[inst->d].type);
     if (op == VM_CALL || op == VM_ROUND)
         return vm_call(op);
+    if (op == VM_SHUFFLE)
+        return vm_shuffle((VmType)inst->type);
     return vm_arithmetic(op, (VmType)inst->type);
 }
 

@@ -163,6 +163,8 @@ static double run_eval(Run *r, const Expr *e, int thread)
         return run_eval(r, e->u.arg[run_eval(r, e->u.arg[0], thread) != 0 ? 1 : 2], thread);
     case EX_AND:
         return run_eval(r, e->u.arg[0], thread) != 0 && run_eval(r, e->u.arg[1], thread) != 0;
+    case EX_SHUFFLE_XOR:
+        return run_eval(r, e->u.arg[0], thread ^ (int)e->u.arg[1]->u.i);
     case EX_OR:
         return run_eval(r, e->u.arg[0], thread) != 0 || run_eval(r, e->u.arg[1], thread) != 0;
     case EX_VAR: {
