@@ -321,6 +321,8 @@ static bool touches_carry_none(Poly *p, const Unit *a, const Touch *x, const Uni
                                const Touch *y, const char *reason, Conflict *why)
 {
     PolyMark mark = poly_mark(p);
+    unit_assume_runs(p, a);
+    unit_assume_runs(p, b);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     instances_collide(p, &at_a, x, &at_b, y);
     skip_repeats(p, &at_a, x, &at_b, y);

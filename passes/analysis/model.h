@@ -70,6 +70,9 @@ typedef struct {
     Env env;
 } Instance;
 
+/* For questions about an instance that there is: its domains are not empty, which bounds the sizes from below. Comes before the
+ * instance, so that products and quotients of sizes find the bounds. */
+void unit_assume_runs(Poly *p, const Unit *unit);
 /* A fresh instance: columns for its loops, rows for its domain. */
 Instance instance_new(Poly *p, const Unit *unit);
 /* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */

@@ -39,7 +39,7 @@ Poly *poly_new(Context *c)
 PolyMark poly_mark(const Poly *p)
 {
     return (PolyMark){p->columns.n,  p->top.rows.n, p->top.choices.n, p->quotients.n,
-                      p->products.n, p->fixed.n,    p->inexact};
+                      p->products.n, p->fixed.n,    p->raised.n,   p->inexact};
 }
 
 void poly_reset(Poly *p, PolyMark mark)
@@ -50,7 +50,23 @@ void poly_reset(Poly *p, PolyMark mark)
     p->quotients.n = mark.quotients;
     p->products.n = mark.products;
     p->fixed.n = mark.fixed;
+    while (p->raised.n > mark.raised) {
+        Raised last = p->raised.items[--p->raised.n];
+        p->columns.items[last.column].min = last.min;
+    }
     p->inexact = mark.inexact;
+}
+
+void poly_raise(Poly *p, int column, int64_t min)
+{
+    Column *raised = &p->columns.items[column];
+    if (raised->min >= min)
+        return;
+    VEC_PUSH(p->ctx->arena, &p->raised, ((Raised){column, raised->min}));
+    raised->min = min;
+    Term *term = ARENA_NEW(p->ctx->arena, Term);
+    *term = (Term){column, 1};
+    poly_row(p, &p->top, (Affine){-min, term, 1}, false);
 }
 
 /* ---- affine forms ---------------------------------------------------------------------------- */

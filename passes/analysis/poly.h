@@ -37,6 +37,12 @@ typedef struct {
     bool fixed; /* the same in all instances: sizes, scalars, and what is computed from them */
 } Column;
 
+/* A column whose lower bound was raised, and what it was. */
+typedef struct {
+    int column;
+    int64_t min;
+} Raised;
+
 typedef struct {
     Affine form;
     bool equal; /* form == 0, else form >= 0 */
@@ -73,6 +79,7 @@ typedef struct {
     Context *ctx;
     struct isl_ctx *isl;
     VEC(Column) columns;
+    VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
     Conj top;
     VEC(Quotient) quotients;
     VEC(Product) products;
@@ -86,11 +93,13 @@ Poly *poly_new(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {
-    int columns, rows, choices, quotients, products, fixed;
+    int columns, rows, choices, quotients, products, fixed, raised;
     bool inexact;
 } PolyMark;
 PolyMark poly_mark(const Poly *p);
 void poly_reset(Poly *p, PolyMark mark);
+/* From here on the column is at least `min`. */
+void poly_raise(Poly *p, int column, int64_t min);
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
 

@@ -201,6 +201,8 @@ typedef struct {
 /* Rows: x by one thread and y by another touch one element. */
 static void meet_element(Meeting *m)
 {
+    unit_assume_runs(m->p, thread_unit(m->t, m->a));
+    unit_assume_runs(m->p, thread_unit(m->t, m->b));
     m->at_a = thread_instance(m->t, m->p, m->a, true);
     m->at_b = thread_instance(m->t, m->p, m->b, true);
     instances_collide(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
