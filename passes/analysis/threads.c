@@ -344,14 +344,24 @@ static void describe_unit(const Unit *u, const char *reason, Conflict *why)
                       .reason = reason};
 }
 
+/* Instances of the unit lie in more than the first iteration of its loop `at`. */
+static bool runs_after_first(Poly *p, const Unit *u, int at)
+{
+    PolyMark mark = poly_mark(p);
+    Instance one = instance_new(p, u);
+    poly_at_most(p, &p->top, poly_value(p, &one.env, u->loops[at]->lo), one.loops[at], -1);
+    bool some = poly_solve(p, NULL, 0, NULL) != POLY_NONE;
+    poly_reset(p, mark);
+    return some;
+}
+
 /* A unit under a bound loop runs on one thread for each of its iterations, or once for all. */
-static bool loop_places(Threads *t, int unit, int at, Conflict *why)
+static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
     Context *c = t->ctx;
     const Unit *u = thread_unit(t, unit);
     const Place *place = &t->places[unit];
     const ForStmt *loop = u->loops[at];
-    int64_t extent;
     int inner = loop->kind == LOOP_BIND ? place->loop[loop->axis] : -1;
     if (place->used[at] && inner >= 0 && inner != at) {
         describe_unit(u,
@@ -363,8 +373,7 @@ static bool loop_places(Threads *t, int unit, int at, Conflict *why)
                       why);
         return false;
     }
-    if (place->rerun[at] && !u->idempotent && !u->block->init &&
-        !(loop_const_extent(loop, &extent) && extent == 1)) {
+    if (place->rerun[at] && !u->idempotent && !u->block->init && runs_after_first(p, u, at)) {
         describe_unit(u,
                       arena_printf(c->arena,
                                    "block '%s' updates what it reads, in each "
@@ -377,11 +386,11 @@ static bool loop_places(Threads *t, int unit, int at, Conflict *why)
     return true;
 }
 
-static bool units_placed(Threads *t, Conflict *why)
+static bool units_placed(Threads *t, Poly *p, Conflict *why)
 {
     for (int i = 0; i < t->model->units.n; i++)
         for (int k = 0; k < thread_unit(t, i)->n_loops; k++)
-            if (!loop_places(t, i, k, why))
+            if (!loop_places(t, p, i, k, why))
                 return false;
     return true;
 }
@@ -397,7 +406,7 @@ bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis
     Threads *t = threads_model(c, &changed, launch_root(c, &changed, bound.id));
     Poly *p = new_question(t);
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
-    return units_placed(t, why) && all_pairs(t, p, order_left, why) &&
+    return units_placed(t, p, why) && all_pairs(t, p, order_left, why) &&
            (!grid || all_pairs(t, p, grid_apart, why)) && threads_copies_own(t, p, why);
 }
 
