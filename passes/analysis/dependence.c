@@ -308,8 +308,12 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
 
 /* ---- one loop -------------------------------------------------------------------------------- */
 
-static bool is_inside(const Model *m, const Buffer *buffer)
+/* Each iteration of the root loop has a buffer of its own: one declared inside. Where the iterations are to become
+ * threads, that holds for local memory only. */
+static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 {
+    if (threads && buffer->scope != SCOPE_LOCAL)
+        return false;
     for (int i = 0; i < m->inside.n; i++)
         if (m->inside.items[i]->id == buffer->id)
             return true;
@@ -336,6 +340,7 @@ typedef struct {
     bool atomic_counts;    /* atomic updates by one operator may collide */
     bool reduction_counts; /* so may all updates of one block by one operator */
     bool reduction_seen;
+    bool threads;          /* the iterations are to run on threads */
     const char *reason;
 } CarryQuestion;
 
@@ -345,7 +350,7 @@ static bool units_carry_none(Poly *p, const Model *m, const Unit *a, const Unit 
     for (int i = 0; i < a->touches.n; i++)
         for (int j = 0; j < b->touches.n; j++) {
             const Touch *x = &a->touches.items[i], *y = &b->touches.items[j];
-            if (!touches_meet(x, y) || is_inside(m, x->buffer) ||
+            if (!touches_meet(x, y) || is_inside(m, x->buffer, q->threads) ||
                 (q->atomic_counts && x->atomic && y->atomic && touches_commute(x, y)))
                 continue;
             bool reduction = q->reduction_counts && reduction_pair(a, x, b, y);
@@ -386,7 +391,7 @@ bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loo
     ArenaMark mark = arena_mark(c->arena);
     StmtPath path = {0};
     Stmt *loop = find_stmt(c, kernel, loop_id, &path);
-    CarryQuestion q = {.reduction_counts = true};
+    CarryQuestion q = {.reduction_counts = true, .threads = true};
     q.reason = arena_printf(c->arena, "iterations of loop '%s' depend on earlier ones",
                             loop->u.loop.var->name);
     bool none = carries_none(c, kernel, loop, &q, why);

@@ -58,7 +58,8 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
 bool dependence_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
                                 Axis axis, Conflict *why);
 
-/* The loop carries no dependence at all but those of reductions' updates (which it reports). */
+/* The loop carries no dependence at all but those of reductions' updates (which it reports), so that its iterations may
+ * run on threads: a buffer declared inside is their own if it is in local memory. */
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
                                   bool *only_reduction, Conflict *why);
 
