@@ -122,8 +122,10 @@ static void scan_stmt(Scan *scan, const Stmt *s)
     case ST_LET:
         scan_exprs(scan, s->u.let.value);
         break;
+    case ST_TEMP: /* a buffer that begins in the loop has no element before it */
+        scan->ok &= s->u.temp != scan->buffer;
+        break;
     case ST_BLOCK:
-    case ST_TEMP:
     case ST_BARRIER:
     case ST_LAUNCH:
         break;
