@@ -63,8 +63,18 @@ static const Symbol *find_clash(const Resolver *r, const Symbol *own)
     return NULL;
 }
 
+/* A temporary of this name that has ended, or NULL. */
+static const Symbol *find_ended_twin(const Resolver *r, const Symbol *own)
+{
+    for (int i = 0; own->kind == SYMBOL_BUFFER && i < r->ended.n; i++)
+        if (r->ended.items[i].name == own->name)
+            return &r->ended.items[i];
+    return NULL;
+}
+
 void names_add(Resolver *r, Symbol symbol)
 {
+    const Symbol *ended = find_ended_twin(r, &symbol);
     const Symbol *other = find_clash(r, &symbol);
     if (other) {
         diag_error(r->ctx, E0202, symbol.span,
@@ -73,6 +83,12 @@ void names_add(Resolver *r, Symbol symbol)
                    "for this one",
                    symbol.name, symbol_describe(other));
         diag_note(r->ctx, other->span, "'%.60s' is declared here", other->name);
+    } else if (ended) {
+        diag_error(r->ctx, E0202, symbol.span,
+                   "'%.60s' names another temporary already, which ended before; schedules find buffers by name, so "
+                   "each needs its own",
+                   symbol.name);
+        diag_note(r->ctx, ended->span, "'%.60s' is declared here", ended->name);
     } else if (type_find(symbol.name) != DT_COUNT) {
         diag_error(r->ctx, E0202, symbol.span, "'%s' is the name of a type; choose another",
                    symbol.name);
