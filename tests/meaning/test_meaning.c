@@ -1,0 +1,356 @@
+/* Schedules keep the meaning of programs: every program of tests/programs runs as it is written, after each of its schedules
+ * in order (the blocks and loops that schedules make, executed one after the other), and lowered on the simulator, at
+ * sizes 1, primes, powers of two and their neighbours, symbolic and literal. Integers, and floats whose
+ * additions keep their order, must agree bit for bit; others lie within the bound of verification.
+ *
+ *     test_meaning FOLDER           sizes all alike and seeded mixes of them
+ *     test_meaning FOLDER --long    every combination of sizes */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/codegen.h"
+#include "passes/lower/lower.h"
+#include "runtime/device.h"
+#include "runtime/random.h"
+#include "runtime/verify.h"
+#include "support/program.h"
+
+enum { MAX_SIZES = 8, MIXES = 6, MOST_COMBINATIONS = 4096, MOST_PRIMITIVES = 128 };
+
+/* What a run of the tests has seen; the only state of this file. */
+typedef struct {
+    Program *programs;
+    int n_programs;
+    bool every_size;
+    bool seen[MOST_PRIMITIVES]; /* primitives of the table that some schedule called */
+} Tests;
+
+/* One schedule of one program, at one set of sizes or for all of them. */
+typedef struct {
+    Tests *tests;
+    const Program *program;
+    int schedule;
+    const char *type; /* or NULL */
+    int failures;
+} Case;
+
+/* ---- saying what went wrong ---------------------------------------------------------------------- */
+
+static void complain(Case *k, const int64_t *sizes, const char *what, const char *why)
+{
+    char text[256] = "symbolic";
+    size_t at = 0;
+    for (int i = 0; sizes && i < k->program->n_sizes; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s=%lld", i ? " " : "",
+                               k->program->sizes[i], (long long)sizes[i]);
+    print_error("%s, schedule %s%s%s, %s: %s\n%s\n", k->program->name,
+                k->program->schedules[k->schedule], k->type ? ", " : "", k->type ? k->type : "", text,
+                what, why);
+    k->failures++;
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+/* A form of the program on the simulator; `data` is NULL where something failed. */
+typedef struct {
+    const Module *module;
+    Workload *data;
+} Form;
+
+static void form_free(Form *form)
+{
+    workload_free(form->data);
+    form->data = NULL;
+}
+
+static bool form_run(Device *d, Form *form, const int64_t *sizes, const Form *inputs)
+{
+    form->data = workload_new(d, form->module, sizes, 7);
+    if (!form->data)
+        return false;
+    const RunArguments *args = workload_arguments(form->data);
+    for (int i = 0; inputs && i < form->module->n_buffers; i++) {
+        const ModuleBuffer *b = &form->module->buffers[i];
+        if (b->role != BUFFER_IN && b->role != BUFFER_INOUT)
+            continue;
+        size_t bytes = (size_t)workload_elements(form->data, i) * (size_t)type_bytes(b->type);
+        if (!d->ops->write(d, args->buffers[i], workload_input(inputs->data, i), bytes))
+            return false;
+    }
+    LoadedModule *loaded = d->ops->load(d, form->module);
+    bool ok = loaded && d->ops->run(d, loaded, args) && d->ops->sync(d);
+    if (loaded)
+        d->ops->unload(d, loaded);
+    return ok;
+}
+
+/* The first byte in which an output differs, as a text; NULL where all are the same. */
+static const char *difference(Context *c, const Form *a, const Form *b)
+{
+    const RunArguments *x = workload_arguments(a->data), *y = workload_arguments(b->data);
+    for (int i = 0; i < a->module->n_buffers; i++) {
+        const ModuleBuffer *buffer = &a->module->buffers[i];
+        if (buffer->role != BUFFER_OUT && buffer->role != BUFFER_INOUT)
+            continue;
+        const char *p = (const char *)(uintptr_t)x->buffers[i], *q = (const char *)(uintptr_t)y->buffers[i];
+        int64_t n = workload_elements(a->data, i), bytes = type_bytes(buffer->type);
+        for (int64_t e = 0; e < n; e++)
+            if (memcmp(p + e * bytes, q + e * bytes, (size_t)bytes) != 0)
+                return arena_printf(c->arena, "output '%s' differs at element %lld of %lld", buffer->name,
+                                    (long long)e, (long long)n);
+    }
+    return NULL;
+}
+
+/* ---- one use of a schedule ----------------------------------------------------------------------- */
+
+typedef struct {
+    Use use;
+    Form program, sequential, lowered;
+    const Module *reference; /* NULL where results must agree bit for bit */
+} Built;
+
+static bool build(Case *k, Built *b, const char *const *overrides, int n)
+{
+    *b = (Built){0};
+    if (!program_use(k->program, k->program->schedules[k->schedule], overrides, n, &b->use))
+        return false;
+    Context *c = b->use.c;
+    jmp_buf guard;
+    if (setjmp(guard))
+        return false;
+    c->guard = &guard;
+    LowerOptions options = {.limits = limits_default()};
+    const Kernel *scheduled = schedule_kernel(b->use.schedule);
+    Kernel *program = sequential_kernel(c, b->use.kernel), *sequential = sequential_kernel(c, scheduled);
+    Kernel *lowered = lower_kernel(c, scheduled, &options);
+    if (program && sequential && lowered) {
+        b->program.module = module_build(c, program, NULL);
+        b->sequential.module = module_build(c, sequential, NULL);
+        b->lowered.module = module_build(c, lowered, NULL);
+        if (k->program->reorders[k->schedule])
+            b->reference = module_build(c, reference_kernel(c, b->use.kernel), NULL);
+    }
+    c->guard = NULL;
+    return b->program.module && b->sequential.module && b->lowered.module;
+}
+
+static void compare(Case *k, Device *d, Built *b, Form *form, const int64_t *sizes, const char *what)
+{
+    Context *c = b->use.c;
+    if (!form_run(d, form, sizes, &b->program)) {
+        complain(k, sizes, what, use_messages(&b->use));
+        return;
+    }
+    const char *why = difference(c, &b->program, form);
+    if (!why || !b->reference) {
+        if (why)
+            complain(k, sizes, what, why);
+        return;
+    }
+    VerifyResult result;
+    StrBuf text = strbuf_new(c->arena);
+    if (!verify_run(d, form->module, form->data, b->reference, &(VerifyOptions){0}, &result)) {
+        complain(k, sizes, what, use_messages(&b->use));
+    } else if (result.wrong > 0) {
+        verify_describe(&result, &text);
+        complain(k, sizes, what, text.text);
+    }
+}
+
+static void run_at(Case *k, Built *b, const int64_t *sizes)
+{
+    Context *c = b->use.c;
+    jmp_buf guard;
+    if (setjmp(guard)) {
+        complain(k, sizes, "running", use_messages(&b->use));
+        return;
+    }
+    c->guard = &guard;
+    ArenaMark mark = arena_mark(c->arena);
+    Device *d = device_open(c, &(DeviceOptions){.kind = DEVICE_SIM});
+    if (!form_run(d, &b->program, sizes, NULL)) {
+        complain(k, sizes, "the program itself", use_messages(&b->use));
+    } else {
+        compare(k, d, b, &b->sequential, sizes, "scheduled, in order");
+        compare(k, d, b, &b->lowered, sizes, "lowered, on the simulator");
+    }
+    form_free(&b->program);
+    form_free(&b->sequential);
+    form_free(&b->lowered);
+    d->ops->close(d);
+    if (!c->first)
+        arena_reset(c->arena, mark);
+    c->guard = NULL;
+}
+
+static void note_primitives(Tests *t, const Schedule *s)
+{
+    int n;
+    const Primitive *table = primitive_table(&n);
+    for (int step = 1; step <= schedule_steps(s); step++)
+        for (int i = 0; i < n; i++)
+            if (strcmp(table[i].name, schedule_step_name(s, step)) == 0)
+                t->seen[i] = true;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------------- */
+
+typedef void Visit(Case *k, const int64_t *sizes, void *user);
+
+static void each_combination(Case *k, Visit *visit, void *user)
+{
+    const Program *p = k->program;
+    int64_t sizes[MAX_SIZES];
+    int at[MAX_SIZES] = {0};
+    for (int visited = 0; visited < MOST_COMBINATIONS; visited++) {
+        for (int i = 0; i < p->n_sizes; i++)
+            sizes[i] = p->values[at[i]];
+        visit(k, sizes, user);
+        int i = 0;
+        while (i < p->n_sizes && ++at[i] == p->n_values)
+            at[i++] = 0;
+        if (i == p->n_sizes)
+            return;
+    }
+}
+
+static void each_size(Case *k, Visit *visit, void *user)
+{
+    const Program *p = k->program;
+    int64_t sizes[MAX_SIZES];
+    if (k->tests->every_size || p->n_sizes == 0) {
+        each_combination(k, visit, user);
+        return;
+    }
+    for (int v = 0; v < p->n_values; v++) {
+        for (int i = 0; i < p->n_sizes; i++)
+            sizes[i] = p->values[v];
+        visit(k, sizes, user);
+    }
+    Random r = random_new(1, (uint64_t)k->schedule);
+    for (int mix = 0; p->n_sizes > 1 && mix < MIXES; mix++) {
+        for (int i = 0; i < p->n_sizes; i++)
+            sizes[i] = p->values[random_below(&r, (uint64_t)p->n_values)];
+        visit(k, sizes, user);
+    }
+}
+
+static int overrides_of(const Case *k, const int64_t *sizes, char text[MAX_SIZES + 1][48],
+                        const char **out)
+{
+    int n = 0;
+    for (int i = 0; i < k->program->n_sizes; i++, n++) {
+        snprintf(text[n], sizeof text[n], "%s=?", k->program->sizes[i]);
+        if (sizes)
+            snprintf(text[n], sizeof text[n], "%s=%lld", k->program->sizes[i], (long long)sizes[i]);
+    }
+    if (k->type)
+        snprintf(text[n++], sizeof text[0], "%s=%s", k->program->type, k->type);
+    for (int i = 0; i < n; i++)
+        out[i] = text[i];
+    return n;
+}
+
+static void visit_symbolic(Case *k, const int64_t *sizes, void *user)
+{
+    run_at(k, user, sizes);
+}
+
+static void visit_literal(Case *k, const int64_t *sizes, void *user)
+{
+    (void)user;
+    char text[MAX_SIZES + 1][48];
+    const char *overrides[MAX_SIZES + 1];
+    int n = overrides_of(k, sizes, text, overrides);
+    Built b;
+    if (build(k, &b, overrides, n)) {
+        note_primitives(k->tests, b.use.schedule);
+        run_at(k, &b, sizes);
+    } else {
+        complain(k, sizes, "refused", use_messages(&b.use));
+    }
+    ctx_free(b.use.c);
+}
+
+static void run_symbolic(Case *k)
+{
+    char text[MAX_SIZES + 1][48];
+    const char *overrides[MAX_SIZES + 1];
+    int n = overrides_of(k, NULL, text, overrides);
+    Built b;
+    if (build(k, &b, overrides, n)) {
+        note_primitives(k->tests, b.use.schedule);
+        each_size(k, visit_symbolic, &b);
+        int64_t none[MAX_SIZES] = {0};
+        if (k->program->values[0] == 1)
+            run_at(k, &b, none);
+    } else {
+        complain(k, NULL, "refused", use_messages(&b.use));
+    }
+    ctx_free(b.use.c);
+}
+
+/* ---- tests --------------------------------------------------------------------------------------- */
+
+static void keeps_its_meaning(void **state)
+{
+    const Case *given = *state;
+    const Program *p = given->program;
+    int failures = 0;
+    for (int s = 0; s < p->n_schedules; s++) {
+        for (int t = 0; t < (p->n_types ? p->n_types : 1); t++) {
+            Case k = {given->tests, p, s, p->n_types ? p->types[t] : NULL, 0};
+            if (p->n_sizes > 0 && !p->literal[s])
+                run_symbolic(&k);
+            each_size(&k, visit_literal, NULL);
+            failures += k.failures;
+        }
+    }
+    if (failures > 0)
+        fail_msg("%s: %d runs went wrong", p->name, failures);
+}
+
+static void every_primitive_is_tested(void **state)
+{
+    const Tests *t = *state;
+    int n, missing = 0;
+    const Primitive *table = primitive_table(&n);
+    for (int i = 0; i < n; i++) {
+        if (table[i].is_query || t->seen[i])
+            continue;
+        print_error("no schedule of tests/programs calls '%s'\n", table[i].name);
+        missing++;
+    }
+    assert_int_equal(missing, 0);
+}
+
+/* Schedules of a program are looked at one after the other; the last test looks back at all. */
+int main(int argc, char **argv)
+{
+    Tests t = {.every_size = argc > 2 && strcmp(argv[2], "--long") == 0};
+    if (argc < 2)
+        return fputs("usage: test_meaning FOLDER [--long]\n", stderr), 2;
+    t.n_programs = programs_read(argv[1], &t.programs);
+    Case *cases = calloc((size_t)t.n_programs, sizeof *cases);
+    struct CMUnitTest *tests = calloc((size_t)t.n_programs + 1, sizeof *tests);
+    for (int i = 0; i < t.n_programs; i++) {
+        cases[i] = (Case){.tests = &t, .program = &t.programs[i]};
+        tests[i] = (struct CMUnitTest){t.programs[i].name, keeps_its_meaning, NULL, NULL, &cases[i]};
+    }
+    tests[t.n_programs] = (struct CMUnitTest){"every_primitive", every_primitive_is_tested, NULL, NULL, &t};
+    if (argc > 3) /* one program */
+        cmocka_set_test_filter(argv[3]);
+    int failed = _cmocka_run_group_tests("meaning", tests, (size_t)t.n_programs + 1, NULL, NULL);
+    free(tests);
+    free(cases);
+    programs_free(t.programs, t.n_programs);
+    return failed;
+}
