@@ -27,21 +27,50 @@ static void add_touch(Walk *w, Touch touch)
     VEC_PUSH(w->model->ctx->arena, &w->unit->touches, touch);
 }
 
-static bool touch_loads(Visitor *v, Expr *e)
+static void push_scope(Walk *w, const Stmt *s, bool otherwise)
 {
-    if (e->kind == EX_LOAD)
-        add_touch(v->user, (Touch){.buffer = e->u.load.buffer,
-                                   .index = e->u.load.index,
-                                   .reads = true,
-                                   .span = e->span});
-    return true;
+    VEC_PUSH(w->model->ctx->arena, &w->path, ((Step){s, otherwise}));
 }
 
+static void touch_expr(Walk *w, Expr *e);
+
+/* What is only evaluated where `cond` holds (or does not), as under an if. */
+static void touch_under(Walk *w, Expr *cond, bool holds, Expr *e)
+{
+    int depth = w->path.n;
+    if (!expr_has_load(e))
+        return;
+    Context *c = w->model->ctx;
+    push_scope(w, stmt_if(c, cond, stmt_seq(c, NULL, 0, cond->span), NULL, cond->span), !holds);
+    touch_expr(w, e);
+    w->path.n = depth;
+}
+
+/* The loads of an expression; the arms of ?: and the right sides of && and || only where they are evaluated. */
 static void touch_expr(Walk *w, Expr *e)
 {
-    Visitor v = {.user = w, .expr = touch_loads};
-    if (e)
-        visit_expr(&v, e);
+    if (!e || !expr_has_load(e))
+        return;
+    if (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR) {
+        touch_expr(w, e->u.arg[0]);
+        touch_under(w, e->u.arg[0], e->kind != EX_OR, e->u.arg[1]);
+        if (e->kind == EX_SELECT)
+            touch_under(w, e->u.arg[0], false, e->u.arg[2]);
+        return;
+    }
+    if (e->kind == EX_LOAD) {
+        for (int i = 0; i < e->u.load.buffer->rank; i++)
+            touch_expr(w, e->u.load.index[i]);
+        add_touch(w, (Touch){.buffer = e->u.load.buffer,
+                             .index = e->u.load.index,
+                             .reads = true,
+                             .span = e->span});
+        return;
+    }
+    Expr *const *args = e->kind == EX_CALL ? e->u.call.arg : e->u.arg;
+    int n = e->kind == EX_CALL ? call_info(e->u.call.call)->arity : expr_arity(e->kind);
+    for (int i = 0; i < n; i++)
+        touch_expr(w, args[i]);
 }
 
 static void touch_store(Walk *w, const Stmt *s)
@@ -57,11 +86,6 @@ static void touch_store(Walk *w, const Stmt *s)
                          .op = s->u.store.op,
                          .atomic = atomic,
                          .span = s->span});
-}
-
-static void push_scope(Walk *w, const Stmt *s, bool otherwise)
-{
-    VEC_PUSH(w->model->ctx->arena, &w->path, ((Step){s, otherwise}));
 }
 
 static void touch_body(Walk *w, Stmt *s)

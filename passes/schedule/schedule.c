@@ -336,10 +336,17 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
         diag_note(s->ctx, why->first_span, "block '%s' at %s", why->first->name, why->first_at);
         return;
     }
-    diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
-              why->first->name, why->first_at, why->element, why->kind);
-    diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",
-              why->second->name, why->second_at);
+    if (*why->first_at) {
+        diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
+                  why->first->name, why->first_at, why->element, why->kind);
+        diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",
+                  why->second->name, why->second_at);
+    } else { /* no instance of it will do */
+        diag_note(s->ctx, why->second_span, "block '%s' at %s reads %s", why->second->name,
+                  why->second_at, why->element);
+        diag_note(s->ctx, why->first_span, "block '%s' writes '%s'", why->first->name,
+                  why->buffer->name);
+    }
     if (why->reason)
         diag_note(s->ctx, span_none(), "%s", why->reason);
 }
