@@ -4,8 +4,10 @@
  * needs no installed files. */
 #include "frontend/script_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/library.h"
@@ -198,15 +200,59 @@ static void collect(Context *c, const AstFile *file, Name kernel, const char *na
         add_schedules(c, load_library(c, i), kernel, out);
 }
 
-void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out)
-{
-    collect(c, file, kernel, kernel, out);
-}
-
 static bool is_path(const char *name)
 {
     size_t n = strlen(name);
     return n > 6 && !strcmp(name + n - 6, ".sched");
+}
+
+typedef VEC(const char *) NameList;
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of the .sched files in the folder of `file`, sorted; none if it cannot be read. */
+static void script_files_beside(Context *c, const AstFile *file, NameList *out)
+{
+    const char *folder = beside(c, path_of(c, file), "");
+    DIR *dir = opendir(*folder ? folder : ".");
+    if (!dir)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (is_path(entry->d_name))
+            VEC_PUSH(c->arena, out, arena_strdup(c->arena, entry->d_name));
+    closedir(dir);
+    if (out->n > 1)
+        qsort(out->items, (size_t)out->n, sizeof *out->items, compare_names);
+}
+
+/* Adds the schedule that is named as its file, which is the one that --schedule finds. */
+static void add_namesake(Context *c, const char *path, const char *name, Name kernel, FoundScheduleList *out)
+{
+    FoundScheduleList in_file = {0};
+    add_schedules(c, load_file(c, path, span_none()), kernel, &in_file);
+    for (int i = 0; i < in_file.n; i++) {
+        const AstSchedule *schedule = in_file.items[i].schedule;
+        bool listed = strlen(schedule->name.text) + strlen(".sched") != strlen(name) ||
+                      strncmp(schedule->name.text, name, strlen(schedule->name.text)) != 0;
+        for (int k = 0; k < out->n; k++)
+            listed |= out->items[k].schedule == schedule;
+        if (!listed)
+            VEC_PUSH(c->arena, out, in_file.items[i]);
+    }
+}
+
+void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out)
+{
+    NameList beside_it = {0};
+    add_schedules(c, file, kernel, out);
+    script_files_beside(c, file, &beside_it);
+    for (int i = 0; i < beside_it.n; i++)
+        add_namesake(c, beside(c, path_of(c, file), beside_it.items[i]), beside_it.items[i], kernel, out);
+    for (int i = 0; i < library_count; i++)
+        add_schedules(c, load_library(c, i), kernel, out);
 }
 
 static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedule *out)
@@ -237,11 +283,9 @@ static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedul
     return false;
 }
 
-static bool not_found(Context *c, const FoundScheduleList *all, Name kernel, const char *name)
+static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *all, Name kernel,
+                      const char *name)
 {
-    const char **names = ARENA_ARRAY(c->arena, const char *, all->n + 1);
-    StrBuf listed = strbuf_new(c->arena);
-    int n = 0;
     for (int i = 0; i < all->n; i++) {
         const AstSchedule *schedule = all->items[i].schedule;
         if (!strcmp(schedule->name.text, name)) {
@@ -250,10 +294,15 @@ static bool not_found(Context *c, const FoundScheduleList *all, Name kernel, con
             diag_note(c, schedule->kernel.span, "it is declared here");
             return false;
         }
-        if (!fits(schedule, kernel))
-            continue;
-        strbuf_addf(&listed, "%s%s", n ? ", " : "", schedule->name.text);
-        names[n++] = schedule->name.text;
+    }
+    FoundScheduleList fitting = {0};
+    script_list(c, file, kernel, &fitting);
+    const char **names = ARENA_ARRAY(c->arena, const char *, fitting.n + 1);
+    StrBuf listed = strbuf_new(c->arena);
+    int n = 0;
+    for (int i = 0; i < fitting.n; i++) {
+        names[n++] = fitting.items[i].schedule->name.text;
+        strbuf_addf(&listed, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = diag_suggest(name, names, n);
     diag_error(c, E0300, span_none(), near ? "there is no schedule '%s' for kernel '%s'; did you mean '%s'?"
@@ -277,5 +326,5 @@ bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
             *out = all.items[i];
             return true;
         }
-    return not_found(c, &all, kernel, name);
+    return not_found(c, file, &all, kernel, name);
 }
