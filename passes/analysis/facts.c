@@ -232,6 +232,13 @@ void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi)
     push_range(f, range_of(var, AXIS_NONE), lo, hi);
 }
 
+bool facts_range_is_literal(const Facts *f, const Var *var)
+{
+    const Range *range = facts_find(f, expr_var(f->c, (Var *)var, span_none()));
+    int64_t lo, hi;
+    return range && expr_is_const(range->lo, &lo) && expr_is_const(range->hi, &hi) && lo < hi;
+}
+
 void facts_axis(Facts *f, Axis axis, Expr *extent)
 {
     push_range(f, range_of(NULL, axis), expr_index(f->c, 0), extent);

@@ -14,6 +14,8 @@ typedef struct Facts Facts;
 Facts *facts_new(Context *c);
 /* lo <= var < hi. */
 void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi);
+/* The range of `var` has literal ends and is not empty: the loop runs wherever the place before it is reached. */
+bool facts_range_is_literal(const Facts *f, const Var *var);
 /* 0 <= axis < extent. */
 void facts_axis(Facts *f, Axis axis, Expr *extent);
 /* `cond` (a BOOL expression) holds. */

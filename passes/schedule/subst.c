@@ -14,6 +14,34 @@ static Expr *replaced(Below *b, Expr *e)
     return now == e ? e : simplify(b->facts, now);
 }
 
+typedef struct {
+    Below *b;
+    const Expr *without;
+    bool lost;
+} LostSearch;
+
+static bool search_lost(Visitor *v, Expr *e)
+{
+    LostSearch *search = v->user;
+    if (e->kind == EX_VAR && !expr_uses_var(search->without, e->u.var))
+        search->lost |= !facts_range_is_literal(search->b->facts, e->u.var);
+    return !search->lost;
+}
+
+/* The binding of an iterator. An init stands before the loops that reduction iterators speak of, and runs also where
+ * those have no iterations; so a loop that may have none keeps its place in the binding even where its only value is 0. */
+static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter *iter)
+{
+    Expr *now = expr_subst(b->s->ctx, iter->binding, b->map, b->n_map);
+    if (now == iter->binding)
+        return now;
+    LostSearch search = {b, simplify(b->facts, now), false};
+    Visitor v = {.user = &search, .expr = search_lost};
+    if (iter->kind == ITER_REDUCE && block->init)
+        visit_expr(&v, now);
+    return search.lost ? now : (Expr *)search.without;
+}
+
 /* distance = coefficient * var + rest reaches `end` and beyond on the side of `sign` only: it is at least 0
  * (sign 1), or below 0 (sign -1), from `end` on. */
 static bool stays_beyond(Below *b, Expr *distance, int sign)
@@ -72,7 +100,7 @@ static Stmt *rewrite_block(Below *b, Stmt *stmt)
     bool changed = false;
     for (int i = 0; i < block.n_iters; i++) {
         iters[i] = block.iters[i];
-        iters[i].binding = replaced(b, iters[i].binding);
+        iters[i].binding = replaced_binding(b, &block, &block.iters[i]);
         changed |= iters[i].binding != block.iters[i].binding;
     }
     block.iters = iters;
