@@ -1,0 +1,269 @@
+/* The 30 kernels of PolyBench/C 4.2 (examples/polybench) against plain C (reference.inc): run in order on the virtual machine, and
+ * with schedule `default` on the simulator, with literal and symbolic sizes, in f64 and f32. Integers and floats must
+ * agree bit for bit, as no schedule changes the order of operations; only the functions that the C library and the machine compute
+ * for themselves (deriche: exp, pow) leave a last digit open.
+ *
+ *     test_polybench FOLDER           the mini data set and sizes 1, 2, 3
+ *     test_polybench FOLDER --long    the small data set, too */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/codegen.h"
+#include "passes/lower/lower.h"
+#include "polybench/reference.h"
+#include "runtime/device.h"
+#include "support/program.h"
+
+enum { MAX_BUFFERS = 24 };
+
+typedef struct {
+    const Program *program;
+    const Reference *reference;
+    bool with_small;
+    int failures;
+} Case;
+
+/* One run: which program form, which sizes, and where it stands. */
+typedef struct {
+    Case *at;
+    const char *type; /* "f32", "f64", or NULL */
+    const int64_t *sizes;
+    const char *form;
+    Use use;
+} Trial;
+
+static void complain(Trial *t, const char *why)
+{
+    print_error("%s %s, sizes %lld %lld %lld %lld %lld, %s: %s\n", t->at->program->name,
+                t->type ? t->type : "", (long long)t->sizes[0], (long long)t->sizes[1],
+                (long long)t->sizes[2], (long long)t->sizes[3], (long long)t->sizes[4], t->form, why);
+    t->at->failures++;
+}
+
+/* ---- data ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Module *m;
+    int64_t elements[MAX_BUFFERS];
+    void *memory[MAX_BUFFERS];
+} Data;
+
+static double mixed(uint64_t x)
+{
+    x = (x + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+    return (double)(x >> 40) / (double)(1 << 24);
+}
+
+static void put(DType type, void *memory, int64_t at, double value)
+{
+    if (type == DT_F64)
+        ((double *)memory)[at] = value;
+    else if (type == DT_F32)
+        ((float *)memory)[at] = (float)value;
+    else if (type == DT_I32)
+        ((int32_t *)memory)[at] = (int32_t)(value * 100);
+    else
+        ((int8_t *)memory)[at] = (int8_t)(value * 4);
+}
+
+/* Numbers in 0..1; a matrix that is divided by its diagonal gets a large one, and a vector one that falls off. */
+static void fill(const Reference *r, const ModuleBuffer *b, int number, int64_t elements, int64_t row,
+                 void *memory)
+{
+    bool dominant = r->dominant && strcmp(r->dominant, b->name) == 0;
+    for (int64_t i = 0; i < elements; i++) {
+        double value = 0.125 + 0.75 * mixed((uint64_t)(i + 100003 * number));
+        if (dominant && b->rank == 2 && i / row == i % row)
+            value += (double)row;
+        if (dominant && b->rank == 1)
+            value /= (double)(2 * i + 3);
+        put(b->type, memory, i, value);
+    }
+}
+
+static void data_make(Data *d, const Module *m, const Reference *r, const int64_t *sizes)
+{
+    *d = (Data){.m = m};
+    for (int i = 0; i < m->n_buffers; i++) {
+        const ModuleBuffer *b = &m->buffers[i];
+        int64_t dims[8] = {1}, elements = 1;
+        assert_true(i < MAX_BUFFERS && vm_eval_shape(b->shape, sizes, dims));
+        for (int k = 0; k < b->rank; k++)
+            elements *= dims[k];
+        size_t bytes = (size_t)(elements * type_bytes(b->type));
+        d->elements[i] = elements;
+        d->memory[i] = malloc(bytes + 1);
+        memset(d->memory[i], 0xaa, bytes);
+        if (b->role == BUFFER_IN || b->role == BUFFER_INOUT)
+            fill(r, b, i, elements, b->rank ? dims[b->rank - 1] : 1, d->memory[i]);
+    }
+}
+
+static void data_free(Data *d)
+{
+    for (int i = 0; i < d->m->n_buffers; i++)
+        free(d->memory[i]);
+}
+
+/* ---- comparing ----------------------------------------------------------------------------------- */
+
+static double get(DType type, const void *memory, int64_t at)
+{
+    if (type == DT_F64)
+        return ((const double *)memory)[at];
+    if (type == DT_F32)
+        return (double)((const float *)memory)[at];
+    return type == DT_I32 ? (double)((const int32_t *)memory)[at] : (double)((const int8_t *)memory)[at];
+}
+
+static void compare(Trial *t, const Data *got, const Data *expected)
+{
+    bool library = strcmp(t->at->reference->name, "deriche") == 0;
+    for (int i = 0; i < got->m->n_buffers; i++) {
+        const ModuleBuffer *b = &got->m->buffers[i];
+        if (b->role == BUFFER_TEMP)
+            continue;
+        double slack = !library ? 0 : b->type == DT_F32 ? 1e-4 : 1e-12;
+        for (int64_t e = 0; e < got->elements[i]; e++) {
+            double x = get(b->type, got->memory[i], e), y = get(b->type, expected->memory[i], e);
+            if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= slack * fabs(y))
+                continue;
+            char why[160];
+            snprintf(why, sizeof why, "%s, element %lld of %lld, is %.17g and not %.17g", b->name,
+                     (long long)e, (long long)got->elements[i], x, y);
+            complain(t, why);
+            return;
+        }
+    }
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static bool run(Trial *t, const Module *m, Data *d)
+{
+    static const double f64[2] = {0.25, 1.25};
+    static const float f32[2] = {0.25f, 1.25f};
+    const void *scalars[2];
+    DevicePtr buffers[MAX_BUFFERS];
+    for (int i = 0; i < m->n_scalars && i < 2; i++)
+        scalars[i] = m->scalars[i].type == DT_F64 ? (const void *)&f64[i] : (const void *)&f32[i];
+    for (int i = 0; i < m->n_buffers; i++)
+        buffers[i] = (DevicePtr)(uintptr_t)d->memory[i];
+    Device *sim = device_open_sim(t->use.c, &(DeviceOptions){0});
+    LoadedModule *loaded = sim->ops->load(sim, m);
+    RunArguments args = {t->sizes, scalars, buffers};
+    bool ok = loaded && sim->ops->run(sim, loaded, &args) && sim->ops->sync(sim);
+    sim->ops->close(sim);
+    return ok;
+}
+
+static void run_module(Trial *t, const Module *m)
+{
+    Data got, expected;
+    if (!m) {
+        complain(t, use_messages(&t->use));
+        return;
+    }
+    data_make(&got, m, t->at->reference, t->sizes);
+    data_make(&expected, m, t->at->reference, t->sizes);
+    const Reference *r = t->at->reference;
+    (t->type && strcmp(t->type, "f32") == 0 ? r->f32 : r->f64)(t->sizes, expected.memory);
+    if (run(t, m, &got))
+        compare(t, &got, &expected);
+    else
+        complain(t, use_messages(&t->use));
+    data_free(&got);
+    data_free(&expected);
+}
+
+static void run_forms(Trial *t, const char *const *overrides, int n, bool symbolic)
+{
+    jmp_buf guard;
+    if (!program_use(t->at->program, "default", overrides, n, &t->use)) {
+        complain(t, use_messages(&t->use));
+    } else if (setjmp(guard)) {
+        complain(t, use_messages(&t->use));
+    } else {
+        Context *c = t->use.c;
+        c->guard = &guard;
+        if (!symbolic) {
+            t->form = "in order";
+            Kernel *program = sequential_kernel(c, t->use.kernel);
+            run_module(t, program ? module_build(c, program, NULL) : NULL);
+        }
+        LowerOptions options = {.limits = limits_default()};
+        t->form = symbolic ? "schedule default, symbolic sizes" : "schedule default";
+        Kernel *lowered = lower_kernel(c, schedule_kernel(t->use.schedule), &options);
+        run_module(t, lowered ? module_build(c, lowered, NULL) : NULL);
+    }
+    ctx_free(t->use.c);
+}
+
+static void run_sizes(Case *k, const int64_t *sizes)
+{
+    const Program *p = k->program;
+    for (int type = 0; type < (p->n_types ? p->n_types : 1); type++)
+        for (int symbolic = 0; symbolic < 2; symbolic++) {
+            char text[POLYBENCH_SIZES + 1][48];
+            const char *overrides[POLYBENCH_SIZES + 1];
+            Trial t = {.at = k, .type = p->n_types ? p->types[type] : NULL, .sizes = sizes, .form = ""};
+            int n = 0;
+            for (int i = 0; i < p->n_sizes; i++)
+                if (symbolic)
+                    snprintf(text[n++], sizeof text[0], "%s=?", p->sizes[i]);
+                else
+                    snprintf(text[n++], sizeof text[0], "%s=%lld", p->sizes[i], (long long)sizes[i]);
+            if (t.type)
+                snprintf(text[n++], sizeof text[0], "%s=%s", p->type, t.type);
+            for (int i = 0; i < n; i++)
+                overrides[i] = text[i];
+            run_forms(&t, overrides, n, symbolic == 1);
+        }
+}
+
+static void agrees_with_c(void **state)
+{
+    Case *k = *state;
+    for (int64_t tiny = 1; tiny <= 3; tiny++)
+        run_sizes(k, (const int64_t[POLYBENCH_SIZES]){tiny, tiny, tiny, tiny, tiny});
+    run_sizes(k, k->reference->mini);
+    if (k->with_small)
+        run_sizes(k, k->reference->small);
+    if (k->failures > 0)
+        fail_msg("%s: %d runs went wrong", k->program->name, k->failures);
+}
+
+int main(int argc, char **argv)
+{
+    Program *programs;
+    if (argc < 2)
+        return fputs("usage: test_polybench FOLDER [--long]\n", stderr), 2;
+    int n = programs_read(argv[1], &programs), n_references, failed = 0;
+    const Reference *references = reference_table(&n_references);
+    Case *cases = calloc((size_t)n_references, sizeof *cases);
+    struct CMUnitTest *tests = calloc((size_t)n_references, sizeof *tests);
+    for (int i = 0; i < n_references; i++) {
+        cases[i] = (Case){.reference = &references[i], .with_small = argc > 2};
+        for (int k = 0; k < n; k++)
+            if (strcmp(programs[k].name, references[i].name) == 0)
+                cases[i].program = &programs[k];
+        failed |= !cases[i].program;
+        tests[i] = (struct CMUnitTest){references[i].name, agrees_with_c, NULL, NULL, &cases[i]};
+    }
+    if (failed || n != n_references)
+        fputs("the programs of the folder are not those of the table\n", stderr), failed = 1;
+    else
+        failed = _cmocka_run_group_tests("polybench", tests, (size_t)n_references, NULL, NULL);
+    free(tests);
+    free(cases);
+    programs_free(programs, n);
+    return failed;
+}
