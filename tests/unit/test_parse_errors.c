@@ -104,6 +104,8 @@ static void test_names(void **state)
         {E0202, HEAD "for |N in 4 y[N] = 0; }", "'N' is already the name of a size"},
         {E0202, HEAD "{ temp t: f32[1]; t[0] = 1; } { temp |t: f32[1]; t[0] = 1; } y[0] = 1; }",
          "'t' is already the name of a temporary"},
+        {E0202, HEAD "for i in N { temp t: f32; t = 1; } for i in N { temp |t: f32; t = 1; } y[0] = 1; }",
+         "'t' names another temporary already"},
         {E0202, "kernel k<N = 8>(a: f32[N], |a: f32[N]) -> y: f32[N] { y[0] = 0; }", "'a' is already"},
         {E0202, HEAD "a: y[0] = 1; |a: y[1] = 2; }", "already names another block"},
         {E0202, HEAD "for |f32 in N y[0] = 1; }", "is the name of a type"},
