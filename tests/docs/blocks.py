@@ -4,6 +4,7 @@ The words after ``` say what a block is; readers see the first only, as its lang
 
     tir FILE, sched FILE       written into the folder of the document under that name; a program has to compile,
     tir                        a schedule has to parse. Without a name, a program of its own
+    sched FILE refused         a mistake: written, and shown at work by a command that follows
     tir before                 the body of a kernel whose parameters follow from it,
     sched steps                the steps of a schedule for it, and
     tir after                  what they make of it

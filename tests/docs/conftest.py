@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = sorted(ROOT.glob("examples/*/*.tir"))
+KERNELS = sorted(p for p in ROOT.glob("examples/*/*.tir") if p.stem == p.parent.name)
 SCHEDULES = sorted(ROOT.glob("examples/*/*.sched"))
-UPDATE = os.environ.get("TIRC_UPDATE") == "1"
 
 
 class Tirc:
@@ -43,6 +42,15 @@ class Tirc:
             return []
         sizes = self("--list", words[0])[1].split("<")[1].split(">")[0]
         return [w for s in sizes.split(", ") if ":" not in s for w in ("-D", s.split(" ")[0] + "=70")]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-docs", action="store_true", help="write what tirc prints now; look at the difference with git")
+
+
+@pytest.fixture
+def update(request):
+    return request.config.getoption("--update-docs")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Every block of every document does what the document says (blocks.py says how a block is marked).
 
-With TIRC_UPDATE=1 the shown outputs are written anew instead of compared.
+With --update-docs the shown outputs are written anew instead of compared.
 """
 
 import re
@@ -8,7 +8,7 @@ import re
 import pytest
 
 from blocks import body_of, indent, read_blocks, wrap_body
-from conftest import ROOT, UPDATE
+from conftest import ROOT
 
 DOCUMENTS = sorted(p.relative_to(ROOT) for p in [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md"),
                                                  *ROOT.glob("examples/**/README.md")] if p.exists())
@@ -64,6 +64,8 @@ def run_block(tirc, block):
     language, *name = block.info.split()
     if language == "tir" and name != ["before"]:
         program_compiles(tirc, block, name[0] if name else f"line{block.line}.tir")
+    elif language == "sched" and name[1:] == ["refused"]:
+        tirc.write(name[0], block.text + "\n")
     elif language == "sched" and name != ["steps"]:
         schedule_parses(tirc, block, name[0] if name else f"line{block.line}.sched")
     elif block.info == "sh":
@@ -72,14 +74,14 @@ def run_block(tirc, block):
         assert block.info in NOTHING_TO_RUN | {"tir before", "sched steps"}, f"{block.where}: what is '{block.info}'?"
 
 
-def update(path, block, text):
+def replace_block(path, block, text):
     lines = path.read_text().splitlines()
     end = lines.index("```", block.line)
     path.write_text("\n".join(lines[:block.line] + text.splitlines() + lines[end:]) + "\n")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
-def test_blocks(tirc, name):
+def test_blocks(tirc, update, name):
     path, i = ROOT / name, 0
     while i < len(read_blocks(path, name)[0]):
         blocks, stray = read_blocks(path, name)  # anew: an update moves lines
@@ -88,10 +90,10 @@ def test_blocks(tirc, name):
         text = expected_text(tirc, block, blocks[:i - 1])
         if text is None:
             run_block(tirc, block)
-        elif UPDATE and text != block.text and block.info != "tir after":
-            update(path, block, text)
+        elif update and text != block.text and block.info != "tir after":
+            replace_block(path, block, text)
         else:
-            assert block.text == text, f"{block.where} shows another text; TIRC_UPDATE=1 writes it anew"
+            assert block.text == text, f"{block.where} shows another text; --update-docs writes it anew"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)

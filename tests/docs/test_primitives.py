@@ -1,4 +1,4 @@
-"""docs/primitives.md is what print_primitives writes; TIRC_UPDATE=1 writes it. Its examples run in test_docs.py.
+"""docs/primitives.md is what print_primitives writes; --update-docs writes it. Its examples run in test_docs.py.
 
 The examples come from the table, so an `after` that is not true is mended there.
 """
@@ -6,13 +6,13 @@ The examples come from the table, so an `after` that is not true is mended there
 import os
 import subprocess
 
-from conftest import ROOT, UPDATE
+from conftest import ROOT
 
 PAGE = ROOT / "docs" / "primitives.md"
 
 
-def test_page():
+def test_page(update):
     text = subprocess.run([os.environ["PRINT_PRIMITIVES"]], capture_output=True, check=True).stdout.decode()
-    if UPDATE:
+    if update:
         PAGE.write_text(text)
-    assert PAGE.read_text() == text, "docs/primitives.md is out of date; TIRC_UPDATE=1 writes it anew"
+    assert PAGE.read_text() == text, "docs/primitives.md is out of date; --update-docs writes it anew"
