@@ -83,9 +83,10 @@ def replace_block(path, block, text):
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
 def test_blocks(tirc, update, name):
     path, i = ROOT / name, 0
+    stray = read_blocks(path, name)[1]
+    assert not stray, f"{name}:{stray[0]}: code outside of a block"
     while i < len(read_blocks(path, name)[0]):
-        blocks, stray = read_blocks(path, name)  # anew: an update moves lines
-        assert not stray, f"{name}:{stray[0]}: code outside of a block"
+        blocks = read_blocks(path, name)[0]  # anew: an update moves lines
         block, i = blocks[i], i + 1
         text = expected_text(tirc, block, blocks[:i - 1])
         if text is None:
