@@ -202,28 +202,44 @@ static void host_temp(CudaWriter *w, const Buffer *b)
     cuda_line(w, "%s *%s = (%s *)%s_data.data();", type, name, type, name);
 }
 
-/* Shared buffers stand at the top of their function; local ones where they begin. A variable whose first
- * store follows at once is initialised by it: `next` is taken, and true comes back. */
-static bool temp(CudaWriter *w, const Buffer *b, const Stmt *next)
+/* Where a variable of one element gets its first value: the index of the store in `seq` that sets the temp at `at`, with nothing
+ * but names and declarations between. 0: it stands alone. */
+static int first_value(Context *c, const Stmt *seq, int at)
+{
+    const Buffer *b = seq->u.seq.items[at]->u.temp;
+    int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    if (b->scope != SCOPE_LOCAL || !buffer_strides(b, strides, &elements) || elements != 1)
+        return 0;
+    for (int i = at + 1; i < seq->u.seq.n; i++) {
+        const Stmt *s = seq->u.seq.items[i];
+        if (s->kind == ST_STORE)
+            return s->u.store.buffer == b && s->u.store.op == STORE_SET ? i : 0;
+        if (s->kind != ST_LET && s->kind != ST_TEMP)
+            return 0;
+    }
+    return 0;
+}
+
+/* Shared buffers stand at the top of their function; local ones where they begin. */
+static void temp(CudaWriter *w, const Buffer *b)
 {
     if (w->host) {
         host_temp(w, b);
-        return false;
+    } else if (b->scope == SCOPE_LOCAL) {
+        cuda_indent(w);
+        declaration(w, b);
+        strbuf_add(w->out, ";\n");
     }
-    if (b->scope != SCOPE_LOCAL)
-        return false;
-    int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
-    bool takes = buffer_strides(b, strides, &elements) && elements == 1 && next &&
-                 next->kind == ST_STORE && next->u.store.buffer == b &&
-                 next->u.store.op == STORE_SET;
+}
+
+/* A variable with its first value: `float acc = 0.0f;`. */
+static void initialised(CudaWriter *w, const Stmt *store)
+{
     cuda_indent(w);
-    declaration(w, b);
-    if (takes) {
-        strbuf_add(w->out, " = ");
-        cuda_stored(w, next->u.store.value);
-    }
+    declaration(w, store->u.store.buffer);
+    strbuf_add(w->out, " = ");
+    cuda_stored(w, store->u.store.value);
     strbuf_add(w->out, ";\n");
-    return takes;
 }
 
 void cuda_shared_declaration(CudaWriter *w, const Buffer *b)
@@ -310,12 +326,14 @@ static void condition(CudaWriter *w, const Stmt *s)
 
 static void sequence(CudaWriter *w, const Stmt *s)
 {
+    bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1); /* stores that declare their variable; never the first */
     for (int i = 0; i < s->u.seq.n; i++) {
         const Stmt *item = s->u.seq.items[i];
-        const Stmt *next = i + 1 < s->u.seq.n ? s->u.seq.items[i + 1] : NULL;
-        if (item->kind == ST_TEMP)
-            i += temp(w, item->u.temp, next);
-        else
+        int value = item->kind == ST_TEMP && !w->host ? first_value(w->c, s, i) : 0;
+        sets[value] = true;
+        if (value == 0 && sets[i] && i > 0)
+            initialised(w, item);
+        else if (value == 0)
             cuda_statement(w, item);
     }
 }
@@ -336,7 +354,7 @@ void cuda_statement(CudaWriter *w, const Stmt *s)
         store(w, s);
         return;
     case ST_TEMP:
-        temp(w, s->u.temp, NULL);
+        temp(w, s->u.temp);
         return;
     case ST_LET:
         let(w, s);
