@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted(p for p in ROOT.glob("examples/*/*.tir") if p.stem == p.parent.name)
-SCHEDULES = sorted(ROOT.glob("examples/*/*.sched"))
+FILES = sorted([*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")])
 
 
 class Tirc:
@@ -55,7 +55,7 @@ def update(request):
 
 @pytest.fixture
 def tirc(tmp_path):
-    for path in KERNELS + SCHEDULES:
+    for path in FILES:
         shutil.copy(path, tmp_path)
         folder = tmp_path / path.relative_to(ROOT).parent
         folder.mkdir(parents=True, exist_ok=True)
