@@ -384,6 +384,37 @@ static void clear_unsure(RefBuilder *b, StmtList *out)
     }
 }
 
+/* for each element: X_abs = |X| */
+static Stmt *start_sum(RefBuilder *b, const Twin *t)
+{
+    Context *c = b->c;
+    int rank = t->from->rank;
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, rank + 1);
+    for (int i = 0; i < rank; i++) {
+        Name name = names_fresh(&b->names, ctx_namef(c, "x%d", i));
+        index[i] = expr_var(c, var_new(c, name, DT_INDEX, VAR_LOOP, t->from->span), span_none());
+    }
+    Expr *value = expr_load(c, t->value, index, t->from->span);
+    if (value->type != DT_F64)
+        value = expr_cast(c, DT_F64, value, span_none());
+    Stmt *nest = stmt_store(c, t->abs, index, STORE_SET,
+                            expr_call(c, CALL_ABS, &value, span_none()), false, t->from->span);
+    for (int i = rank - 1; i >= 0; i--) {
+        ForStmt loop = {.var = index[i]->u.var, .lo = expr_index(c, 0), .hi = t->from->shape[i],
+                        .step = 1, .axis = AXIS_NONE, .body = nest};
+        nest = stmt_for(c, &loop, t->from->span);
+    }
+    return nest;
+}
+
+/* A sum that goes on from what the caller put there begins with its magnitude. */
+static void start_sums(RefBuilder *b, StmtList *out)
+{
+    for (int i = 0; i < b->twins.n; i++)
+        if (b->twins.items[i].abs && b->twins.items[i].from->role == ROLE_INOUT)
+            VEC_PUSH(b->c->arena, out, start_sum(b, &b->twins.items[i]));
+}
+
 static Stmt *build_body(RefBuilder *b, bool sampled)
 {
     Context *c = b->c;
@@ -393,6 +424,7 @@ static Stmt *build_body(RefBuilder *b, bool sampled)
     int n = several ? b->body->u.seq.n : 1;
     add_temps(b, &body);
     clear_unsure(b, &setup);
+    start_sums(b, &setup);
     if (sampled)
         ref_mark_needs(b, items, n, &setup);
     if (setup.n > 0)

@@ -2,6 +2,7 @@
  * agree with the whole; what a wrong, a missing and an extra element look like. */
 #include "tests/unit/vm_run.h"
 
+#include <math.h>
 
 #include "runtime/random.h"
 
@@ -56,6 +57,28 @@ static void test_one_missing_term_is_seen(void **state)
     assert_int_equal(v.wrong, 1);
     assert_string_equal(v.first[0].buffer, "C");
     assert_int_equal(v.first[0].index[0] + v.first[0].index[1], 0);
+    run_close(&r);
+}
+
+/* Fused multiply-add rounds once where the reference rounds twice; what the sum began with is part of its bound. */
+static void test_a_sum_that_goes_on_has_a_bound(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Kernel *k = parsed(c, "kernel go_on<N = 1000>(a: f64[N], b: f64[N], inout x: f64[N])"
+                          " { for i in N x[i] += a[i] * b[i]; }");
+    Run r = run_open(c, k);
+    const double *a = data_of(&r, "a"), *b = data_of(&r, "b");
+    double *x = data_of(&r, "x");
+    int different = 0;
+    for (int i = 0; i < 1000; i++) {
+        double fused = fma(a[i], b[i], x[i]);
+        different += fused != x[i] + a[i] * b[i];
+        x[i] = fused;
+    }
+    VerifyResult v = verified(c, &r, k, 0);
+    assert_true(different > 0);
+    assert_true(v.ok);
     run_close(&r);
 }
 
@@ -172,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_any_order_is_within_the_bound, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_one_missing_term_is_seen, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_a_sum_that_goes_on_has_a_bound, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_missing_and_extra_elements, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_programs_agree_with_their_references, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_references_print_and_parse, new_context, free_context),
