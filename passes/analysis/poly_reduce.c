@@ -26,6 +26,7 @@ typedef struct {
     int n_lines, n;
     int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
     bool overflow, impossible;
+    bool tighter; /* a bound has moved */
 } System;
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -38,6 +39,8 @@ static int64_t divisor_of(const Line *l, int n)
     int64_t g = 0;
     for (int i = 0; i < n && g != 1; i++) {
         int64_t a = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
+        if (a == 1)
+            return 1;
         while (a) {
             int64_t rest = g % a;
             g = a;
@@ -173,17 +176,20 @@ static void bound_by_line(System *s, const Line *l, int64_t sign)
             continue;
         /* factor * x >= -rest */
         int64_t limit = factor > 0 ? -floor_div(rest, factor) : floor_div(rest, -factor);
-        if (factor > 0 && limit > s->min[i])
-            s->min[i] = limit;
-        if (factor < 0 && limit < s->max[i])
-            s->max[i] = limit;
+        int64_t *bound = factor > 0 ? &s->min[i] : &s->max[i];
+        if (factor > 0 ? limit <= *bound : limit >= *bound)
+            continue;
+        *bound = limit;
+        s->tighter = true;
         s->impossible |= s->min[i] > s->max[i];
     }
 }
 
 static void bound_variables(System *s)
 {
-    for (int round = 0; round < ROUNDS && !s->impossible; round++)
+    s->tighter = true;
+    for (int round = 0; round < ROUNDS && s->tighter; round++) {
+        s->tighter = false;
         for (int k = 0; k < s->n_lines && !s->impossible; k++) {
             if (s->lines[k].gone)
                 continue;
@@ -191,6 +197,7 @@ static void bound_variables(System *s)
             if (s->lines[k].equal)
                 bound_by_line(s, &s->lines[k], -1);
         }
+    }
 }
 
 /* Fixes each variable to its least value (or greatest, or 0) that is left; true if all rows hold
@@ -198,6 +205,8 @@ static void bound_variables(System *s)
 static bool least_values_hold(System *s)
 {
     for (int i = 0; i < s->n && !s->impossible; i++) {
+        if (s->min[i] == s->max[i])
+            continue;
         if (s->min[i] != INT64_MIN)
             s->max[i] = s->min[i];
         else if (s->max[i] != INT64_MAX)
@@ -210,7 +219,8 @@ static bool least_values_hold(System *s)
         const Line *l = &s->lines[k];
         int64_t sum = l->factor[s->n], product;
         for (int i = 0; i < s->n && !l->gone; i++)
-            if (!checked_mul(l->factor[i], s->min[i], &product) || !checked_add(sum, product, &sum))
+            if (l->factor[i] &&
+                (!checked_mul(l->factor[i], s->min[i], &product) || !checked_add(sum, product, &sum)))
                 return false;
         if (!l->gone && (l->equal ? sum != 0 : sum < 0))
             return false;
