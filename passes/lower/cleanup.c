@@ -1,40 +1,91 @@
 /* cleanup.c - simplification of the whole kernel, as one pass.
  *
- * Names that nothing uses any more go with it. */
+ * Names that nothing uses any more go with it. One walk from the last statement to the first finds them: when it
+ * comes to a definition it has seen all uses that stay. */
 #include "passes/lower/pass.h"
+
+typedef struct {
+    Context *c;
+    uint32_t n_ids;
+    bool *used; /* [n_ids] by the id of the variable */
+} Drop;
+
+static bool mark_var(Visitor *v, Expr *e)
+{
+    Drop *d = v->user;
+    if (e->kind == EX_VAR && e->u.var->id < d->n_ids)
+        d->used[e->u.var->id] = true;
+    return true;
+}
+
+static void mark(Drop *d, Expr *e)
+{
+    Visitor v = {.user = d, .expr = mark_var};
+    visit_expr(&v, e);
+}
 
 static Stmt *drop_unused(void *user, Stmt *s);
 
-/* From the last item to the first, so that a name that only a dropped one used goes, too. */
-static Stmt *drop_in_seq(Context *c, Stmt *s)
+static Stmt *drop_in_seq(Drop *d, Stmt *s)
 {
     int n = s->u.seq.n, kept = n;
     bool changed = false;
-    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, n + 1);
+    Stmt **items = ARENA_ARRAY(d->c->arena, Stmt *, n + 1);
     for (int i = n - 1; i >= 0; i--) {
-        Stmt *item = drop_unused(c, s->u.seq.items[i]);
-        bool used = item && item->kind != ST_LET;
-        for (int k = kept; item && k < n && !used; k++)
-            used = stmt_uses_var(items[k], item->u.let.var);
-        if (used)
+        Stmt *item = drop_unused(d, s->u.seq.items[i]);
+        if (item)
             items[--kept] = item;
-        changed |= !used || item != s->u.seq.items[i];
+        changed |= item != s->u.seq.items[i];
     }
     if (!changed)
         return s;
-    return kept < n ? stmt_seq(c, items + kept, n - kept, s->span) : NULL;
+    return kept < n ? stmt_seq(d->c, items + kept, n - kept, s->span) : NULL;
 }
 
+/* NULL for what nothing needs. */
 static Stmt *drop_unused(void *user, Stmt *s)
 {
-    return s->kind == ST_SEQ ? drop_in_seq(user, s) : stmt_map_children(user, s, drop_unused, user);
+    Drop *d = user;
+    Stmt *kept = s;
+    Visitor v = {.user = d, .expr = mark_var};
+    switch (s->kind) {
+    case ST_SEQ:
+        return drop_in_seq(d, s);
+    case ST_LET:
+        if (!d->used[s->u.let.var->id])
+            return NULL;
+        mark(d, s->u.let.value);
+        break;
+    case ST_FOR:
+        kept = stmt_map_children(d->c, s, drop_unused, d);
+        mark(d, s->u.loop.lo);
+        mark(d, s->u.loop.hi);
+        break;
+    case ST_IF:
+        kept = stmt_map_children(d->c, s, drop_unused, d);
+        mark(d, s->u.cond.cond);
+        break;
+    case ST_LAUNCH:
+        kept = stmt_map_children(d->c, s, drop_unused, d);
+        for (int i = 0; i < 3; i++)
+            mark(d, s->u.launch.grid[i]);
+        break;
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_BARRIER:
+        visit_stmt(&v, s);
+        break;
+    }
+    return kept;
 }
 
 Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
     Stmt *body = simplify_stmt(facts_new(c), kernel->body);
+    Drop d = {c, c->next_id, ARENA_ARRAY(c->arena, bool, c->next_id)};
     if (body)
-        body = drop_unused(c, body);
+        body = drop_unused(&d, body);
     return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));
 }
