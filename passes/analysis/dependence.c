@@ -155,18 +155,22 @@ static bool units_kept(OrderPair *o, bool *reassociates)
     return true;
 }
 
-static bool order_kept(Poly *p, const Model *before, const Model *after, bool *reassociates,
+static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassociates,
                        Conflict *why)
 {
-    for (int i = 0; i < before->units.n; i++)
-        for (int j = 0; j < before->units.n; j++) {
-            OrderPair o = {
-                .p = p, .a = before->units.items[i], .b = before->units.items[j], .why = why};
+    for (int i = 0; i < before->units.n; i++) {
+        UnitList met = model_neighbours(before, i);
+        for (int j = 0; j < met.n; j++) {
+            OrderPair o = {.p = p,
+                           .a = before->units.items[i],
+                           .b = before->units.items[met.items[j]],
+                           .why = why};
             o.new_a = same_unit(after, o.a);
             o.new_b = same_unit(after, o.b);
             if (o.new_a && o.new_b && !units_kept(&o, reassociates))
                 return false;
         }
+    }
     return true;
 }
 
@@ -369,12 +373,14 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
     Poly *p = poly_new(c);
     Model *m = model_new(c, kernel, loop, loop);
     model_enter(m, p);
-    for (int i = 0; i < m->units.n; i++)
-        for (int j = 0; j < m->units.n; j++) {
-            const Unit *a = m->units.items[i], *b = m->units.items[j];
+    for (int i = 0; i < m->units.n; i++) {
+        UnitList met = model_neighbours(m, i);
+        for (int j = 0; j < met.n; j++) {
+            const Unit *a = m->units.items[i], *b = m->units.items[met.items[j]];
             if (units_common(a, b) > 0 && !units_carry_none(p, m, a, b, q, why))
                 return false;
         }
+    }
     return true;
 }
 

@@ -79,12 +79,14 @@ typedef struct {
     Span first_span, second_span;
 } Hazard;
 
-/* Two different threads of one block touch one element, at least one writing: `first` in an
- * iteration of the loops around both, `second` later - in the same iteration of all of them
+/* Two different threads of one block touch one element, at least one writing: a block of `before` in an
+ * iteration of the loops around both, a block of `after` later - in the same iteration of all of them
  * (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops outside
- * it. Only buffers in `shared` and `global`. True if there is such a pair. */
-bool threads_hazard(Threads *t, const Stmt *first_block, const Stmt *second_block,
-                    const Stmt *carrier, Hazard *hazard);
+ * it. Only buffers in `shared` and `global`. `found` hears of one such access for each two blocks that have
+ * some; it is called in no particular order. Both lists hold ST_BLOCKs of the launch in the order of the text. */
+typedef void HazardFound(void *user, const Hazard *hazard);
+void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                     const Stmt *carrier, HazardFound *found, void *user);
 
 /* Two different blocks of the grid touch one element of global memory, one writing, not both
  * atomic. */

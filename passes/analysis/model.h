@@ -49,6 +49,15 @@ typedef struct {
     VEC(Touch) touches;
 } Unit;
 
+/* A touch of a unit, by its buffer and, where that is a literal, its first subscript. */
+typedef struct {
+    uint32_t buffer;
+    bool literal;
+    int64_t first;
+    int unit;
+} TouchRef;
+typedef VEC(TouchRef) TouchRefs;
+
 typedef struct {
     Context *ctx;
     const Kernel *kernel;
@@ -56,10 +65,15 @@ typedef struct {
     VEC(Step) outer; /* loops and ifs of the kernel around the root */
     VEC(Unit *) units;
     VEC(const Buffer *) inside; /* buffers declared below the root */
+    TouchRefs all, writes;      /* touches by what they touch */
+    int *met, stamp;            /* [units] the last list of neighbours that has the unit */
 } Model;
 
 /* The units below `tree`, which stands in place of `root` in the kernel's body. */
 Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree);
+/* The units with a touch that may meet one of unit `unit` (touches_meet), ascending. In the arena. */
+typedef VEC(int) UnitList;
+UnitList model_neighbours(Model *m, int unit);
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
 
@@ -84,7 +98,7 @@ int units_common(const Unit *a, const Unit *b);
  * Level k == common: all are equal and a stands before b in the text; false when it does not. */
 bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, int level);
 
-/* The two touch one buffer and one of them writes it. */
+/* The two touch one buffer and one of them writes it, and no literal subscripts tell them apart. */
 bool touches_meet(const Touch *a, const Touch *b);
 /* "write then read" and the like. */
 const char *touches_kind(const Touch *x, const Touch *y);

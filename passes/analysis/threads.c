@@ -12,6 +12,8 @@
  *     time. */
 #include "passes/analysis/threads.h"
 
+#include <stdlib.h>
+
 /* ---- who runs a block ------------------------------------------------------------------------ */
 
 static bool note_scope(Visitor *v, Stmt *s)
@@ -118,6 +120,22 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
     }
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const UnitOf *x = a, *y = b;
+    return x->block != y->block ? (x->block < y->block ? -1 : 1) : x->unit - y->unit;
+}
+
+static void index_units(Threads *t)
+{
+    int n = t->model->units.n;
+    t->unit_of = ARENA_ARRAY(t->ctx->arena, UnitOf, n);
+    for (int i = 0; i < n; i++)
+        t->unit_of[i] = (UnitOf){thread_unit(t, i)->block->id, i};
+    if (n > 0)
+        qsort(t->unit_of, (size_t)n, sizeof *t->unit_of, compare_places);
+}
+
 Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
 {
     Threads *t = ARENA_NEW(c->arena, Threads);
@@ -133,6 +151,7 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
                 t->axis[u->loops[k]->axis] = u->loops[k];
         place_unit(t, u, &t->places[i]);
     }
+    index_units(t);
     return t;
 }
 
@@ -288,25 +307,28 @@ static bool grid_apart(Meeting *m)
     return apart;
 }
 
+static bool pairs_hold(Threads *t, Poly *p, int a, int b, bool (*check)(Meeting *), Conflict *why)
+{
+    const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
+    for (int i = 0; i < ua->touches.n; i++)
+        for (int j = 0; j < ub->touches.n; j++) {
+            const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
+            Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y, .why = why};
+            if (may_clash(x, y) && !check(&m))
+                return false;
+        }
+    return true;
+}
+
 /* `check` holds for all pairs of touches that may clash. */
 static bool all_pairs(Threads *t, Poly *p, bool (*check)(Meeting *), Conflict *why)
 {
-    for (int a = 0; a < t->model->units.n; a++)
-        for (int b = 0; b < t->model->units.n; b++) {
-            const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
-            for (int i = 0; i < ua->touches.n; i++)
-                for (int j = 0; j < ub->touches.n; j++) {
-                    Meeting m = {.t = t,
-                                 .p = p,
-                                 .a = a,
-                                 .b = b,
-                                 .x = &ua->touches.items[i],
-                                 .y = &ub->touches.items[j],
-                                 .why = why};
-                    if (may_clash(m.x, m.y) && !check(&m))
-                        return false;
-                }
-        }
+    for (int a = 0; a < t->model->units.n; a++) {
+        UnitList met = model_neighbours(t->model, a);
+        for (int b = 0; b < met.n; b++)
+            if (!pairs_hold(t, p, a, met.items[b], check, why))
+                return false;
+    }
     return true;
 }
 
@@ -419,16 +441,6 @@ bool threads_grid_conflict(Threads *t, Conflict *why)
     return !apart;
 }
 
-static bool is_below(const Unit *u, const Stmt *s)
-{
-    if (u->stmt == s)
-        return true;
-    for (int i = 0; i < u->n_scopes; i++)
-        if (u->scopes[i].stmt == s)
-            return true;
-    return false;
-}
-
 /* Rows: the second runs later, in one iteration of the shared loops or in a later one of
  * `carrier`. */
 static bool run_later(Meeting *m, const ForStmt *carrier)
@@ -473,17 +485,76 @@ static bool units_hazard(Threads *t, Poly *p, int a, int b, const ForStmt *carri
     return false;
 }
 
-bool threads_hazard(Threads *t, const Stmt *first_block, const Stmt *second_block,
-                    const Stmt *carrier, Hazard *hazard)
+/* ---- hazards between lists of blocks --------------------------------------------------------- */
+
+/* The first unit of a block of the launch. */
+static int unit_of(const Threads *t, const Stmt *block)
 {
+    int low = 0, high = t->model->units.n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (t->unit_of[middle].block < block->u.block.id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return t->unit_of[low].unit;
+}
+
+/* Is the unit's block in the list, which is in the order of the text? */
+static bool list_has(const Threads *t, Stmt *const *blocks, int n, int unit)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (unit_of(t, blocks[middle]) <= unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && blocks[low - 1]->u.block.id == thread_unit(t, unit)->block->id;
+}
+
+typedef struct {
+    Threads *t;
+    const ForStmt *carrier;
+    HazardFound *found;
+    void *user;
+} HazardSearch;
+
+static void report_hazard(HazardSearch *h, int a, int b)
+{
+    Threads *t = h->t;
+    Hazard hazard;
     ArenaMark mark = arena_mark(t->ctx->arena);
-    Poly *p = new_question(t);
-    bool found = false;
-    for (int a = 0; a < t->model->units.n && !found; a++)
-        for (int b = 0; b < t->model->units.n && !found; b++)
-            if (is_below(thread_unit(t, a), first_block) &&
-                is_below(thread_unit(t, b), second_block))
-                found = units_hazard(t, p, a, b, carrier ? &carrier->u.loop : NULL, hazard);
+    bool some = units_hazard(t, new_question(t), a, b, h->carrier, &hazard);
     arena_reset(t->ctx->arena, mark);
-    return found;
+    if (some)
+        h->found(h->user, &hazard);
+}
+
+/* Hazards between the units of one block and a list; `after` says on which side the list stands. */
+static void search_list(HazardSearch *h, const Stmt *block, Stmt *const *list, int n, bool after)
+{
+    Threads *t = h->t;
+    for (int u = unit_of(t, block); u < t->model->units.n; u++) {
+        if (thread_unit(t, u)->block->id != block->u.block.id)
+            break;
+        UnitList met = model_neighbours(t->model, u);
+        for (int i = 0; i < met.n; i++)
+            if (list_has(t, list, n, met.items[i]))
+                report_hazard(h, after ? u : met.items[i], after ? met.items[i] : u);
+    }
+}
+
+void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                     const Stmt *carrier, HazardFound *found, void *user)
+{
+    HazardSearch h = {t, carrier ? &carrier->u.loop : NULL, found, user};
+    if (n_before <= n_after)
+        for (int i = 0; i < n_before; i++)
+            search_list(&h, before[i], after, n_after, true);
+    else
+        for (int i = 0; i < n_after; i++)
+            search_list(&h, after[i], before, n_before, false);
 }

@@ -12,11 +12,17 @@ typedef struct {
     bool *rerun;            /* [n_loops] one that does not, on an axis that distributes it */
 } Place;
 
+typedef struct {
+    uint32_t block;
+    int unit;
+} UnitOf;
+
 struct Threads {
     Context *ctx;
     const Kernel *kernel;
     Model *model;
     Place *places;                   /* [units] */
+    UnitOf *unit_of;                 /* [units] by block */
     const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
 };
 

@@ -22,6 +22,7 @@ typedef struct {
 /* Why a barrier is needed: buffers by kind of hazard. */
 enum { KIND_RAW, KIND_WAR, KIND_WAW, KINDS };
 typedef struct {
+    Context *c;
     VEC(Name) buffers[KINDS];
     Hazard example;
     bool any;
@@ -40,28 +41,14 @@ static Stmt *walk(Barriers *b, Stmt *s, Reach *reach);
 
 /* ---- questions ---------------------------------------------------------------------------------- */
 
-/* Both touch one buffer that threads share, one writing it: worth asking. */
-static bool may_clash(Context *c, Stmt *x, Stmt *y)
-{
-    AccessList xs = {0}, ys = {0};
-    access_collect(c, x, NULL, ACCESS_ANY, &xs);
-    access_collect(c, y, NULL, ACCESS_ANY, &ys);
-    for (int i = 0; i < xs.n; i++)
-        for (int j = 0; j < ys.n; j++)
-            if (xs.items[i].buffer == ys.items[j].buffer &&
-                xs.items[i].buffer->scope != SCOPE_LOCAL &&
-                ((xs.items[i].mode | ys.items[j].mode) & ACCESS_WRITE))
-                return true;
-    return false;
-}
-
 static int by_name(const void *x, const void *y)
 {
     return strcmp(*(const Name *)x, *(const Name *)y);
 }
 
-static void add_reason(Context *c, Reasons *r, const Hazard *h)
+static void add_reason(void *user, const Hazard *h)
 {
+    Reasons *r = user;
     int kind = !strcmp(h->kind, "write then read")   ? KIND_RAW
                : !strcmp(h->kind, "read then write") ? KIND_WAR
                                                      : KIND_WAW;
@@ -71,20 +58,16 @@ static void add_reason(Context *c, Reasons *r, const Hazard *h)
     for (int i = 0; i < r->buffers[kind].n; i++)
         if (r->buffers[kind].items[i] == h->buffer->name)
             return;
-    VEC_PUSH(c->arena, &r->buffers[kind], h->buffer->name);
+    VEC_PUSH(r->c->arena, &r->buffers[kind], h->buffer->name);
 }
 
-/* Adds what clashes between blocks that have run and blocks to come. */
-static void ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier,
-                Reasons *reasons)
+/* What clashes between blocks that have run and blocks to come. */
+static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier)
 {
-    for (int i = 0; i < before->n; i++)
-        for (int j = 0; j < after->n; j++) {
-            Hazard h;
-            if (may_clash(b->c, before->items[i], after->items[j]) &&
-                threads_hazard(b->threads, before->items[i], after->items[j], carrier, &h))
-                add_reason(b->c, reasons, &h);
-        }
+    Reasons reasons = {.c = b->c};
+    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
+                    add_reason, &reasons);
+    return reasons;
 }
 
 /* ---- words ---------------------------------------------------------------------------------------- */
@@ -181,8 +164,7 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
         Stmt *item = s->u.seq.items[i];
         Reach inner = {0};
         Stmt *done = walk(b, item, &inner);
-        Reasons reasons = {0};
-        ask(b, &reach->last, &inner.first, NULL, &reasons);
+        Reasons reasons = ask(b, &reach->last, &inner.first, NULL);
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
         if (reasons.any) {
@@ -223,8 +205,7 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
     facts_enter(b->facts, s);
     Stmt *body = walk(b, s->u.loop.body, &inner);
     facts_reset(b->facts, mark);
-    Reasons reasons = {0};
-    ask(b, &inner.last, &inner.first, s, &reasons);
+    Reasons reasons = ask(b, &inner.last, &inner.first, s);
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
         if (!b->divergence)
             b->divergence = s;
@@ -323,7 +304,9 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
     if (!stmt_has_bound_loop(root))
         return root;
     Barriers b = {.c = w->c, .facts = w->facts};
-    b.threads = threads_model(w->c, w->kernel, root);
+    Kernel around = *w->kernel;
+    around.body = w->nest;
+    b.threads = threads_model(w->c, &around, root);
     Conflict why;
     if (threads_grid_conflict(b.threads, &why)) {
         refuse_grid(w->c, &why);

@@ -599,6 +599,20 @@ static Stmt *bound_tree(Context *c, Tiled t)
     return stmt_replace(c, t.body, t.body->u.loop.body, stmt_for(c, &loop, span_none()));
 }
 
+static void keep_first(void *user, const Hazard *hazard)
+{
+    Hazard *first = user;
+    if (!first->buffer)
+        *first = *hazard;
+}
+
+static bool hazard_between(Threads *t, Stmt *before, Stmt *after, const Stmt *carrier, Hazard *hazard)
+{
+    *hazard = (Hazard){0};
+    threads_hazards(t, &before, 1, &after, 1, carrier, keep_first, hazard);
+    return hazard->buffer != NULL;
+}
+
 static void test_hazards(void **state)
 {
     Context *c = *state;
@@ -610,11 +624,11 @@ static void test_hazards(void **state)
         Kernel k = kernel_of(&n, bound_tree(c, t));
         Threads *threads = threads_model(c, &k, k.body);
         /* with shift 0 every thread reads only what it wrote */
-        assert_int_equal(threads_hazard(threads, t.copy, t.use, NULL, &hazard), by == 1);
+        assert_int_equal(hazard_between(threads, t.copy, t.use, NULL, &hazard), by == 1);
         if (by == 1)
             assert_string_equal(hazard.kind, "write then read");
         /* S[i, ko] is another column in the next iteration */
-        assert_false(threads_hazard(threads, t.use, t.copy, t.ko, &hazard));
+        assert_false(hazard_between(threads, t.use, t.copy, t.ko, &hazard));
         assert_false(threads_grid_conflict(threads, &why));
     }
 }
@@ -728,13 +742,13 @@ static void test_tiled_matmul(void **state)
         Kernel k = kernel_of(&n, t.body);
         Threads *threads = threads_model(c, &k, t.body);
         Hazard hazard;
-        assert_true(threads_hazard(threads, t.copy_a, t.update, NULL, &hazard));
+        assert_true(hazard_between(threads, t.copy_a, t.update, NULL, &hazard));
         assert_string_equal(hazard.buffer->name, "A_shared");
-        assert_true(threads_hazard(threads, t.copy_b, t.update, NULL, &hazard));
-        assert_false(threads_hazard(threads, t.copy_a, t.copy_b, NULL, &hazard));
-        assert_false(threads_hazard(threads, t.copy_b, t.copy_a, t.ko, &hazard));
-        assert_int_equal(threads_hazard(threads, t.update, t.copy_a, t.ko, &hazard), wrap);
-        assert_int_equal(threads_hazard(threads, t.update, t.copy_b, t.ko, &hazard), wrap);
+        assert_true(hazard_between(threads, t.copy_b, t.update, NULL, &hazard));
+        assert_false(hazard_between(threads, t.copy_a, t.copy_b, NULL, &hazard));
+        assert_false(hazard_between(threads, t.copy_b, t.copy_a, t.ko, &hazard));
+        assert_int_equal(hazard_between(threads, t.update, t.copy_a, t.ko, &hazard), wrap);
+        assert_int_equal(hazard_between(threads, t.update, t.copy_b, t.ko, &hazard), wrap);
         assert_false(threads_grid_conflict(threads, &why));
     }
 }
