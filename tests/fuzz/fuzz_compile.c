@@ -1,0 +1,70 @@
+/* fuzz_compile.c - libFuzzer target of the whole way from text to CUDA.
+ *
+ * Any bytes are parsed. Every kernel that is accepted goes through `default` and through the schedules that stand
+ * beside it, is lowered and becomes text. Each step succeeds or says why it does not; none crashes, hangs, leaks or
+ * breaks a rule of tirc's own (which the build checks after every step with -DTIRC_VERIFY=ON). With -DTIRC_FUZZ=ON
+ * and clang:
+ *     fuzz_compile -dict=tests/fuzz/tir.dict -max_len=8192 -timeout=20 CORPUS examples tests/programs */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tirc.h"
+
+/* More would only make inputs slower, not different. */
+enum { KERNELS = 4, SCHEDULES = 4 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* True if the step succeeded; a failure must be a refusal with words. */
+static bool done(tirc *t, tirc_status status, const char *step)
+{
+    if (status == TIRC_OK)
+        return true;
+    const char *words = tirc_diagnostics(t, false);
+    if (status == TIRC_BUG || tirc_diagnostic_count(t) == 0) {
+        const char *report = tirc_bug_report(t);
+        fprintf(stderr, "%s: status %d\n%s\n%s\n", step, (int)status, words, report ? report : "");
+        abort();
+    }
+    tirc_clear_diagnostics(t);
+    return false;
+}
+
+static void compile(tirc *t, const tirc_file *file, const tirc_kernel *program, const char *schedule)
+{
+    tirc_kernel *scheduled, *lowered;
+    const void *text;
+    size_t length;
+    if (done(t, tirc_apply(t, file, program, schedule, NULL, 0, &scheduled), "schedule") &&
+        done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
+        done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &text, &length), "emit");
+}
+
+static void compile_kernel(tirc *t, const tirc_file *file, const char *name)
+{
+    tirc_kernel *program;
+    tirc_schedule_info info;
+    if (!done(t, tirc_resolve(t, file, name, NULL, 0, &program), "resolve"))
+        return;
+    compile(t, file, program, NULL);
+    for (size_t i = 0, n = 0; n < SCHEDULES && tirc_schedule_at(t, file, name, i, &info); i++) {
+        if (strcmp(info.where, "fuzz"))
+            continue; /* one of the library */
+        compile(t, file, program, info.name);
+        n++;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    tirc_options options = {.memory_limit = (size_t)128 << 20, .cache_dir = ""};
+    tirc *t = tirc_new(&options);
+    tirc_file *file;
+    const char *name;
+    if (t && done(t, tirc_parse_text(t, "fuzz", (const char *)data, size, &file), "parse"))
+        for (size_t i = 0; i < KERNELS && (name = tirc_file_kernel(file, i)); i++)
+            compile_kernel(t, file, name);
+    tirc_free(t);
+    return 0;
+}
