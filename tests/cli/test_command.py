@@ -321,7 +321,10 @@ def test_several_kernels_need_a_name(tirc):
 
 def on_a_terminal(tirc, *args, env=None):
     """What a terminal at standard error receives."""
-    ours, theirs = pty.openpty()
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as e:
+        pytest.skip(f"no terminals here: {e}")
     process = subprocess.Popen([tirc.program, *map(str, args)], cwd=tirc.folder, stdout=subprocess.DEVNULL,
                                stderr=theirs, env={**tirc.env, "TERM": "xterm", **(env or {})})
     os.close(theirs)
