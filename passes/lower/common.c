@@ -319,16 +319,20 @@ static Stmt *walk_host(void *user, Stmt *s)
     LaunchWalk *w = user;
     if (w->failed)
         return s;
-    if (stmt_is_launch_root(s)) {
-        Stmt *done = w->root(w, s);
-        w->failed |= !done;
-        return done;
-    }
+    Stmt *outside = w->nest, *done;
+    if (!outside && s->kind != ST_SEQ)
+        w->nest = s;
     FactsMark mark = facts_mark(w->facts);
-    if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
-        facts_enter(w->facts, s);
-    Stmt *done = stmt_map_children(w->c, s, walk_host, w);
+    if (stmt_is_launch_root(s)) {
+        done = w->root(w, s);
+        w->failed |= !done;
+    } else {
+        if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
+            facts_enter(w->facts, s);
+        done = stmt_map_children(w->c, s, walk_host, w);
+    }
     facts_reset(w->facts, mark);
+    w->nest = outside;
     return done;
 }
 

@@ -69,6 +69,7 @@ typedef struct LaunchWalk {
     Context *c;
     const Kernel *kernel;
     Facts *facts;
+    Stmt *nest; /* the outermost statement around the root that is no sequence */
     void *user;
     bool failed;
     Stmt *(*root)(struct LaunchWalk *w, Stmt *s);

@@ -179,30 +179,53 @@ Kernel *flow_kernel_with(Schedule *s, Stmt *body)
     return kernel;
 }
 
+/* Loops that are not plain, from the outside in. */
+typedef struct {
+    Arena *arena;
+    BlockList loops;
+} Kinds;
+
 static bool collect_kinds(Visitor *v, Stmt *stmt)
 {
-    BlockList *loops = v->user;
+    Kinds *kinds = v->user;
     if (stmt->kind == ST_FOR && stmt->u.loop.kind != LOOP_SERIAL &&
         stmt->u.loop.kind != LOOP_UNROLL)
-        loops->items[loops->n++] = stmt;
+        VEC_PUSH(kinds->arena, &kinds->loops, stmt);
     return stmt->kind != ST_BLOCK;
+}
+
+static Kinds kinds_around_and_below(Context *c, const StmtPath *path)
+{
+    Kinds kinds = {.arena = c->arena};
+    Visitor v = {.user = &kinds, .stmt = collect_kinds};
+    for (int i = 0; i + 1 < path->n; i++)
+        collect_kinds(&v, path->items[i]);
+    visit_stmt(&v, path->items[path->n - 1]);
+    return kinds;
+}
+
+/* The question about one bound loop is the question about all loops of its launch. */
+static bool is_asked_with(Context *c, const Stmt *launch, const Stmt *loop)
+{
+    return launch && loop->u.loop.kind == LOOP_BIND &&
+           stmt_find(c, (Stmt *)launch, loop->u.loop.id, &(StmtPath){0});
 }
 
 bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span)
 {
     StmtPath path = {0};
     Conflict why;
-    BlockList kinds = {.items = ARENA_ARRAY(s->ctx->arena, Stmt *, s->handles.n + 64)};
+    const Stmt *launch = NULL; /* the outermost bound loop of the launch asked about last */
     if (!stmt_find(s->ctx, kernel->body, loop, &path))
         return true;
-    for (int i = 0; i + 1 < path.n; i++)
-        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.kind != LOOP_SERIAL &&
-            path.items[i]->u.loop.kind != LOOP_UNROLL)
-            kinds.items[kinds.n++] = path.items[i];
-    Visitor v = {.user = &kinds, .stmt = collect_kinds};
-    visit_stmt(&v, path.items[path.n - 1]);
-    for (int i = 0; i < kinds.n; i++) {
-        const ForStmt *f = &kinds.items[i]->u.loop;
+    Kinds kinds = kinds_around_and_below(s->ctx, &path);
+    kernel = sched_kernel_around(s, kernel, &path);
+    for (int i = 0; i < kinds.loops.n; i++) {
+        const ForStmt *f = &kinds.loops.items[i]->u.loop;
+        if (is_asked_with(s->ctx, launch, kinds.loops.items[i]))
+            continue;
+        if (f->kind == LOOP_BIND)
+            launch = kinds.loops.items[i];
         if (dependence_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
             continue;
         sched_refuse(s, E0441, span,

@@ -103,7 +103,10 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
 static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
 {
     Conflict why = {0};
-    if (dependence_loop_kind_legal(s->ctx, s->kernel, loop->u.loop.id, kind, axis, &why))
+    StmtPath path = {0};
+    state_path(s, loop->u.loop.id, &path);
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    if (dependence_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
         return true;
     const BlockStmt *reduction = reduced_by(loop);
     bool same = why.first && why.second && why.first->id == why.second->id;

@@ -468,7 +468,10 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
     Stmt *nest = build_order(s, &chain, order);
     bool reassociates;
     Conflict why = {0};
-    if (!dependence_order_kept(s->ctx, s->kernel, chain.loops[0], nest, &reassociates, &why)) {
+    StmtPath path = {0};
+    state_path(s, chain.loops[0]->u.loop.id, &path);
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    if (!dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &reassociates, &why)) {
         sched_refuse(s, E0419, call->span,
                      "two iterations that depend on each other would change places");
         sched_note_conflict(s, &why);

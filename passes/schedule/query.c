@@ -123,7 +123,10 @@ static bool runs_parallel(Schedule *s, const Stmt *stmt)
         return false;
     bool only_reduction = false;
     Conflict why = {0};
-    return dependence_loop_carries_none(s->ctx, s->kernel, loop->id, &only_reduction, &why) &&
+    StmtPath path = {0};
+    state_path(s, loop->id, &path);
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    return dependence_loop_carries_none(s->ctx, kernel, loop->id, &only_reduction, &why) &&
            !only_reduction;
 }
 

@@ -164,6 +164,10 @@ Name sched_fresh_name(Schedule *s, const char *base);
  * name. `except` is a loop that may have it too (0: none). A `base` that is too long to read is cut. */
 Name sched_fresh_loop_name(Schedule *s, const StmtPath *path, const char *base, uint32_t except);
 
+/* `kernel` with nothing but the outermost nest on `path` into it: what is asked about a loop on the path or below
+ * then costs what the nest holds, and not the whole program. */
+Kernel *sched_kernel_around(Schedule *s, const Kernel *kernel, const StmtPath *path);
+
 /* The loops on `path`, outermost first, and how many there are. `loops` may be NULL. */
 int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops);
 /* "C", for a loop or block of the kernel: the name that messages show. */

@@ -332,6 +332,15 @@ Buffer *sched_buffer(Schedule *s, uint32_t id)
     return handle && handle->alive ? handle->buffer : NULL;
 }
 
+Kernel *sched_kernel_around(Schedule *s, const Kernel *kernel, const StmtPath *path)
+{
+    Kernel *nest = ARENA_NEW(s->ctx->arena, Kernel);
+    *nest = *kernel;
+    for (int i = 0; i < path->n && nest->body->kind == ST_SEQ; i++)
+        nest->body = path->items[i];
+    return nest;
+}
+
 int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops)
 {
     int n = 0;
