@@ -57,9 +57,15 @@ static const char *describe(tirc *t, const VerifyResult *r, const Agreement *who
     return out.text;
 }
 
-static bool report_wrong(tirc *t, const char *name, const char *method)
+static bool report_wrong(tirc *t, const char *name, const VerifyResult *r, const char *method)
 {
-    diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", name, method);
+    if (r->wrong == 0 && r->checked == 0 && r->unchecked > 0)
+        diag_error(t->ctx, E0636, span_none(),
+                   "the result of '%s' cannot be checked on random inputs: rounding errors may have grown "
+                   "beyond any bound in all %lld elements",
+                   name, (long long)r->unchecked);
+    else
+        diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", name, method);
     return false;
 }
 
@@ -93,7 +99,7 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
         return false;
     *result = (tirc_verification){r.ok && !whole.different, r.checked, r.total, r.max_error,
                                   r.bound, describe(t, &r, &whole)};
-    return result->ok || report_wrong(t, program->module->name, result->method);
+    return result->ok || report_wrong(t, program->module->name, &r, result->method);
 }
 
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,

@@ -54,7 +54,10 @@ void report_print(const Command *c, const Report *r)
     for (size_t i = 0; r->ran && i < r->n_outputs; i++)
         print_output(&r->outputs[i]);
     if (r->verified)
-        printf("  verify  %s: %s\n", r->verification.ok ? "ok" : "WRONG", r->verification.method);
+        printf("  verify  %s: %s\n", r->verification.ok           ? "ok"
+               : r->verification.checked == 0 ? "NOT CHECKED"
+                                              : "WRONG",
+               r->verification.method);
     if (r->measured)
         print_measurement(&r->measurement);
 }
