@@ -25,6 +25,7 @@ typedef struct {
     StmtPath path;
     SubstList bound; /* loop variables to coordinates */
     StmtPath inner;  /* loops around, inside the launch */
+    const Stmt *remap; /* a loop that asks for another order of the blocks, or NULL */
     bool failed;
 } Mapper;
 
@@ -110,6 +111,8 @@ static void use_axis(Mapper *m, const Stmt *s)
                !prove(m->facts, expr_binary(m->c, EX_EQ, use->extent, extent, s->span))) {
         refuse_unequal(m, s, use, extent);
     }
+    if (loop->axis == AXIS_BLOCK_X && !m->remap && remap_of(loop))
+        m->remap = s;
     if (use->var || !from_zero(loop) || is_single(use))
         return;
     use->var = var_new(m->c, loop->var->name, DT_INDEX, VAR_LET, loop->var->span);
@@ -145,6 +148,36 @@ static void collect_axes(Mapper *m, Stmt *s)
     case ST_LAUNCH:
         break;
     }
+}
+
+static void push_coordinate(Mapper *m, StmtList *lets, Axis axis, Expr *value)
+{
+    AxisUse *use = &m->axis[axis];
+    const ForStmt *loop = &use->by->u.loop;
+    if (!use->var)
+        use->var = var_new(m->c, loop->var->name, DT_INDEX, VAR_LET, loop->var->span);
+    Stmt *let = stmt_let(m->c, use->var, value, use->by->span);
+    VEC_PUSH(m->c->arena, lets, stmt_stamp(let, m->remap));
+}
+
+/* The coordinates of the grid's blocks in the order that a loop asks for. */
+static void remap_blocks(Mapper *m)
+{
+    const AxisUse *y = &m->axis[AXIS_BLOCK_Y], *x = &m->axis[AXIS_BLOCK_X];
+    if (!m->remap || !y->extent || is_single(y) || is_single(x))
+        return;
+    Remap r = {.ctx = m->c,
+               .facts = m->facts,
+               .loop = m->remap,
+               .rows = y->extent,
+               .columns = x->extent};
+    remap_coordinates(&r);
+    push_coordinate(m, &r.lets, AXIS_BLOCK_Y, r.row);
+    push_coordinate(m, &r.lets, AXIS_BLOCK_X, r.column);
+    for (int i = 0; i < m->lets.n; i++)
+        if (m->lets.items[i]->u.let.var != y->var && m->lets.items[i]->u.let.var != x->var)
+            VEC_PUSH(m->c->arena, &r.lets, m->lets.items[i]);
+    m->lets = r.lets;
 }
 
 static Expr *coordinate(Mapper *m, Axis axis)
@@ -283,6 +316,7 @@ static Stmt *map_root(LaunchWalk *w, Stmt *root)
     collect_axes(&m, root);
     if (m.failed)
         return NULL;
+    remap_blocks(&m);
     Stmt *body = map_stmt(&m, root);
     if (m.failed)
         return NULL;

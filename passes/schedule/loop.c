@@ -2,6 +2,10 @@
  *
  *   split(i, [4, _])    for i in E            =>   for i_0 in 4, i_1 in ceil(E / 4)
  *                           S(i)                       S(i_0 * ceil(E / 4) + i_1)
+ *   split(i, [_, 4], tail = peel)             =>   for i_0 in E / 4, i_1 in 4
+ *                                                      S(i_0 * 4 + i_1)
+ *                                                  for i_rest in E / 4 * 4..E
+ *                                                      S_1(i_rest)
  *   fuse(i, j)          for i in E0, j in E1  =>   for f in E0 * E1
  *                           S(i, j)                    S(f / E1, f % E1)
  *   reorder(j, i)       for i in E0, j in E1  =>   for j in E1, i in E0
@@ -10,12 +14,11 @@
  * their order; split, fuse and add_unit_loop keep the order of all. */
 #include <string.h>
 
-#include "passes/schedule/sched.h"
+#include "passes/schedule/partition.h"
 
 /* ---- shared conditions ------------------------------------------------------------------------ */
 
-/* The loop has no kind and no annotations, so that others can take its place. */
-static bool require_plain(Schedule *s, const Stmt *stmt, Span span)
+bool sched_require_plain(Schedule *s, const Stmt *stmt, Span span)
 {
     const ForStmt *loop = &stmt->u.loop;
     if (!sched_require_serial(s, stmt, span))
@@ -69,6 +72,16 @@ static ForStmt serial_loop(Context *c, Name name, Expr *extent, Span span)
     loop.lo = expr_index(c, 0);
     loop.hi = extent;
     return loop;
+}
+
+/* The extent, at least 0: two ranges that are empty must not make a product above 0, and one has no tiles. */
+static Expr *extent_from_zero(Schedule *s, Facts *facts, Expr *extent)
+{
+    Context *c = s->ctx;
+    Expr *zero = expr_index(c, 0);
+    if (prove(facts, expr_binary(c, EX_GE, extent, zero, span_none())))
+        return extent;
+    return simplify(facts, index_max(c, extent, zero));
 }
 
 /* ---- split ------------------------------------------------------------------------------------ */
@@ -218,14 +231,66 @@ static Value nest_value(Schedule *s, const Stmt *top, int n)
     return value_list(s, loops, n);
 }
 
+/* Whether the call asks for tail = peel. */
+static bool read_tail(Schedule *s, const PrimCall *call, bool *peel)
+{
+    const Value *tail = &call->arg[2];
+    *peel = tail->kind != VALUE_NONE && strcmp(tail->u.s, "peel") == 0;
+    REQUIRE(s, E0491, call->span,
+            tail->kind == VALUE_NONE || *peel || strcmp(tail->u.s, "guard") == 0,
+            "there is no tail '%s'; iterations that do not fill the last tile get a guard (tail = "
+            "guard) or a loop of their own (tail = peel)",
+            tail->u.s);
+    return true;
+}
+
+/* The full tiles as a nest without guards, and what is left as a loop behind them. */
+static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path,
+                         const Split *split, Value *result)
+{
+    Context *c = s->ctx;
+    Stmt *old = path->items[path->n - 1];
+    REQUIRE(s, E0490, call->span, split->fill >= 0,
+            "factors %s leave no room for a rest of loop '%s'; write _ for the factor that says how "
+            "many full tiles there are",
+            factors_text(s, split), stmt_label(old));
+    Partition p = partition_new(s, path);
+    if (!partition_require_inits(&p, call->span))
+        return false;
+    ForStmt full = p.path.items[path->n - 1]->u.loop;
+    Expr *product = expr_index(c, split->product);
+    Expr *tiles = index_div(c, extent_from_zero(s, p.facts, split->extent), product);
+    Expr *end = simplify(p.facts, index_add(c, full.lo, index_mul(c, tiles, product)));
+    const char *name = arena_printf(c->arena, "%.24s_rest", full.var->name);
+    Stmt *rest = partition_part(&p, name, end, full.hi, true);
+    full.hi = end;
+    Split exact = *split;
+    exact.exact = true;
+    exact.extent = simplify(p.facts, index_mul(c, tiles, product));
+    p.path.items[path->n - 1] = stmt_for(c, &full, old->span);
+    Stmt *pair[2] = {build_split(s, &p.path, &exact), rest};
+    sched_replace(s, old, stmt_seq(c, pair, 2, old->span));
+    Value *loops = ARENA_ARRAY(c->arena, Value, split->n + 1);
+    Value nest = nest_value(s, pair[0], split->n);
+    for (int i = 0; i < split->n; i++)
+        loops[i] = nest.u.list.items[i];
+    loops[split->n] = value_loop(rest);
+    *result = value_list(s, loops, split->n + 1);
+    return true;
+}
+
 bool prim_split(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     Split split = {.extent = sched_extent(s, &path)};
-    if (!require_plain(s, loop, call->span) || !read_factors(s, call, &split) ||
-        !check_cover(s, call, &path, &split) || !require_depth(s, &path, split.n - 1, call->span))
+    bool peel;
+    if (!sched_require_plain(s, loop, call->span) || !read_tail(s, call, &peel) ||
+        !read_factors(s, call, &split) || !check_cover(s, call, &path, &split) ||
+        !require_depth(s, &path, split.n - 1, call->span))
         return false;
+    if (peel && !split.exact)
+        return split_peeled(s, call, &path, &split, result);
     Stmt *nest = build_split(s, &path, &split);
     sched_replace(s, loop, nest);
     *result = nest_value(s, nest, split.n);
@@ -258,7 +323,7 @@ static bool refuse_nest(Schedule *s, const PrimCall *call, const Stmt *outer, co
 static bool check_nest(Schedule *s, const PrimCall *call, Stmt **nest, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (!require_plain(s, nest[i], call->span))
+        if (!sched_require_plain(s, nest[i], call->span))
             return false;
         if (i > 0 && nest[i - 1]->u.loop.body != nest[i])
             return refuse_nest(s, call, nest[i - 1], nest[i]);
@@ -269,16 +334,6 @@ static bool check_nest(Schedule *s, const PrimCall *call, Stmt **nest, int n)
                     stmt_label(nest[i]), stmt_label(nest[outer]));
     }
     return true;
-}
-
-/* The extent, at least 0: two ranges that are empty must not make a product above 0. */
-static Expr *extent_from_zero(Schedule *s, Facts *facts, Expr *extent)
-{
-    Context *c = s->ctx;
-    Expr *zero = expr_index(c, 0);
-    if (prove(facts, expr_binary(c, EX_GE, extent, zero, span_none())))
-        return extent;
-    return simplify(facts, index_max(c, extent, zero));
 }
 
 static bool check_product(Schedule *s, const PrimCall *call, Stmt **nest, int n)

@@ -177,6 +177,8 @@ const char *sched_text(Schedule *s, const Expr *e);
 
 /* Refuses (E0410) a loop that has a kind. */
 bool sched_require_serial(Schedule *s, const Stmt *loop, Span span);
+/* Refuses (E0410, E0411) a loop that has a kind or annotations, so that others can take its place. */
+bool sched_require_plain(Schedule *s, const Stmt *loop, Span span);
 /* The number of iterations of the last node of `path`, simplified under the facts of its place. */
 Expr *sched_extent(Schedule *s, const StmtPath *path);
 

@@ -149,6 +149,29 @@ static Stmt *rewrite_if(Below *b, Stmt *stmt)
     return stmt_if(c, cond, then, otherwise, stmt->span);
 }
 
+/* The temps of a seq whose shapes speak of replaced variables, with their accesses. */
+static Stmt *rewrite_shapes(Below *b, Stmt *seq)
+{
+    Context *c = b->s->ctx;
+    for (int i = 0; i < seq->u.seq.n; i++) {
+        if (seq->u.seq.items[i]->kind != ST_TEMP)
+            continue;
+        const Buffer *old = seq->u.seq.items[i]->u.temp;
+        Expr **shape = ARENA_ARRAY(c->arena, Expr *, old->rank);
+        bool changed = false;
+        for (int axis = 0; axis < old->rank; axis++) {
+            shape[axis] = replaced(b, old->shape[axis]);
+            changed |= shape[axis] != old->shape[axis];
+        }
+        if (!changed)
+            continue;
+        Buffer *now = buffer_copy(c, old);
+        now->shape = shape;
+        seq = stmt_replace_buffer(c, seq, old, now);
+    }
+    return seq;
+}
+
 static Stmt *rewrite_seq(Below *b, Stmt *stmt)
 {
     Context *c = b->s->ctx;
@@ -158,7 +181,7 @@ static Stmt *rewrite_seq(Below *b, Stmt *stmt)
         items[i] = below_rewrite(b, stmt->u.seq.items[i]);
         changed |= items[i] != stmt->u.seq.items[i];
     }
-    return changed ? stmt_seq(c, items, stmt->u.seq.n, stmt->span) : stmt;
+    return rewrite_shapes(b, changed ? stmt_seq(c, items, stmt->u.seq.n, stmt->span) : stmt);
 }
 
 Stmt *below_rewrite(Below *b, Stmt *stmt)

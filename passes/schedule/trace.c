@@ -101,6 +101,7 @@ void call_print(const Schedule *s, const Primitive *primitive, const Value *args
         }
         if (i > 0)
             strbuf_add(out, ", ");
+        skipped |= i > 0 && params[i - 1].variadic; /* which would take it for its own */
         if (skipped)
             strbuf_addf(out, "%s = ", params[i].name);
         if (params[i].variadic && params[i].kind != PARAM_FACTOR && !skipped)

@@ -254,7 +254,7 @@ def test_help(tirc):
     r = tirc("--help")
     assert r.status == 0 and "--print-after STEP|all" in r.out and "exit status: 0 done" in r.out
     r = tirc("--help", "split")
-    assert r.status == 0 and r.out.startswith("split(loop, factors...)")
+    assert r.status == 0 and r.out.startswith("split(loop, factors..., tail (optional))")
     assert all(part in r.out for part in ("before:", "after:", "legal when:", "in TVM: Schedule.split"))
     r = tirc("--help", "primitives")
     assert r.status == 0

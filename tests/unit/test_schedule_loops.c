@@ -383,7 +383,7 @@ static void calls_are_checked(void **state)
 {
     (void)state;
     refuse(MATMUL, "split();", E0400,
-           "argument 'loop' is missing; the call is split(loop, factors...)");
+           "argument 'loop' is missing; the call is split(loop, factors..., tail (optional))");
     refuse(MATMUL, IJK "split(i, factor = [4, _]);", E0400, "did you mean 'factors'?");
     refuse(MATMUL, IJK "split(i, [_, 4], factors = [2]);", E0400,
            "argument 'factors' is given twice");

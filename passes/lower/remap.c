@@ -1,0 +1,69 @@
+/* remap.c - the coordinates of a grid whose blocks walk over the tiles in another order.
+ *
+ *   @remap_diagonal(1)     row    = blockIdx.y
+ *                          column = (blockIdx.x + blockIdx.y) % columns
+ *   @remap_grouped(8)      first  = blockIdx.y / 8 * 8                      the group's first row
+ *                          place  = blockIdx.y % 8 * columns + blockIdx.x   the block's place in its group
+ *                          height = min(rows - first, 8)                    rows of the group
+ *                          row    = first + place % height
+ *                          column = place / height
+ *
+ * Both are bijections of the grid whatever its size: the last group may be lower than the others, and has as many
+ * places as tiles. The grouped order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its
+ * tutorials). */
+#include <string.h>
+
+#include "passes/lower/pass.h"
+
+const Annotation *remap_of(const ForStmt *loop)
+{
+    for (int i = 0; i < loop->n_annotations; i++)
+        if (loop->annotations[i].kind == ANNOTATION_INT && loop->annotations[i].i >= 1 &&
+            (strcmp(loop->annotations[i].key, "remap_diagonal") == 0 ||
+             strcmp(loop->annotations[i].key, "remap_grouped") == 0))
+            return &loop->annotations[i];
+    return NULL;
+}
+
+static Expr *named(Remap *r, const char *name, Expr *value)
+{
+    Context *c = r->ctx;
+    int64_t literal;
+    if (expr_is_const(value, &literal))
+        return value;
+    Var *var = var_new(c, ctx_name(c, name), DT_INDEX, VAR_LET, r->loop->span);
+    VEC_PUSH(c->arena, &r->lets, stmt_stamp(stmt_let(c, var, value, r->loop->span), r->loop));
+    return expr_var(c, var, span_none());
+}
+
+static void grouped(Remap *r, int64_t size)
+{
+    Context *c = r->ctx;
+    Expr *x = expr_axis(c, AXIS_BLOCK_X), *y = expr_axis(c, AXIS_BLOCK_Y);
+    Expr *group = expr_index(c, size), *first, *place, *height = group;
+    int64_t rows;
+    if (expr_is_const(r->rows, &rows) && rows <= size) {
+        first = expr_index(c, 0);
+        place = index_add(c, index_mul(c, y, r->columns), x);
+        height = r->rows;
+    } else {
+        first = named(r, "first", index_mul(c, index_div(c, y, group), group));
+        place = index_add(c, index_mul(c, index_mod(c, y, group), r->columns), x);
+    }
+    place = named(r, "place", place);
+    if (height == group && !prove_divisible(r->facts, r->rows, size))
+        height = named(r, "height", index_min(c, index_sub(c, r->rows, first), group));
+    r->row = index_add(c, first, index_mod(c, place, height));
+    r->column = index_div(c, place, height);
+}
+
+void remap_coordinates(Remap *r)
+{
+    Context *c = r->ctx;
+    const Annotation *order = remap_of(&r->loop->u.loop);
+    r->row = expr_axis(c, AXIS_BLOCK_Y);
+    if (strcmp(order->key, "remap_grouped") == 0)
+        grouped(r, order->i);
+    else
+        r->column = index_mod(c, index_add(c, expr_axis(c, AXIS_BLOCK_X), r->row), r->columns);
+}

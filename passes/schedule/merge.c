@@ -1,0 +1,479 @@
+/* merge.c - loops that run one after the other, and loops that run together: merge, fission, shift.
+ *
+ *   merge(i, j)       for i in N              =>   for i_m in N {
+ *                         t[i] = x[i];                 t[i_m] = x[i_m];
+ *                     for j in N                       y[i_m] = t[i_m];
+ *                         y[j] = t[j];             }
+ *   fission(i, t)     the same from right to left
+ *   shift(j, 1)       for j in N: S(j)        =>   for j in 1..N + 1: S(j - 1)
+ *
+ * Iterations that have the same value come together in a merge; shift before it makes a consumer lag behind its
+ * producer. Where the ranges differ the merged loop has the values of all, and blocks exist for their own.
+ *
+ * Invariant: every instance runs exactly once, and instances that depend on each other keep their order. */
+#include <string.h>
+
+#include "passes/schedule/flow.h"
+
+/* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their kinds. */
+static bool require_order(Schedule *s, const PrimCall *call, const Stmt *old, Stmt *now)
+{
+    bool reassociates; /* never: the instances of one block keep their order */
+    Conflict why = {0};
+    if (dependence_order_kept(s->ctx, s->kernel, old, now, &reassociates, &why))
+        return true;
+    sched_refuse(s, E0435, call->span,
+                 "two iterations that depend on each other would change places");
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+static bool require_kinds(Schedule *s, const PrimCall *call, const Stmt *old, Stmt *now,
+                          uint32_t loop)
+{
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, old, now);
+    return flow_recheck_kinds(s, flow_kernel_with(s, body), loop, call->span);
+}
+
+/* ---- merge: what comes together --------------------------------------------------------------- */
+
+/* Some values of a merged loop are not there for one of the nests. */
+typedef struct {
+    int nest;
+    Var *var; /* of the merged loop */
+    Expr *condition, *end;
+    int direction;
+} Missing;
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    int n, depth;    /* nests, and loops of each that become one */
+    StmtPath *path;  /* [n] to the innermost of them, in the order of the text */
+    int top;         /* the place of the outermost ones on the paths; before it is the seq */
+    const Stmt *seq;
+    int first;       /* the item of the seq where the nests begin */
+    Facts *facts;
+    Subst **map;     /* [n][depth] loops' variables to merged ones */
+    ForStmt *loops;  /* [depth] the merged ones */
+    VEC(Missing) missing;
+} Merge;
+
+static Stmt *nest_loop(const Merge *m, int nest, int level)
+{
+    return m->path[nest].items[m->top + level];
+}
+
+static int item_of(const Stmt *seq, const Stmt *item)
+{
+    int at = 0;
+    while (seq->u.seq.items[at] != item)
+        at++;
+    return at;
+}
+
+static bool refuse_siblings(Merge *m, const Stmt *a, const Stmt *b, const char *how)
+{
+    sched_refuse(m->s, E0433, m->call->span, "loops '%s' and '%s' %s", stmt_label(a), stmt_label(b),
+                 how);
+    sched_note_at(m->s, a, "loop '%s' is now", stmt_label(a));
+    sched_note_at(m->s, b, "loop '%s' is now", stmt_label(b));
+    return false;
+}
+
+static const Stmt *last_of(const StmtPath *path)
+{
+    return path->items[path->n - 1];
+}
+
+/* The statement sequence in which each loop, or a loop that holds nothing else, is another item. */
+static bool find_seq(Merge *m)
+{
+    m->top = flow_common(&m->path[0], &m->path[1]);
+    for (int i = 0; i < m->n; i++)
+        for (int j = 0; j < i; j++) {
+            const Stmt *a = last_of(&m->path[j]), *b = last_of(&m->path[i]);
+            int common = flow_common(&m->path[j], &m->path[i]);
+            if (common == m->path[i].n || common == m->path[j].n)
+                return refuse_siblings(m, a, b, "are one inside the other; merge takes loops that follow "
+                                                "one another");
+            if (common != m->top || m->path[i].items[common - 1]->kind != ST_SEQ)
+                return refuse_siblings(m, a, b, "stand in different places; merge takes loops of one "
+                                                "sequence of statements");
+        }
+    m->seq = m->path[0].items[m->top - 1];
+    return true;
+}
+
+static void sort_nests(Merge *m)
+{
+    for (int i = 1; i < m->n; i++)
+        for (int j = i; j > 0; j--) {
+            StmtPath *a = &m->path[j - 1], *b = &m->path[j];
+            if (item_of(m->seq, a->items[m->top]) < item_of(m->seq, b->items[m->top]))
+                break;
+            StmtPath swap = *a;
+            *a = *b;
+            *b = swap;
+        }
+    m->first = item_of(m->seq, nest_loop(m, 0, 0));
+}
+
+static bool check_nests(Merge *m)
+{
+    Schedule *s = m->s;
+    m->depth = m->path[0].n - m->top;
+    for (int k = 0; k < m->n; k++) {
+        const Stmt *loop = last_of(&m->path[k]), *before = last_of(&m->path[k > 0 ? k - 1 : 0]);
+        if (m->path[k].n - m->top != m->depth)
+            return refuse_siblings(m, before, loop,
+                                   "have different numbers of loops around them that would become one");
+        if (item_of(m->seq, nest_loop(m, k, 0)) != m->first + k)
+            return refuse_siblings(m, before, loop,
+                                   "have other statements between them; merge takes neighbours");
+        for (int level = 0; level < m->depth; level++) {
+            const Stmt *at = nest_loop(m, k, level);
+            REQUIRE(s, E0433, m->call->span, at->kind == ST_FOR,
+                    "loop '%s' is not the only statement in the loops around it, which would become one "
+                    "loop as well; merge those first",
+                    stmt_label(loop));
+            if (!sched_require_plain(s, at, m->call->span))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool find_nests(Merge *m)
+{
+    const Value *loops = m->call->arg[0].u.list.items;
+    for (int i = 0; i < m->n; i++) {
+        for (int j = 0; j < i; j++)
+            REQUIRE(m->s, E0418, m->call->span, loops[i].u.id != loops[j].u.id,
+                    "loop '%s' is given twice; name each loop once",
+                    state_handle(m->s, loops[i].u.id)->name);
+        sched_loop(m->s, &loops[i], &m->path[i]);
+    }
+    if (!find_seq(m))
+        return false;
+    sort_nests(m);
+    return check_nests(m);
+}
+
+/* ---- merge: ranges ---------------------------------------------------------------------------- */
+
+/* A side of the merged range that nest `k` does not reach: its own end there is `bound`. */
+static void note_missing(Merge *m, int k, Var *var, Expr *bound, Expr *merged, bool upper)
+{
+    Context *c = m->s->ctx;
+    Expr *value = expr_var(c, var, span_none());
+    ExprKind reaches = upper ? EX_GE : EX_LE;
+    if (prove(m->facts, expr_binary(c, reaches, bound, merged, span_none())))
+        return;
+    Missing missing = {.nest = k, .var = var, .direction = upper ? 1 : -1};
+    missing.condition = expr_binary(c, upper ? EX_LT : EX_GE, value, bound, span_none());
+    missing.end = upper ? bound : index_sub(c, bound, expr_index(c, 1));
+    VEC_PUSH(c->arena, &m->missing, missing);
+}
+
+static Name merged_name(Merge *m, int level)
+{
+    Context *c = m->s->ctx;
+    StmtPath path = {0}; /* to a sequence of the nests alone */
+    for (int i = 0; i + 1 < m->top; i++)
+        VEC_PUSH(c->arena, &path, m->path[0].items[i]);
+    VEC_PUSH(c->arena, &path,
+             stmt_seq(c, m->seq->u.seq.items + m->first, m->n, m->call->span));
+    Name name = sched_fresh_loop_name(
+        m->s, &path, ctx_namef(c, "%.24s_m", stmt_label(nest_loop(m, 0, level))), 0);
+    for (int other = 0; other < level; other++)
+        if (m->loops[other].var->name == name) {
+            name = sched_fresh_loop_name(m->s, &path, ctx_namef(c, "%s_", name), 0);
+            other = -1;
+        }
+    return name;
+}
+
+static bool merge_level(Merge *m, int level)
+{
+    Context *c = m->s->ctx;
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, m->n), **hi = ARENA_ARRAY(c->arena, Expr *, m->n);
+    const ForStmt *first = &nest_loop(m, 0, level)->u.loop;
+    Expr *least = NULL, *most = NULL;
+    bool same = true, unit = true;
+    for (int k = 0; k < m->n; k++) {
+        const ForStmt *loop = &nest_loop(m, k, level)->u.loop;
+        lo[k] = simplify(m->facts, expr_subst(c, loop->lo, m->map[k], level));
+        hi[k] = simplify(m->facts, expr_subst(c, loop->hi, m->map[k], level));
+        least = k ? index_min(c, least, lo[k]) : lo[k];
+        most = k ? index_max(c, most, hi[k]) : hi[k];
+        unit &= loop->step == 1;
+        same &= loop->step == first->step && expr_equal(lo[k], lo[0]) && expr_equal(hi[k], hi[0]);
+    }
+    REQUIRE(m->s, E0434, m->call->span, same || unit,
+            "loops '%s' and '%s' have different ranges, and not all of them go in steps of 1, so their values "
+            "do not meet",
+            first->var->name, stmt_label(nest_loop(m, 1, level)));
+    ForStmt *loop = &m->loops[level];
+    *loop = flow_loop(m->s, merged_name(m, level), simplify(m->facts, least),
+                      simplify(m->facts, most));
+    loop->step = first->step;
+    loop->body = first->body;
+    for (int k = 0; k < m->n; k++) {
+        m->map[k][level] = (Subst){nest_loop(m, k, level)->u.loop.var,
+                                   expr_var(c, loop->var, span_none())};
+        if (same)
+            continue;
+        note_missing(m, k, loop->var, lo[k], loop->lo, false);
+        note_missing(m, k, loop->var, hi[k], loop->hi, true);
+    }
+    facts_enter(m->facts, stmt_for(c, loop, m->call->span));
+    return true;
+}
+
+/* ---- merge: the body -------------------------------------------------------------------------- */
+
+static Stmt *merged_part(Merge *m, int k)
+{
+    Below below = {.s = m->s, .facts = m->facts, .map = m->map[k], .n_map = m->depth};
+    Stmt *body = below_rewrite(&below, nest_loop(m, k, m->depth - 1)->u.loop.body);
+    for (int i = 0; i < m->missing.n; i++) {
+        const Missing *missing = &m->missing.items[i];
+        if (missing->nest != k)
+            continue;
+        Subst same = {missing->var, expr_var(m->s->ctx, missing->var, span_none())};
+        Below guarded = {.s = m->s,
+                         .facts = m->facts,
+                         .map = &same,
+                         .n_map = 1,
+                         .guard = missing->condition,
+                         .end = missing->end,
+                         .direction = missing->direction};
+        body = below_rewrite(&guarded, body);
+    }
+    return body;
+}
+
+typedef struct {
+    const Buffer *buffer;
+    bool found;
+} NameSearch;
+
+/* Another definition of the buffer's name. */
+static bool search_name(Visitor *v, Stmt *stmt)
+{
+    NameSearch *search = v->user;
+    Name name = search->buffer->name;
+    if (stmt->kind == ST_FOR)
+        search->found |= stmt->u.loop.var->name == name;
+    if (stmt->kind == ST_TEMP)
+        search->found |= stmt->u.temp->name == name && stmt->u.temp->id != search->buffer->id;
+    for (int i = 0; stmt->kind == ST_BLOCK && i < stmt->u.block.n_iters; i++)
+        search->found |= stmt->u.block.iters[i].var->name == name;
+    return !search->found;
+}
+
+/* Temps of the parts come to stand in one sequence: none may have a name that means something else there. */
+static Stmt *rename_temps(Merge *m, Stmt *body)
+{
+    Context *c = m->s->ctx;
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
+        if (body->u.seq.items[i]->kind != ST_TEMP)
+            continue;
+        NameSearch search = {body->u.seq.items[i]->u.temp, false};
+        Visitor v = {.user = &search, .stmt = search_name};
+        visit_stmt(&v, body);
+        if (!search.found)
+            continue;
+        Buffer *renamed = buffer_copy(c, search.buffer);
+        renamed->name = sched_fresh_name(m->s, search.buffer->name);
+        body = stmt_replace_buffer(c, body, body->u.seq.items[i]->u.temp, renamed);
+    }
+    return body;
+}
+
+static Stmt *build_merge(Merge *m)
+{
+    Context *c = m->s->ctx;
+    Span span = nest_loop(m, 0, 0)->span;
+    Stmt **parts = ARENA_ARRAY(c->arena, Stmt *, m->n);
+    for (int k = 0; k < m->n; k++)
+        parts[k] = merged_part(m, k);
+    Stmt *nest = rename_temps(m, stmt_seq(c, parts, m->n, span));
+    for (int level = m->depth - 1; level >= 0; level--) {
+        m->loops[level].body = nest;
+        nest = stmt_for(c, &m->loops[level], span);
+    }
+    return nest;
+}
+
+/* The sequence with the nests replaced by one. */
+static Stmt *merged_seq(const Merge *m, Stmt *nest)
+{
+    Context *c = m->s->ctx;
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, m->seq->u.seq.n);
+    int n = 0;
+    for (int i = 0; i < m->seq->u.seq.n; i++) {
+        if (i == m->first)
+            items[n++] = nest;
+        else if (i < m->first || i >= m->first + m->n)
+            items[n++] = m->seq->u.seq.items[i];
+    }
+    return stmt_seq(c, items, n, m->seq->span);
+}
+
+bool prim_merge(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    Merge m = {.s = s, .call = call, .n = call->arg[0].u.list.n};
+    *result = call->arg[0].u.list.items[0];
+    if (m.n == 1)
+        return true;
+    m.path = ARENA_ARRAY(c->arena, StmtPath, m.n);
+    if (!find_nests(&m))
+        return false;
+    m.loops = ARENA_ARRAY(c->arena, ForStmt, m.depth);
+    m.map = ARENA_ARRAY(c->arena, Subst *, m.n);
+    for (int k = 0; k < m.n; k++)
+        m.map[k] = ARENA_ARRAY(c->arena, Subst, m.depth);
+    StmtPath outermost = m.path[0];
+    outermost.n = m.top + 1;
+    m.facts = sched_facts(s, &outermost);
+    for (int level = 0; level < m.depth; level++)
+        if (!merge_level(&m, level))
+            return false;
+    Stmt *nest = build_merge(&m), *seq = merged_seq(&m, nest);
+    if (!require_order(s, call, m.seq, seq) ||
+        !require_kinds(s, call, m.seq, seq, nest->u.loop.id))
+        return false;
+    sched_replace(s, m.seq, seq);
+    result->u.id = m.loops[m.depth - 1].id;
+    return true;
+}
+
+/* ---- fission ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    Stmt *first, *second; /* the two halves of the loop's body */
+} Halves;
+
+static bool touches_any(Schedule *s, Stmt *const *items, int n, const Buffer *buffer)
+{
+    for (int i = 0; i < n; i++)
+        if (flow_touches(s, items[i], buffer, ACCESS_ANY))
+            return true;
+    return false;
+}
+
+/* Cuts the body behind item `last`. A temp goes with the half that uses it. */
+static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int last, Halves *halves)
+{
+    Context *c = s->ctx;
+    int n = body->u.seq.n;
+    VEC(Stmt *) half[2] = {{0}, {0}};
+    Stmt *const *items = body->u.seq.items;
+    for (int i = 0; i < n; i++) {
+        bool second = i > last;
+        if (items[i]->kind == ST_TEMP) {
+            const Buffer *temp = items[i]->u.temp;
+            second = touches_any(s, items + last + 1, n - last - 1, temp);
+            REQUIRE(s, E0437, call->span, !second || !touches_any(s, items, last + 1, temp),
+                    "temp '%s' is made anew in each iteration of loop '%s' and used on both sides of the "
+                    "cut, where one iteration would find the value of another; declare it outside of the "
+                    "loop, with an element for each iteration",
+                    temp->name, state_handle(s, call->arg[0].u.id)->name);
+        }
+        VEC_PUSH(c->arena, &half[second], items[i]);
+    }
+    halves->first = stmt_seq(c, half[0].items, half[0].n, body->span);
+    halves->second = stmt_seq(c, half[1].items, half[1].n, body->span);
+    return true;
+}
+
+/* The item of the loop's body that holds the node at the end of `path`; -1 where nothing stands behind it. */
+static int cut_item(const StmtPath *path, const Stmt *loop)
+{
+    int at = 0;
+    while (at < path->n && path->items[at] != loop)
+        at++;
+    if (at + 2 >= path->n || path->items[at + 1]->kind != ST_SEQ)
+        return -1;
+    const Stmt *body = path->items[at + 1];
+    int item = item_of(body, path->items[at + 2]);
+    return item + 1 < body->u.seq.n ? item : -1;
+}
+
+bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0}, to = {0};
+    Halves halves;
+    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *node = state_path(s, call->arg[1].u.id, &to);
+    if (!sched_require_plain(s, loop, call->span))
+        return false;
+    int last = cut_item(&to, loop);
+    if (last < 0) {
+        sched_refuse(s, E0436, call->span,
+                     "nothing stands behind '%s' in the body of loop '%s', so there is nothing to cut off",
+                     stmt_label(node), stmt_label(loop));
+        sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+        return false;
+    }
+    if (!cut_body(s, call, loop->u.loop.body, last, &halves))
+        return false;
+    ForStmt first = loop->u.loop, second = loop->u.loop;
+    first.body = halves.first;
+    second.body = halves.second;
+    second.id = 0;
+    Stmt *pair[2] = {stmt_for(c, &first, loop->span), stmt_for(c, &second, loop->span)};
+    /* Both with the old variable, which says which of their iterations were one. */
+    if (!require_order(s, call, loop, stmt_seq(c, pair, 2, loop->span)))
+        return false;
+    second = flow_loop(s, loop->u.loop.var->name, first.lo, first.hi);
+    second.step = first.step;
+    second.body = halves.second;
+    Facts *facts = sched_facts(s, &path);
+    facts_enter(facts, stmt_for(c, &second, loop->span));
+    Subst subst = {first.var, expr_var(c, second.var, span_none())};
+    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
+    second.body = below_rewrite(&below, halves.second);
+    pair[1] = stmt_for(c, &second, loop->span);
+    Stmt *both = stmt_seq(c, pair, 2, loop->span);
+    if (!require_kinds(s, call, loop, both, first.id) ||
+        !require_kinds(s, call, loop, both, second.id))
+        return false;
+    sched_replace(s, loop, both);
+    *result = value_loop(pair[1]);
+    return true;
+}
+
+/* ---- shift ------------------------------------------------------------------------------------ */
+
+bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    Stmt *stmt = sched_loop(s, &call->arg[0], &path);
+    int64_t amount = call->arg[1].u.i;
+    if (!sched_require_serial(s, stmt, call->span))
+        return false;
+    REQUIRE(s, E0496, call->span, amount >= -INT32_MAX && amount <= INT32_MAX,
+            "a loop is shifted by at most 2147483647 iterations, and here are %lld", (long long)amount);
+    (void)result;
+    if (amount == 0)
+        return true;
+    ForStmt loop = stmt->u.loop;
+    Facts *facts = sched_facts(s, &path);
+    Expr *by = expr_index(c, amount);
+    loop.lo = simplify(facts, index_add(c, loop.lo, by));
+    loop.hi = simplify(facts, index_add(c, loop.hi, by));
+    loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
+    facts_enter(facts, stmt_for(c, &loop, stmt->span));
+    Expr *value = expr_var(c, loop.var, span_none());
+    Subst subst = {stmt->u.loop.var, index_sub(c, value, by)};
+    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
+    loop.body = below_rewrite(&below, loop.body);
+    sched_replace(s, stmt, stmt_for(c, &loop, stmt->span));
+    return true;
+}

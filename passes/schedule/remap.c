@@ -1,0 +1,168 @@
+/* remap.c - other orders: remap of the blocks of a grid, reorder_block_iter_var of the iterators of a block.
+ *
+ * Blocks of a grid run in no order that a program could rely on, so which of them computes which tile is free. The hardware
+ * starts them row by row (blockIdx.x fastest); remap lets the ones that run together share what they read:
+ *
+ *   grouped, 2:   0  2  4  6       diagonal:   0  1  2  3
+ *                 1  3  5  7                   7  4  5  6
+ *
+ * (4 columns; numbers are the order of the start.) The loops stay as they are and the inner one is annotated; lowering
+ * computes their values from blockIdx. So nothing that is known about the loops is lost to divisions. */
+#include <string.h>
+
+#include "passes/schedule/sched.h"
+
+/* ---- remap ------------------------------------------------------------------------------------ */
+
+static const char *const orders[] = {"diagonal", "grouped"};
+
+static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
+{
+    const char *word = call->arg[2].u.s;
+    const Value *size = &call->arg[3];
+    bool grouped = strcmp(word, "grouped") == 0;
+    const char *near = diag_suggest(word, orders, 2);
+    REQUIRE(s, E0495, call->span, grouped || strcmp(word, "diagonal") == 0,
+            "there is no order '%s'%s%s%s (orders: diagonal, grouped)", word,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    REQUIRE(s, E0495, call->span, grouped || size->kind == VALUE_NONE,
+            "the diagonal order has no size; leave out %lld", (long long)size->u.i);
+    REQUIRE(s, E0495, call->span, !grouped || size->kind == VALUE_INT,
+            "the grouped order needs the number of rows in a group, as in  remap(by, bx, grouped, 8)");
+    REQUIRE(s, E0495, call->span, !grouped || (size->u.i >= 1 && size->u.i <= 65535),
+            "a group has 1 to 65535 rows, as many as a grid can have, and here are %lld",
+            (long long)size->u.i);
+    order->key = ctx_namef(s->ctx, "remap_%s", word);
+    order->kind = ANNOTATION_INT;
+    order->i = grouped ? size->u.i : 1;
+    return true;
+}
+
+static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Axis axis)
+{
+    const ForStmt *f = &loop->u.loop;
+    if (f->kind == LOOP_BIND && f->axis == axis)
+        return true;
+    sched_refuse(s, E0494, call->span,
+                 "loop '%s' is not bound to %s, and remap chooses which blocks of a grid compute what: the "
+                 "outer loop has the rows (blockIdx.y), the inner one the columns (blockIdx.x)",
+                 f->var->name, axis_name(axis));
+    sched_note_at(s, loop, "loop '%s' is now", f->var->name);
+    return false;
+}
+
+static bool is_remap(const Annotation *a)
+{
+    return strncmp(a->key, "remap_", 6) == 0;
+}
+
+typedef struct {
+    const Stmt *except, *found;
+} RemapSearch;
+
+static bool search_remap(Visitor *v, Stmt *stmt)
+{
+    RemapSearch *search = v->user;
+    for (int i = 0; stmt->kind == ST_FOR && i < stmt->u.loop.n_annotations; i++)
+        if (stmt != search->except && is_remap(&stmt->u.loop.annotations[i]))
+            search->found = stmt;
+    return stmt->kind != ST_BLOCK && !search->found;
+}
+
+/* A grid has one order: no other loop of the launch may ask for one. */
+static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath *path)
+{
+    RemapSearch search = {path->items[path->n - 1], NULL};
+    Visitor visitor = {.user = &search, .stmt = search_remap};
+    int top = 0;
+    while (path->items[top]->kind != ST_FOR || path->items[top]->u.loop.kind != LOOP_BIND)
+        top++;
+    visit_stmt(&visitor, path->items[top]);
+    if (!search.found)
+        return true;
+    sched_refuse(s, E0494, call->span, "the blocks of this launch have an order already, from loop '%s'",
+                 stmt_label(search.found));
+    sched_note_at(s, search.found, "loop '%s' is now", stmt_label(search.found));
+    return false;
+}
+
+bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath to_outer = {0}, path = {0};
+    Annotation order = {0};
+    const Stmt *outer = sched_loop(s, &call->arg[0], &to_outer);
+    const Stmt *inner = sched_loop(s, &call->arg[1], &path);
+    if (!read_order(s, call, &order) || !require_axis(s, call, outer, AXIS_BLOCK_Y) ||
+        !require_axis(s, call, inner, AXIS_BLOCK_X))
+        return false;
+    REQUIRE(s, E0494, call->span,
+            to_outer.n < path.n && path.items[to_outer.n - 1] == outer,
+            "loop '%s' is not inside loop '%s', so they are no rows and columns", stmt_label(inner),
+            stmt_label(outer));
+    if (!require_one_order(s, call, &path))
+        return false;
+    ForStmt loop = inner->u.loop;
+    Annotation *kept = ARENA_ARRAY(s->ctx->arena, Annotation, loop.n_annotations + 1);
+    int n = 0;
+    for (int i = 0; i < loop.n_annotations; i++)
+        if (!is_remap(&loop.annotations[i]))
+            kept[n++] = loop.annotations[i];
+    kept[n++] = order;
+    loop.annotations = kept;
+    loop.n_annotations = n;
+    sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));
+    (void)result;
+    return true;
+}
+
+/* ---- reorder_block_iter_var ------------------------------------------------------------------- */
+
+/* order[i] is which of the old iterators comes at place i. */
+static bool require_permutation(Schedule *s, const PrimCall *call, const BlockStmt *block)
+{
+    const Value *order = call->arg[1].u.list.items;
+    int n = call->arg[1].u.list.n;
+    bool *seen = ARENA_ARRAY(s->ctx->arena, bool, block->n_iters + 1);
+    REQUIRE(s, E0492, call->span, n == block->n_iters,
+            "block '%s' has %d iterators, and the order names %d; name each once, counting from 0",
+            block->name, block->n_iters, n);
+    for (int i = 0; i < n; i++) {
+        REQUIRE(s, E0492, call->span, order[i].u.i >= 0 && order[i].u.i < n,
+                "block '%s' has iterators 0 to %d, and no %lld", block->name, n - 1,
+                (long long)order[i].u.i);
+        REQUIRE(s, E0492, call->span, !seen[order[i].u.i],
+                "iterator %lld of block '%s' is named twice; name each once", (long long)order[i].u.i,
+                block->name);
+        seen[order[i].u.i] = true;
+    }
+    return true;
+}
+
+bool prim_reorder_block_iter_var(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *stmt = sched_block(s, &call->arg[0], &path);
+    BlockStmt block = stmt->u.block;
+    const Value *order = call->arg[1].u.list.items;
+    if (!require_permutation(s, call, &block))
+        return false;
+    BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, block.n_iters);
+    bool same = true;
+    for (int i = 0; i < block.n_iters; i++) {
+        iters[i] = block.iters[order[i].u.i];
+        same &= order[i].u.i == i;
+    }
+    for (int i = 0; i < block.n_iters; i++)
+        for (int later = i; later < block.n_iters; later++)
+            REQUIRE(s, E0493, call->span,
+                    !expr_uses_var(iters[i].lo, iters[later].var) &&
+                        !expr_uses_var(iters[i].hi, iters[later].var),
+                    "the domain of iterator '%s' of block '%s' depends on '%s', which has to come before it",
+                    iters[i].var->name, block.name, iters[later].var->name);
+    (void)result;
+    if (same)
+        return true;
+    block.iters = iters;
+    sched_replace(s, stmt, stmt_block(s->ctx, &block, stmt->span));
+    return true;
+}
