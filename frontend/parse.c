@@ -156,30 +156,61 @@ static bool is_reserved(int kind)
 
 /* ---- notes for habits of other languages ---- */
 
-static bool found_is(Parser *p, const char *text)
+/* Is the text at `at` one of these words, which blanks divide? */
+static bool is_word(Parser *p, Span at, const char *words)
 {
-    const Source *s = source_get(p->ctx, p->source);
-    size_t n = strlen(text);
-    return p->last_span.end - p->last_span.begin == n &&
-           memcmp(s->text + p->last_span.begin, text, n) == 0;
+    const char *text = source_get(p->ctx, p->source)->text + at.begin;
+    size_t length = at.end - at.begin;
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        if (n == length && memcmp(words, text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *habit_of_programs(Parser *p, const Expected *e)
+{
+    if (p->before_last == TOKEN_FOR && p->last == '(')
+        return "a loop is written 'for i in 0..N', without parentheses and types";
+    if (p->last == '=' && has(e, "'=='"))
+        return "a comparison is written '=='";
+    if (p->last == '=' && p->before_last == TOKEN_NAME && has(e, "'in'"))
+        return "a range is written 'i in 0..N'";
+    if (p->last == '[' && p->before_last == ']')
+        return "all subscripts stand in one pair of brackets, 'x[i, j]'";
+    if ((p->last == '+' || p->last == '-') && has(e, "'='"))
+        return "a statement stores, 'x[i] = ...', or updates, 'x[i] += 1'";
+    if (p->last == TOKEN_NAME && is_word(p, p->before_span, "auto bool double float half int long var"))
+        return "a variable is a buffer of one element, 'temp t: f32;'";
+    if (is_word(p, p->last_span, "def func fn void"))
+        return "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'";
+    return NULL;
+}
+
+static const char *habit_of_schedules(Parser *p, const Expected *e)
+{
+    if (p->last == ',' && p->before_last == TOKEN_NAME && has(e, "'='"))
+        return "a list is taken apart with brackets, 'let [a, b] = ...'";
+    if (p->last == '(' && p->before_last == TOKEN_NAME && has(e, "';'"))
+        return "a primitive is called by its name alone, 'split(loop, [_, 32])'";
+    if (p->last == TOKEN_NAME && has(e, "'..'") && has(e, "'{'"))
+        return "in a schedule the bodies of 'if' and 'for' stand in braces";
+    return NULL;
 }
 
 static void note_habit(Parser *p, const Expected *e)
 {
-    Span at = p->last_span;
-    if (p->before_last == TOKEN_FOR && p->last == '(')
-        diag_note(p->ctx, at, "a loop is written 'for i in 0..N', without parentheses and types");
-    else if (p->last == '=' && has(e, "'=='"))
-        diag_note(p->ctx, at, "a comparison is written '=='");
-    else if (p->last == '=' && p->before_last == TOKEN_NAME && has(e, "'in'"))
-        diag_note(p->ctx, at, "a range is written 'i in 0..N'");
-    else if (found_is(p, "and") || found_is(p, "or") || found_is(p, "not"))
-        diag_note(p->ctx, at, "logic is written '&&', '||' and '!'");
-    else if (found_is(p, "def") || found_is(p, "func") || found_is(p, "fn") || found_is(p, "void"))
-        diag_note(p->ctx, at,
-                  "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
+    const char *note = "logic is written '&&', '||' and '!'";
+    /* `i > 0 and i < 5` reads on to the token after the word. */
+    if (!is_word(p, p->last_span, "and or not") && !is_word(p, p->before_span, "and or not"))
+        note = habit_of_programs(p, e);
+    if (!note)
+        note = habit_of_schedules(p, e);
+    if (note)
+        diag_note(p->ctx, p->last_span, "%s", note);
     else if (is_reserved(p->last) && has(e, "a name") && !has(e, "'for'"))
-        diag_note(p->ctx, at, "%s is a reserved word; choose another name", describe_found(p));
+        diag_note(p->ctx, p->last_span, "%s is a reserved word; choose another name", describe_found(p));
 }
 
 /* ---- the report ---- */

@@ -77,7 +77,7 @@ static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride 
                        "-D %.60s: kernel '%.60s' has no size of that name%s%s%s", overrides[i].name,
                        k->name.text, near ? "; did you mean '" : "", near ? near : "",
                        near         ? "'?"
-                       : k->n_sizes ? ""
+                       : k->n_sizes ? "; its sizes stand in <...>, here"
                                     : "; it has no sizes at all");
     }
 }

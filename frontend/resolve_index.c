@@ -4,6 +4,8 @@
  * wherever N is one: loops and buffers of known size are known by their literals. */
 #include "frontend/resolve_internal.h"
 
+#include <string.h>
+
 static Expr *to_index(Resolver *r, Value v, const AstExpr *e, const char *what)
 {
     if (!v.e)
@@ -114,6 +116,20 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 
 /* ---- shapes ---- */
 
+/* What C and CUDA call a type. */
+static const char *type_in_c(const char *name)
+{
+    static const char *const names[][2] = {
+        {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"__half", "f16"}, {"int", "i32"}, {"char", "i8"},
+        {"short", "i16"}, {"long", "i64"}, {"unsigned", "u32"}, {"uint8_t", "u8"}, {"int32_t", "i32"},
+        {"int64_t", "i64"}, {"size_t", "u64"}, {"float32", "f32"}, {"float16", "f16"}, {"int32", "i32"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
 DType resolve_type(Resolver *r, AstName name)
 {
     const char *words[DT_COUNT];
@@ -125,7 +141,9 @@ DType resolve_type(Resolver *r, AstName name)
         return type;
     for (int i = 0; i < DT_INDEX; i++)
         words[i] = type_info((DType)i)->name;
-    const char *near = diag_suggest(name.text, words, DT_INDEX);
+    const char *near = type_in_c(name.text);
+    if (!near)
+        near = diag_suggest(name.text, words, DT_INDEX);
     if (near)
         diag_error(r->ctx, E0207, name.span, "there is no type '%.60s'; did you mean '%s'?",
                    name.text, near);

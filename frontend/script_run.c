@@ -59,9 +59,10 @@ bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *valu
         return script_error(s, E0307, pattern->span, "%d name%s in brackets for %s, which is no list",
                             pattern->n, pattern->n == 1 ? "" : "s", value_kind_name(value->kind));
     if (value->u.list.n != pattern->n)
-        return script_error(s, E0307, pattern->span, "%d name%s for a list of %d value%s", pattern->n,
+        return script_error(s, E0307, pattern->span, "%d name%s for a list of %d value%s%s", pattern->n,
                             pattern->n == 1 ? "" : "s", value->u.list.n,
-                            value->u.list.n == 1 ? "" : "s");
+                            value->u.list.n == 1 ? "" : "s",
+                            pattern->n < value->u.list.n ? "; write _ for a value that is not wanted" : "");
     for (int i = 0; i < pattern->n; i++)
         if (!script_bind_pattern(s, &pattern->items[i], &value->u.list.items[i]))
             return false;
@@ -216,6 +217,14 @@ bool script_setting_parse(Context *c, const char *text, ScriptSetting *out)
     return true;
 }
 
+static void note_parameters(Context *c, const char *const *names, int n)
+{
+    StrBuf list = strbuf_new(c->arena);
+    for (int i = 0; i < n; i++)
+        strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
+    diag_note(c, span_none(), n ? "its parameters: %s" : "it has no parameters%s", list.text);
+}
+
 static bool check_settings(Script *s, const AstSchedule *schedule, const ScriptSetting *settings,
                            int n)
 {
@@ -233,6 +242,8 @@ static bool check_settings(Script *s, const AstSchedule *schedule, const ScriptS
         const char *near = diag_suggest(settings[i].name, names, schedule->n_params);
         if (near)
             diag_note(s->c, span_none(), "did you mean '%s'?", near);
+        else
+            note_parameters(s->c, names, schedule->n_params);
         return false;
     }
     return true;
