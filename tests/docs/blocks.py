@@ -8,7 +8,8 @@ The words after ``` say what a block is; readers see the first only, as its lang
     tir before                 the body of a kernel whose parameters follow from it,
     sched steps                the steps of a schedule for it, and
     tir after                  what they make of it
-    LANGUAGE $ COMMAND         what the command prints
+    LANGUAGE $ COMMAND         what the command prints, which has to succeed
+    LANGUAGE ! COMMAND         what it prints when it refuses its input
     LANGUAGE = FILE            a copy of a file of the repository
     sh                         commands, which have to succeed
     ebnf, text, cmake          nothing to run
@@ -33,9 +34,9 @@ class Block:
 
     @property
     def command(self):
-        """The command whose output the block shows, if any."""
-        found = re.match(r"\w+ \$ (.*)", self.info)
-        return found[1] if found else None
+        """The command whose output the block shows, and its exit status; None if there is none."""
+        found = re.match(r"\w+ ([$!]) (.*)", self.info)
+        return (found[2], int(found[1] == "!")) if found else None
 
 
 def read_blocks(path, name):

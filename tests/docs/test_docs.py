@@ -52,7 +52,10 @@ def commands_succeed(tirc, block):
 def expected_text(tirc, block, earlier):
     """What the block has to hold; None where any text will do."""
     if block.command:
-        return tirc.line(block.command)[1].strip("\n")
+        line, expected = block.command
+        status, out = tirc.line(line)
+        assert status == expected, f"{block.where}: exit status {status}\n{out}"
+        return out.strip("\n")
     if block.info == "tir after":
         return steps_make(tirc, *earlier[-2:])
     if " = " in block.info:
