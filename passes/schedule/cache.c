@@ -280,6 +280,18 @@ static bool under_condition(const StmtPath *path)
     return path->items[path->n - 1]->u.block.predicate != NULL;
 }
 
+/* The loop around the place of the copy in whose iterations the block writes different elements, or NULL: there the copy
+ * would take what later iterations have yet to write. */
+static const Stmt *partial_loop(const StmtPath *path, const Place *place, const int *used, int n)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i < path->n && path->items[i] != place->parent; i++)
+        for (int k = 0; k < n && path->items[i]->kind == ST_FOR; k++)
+            if (expr_uses_var(block->iters[used[k]].binding, path->items[i]->u.loop.var))
+                return path->items[i];
+    return NULL;
+}
+
 static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *from, Span span)
 {
     Context *c = s->ctx;
@@ -331,7 +343,8 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
             "its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
     int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
-    REQUIRE(s, E0444, span, written_iters(block, store, used) >= 0 && !under_condition(&path),
+    int n_used = written_iters(block, store, used);
+    REQUIRE(s, E0444, span, n_used >= 0 && !under_condition(&path),
             "block '%s' writes only the elements that a condition, a step or a reduction chooses, so "
             "what to copy out is not known; use cache_write before splitting its loops",
             block->u.block.name);
@@ -339,6 +352,11 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0444, span, find_place(s, &users, buffer, ACCESS_ANY, &place),
             "'%s' is read inside the loops of block '%s', before a copy could be complete",
             buffer->name, block->u.block.name);
+    const Stmt *loop = partial_loop(&path, &place, used, n_used);
+    REQUIRE(s, E0444, span, !loop,
+            "the copy would have to stand inside loop '%s', where others touch '%s', too, and block '%s' writes "
+            "only a part of '%s' in each of its iterations",
+            stmt_label(loop), buffer->name, block->u.block.name, buffer->name);
 
     Buffer *cache = cache_buffer(s, buffer, scope, call->span);
     Stmt *nest = write_nest(s, block, store, cache, block->span);
