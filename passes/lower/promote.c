@@ -32,6 +32,7 @@ typedef struct {
     ExprList control;   /* bounds of loops around it, likewise */
     ExprList guards;    /* invariant conditions around every access */
     ExprList varying;   /* other conditions and the bounds on the way to an access */
+    SubstList lets;     /* values of the names in the loop */
     bool seen, read, written, ok;
 } Scan;
 
@@ -119,9 +120,12 @@ static void scan_stmt(Scan *scan, const Stmt *s)
             scan_exprs(scan, s->u.store.index[d]);
         scan_exprs(scan, s->u.store.value);
         break;
-    case ST_LET:
+    case ST_LET: {
+        Subst to = {s->u.let.var, s->u.let.value};
+        VEC_PUSH(c->arena, &scan->lets, to);
         scan_exprs(scan, s->u.let.value);
         break;
+    }
     case ST_TEMP: /* a buffer that begins in the loop has no element before it */
         scan->ok &= s->u.temp != scan->buffer;
         break;
@@ -205,7 +209,10 @@ static bool control_is_uniform(Scan *scan)
     Promote *p = scan->p;
     unsigned axes = 0;
     for (int i = 0; i < scan->varying.n; i++) {
-        Expr *e = expanded(p, scan->varying.items[i]);
+        Expr *e = scan->varying.items[i];
+        for (int k = scan->lets.n - 1; k >= 0; k--)
+            e = expr_subst(p->c, e, &scan->lets.items[k], 1);
+        e = expanded(p, e);
         if (expr_has_load(e))
             return false;
         axes |= axes_of(e);
