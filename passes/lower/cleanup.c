@@ -1,6 +1,6 @@
 /* cleanup.c - simplification of the whole kernel, as one pass.
  *
- * Names that nothing uses any more go with it. One walk from the last statement to the first finds them: when it
+ * Names that nothing uses any more go with it, and launches that have nothing to do. One walk from the last statement to the first finds them: when it
  * comes to a definition it has seen all uses that stay. */
 #include "passes/lower/pass.h"
 
@@ -80,6 +80,35 @@ static Stmt *drop_unused(void *user, Stmt *s)
     return kept;
 }
 
+static bool is_idle(const Stmt *s)
+{
+    return s->kind == ST_LAUNCH && s->u.launch.body->kind == ST_SEQ &&
+           s->u.launch.body->u.seq.n == 0;
+}
+
+static bool search_busy(Visitor *v, Stmt *s)
+{
+    bool *found = v->user;
+    *found |= s->kind == ST_LAUNCH && !is_idle(s);
+    return !*found;
+}
+
+static Stmt *drop_idle(Rewriter *r, Stmt *s)
+{
+    (void)r;
+    return is_idle(s) ? NULL : s;
+}
+
+/* Without the launches that do nothing; but a kernel that does nothing at all keeps them. */
+static Stmt *drop_launches(Context *c, Stmt *body)
+{
+    bool busy = false;
+    Visitor v = {.user = &busy, .stmt = search_busy};
+    Rewriter r = {.ctx = c, .stmt = drop_idle};
+    visit_stmt(&v, body);
+    return busy ? rewrite_stmt(&r, body) : body;
+}
+
 Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
@@ -87,5 +116,7 @@ Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *opti
     Drop d = {c, c->next_id, ARENA_ARRAY(c->arena, bool, c->next_id)};
     if (body)
         body = drop_unused(&d, body);
+    if (body)
+        body = drop_launches(c, body);
     return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));
 }

@@ -571,6 +571,21 @@ static void remap_computes_coordinates(void **state)
                    "        let j = (blockIdx.y + blockIdx.x) % 128;\n");
 }
 
+/* A part that is known to be empty leaves no launch behind. */
+static void empty_parts_vanish(void **state)
+{
+    (void)state;
+    Run r = run(COPY100, "let [i] = loops(y); let [a, b] = loop_partition(i, [100, _]); bind(a, blockIdx.x);");
+    assert_non_null(r.schedule);
+    LowerOptions options = {.limits = limits_default()};
+    const char *text = body_text(r.c, lower_kernel(r.c, schedule_kernel(r.schedule), &options));
+    assert_string_equal(text, "    launch copy grid(100, 1, 1) block(1, 1, 1) {\n"
+                              "        let a = blockIdx.x;\n"
+                              "        y[a] = x[a];\n"
+                              "    }\n");
+    ctx_free(r.c);
+}
+
 /* ---- refusals --------------------------------------------------------------------------------- */
 
 static void merge_refuses(void **state)
@@ -709,6 +724,7 @@ int main(void)
         cmocka_unit_test(block_iterators_change_places),
         cmocka_unit_test(remap_is_said_of_the_loops),
         cmocka_unit_test(remap_computes_coordinates),
+        cmocka_unit_test(empty_parts_vanish),
         cmocka_unit_test(merge_refuses),
         cmocka_unit_test(merge_knows_reductions),
         cmocka_unit_test(shift_refuses),
