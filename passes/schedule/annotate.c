@@ -156,6 +156,15 @@ static bool search_reads(Visitor *v, Expr *e)
     return true;
 }
 
+/* An update that rounds, which may now come in any order. */
+static bool search_rounding(Visitor *v, Stmt *stmt)
+{
+    bool *found = v->user;
+    *found |= stmt->kind == ST_STORE && type_is_float(stmt->u.store.buffer->type) &&
+              (stmt->u.store.op == STORE_ADD || stmt->u.store.op == STORE_MUL);
+    return !*found;
+}
+
 bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -179,6 +188,8 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     if (block.atomic)
         return true;
     block.atomic = true;
+    Visitor rounding = {&s->reassociates, NULL, search_rounding};
+    visit_stmt(&rounding, block.body);
     sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     return true;
 }

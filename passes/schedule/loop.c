@@ -521,12 +521,11 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
     if (!check_ranges(s, call, order, chain.n))
         return false;
     Stmt *nest = build_order(s, &chain, order);
-    bool reassociates;
     Conflict why = {0};
     StmtPath path = {0};
     state_path(s, chain.loops[0]->u.loop.id, &path);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
-    if (!dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &reassociates, &why)) {
+    if (!dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &s->reassociates, &why)) {
         sched_refuse(s, E0419, call->span,
                      "two iterations that depend on each other would change places");
         sched_note_conflict(s, &why);

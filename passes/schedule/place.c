@@ -298,7 +298,6 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Stmt *loop = sched_loop(s, &call->arg[1], &target);
     const Stmt *seq;
     Conflict why;
-    bool reassociates = false;
     int block_item = 0, loop_item = 0;
     if (!common_sequence(s, call, &path, &target, &seq, &block_item, &loop_item) ||
         !own_loops_are_plain(s, call, &path, flow_common(&path, &target)))
@@ -324,7 +323,7 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, false));
     if (!dependence_instances_kept(c, s->kernel, s->kernel->body, body, block->u.block.id,
                                    &why) ||
-        !dependence_order_kept(c, s->kernel, s->kernel->body, body, &reassociates, &why)) {
+        !dependence_order_kept(c, s->kernel, s->kernel->body, body, &s->reassociates, &why)) {
         sched_refuse(s, E0456, call->arg[1].span,
                      "under loop '%s', block '%s' would not do what it does now: %s",
                      loop->u.loop.var->name, block->u.block.name, why.reason);

@@ -80,6 +80,7 @@ typedef struct {
     const char *text;
     const Primitive *primitive;
     Span span;
+    bool reassociates; /* floating-point additions or products run in another order than before */
 } StepRecord;
 
 struct Schedule {
@@ -87,6 +88,7 @@ struct Schedule {
     const Kernel *first, *kernel; /* as it came; as it is */
     bool lowered;                 /* nothing can be scheduled any more */
     const Primitive *running;     /* the primitive at work, or NULL */
+    bool reassociates;            /* the step at work does (StepRecord) */
     int step;                     /* the step at work, or the next one */
     uint32_t first_new_id;        /* ids from here on were made by the step at work, or the last one */
     uint32_t first_id;            /* of `handles` */

@@ -151,6 +151,11 @@ Span schedule_step_span(const Schedule *s, int step)
     return s->steps.items[step - 1].span;
 }
 
+bool schedule_step_reassociates(const Schedule *s, int step)
+{
+    return s->steps.items[step - 1].reassociates;
+}
+
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 /* Whether a value is or holds a loop: what the trace needs variables for. */
@@ -224,6 +229,7 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     s->step = s->steps.n + 1;
     s->first_new_id = s->ctx->next_id;
     s->ctx->step = s->step;
+    s->reassociates = false;
     bool done = call->primitive->run(s, call, result);
     s->ctx->step = 0;
     if (!done && s->kernel != before) {
@@ -233,7 +239,7 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     if (!done || s->kernel == before)
         return done;
     verify_step(s, before, text);
-    StepRecord step = {s->kernel, text, call->primitive, call->span};
+    StepRecord step = {s->kernel, text, call->primitive, call->span, s->reassociates};
     VEC_PUSH(s->ctx->arena, &s->steps, step);
     record_call(s, call, result, s->steps.n);
     return true;

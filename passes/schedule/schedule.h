@@ -97,6 +97,8 @@ const Kernel *schedule_kernel_after(const Schedule *s, int step);
 const char *schedule_step_text(const Schedule *s, int step);
 const char *schedule_step_name(const Schedule *s, int step);
 Span schedule_step_span(const Schedule *s, int step);
+/* The step changed the order of floating-point additions or products, and with it how they round. */
+bool schedule_step_reassociates(const Schedule *s, int step);
 
 /* The calls that ran as a schedule that runs again to the same kernel. */
 void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out);

@@ -254,7 +254,9 @@ static void print_call(Trace *t, const CallRecord *call)
         print_pattern(t, &call->result, is_step, t->out);
         strbuf_add(t->out, " = ");
     }
-    strbuf_addf(t->out, "%s;\n", text.text);
+    bool rounds = is_step && schedule_step_reassociates(t->s, call->step);
+    strbuf_addf(t->out, "%s;%s\n", text.text,
+                rounds ? "  // changes the order of floating-point additions" : "");
 }
 
 void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
