@@ -28,10 +28,11 @@ static bool partners_exist(VmState *st, const VmStep *s)
 {
     for (int lane = 0; lane < st->lanes; lane++)
         if ((lane ^ s->inst->sub) >= st->lanes && vm_runs(st, lane))
-            return vm_fault(st, s, FAULT_DIVERGENT_SHUFFLE, lane,
-                            "lane %d takes the value of lane %d, which the block of %d threads does "
-                            "not have",
-                            lane % WARP, (lane ^ s->inst->sub) % WARP, st->lanes);
+            return vm_fault(
+                st, s, FAULT_DIVERGENT_SHUFFLE, lane,
+                "lane %d takes the value of lane %d, which the block of %d threads does "
+                "not have",
+                lane % WARP, (lane ^ s->inst->sub) % WARP, st->lanes);
     return true;
 }
 
@@ -59,8 +60,8 @@ SHUFFLE(bool, uint8_t)
 VmApply *vm_shuffle(VmType type)
 {
     static VmApply *const table[VM_TYPES] = {
-        [VM_F64] = shuffle_f64, [VM_F32] = shuffle_f32, [VM_I64] = shuffle_i64,
-        [VM_U64] = shuffle_u64, [VM_I32] = shuffle_i32, [VM_U32] = shuffle_u32,
+        [VM_F64] = shuffle_f64,   [VM_F32] = shuffle_f32, [VM_I64] = shuffle_i64,
+        [VM_U64] = shuffle_u64,   [VM_I32] = shuffle_i32, [VM_U32] = shuffle_u32,
         [VM_BOOL] = shuffle_bool,
     };
     return table[type];

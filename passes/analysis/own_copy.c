@@ -253,7 +253,8 @@ static bool reads_covered(OwnCopy *o)
 }
 
 /* No other thread, or block, writes the element while it is in use: in one iteration of the loops
- * that the read shares with its definitions. */
+ * that the read shares with its definitions. What runs on every coordinate of an axis runs on the
+ * reader's, too, and is no other's. */
 static bool writes_own(OwnCopy *o)
 {
     Poly *p = o->p;
@@ -275,6 +276,9 @@ static bool writes_own(OwnCopy *o)
             for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
                 poly_equal(p, &p->top, a.at.loops[l], b.at.loops[l]);
             instances_collide(p, &a.at, x, &b.at, o->read);
+            for (int axis = 0; axis < o->n_axes; axis++)
+                if (o->t->places[i].every[axis])
+                    poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
             poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
             bool none = conflict_none(p, &a.at, x, &b.at, o->read, reason, o->why);
             poly_reset(p, mark);

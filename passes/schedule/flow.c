@@ -1,6 +1,8 @@
 /* flow.c - who writes and who reads what; small rewrites that several primitives share. */
 #include "passes/schedule/flow.h"
 
+#include "passes/lower/lower.h"
+
 typedef struct {
     const Buffer *buffer;
     AccessMode mode;
@@ -216,6 +218,9 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
     StmtPath path = {0};
     Conflict why;
     const Stmt *launch = NULL; /* the outermost bound loop of the launch asked about last */
+    kernel = flow_threads_apart(s, kernel, span);
+    if (!kernel)
+        return false;
     if (!stmt_find(s->ctx, kernel->body, loop, &path))
         return true;
     Kinds kinds = kinds_around_and_below(s->ctx, &path);
@@ -235,6 +240,17 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
         return false;
     }
     return true;
+}
+
+const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span)
+{
+    ThreadReduction refused;
+    const Kernel *apart = thread_reductions_apart(s->ctx, kernel, &refused);
+    if (!apart) {
+        sched_refuse(s, E0480, span, "%s", refused.why);
+        sched_note_at(s, refused.lanes, "loop '%s' would be", stmt_label(refused.lanes));
+    }
+    return apart;
 }
 
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)

@@ -51,6 +51,10 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
 /* The current kernel with another body, for questions about what a step would make. */
 Kernel *flow_kernel_with(Schedule *s, Stmt *body);
 
+/* The kernel with reductions across threads in the form that they run in (lower.h): what questions about threads are
+ * asked of. NULL after an error in the name of the primitive at work. */
+const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span);
+
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi);
 

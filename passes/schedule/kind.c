@@ -3,7 +3,8 @@
  * A launch is the statement under an outermost bound loop. All its loops on one axis run on the same blocks or
  * threads, so bind looks at the whole launch: equal extents, no block on two values of one axis, and the
  * limits of the machine are checked at the line that breaks them, and not when the kernel is lowered. */
-#include "passes/schedule/sched.h"
+#include "passes/analysis/reducer.h"
+#include "passes/schedule/flow.h"
 
 /* ---- shared conditions ------------------------------------------------------------------------ */
 
@@ -56,6 +57,7 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
 typedef struct {
     const Var *var;
     const BlockStmt *found;
+    Context *ctx;
 } ReduceSearch;
 
 static bool search_reduce(Visitor *v, Stmt *stmt)
@@ -74,7 +76,7 @@ static bool search_reduce(Visitor *v, Stmt *stmt)
 /* A block that reduces over the loop, or NULL. */
 static const BlockStmt *reduced_by(const Stmt *loop)
 {
-    ReduceSearch search = {loop->u.loop.var, NULL};
+    ReduceSearch search = {loop->u.loop.var, NULL, NULL};
     Visitor visitor = {&search, NULL, search_reduce};
     visit_stmt(&visitor, loop->u.loop.body);
     return search.found;
@@ -100,12 +102,30 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
                         block->init ? "decompose_reduction and then " : "", block->name);
 }
 
+/* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads in the form that they
+ * run in. NULL after an error. */
+static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis,
+                                        Span span)
+{
+    StmtPath path = {0};
+    state_path(s, loop->u.loop.id, &path);
+    Kernel *nest = sched_kernel_around(s, s->kernel, &path);
+    if (kind != LOOP_BIND)
+        return nest;
+    ForStmt bound = loop->u.loop;
+    bound.kind = kind;
+    bound.axis = axis;
+    Stmt *now = stmt_for(s->ctx, &bound, loop->span);
+    nest->body = stmt_replace(s->ctx, nest->body, loop, now);
+    return flow_threads_apart(s, nest, span);
+}
+
 static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
 {
     Conflict why = {0};
-    StmtPath path = {0};
-    state_path(s, loop->u.loop.id, &path);
-    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    const Kernel *kernel = kernel_in_question(s, loop, kind, axis, span);
+    if (!kernel)
+        return false;
     if (dependence_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
         return true;
     const BlockStmt *reduction = reduced_by(loop);
@@ -123,6 +143,30 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
                      stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, kind));
     sched_note_conflict(s, &why);
     return false;
+}
+
+/* A floating-point sum below the loop will be one of partial sums. */
+static bool search_rounding(Visitor *v, Stmt *stmt)
+{
+    ReduceSearch *search = v->user;
+    ReduceSearch one = {search->var, NULL, NULL};
+    Visitor here = {&one, NULL, search_reduce};
+    if (stmt->kind != ST_BLOCK)
+        return !search->found;
+    Reducer reducer;
+    const char *why;
+    search_reduce(&here, stmt);
+    if (one.found && reducer_of(search->ctx, one.found, &reducer, &why) && reducer.rounds)
+        search->found = one.found;
+    return false;
+}
+
+static bool rounds_apart(Schedule *s, const Stmt *loop)
+{
+    ReduceSearch search = {loop->u.loop.var, NULL, s->ctx};
+    Visitor visitor = {&search, NULL, search_rounding};
+    visit_stmt(&visitor, loop->u.loop.body);
+    return search.found != NULL;
 }
 
 static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kind, Axis axis)
@@ -404,6 +448,9 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     if (!require_thread_limit(&launch, call->span) || !require_fixed_grid(&launch, call->span) ||
         !require_legal(s, loop, LOOP_BIND, axis, call->span))
         return false;
+    int64_t extent;
+    s->reassociates = axis_is_thread(axis) && rounds_apart(s, loop) &&
+                      expr_is_const(sched_extent(s, &path), &extent) && extent > 1;
     set_kind(s, loop, loop_from_zero(s, &path), LOOP_BIND, axis);
     *result = (Value){.kind = VALUE_NONE};
     return true;

@@ -2,16 +2,35 @@
 #include "passes/lower/lower.h"
 #include "passes/schedule/flow.h"
 
+static bool carries(const BlockStmt *block, const Stmt *loop)
+{
+    for (int i = 0; loop->kind == ST_FOR && i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE &&
+            expr_uses_var(block->iters[i].binding, loop->u.loop.var))
+            return true;
+    return false;
+}
+
 /* The outermost loop on the path that a reduction iterator uses; the block itself if none does. */
 static int first_reduction_loop(const StmtPath *path)
 {
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i < path->n; i++)
-        for (int k = 0; k < block->n_iters; k++)
-            if (path->items[i]->kind == ST_FOR && block->iters[k].kind == ITER_REDUCE &&
-                expr_uses_var(block->iters[k].binding, path->items[i]->u.loop.var))
-                return i;
+        if (carries(block, path->items[i]))
+            return i;
     return path->n - 1;
+}
+
+/* A reduction loop on the path that is bound to threads, or NULL. */
+static const Stmt *threads_reduced(const StmtPath *path)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i + 1 < path->n; i++) {
+        const Stmt *loop = path->items[i];
+        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND && carries(block, loop))
+            return loop;
+    }
+    return NULL;
 }
 
 bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
@@ -33,6 +52,10 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
             "middle of it; choose '%s' or a loop outside it",
             path.items[anchor]->u.loop.var->name, path.items[first]->u.loop.var->name,
             path.items[first]->u.loop.var->name);
+    const Stmt *threads = threads_reduced(&path);
+    REQUIRE(s, E0481, call->span, !threads,
+            "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that it keeps its init",
+            stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);
     if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &update))
         return false;
     Stmt *loop = path.items[anchor];

@@ -486,7 +486,7 @@ static void bind_refuses(void **state)
            "loop 'j' has i + 1 iterations, which changes with loop 'i' inside the launch");
     refuse(SCAN, "let [i] = loops(y); bind(i, threadIdx.x);", E0423, "block 'y' at i = 1");
     refuse(SCAN, "let [i] = loops(y); bind(i, blockIdx.x);", E0423, "depend on each other");
-    refuse(MATMUL, IJK "bind(k, threadIdx.x);", E0424, "loop 'k' is a reduction loop of block 'C'");
+    refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424, "loop 'k' is a reduction loop of block 'C'");
 }
 
 static void other_kinds_are_checked(void **state)
@@ -576,7 +576,7 @@ static void a_refusal_changes_nothing(void **state)
     Run r = run(MATMUL, IJK "split(i, [_, 4]);");
     const Kernel *before = schedule_kernel(r.schedule);
     const char *text = printed(&r);
-    Value args[2] = {word(r.c, "C"), word(r.c, "threadIdx.x")}, loops, result;
+    Value args[2] = {word(r.c, "C"), word(r.c, "blockIdx.x")}, loops, result;
     assert_true(
         schedule_call(r.schedule, primitive_find("loops"), args, NULL, 1, span_none(), &loops));
     assert_int_equal(loops.u.list.n, 4);
