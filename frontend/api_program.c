@@ -159,7 +159,7 @@ static const AstKernel *choose_kernel(Context *c, const tirc_file *file, const c
     const AstFile *ast = file->ast;
     const char *path = source_get(c, ast->source)->path;
     if (ast->n_kernels == 0) {
-        diag_error(c, E0701, span_none(), ast->n_schedules ? "'%s' holds no kernel, only schedules" : "'%s' holds no kernel", path);
+        diag_error(c, E0701, span_none(), "'%s' holds no kernel%s", path, ast->n_schedules ? ", only schedules" : "");
         diag_note(c, span_none(), "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
         return NULL;
     }

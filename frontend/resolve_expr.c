@@ -401,7 +401,8 @@ static Value refuse_function(Resolver *r, AstName callee)
                    "in %.60s[i]",
                    callee.text, callee.text);
     else if (!strcmp(callee.text, "range"))
-        diag_error(r->ctx, E0215, callee.span, "there is no function 'range'; a range is written 'i in N' or 'i in 0..N'");
+        diag_error(r->ctx, E0215, callee.span,
+                   "there is no function 'range'; a range is written 'i in N' or 'i in 0..N'");
     else if (near)
         diag_error(r->ctx, E0215, callee.span, "there is no function '%.60s'; did you mean '%s'?",
                    callee.text, near);

@@ -357,12 +357,6 @@ def test_every_example_compiles_by_default(tirc, path):
     assert r.status == 0, r.err
 
 
-def test_the_manual_shows_the_program_that_is_tested():
-    root = EXAMPLES.parent
-    consumer = (root / "tests" / "install" / "consumer.c").read_text()
-    assert f"```c\n{consumer}```" in (root / "docs" / "api.md").read_text()
-
-
 def test_the_manual_names_every_option(tirc):
     manual = (EXAMPLES.parent / "docs" / "cli.md").read_text()
     for option in re.findall(r"--[a-z-]+", tirc("--help").out):

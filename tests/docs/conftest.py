@@ -29,7 +29,7 @@ class Tirc:
         return done.returncode, done.stdout.decode()
 
     def line(self, text):
-        """Runs a line of a document. Work on a device is done at small sizes, on the simulator."""
+        """Runs a line of a document. Devices work at small sizes, and simulated."""
         words = shlex.split(text, comments=True)
         assert words[0] == "tirc", text
         words = [str(self.folder / w) if w.startswith("examples/") else w for w in words[1:]]

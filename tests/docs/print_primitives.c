@@ -12,12 +12,13 @@
 static const char intro[] =
     "# The primitives\n"
     "\n"
-    "Every step of a schedule calls a primitive. Each proves that the program computes the same as before, or refuses and says why.\n"
+    "Every step of a schedule calls a primitive. Each proves that the program computes the same as before, or refuses\n"
+    "and says why.\n"
     "`tirc --help NAME` prints these texts; [schedules.md](schedules.md) says how scripts are written.\n"
     "\n"
-    "In a call, `a...` takes any number of arguments or one list, `a?` may be left out, and arguments may be named: `pad(t, amount = 1)`.\n"
-    "\"Before\" and \"after\" show the body of a kernel. As tirc does, they say `block NAME(iterator in DOMAIN = value)` where the\n"
-    "iterators of a statement are no longer its loops.\n"
+    "In a call, `a...` takes any number of arguments or one list, `a?` may be left out, and arguments may be named:\n"
+    "`pad(t, amount = 1)`. \"Before\" and \"after\" show the body of a kernel. As tirc does, they say\n"
+    "`block NAME(iterator in DOMAIN = value)` where the iterators of a statement are no longer its loops.\n"
     "\n"
     "This file is written by `tests/docs/print_primitives.c` from the table in `passes/schedule/*.def`.\n";
 
