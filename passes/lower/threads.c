@@ -323,11 +323,38 @@ static Stmt *map_root(LaunchWalk *w, Stmt *root)
     return make_launch(w, &m, root, body ? body : stmt_empty(w->c, root->span));
 }
 
+/* Registers and tiles that a serial nest, now a launch, had declared before it become the launch's own. */
+static Stmt *take_temps_in(void *user, Stmt *s)
+{
+    Context *c = user;
+    if (s->kind == ST_LAUNCH)
+        return s;
+    s = stmt_map_children(c, s, take_temps_in, c);
+    StmtList items = {0}, temps = {0};
+    bool moved = false;
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++) {
+        Stmt *item = s->u.seq.items[i];
+        if (item->kind == ST_TEMP && item->u.temp->scope != SCOPE_GLOBAL) {
+            VEC_PUSH(c->arena, &temps, item);
+            continue;
+        }
+        if (item->kind == ST_LAUNCH && temps.n > 0) {
+            LaunchStmt launch = item->u.launch;
+            while (temps.n > 0)
+                launch.body = stmt_then(c, temps.items[--temps.n], launch.body);
+            item = stmt_stamp(stmt_launch(c, &launch, item->span), item);
+            moved = true;
+        }
+        VEC_PUSH(c->arena, &items, item);
+    }
+    return moved ? stmt_seq(c, items.items, items.n, s->span) : s;
+}
+
 Kernel *pass_map_threads(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
     MapWalk all = {.launches = {.c = c}};
     LaunchWalk w = {.c = c, .kernel = kernel, .user = &all, .root = map_root};
     Stmt *body = launch_roots_map(&w, kernel->body);
-    return body ? kernel_with_body(c, kernel, body) : NULL;
+    return body ? kernel_with_body(c, kernel, take_temps_in(c, body)) : NULL;
 }
