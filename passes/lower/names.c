@@ -38,7 +38,7 @@ static Stmt *settle_for(Settle *t, Stmt *s)
     }
     loop.body = settle(t, loop.body);
     t->scope.n = scope;
-    if (loop.body == s->u.loop.body)
+    if (loop.var == s->u.loop.var && loop.body == s->u.loop.body)
         return s;
     return stmt_stamp(stmt_for(c, &loop, s->span), s);
 }

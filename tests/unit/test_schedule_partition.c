@@ -586,6 +586,19 @@ static void empty_parts_vanish(void **state)
     ctx_free(r.c);
 }
 
+/* A loop whose variable nothing uses gets another name, too, where the value of an iterator has it. */
+static void names_mean_one_thing(void **state)
+{
+    (void)state;
+    Run r = run("kernel k(x: i32[7]) -> y: i32[7, 1], z: i32[7, 7]\n"
+                "{ for j in 7 z[j, j] = x[j]; for i in 7, j in 1 y[i, j] = x[i]; }\n",
+                "merge(loops(z)[0], loops(y)[0]); shift(loops(z)[0], -2);");
+    assert_non_null(r.schedule);
+    LowerOptions options = {.limits = limits_default()};
+    assert_non_null(lower_kernel(r.c, schedule_kernel(r.schedule), &options));
+    ctx_free(r.c);
+}
+
 /* ---- refusals --------------------------------------------------------------------------------- */
 
 static void merge_refuses(void **state)
@@ -725,6 +738,7 @@ int main(void)
         cmocka_unit_test(remap_is_said_of_the_loops),
         cmocka_unit_test(remap_computes_coordinates),
         cmocka_unit_test(empty_parts_vanish),
+        cmocka_unit_test(names_mean_one_thing),
         cmocka_unit_test(merge_refuses),
         cmocka_unit_test(merge_knows_reductions),
         cmocka_unit_test(shift_refuses),
