@@ -133,6 +133,29 @@ static bool read_factors(Schedule *s, const PrimCall *call, Split *split)
     return true;
 }
 
+static bool search_loop_var(Visitor *v, Expr *e)
+{
+    const Var **found = v->user;
+    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP)
+        *found = e->u.var;
+    return !*found;
+}
+
+/* The factor that _ stands for multiplies the loops before it; where it changes with a loop, the product is no affine
+ * value of loops, which bounds and subscripts must be. */
+static bool require_steady_fill(Schedule *s, const PrimCall *call, const Split *split, Name name)
+{
+    const Var *var = NULL;
+    Visitor v = {.user = &var, .expr = search_loop_var};
+    if (split->fill > 0)
+        visit_expr(&v, split->extent);
+    REQUIRE(s, E0414, call->span, !var,
+            "loop '%s' has %s iterations, which change with loop '%s', and so would the factor that _ stands for; "
+            "write _ as the first factor",
+            name, sched_text(s, split->extent), var->name);
+    return true;
+}
+
 /* The factors cover the extent; whether exactly. */
 static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path, Split *split)
 {
@@ -144,7 +167,7 @@ static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path,
         split->exact = prove_divisible(sched_facts(s, path), split->extent, split->product);
         REQUIRE(s, E0415, call->span, !known || extent <= INT64_MAX - split->product,
                 "loop '%s' has %lld iterations, too many to split", name, (long long)extent);
-        return true;
+        return require_steady_fill(s, call, split, name);
     }
     if (known && split->product < extent) {
         sched_refuse(
@@ -336,6 +359,26 @@ static bool check_nest(Schedule *s, const PrimCall *call, Stmt **nest, int n)
     return true;
 }
 
+/* Two extents that change with loops have a product that is not affine, which no bound may be. */
+static bool check_affine_product(Schedule *s, const PrimCall *call, Stmt **nest, int n)
+{
+    const Stmt *first = NULL;
+    for (int i = 0; i < n; i++) {
+        const Var *var = NULL;
+        Visitor v = {.user = &var, .expr = search_loop_var};
+        visit_expr(&v, nest[i]->u.loop.lo);
+        visit_expr(&v, nest[i]->u.loop.hi);
+        if (!var)
+            continue;
+        REQUIRE(s, E0417, call->span, !first,
+                "the ranges of loops '%s' and '%s' both change with loops outside, and the product of their extents is "
+                "no bound of a loop",
+                stmt_label(first), stmt_label(nest[i]));
+        first = nest[i];
+    }
+    return true;
+}
+
 static bool check_product(Schedule *s, const PrimCall *call, Stmt **nest, int n)
 {
     int64_t product = 1, extent;
@@ -394,7 +437,7 @@ bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
     for (int i = n - 1; i >= 0; i--)
         nest[i] = sched_loop(s, &loops[i], &path);
     if (!require_distinct(s, call, loops, n) || !check_nest(s, call, nest, n) ||
-        !check_product(s, call, nest, n))
+        !check_affine_product(s, call, nest, n) || !check_product(s, call, nest, n))
         return false;
     *result = loops[0];
     if (n == 1)
