@@ -292,6 +292,41 @@ static const Stmt *partial_loop(const StmtPath *path, const Place *place, const 
     return NULL;
 }
 
+static bool has_plain_quotient(const Expr *e)
+{
+    if (e->kind == EX_ADD || e->kind == EX_SUB)
+        return has_plain_quotient(e->u.arg[0]) || has_plain_quotient(e->u.arg[1]);
+    return e->kind == EX_DIV || e->kind == EX_MOD;
+}
+
+/* The binding may take only every n-th value: each loop in it counts in larger steps than 1. What fusing has made, quotients
+ * and remainders, takes all. */
+static bool skips_values(Schedule *s, const StmtPath *path, Expr *binding)
+{
+    bool steps = false, other = false;
+    Facts *facts = sched_facts(s, path);
+    for (int i = 0; i < path->n; i++) {
+        int64_t factor;
+        Expr *rest;
+        if (path->items[i]->kind != ST_FOR || !expr_uses_var(binding, path->items[i]->u.loop.var))
+            continue;
+        bool linear = split_linear(facts, binding, path->items[i]->u.loop.var, &factor, &rest);
+        if (linear && (factor == 1 || factor == -1))
+            return false;
+        steps |= linear && factor != 0;
+        other |= !linear;
+    }
+    return steps || (other && !has_plain_quotient(binding));
+}
+
+static bool some_skips(Schedule *s, const StmtPath *path, const int *used, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (skips_values(s, path, path->items[path->n - 1]->u.block.iters[used[i]].binding))
+            return true;
+    return false;
+}
+
 static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *from, Span span)
 {
     Context *c = s->ctx;
@@ -344,7 +379,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
             block->u.block.name, buffer->name, buffer->name);
     int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
     int n_used = written_iters(block, store, used);
-    REQUIRE(s, E0444, span, n_used >= 0 && !under_condition(&path),
+    REQUIRE(s, E0444, span, n_used >= 0 && !under_condition(&path) && !some_skips(s, &path, used, n_used),
             "block '%s' writes only the elements that a condition, a step or a reduction chooses, so "
             "what to copy out is not known; use cache_write before splitting its loops",
             block->u.block.name);
