@@ -20,9 +20,7 @@ const char *fault_name(FaultKind kind)
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
-/* The inputs of every function of a module: sizes, scalars, then the values of a launch. NULL
- * without memory; the caller frees it. */
-static VmValue *inputs_of(const Module *m, const RunArguments *args, const VmLaunch *launch)
+VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *launch)
 {
     int n = m->n_sizes + m->n_scalars, extra = launch ? launch->n_values : 0;
     VmValue *inputs = calloc((size_t)(n + extra) + 1, sizeof *inputs);
@@ -50,7 +48,7 @@ bool vm_run_host(const Module *m, const RunArguments *args, VmLaunchFn *launch, 
                  VmFault *fault)
 {
     static const int64_t one[3] = {1, 1, 1}, origin[3] = {0, 0, 0};
-    VmValue *inputs = inputs_of(m, args, NULL);
+    VmValue *inputs = vm_inputs(m, args, NULL);
     VmState *st = inputs ? vm_open(m->host, one, inputs, args->buffers) : NULL;
     free(inputs);
     if (!st)
@@ -156,7 +154,7 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
     *fault = (VmFault){.kind = FAULT_NONE};
     Grid g = {.m = m, .args = args, .launch = launch, .fault = fault, .first_bad = INT64_MAX};
     g.blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
-    VmValue *inputs = inputs_of(m, args, launch);
+    VmValue *inputs = vm_inputs(m, args, launch);
     int workers = worker_count(code, g.blocks, threads), started = 0;
     pthread_t *others = calloc((size_t)workers, sizeof *others);
     if (!inputs || !others) {

@@ -29,6 +29,7 @@ struct VmStep {
 struct VmState {
     const VmFunction *f;
     int lanes;
+    int first;          /* the thread of lane 0: not 0 where the block runs in groups */
     VmStep *steps;
     void **registers;
     uint8_t *masks; /* one row of lanes for each level of nesting; row 0 is all ones */
@@ -37,6 +38,8 @@ struct VmState {
     uint8_t *shared, *local;
     int64_t block[3], block_shape[3];
     bool in_kernel;     /* block and thread mean something */
+    int pc;             /* the next step, after a stop at a barrier */
+    bool yields;        /* stops at barriers */
     VmLaunchFn *launch; /* of the host part, or NULL */
     void *user;
     VmValue *values;    /* of the launch under way */
@@ -67,8 +70,18 @@ VmApply *vm_shuffle(VmType type);
  * thread indices are set. */
 VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
                  const uint64_t *buffers);
+/* The same for `lanes` threads of the block from `first` on, with the shared memory of `block` (NULL: its own). */
+VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, int lanes,
+                       VmState *block, const VmValue *inputs, const uint64_t *buffers);
 void vm_close(VmState *st);
 /* Runs one block. */
 bool vm_run(VmState *st, const int64_t block[3]);
+/* The same in two steps: vm_continue runs to the end (st->pc is -1 then), or with st->yields to the next barrier. */
+void vm_begin(VmState *st, const int64_t block[3]);
+bool vm_continue(VmState *st);
+
+/* The inputs of every function of a module: sizes, scalars, then the values of a launch (may be NULL). NULL without
+ * memory; the caller frees it. */
+VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *launch);
 
 #endif

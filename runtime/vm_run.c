@@ -21,7 +21,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     /* What is done once for all is done by the first that runs. */
     while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE && lane + 1 < st->lanes && !vm_runs(st, lane))
         lane++;
-    int64_t rest = lane;
+    int64_t rest = st->first + lane;
     for (int axis = 0; axis < 3; axis++) {
         fault->block[axis] = st->block[axis];
         fault->thread[axis] = rest % st->block_shape[axis];
@@ -150,7 +150,9 @@ static void carve_all(VmState *st, Carver *c)
     st->masks = carve(c, lanes * levels);
     st->full = carve(c, levels);
     st->values = carve(c, sizeof(VmValue) * (size_t)f->n_lists);
-    st->shared = carve(c, (size_t)f->shared_bytes);
+    uint8_t *shared = carve(c, (size_t)f->shared_bytes);
+    if (!st->shared)
+        st->shared = shared;
     st->local = carve(c, (size_t)f->local_bytes * lanes);
 }
 
@@ -164,14 +166,20 @@ static void set_axes(VmState *st)
         for (int inner = 0; inner < axis; inner++)
             below *= st->block_shape[inner];
         for (int lane = 0; lane < st->lanes; lane++)
-            values[lane] = lane / below % st->block_shape[axis];
+            values[lane] = (st->first + lane) / below % st->block_shape[axis];
     }
 }
 
 VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
                  const uint64_t *buffers)
 {
-    VmState measure = {.f = f, .lanes = (int)(shape[0] * shape[1] * shape[2])};
+    return vm_open_group(f, shape, 0, (int)(shape[0] * shape[1] * shape[2]), NULL, inputs, buffers);
+}
+
+VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, int lanes,
+                       VmState *block, const VmValue *inputs, const uint64_t *buffers)
+{
+    VmState measure = {.f = f, .lanes = lanes};
     Carver carver = {0};
     carve(&carver, sizeof(VmState));
     carve_all(&measure, &carver);
@@ -182,7 +190,9 @@ VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inp
     carver.used = 0;
     VmState *st = carve(&carver, sizeof(VmState));
     st->f = f;
-    st->lanes = measure.lanes;
+    st->lanes = lanes;
+    st->first = first;
+    st->shared = block ? block->shared : NULL;
     memcpy(st->block_shape, shape, sizeof st->block_shape);
     carve_all(st, &carver);
     memset(st->masks, 1, (size_t)st->lanes);
@@ -333,9 +343,9 @@ static bool run_barrier(VmState *st, const VmStep *s)
                     st->lanes);
 }
 
-static bool run_code(VmState *st)
+bool vm_continue(VmState *st)
 {
-    for (int pc = 0;;) {
+    for (int pc = st->pc;;) {
         const VmStep *s = &st->steps[pc];
         if (s->apply) {
             if (!s->apply(st, s))
@@ -364,19 +374,23 @@ static bool run_code(VmState *st)
             if (!run_barrier(st, s))
                 return false;
             pc++;
-            break;
+            if (!st->yields)
+                break;
+            st->pc = pc;
+            return true;
         case VM_LAUNCH:
             if (!run_launch(st, s))
                 return false;
             pc++;
             break;
         default:
+            st->pc = -1;
             return true;
         }
     }
 }
 
-bool vm_run(VmState *st, const int64_t block[3])
+void vm_begin(VmState *st, const int64_t block[3])
 {
     memcpy(st->block, block, sizeof st->block);
     for (int axis = 0; axis < 3; axis++)
@@ -387,5 +401,11 @@ bool vm_run(VmState *st, const int64_t block[3])
     memset(st->local, 0xff, (size_t)st->f->local_bytes * (size_t)st->lanes);
     st->level = 0;
     st->fault.kind = FAULT_NONE;
-    return run_code(st);
+    st->pc = 0;
+}
+
+bool vm_run(VmState *st, const int64_t block[3])
+{
+    vm_begin(st, block);
+    return vm_continue(st);
 }
