@@ -180,6 +180,29 @@ static void remap_blocks(Mapper *m)
     m->lets = r.lets;
 }
 
+/* All that the launch does stands inside a loop bound to the axis. */
+static bool all_inside(const Stmt *root, Axis axis)
+{
+    for (; root->kind == ST_FOR; root = root->u.loop.body)
+        if (root->u.loop.kind == LOOP_BIND && root->u.loop.axis == axis)
+            return true;
+    return false;
+}
+
+/* A grid without blocks runs nothing, also not what stands beside an empty loop: such an axis has one coordinate at least, which
+ * the loop's own range then excludes. */
+static void fill_empty_axes(Mapper *m, const Stmt *root)
+{
+    Context *c = m->c;
+    Expr *one = expr_index(c, 1);
+    for (Axis axis = AXIS_BLOCK_X; axis <= AXIS_BLOCK_Z; axis++) {
+        Expr **extent = &m->axis[axis].extent;
+        if (*extent && !all_inside(root, axis) &&
+            !prove(m->facts, expr_binary(c, EX_GE, *extent, one, span_none())))
+            *extent = simplify(m->facts, index_max(c, *extent, one));
+    }
+}
+
 static Expr *coordinate(Mapper *m, Axis axis)
 {
     const AxisUse *use = &m->axis[axis];
@@ -316,6 +339,7 @@ static Stmt *map_root(LaunchWalk *w, Stmt *root)
     collect_axes(&m, root);
     if (m.failed)
         return NULL;
+    fill_empty_axes(&m, root);
     remap_blocks(&m);
     Stmt *body = map_stmt(&m, root);
     if (m.failed)
