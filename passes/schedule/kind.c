@@ -74,7 +74,7 @@ static bool search_reduce(Visitor *v, Stmt *stmt)
 }
 
 /* A block that reduces over the loop, or NULL. */
-static const BlockStmt *reduced_by(const Stmt *loop)
+const BlockStmt *sched_reduced_by(const Stmt *loop)
 {
     ReduceSearch search = {loop->u.loop.var, NULL, NULL};
     Visitor visitor = {&search, NULL, search_reduce};
@@ -128,7 +128,7 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
         return false;
     if (dependence_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
         return true;
-    const BlockStmt *reduction = reduced_by(loop);
+    const BlockStmt *reduction = sched_reduced_by(loop);
     bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
         sched_refuse(

@@ -115,11 +115,11 @@ static bool has_bound_loop(Stmt *stmt)
     return found;
 }
 
-/* The loop may be fused with others and bound. */
+/* The loop may be fused with others and bound: it goes over elements, and its iterations are independent. */
 static bool runs_parallel(Schedule *s, const Stmt *stmt)
 {
     const ForStmt *loop = &stmt->u.loop;
-    if (loop->kind != LOOP_SERIAL || loop->n_annotations > 0)
+    if (loop->kind != LOOP_SERIAL || loop->n_annotations > 0 || sched_reduced_by(stmt))
         return false;
     bool only_reduction = false;
     Conflict why = {0};
