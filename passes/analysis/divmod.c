@@ -102,7 +102,8 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
 }
 
 /* The rest = g * high + low where floor(low / g) is known, for g dividing d: divide by g first.
- *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8 */
+ *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8
+ *   (x * 8 + c) % 32 = x % 4 * 8 + c */
 static bool push_coarser(Facts *f, Affine *out, const Affine *rest, int64_t d, bool mod,
                          int64_t scale, Span span, bool *done)
 {
@@ -112,16 +113,14 @@ static bool push_coarser(Facts *f, Affine *out, const Affine *rest, int64_t d, b
         if (g <= 1 || !split_multiples(f->c, rest, g, &high, &low) ||
             !one_quotient(f, &low, g, &quotient))
             continue;
-        if (mod && low.n > 0)
-            continue;
         if (!checked_add(high.constant, quotient, &high.constant))
             return false;
         *done = true;
         if (!mod)
             return push_const_quotient(f, out, &high, d / g, false, scale, span);
-        int64_t step, left, added;
-        return checked_sub(low.constant, g * quotient, &left) && checked_mul(left, scale, &added) &&
-               checked_add(out->constant, added, &out->constant) && checked_mul(scale, g, &step) &&
+        int64_t step;
+        return checked_sub(low.constant, g * quotient, &low.constant) &&
+               affine_push_scaled(f->c, out, &low, scale) && checked_mul(scale, g, &step) &&
                push_const_quotient(f, out, &high, d / g, true, step, span);
     }
     return true;

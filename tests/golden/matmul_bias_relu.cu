@@ -13,7 +13,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
     const int i = block / 4;
-    const int j = (block * 256 + thread) % 1024;
+    const int j = block % 4 * 256 + thread;
     float acc_acc = 0.0f;
     for (int k = 0; k < 1024; ++k)
         acc_acc += A[i * 1024 + k] * B[k * 1024 + j];
@@ -26,6 +26,6 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
     const int i = block / 4;
-    const int j = (block * 256 + thread) % 1024;
+    const int j = block % 4 * 256 + thread;
     C[i * 1024 + j] = fmaxf(acc[i * 1024 + j] + bias[j], 0.0f);
 }

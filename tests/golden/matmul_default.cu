@@ -10,7 +10,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
     const int i = block / 4;
-    const int j = (block * 256 + thread) % 1024;
+    const int j = block % 4 * 256 + thread;
     float C_acc = 0.0f;
     for (int k = 0; k < 1024; ++k)
         C_acc += A[i * 1024 + k] * B[k * 1024 + j];

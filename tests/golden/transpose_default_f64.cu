@@ -9,6 +9,6 @@ transpose(const double *__restrict__ in, double *__restrict__ out)
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
     const int r = block / 16;
-    const int c = (block * 256 + thread) % 4096;
+    const int c = block % 16 * 256 + thread;
     out[c * 4096 + r] = in[r * 4096 + c];
 }

@@ -334,7 +334,7 @@ static void bands_are_what_may_run_in_parallel(void **state)
            "    for b in 200 bind blockIdx.x\n"
            "        for t in 32 bind threadIdx.x\n"
            "            for k in 32\n"
-           "                block C(i in 100 = b / 2, j in 64 = (b * 32 + t) % 64, reduce k in 32 "
+           "                block C(i in 100 = b / 2, j in 64 = b % 2 * 32 + t, reduce k in 32 "
            "= k) {\n"
            "                    init C[i, j] = 0.0;\n"
            "                    C[i, j] += A[i, k] * B[k, j];\n"
