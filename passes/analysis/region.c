@@ -19,6 +19,7 @@ typedef struct {
     unsigned keep_axes;
     VEC(const Var *) over;
     VEC(Subst) map; /* iterators and lets, in terms of loops */
+    int n_conditions; /* of blocks around, among the facts */
     Interval *box;
     bool *whole; /* [rank]: nothing better than the whole dimension is known */
     bool any;
@@ -53,6 +54,33 @@ static Expr *in_loops(Walk *w, Expr *e)
     return w->map.n > 0 ? expr_subst(w->f->c, e, w->map.items, w->map.n) : e;
 }
 
+static bool proved_at_most(Facts *f, Expr *e, int64_t value)
+{
+    return prove(f, expr_binary(f->c, EX_LE, e, expr_index(f->c, value), e->span));
+}
+
+/* Conditions know more than the ranges of loops where a loop runs further than its block:
+ *   min + x / 33 for x in 768, where x < 528 */
+static void narrow(Walk *w, Expr *e, Interval *box)
+{
+    int64_t extent, d = 1;
+    Facts *f = w->f;
+    if (w->n_conditions == 0 || !expr_is_const(box->extent, &extent))
+        return;
+    Expr *above = simplify(f, index_sub(f->c, e, box->min));
+    if (above->kind == EX_DIV && expr_is_const(above->u.arg[1], &d) && d > 0)
+        above = above->u.arg[0];
+    int64_t low = 0, high = extent - 1; /* above / d is at most high */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2, most;
+        bool below = checked_mul(middle, d, &most) && checked_add(most, d - 1, &most) &&
+                     proved_at_most(f, above, most);
+        low = below ? low : middle + 1;
+        high = below ? middle : high;
+    }
+    box->extent = expr_index(f->c, high + 1);
+}
+
 static bool subscript_interval(Walk *w, Expr *e, Interval *out)
 {
     Facts *f = w->f;
@@ -64,6 +92,7 @@ static bool subscript_interval(Walk *w, Expr *e, Interval *out)
     if (!max)
         return false;
     *out = interval_between(f, min, index_add(f->c, max, expr_index(f->c, 1)));
+    narrow(w, e, out);
     return true;
 }
 
@@ -144,7 +173,14 @@ static void walk_block(Walk *w, const BlockStmt *block)
     }
     if (block->init)
         walk(w, block->init);
+    bool known = block->predicate && !expr_has_load(block->predicate);
+    FactsMark mark = facts_mark(w->f);
+    if (known)
+        facts_assume(w->f, in_loops(w, block->predicate));
+    w->n_conditions += known;
     walk(w, block->body);
+    w->n_conditions -= known;
+    facts_reset(w->f, mark);
     w->map.n = n_map;
 }
 
@@ -193,8 +229,7 @@ static void walk(Walk *w, Stmt *s)
 
 /* ---- the box --------------------------------------------------------------------------------- */
 
-/* Cut off what is certainly outside 0..shape. */
-static Interval clip(Facts *f, Interval box, Expr *shape)
+Interval interval_clip(Facts *f, Interval box, Expr *shape)
 {
     Context *c = f->c;
     Interval whole = {expr_index(c, 0), shape};
@@ -229,6 +264,6 @@ bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode
     if (!region_reached(facts, s, buffer, mode, keep_axes, box))
         return false;
     for (int d = 0; d < buffer->rank; d++)
-        box[d] = clip(facts, box[d], buffer->shape[d]);
+        box[d] = interval_clip(facts, box[d], buffer->shape[d]);
     return true;
 }

@@ -22,12 +22,13 @@ static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
     return n;
 }
 
-/* Widens the box over the threads that share the buffer. */
-static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Interval *box, int rank)
+/* Widens the box over the threads that share the buffer, within the buffer. */
+static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Interval *box,
+                  const Buffer *buffer)
 {
     bool exact;
     Expr *one = expr_index(c, 1);
-    for (int i = 0; i < rank && n > 0; i++) {
+    for (int i = 0; i < buffer->rank && n > 0; i++) {
         Expr *last = simplify(facts, index_sub(c, index_add(c, box[i].min, box[i].extent), one));
         Expr *lo = bound_over(facts, box[i].min, vars, n, false, &exact);
         Expr *hi = bound_over(facts, last, vars, n, true, &exact);
@@ -35,6 +36,7 @@ static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Inter
             return false;
         box[i].min = simplify(facts, lo);
         box[i].extent = simplify(facts, index_add(c, index_sub(c, hi, lo), one));
+        box[i] = interval_clip(facts, box[i], buffer->shape[i]);
     }
     return true;
 }
@@ -255,7 +257,7 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     int n_sharing = sharing_vars(&target, buffer->scope, sharing);
     REQUIRE(s, E0455, call->arg[1].span,
             region_touched(facts, loop->u.loop.body, buffer, ACCESS_READ, 0, box) &&
-                widen(facts, c, sharing, n_sharing, box, buffer->rank),
+                widen(facts, c, sharing, n_sharing, box, buffer),
             "the part of '%s' that one iteration of loop '%s' reads has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);
     Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
