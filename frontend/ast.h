@@ -161,7 +161,7 @@ typedef struct {
     int rank;
 } AstType;
 
-/* Layout clause of a temp: pad(axis, n), align(axis, factor, offset). */
+/* Layout clause of a temp: pad(axis, n), align(axis, factor, offset), fold(axis, n). */
 typedef struct {
     AstName name;
     AstExpr *const *args;

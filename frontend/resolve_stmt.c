@@ -156,30 +156,35 @@ bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const A
 
 /* ---- temporaries ---- */
 
+static bool layout_is_fold(const AstLayout *l)
+{
+    return strcmp(l->name.text, "fold") == 0;
+}
+
 static bool layout_axis(Resolver *r, const AstLayout *l, int rank, int64_t *values)
 {
-    bool pad = strcmp(l->name.text, "pad") == 0, align = strcmp(l->name.text, "align") == 0;
-    if (!pad && !align) {
+    bool align = strcmp(l->name.text, "align") == 0, fold = layout_is_fold(l);
+    if (strcmp(l->name.text, "pad") != 0 && !align && !fold) {
         diag_error(r->ctx, E0223, l->name.span,
-                   "there is no layout '%.60s'; there are pad(axis, n) and align(axis, "
-                   "factor, offset)",
+                   "there is no layout '%.60s'; there are pad(axis, n), align(axis, factor, "
+                   "offset) and fold(axis, n)",
                    l->name.text);
         return false;
     }
-    if (l->n != (pad ? 2 : 3)) {
+    if (l->n != (align ? 3 : 2)) {
         diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, but %d are given", l->name.text,
-                   pad ? 2 : 3, l->n);
+                   align ? 3 : 2, l->n);
         return false;
     }
     for (int i = 0; i < l->n; i++)
         if (!resolve_literal(r, l->args[i], "a number of a layout", &values[i]))
             return false;
-    if (values[0] >= 0 && values[0] < rank && values[1] >= 0)
+    if (values[0] >= 0 && values[0] < rank && values[1] >= fold)
         return true;
     diag_error(r->ctx, E0223, l->span,
                "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
-               "amounts at least 0",
-               l->name.text, (long long)values[0], (long long)values[1], rank - 1);
+               "amounts at least %d",
+               l->name.text, (long long)values[0], (long long)values[1], rank - 1, fold);
     return false;
 }
 
@@ -200,7 +205,9 @@ static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
         int64_t v[3];
         if (!layout_axis(r, &s->u.temp.layout[i], buffer->rank, v))
             return false;
-        if (s->u.temp.layout[i].n == 2) {
+        if (layout_is_fold(&s->u.temp.layout[i])) {
+            layout[v[0]].fold = v[1];
+        } else if (s->u.temp.layout[i].n == 2) {
             layout[v[0]].pad = v[1];
         } else {
             layout[v[0]].align_factor = v[1];

@@ -85,14 +85,15 @@ static bool same_var(const Var *a, const Var *b)
 
 static AxisLayout layout_of(const Buffer *buffer, int axis)
 {
-    return buffer->layout ? buffer->layout[axis] : (AxisLayout){0, 0, 0};
+    return buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
 }
 
 static bool same_layout(const Buffer *a, const Buffer *b)
 {
     for (int i = 0; i < a->rank; i++) {
         AxisLayout x = layout_of(a, i), y = layout_of(b, i);
-        if (x.pad != y.pad || x.align_factor != y.align_factor || x.align_offset != y.align_offset)
+        if (x.pad != y.pad || x.align_factor != y.align_factor ||
+            x.align_offset != y.align_offset || x.fold != y.fold)
             return false;
     }
     return true;

@@ -72,9 +72,11 @@ typedef struct Var {
 typedef enum { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_TEMP } Role;
 
 /* How one axis is laid out in a buffer that is not global: rows of it are `pad` elements longer than
- * the axis, and its stride is factor * k + offset for the smallest fitting k (factor 0: no rule). */
+ * the axis, and its stride is factor * k + offset for the smallest fitting k (factor 0: no rule). A `fold` above 0
+ * makes the axis circular: element x lies in place x % fold, and lives until another one takes the place. Lowering
+ * checks that nothing is read after that. */
 typedef struct {
-    int64_t pad, align_factor, align_offset;
+    int64_t pad, align_factor, align_offset, fold;
 } AxisLayout;
 
 typedef struct Buffer {

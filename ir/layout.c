@@ -18,7 +18,7 @@ static bool align_stride(const AxisLayout *rule, int64_t least, int64_t *stride)
 
 bool buffer_strides(const Buffer *buffer, int64_t *strides, int64_t *elements)
 {
-    static const AxisLayout plain = {0, 0, 0};
+    static const AxisLayout plain = {0};
     int64_t next = 1;
     for (int axis = buffer->rank - 1; axis >= 0; axis--) {
         const AxisLayout *layout = buffer->layout ? &buffer->layout[axis] : &plain;

@@ -425,6 +425,8 @@ static void print_temp(Printer *p, const Buffer *buffer)
         if (axis->align_factor)
             strbuf_addf(p->out, " align(%d, %" PRId64 ", %" PRId64 ")", i, axis->align_factor,
                         axis->align_offset);
+        if (axis->fold)
+            strbuf_addf(p->out, " fold(%d, %" PRId64 ")", i, axis->fold);
     }
     strbuf_add(p->out, ";\n");
 }

@@ -324,6 +324,10 @@ static bool check_shape(Verifier *v, const Buffer *buffer)
             return false;
     if (buffer->layout && buffer->scope == SCOPE_GLOBAL)
         return fail(v, "global buffer '%s' has a layout", buffer->name);
+    for (int i = 0; buffer->layout && i < buffer->rank; i++)
+        if (buffer->layout[i].fold < 0)
+            return fail(v, "axis %d of '%s' is folded by %lld", i, buffer->name,
+                        (long long)buffer->layout[i].fold);
     return define(v, buffer->name, NULL, buffer);
 }
 

@@ -92,6 +92,20 @@ void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const 
  * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);
 
+/* ---- what an allocation in shared or local memory may forget ---------------------------------- */
+
+/* Every read of `buffer` finds an element that its owner (the block of the grid for shared memory, the thread for
+ * local) has written before, in the same iteration of the first `n_fixed` loops of the model's launch. False may
+ * be wrong, true is not. */
+bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed);
+
+/* With element x of `axis` in place x % fold (see AxisLayout), every read within an iteration of the first `n_fixed` loops finds
+ * the element that it means, if something wrote it in that iteration before. Proved by order: seen from the
+ * elements being read or written, nothing that lies `fold` or more ahead is written earlier, either upwards
+ * or downwards; so a place is only ever taken over by an element that comes later, and for good. */
+bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold, int n_fixed,
+                       Conflict *why);
+
 /* ---- the thread that runs a block ------------------------------------------------------------ */
 
 /* The loop on `path` (root first, the block last) that gives the block's coordinate on `axis`;

@@ -1,9 +1,9 @@
 /* own_copy.c - memory that each thread (local) or block of the grid (shared) has its own copy of.
  *
  * The program has one copy of a buffer. Giving each owner its own changes nothing when every
- * element read was written by the same owner, in the same iteration of the loops that write and
- * read share, and no other owner writes it in that iteration (the program's one copy would then
- * hold that other value).
+ * element read was written before by the same owner, in the same iteration of the loops that write
+ * and read share or of some of them, and no other owner writes it in that iteration (the program's
+ * one copy would then hold that other value).
  *
  * Covered by writes is "for all there is": first a quick proof that finds the write by solving
  * subscripts for its loops, then the exact set difference. */
@@ -11,47 +11,71 @@
 
 #include <isl/set.h>
 
-/* A write before the read in the text, so in the same iteration of the loops they share. */
-static bool is_definition(const Unit *w, const Touch *x, const Unit *r, const Touch *y)
-{
-    return x->writes && x->buffer->id == y->buffer->id && w->order < r->order;
-}
-
-/* What every question about one read needs. */
+/* What every question about one read needs. A definition is a write before the read: in the text under the same
+ * iteration of all loops that they share, or (where `carried`) also in an earlier iteration of one of them, from the
+ * loop number `from` on. */
 typedef struct {
     Threads *t;
     Poly *p;
     int reader;
     const Touch *read;
     int n_axes;            /* coordinates that own a copy: 3 block axes, or all 6 */
-    int n_least, n_most;   /* loops shared with its definitions */
+    bool carried;
+    int from;
+    bool any_run;          /* a reader that runs once for all values of a loop may stand for any of them */
+    int n_least, n_most;   /* loops with equal values in the read and its definitions */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
     const Touch *write;
     Conflict *why;
 } OwnCopy;
 
+/* `x` of unit `w` has instances before the read at this level: in the same iteration of the shared loops before it, and
+ * an earlier one of that loop; with no loop left, above in the text. */
+static bool is_definition(const OwnCopy *o, const Unit *w, const Touch *x, int level)
+{
+    const Unit *r = thread_unit(o->t, o->reader);
+    int common = units_common(w, r);
+    if (!x->writes || x->buffer->id != o->read->buffer->id || level > common)
+        return false;
+    if (level == common)
+        return w->order < r->order;
+    return o->carried && level >= o->from && loop_has_order(r->loops[level]);
+}
+
+/* The reader runs once for all values of its loop `i`, and which of them does not matter. */
+static bool free_loop(const OwnCopy *o, int i)
+{
+    return o->any_run && o->t->places[o->reader].rerun[i];
+}
+
+static void add_definition(OwnCopy *o, int level)
+{
+    o->n_least = o->defined && o->n_least < level ? o->n_least : level;
+    o->n_most = level > o->n_most ? level : o->n_most;
+    o->defined = true;
+}
+
 static void find_definitions(OwnCopy *o)
 {
     const Unit *r = thread_unit(o->t, o->reader);
+    o->n_least = o->n_most = 0;
+    o->defined = o->written = false;
     for (int i = 0; i < o->t->model->units.n; i++) {
         const Unit *w = thread_unit(o->t, i);
         for (int k = 0; k < w->touches.n; k++) {
             const Touch *x = &w->touches.items[k];
             if (!x->writes || x->buffer->id != o->read->buffer->id)
                 continue;
-            bool definition = is_definition(w, x, r, o->read);
-            if (!o->written || definition) {
+            int common = units_common(w, r);
+            if (!o->written || is_definition(o, w, x, common)) {
                 o->writer = i;
                 o->write = x;
             }
             o->written = true;
-            if (!definition)
-                continue;
-            int common = units_common(w, r);
-            o->n_least = o->defined && o->n_least < common ? o->n_least : common;
-            o->n_most = common > o->n_most ? common : o->n_most;
-            o->defined = true;
+            for (int level = 0; level <= common; level++)
+                if (is_definition(o, w, x, level))
+                    add_definition(o, level);
         }
     }
 }
@@ -123,7 +147,8 @@ static bool plainly_covers(OwnCopy *o, int writer, const Touch *x)
     ThreadInstance w = thread_instance(o->t, p, writer, false);
     const Affine *written = instance_index(p, &w.at, x);
     for (int i = 0; i < units_common(w.at.unit, r.at.unit); i++)
-        poly_equal(p, &p->top, w.at.loops[i], r.at.loops[i]);
+        if (!free_loop(o, i))
+            poly_equal(p, &p->top, w.at.loops[i], r.at.loops[i]);
     for (int i = 0; i < o->n_axes; i++)
         poly_equal(p, &p->top, w.axis[i], r.axis[i]);
     for (int i = 0; i < x->buffer->rank; i++)
@@ -147,7 +172,7 @@ static bool some_plainly_covers(OwnCopy *o)
     for (int i = 0; i < o->t->model->units.n; i++) {
         const Unit *w = thread_unit(o->t, i);
         for (int k = 0; k < w->touches.n; k++)
-            if (is_definition(w, &w->touches.items[k], r, o->read) &&
+            if (is_definition(o, w, &w->touches.items[k], units_common(w, r)) &&
                 plainly_covers(o, i, &w->touches.items[k]))
                 return true;
     }
@@ -161,29 +186,57 @@ static const char *owner_text(const OwnCopy *o)
     return o->n_axes == 3 ? "block of the grid" : "thread";
 }
 
-/* The values of (sizes, the first n_loops loops of the reader, coordinates, subscripts) of a
- * touch. Loops that the unit does not share with the reader may have any value. */
-static isl_set *touch_image(Threads *t, Poly *p, int unit, const Touch *x, int shared_loops,
-                            int n_loops, int n_axes, bool *exact)
+/* The value of loop `i` of a reader that reads what `at` has written before: equal for the first `level` loops, later
+ * for the next where that one is `carried`, any for the rest. */
+static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level, bool carried)
 {
+    Poly *p = o->p;
+    if (free_loop(o, i))
+        return affine_const(0);
+    if (i < level)
+        return at->at.loops[i];
+    Affine loop = poly_column(p, INT64_MIN, INT64_MAX, false);
+    if (i == level && carried) {
+        bool up = at->at.unit->loops[i]->step > 0;
+        poly_at_most(p, &p->top, up ? at->at.loops[i] : loop, up ? loop : at->at.loops[i], -1);
+    }
+    return loop;
+}
+
+/* The values of (sizes, the loops of the reader that it may share with definitions, coordinates, subscripts) of a
+ * touch. */
+static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int level, bool carried,
+                            bool *exact)
+{
+    Poly *p = o->p;
     PolyMark mark = poly_mark(p);
     p->inexact = false;
-    ThreadInstance at = thread_instance(t, p, unit, false);
+    ThreadInstance at = thread_instance(o->t, p, unit, false);
     const Affine *index = instance_index(p, &at.at, x);
     *exact = !p->inexact;
     VEC(Affine) forms = {0};
     Arena *arena = p->ctx->arena;
     for (int i = 0; i < p->fixed.n; i++)
         VEC_PUSH(arena, &forms, p->fixed.items[i].value);
-    for (int i = 0; i < n_loops; i++)
-        VEC_PUSH(arena, &forms,
-                 i < shared_loops ? at.at.loops[i] : poly_column(p, INT64_MIN, INT64_MAX, false));
-    for (int i = 0; i < n_axes; i++)
+    for (int i = 0; i < o->n_most; i++)
+        VEC_PUSH(arena, &forms, reader_loop(o, &at, i, level, carried));
+    for (int i = 0; i < o->n_axes; i++)
         VEC_PUSH(arena, &forms, at.axis[i]);
     for (int i = 0; i < x->buffer->rank; i++)
         VEC_PUSH(arena, &forms, index[i]);
     isl_set *set = poly_image(p, forms.items, forms.n);
     poly_reset(p, mark);
+    return set;
+}
+
+static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const Touch *x, int level,
+                                    bool carried)
+{
+    bool exact;
+    isl_set *part = touch_image(o, writer, x, level, carried, &exact);
+    if (exact || !part)
+        return isl_set_subtract(set, part);
+    isl_set_free(part);
     return set;
 }
 
@@ -193,18 +246,12 @@ static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
     const Unit *r = thread_unit(o->t, o->reader);
     for (int i = 0; i < o->t->model->units.n && set; i++) {
         const Unit *w = thread_unit(o->t, i);
-        for (int k = 0; k < w->touches.n && set; k++) {
-            const Touch *x = &w->touches.items[k];
-            bool exact;
-            if (!is_definition(w, x, r, o->read))
-                continue;
-            isl_set *part =
-                touch_image(o->t, o->p, i, x, units_common(w, r), o->n_most, o->n_axes, &exact);
-            if (exact || !part)
-                set = isl_set_subtract(set, part);
-            else
-                isl_set_free(part);
-        }
+        int common = units_common(w, r);
+        for (int k = 0; k < w->touches.n && set; k++)
+            for (int level = common; level >= 0 && set; level--)
+                if (is_definition(o, w, &w->touches.items[k], level))
+                    set = subtract_definition(o, set, i, &w->touches.items[k], level,
+                                              level < common);
     }
     return set;
 }
@@ -218,8 +265,7 @@ static bool reads_covered(OwnCopy *o)
     bool exact, spent;
     int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
     int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
-    isl_set *set =
-        touch_image(o->t, p, o->reader, o->read, o->n_most, o->n_most, o->n_axes, &exact);
+    isl_set *set = touch_image(o, o->reader, o->read, o->n_most, false, &exact);
     set = subtract_definitions(o, set);
     bool some = poly_set_point(set, values, n, &spent);
     isl_set_free(set);
@@ -289,6 +335,104 @@ static bool writes_own(OwnCopy *o)
     return true;
 }
 
+/* ---- values that every owner agrees on --------------------------------------------------------- */
+
+static bool written_in_launch(const Threads *t, const Buffer *buffer)
+{
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *u = thread_unit(t, i);
+        for (int k = 0; k < u->touches.n; k++)
+            if (u->touches.items[k].writes && u->touches.items[k].buffer->id == buffer->id)
+                return true;
+    }
+    return false;
+}
+
+/* The subscripts say which instance of the unit wrote an element: each iterator is one of them. */
+static bool index_tells_instance(const Unit *u, const Touch *x)
+{
+    for (int i = 0; i < u->block->n_iters; i++) {
+        bool found = false;
+        for (int d = 0; d < x->buffer->rank; d++)
+            found |= x->index[d]->kind == EX_VAR && x->index[d]->u.var == u->block->iters[i].var;
+        if (!found)
+            return false;
+    }
+    return x->n_inner == 0;
+}
+
+/* Whoever writes an element of `buffer`, and whenever, writes the same value: one plain store of what nothing in the
+ * launch changes, by an instance that the subscripts tell. */
+static bool values_constant(const Threads *t, const Buffer *buffer)
+{
+    int writes = 0;
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *u = thread_unit(t, i);
+        for (int k = 0; k < u->touches.n; k++) {
+            const Touch *x = &u->touches.items[k];
+            if (!x->writes || x->buffer->id != buffer->id)
+                continue;
+            if (++writes > 1 || x->reads || !index_tells_instance(u, x))
+                return false;
+            for (int r = 0; r < u->touches.n; r++)
+                if (u->touches.items[r].reads && written_in_launch(t, u->touches.items[r].buffer))
+                    return false;
+        }
+    }
+    return writes == 1;
+}
+
+static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Touch *read, Conflict *why)
+{
+    return (OwnCopy){.t = t,
+                     .p = p,
+                     .reader = reader,
+                     .read = read,
+                     .why = why,
+                     .n_axes = read->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
+}
+
+/* What one iteration writes is what it reads; or what it or an earlier one has written, which asks more of
+ * the other owners, but nothing where all write the same values. The first answer is the one that is told. */
+static bool read_owned(OwnCopy *o)
+{
+    Conflict ignored, *why = o->why;
+    find_definitions(o);
+    if (!o->written || (reads_covered(o) && writes_own(o)))
+        return true;
+    o->why = &ignored;
+    o->any_run = values_constant(o->t, o->read->buffer);
+    bool owned = o->any_run && o->defined && reads_covered(o);
+    o->any_run = false;
+    o->carried = true;
+    find_definitions(o);
+    owned = owned || (o->defined && reads_covered(o) && writes_own(o));
+    o->why = why;
+    return owned;
+}
+
+bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
+{
+    Poly *p = poly_new(t->ctx);
+    model_enter(t->model, p);
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *u = thread_unit(t, i);
+        for (int k = 0; k < u->touches.n; k++) {
+            const Touch *x = &u->touches.items[k];
+            Conflict ignored;
+            if (!x->reads || x->buffer->id != buffer->id)
+                continue;
+            OwnCopy o = own_copy_of(t, p, i, x, &ignored);
+            o.carried = true;
+            o.from = n_fixed;
+            find_definitions(&o);
+            if (!o.defined || !reads_covered(&o))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
 {
     for (int i = 0; i < t->model->units.n; i++) {
@@ -297,14 +441,8 @@ bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
             const Touch *x = &u->touches.items[k];
             if (!x->reads || x->buffer->scope == SCOPE_GLOBAL)
                 continue;
-            OwnCopy o = {.t = t,
-                         .p = p,
-                         .reader = i,
-                         .read = x,
-                         .why = why,
-                         .n_axes = x->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
-            find_definitions(&o);
-            if (o.written && (!reads_covered(&o) || !writes_own(&o)))
+            OwnCopy o = own_copy_of(t, p, i, x, why);
+            if (!read_owned(&o))
                 return false;
         }
     }

@@ -87,11 +87,6 @@ const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every)
 
 /* ---- the model of a launch ------------------------------------------------------------------- */
 
-static bool loop_has_order(const ForStmt *loop)
-{
-    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
-}
-
 static void place_unit(Threads *t, const Unit *u, Place *place)
 {
     Arena *arena = t->ctx->arena;

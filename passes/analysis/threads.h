@@ -31,6 +31,12 @@ typedef struct {
     Affine axis[AXIS_COUNT];
 } ThreadInstance;
 
+/* Iterations run one after the other, also among the threads of a block. */
+static inline bool loop_has_order(const ForStmt *loop)
+{
+    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
+}
+
 static inline const Unit *thread_unit(const Threads *t, int i)
 {
     return t->model->units.items[i];

@@ -11,12 +11,18 @@
  * inside it wherever they stand; registers belong to one thread, so such loops count as outside.
  *
  * A serial loop may stay outside only if each of its iterations reads nothing but what it has written (flow.c); else the
- * allocation moves out of it. */
+ * allocation moves out of it.
+ *
+ * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, say: then only every 16th is kept.
+ *
+ * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become remainders. The order of
+ * reads and writes is checked once more here, because steps after the one that chose the fold may have changed it. */
 #include "passes/lower/flow.h"
 #include "passes/lower/pass.h"
 
 typedef struct {
     Context *c;
+    const Kernel *kernel;
     Stmt *body; /* the kernel's, rewritten for one buffer after the other */
     bool failed;
 } Compact;
@@ -111,6 +117,76 @@ static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
     return false;
 }
 
+/* ---- folded axes ----------------------------------------------------------------------------------- */
+
+static int64_t fold_of(const Buffer *b, int axis)
+{
+    return b->layout ? b->layout[axis].fold : 0;
+}
+
+static bool is_folded(const Buffer *b)
+{
+    for (int d = 0; d < b->rank; d++)
+        if (fold_of(b, d) > 0)
+            return true;
+    return false;
+}
+
+/* The launch around the place, and how many loops of it stand around the place. */
+static Threads *launch_of(Compact *k, const Place *place, int *n_loops)
+{
+    *n_loops = 0;
+    for (int i = place->root; i + 1 < place->path.n; i++)
+        *n_loops += place->path.items[i]->kind == ST_FOR;
+    Kernel *now = kernel_with_body(k->c, k->kernel, k->body);
+    return threads_model(k->c, now, place->path.items[place->root]);
+}
+
+static bool refuse_fold(Compact *k, const Buffer *b, int axis, const Conflict *why)
+{
+    diag_error(k->c, E0513, buffer_span(b),
+               "axis %d of '%s' is a circle of %lld elements, but in the order that statements run now %s%s%s",
+               axis, b->name, (long long)fold_of(b, axis), why->reason, *why->first_at ? ": at " : "",
+               *why->first_at ? arena_printf(k->c->arena, "%s, and at %s", why->first_at, why->second_at)
+                              : "");
+    diag_note(k->c, why->first_span, "the first access");
+    diag_note(k->c, why->second_span,
+              "the second access; call pipeline after the steps that move, reorder or fuse what it pipelines");
+    k->failed = true;
+    return false;
+}
+
+/* Folded axes that are longer than their circle get it as their box: extents the fold, subscripts from 0. */
+static bool fold_box(Compact *k, Facts *f, const Buffer *b, const Place *place, Interval *box,
+                     int64_t *fold)
+{
+    for (int d = 0; d < b->rank; d++) {
+        Conflict why;
+        int n_loops;
+        Expr *wide = expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)),
+                                 b->span);
+        if (fold_of(b, d) == 0 || prove(f, wide))
+            continue;
+        fold[d] = fold_of(b, d);
+        Threads *t = launch_of(k, place, &n_loops);
+        if (!threads_fold_kept(t, b, d, fold[d], n_loops, &why))
+            return refuse_fold(k, b, d, &why);
+        box[d] = (Interval){expr_index(k->c, 0), expr_index(k->c, fold[d])};
+    }
+    return true;
+}
+
+/* The layout without the folds, which the subscripts have taken over. */
+static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
+{
+    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, b->rank + 1);
+    for (int d = 0; d < b->rank; d++) {
+        layout[d] = b->layout[d];
+        layout[d].fold = 0;
+    }
+    return layout;
+}
+
 /* The smallest literal extents that hold the box. */
 static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box,
                             Expr **shape)
@@ -133,6 +209,9 @@ typedef struct {
     const Buffer *from;
     Buffer *to;
     const Interval *box;
+    const int64_t *fold; /* [rank], 0 where an axis is no circle */
+    int64_t *stride;     /* [rank] of this many elements of the box one is used */
+    const int64_t *last; /* [rank] while strides are sought: the last element of the box; else NULL */
     const BlockStmt *block; /* the one at work, or NULL */
     SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
 } Rebase;
@@ -161,17 +240,33 @@ static void enter_bound(Rebase *r, const ForStmt *loop)
     VEC_PUSH(r->c->arena, &r->bound, to);
 }
 
-/* Subscripts relative to the box; an axis whose box starts at 0 keeps its own. */
+/* The largest stride, of those that lead to the last element of the box, that `offset` keeps to. */
+static void fit_stride(Rebase *r, int d, Expr *offset)
+{
+    while (r->stride[d] > 1 && !prove_divisible(r->facts, offset, r->stride[d]))
+        do
+            r->stride[d]--;
+        while (r->last[d] % r->stride[d] != 0);
+}
+
+/* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps its own. */
 static Expr *const *rebase_index(Rebase *r, Expr *const *index)
 {
     Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
     for (int d = 0; d < r->from->rank; d++) {
         int64_t min;
         out[d] = index[d];
-        if (expr_is_const(r->box[d].min, &min) && min == 0)
+        if (expr_is_const(r->box[d].min, &min) && min == 0 && r->fold[d] == 0 && r->stride[d] == 1)
             continue;
         Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
-        Expr *offset = simplify(r->facts, index_sub(r->c, to_axes(r, at), r->box[d].min));
+        Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);
+        if (r->fold[d] > 0)
+            offset = index_mod(r->c, offset, expr_index(r->c, r->fold[d]));
+        offset = simplify(r->facts, offset);
+        if (r->last)
+            fit_stride(r, d, offset);
+        else if (r->stride[d] > 1)
+            offset = simplify(r->facts, index_div(r->c, offset, expr_index(r->c, r->stride[d])));
         out[d] = from_axes(r, offset);
     }
     return out;
@@ -234,7 +329,39 @@ static Stmt *rebase(void *user, Stmt *s)
     return done;
 }
 
+enum { MAX_STRIDE = 1024 };
+
+/* Registers: makes the shape as small as the strides of the subscripts allow. */
+static void find_strides(Rebase *r, Stmt *at, Expr **shape)
+{
+    int rank = r->from->rank;
+    int64_t *last = ARENA_ARRAY(r->c->arena, int64_t, rank + 1);
+    for (int d = 0; d < rank; d++) {
+        expr_is_const(shape[d], &last[d]);
+        last[d]--;
+        bool spread = last[d] > 1 && last[d] <= MAX_STRIDE && r->fold[d] == 0;
+        r->stride[d] = spread && r->from->scope == SCOPE_LOCAL ? last[d] : 1;
+    }
+    r->last = last;
+    rebase(r, at);
+    r->last = NULL;
+    for (int d = 0; d < rank; d++)
+        shape[d] = expr_index(r->c, last[d] / r->stride[d] + 1);
+}
+
 /* ---- one buffer ------------------------------------------------------------------------------------ */
+
+/* Each execution of the place reads only what it has written. */
+static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
+{
+    int n_loops;
+    if (flow_within(k->c, place->path.items, place->path.n, place->root, b))
+        return true;
+    if (place->root >= place->path.n)
+        return false;
+    Threads *t = launch_of(k, place, &n_loops);
+    return threads_reads_covered(t, b, n_loops);
+}
 
 /* The innermost place around the accesses whose loops outside carry nothing from one iteration to the next. */
 static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
@@ -248,7 +375,7 @@ static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
         while (loop >= 0 && (place->path.items[loop]->kind != ST_FOR ||
                              place->path.items[loop]->u.loop.kind == LOOP_BIND))
             loop--;
-        if (loop < 0 || flow_within(k->c, place->path.items, place->path.n, place->root, b))
+        if (loop < 0 || reads_its_own(k, place, b))
             return true;
         if (loop < place->root) {
             refuse_carried(k, b, place->path.items[loop]);
@@ -283,15 +410,21 @@ static void compact_buffer(Compact *k, Stmt *temp)
     }
     Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_touched(f, what, b, ACCESS_ANY, 0, box) || !literal_extents(k, f, b, box, shape))
+    int64_t *fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    if (!region_touched(f, what, b, ACCESS_ANY, 0, box) || !fold_box(k, f, b, &place, box, fold) ||
+        !literal_extents(k, f, b, box, shape))
         return;
     Buffer *small = buffer_copy(c, b);
     small->shape = shape;
+    if (is_folded(b))
+        small->layout = unfolded_layout(c, b);
     Facts *inside = facts_new(c);
     enter_path(inside, &place, true);
     if (!shared)
         axis_facts(inside, c, at);
-    Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box};
+    Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box, .fold = fold};
+    r.stride = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    find_strides(&r, at, shape);
     Stmt *done = rebase(&r, at);
     done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
     k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
@@ -316,7 +449,7 @@ Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOption
     Found found = {.c = c};
     Visitor v = {.user = &found, .stmt = collect_temp};
     visit_stmt(&v, kernel->body);
-    Compact k = {.c = c, .body = kernel->body};
+    Compact k = {.c = c, .kernel = kernel, .body = kernel->body};
     for (int i = found.temps.n - 1; i >= 0;
          i--) /* each goes in front, so the first ends up first */
         compact_buffer(&k, found.temps.items[i]);

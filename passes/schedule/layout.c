@@ -53,7 +53,7 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0448, call->arg[3].span, offset >= 0 && offset < factor,
             "the offset is what is left over of %lld, so from 0 to %lld; found %lld", (long long)factor,
             (long long)factor - 1, (long long)offset);
-    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0, 0, 0};
+    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
     rule.align_factor = factor;
     rule.align_offset = offset;
     lay_out(s, buffer, axis, rule);
@@ -71,7 +71,7 @@ bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
         return false;
     REQUIRE(s, E0448, call->arg[1].span, amount >= 0 && amount <= INT32_MAX,
             "a row can be padded by 0 elements or more, found %lld", (long long)amount);
-    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0, 0, 0};
+    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
     rule.pad = amount;
     lay_out(s, buffer, axis, rule);
     (void)result;

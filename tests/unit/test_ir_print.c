@@ -84,7 +84,7 @@ static void test_lowered(void **state)
 {
     Context *c = *state;
     Buffer *x = buffer1(c, "x", DT_F32, ROLE_OUT, expr_index(c, 64));
-    AxisLayout layout[] = {{1, 32, 8}};
+    AxisLayout layout[] = {{1, 32, 8, 64}};
     Buffer *s = buffer_new(c, ctx_name(c, "s"), DT_F32, EXPRS(expr_index(c, 32)), 1, SCOPE_SHARED,
                            ROLE_TEMP, NOWHERE);
     s->layout = layout;
@@ -112,7 +112,7 @@ static void test_lowered(void **state)
                         "kernel k() -> x: f32[64]\n"
                         "{\n"
                         "    launch main grid(2, 1, 1) block(32, 1, 1) {\n"
-                        "        temp s: f32[32] in shared pad(0, 1) align(0, 32, 8);\n"
+                        "        temp s: f32[32] in shared pad(0, 1) align(0, 32, 8) fold(0, 64);\n"
                         "        let i = blockIdx.x * 32 + threadIdx.x;\n"
                         "        s[threadIdx.x] = 1.5;\n"
                         "        barrier \"s: written above\";\n"
