@@ -1,0 +1,420 @@
+/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every refusal with its text, the check
+ * of folds in lowering, and the same results at sizes that divide and at sizes that do not. */
+#include "frontend/script.h"
+#include "parse_text.h"
+#include "passes/lower/lower.h"
+
+#include "run_ir.h"
+
+#define SCALE                                                                                      \
+    "kernel scale<N = 64>(x: f32[N], f: f32[4]) -> y: f32[N]\n"                                    \
+    "{ for i in N y[i] = x[i] * f[i % 4]; }\n"
+#define STAGED                                                                                     \
+    "let [i] = loops(y); let [io, ii] = split(i, [_, 8]);\n"                                       \
+    "let s = cache_read(y, x, shared); compute_at(s, io);\n"
+#define MATMUL                                                                                     \
+    "kernel matmul<M, N, K>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"                         \
+    "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
+#define MATMUL_OF(size)                                                                            \
+    "kernel matmul<M = " size ", N = " size ", K = " size ">(A: f32[M, K], B: f32[K, N]) -> C: "   \
+    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
+/* T x T tiles, a thread for each element. */
+#define TILES                                                                                      \
+    "let [i, j, k] = loops(C);\n"                                                                  \
+    "let [by, ty] = split(i, [_, 8]); let [bx, tx] = split(j, [_, 8]);\n"                          \
+    "let [ko, ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki);\n"                          \
+    "bind(by, blockIdx.y); bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x);\n"  \
+    "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s); }\n"
+#define FETCH                                                                                      \
+    "proc fetch(copy) { let [e, y, x] = split(fuse(loops(copy)[-2:]), [_, 8, 8]);\n"               \
+    "bind(y, threadIdx.y); bind(x, threadIdx.x); }\n"
+/* The same by way of registers. */
+#define BY_REGISTERS                                                                               \
+    "let [i, j, k] = loops(C);\n"                                                                  \
+    "let [by, ty] = split(i, [_, 8]); let [bx, tx] = split(j, [_, 8]);\n"                          \
+    "let [ko, ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki);\n"                          \
+    "bind(by, blockIdx.y); bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x);\n"  \
+    "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s);\n" \
+    "let r = cache_read(s, buffer, local); compute_at(r, ko); fetch(r); }\n"
+
+typedef struct {
+    Text text;
+    Kernel *kernel;
+    Schedule *schedule; /* NULL where it was refused */
+} Case;
+
+static void run_steps(Case *k, const char *program, const char *steps)
+{
+    text_open(&k->text);
+    Context *c = k->text.ctx;
+    k->schedule = NULL;
+    if (setjmp(k->text.guard)) {
+        fail_msg("fatal: %s", c->fatal_message);
+        return;
+    }
+    char *text = arena_printf(c->arena, "%s%sschedule s for any {\n%s\n}\n", program, FETCH, steps);
+    AstFile *file = parse_text(c, source_add(c, "test.tir", text, strlen(text)));
+    k->kernel = file ? resolve_kernel(c, file->kernels[0], NULL, 0) : NULL;
+    FoundSchedule found;
+    if (k->kernel && script_find(c, file, k->kernel->name, "s", &found))
+        k->schedule = script_run(c, k->kernel, &found, NULL, 0);
+}
+
+static Kernel *lowered(Case *k)
+{
+    LowerOptions options = {.limits = limits_default()};
+    Kernel *kernel =
+        k->schedule ? lower_kernel(k->text.ctx, schedule_kernel(k->schedule), &options) : NULL;
+    if (!kernel)
+        fail_msg("refused:\n%s", text_report(&k->text));
+    return kernel;
+}
+
+static void expect(const char *program, const char *steps, const char *body)
+{
+    Case k;
+    run_steps(&k, program, steps);
+    if (!k.schedule)
+        fail_msg("refused:\n%s", text_report(&k.text));
+    const char *text = text_print(&k.text, schedule_kernel(k.schedule));
+    const char *open = strstr(text, "\n{\n");
+    assert_non_null(open);
+    assert_string_equal(open + 3, body);
+    text_close(&k.text);
+}
+
+static void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
+{
+    Case k;
+    run_steps(&k, program, steps);
+    const Diag *first = k.text.ctx->first;
+    if (k.schedule || !first)
+        fail_msg("not refused: %s", steps);
+    if (first->code != code || !strstr(text_report(&k.text), piece))
+        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece,
+                 text_report(&k.text));
+    text_close(&k.text);
+}
+
+/* ---- what it makes -------------------------------------------------------------------------------- */
+
+static void copies_run_ahead(void **state)
+{
+    (void)state;
+    expect(SCALE, STAGED "pipeline(io, 2);",
+           "    temp x_shared: f32[64] in shared fold(0, 16);\n"
+           "    for ax0 in 8\n"
+           "        block x_shared_first(i in 64 = ax0) {\n"
+           "            x_shared[i] = x[i];\n"
+           "        }\n"
+           "    for io in 8 {\n"
+           "        if io < 7\n"
+           "            for ax0 in 8\n"
+           "                block x_shared(i in 64 = io * 8 + ax0 + 8) {\n"
+           "                    x_shared[i] = x[i];\n"
+           "                }\n"
+           "        for ii in 8\n"
+           "            block y(i in 64 = io * 8 + ii) {\n"
+           "                y[i] = x_shared[i] * f[i % 4];\n"
+           "            }\n"
+           "    }\n"
+           "}\n");
+}
+
+static void three_stages_start_with_two(void **state)
+{
+    (void)state;
+    expect(SCALE, STAGED "let [first] = pipeline(io, 3); annotate(first, hint);",
+           "    temp x_shared: f32[64] in shared fold(0, 24);\n"
+           "    for io_first in 2, ax0 in 8\n"
+           "        block x_shared_first(i in 64 = io_first * 8 + ax0) @hint(1) {\n"
+           "            x_shared[i] = x[i];\n"
+           "        }\n"
+           "    for io in 8 {\n"
+           "        if io < 6\n"
+           "            for ax0 in 8\n"
+           "                block x_shared(i in 64 = io * 8 + ax0 + 16) {\n"
+           "                    x_shared[i] = x[i];\n"
+           "                }\n"
+           "        for ii in 8\n"
+           "            block y(i in 64 = io * 8 + ii) {\n"
+           "                y[i] = x_shared[i] * f[i % 4];\n"
+           "            }\n"
+           "    }\n"
+           "}\n");
+}
+
+/* Statements of the body in order: registers are filled, used is what is there, registers are emptied. */
+static void registers_are_emptied_last(void **state)
+{
+    (void)state;
+    expect("kernel scale(x: f32[64]) -> y: f32[64] { for i in 64 y[i] = x[i] * 2; }\n",
+           STAGED "let r = cache_read(s, x, local); compute_at(r, io); pipeline(io, 2);",
+           "    temp x_shared: f32[64] in shared fold(0, 16);\n"
+           "    temp x_local: f32[64] in local;\n"
+           "    temp x_local_first: f32[64] in local;\n"
+           "    for ax0_1 in 8\n"
+           "        block x_local_first(i in 64 = ax0_1) {\n"
+           "            x_local_first[i] = x[i];\n"
+           "        }\n"
+           "    for ax0 in 8\n"
+           "        block x_shared_first(i in 64 = ax0) {\n"
+           "            x_shared[i] = x_local_first[i];\n"
+           "        }\n"
+           "    for io in 8 {\n"
+           "        if io < 7\n"
+           "            for ax0_1 in 8\n"
+           "                block x_local(i in 64 = io * 8 + ax0_1 + 8) {\n"
+           "                    x_local[i] = x[i];\n"
+           "                }\n"
+           "        for ii in 8\n"
+           "            block y(i in 64 = io * 8 + ii) {\n"
+           "                y[i] = x_shared[i] * 2.0;\n"
+           "            }\n"
+           "        if io < 7\n"
+           "            for ax0 in 8\n"
+           "                block x_shared(i in 64 = io * 8 + ax0 + 8) {\n"
+           "                    x_shared[i] = x_local[i];\n"
+           "                }\n"
+           "    }\n"
+           "}\n");
+}
+
+static void one_iteration_stays(void **state)
+{
+    (void)state;
+    expect("kernel scale(x: f32[8]) -> y: f32[8] { for i in 8 y[i] = x[i] * 2; }\n",
+           "let [i] = loops(y); let u = add_unit_loop(i);\n"
+           "let s = cache_read(y, x, shared); compute_at(s, u); pipeline(u, 2);",
+           "    temp x_shared: f32[8] in shared;\n"
+           "    for u in 1 {\n"
+           "        for ax0 in 8\n"
+           "            block x_shared(i in 8 = ax0) {\n"
+           "                x_shared[i] = x[i];\n"
+           "            }\n"
+           "        for i in 8\n"
+           "            block y(i in 8 = i) {\n"
+           "                y[i] = x_shared[i] * 2.0;\n"
+           "            }\n"
+           "    }\n"
+           "}\n");
+}
+
+/* ---- barriers ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    int outside, inside, depth;
+    const char *last;
+} Barriers;
+
+static void count_barriers(const Stmt *s, Barriers *b)
+{
+    if (s->kind == ST_SEQ)
+        for (int i = 0; i < s->u.seq.n; i++)
+            count_barriers(s->u.seq.items[i], b);
+    if (s->kind == ST_LAUNCH)
+        count_barriers(s->u.launch.body, b);
+    if (s->kind == ST_IF)
+        count_barriers(s->u.cond.then, b);
+    if (s->kind == ST_FOR) {
+        b->depth++;
+        count_barriers(s->u.loop.body, b);
+        b->depth--;
+    }
+    if (s->kind == ST_BARRIER) {
+        b->inside += b->depth > 0;
+        b->outside += b->depth == 0;
+        b->last = b->depth > 0 ? s->u.barrier : b->last;
+    }
+}
+
+static void expect_barriers(const char *steps)
+{
+    Case k;
+    run_steps(&k, MATMUL_OF("64"), steps);
+    Barriers b = {0};
+    count_barriers(lowered(&k)->body, &b);
+    assert_int_equal(b.outside, 1);
+    assert_int_equal(b.inside, 1);
+    assert_string_equal(b.last,
+                        "A_shared, B_shared: written above, read in the next iteration of ko by other threads; "
+                        "A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads");
+    text_close(&k.text);
+}
+
+static void one_barrier_an_iteration(void **state)
+{
+    (void)state;
+    expect_barriers(TILES "pipeline(ko, 2);");
+    expect_barriers(BY_REGISTERS "pipeline(ko, 2);");
+}
+
+/* ---- refusals -------------------------------------------------------------------------------------- */
+
+static void refuses_loops_with_nothing_to_copy(void **state)
+{
+    (void)state;
+    refuse(SCALE, "let [i] = loops(y); pipeline(i, 2);", E0471,
+           "loop 'i' has no copy to run ahead");
+    refuse(SCALE, "let [i] = loops(y); let s = cache_read(y, x, global); compute_at(s, i); "
+                  "pipeline(i, 2);",
+           E0471, "a temp in shared or local memory");
+    refuse(MATMUL_OF("64"), "let [i, j, k] = loops(C); bind(i, threadIdx.x); pipeline(i, 2);", E0410,
+           "'i'");
+}
+
+static void refuses_stages_out_of_range(void **state)
+{
+    (void)state;
+    refuse(SCALE, STAGED "pipeline(io, 1);", E0474, "2 to 16 stages, found 1");
+    refuse(SCALE, STAGED "pipeline(io, 17);", E0474, "2 to 16 stages, found 17");
+}
+
+static void refuses_parts_that_do_not_follow_each_other(void **state)
+{
+    (void)state;
+    refuse(SCALE, "let [i] = loops(y); let [io, ii] = split(i, [_, 8]);\n"
+                  "let s = cache_read(y, f, shared); compute_at(s, io); pipeline(io, 2);",
+           E0472, "4 elements from 0. That is the same in every iteration");
+    refuse("kernel halo(x: f32[66]) -> y: f32[64] { for i in 64 y[i] = x[i] + x[i + 2]; }\n",
+           STAGED "pipeline(io, 2);", E0472,
+           "10 elements from io * 8. Along axis 0 that moves by 8 an iteration, and is 10 long");
+    refuse("kernel trace(x: f32[64, 64]) -> y: f32[64] { for i in 64 y[i] = x[i, i]; }\n",
+           STAGED "pipeline(io, 2);", E0472, "That moves along two axes");
+    refuse("kernel down(x: f32[64]) -> y: f32[64] { for i in 64 y[63 - i] = x[63 - i]; }\n",
+           STAGED "pipeline(io, 2);", E0472, "moves by -8 an iteration");
+    refuse("kernel more(x: f32[64]) -> y: f32[64], z: f32[64] { temp t: f32[64] in shared;\n"
+           "for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } for i in 64 z[i] = t[i]; }\n",
+           "let [i] = loops(y); pipeline(i, 2);", E0472,
+           "block 'z' reads 't' outside of loop 'i'");
+    refuse("kernel both(x: f32[64]) -> y: f32[64] { temp t: f32[64] in shared;\n"
+           "for i in 64 a: t[i] = 0; for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } }\n",
+           "let [i] = loops(y); pipeline(i, 2);", E0472,
+           "'t' is written by block 'a' and by block 't'");
+    refuse(SCALE, STAGED "pipeline(io, 2); pipeline(io, 2);", E0472,
+           "'x_shared' is written by block 'x_shared_first' and by block 'x_shared'");
+}
+
+static void refuses_what_later_iterations_need(void **state)
+{
+    (void)state;
+    static const char carried[] =
+        "kernel steps<N = 64>(inout x: f32[N]) { temp t: f32[N] in shared;\n"
+        "for i in N - 8 { t: t[i] = x[i]; x: x[i + 1] = t[i]; } }\n";
+    refuse(carried, "let [i] = loops(t); pipeline(i, 2);", E0473,
+           "iterations of loop 'i' cannot overlap in 2 stages: the second would run before the first");
+    refuse(carried, "let [i] = loops(t); pipeline(i, 2);", E0473, "block 'x' at i = 0 comes first and touches x[1]");
+}
+
+/* ---- folds in lowering -------------------------------------------------------------------------------- */
+
+#define FOLDED(fold)                                                                               \
+    "kernel k(x: f32[64]) -> y: f32[64] { temp t: f32[64] in shared fold(0, " fold ");\n"          \
+    "for b in 1 bind blockIdx.x { for a in 8 block first(i in 64 = a) { t[i] = x[i]; }\n"          \
+    "for o in 8 { for a in 8 block next(i in 64 = o * 8 + a + 8) { t[i] = x[i]; }\n"               \
+    "for a in 8 block y(i in 64 = o * 8 + a) { y[i] = t[i]; } } } }\n"
+
+static void lowering_checks_folds(void **state)
+{
+    (void)state;
+    Case k;
+    run_steps(&k, FOLDED("16"), "annotate(block(\"y\"), hint);");
+    assert_true(strstr(text_print(&k.text, lowered(&k)), "temp t: f32[16] in shared;") != NULL);
+    text_close(&k.text);
+
+    run_steps(&k, FOLDED("15"), "annotate(block(\"y\"), hint);");
+    LowerOptions options = {.limits = limits_default()};
+    assert_non_null(k.schedule);
+    assert_null(lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options));
+    const char *report = text_report(&k.text);
+    if (k.text.ctx->first->code != E0513 || !strstr(report, "axis 0 of 't' is a circle of 15 elements"))
+        fail_msg("%s", report);
+    text_close(&k.text);
+}
+
+/* ---- meaning ---------------------------------------------------------------------------------------- */
+
+static void same_results(const Kernel *k, const Run *before, const Run *after, int size)
+{
+    if (before->fault || after->fault)
+        fail_msg("at %d: before: %s; after: %s", size, before->fault ? before->fault : "fine",
+                 after->fault ? after->fault : "fine");
+    for (int i = 0; i < k->n_params; i++)
+        for (int64_t e = 0; e < before->buffers[i].size; e++)
+            if (before->buffers[i].data[e] != after->buffers[i].data[e])
+                fail_msg("at %d: element %d of '%s' is %g, and was %g before", size, (int)e,
+                         k->params[i].buffer->name, after->buffers[i].data[e],
+                         before->buffers[i].data[e]);
+}
+
+static void expect_same(const char *program, const char *steps, const int *sizes, int n)
+{
+    Case k;
+    run_steps(&k, program, steps);
+    Kernel *kernel = lowered(&k);
+    for (int i = 0; i < n; i++)
+        same_results(k.kernel, run_kernel(k.text.ctx, k.kernel, sizes[i]),
+                     run_kernel(k.text.ctx, kernel, sizes[i]), sizes[i]);
+    text_close(&k.text);
+}
+
+static const char *const ways[] = {
+    TILES "pipeline(ko, 2);", TILES "pipeline(ko, 3);", TILES "pipeline(ko, 5);",
+    BY_REGISTERS "pipeline(ko, 2);", BY_REGISTERS "pipeline(ko, 3);",
+};
+
+/* One kernel for all sizes: none, one, two and more iterations. */
+static void symbolic_sizes_mean_the_same(void **state)
+{
+    static const int sizes[] = {1, 7, 8, 9, 16, 17, 25};
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        expect_same(MATMUL, ways[i], sizes, 7);
+}
+
+/* Sizes that are known, where loops and boxes are clipped: fewer iterations than stages, too. */
+static void constant_sizes_mean_the_same(void **state)
+{
+    static const char *const programs[] = {
+        MATMUL_OF("1"),  MATMUL_OF("7"),  MATMUL_OF("8"),  MATMUL_OF("9"),
+        MATMUL_OF("16"), MATMUL_OF("20"), MATMUL_OF("33"),
+    };
+    static const int none = 0;
+    (void)state;
+    for (size_t p = 0; p < sizeof programs / sizeof programs[0]; p++)
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+            expect_same(programs[p], ways[i], &none, 1);
+}
+
+/* A serial loop outside: each of its iterations starts the circle anew. */
+static void circles_start_anew(void **state)
+{
+    static const int none = 0;
+    (void)state;
+    expect_same("kernel rows(x: f32[4, 40]) -> y: f32[4, 40]\n"
+                "{ for r in 4, i in 40 y[r, i] = x[r, i] * 2; }\n",
+                "let [r, i] = loops(y); let u = add_unit_loop(r); let [io, ii] = split(i, [_, 8]);\n"
+                "let s = cache_read(y, x, shared); compute_at(s, io); bind(u, blockIdx.x);\n"
+                "pipeline(io, 3);",
+                &none, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_run_ahead),
+        cmocka_unit_test(three_stages_start_with_two),
+        cmocka_unit_test(registers_are_emptied_last),
+        cmocka_unit_test(one_iteration_stays),
+        cmocka_unit_test(one_barrier_an_iteration),
+        cmocka_unit_test(refuses_loops_with_nothing_to_copy),
+        cmocka_unit_test(refuses_stages_out_of_range),
+        cmocka_unit_test(refuses_parts_that_do_not_follow_each_other),
+        cmocka_unit_test(refuses_what_later_iterations_need),
+        cmocka_unit_test(lowering_checks_folds),
+        cmocka_unit_test(symbolic_sizes_mean_the_same),
+        cmocka_unit_test(constant_sizes_mean_the_same),
+        cmocka_unit_test(circles_start_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
