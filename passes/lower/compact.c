@@ -13,10 +13,12 @@
  * A serial loop may stay outside only if each of its iterations reads nothing but what it has written (flow.c); else the
  * allocation moves out of it.
  *
- * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, say: then only every 16th is kept.
+ * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, say: then only every
+ * 16th is kept.
  *
- * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become remainders. The order of
- * reads and writes is checked once more here, because steps after the one that chose the fold may have changed it. */
+ * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become remainders. The
+ * order of reads and writes is checked once more here, because steps after the one that chose the fold may have
+ * changed it. */
 #include "passes/lower/flow.h"
 #include "passes/lower/pass.h"
 

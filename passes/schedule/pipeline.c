@@ -6,13 +6,14 @@
  *   }                                 use(ko)
  *                                 }
  *
- * Buffers are logical, whole arrays at this level, so loads of different iterations write different elements and the step is
- * nothing but another order, which dependence_order_kept judges: in the loop that runs load(t) and use(t - stages + 1) for
- * t in 0..n + stages - 1, of which the program above is the first stages - 1 iterations, peeled, and the rest. What makes it
- * cheap is the fold of the axis along which the loop moves: lowering keeps the parts of the iterations that overlap, in a circle.
+ * Buffers are logical, whole arrays at this level, so loads of different iterations write different elements
+ * and the step is nothing but another order, which dependence_order_kept judges: in the loop that runs load(t)
+ * and use(t - stages + 1) for t in 0..n + stages - 1, of which the program above is the first stages - 1
+ * iterations, peeled, and the rest. What makes it cheap is the fold of the axis along which the loop moves:
+ * lowering keeps the parts of the iterations that overlap, in a circle.
  *
- * Where a load goes through registers (global -> local -> shared), the part that fills registers runs before the use and the
- * part that empties them after it, so that the arithmetic hides the time that memory takes. */
+ * Where a load goes through registers (global -> local -> shared), the part that fills registers runs before
+ * the use and the part that empties them after it, so that the arithmetic hides the time that memory takes. */
 #include "passes/schedule/flow.h"
 
 enum { MAX_STAGES = 16 };

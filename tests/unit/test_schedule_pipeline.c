@@ -1,5 +1,5 @@
-/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every refusal with its text, the check
- * of folds in lowering, and the same results at sizes that divide and at sizes that do not. */
+/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every refusal with its
+ * text, the check of folds in lowering, and the same results at sizes that divide and at sizes that do not. */
 #include "frontend/script.h"
 #include "parse_text.h"
 #include "passes/lower/lower.h"
