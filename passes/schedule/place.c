@@ -210,6 +210,47 @@ static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer 
     return true;
 }
 
+typedef struct {
+    Schedule *s;
+    const Buffer *buffer;
+    const Stmt *loop, *found;
+} InitSearch;
+
+/* A reduction whose init reads the buffer, with the loop among those that the init runs before. */
+static bool search_init(Visitor *v, Stmt *stmt)
+{
+    InitSearch *search = v->user;
+    const BlockStmt *block = &stmt->u.block;
+    if (stmt->kind != ST_BLOCK || search->found)
+        return stmt->kind != ST_BLOCK;
+    if (!block->init || !flow_touches(search->s, block->init, search->buffer, ACCESS_READ))
+        return false;
+    StmtPath path = {0};
+    state_path(search->s, block->id, &path);
+    for (int i = 0; i < path.n; i++) {
+        for (int k = 0; k < block->n_iters && path.items[i]->kind == ST_FOR; k++)
+            if (block->iters[k].kind == ITER_REDUCE &&
+                expr_uses_var(block->iters[k].binding, path.items[i]->u.loop.var))
+                search->found = stmt;
+        if (path.items[i] == search->loop)
+            break;
+    }
+    return false;
+}
+
+/* What an init reads must be there before the reduction's loops begin. */
+static bool inits_come_after(Schedule *s, const PrimCall *call, const Buffer *buffer, Stmt *loop)
+{
+    InitSearch search = {s, buffer, loop, NULL};
+    Visitor v = {&search, NULL, search_init};
+    visit_stmt(&v, loop->u.loop.body);
+    REQUIRE(s, E0450, call->arg[1].span, !search.found,
+            "the init of block '%s' reads '%s', and it runs before the loops of its reduction, of which loop '%s' is one or "
+            "stands inside of one; choose a loop further out, or use decompose_reduction first",
+            search.found->u.block.name, buffer->name, loop->u.loop.var->name);
+    return true;
+}
+
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
@@ -226,6 +267,7 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     if (!common_sequence(s, call, &path, &target, &seq, &block_item, &loop_item) ||
         !is_recomputable(s, call, block, store, buffer) ||
         !consumers_are_under(s, call, buffer, loop) ||
+        !inits_come_after(s, call, buffer, loop) ||
         !own_loops_are_plain(s, call, &path, flow_common(&path, &target)))
         return false;
     REQUIRE(s, E0450, call->arg[1].span, block_item < loop_item,
