@@ -69,7 +69,8 @@ static bool is_thread_loop(const Stmt *s)
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
 }
 
-/* The loops of threads that the block at the end of the path reduces over, of more than one iteration. */
+/* The loops of threads that the block at the end of the path reduces over, of more than one iteration. A loop that spatial
+ * iterators use, too, only says where the reduction of its element begins. */
 static int reduced_lanes(const StmtPath *path, const Stmt **first)
 {
     int n = 0;
@@ -78,7 +79,7 @@ static int reduced_lanes(const StmtPath *path, const Stmt **first)
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *s = path->items[i];
         if (!is_thread_loop(s) || !used_by(block, ITER_REDUCE, s) ||
-            (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
+            used_by(block, ITER_SPATIAL, s) || (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
             continue;
         if (n++ == 0)
             *first = s;
