@@ -370,15 +370,20 @@ static bool units_carry_none(Poly *p, const Model *m, const Unit *a, const Unit 
 static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQuestion *q,
                          Conflict *why)
 {
-    Poly *p = poly_new(c);
+    poly_new(c);
     Model *m = model_new(c, kernel, loop, loop);
-    model_enter(m, p);
     for (int i = 0; i < m->units.n; i++) {
         UnitList met = model_neighbours(m, i);
         for (int j = 0; j < met.n; j++) {
             const Unit *a = m->units.items[i], *b = m->units.items[met.items[j]];
-            if (units_common(a, b) > 0 && !units_carry_none(p, m, a, b, q, why))
+            if (units_common(a, b) == 0)
+                continue;
+            ArenaMark mark = arena_mark(c->arena);
+            Poly *p = poly_part(c);
+            model_enter(m, p);
+            if (!units_carry_none(p, m, a, b, q, why))
                 return false;
+            arena_reset(c->arena, mark);
         }
     }
     return true;

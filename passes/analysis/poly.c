@@ -7,6 +7,8 @@
 
 /* Enough for hundreds of ordinary questions; a few seconds when all of it is spent. */
 #define OPERATIONS_PER_QUESTION 2000000ul
+/* The same for our own work, in numbers of rows looked at. */
+#define WORK_PER_QUESTION INT64_C(200000000)
 
 static void free_isl(struct isl_ctx *isl)
 {
@@ -25,14 +27,21 @@ static isl_ctx *context_isl(Context *c)
     return c->isl;
 }
 
-Poly *poly_new(Context *c)
+Poly *poly_part(Context *c)
 {
     Poly *p = ARENA_NEW(c->arena, Poly);
     p->ctx = c;
     p->isl = context_isl(c);
+    return p;
+}
+
+Poly *poly_new(Context *c)
+{
+    Poly *p = poly_part(c);
     isl_ctx_reset_error(p->isl);
     isl_ctx_reset_operations(p->isl);
     isl_ctx_set_max_operations(p->isl, OPERATIONS_PER_QUESTION);
+    c->work_left = WORK_PER_QUESTION;
     return p;
 }
 
@@ -100,6 +109,7 @@ static bool add_scaled(int64_t a, int64_t b, int64_t factor, int64_t *out)
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)
 {
     Affine sum = {0, NULL, 0};
+    p->ctx->work_left -= 40 + a.n + b.n; /* what surrounds a sum costs as much as some 40 numbers */
     bool fits = add_scaled(a.constant, b.constant, factor, &sum.constant);
     if (factor == 0 || b.n == 0)
         return fits ? (Affine){sum.constant, a.terms, a.n} : poly_unknown(p);

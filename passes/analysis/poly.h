@@ -90,6 +90,8 @@ typedef struct {
 /* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
  * operations. */
 Poly *poly_new(Context *c);
+/* An empty system for a part of the question that poly_new began, with what is left of its budget. */
+Poly *poly_part(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {

@@ -26,7 +26,8 @@ typedef struct {
     int n_lines, n;
     int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
     bool overflow, impossible;
-    bool tighter; /* a bound has moved */
+    bool tighter;  /* a bound has moved */
+    int64_t *left; /* of the question's budget; a spent one counts as an overflow */
 } System;
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -50,11 +51,26 @@ static int64_t divisor_of(const Line *l, int n)
     return g;
 }
 
+/* Another look at a row. */
+static void work(System *s)
+{
+    *s->left -= s->n + 1;
+    s->overflow |= *s->left < 0;
+}
+
+static bool is_large(int64_t number)
+{
+    return number > LARGEST || number < -LARGEST;
+}
+
 /* Divides a row by the divisor of its factors; settles rows without variables. */
 static void normalize(System *s, Line *l)
 {
+    work(s);
+    bool large = false;
     for (int i = 0; i <= s->n; i++)
-        s->overflow |= l->factor[i] > LARGEST || l->factor[i] < -LARGEST;
+        large |= is_large(l->factor[i]);
+    s->overflow |= large;
     if (s->overflow)
         return;
     int64_t g = divisor_of(l, s->n), constant = l->factor[s->n];
@@ -74,6 +90,7 @@ static void normalize(System *s, Line *l)
 /* to += factor * from */
 static void add_line(System *s, Line *to, const Line *from, int64_t factor)
 {
+    work(s);
     for (int i = 0; i <= s->n; i++) {
         int64_t product;
         if (!from->factor[i])
@@ -153,6 +170,7 @@ static bool most(const System *s, int i, int64_t factor, int64_t *out)
 static void bound_by_line(System *s, const Line *l, int64_t sign)
 {
     int open = -1, n_open = 0;
+    work(s);
     int64_t sum = sign * l->factor[s->n];
     for (int i = 0; i < s->n; i++) {
         int64_t part;
@@ -190,7 +208,7 @@ static void bound_variables(System *s)
     s->tighter = true;
     for (int round = 0; round < ROUNDS && s->tighter; round++) {
         s->tighter = false;
-        for (int k = 0; k < s->n_lines && !s->impossible; k++) {
+        for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
             if (s->lines[k].gone)
                 continue;
             bound_by_line(s, &s->lines[k], 1);
@@ -204,7 +222,7 @@ static void bound_variables(System *s)
  * there. */
 static bool least_values_hold(System *s)
 {
-    for (int i = 0; i < s->n && !s->impossible; i++) {
+    for (int i = 0; i < s->n && !s->impossible && !s->overflow; i++) {
         if (s->min[i] == s->max[i])
             continue;
         if (s->min[i] != INT64_MIN)
@@ -225,7 +243,18 @@ static bool least_values_hold(System *s)
         if (!l->gone && (l->equal ? sum != 0 : sum < 0))
             return false;
     }
-    return !s->impossible;
+    return !s->impossible && !s->overflow;
+}
+
+/* normalize has nothing to do: most rows have a factor of 1 or -1. */
+static bool is_normal(Affine form)
+{
+    bool unit = false, large = is_large(form.constant);
+    for (int i = 0; i < form.n; i++) {
+        unit |= form.terms[i].factor == 1 || form.terms[i].factor == -1;
+        large |= is_large(form.terms[i].factor);
+    }
+    return unit && !large;
 }
 
 static void read_rows(Context *c, System *s, const Row *rows, const int *dimension)
@@ -238,14 +267,15 @@ static void read_rows(Context *c, System *s, const Row *rows, const int *dimensi
         for (int i = 0; i < form.n; i++)
             s->lines[k].factor[dimension[form.terms[i].column]] = form.terms[i].factor;
         s->lines[k].factor[s->n] = form.constant;
-        normalize(s, &s->lines[k]);
+        if (!is_normal(form))
+            normalize(s, &s->lines[k]);
     }
 }
 
 Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find)
 {
     ArenaMark mark = arena_mark(c->arena);
-    System s = {.n_lines = n_rows, .n = n};
+    System s = {.n_lines = n_rows, .n = n, .left = &c->work_left};
     s.lines = ARENA_ARRAY(c->arena, Line, n_rows);
     s.min = ARENA_ARRAY(c->arena, int64_t, n);
     s.max = ARENA_ARRAY(c->arena, int64_t, n);

@@ -136,7 +136,7 @@ static Answer reduce_rows(Search *s, bool find)
 static Answer rows_feasible(Search *s)
 {
     Answer answer = reduce_rows(s, true);
-    if (answer != POLY_SPENT)
+    if (answer != POLY_SPENT || s->p->ctx->work_left < 0)
         return answer;
     isl_basic_set *set = rows_to_isl(s);
     isl_bool empty = isl_basic_set_is_empty(set);

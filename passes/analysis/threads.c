@@ -302,9 +302,12 @@ static bool grid_apart(Meeting *m)
     return apart;
 }
 
-static bool pairs_hold(Threads *t, Poly *p, int a, int b, bool (*check)(Meeting *), Conflict *why)
+static bool pairs_hold(Threads *t, int a, int b, bool (*check)(Meeting *), Conflict *why)
 {
     const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
+    ArenaMark mark = arena_mark(t->ctx->arena);
+    Poly *p = poly_part(t->ctx);
+    model_enter(t->model, p);
     for (int i = 0; i < ua->touches.n; i++)
         for (int j = 0; j < ub->touches.n; j++) {
             const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
@@ -312,16 +315,17 @@ static bool pairs_hold(Threads *t, Poly *p, int a, int b, bool (*check)(Meeting 
             if (may_clash(x, y) && !check(&m))
                 return false;
         }
+    arena_reset(t->ctx->arena, mark);
     return true;
 }
 
-/* `check` holds for all pairs of touches that may clash. */
-static bool all_pairs(Threads *t, Poly *p, bool (*check)(Meeting *), Conflict *why)
+/* `check` holds for all pairs of touches that may clash: part of the question at hand. */
+static bool all_pairs(Threads *t, bool (*check)(Meeting *), Conflict *why)
 {
     for (int a = 0; a < t->model->units.n; a++) {
         UnitList met = model_neighbours(t->model, a);
         for (int b = 0; b < met.n; b++)
-            if (!pairs_hold(t, p, a, met.items[b], check, why))
+            if (!pairs_hold(t, a, met.items[b], check, why))
                 return false;
     }
     return true;
@@ -423,14 +427,15 @@ bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis
     Threads *t = threads_model(c, &changed, launch_root(c, &changed, bound.id));
     Poly *p = new_question(t);
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
-    return units_placed(t, p, why) && all_pairs(t, p, order_left, why) &&
-           (!grid || all_pairs(t, p, grid_apart, why)) && threads_copies_own(t, p, why);
+    return units_placed(t, p, why) && all_pairs(t, order_left, why) &&
+           (!grid || all_pairs(t, grid_apart, why)) && threads_copies_own(t, p, why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)
 {
     ArenaMark mark = arena_mark(t->ctx->arena);
-    bool apart = all_pairs(t, new_question(t), grid_apart, why);
+    poly_new(t->ctx);
+    bool apart = all_pairs(t, grid_apart, why);
     if (apart)
         arena_reset(t->ctx->arena, mark);
     return !apart;
@@ -522,7 +527,9 @@ static void report_hazard(HazardSearch *h, int a, int b)
     Threads *t = h->t;
     Hazard hazard;
     ArenaMark mark = arena_mark(t->ctx->arena);
-    bool some = units_hazard(t, new_question(t), a, b, h->carrier, &hazard);
+    Poly *p = poly_part(t->ctx);
+    model_enter(t->model, p);
+    bool some = units_hazard(t, p, a, b, h->carrier, &hazard);
     arena_reset(t->ctx->arena, mark);
     if (some)
         h->found(h->user, &hazard);
@@ -546,6 +553,7 @@ void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const 
                      const Stmt *carrier, HazardFound *found, void *user)
 {
     HazardSearch h = {t, carrier ? &carrier->u.loop : NULL, found, user};
+    poly_new(t->ctx);
     if (n_before <= n_after)
         for (int i = 0; i < n_before; i++)
             search_list(&h, before[i], after, n_after, true);
