@@ -7,7 +7,7 @@ enum { RANGE_LIMIT = 1000000 };
 
 const Binding *script_lookup(const Script *s, Name name)
 {
-    for (const Binding *b = s->frame->names; b; b = b->next)
+    for (const Binding *b = *script_bucket(s, name); b; b = b->hidden)
         if (b->name == name)
             return b;
     return NULL;

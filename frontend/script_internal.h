@@ -7,8 +7,11 @@
 typedef struct Binding {
     Name name;
     Value value;
-    struct Binding *next; /* outwards */
+    struct Binding *next;   /* outwards */
+    struct Binding *hidden; /* the next of those outwards that share its bucket */
 } Binding;
+
+enum { NAME_BUCKETS = 256 };
 
 /* A proc being called: its names, and who called it. */
 typedef struct Frame {
@@ -16,6 +19,7 @@ typedef struct Frame {
     const AstFile *file; /* whose procs and includes are seen */
     Span call;           /* where the caller called it */
     Binding *names;      /* innermost first; a proc does not see its caller's */
+    Binding *bucket[NAME_BUCKETS]; /* the innermost of each, by script_bucket */
     bool returned;
     Value result;
     struct Frame *caller;
@@ -36,6 +40,10 @@ bool script_block(Script *s, const AstStmt *body);
 /* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
 void script_bind(Script *s, Name name, const Value *value);
+/* Forgets the names bound since `outer` was the innermost. */
+void script_unbind(Script *s, Binding *outer);
+/* Where a frame keeps a name. */
+Binding **script_bucket(const Script *s, Name name);
 const Binding *script_lookup(const Script *s, Name name);
 
 /* An error in the script, with a note for every call on the way to it. Always false. */

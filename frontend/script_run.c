@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRIPT_BUDGET = 10000000 };
+enum { SCRIPT_BUDGET = 5000000 };
 
 /* ---- errors ---------------------------------------------------------------------------------------- */
 
@@ -35,11 +35,24 @@ bool script_tick(Script *s, Span span)
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
+Binding **script_bucket(const Script *s, Name name)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
+    return &s->frame->bucket[(hash >> 32) % NAME_BUCKETS];
+}
+
 void script_bind(Script *s, Name name, const Value *value)
 {
     Binding *b = ARENA_NEW(s->c->arena, Binding);
-    *b = (Binding){name, *value, s->frame->names};
-    s->frame->names = b;
+    Binding **bucket = script_bucket(s, name);
+    *b = (Binding){name, *value, s->frame->names, *bucket};
+    s->frame->names = *bucket = b;
+}
+
+void script_unbind(Script *s, Binding *outer)
+{
+    for (; s->frame->names != outer; s->frame->names = s->frame->names->next)
+        *script_bucket(s, s->frame->names->name) = s->frame->names->hidden;
 }
 
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value)
@@ -79,7 +92,7 @@ bool script_block(Script *s, const AstStmt *body)
     bool ok = true;
     for (int i = 0; ok && i < body->u.seq.n && !s->frame->returned; i++)
         ok = run_statement(s, body->u.seq.items[i]);
-    s->frame->names = outer;
+    script_unbind(s, outer);
     return ok;
 }
 
@@ -104,7 +117,7 @@ static bool run_each(Script *s, const AstStmt *stmt)
         bool ok = script_tick(s, stmt->span) &&
                   script_bind_pattern(s, &stmt->u.each.pattern, &item) &&
                   script_block(s, stmt->u.each.body);
-        s->frame->names = outer;
+        script_unbind(s, outer);
         if (!ok)
             return false;
     }
