@@ -1,7 +1,6 @@
 /* api_program.c - the calls from text to a lowered kernel: parse, resolve, apply, lower, and the steps between. */
 #include "frontend/api_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,19 +9,6 @@
 #include "passes/lower/lower.h"
 
 /* ---- files ------------------------------------------------------------------------------------------- */
-
-static uint32_t read_stdin(Context *c)
-{
-    StrBuf text = strbuf_new(c->arena);
-    char chunk[65536];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, stdin)) > 0)
-        strbuf_addn(&text, chunk, n);
-    if (!ferror(stdin))
-        return source_add(c, "<stdin>", text.text, text.length);
-    diag_error(c, E0314, span_none(), "the standard input cannot be read: %s", strerror(errno));
-    return 0;
-}
 
 static bool parse_source(tirc *t, uint32_t source, tirc_file **file)
 {
@@ -38,7 +24,8 @@ static bool parse_path(tirc *t, const char *path, tirc_file **file)
 {
     t->subject = arena_printf(t->ctx->arena, "tirc %s", path);
     bool is_stdin = !strcmp(path, "-");
-    return parse_source(t, is_stdin ? read_stdin(t->ctx) : script_read_file(t->ctx, path, span_none()),
+    return parse_source(t, is_stdin ? script_read_stream(t->ctx, stdin, "<stdin>", span_none())
+                                    : script_read_file(t->ctx, path, span_none()),
                         file);
 }
 
@@ -134,9 +121,12 @@ tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *fr
 
 static const char *list_kernels(Context *c, const AstFile *ast)
 {
+    enum { SHOWN = 12 };
     StrBuf out = strbuf_new(c->arena);
-    for (int i = 0; i < ast->n_kernels; i++)
+    for (int i = 0; i < ast->n_kernels && i < SHOWN; i++)
         strbuf_addf(&out, "%s'%s'", i ? ", " : "", ast->kernels[i]->name.text);
+    if (ast->n_kernels > SHOWN)
+        strbuf_add(&out, ", ...");
     return out.text;
 }
 

@@ -5,6 +5,8 @@
 #ifndef TIRC_FRONTEND_SCRIPT_H
 #define TIRC_FRONTEND_SCRIPT_H
 
+#include <stdio.h>
+
 #include "frontend/ast.h"
 #include "passes/schedule/schedule.h"
 
@@ -27,7 +29,9 @@ bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
 typedef VEC(FoundSchedule) FoundScheduleList;
 void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out);
 
-/* Reads and registers a file. 0 after a diagnostic. */
+/* Reads and registers a file, or a stream that diagnostics call `path`. 0 after a diagnostic, which a file of more
+ * than 64 MiB gets too. */
+uint32_t script_read_stream(Context *c, FILE *f, const char *path, Span from);
 uint32_t script_read_file(Context *c, const char *path, Span from);
 
 /* ---- running ------------------------------------------------------------------------------------- */

@@ -50,29 +50,46 @@ static const AstFile *parse_source(Context *c, const char *path, uint32_t source
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
+/* More is no program; something that never ends must not be read for ever. */
+enum { FILE_LIMIT = 64 << 20 };
+
 static bool read_all(Context *c, FILE *f, StrBuf *text)
 {
     char chunk[65536];
     size_t n;
     *text = strbuf_new(c->arena);
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) {
+        if (text->length + n > FILE_LIMIT) {
+            errno = EFBIG;
+            return false;
+        }
         strbuf_addn(text, chunk, n);
+    }
     return !ferror(f);
+}
+
+uint32_t script_read_stream(Context *c, FILE *f, const char *path, Span from)
+{
+    StrBuf text;
+    if (read_all(c, f, &text))
+        return source_add(c, path, text.text, text.length);
+    if (errno == EFBIG)
+        diag_error(c, E0314, from, "'%s' is not read: it has more than %d MiB", path, FILE_LIMIT >> 20);
+    else
+        diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(errno));
+    return 0;
 }
 
 uint32_t script_read_file(Context *c, const char *path, Span from)
 {
     FILE *f = fopen(path, "rb");
-    StrBuf text;
-    bool ok = f && read_all(c, f, &text);
-    int error = errno;
-    if (f)
-        fclose(f);
-    if (!ok) {
-        diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(error));
+    if (!f) {
+        diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(errno));
         return 0;
     }
-    return source_add(c, path, text.text, text.length);
+    uint32_t source = script_read_stream(c, f, path, from);
+    fclose(f);
+    return source;
 }
 
 static bool file_exists(const char *path)
