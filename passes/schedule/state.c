@@ -68,6 +68,11 @@ Handle *state_handle(const Schedule *s, uint32_t id)
     return handle->kind == HANDLE_NONE ? NULL : handle;
 }
 
+static uint32_t stmt_id(const Stmt *stmt)
+{
+    return stmt->kind == ST_FOR ? stmt->u.loop.id : stmt->kind == ST_BLOCK ? stmt->u.block.id : 0;
+}
+
 static Handle *handle_alive(Schedule *s, uint32_t id, HandleKind kind, Name name, uint32_t parent)
 {
     while (id - s->first_id >= (uint32_t)s->handles.n)
@@ -123,8 +128,12 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_b
         return;
     switch (stmt->kind) {
     case ST_SEQ:
-        for (int i = 0; i < stmt->u.seq.n; i++)
+        for (int i = 0; i < stmt->u.seq.n; i++) {
             enter_stmt(s, stmt->u.seq.items[i], parent, in_block);
+            Handle *handle = in_block ? NULL : state_handle(s, stmt_id(stmt->u.seq.items[i]));
+            if (handle)
+                handle->place = i;
+        }
         return;
     case ST_FOR:
         name_use(s, stmt->u.loop.var->name)->loops++;
@@ -260,11 +269,6 @@ uint32_t state_find_buffer(const Schedule *s, Name name)
 
 /* ---- paths ------------------------------------------------------------------------------------ */
 
-static uint32_t stmt_id(const Stmt *stmt)
-{
-    return stmt->kind == ST_FOR ? stmt->u.loop.id : stmt->kind == ST_BLOCK ? stmt->u.block.id : 0;
-}
-
 /* Extends `path` by the nodes down to the loop or block `id`, of which none but the last is one. `*place` is
  * where it was last seen in the first seq on the way: programs are wide, and places change rarely. */
 static bool descend(Arena *arena, Stmt *from, uint32_t id, int *place, StmtPath *path)
@@ -360,9 +364,13 @@ int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops)
 static Stmt *seq_with_item(Schedule *s, const Stmt *seq, const Stmt *child, Stmt *new_child)
 {
     int n = seq->u.seq.n;
+    const Handle *handle = state_handle(s, stmt_id(child));
+    int at = handle && handle->place < n ? handle->place : 0;
+    while (seq->u.seq.items[at] != child)
+        at = at + 1 < n ? at + 1 : 0;
     Stmt **items = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
-    for (int i = 0; i < n; i++)
-        items[i] = seq->u.seq.items[i] == child ? new_child : seq->u.seq.items[i];
+    memcpy(items, seq->u.seq.items, sizeof *items * (size_t)n);
+    items[at] = new_child;
     Stmt *copy = ARENA_NEW(s->ctx->arena, Stmt);
     *copy = *seq;
     copy->step = s->ctx->step;
