@@ -1,0 +1,107 @@
+"""Inputs that nobody would write: each ends soon, with the right status and words, and without a crash."""
+
+import time
+
+import pytest
+
+HEAD = "kernel k(x: f32[64]) -> y: f32[64]\n"
+LONGEST = 20 # seconds; a second or two in a release build, more under sanitizers
+
+
+def value(text):
+    return HEAD + "{\n    for i in 64\n        y[i] = " + text + ";\n}\n"
+
+
+def script(text):
+    return value("x[i]") + "schedule s for k()\n{\n" + text + "\n}\n"
+
+
+def deep(n):
+    return "kernel k(x: f32[2]) -> y: f32[2]\n{\n" + "".join(f"for i{j} in 2 " for j in range(n)) + "y[i0] = x[i0];\n}\n"
+
+
+PROGRAMS = {
+    "nothing but zero bytes": (b"\0" * 100_000, "0x00"),
+    "a sum of 100000 terms": (value("x[i]" + " + x[i]" * 100_000), "nested too deeply"),
+    "100000 signs": (value("-" * 100_000 + "x[i]"), "nested too deeply"),
+    "100000 braces": (HEAD + "{" * 100_000, "nested too deeply"),
+    "1000 loops": (deep(1000), "nested too deeply"),
+    "100000 errors": (HEAD + "{\n" + "    y[ = ;\n" * 100_000 + "}\n", "expected"),
+    "100000 unknown names": (HEAD + "{\n" + "    y[q] = z;\n" * 100_000 + "}\n", "there is no value 'q'"),
+    "a shape of 2^64 elements": ("kernel k(x: i32[4000000000, 4000000000]) -> y: i32[1]\n{ y[0] = x[0, 0]; }",
+                                 "more than 2^63 bytes"),
+    "a comment without an end": ("/* aaa\n" * 10_000, "has no end"),
+}
+
+SCRIPTS = {
+    "a range of 10^12": ("for i in 0..1000000000000 { }", "more than 1000000 values"),
+    "a loop in a loop in a loop": ("for i in 0..1000 { for j in 0..1000 { for k in 0..1000 { let a = i; } } }",
+                                   "without coming to its end"),
+    "a list that doubles 60 times": ("let a0 = [0];\n" + "".join(f"let a{j} = [a{j - 1}, a{j - 1}];\n"
+                                                                 for j in range(1, 60)) + "assert a59 == 1;", "E03"),
+    "a loop split 1000 times": ("for _ in 0..1000 { split(loops(y)[0], [_, 2]); }", "128 are allowed"),
+    "1000 factors": ("split(loops(y)[0], [_" + ", 2" * 1000 + "]);", "E04"),
+    "a proc that calls itself": ("f();\n}\nproc f()\n{\n    f();", "cannot recurse"),
+}
+
+WORKS = {
+    "900 terms": (value("x[i]" + " + x[i]" * 900), ()),
+    "a million steps of a loop": (script("for i in 0..1000000 { let a = i; }"), ("--schedule", "s")),
+    "500 conditions": (HEAD + "{\n    for i in 64\n" + "".join(f"if i == {j} y[i] = x[i]; else " for j in range(100)) +
+                       "y[i] = 0;\n}\n", ()),
+    "a buffer of 500 axes": (f"kernel k(x: f32[{', '.join(['1'] * 500)}]) -> y: f32[1]\n"
+                             f"{{ y[0] = x[{', '.join(['0'] * 500)}]; }}", ()),
+    "5000 parameters": ("kernel k(" + ", ".join(f"x{j}: f32[4]" for j in range(5000)) +
+                        ") -> y: f32[4]\n{ for i in 4 y[i] = x0[i]; }", ()),
+}
+
+
+def refused(result, words):
+    assert result.status == 1 and words in result.err and result.out == ""
+    assert result.err.count(": error[") + result.err.startswith("error[") <= 20
+    assert len(result.err) < 20_000
+
+
+@pytest.fixture(autouse=True)
+def soon():
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < LONGEST
+
+
+@pytest.mark.parametrize("text, words", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs(tirc, text, words):
+    tirc.write("k.tir", text)
+    refused(tirc("k.tir", "--emit", "cuda"), words)
+
+
+@pytest.mark.parametrize("text, words", SCRIPTS.values(), ids=SCRIPTS)
+def test_scripts(tirc, text, words):
+    tirc.write("k.tir", script(text))
+    refused(tirc("k.tir", "--schedule", "s", "--emit", "cuda"), words)
+
+
+@pytest.mark.parametrize("text, options", WORKS.values(), ids=WORKS)
+def test_large_but_right(tirc, text, options):
+    tirc.write("k.tir", text)
+    result = tirc("k.tir", *options, "--emit", "cuda")
+    assert result.status == 0, result.err
+
+
+def test_input_without_an_end(tirc):
+    refused(tirc("/dev/zero", "--emit", "cuda"), "more than 64 MiB")
+    tirc.write("k.tir", script('f();\n}\ninclude "/dev/zero";\nproc g()\n{'))
+    refused(tirc("k.tir", "--schedule", "s", "--emit", "cuda"), "more than 64 MiB")
+
+
+def test_files_that_include_each_other(tirc):
+    tirc.write("k.tir", value("x[i]"))
+    tirc.write("a.sched", 'include "b.sched";\nschedule a for k()\n{\n    f();\n}\n')
+    tirc.write("b.sched", 'include "a.sched";\ninclude "b.sched";\nproc f()\n{\n}\n')
+    assert tirc("k.tir", "--schedule", "a.sched", "--emit", "cuda").status == 0
+
+
+def test_many_kernels(tirc):
+    tirc.write("k.tir", "".join(value("x[i]").replace("kernel k", f"kernel k{j}") for j in range(10_000)))
+    result = tirc("k.tir", "--emit", "cuda")
+    assert result.status == 2 and "--kernel" in result.err and len(result.err) < 1000
