@@ -371,6 +371,7 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
                          Conflict *why)
 {
     poly_new(c);
+    c->work_left /= 8; /* what is parallel gets bound next, which asks more about the same pairs */
     Model *m = model_new(c, kernel, loop, loop);
     for (int i = 0; i < m->units.n; i++) {
         UnitList met = model_neighbours(m, i);

@@ -8,7 +8,7 @@
 /* Enough for hundreds of ordinary questions; a few seconds when all of it is spent. */
 #define OPERATIONS_PER_QUESTION 2000000ul
 /* The same for our own work, in numbers of rows looked at. */
-#define WORK_PER_QUESTION INT64_C(200000000)
+#define WORK_PER_QUESTION INT64_C(400000000)
 
 static void free_isl(struct isl_ctx *isl)
 {
