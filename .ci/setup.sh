@@ -6,7 +6,7 @@
 
 packages="gcc libc6-dev cmake ninja-build flex bison pkg-config libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
 test_packages="libcmocka-dev python3 python3-pytest"
-fuzz_packages="clang libclang-rt-14-dev"
+fuzz_packages="clang libclang-rt-dev"
 cuda_packages="python3 python3-venv"
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
