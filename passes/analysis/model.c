@@ -403,6 +403,12 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop, bool fixed)
     return value;
 }
 
+static Affine know_loop(Poly *p, Env *env, const ForStmt *loop, Affine value)
+{
+    VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value}));
+    return value;
+}
+
 static void enter_scope(Poly *p, Env *env, Step scope, bool fixed)
 {
     const Stmt *s = scope.stmt;
@@ -492,17 +498,25 @@ void unit_assume_runs(Poly *p, const Unit *unit)
 
 Instance instance_new(Poly *p, const Unit *unit)
 {
+    return instance_within(p, unit, NULL, 0);
+}
+
+Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_shared)
+{
     Instance at = {.unit = unit};
     Affine *loops = ARENA_ARRAY(p->ctx->arena, Affine, unit->n_loops);
     int n = 0;
     for (int i = 0; i < unit->n_scopes; i++) {
         Step scope = unit->scopes[i];
-        if (scope.stmt->kind == ST_FOR && unit->absent[n])
-            loops[n++] = affine_const(0);
-        else if (scope.stmt->kind == ST_FOR)
-            loops[n++] = enter_loop(p, &at.env, &scope.stmt->u.loop, false);
-        else if (scope.stmt->kind == ST_IF)
+        if (scope.stmt->kind == ST_IF)
             assume_known(p, &at, scope.stmt->u.cond.cond, !scope.otherwise);
+        if (scope.stmt->kind != ST_FOR)
+            continue;
+        const ForStmt *loop = &scope.stmt->u.loop;
+        loops[n] = unit->absent[n] ? affine_const(0)
+                   : n < n_shared  ? know_loop(p, &at.env, loop, shared[n])
+                                   : enter_loop(p, &at.env, loop, false);
+        n++;
     }
     at.loops = loops;
     if (unit->block->predicate)

@@ -144,9 +144,12 @@ static bool plainly_covers(OwnCopy *o, int writer, const Touch *x)
     const Affine *read = instance_index(p, &r.at, o->read);
     PolyMark mark = poly_mark(p);
     p->inexact = false;
-    ThreadInstance w = thread_instance(o->t, p, writer, false);
+    int common = units_common(thread_unit(o->t, writer), r.at.unit), same = 0;
+    while (same < common && !free_loop(o, same))
+        same++;
+    ThreadInstance w = thread_instance_within(o->t, p, writer, &r, same);
     const Affine *written = instance_index(p, &w.at, x);
-    for (int i = 0; i < units_common(w.at.unit, r.at.unit); i++)
+    for (int i = same; i < common; i++)
         if (!free_loop(o, i))
             poly_equal(p, &p->top, w.at.loops[i], r.at.loops[i]);
     for (int i = 0; i < o->n_axes; i++)

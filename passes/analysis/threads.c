@@ -167,13 +167,26 @@ static Affine coordinate(Threads *t, Poly *p, const Place *place, const Instance
     return any;
 }
 
+static ThreadInstance place_instance(Threads *t, Poly *p, int unit, Instance instance)
+{
+    ThreadInstance at = {.at = instance};
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
+        at.axis[axis] = coordinate(t, p, &t->places[unit], &at.at, axis);
+    return at;
+}
+
+ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const ThreadInstance *other,
+                                      int n)
+{
+    Instance instance = instance_within(p, thread_unit(t, unit), other->at.loops, n);
+    return place_instance(t, p, unit, instance);
+}
+
 ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
 {
-    const Unit *u = t->model->units.items[unit];
+    const Unit *u = thread_unit(t, unit);
     const Place *place = &t->places[unit];
-    ThreadInstance at = {.at = instance_new(p, u)};
-    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
-        at.axis[axis] = coordinate(t, p, place, &at.at, axis);
+    ThreadInstance at = place_instance(t, p, unit, instance_new(p, u));
     for (int i = 0; i < u->n_loops && first_run; i++)
         if (place->rerun[i] && (u->idempotent || u->block->init))
             poly_equal(p, &p->top, at.at.loops[i], poly_value(p, &at.at.env, u->loops[i]->lo));

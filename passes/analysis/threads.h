@@ -44,6 +44,9 @@ static inline const Unit *thread_unit(const Threads *t, int i)
 
 /* An instance and the thread it runs on; `first_run` leaves out its reruns. */
 ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run);
+/* One in the same iteration of its first n loops as `other` (instance_within). */
+ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const ThreadInstance *other,
+                                      int n);
 
 /* dependence_loop_kind_legal for LOOP_BIND. `loop` is in the kernel. */
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,

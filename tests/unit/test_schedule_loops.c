@@ -561,6 +561,25 @@ static void cooperative_copies_bind_an_axis_again(void **state)
            E0421, "threadIdx.x would have 8 iterations at loop 't' and 4 at loop 'e'");
 }
 
+/* Which thread has which results takes a division by a size to say, the same where they are written and read. */
+#define REGISTERS(from)                                                                            \
+    "kernel k<M, N>(x: f32[M, N]) -> y: f32[M, N] { temp s: f32[M, N] in local;\n"                 \
+    "for i in M, jo in (N + 3) / 4 {\n"                                                            \
+    "for a in 4 block w(i in M = i, j in N = jo * 4 + a) { s[i, j] = x[i, j]; }\n"                 \
+    "for c in 4 block r(i in M = i, j in N = jo * 4 + c) { y[i, j] = s[i, " from "]; } } }\n"
+
+static void registers_of_fused_rows_are_each_threads_own(void **state)
+{
+    (void)state;
+    const char steps[] = "let [i, jo, c] = loops(r); let [b, t] = split(fuse(i, jo), [_, 32]);"
+                         "bind(b, blockIdx.x); bind(t, threadIdx.x);";
+    Run r = run(REGISTERS("j"), steps);
+    if (!r.schedule)
+        fail_msg("%s", messages(&r));
+    ctx_free(r.c);
+    refuse(REGISTERS("max(j - 1, 0)"), steps, E0423, "each thread has its own");
+}
+
 /* ---- handles, steps, the trace ----------------------------------------------------------------- */
 
 static Value word(Context *c, const char *text)
@@ -717,6 +736,7 @@ int main(void)
         cmocka_unit_test(other_kinds_are_checked),
         cmocka_unit_test(atomic_updates_may_collide),
         cmocka_unit_test(cooperative_copies_bind_an_axis_again),
+        cmocka_unit_test(registers_of_fused_rows_are_each_threads_own),
         cmocka_unit_test(a_refusal_changes_nothing),
         cmocka_unit_test(steps_are_kept),
         cmocka_unit_test(traces_run_again),
