@@ -411,7 +411,8 @@ Stmt *rewrite_stmt_children(Rewriter *r, Stmt *s);
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);
-/* A copy whose loops, blocks, iterators and lets are new variables with new ids. */
+/* A copy whose loops, blocks, iterators and lets are new variables with new ids, in the order of the text. A temp whose
+ * shape speaks of them becomes another buffer of the same id. */
 Stmt *stmt_clone_fresh(Context *c, Stmt *s);
 /* root with the node `from` (by pointer, once) replaced by `to`; NULL `to` removes it. */
 Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);

@@ -402,11 +402,17 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to)
 
 /* ---- fresh copies ------------------------------------------------------------------------------ */
 
+typedef struct {
+    const Buffer *from;
+    Buffer *to;
+} BufferCopy;
+
 /* Old variables and their copies, as an open hash table by id. */
 typedef struct {
     Context *ctx;
     Subst *slots; /* var NULL: free */
     uint32_t n_slots, n_used;
+    VEC(BufferCopy) buffers; /* whose shapes speak of copied variables */
 } Fresh;
 
 static Subst *fresh_slot(const Fresh *fresh, const Var *var)
@@ -435,12 +441,26 @@ static Var *fresh_var(Fresh *fresh, Var *var)
     return copy;
 }
 
+static Buffer *fresh_buffer(const Fresh *fresh, Buffer *buffer)
+{
+    for (int i = fresh->buffers.n - 1; i >= 0; i--)
+        if (fresh->buffers.items[i].from == buffer)
+            return fresh->buffers.items[i].to;
+    return buffer;
+}
+
 static Expr *fresh_expr(void *user, Expr *e)
 {
     Fresh *fresh = user;
     if (e->kind != EX_VAR) {
         Map m = {fresh->ctx, fresh, fresh_expr, NULL};
-        return map_expr_children(&m, e);
+        Expr *now = map_expr_children(&m, e);
+        Buffer *buffer = e->kind == EX_LOAD ? fresh_buffer(fresh, e->u.load.buffer) : NULL;
+        if (!buffer || buffer == e->u.load.buffer)
+            return now;
+        now = copy_expr(fresh->ctx, now);
+        now->u.load.buffer = buffer;
+        return now;
     }
     const Subst *slot = fresh_slot(fresh, e->u.var);
     if (!slot->var)
@@ -461,6 +481,22 @@ static void fresh_block(Fresh *fresh, BlockStmt *block)
     block->id = ctx_new_id(fresh->ctx);
 }
 
+static Buffer *fresh_temp(Fresh *fresh, Buffer *buffer)
+{
+    Expr **shape = ARENA_ARRAY(fresh->ctx->arena, Expr *, buffer->rank + 1);
+    bool changed = false;
+    for (int i = 0; i < buffer->rank; i++) {
+        shape[i] = fresh_expr(fresh, buffer->shape[i]);
+        changed |= shape[i] != buffer->shape[i];
+    }
+    if (!changed)
+        return buffer;
+    Buffer *copy = buffer_copy(fresh->ctx, buffer);
+    copy->shape = shape;
+    VEC_PUSH(fresh->ctx->arena, &fresh->buffers, ((BufferCopy){buffer, copy}));
+    return copy;
+}
+
 /* Definitions first, so that the uses below find them. */
 static Stmt *fresh_stmt(void *user, Stmt *s)
 {
@@ -478,6 +514,13 @@ static Stmt *fresh_stmt(void *user, Stmt *s)
     case ST_LET:
         copy->u.let.var = fresh_var(fresh, s->u.let.var);
         break;
+    case ST_TEMP:
+        copy->u.temp = fresh_temp(fresh, s->u.temp);
+        return copy->u.temp == s->u.temp ? s : copy;
+    case ST_STORE:
+        copy->u.store.buffer = fresh_buffer(fresh, s->u.store.buffer);
+        copy = copy->u.store.buffer == s->u.store.buffer ? s : copy;
+        break;
     default:
         copy = s;
     }
@@ -486,6 +529,6 @@ static Stmt *fresh_stmt(void *user, Stmt *s)
 
 Stmt *stmt_clone_fresh(Context *c, Stmt *s)
 {
-    Fresh fresh = {c, ARENA_ARRAY(c->arena, Subst, 32), 32, 0};
+    Fresh fresh = {.ctx = c, .slots = ARENA_ARRAY(c->arena, Subst, 32), .n_slots = 32};
     return fresh_stmt(&fresh, s);
 }

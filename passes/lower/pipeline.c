@@ -69,6 +69,9 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
     *current = *kernel;
     if (kernel_level(kernel) == LEVEL_LOWERED)
         return current;
+    /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and so as if the kernel's
+     * text had been read. */
+    current->body = stmt_clone_fresh(c, kernel->body);
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         double start = now();
         Kernel *next = passes[i].run(c, current, options);
