@@ -132,6 +132,39 @@ Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
     return expr_subst(c, e, map, block->n_iters);
 }
 
+static bool uses_only(const Expr *e, const Expr *known)
+{
+    if (e->kind == EX_VAR)
+        return expr_uses_var(known, e->u.var);
+    bool ok = true;
+    for (int k = 0; k < expr_operands(e); k++)
+        ok = ok && uses_only(expr_operand(e, k), known);
+    return ok;
+}
+
+/* How far a reduce iterator is into its domain, where that takes no other loops than its value;
+ * else the value, which differs from it by what is the same in the whole reduction. */
+static Expr *reduce_position(Context *c, const BlockStmt *block, const BlockIter *iter)
+{
+    int64_t lo;
+    if (expr_is_const(iter->lo, &lo))
+        return iter->binding;
+    Expr *start = iters_to_loops(c, block, iter->lo);
+    Expr *position = simplify(facts_new(c), index_sub(c, iter->binding, start));
+    return uses_only(position, iter->binding) ? position : iter->binding;
+}
+
+bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop)
+{
+    for (int k = 0; k < block->n_iters; k++) {
+        const BlockIter *iter = &block->iters[k];
+        if (iter->kind == ITER_REDUCE && expr_uses_var(iter->binding, loop) &&
+            expr_uses_var(reduce_position(c, block, iter), loop))
+            return true;
+    }
+    return false;
+}
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The statements directly below s that are no items of a seq. */

@@ -1,5 +1,6 @@
 /* model.c - from a tree to units and touches, and from units to instances.  See model.h. */
 #include "passes/analysis/model.h"
+#include "passes/analysis/region.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,20 +148,12 @@ static bool iters_use(const BlockStmt *b, const Var *var, bool spatial_only)
     return false;
 }
 
-static bool reduce_uses(const BlockStmt *b, const Var *var)
-{
-    for (int i = 0; i < b->n_iters; i++)
-        if (b->iters[i].kind == ITER_REDUCE && expr_uses_var(b->iters[i].binding, var))
-            return true;
-    return false;
-}
-
 /* An init is ordered by the loops outside the outermost reduction loop, and stands where that loop
  * does. */
-static void place_init(Unit *u, const int *loop_order)
+static void place_init(Context *c, Unit *u, const int *loop_order)
 {
     for (int i = 0; i < u->n_loops; i++)
-        if (reduce_uses(u->block, u->loops[i]->var)) {
+        if (block_reduces_over(c, u->block, u->loops[i]->var)) {
             u->n_time = i;
             u->order = loop_order[i];
             break;
@@ -187,7 +180,7 @@ static Unit *add_unit(Walk *w, Stmt *s, bool init, const int *loop_order)
     u->n_time = u->n_loops;
     u->order = w->order++;
     if (init)
-        place_init(u, loop_order);
+        place_init(w->model->ctx, u, loop_order);
     for (int i = 0; i < u->n_loops; i++)
         u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, init);
     VEC_PUSH(arena, &w->model->units, u);

@@ -42,6 +42,11 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
 /* Replaces the iterators of `block` by their bindings in `e`. */
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 
+/* Iterations of the loop are parts of one reduction: they differ in how far the block's reduce
+ * iterators are into their domains. `reduce i in j + 1..N = j + 1 + io * 4 + ii` is carried by io
+ * and ii, and not by the loops that make j. */
+bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop);
+
 /* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined
  * outside `s`, plus the variables of loops inside `s` whose axis is in `keep_axes` (a bit per
  * Axis; 0: none). Clipped to the buffer's shape where both are literals; elsewhere it may reach

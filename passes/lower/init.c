@@ -57,12 +57,12 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
-/* The path index of the outermost loop that a reduction iterator uses; the block itself if there is none. */
+/* The path index of the outermost loop that carries the reduction; the block itself if there is none. */
 static int find_anchor(const InitWalk *w, const BlockStmt *block)
 {
     for (int i = 0; i < w->path.n; i++) {
         const Stmt *s = w->path.items[i];
-        if (s->kind == ST_FOR && used_by(block, ITER_REDUCE, s->u.loop.var))
+        if (s->kind == ST_FOR && block_reduces_over(w->c, block, s->u.loop.var))
             return i;
     }
     return w->path.n - 1;
@@ -72,7 +72,7 @@ static void copy_loop(InitBuild *b, const Stmt *s)
 {
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
-    if (used_by(b->block, ITER_REDUCE, loop->var) || !used_by(b->block, ITER_SPATIAL, loop->var) ||
+    if (block_reduces_over(c, b->block, loop->var) || !used_by(b->block, ITER_SPATIAL, loop->var) ||
         uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi)) {
         VEC_PUSH(c->arena, &b->dropped, loop->var);
         return;

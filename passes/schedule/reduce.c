@@ -2,32 +2,28 @@
 #include "passes/lower/lower.h"
 #include "passes/schedule/flow.h"
 
-static bool carries(const BlockStmt *block, const Stmt *loop)
+static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)
 {
-    for (int i = 0; loop->kind == ST_FOR && i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_REDUCE &&
-            expr_uses_var(block->iters[i].binding, loop->u.loop.var))
-            return true;
-    return false;
+    return loop->kind == ST_FOR && block_reduces_over(c, block, loop->u.loop.var);
 }
 
-/* The outermost loop on the path that a reduction iterator uses; the block itself if none does. */
-static int first_reduction_loop(const StmtPath *path)
+/* The outermost loop on the path that carries the reduction; the block itself if none does. */
+static int first_reduction_loop(Context *c, const StmtPath *path)
 {
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i < path->n; i++)
-        if (carries(block, path->items[i]))
+        if (carries(c, block, path->items[i]))
             return i;
     return path->n - 1;
 }
 
 /* A reduction loop on the path that is bound to threads, or NULL. */
-static const Stmt *threads_reduced(const StmtPath *path)
+static const Stmt *threads_reduced(Context *c, const StmtPath *path)
 {
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *loop = path->items[i];
-        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND && carries(block, loop))
+        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND && carries(c, block, loop))
             return loop;
     }
     return NULL;
@@ -38,7 +34,7 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Context *c = s->ctx;
     Stmt *block = sched_block(s, &call->arg[0], &path), *nest, *update;
-    int anchor = -1, first = first_reduction_loop(&path);
+    int anchor = -1, first = first_reduction_loop(c, &path);
     REQUIRE(s, E0470, call->arg[0].span, block->u.block.init != NULL,
             "block '%s' has no init to take out: it is no reduction, or its init is a block already",
             block->u.block.name);
@@ -52,7 +48,7 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
             "middle of it; choose '%s' or a loop outside it",
             path.items[anchor]->u.loop.var->name, path.items[first]->u.loop.var->name,
             path.items[first]->u.loop.var->name);
-    const Stmt *threads = threads_reduced(&path);
+    const Stmt *threads = threads_reduced(c, &path);
     REQUIRE(s, E0481, call->span, !threads,
             "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that it keeps its init",
             stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);

@@ -178,6 +178,47 @@ static void test_missing_axis_runs_on_coordinate_0(void **state)
                 "if t == 0", NULL);
 }
 
+/* The rest of a copy by 64 threads is guarded, so 100 elements are all that is there. */
+static void test_guarded_copies_fill_their_tile(void **state)
+{
+    (void)state;
+    expect_part("kernel k<C, N>(x: f32[C, N, N]) -> y: f32[C, N, N] {"
+                " temp s: f32[C, N, N] in shared;"
+                " for b in (N + 9) / 10 bind blockIdx.x for d in (N + 9) / 10 bind blockIdx.y"
+                " for c in C {"
+                " for each in 2 for t in 64 bind threadIdx.x"
+                " block s(c in C = c, i in N = b * 10 + (each * 64 + t) / 10,"
+                " j in N = d * 10 + (each * 64 + t) % 10) where each * 64 + t < 100"
+                " { s[c, i, j] = x[c, i, j]; }"
+                " for e in 2 for u in 64 bind threadIdx.x"
+                " block y(c in C = c, i in N = b * 10 + (e * 64 + u) % 10,"
+                " j in N = d * 10 + (e * 64 + u) / 10) where e * 64 + u < 100"
+                " { y[c, i, j] = s[c, i, j]; } } }",
+                "temp s: f32[1, 10, 10] in shared", NULL);
+}
+
+/* Loops that make the start of a reduction do not carry it: the init stays where the sum is. */
+static void test_init_of_a_split_triangle(void **state)
+{
+    (void)state;
+    expect_part("kernel k<N>(x: i32[N, N]) -> sums: i32[N] {"
+                " for jo in (N + 7) / 8 bind blockIdx.x for ji in 8 bind threadIdx.x"
+                " for io in (N - jo * 8 - ji + 2) / 4 for ii in 4"
+                " block sums(j in N = jo * 8 + ji,"
+                " reduce i in j + 1..N = jo * 8 + io * 4 + ji + ii + 1)"
+                " { init sums[j] = 0; sums[j] += x[i, j]; } }",
+                "            sums_acc[0] = 0;\n            for io in", "launch k_1");
+}
+
+static void test_shape_of_an_outer_loop(void **state)
+{
+    (void)state;
+    expect_part("kernel k<N = 16>(x: f32[N, N]) -> y: f32[N, N] { for i in N { temp s: f32[i + 1];"
+                " for a in i + 1 block w(u in N = i, v in 0..u + 1 = a) { s[v] = x[u, v]; }"
+                " for c in i + 1 block r(u in N = i, v in 0..u + 1 = c) { y[u, v] = s[v]; } } }",
+                "for i in 16 {\n            temp s: f32[i + 1];\n", NULL);
+}
+
 static void test_threads_of_one_row_need_no_barrier(void **state)
 {
     (void)state;
@@ -299,6 +340,9 @@ int main(void)
         cmocka_unit_test(test_matmul),
         cmocka_unit_test(test_lowered_passes_through),
         cmocka_unit_test(test_missing_axis_runs_on_coordinate_0),
+        cmocka_unit_test(test_guarded_copies_fill_their_tile),
+        cmocka_unit_test(test_init_of_a_split_triangle),
+        cmocka_unit_test(test_shape_of_an_outer_loop),
         cmocka_unit_test(test_threads_of_one_row_need_no_barrier),
         cmocka_unit_test(test_guard_of_a_whole_vector),
         cmocka_unit_test(test_strided_vector_unrolls),
