@@ -233,14 +233,11 @@ static bool search_products(Search *s, int i, int j);
 static bool search_order(Search *s, int i, int j, int order)
 {
     Poly *p = s->p;
-    Product a = p->products.items[order > 0 ? j : i], b;
     bool zero = j == p->products.n; /* the last partner of each product is 0 = 0 * size */
-    if (zero) {
-        a = p->products.items[i];
-        b = (Product){affine_const(0), a.size, -1};
-    } else {
+    Product a = p->products.items[order > 0 && !zero ? j : i];
+    Product b = {affine_const(0), a.size, -1};
+    if (!zero)
         b = p->products.items[order > 0 ? i : j];
-    }
     Term *terms = ARENA_ARRAY(p->ctx->arena, Term, 2);
     terms[0] = (Term){a.column, 1};
     terms[1] = (Term){b.column, 1};
