@@ -120,26 +120,30 @@ static void same_results(const Text *t, const Kernel *k, Run *before, Run *after
     (void)t;
 }
 
-static void test_same_meaning(void **state)
+static void check_kernel(const char *text)
 {
     static const int sizes[] = {1, 2, 4, 5, 7, 8, 13, 16};
+    Text t;
+    text_open(&t);
+    text_parse(&t, text);
+    Kernel *k = text_kernel(&t, 0);
+    if (setjmp(t.guard))
+        fail_msg("%s: fatal: %s", text, t.ctx->fatal_message);
+    LowerOptions options = {.limits = limits_default()};
+    Kernel *lowered = lower_kernel(t.ctx, k, &options);
+    if (!lowered)
+        fail_msg("%s: refused:\n%s", k->name, text_report(&t));
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        same_results(&t, k, run_kernel(t.ctx, k, sizes[i]), run_kernel(t.ctx, lowered, sizes[i]),
+                     sizes[i]);
+    text_close(&t);
+}
+
+static void test_same_meaning(void **state)
+{
     (void)state;
-    for (size_t n = 0; n < sizeof kernels / sizeof kernels[0]; n++) {
-        Text t;
-        text_open(&t);
-        text_parse(&t, kernels[n]);
-        Kernel *k = text_kernel(&t, 0);
-        if (setjmp(t.guard))
-            fail_msg("%s: fatal: %s", kernels[n], t.ctx->fatal_message);
-        LowerOptions options = {.limits = limits_default()};
-        Kernel *lowered = lower_kernel(t.ctx, k, &options);
-        if (!lowered)
-            fail_msg("%s: refused:\n%s", k->name, text_report(&t));
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-            same_results(&t, k, run_kernel(t.ctx, k, sizes[i]),
-                         run_kernel(t.ctx, lowered, sizes[i]), sizes[i]);
-        text_close(&t);
-    }
+    for (size_t n = 0; n < sizeof kernels / sizeof kernels[0]; n++)
+        check_kernel(kernels[n]);
 }
 
 int main(void)
