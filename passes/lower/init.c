@@ -90,15 +90,46 @@ static void copy_loop(InitBuild *b, const Stmt *s)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
+/* A condition on a dropped loop that does not carry the reduction, together with a loop that stays around the init: without
+ * it, the init would run again for values of the outer loop that have no instance. */
+static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
+{
+    bool idle = false, outer = false;
+    for (int i = 0; i < b->dropped.n; i++)
+        idle |= expr_uses_var(cond, b->dropped.items[i]) &&
+                !used_by(b->block, ITER_REDUCE, b->dropped.items[i]);
+    for (int i = 0; i < b->anchor; i++) {
+        const Stmt *s = b->w->path.items[i];
+        outer |= s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var);
+    }
+    return idle && outer;
+}
+
+static void refuse_idle_loop(InitBuild *b, const Expr *cond)
+{
+    StrBuf text = strbuf_new(b->w->c->arena);
+    print_expr(b->w->c, cond, &text);
+    diag_error(b->w->c, E0501, b->block->init->span,
+               "the init of block '%s' has no place of its own: the condition '%s' ties a loop around the reduction to "
+               "one inside it",
+               b->block->name, text.text);
+    diag_note(b->w->c, b->block->init->span,
+              "use decompose_reduction to place the init before the loops are split or reordered");
+    b->w->failed = true;
+}
+
 /* The conjuncts of `cond` that say nothing about the reduction. */
 static Expr *keep_condition(InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
     ExprList all = {0}, kept = {0};
     cond_split(c, cond, &all);
-    for (int i = 0; i < all.n; i++)
+    for (int i = 0; i < all.n; i++) {
         if (!uses_dropped(b, all.items[i]))
             VEC_PUSH(c->arena, &kept, renamed(b, all.items[i]));
+        else if (ties_idle_loop(b, all.items[i]))
+            refuse_idle_loop(b, all.items[i]);
+    }
     return cond_join(c, &kept);
 }
 

@@ -58,6 +58,9 @@ Stmt *bound_to_axes(Context *c, Stmt *s);
 /* The ranges of the axes that loops below `s` are bound to. */
 void axis_facts(Facts *f, Context *c, Stmt *s);
 
+/* The bindings of every launch of the kernel, at the scheduled level, are legal (check_threads.c). False after E0514. */
+bool threads_proved(Context *c, const Kernel *kernel);
+
 /* ---- launches --------------------------------------------------------------------------------------- */
 
 /* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is none. */

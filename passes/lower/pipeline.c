@@ -72,6 +72,7 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
     /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and so as if the kernel's
      * text had been read. */
     current->body = stmt_clone_fresh(c, kernel->body);
+    const Kernel *apart = current;
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         double start = now();
         Kernel *next = passes[i].run(c, current, options);
@@ -83,6 +84,8 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
             options->after_pass(options->user, passes[i].name, next, next->body != current->body,
                                 seconds);
         current = next;
+        if (i == 0)
+            apart = next; /* reductions across threads are ordinary loops, and all loops are still there */
     }
-    return current;
+    return threads_proved(c, apart) ? current : NULL;
 }

@@ -416,6 +416,9 @@ static Stmt *build_fuse(Schedule *s, const StmtPath *path, Stmt **nest, int n)
     Expr *rest = expr_var(c, fused.var, span_none());
     for (int i = n - 1; i >= 0; i--) {
         const ForStmt *loop = &nest[i]->u.loop;
+        int64_t none; /* an empty part leaves nothing to divide, and no text that divides by 0 reads back */
+        if (expr_is_const(extents[i], &none) && none < 1)
+            extents[i] = expr_index(c, 1);
         Expr *count = i == 0 ? rest : index_mod(c, rest, extents[i]);
         count = index_mul(c, expr_index(c, loop->step), count);
         map[i] = (Subst){loop->var, simplify(facts, index_add(c, loop->lo, count))};

@@ -29,6 +29,36 @@ static const Stmt *threads_reduced(Context *c, const StmtPath *path)
     return NULL;
 }
 
+/* Further out than the reduction itself, the init runs before all that the loop does: nothing there may write what it reads, or
+ * touch what it writes but the block's own updates. */
+static bool init_may_run_first(Schedule *s, const PrimCall *call, Stmt *block, Stmt *loop)
+{
+    BufferSet read = {0};
+    BlockList others = {0};
+    Buffer *written = flow_written(s, block);
+    BlockStmt alone = block->u.block;
+    alone.body = alone.init;
+    alone.init = NULL;
+    flow_buffers(s, stmt_block(s->ctx, &alone, block->span), ACCESS_READ, &read);
+    for (int i = 0; i < read.n; i++)
+        flow_blocks(s, loop, read.items[i], ACCESS_WRITE, &others);
+    flow_blocks(s, loop, written, ACCESS_ANY, &others);
+    for (int i = 0; i < others.n; i++)
+        REQUIRE(s, E0470, call->arg[1].span, others.items[i] == block,
+                "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so the init cannot "
+                "run before all of the loop; choose a loop further in",
+                others.items[i]->u.block.name, loop->u.loop.var->name, block->u.block.name);
+    const Stmt *store = flow_single_store(block);
+    AccessList reads = {0};
+    if (store)
+        access_collect_expr(s->ctx, store->u.store.value, written, &reads);
+    REQUIRE(s, E0470, call->arg[1].span, store && reads.n == 0,
+            "block '%s' computes from elements of '%s' that it has made before, so its init cannot run "
+            "before all of loop '%s'; choose a loop further in",
+            block->u.block.name, written->name, loop->u.loop.var->name);
+    return true;
+}
+
 bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -52,6 +82,8 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0481, call->span, !threads,
             "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that it keeps its init",
             stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);
+    if (anchor < first && !init_may_run_first(s, call, block, path.items[anchor]))
+        return false;
     if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &update))
         return false;
     Stmt *loop = path.items[anchor];

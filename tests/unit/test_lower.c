@@ -172,9 +172,9 @@ static void expect_part(const char *source, const char *wanted, const char *unwa
 static void test_missing_axis_runs_on_coordinate_0(void **state)
 {
     (void)state;
-    expect_part("kernel k(x: f32[64, 8]) -> s: f32[64] { for b in 64 bind blockIdx.x {"
-                " for t in 8 bind threadIdx.x block y(i in 64 = b, j in 8 = t) { s[i] = x[i, 0]; }"
-                " block z(i in 64 = b) { s[i] = 1.0; } } }",
+    expect_part("kernel k(x: f32[64, 8]) -> s: f32[64, 8] { for b in 64 bind blockIdx.x {"
+                " for t in 8 bind threadIdx.x block y(i in 64 = b, j in 8 = t) { s[i, j] = x[i, j]; }"
+                " block z(i in 64 = b) { s[i, 0] = 1.0; } } }",
                 "if t == 0", NULL);
 }
 

@@ -443,7 +443,7 @@ static void reductions_that_threads_cannot_share(void **state)
               "bind(d, threadIdx.y);",
            "E0480", "fuse the loops and bind the one");
     refuse(ROWS, RC "let f = fuse(r, c); let [o, t] = split(f, [_, 32]); bind(t, threadIdx.x);",
-           "E0480", "carries both the reduction and elements of 'y'");
+           "E0424", "is a reduction loop of block 'y'");
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f32[N]\n{ for r in N { y[r] = 1; for c in N y[r] "
            "+= y[r] * x[r, c]; } }\n",
            RC THREADS, "E0480", "what it adds is computed from 'y' itself");

@@ -1,0 +1,52 @@
+/* check_threads.c - the bindings of every launch, once more.
+ *
+ * A binding is proved when it is made, and again when a block moves under it. What a cache put between its loops
+ * since, and a program whose bindings came as text, are proved here, of the kernel that went into the passes, once they had no
+ * more special reason to refuse it. One question covers a launch: it asks about all its threads. */
+#include "passes/lower/pass.h"
+
+/* The outermost bound loop below `s`, or NULL. */
+static const Stmt *bound_loop(const Stmt *s)
+{
+    const Stmt *found = NULL;
+    switch (s->kind) {
+    case ST_FOR:
+        return s->u.loop.kind == LOOP_BIND ? s : bound_loop(s->u.loop.body);
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n && !found; i++)
+            found = bound_loop(s->u.seq.items[i]);
+        return found;
+    case ST_IF:
+        found = bound_loop(s->u.cond.then);
+        return found || !s->u.cond.otherwise ? found : bound_loop(s->u.cond.otherwise);
+    default:
+        return NULL;
+    }
+}
+
+static Stmt *check_root(LaunchWalk *w, Stmt *s)
+{
+    Conflict why = {0};
+    const Stmt *loop = bound_loop(s);
+    if (!loop || dependence_loop_kind_legal(w->c, w->kernel, loop->u.loop.id, LOOP_BIND,
+                                            loop->u.loop.axis, &why))
+        return s;
+    diag_error(w->c, E0514, loop->span,
+               "the threads of the launch that begins at loop '%s' would not compute what the program does: %s",
+               loop->u.loop.var->name, why.reason ? why.reason : "their accesses depend on each other");
+    if (why.second && why.buffer)
+        diag_note(w->c, why.second_span, "block '%s' at %s touches %s", why.second->name,
+                  why.second_at, why.element);
+    if (why.first && why.buffer)
+        diag_note(w->c, why.first_span, "so does block '%s'%s%s", why.first->name,
+                  *why.first_at ? " at " : "", why.first_at);
+    w->failed = true;
+    return NULL;
+}
+
+bool threads_proved(Context *c, const Kernel *kernel)
+{
+    LaunchWalk w = {.c = c, .kernel = kernel, .facts = facts_new(c), .root = check_root};
+    launch_roots_map(&w, kernel->body);
+    return !w.failed;
+}
