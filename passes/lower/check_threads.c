@@ -28,7 +28,9 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
 {
     Conflict why = {0};
     const Stmt *loop = bound_loop(s);
-    if (!loop || dependence_loop_kind_legal(w->c, w->kernel, loop->u.loop.id, LOOP_BIND,
+    Kernel around = *w->kernel; /* what the launch costs to ask about does not grow with the program */
+    around.body = w->nest;
+    if (!loop || dependence_loop_kind_legal(w->c, &around, loop->u.loop.id, LOOP_BIND,
                                             loop->u.loop.axis, &why))
         return s;
     diag_error(w->c, E0514, loop->span,
