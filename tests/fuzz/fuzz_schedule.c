@@ -22,7 +22,7 @@ enum { MAX_STEPS = 16, MAX_SIZES = 8 };
 
 typedef struct {
     const Program *program;
-    char overrides[MAX_SIZES + 1][48];
+    char overrides[MAX_SIZES + 1][64];
     int n_overrides;
     int64_t sizes[MAX_SIZES];
     Step steps[MAX_STEPS];
