@@ -1,0 +1,148 @@
+/* memory_model.c - sectors, banks and wavefronts of one request.
+ *
+ * The lanes name pieces (sectors, words, bytes in a run); distinct pieces are counted.  Neighbouring lanes mostly name
+ * neighbouring pieces, so the search for an equal one starts at the latest. */
+#include "ir/memory_model.h"
+
+enum { PIECES_MAX = WARP_LANES * (LANE_BYTES_MAX / BANK_BYTES + 1) };
+
+typedef struct {
+    int64_t items[PIECES_MAX];
+    int n;
+} PieceSet;
+
+static void add_piece(PieceSet *set, int64_t piece)
+{
+    for (int i = set->n - 1; i >= 0; i--)
+        if (set->items[i] == piece)
+            return;
+    set->items[set->n++] = piece;
+}
+
+static bool runs(const WarpAccess *access, int lane)
+{
+    return access->active >> lane & 1;
+}
+
+/* Addresses may be negative: the origin is anywhere. */
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* The pieces of `size` bytes that lanes [first, last) touch. */
+static void collect(const WarpAccess *access, int first, int last, int size, PieceSet *set)
+{
+    set->n = 0;
+    for (int lane = first; lane < last; lane++) {
+        if (!runs(access, lane))
+            continue;
+        int64_t from = floor_div(access->address[lane], size);
+        int64_t to = floor_div(access->address[lane] + access->bytes - 1, size);
+        for (int64_t piece = from; piece <= to; piece++)
+            add_piece(set, piece);
+    }
+}
+
+/* ---- global memory ------------------------------------------------------------------------- */
+
+int memory_sectors(const WarpAccess *access)
+{
+    PieceSet sectors;
+    collect(access, 0, WARP_LANES, SECTOR_BYTES, &sectors);
+    return sectors.n;
+}
+
+/* Lanes are aligned to their size or not; either way their byte ranges are intervals, and the measure of the union is
+ * what each adds beyond those before it in the order of addresses. */
+int memory_distinct_bytes(const WarpAccess *access)
+{
+    PieceSet starts = {.n = 0};
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        if (runs(access, lane))
+            add_piece(&starts, access->address[lane]);
+    for (int i = 1; i < starts.n; i++)
+        for (int j = i; j > 0 && starts.items[j - 1] > starts.items[j]; j--) {
+            int64_t swapped = starts.items[j];
+            starts.items[j] = starts.items[j - 1];
+            starts.items[j - 1] = swapped;
+        }
+    int bytes = starts.n ? access->bytes : 0;
+    for (int i = 1; i < starts.n; i++) {
+        int64_t gap = starts.items[i] - starts.items[i - 1];
+        bytes += gap < access->bytes ? (int)gap : access->bytes;
+    }
+    return bytes;
+}
+
+int memory_sectors_ideal(const WarpAccess *access)
+{
+    return (memory_distinct_bytes(access) + SECTOR_BYTES - 1) / SECTOR_BYTES;
+}
+
+/* ---- shared memory ------------------------------------------------------------------------- */
+
+int memory_bank(int64_t address)
+{
+    int64_t word = floor_div(address, BANK_BYTES);
+    return (int)(word - floor_div(word, BANKS) * BANKS);
+}
+
+/* Lanes that are served together. */
+static int group_lanes(const WarpAccess *access)
+{
+    return access->bytes <= BANK_BYTES ? WARP_LANES : WAVEFRONT_BYTES / access->bytes;
+}
+
+static BankUse group_use(const WarpAccess *access, int first, int last)
+{
+    PieceSet words;
+    int held[BANKS] = {0};
+    BankUse use = {0, 0};
+    collect(access, first, last, BANK_BYTES, &words);
+    for (int i = 0; i < words.n; i++) {
+        int bank = memory_bank(words.items[i] * BANK_BYTES);
+        use.banks += held[bank]++ == 0;
+        use.words = use.words < held[bank] ? held[bank] : use.words;
+    }
+    return use;
+}
+
+int memory_wavefronts(const WarpAccess *access)
+{
+    int lanes = group_lanes(access), wavefronts = 0;
+    for (int first = 0; first < WARP_LANES; first += lanes)
+        wavefronts += group_use(access, first, first + lanes).words;
+    return wavefronts;
+}
+
+int memory_wavefronts_ideal(const WarpAccess *access)
+{
+    return (memory_distinct_bytes(access) + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
+}
+
+BankUse memory_bank_use(const WarpAccess *access)
+{
+    int lanes = group_lanes(access);
+    BankUse worst = {0, 0};
+    for (int first = 0; first < WARP_LANES; first += lanes) {
+        BankUse use = group_use(access, first, first + lanes);
+        if (use.words > worst.words)
+            worst = use;
+    }
+    return worst;
+}
+
+/* ---- atomics ------------------------------------------------------------------------------- */
+
+int memory_collisions(const WarpAccess *access)
+{
+    int most = 0;
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        int same = 0;
+        for (int other = lane; runs(access, lane) && other < WARP_LANES; other++)
+            same += runs(access, other) && access->address[other] == access->address[lane];
+        most = same > most ? same : most;
+    }
+    return most;
+}
