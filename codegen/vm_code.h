@@ -31,7 +31,8 @@ typedef VEC(VmInst) VmInstList;
 typedef VEC(Span) SpanList;
 typedef struct {
     VmInstList insts;
-    SpanList spans;
+    SpanList spans; /* of each instruction ... */
+    VEC(int) steps; /* ... and its schedule step */
 } CodeList;
 
 /* The value of an expression. */
@@ -64,7 +65,7 @@ typedef struct {
     VEC(VmBuffer) buffers;
     VEC(CodedBuffer) coded; /* parallel to buffers */
     VEC(const ForStmt *) loops; /* around the statement at work */
-    Span span;                  /* of the statement at work */
+    Origin at;                  /* of the statement or access at work */
     const LaunchUse *launches;  /* of a host part, in program order */
     int n_launches;             /* met so far */
     bool in_launch;

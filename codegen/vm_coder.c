@@ -32,16 +32,19 @@ static void join_code(VmCoder *k)
     int before = k->prologue.insts.n, n = before + k->body.insts.n;
     VmInst *code = ARENA_ARRAY(k->c->arena, VmInst, n);
     Span *spans = ARENA_ARRAY(k->c->arena, Span, n);
+    int *steps = ARENA_ARRAY(k->c->arena, int, n);
     for (int i = 0; i < n; i++) {
         const CodeList *from = i < before ? &k->prologue : &k->body;
         int at = i < before ? i : i - before;
         code[i] = from->insts.items[at];
         spans[i] = from->spans.items[at];
+        steps[i] = from->steps.items[at];
         if (i >= before)
             code[i].to += before;
     }
     f->code = code;
     f->spans = spans;
+    f->steps = steps;
     f->n_code = n;
 }
 
@@ -167,7 +170,8 @@ int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, i
     VmInst inst = {.op = (uint8_t)op, .type = (uint8_t)type, .sub = (uint8_t)sub,
                    .d = d, .a = a, .b = b, .c = c};
     VEC_PUSH(k->c->arena, &k->code->insts, inst);
-    VEC_PUSH(k->c->arena, &k->code->spans, k->span);
+    VEC_PUSH(k->c->arena, &k->code->spans, k->at.span);
+    VEC_PUSH(k->c->arena, &k->code->steps, k->at.step);
     return k->code->insts.n - 1;
 }
 

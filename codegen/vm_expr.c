@@ -67,6 +67,9 @@ static Value axis(VmCoder *k, Axis a)
 
 static Value load(VmCoder *k, const Expr *e)
 {
+    Origin outer = k->at;
+    if (e->span.source)
+        k->at = (Origin){e->span, e->step};
     Buffer *buffer = e->u.load.buffer;
     Value at = coder_element(k, buffer, e->u.load.index);
     int number = coder_buffer(k, buffer);
@@ -76,6 +79,7 @@ static Value load(VmCoder *k, const Expr *e)
     Value d = coder_temporary(k, type, uniform);
     /* An I64 result may take the register of its index: each lane reads its index first. */
     coder_emit(k, VM_LOAD, type, 0, d.reg, at.reg, 0, number);
+    k->at = outer;
     return d;
 }
 

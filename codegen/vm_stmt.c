@@ -104,7 +104,7 @@ static void sequence(VmCoder *k, const Stmt *s)
             coder_stmt(k, item);
             continue;
         }
-        k->span = item->span;
+        k->at = (Origin){item->span, item->step};
         Value v = coder_expr(k, item->u.let.value);
         coder_define(k, item->u.let.var, v.reg);
         VEC_PUSH(k->c->arena, &lets, v);
@@ -201,8 +201,8 @@ static void launch(VmCoder *k, const LaunchStmt *l)
 
 void coder_stmt(VmCoder *k, const Stmt *s)
 {
-    Span outer = k->span;
-    k->span = s->span;
+    Origin outer = k->at;
+    k->at = (Origin){s->span, s->step};
     switch (s->kind) {
     case ST_SEQ:
         sequence(k, s);
@@ -233,5 +233,5 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         launch(k, &s->u.launch);
         break;
     }
-    k->span = outer;
+    k->at = outer;
 }

@@ -93,6 +93,12 @@ typedef struct Buffer {
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
 } Buffer;
 
+/* Where a node comes from. */
+typedef struct {
+    Span span; /* of the program */
+    int step;  /* of the schedule; 0: the program itself */
+} Origin;
+
 /* ---- expressions ------------------------------------------------------------------------------ */
 
 typedef enum {

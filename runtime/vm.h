@@ -94,7 +94,8 @@ typedef struct VmFunction {
     const int *outputs; /* registers, of a shape: its dimensions (I64) */
     const VmBuffer *buffers;
     const VmInst *code; /* ends with STOP */
-    const Span *spans;  /* [n_code] the program text of each instruction */
+    const Span *spans;  /* [n_code] the program text of each instruction; of an access the buffer's own */
+    const int *steps;   /* [n_code] the schedule step that made it; 0: the program, or lowering by itself */
     const int *lists;
     VmAxes axes;
     int64_t shared_bytes, local_bytes; /* of a block, of a lane */
@@ -114,6 +115,7 @@ const char *fault_name(FaultKind kind);
 typedef struct {
     FaultKind kind;
     Span span;              /* of the program */
+    int step;               /* of the schedule; 0: the program */
     const char *function;   /* the kernel, or the module for its host part */
     bool in_kernel;         /* block and thread say something */
     int64_t block[3], thread[3];

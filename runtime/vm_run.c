@@ -16,6 +16,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     VmFault *fault = &st->fault;
     fault->kind = kind;
     fault->span = st->f->spans[s - st->steps];
+    fault->step = st->f->steps[s - st->steps];
     fault->function = st->f->name;
     fault->in_kernel = st->in_kernel;
     /* What is done once for all is done by the first that runs. */

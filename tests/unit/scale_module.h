@@ -27,6 +27,7 @@ static const VmInst HOST_CODE[] = {
     {.op = VM_NEXT, .type = VM_I64, .d = R_T, .a = R_ONE, .b = R_TWO, .to = 2},
     {.op = VM_STOP}};
 static const Span HOST_SPANS[6];
+static const int HOST_STEPS[6];
 static const VmFunction HOST = {.name = "scale",
                                 .n_registers = 9,
                                 .n_constants = 5,
@@ -38,6 +39,7 @@ static const VmFunction HOST = {.name = "scale",
                                 .inputs = HOST_INPUTS,
                                 .code = HOST_CODE,
                                 .spans = HOST_SPANS,
+                                .steps = HOST_STEPS,
                                 .lists = HOST_LISTS,
                                 .axes = {{-1, -1, -1, -1, -1, -1}}};
 static const ModuleSize SIZES[] = {{"N", true, 0}};

@@ -198,6 +198,34 @@ static void test_faults_are_found(void **state)
     assert_int_equal(f.thread[0], 0);
 }
 
+/* The text of the program that instruction `i` comes from. */
+static const char *text_of(Context *c, const VmFunction *f, int i)
+{
+    const Source *source = source_get(c, f->spans[i].source);
+    return arena_strndup(c->arena, source->text + f->spans[i].begin, f->spans[i].end - f->spans[i].begin);
+}
+
+static void test_accesses_know_their_text_and_step(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    c->step = 7; /* as if a schedule had made it */
+    Kernel *kernel = parsed(c, "kernel t<N = 100>(p: i32[N], x: i32[N]) -> y: i32[N] { for i in N y[i] = x[p[i]]; }");
+    c->step = 0;
+    const VmFunction *f = module_build(c, kernel, NULL)->host;
+    const char *loads[2] = {NULL, NULL}, *store = NULL;
+    for (int i = 0, n = 0; i < f->n_code; i++) {
+        if (f->code[i].op == VM_LOAD)
+            loads[n++] = text_of(c, f, i);
+        if (f->code[i].op == VM_STORE)
+            store = text_of(c, f, i);
+        assert_int_equal(f->steps[i], f->code[i].op == VM_STOP ? 0 : 7);
+    }
+    assert_string_equal(loads[0], "p[i]");
+    assert_string_equal(loads[1], "x[p[i]]");
+    assert_string_equal(store, "y[i] = x[p[i]];");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +237,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shared_memory, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_atomics_do_not_lose_updates, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_faults_are_found, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_accesses_know_their_text_and_step, new_context, free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
