@@ -58,6 +58,10 @@ Stmt *bound_to_axes(Context *c, Stmt *s);
 /* The ranges of the axes that loops below `s` are bound to. */
 void axis_facts(Facts *f, Context *c, Stmt *s);
 
+/* The kernel in which the shapes of temps in global memory (all: of all temps) speak of sizes only: each is as large as any
+ * iteration needs it (shapes.c). NULL after E0515. */
+Kernel *temps_sized(Context *c, const Kernel *kernel, bool all);
+
 /* The bindings of every launch of the kernel, at the scheduled level, are legal (check_threads.c). False after E0514. */
 bool threads_proved(Context *c, const Kernel *kernel);
 

@@ -65,13 +65,12 @@ static void verify_after(Context *c, const Pass *pass, const Kernel *kernel)
 
 Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
-    Kernel *current = ARENA_NEW(c->arena, Kernel);
-    *current = *kernel;
-    if (kernel_level(kernel) == LEVEL_LOWERED)
+    Kernel *current = temps_sized(c, kernel, false);
+    if (!current || kernel_level(kernel) == LEVEL_LOWERED)
         return current;
     /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and so as if the kernel's
      * text had been read. */
-    current->body = stmt_clone_fresh(c, kernel->body);
+    current->body = stmt_clone_fresh(c, current->body);
     const Kernel *apart = current;
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         double start = now();

@@ -73,7 +73,8 @@ static Stmt *dissolve(void *user, Stmt *s)
 Kernel *sequential_kernel(Context *c, const Kernel *kernel)
 {
     LowerOptions options = {.limits = limits_default()};
-    return pass_lower_init(c, kernel, &options);
+    const Kernel *sized = temps_sized(c, kernel, true);
+    return sized ? pass_lower_init(c, sized, &options) : NULL;
 }
 
 /* ---- stores -------------------------------------------------------------------------------- */
