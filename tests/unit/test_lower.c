@@ -216,7 +216,7 @@ static void test_shape_of_an_outer_loop(void **state)
     expect_part("kernel k<N = 16>(x: f32[N, N]) -> y: f32[N, N] { for i in N { temp s: f32[i + 1];"
                 " for a in i + 1 block w(u in N = i, v in 0..u + 1 = a) { s[v] = x[u, v]; }"
                 " for c in i + 1 block r(u in N = i, v in 0..u + 1 = c) { y[u, v] = s[v]; } } }",
-                "for i in 16 {\n            temp s: f32[i + 1];\n", NULL);
+                "for i in 16 {\n            temp s: f32[16];\n", NULL);
 }
 
 static void test_threads_of_one_row_need_no_barrier(void **state)
