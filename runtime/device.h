@@ -12,7 +12,11 @@ typedef struct {
     char name[128];      /* "NVIDIA H200", "simulator" */
     const char *kind;    /* "cuda" or "sim" */
     char arch[16];       /* "sm_90a"; what the module is compiled for */
+    int capability; /* 90 for compute capability 9.0; 0: not a GPU */
     int multiprocessors, clock_khz, warp_size;
+    int memory_clock_khz, memory_bus_bits; /* 0 where the GPU does not say */
+    int threads_per_multiprocessor, blocks_per_multiprocessor, registers_per_multiprocessor, shared_reserved_per_block;
+    int64_t shared_per_multiprocessor;
     int64_t memory_bytes, l2_bytes, max_shared_per_block;
 } DeviceInfo;
 

@@ -177,6 +177,30 @@ static bool choose_arch(CudaDevice *d, const char *given)
     }
     if (given)
         strcpy(info->arch, given);
+    info->capability = 10 * major + minor;
+    return true;
+}
+
+/* What an analysis wants to know. */
+static bool read_profile(CudaDevice *d)
+{
+    DeviceInfo *info = &d->base.info;
+    int shared = 0;
+    const struct {
+        int attribute, *value;
+    } wanted[] = {
+        {CUDA_ATTR_MEMORY_CLOCK_KHZ, &info->memory_clock_khz},
+        {CUDA_ATTR_MEMORY_BUS_BITS, &info->memory_bus_bits},
+        {CUDA_ATTR_MULTIPROCESSOR_THREADS, &info->threads_per_multiprocessor},
+        {CUDA_ATTR_MULTIPROCESSOR_BLOCKS, &info->blocks_per_multiprocessor},
+        {CUDA_ATTR_MULTIPROCESSOR_REGISTERS, &info->registers_per_multiprocessor},
+        {CUDA_ATTR_SHARED_RESERVED, &info->shared_reserved_per_block},
+        {CUDA_ATTR_MULTIPROCESSOR_SHARED, &shared},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        if (!read_attribute(d, wanted[i].attribute, wanted[i].value))
+            return false;
+    info->shared_per_multiprocessor = shared;
     return true;
 }
 
@@ -197,7 +221,7 @@ static bool read_info(CudaDevice *d, const char *arch)
     info->l2_bytes = l2;
     info->max_shared_per_block = shared;
     info->memory_bytes = (int64_t)total;
-    return true;
+    return read_profile(d);
 }
 
 static bool check_ordinal(Context *ctx, const CudartApi *rt, int ordinal)

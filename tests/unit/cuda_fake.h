@@ -136,6 +136,27 @@ static int fake_cudaDeviceGetAttribute(int *value, int attribute, int device)
     case CUDA_ATTR_SHARED_OPTIN:
         *value = 227 * 1024;
         return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_SHARED:
+        *value = 228 * 1024;
+        return 0;
+    case CUDA_ATTR_SHARED_RESERVED:
+        *value = 1024;
+        return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_THREADS:
+        *value = 2048;
+        return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_BLOCKS:
+        *value = 32;
+        return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_REGISTERS:
+        *value = 65536;
+        return 0;
+    case CUDA_ATTR_MEMORY_CLOCK_KHZ:
+        *value = 3201000;
+        return 0;
+    case CUDA_ATTR_MEMORY_BUS_BITS:
+        *value = 6016;
+        return 0;
     default:
         return 1;
     }
