@@ -12,6 +12,7 @@ typedef struct {
     Context *c;
     Facts *facts;
     SubstList lets;
+    VEC(const Stmt *) around; /* the loops that one thread runs, outermost first */
     const Stmt *loop;
     int64_t lanes;
     const char *why; /* why the loop cannot be wide, once known */
@@ -70,6 +71,21 @@ static void check_width(Vectorize *v, const Buffer *b)
                "split the loop by a factor that makes one of those widths");
 }
 
+/* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it is contiguous. */
+static const char *contiguous_remedy(Vectorize *v, const Buffer *b, Expr *const *index)
+{
+    Expr *last = simplify(v->facts, expand_lets(v, index[b->rank - 1])), *rest;
+    for (int i = v->around.n - 1; i >= 0; i--) {
+        const ForStmt *loop = &v->around.items[i]->u.loop;
+        int64_t coefficient, extent;
+        if (expr_uses_var(last, loop->var) && loop_const_extent(loop, &extent) &&
+            split_linear(v->facts, last, loop->var, &coefficient, &rest) && coefficient == 1)
+            return arena_printf(v->c->arena, "vectorize loop '%s', along which '%s' is contiguous",
+                                loop->var->name, b->name);
+    }
+    return "vectorize the loop of its last axis";
+}
+
 static void check_access(Vectorize *v, const Buffer *b, Expr *const *index)
 {
     Context *c = v->c;
@@ -91,7 +107,7 @@ static void check_access(Vectorize *v, const Buffer *b, Expr *const *index)
             refuse(v,
                    arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
                                 stride.text, var->name),
-                   "vectorize the loop of its last axis");
+                   contiguous_remedy(v, b, index));
         } else {
             check_width(v, b);
             if (b->scope != SCOPE_LOCAL && !v->why && !aligned(v, b, index))
@@ -165,7 +181,7 @@ static Stmt *walk(void *user, Stmt *s)
 {
     Vectorize *v = user;
     FactsMark mark = facts_mark(v->facts);
-    int lets = v->lets.n;
+    int lets = v->lets.n, around = v->around.n;
     if (s->kind == ST_LET) {
         Subst to = {s->u.let.var, s->u.let.value};
         VEC_PUSH(v->c->arena, &v->lets, to);
@@ -173,9 +189,12 @@ static Stmt *walk(void *user, Stmt *s)
     }
     if (s->kind == ST_FOR || s->kind == ST_LAUNCH || (s->kind == ST_IF && !s->u.cond.otherwise))
         facts_enter(v->facts, s);
+    if (s->kind == ST_FOR)
+        VEC_PUSH(v->c->arena, &v->around, s);
     Stmt *done = stmt_map_children(v->c, s, walk, v);
     facts_reset(v->facts, mark);
     v->lets.n = lets;
+    v->around.n = around;
     if (done->kind == ST_FOR && done->u.loop.kind == LOOP_VECTORIZE)
         done = vectorize_loop(v, done);
     return done;

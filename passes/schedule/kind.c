@@ -120,6 +120,12 @@ static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, LoopKind 
     return flow_threads_apart(s, nest, span);
 }
 
+/* The block is one of the two that clash, or none is known. */
+static bool is_about(const Conflict *why, const BlockStmt *block)
+{
+    return !why->first || why->first->id == block->id || (why->second && why->second->id == block->id);
+}
+
 static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
 {
     Conflict why = {0};
@@ -129,6 +135,8 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
     if (dependence_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
         return true;
     const BlockStmt *reduction = sched_reduced_by(loop);
+    if (reduction && !is_about(&why, reduction))
+        reduction = NULL;
     bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
         sched_refuse(
@@ -322,6 +330,40 @@ static Expr *extent_of(Schedule *s, const Stmt *loop)
     return sched_extent(s, &path);
 }
 
+typedef struct {
+    uint32_t loop;
+    bool bound;
+} BoundSearch;
+
+static bool search_bound(Visitor *v, Stmt *stmt)
+{
+    BoundSearch *search = v->user;
+    if (stmt->kind == ST_FOR && stmt->u.loop.id == search->loop && stmt->u.loop.kind == LOOP_BIND)
+        search->bound = true;
+    return !search->bound;
+}
+
+/* The step that bound the loop; 0 if it is not bound, or came so. */
+static int step_that_bound(const Schedule *s, const Stmt *loop)
+{
+    for (int step = 0; step <= schedule_steps(s); step++) {
+        BoundSearch search = {.loop = loop->u.loop.id};
+        Visitor visitor = {&search, NULL, search_bound};
+        visit_stmt(&visitor, schedule_kernel_after(s, step)->body);
+        if (search.bound)
+            return step;
+    }
+    return 0;
+}
+
+static void note_extent(Schedule *s, const Stmt *loop)
+{
+    int step = step_that_bound(s, loop);
+    if (step > 0)
+        diag_note(s->ctx, schedule_step_span(s, step), "loop '%s' was bound here", stmt_label(loop));
+    sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+}
+
 static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
 {
     Schedule *s = launch->s;
@@ -338,8 +380,8 @@ static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
             "split one of them so that both have the same extent",
             axis_name(axis), sched_text(s, a), stmt_label(first), sched_text(s, b),
             stmt_label(other));
-        sched_note_at(s, first, "loop '%s' is now", stmt_label(first));
-        sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
+        note_extent(s, first);
+        note_extent(s, other);
         return false;
     }
     return true;
