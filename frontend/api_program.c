@@ -225,31 +225,62 @@ bool tirc_size_at(const tirc_kernel *kernel, size_t i, tirc_size *size)
 
 /* ---- schedules --------------------------------------------------------------------------------------- */
 
-static const char *tune_text(Context *c, const FoundSchedule *found, Name parameter)
+/* "[8, 16, 32]", or how the script computes it. */
+static const char *tune_text(Context *c, const FoundSchedule *found, const Tune *tune)
 {
-    const Value *items;
-    int n;
-    if (!parameter || !script_tune_values(c, found, parameter, &items, &n))
-        return NULL;
-    Value list = {.kind = VALUE_LIST, .u.list = {items, n}};
+    Value list;
+    if (!script_tune_values(c, found, tune, &list))
+        return span_text(c, tune->values->span);
     StrBuf out = strbuf_new(c->arena);
     script_value_text(&list, &out);
     return out.text;
 }
 
+/* The first value; NULL where it takes a kernel to know it. */
+static const char *tune_default(Context *c, const FoundSchedule *found, const Tune *tune)
+{
+    Value list;
+    if (!script_tune_values(c, found, tune, &list) || list.u.list.n == 0)
+        return NULL;
+    StrBuf out = strbuf_new(c->arena);
+    script_value_text(&list.u.list.items[0], &out);
+    return out.text;
+}
+
+typedef struct {
+    const char **names, **defaults, **tune;
+    size_t n;
+} Parameters;
+
+/* The parameter of that name, or a new one. */
+static size_t parameter_slot(Parameters *p, const char *name)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (!strcmp(p->names[i], name))
+            return i;
+    p->names[p->n] = name;
+    return p->n++;
+}
+
 static void describe_schedule(Context *c, const FoundSchedule *found, tirc_schedule_info *info)
 {
     const AstSchedule *s = found->schedule;
-    const char **parameters = ARENA_ARRAY(c->arena, const char *, s->n_params + 1);
-    const char **defaults = ARENA_ARRAY(c->arena, const char *, s->n_params + 1);
-    const char **tune = ARENA_ARRAY(c->arena, const char *, s->n_params + 1);
+    TuneList tunes = {0};
+    script_tunes(c, found, &tunes);
+    size_t room = (size_t)s->n_params + (size_t)tunes.n + 1;
+    Parameters p = {ARENA_ARRAY(c->arena, const char *, room), ARENA_ARRAY(c->arena, const char *, room),
+                    ARENA_ARRAY(c->arena, const char *, room), 0};
     for (int i = 0; i < s->n_params; i++) {
-        parameters[i] = span_text(c, s->params[i].pattern.span);
-        defaults[i] = s->params[i].value ? span_text(c, s->params[i].value->span) : "";
-        tune[i] = tune_text(c, found, s->params[i].pattern.name);
+        size_t at = parameter_slot(&p, span_text(c, s->params[i].pattern.span));
+        p.defaults[at] = s->params[i].value ? span_text(c, s->params[i].value->span) : "";
     }
-    *info = (tirc_schedule_info){s->name.text,  found->where, (size_t)s->n_params,
-                                 parameters, defaults,     tune};
+    for (int i = 0; i < tunes.n; i++) {
+        size_t before = p.n, at = parameter_slot(&p, tunes.items[i].name);
+        if (at == before)
+            p.defaults[at] = tune_default(c, found, &tunes.items[i]);
+        p.tune[at] = tune_text(c, found, &tunes.items[i]);
+    }
+    *info = (tirc_schedule_info){s->name.text, found->where, p.n, p.names, p.defaults, p.tune};
 }
 
 static bool schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
@@ -362,6 +393,56 @@ const char *tirc_trace(tirc *t, const tirc_kernel *scheduled)
     if (!scheduled->schedule)
         return NULL;
     return trace_guarded(t, scheduled, &text) == TIRC_OK ? text : NULL;
+}
+
+static const char *value_text(Context *c, const Value *value)
+{
+    StrBuf out = strbuf_new(c->arena);
+    script_value_text(value, &out);
+    return out.text;
+}
+
+static bool knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *knob)
+{
+    int n = 0;
+    const Knob *knobs = scheduled->schedule ? schedule_knobs(scheduled->schedule, &n) : NULL;
+    if (i >= (size_t)n)
+        return false;
+    *knob = (tirc_knob){knobs[i].name, value_text(t->ctx, &knobs[i].value),
+                        (size_t)knobs[i].choices.u.list.n};
+    return true;
+}
+
+static tirc_status knob_at_guarded(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *knob)
+{
+    API_GUARDED(t, knob_at(t, scheduled, i, knob));
+}
+
+bool tirc_knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *knob)
+{
+    return knob_at_guarded(t, scheduled, i, knob) == TIRC_OK;
+}
+
+static bool knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice, const char **text)
+{
+    int n = 0;
+    const Knob *knobs = scheduled->schedule ? schedule_knobs(scheduled->schedule, &n) : NULL;
+    if (i >= (size_t)n || choice >= (size_t)knobs[i].choices.u.list.n)
+        return false;
+    *text = value_text(t->ctx, &knobs[i].choices.u.list.items[choice]);
+    return true;
+}
+
+static tirc_status knob_choice_guarded(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice,
+                                       const char **text)
+{
+    API_GUARDED(t, knob_choice(t, scheduled, i, choice, text));
+}
+
+const char *tirc_knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice)
+{
+    const char *text = NULL;
+    return knob_choice_guarded(t, scheduled, i, choice, &text) == TIRC_OK ? text : NULL;
 }
 
 /* ---- lowering ------------------------------------------------------------------------------------------ */

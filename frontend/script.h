@@ -36,7 +36,7 @@ uint32_t script_read_file(Context *c, const char *path, Span from);
 
 /* ---- running ------------------------------------------------------------------------------------- */
 
-/* --set NAME=VALUE: an integer, true, false, or a word. */
+/* --set NAME=VALUE: an integer, true, false, a word, or a list of them: [4, 8]. */
 typedef struct {
     Name name;
     Value value;
@@ -47,10 +47,16 @@ bool script_setting_parse(Context *c, const char *text, ScriptSetting *out);
 Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
                      const ScriptSetting *settings, int n_settings);
 
-/* The values that a `tune` of this schedule declares for a parameter; false if there is none. The lists must be
- * literal where this is asked without running. */
-bool script_tune_values(Context *c, const FoundSchedule *found, Name parameter, const Value **items,
-                        int *n);
+/* One `tune` as it stands in the text. */
+typedef struct {
+    Name name;
+    const AstExpr *values;
+} Tune;
+typedef VEC(Tune) TuneList;
+/* Those of a schedule, in the order of the text. */
+void script_tunes(Context *c, const FoundSchedule *found, TuneList *out);
+/* The list of a tune that takes no kernel to know; false for others, as the tiles of a loop. */
+bool script_tune_values(Context *c, const FoundSchedule *found, const Tune *tune, Value *list);
 
 /* A value as the script would write it: [_, 32], true, "text". */
 void script_value_text(const Value *value, StrBuf *out);

@@ -153,7 +153,7 @@ static bool eval_index(Script *s, const AstExpr *e, Value *out)
 
 /* ---- operators ------------------------------------------------------------------------------------ */
 
-static bool value_equal(const Value *a, const Value *b)
+bool script_value_equal(const Value *a, const Value *b)
 {
     if (a->kind != b->kind)
         return false;
@@ -172,7 +172,7 @@ static bool value_equal(const Value *a, const Value *b)
         if (a->u.list.n != b->u.list.n)
             return false;
         for (int i = 0; i < a->u.list.n; i++)
-            if (!value_equal(&a->u.list.items[i], &b->u.list.items[i]))
+            if (!script_value_equal(&a->u.list.items[i], &b->u.list.items[i]))
                 return false;
         return true;
     case VALUE_FILL:
@@ -284,7 +284,7 @@ static bool eval_binary(Script *s, const AstExpr *e, Value *out)
         return false;
     out->span = e->span;
     if (e->u.op.op == EX_EQ || e->u.op.op == EX_NE) {
-        *out = value_of_bool(value_equal(&left, &right) == (e->u.op.op == EX_EQ), e->span);
+        *out = value_of_bool(script_value_equal(&left, &right) == (e->u.op.op == EX_EQ), e->span);
         return true;
     }
     if (e->u.op.op == EX_ADD && left.kind == VALUE_LIST && right.kind == VALUE_LIST) {

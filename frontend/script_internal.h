@@ -30,6 +30,9 @@ typedef struct {
     const Kernel *kernel; /* as it came: for its sizes */
     Schedule *schedule;
     Frame *frame;
+    const AstSchedule *ast;
+    const ScriptSetting *settings;
+    int n_settings;
     int64_t budget; /* evaluation steps left */
 } Script;
 
@@ -56,6 +59,18 @@ bool script_tick(Script *s, Span span);
 /* The value as an integer or a truth; false after a diagnostic that names `what`. */
 bool script_int(Script *s, const Value *value, const char *what, int64_t *out);
 bool script_bool(Script *s, const Value *value, const char *what, bool *out);
+
+enum { SCRIPT_BUDGET = 5000000 };
+
+/* tune NAME in VALUES; binds the name, unless it is a parameter, and records the decision (script_tune.c). */
+bool script_tune(Script *s, const AstStmt *stmt);
+/* Every setting is of a parameter or of a name that some `tune` declares; false after E0312. */
+bool script_check_settings(Script *s);
+/* What --set gives the name, or NULL. */
+const Value *script_setting(const Script *s, Name name);
+
+/* The same kind and value; handles by what they name. */
+bool script_value_equal(const Value *a, const Value *b);
 
 /* The proc `name` seen from `file`: in it, in what it includes, then in the library. */
 const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRIPT_BUDGET = 5000000 };
-
 /* ---- errors ---------------------------------------------------------------------------------------- */
 
 void script_note_callers(Script *s)
@@ -153,27 +151,6 @@ static bool run_assert(Script *s, const AstStmt *stmt)
                         message.kind == VALUE_STRING ? message.u.s : "");
 }
 
-static bool run_tune(Script *s, const AstStmt *stmt)
-{
-    Value values;
-    Name name = stmt->u.tune.name.text;
-    const Frame *f = s->frame;
-    while (f->caller)
-        f = f->caller;
-    if (s->frame->proc || !script_lookup(s, name))
-        return script_error(s, E0315, stmt->u.tune.name.span,
-                            "'%s' is no parameter of this schedule; declare it: schedule NAME for "
-                            "KERNEL(%s = VALUE)",
-                            name, name);
-    if (!script_eval(s, stmt->u.tune.values, &values))
-        return false;
-    if (values.kind != VALUE_LIST || values.u.list.n == 0)
-        return script_error(s, E0304, stmt->u.tune.values->span,
-                            "'tune' takes a list of the values to try, found %s",
-                            values.kind == VALUE_LIST ? "an empty one" : value_kind_name(values.kind));
-    return true;
-}
-
 static bool run_return(Script *s, const AstStmt *stmt)
 {
     if (!s->frame->proc)
@@ -199,7 +176,7 @@ static bool run_statement(Script *s, const AstStmt *stmt)
     case AS_ASSERT:
         return run_assert(s, stmt);
     case AS_TUNE:
-        return run_tune(s, stmt);
+        return script_tune(s, stmt);
     case AS_EXPR:
         return script_eval(s, stmt->u.expr, &ignored);
     case AS_RETURN:
@@ -211,73 +188,22 @@ static bool run_statement(Script *s, const AstStmt *stmt)
 
 /* ---- parameters ------------------------------------------------------------------------------------ */
 
-bool script_setting_parse(Context *c, const char *text, ScriptSetting *out)
+static bool bind_parameters(Script *s)
 {
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || !equals[1]) {
-        diag_error(c, E0312, span_none(), "'--set %s' is not NAME=VALUE", text);
-        return false;
-    }
-    out->name = interner_get(c->names, text, (size_t)(equals - text));
-    char *end;
-    long long i = strtoll(equals + 1, &end, 0);
-    if (*end == 0)
-        out->value = (Value){.kind = VALUE_INT, .u.i = i};
-    else if (!strcmp(equals + 1, "true") || !strcmp(equals + 1, "false"))
-        out->value = (Value){.kind = VALUE_BOOL, .u.i = equals[1] == 't'};
-    else
-        out->value = (Value){.kind = VALUE_WORD, .u.s = ctx_name(c, equals + 1)};
-    return true;
-}
-
-static void note_parameters(Context *c, const char *const *names, int n)
-{
-    StrBuf list = strbuf_new(c->arena);
-    for (int i = 0; i < n; i++)
-        strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    diag_note(c, span_none(), n ? "its parameters: %s" : "it has no parameters%s", list.text);
-}
-
-static bool check_settings(Script *s, const AstSchedule *schedule, const ScriptSetting *settings,
-                           int n)
-{
-    const char **names = ARENA_ARRAY(s->c->arena, const char *, schedule->n_params + 1);
-    for (int p = 0; p < schedule->n_params; p++)
-        names[p] = schedule->params[p].pattern.name;
-    for (int i = 0; i < n; i++) {
-        bool known = false;
-        for (int p = 0; p < schedule->n_params; p++)
-            known |= schedule->params[p].pattern.name == settings[i].name;
-        if (known)
-            continue;
-        diag_error(s->c, E0312, schedule->name.span, "schedule '%s' has no parameter '%s'",
-                   schedule->name.text, settings[i].name);
-        const char *near = diag_suggest(settings[i].name, names, schedule->n_params);
-        if (near)
-            diag_note(s->c, span_none(), "did you mean '%s'?", near);
-        else
-            note_parameters(s->c, names, schedule->n_params);
-        return false;
-    }
-    return true;
-}
-
-static bool bind_parameters(Script *s, const AstSchedule *schedule, const ScriptSetting *settings,
-                            int n)
-{
-    if (!check_settings(s, schedule, settings, n))
+    const AstSchedule *schedule = s->ast;
+    if (!script_check_settings(s))
         return false;
     for (int p = 0; p < schedule->n_params; p++) {
         const AstScriptParam *param = &schedule->params[p];
         Value v = {.kind = VALUE_NONE};
         if (param->value && !script_eval(s, param->value, &v))
             return false;
-        for (int i = 0; i < n; i++)
-            if (settings[i].name == param->pattern.name) {
-                Span span = v.span;
-                v = settings[i].value;
-                v.span = span;
-            }
+        const Value *set = script_setting(s, param->pattern.name);
+        if (set) {
+            Span span = v.span;
+            v = *set;
+            v.span = span;
+        }
         if (v.kind == VALUE_NONE)
             return script_error(s, E0312, param->pattern.span,
                                 "parameter '%s' has no value; give it one with --set %s=VALUE",
@@ -295,35 +221,12 @@ Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *foun
                 .kernel = kernel,
                 .schedule = schedule_new(c, kernel),
                 .frame = &frame,
+                .ast = found->schedule,
+                .settings = settings,
+                .n_settings = n_settings,
                 .budget = SCRIPT_BUDGET};
-    if (!bind_parameters(&s, found->schedule, settings, n_settings) ||
+    if (!bind_parameters(&s) ||
         !script_block(&s, found->schedule->body))
         return NULL;
     return s.schedule;
-}
-
-/* ---- tune, without running -------------------------------------------------------------------------- */
-
-bool script_tune_values(Context *c, const FoundSchedule *found, Name parameter, const Value **items,
-                        int *n)
-{
-    const AstStmt *body = found->schedule->body;
-    for (int i = 0; i < body->u.seq.n; i++) {
-        const AstStmt *stmt = body->u.seq.items[i];
-        if (stmt->kind != AS_TUNE || stmt->u.tune.name.text != parameter)
-            continue;
-        Frame frame = {.file = found->file};
-        Kernel no_sizes = {0};
-        Script s = {.c = c, .kernel = &no_sizes, .frame = &frame, .budget = SCRIPT_BUDGET};
-        Value list;
-        DiagMark mark = diag_mark(c);
-        if (stmt->u.tune.values->kind != AE_LIST || !script_eval(&s, stmt->u.tune.values, &list)) {
-            diag_forget(c, mark);
-            return false;
-        }
-        *items = list.u.list.items;
-        *n = list.u.list.n;
-        return true;
-    }
-    return false;
 }

@@ -116,9 +116,9 @@ bool tirc_size_at(const tirc_kernel *kernel, size_t i, tirc_size *size);
 typedef struct {
     const char *name, *where;            /* the file it stands in */
     size_t n_parameters;
-    const char *const *parameters;       /* "T" */
-    const char *const *defaults;         /* "32" */
-    const char *const *tune;             /* "[8, 16, 32]", or NULL */
+    const char *const *parameters;       /* "T"; also names that only a `tune` declares */
+    const char *const *defaults;         /* "32"; NULL: the first of its values, which depend on the kernel */
+    const char *const *tune;             /* "[8, 16, 32]", or the script's text: "sample_perfect_tile(i, 2)"; NULL: not tuned */
 } tirc_schedule_info;
 /* False past the last. */
 bool tirc_schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
@@ -136,6 +136,18 @@ const char *tirc_step_text(const tirc_kernel *scheduled, size_t step);
 tirc_kernel *tirc_step_kernel(tirc *t, const tirc_kernel *scheduled, size_t step);
 /* The steps as a schedule that runs again to the same kernel. */
 const char *tirc_trace(tirc *t, const tirc_kernel *scheduled);
+
+/* What the schedule left open (tune), as this run of it met it: the value that was taken, and how many there are to choose from.
+ * tirc_apply with the setting "NAME=CHOICE" takes another. A decision may change what the later ones offer. */
+typedef struct {
+    const char *name;  /* "tile" */
+    const char *value; /* "[64, 16]" */
+    size_t n_choices;  /* the first is the default of a name that is no parameter */
+} tirc_knob;
+/* In the order in which they were met; false past the last. */
+bool tirc_knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *knob);
+/* "[128, 8]"; NULL past the last. */
+const char *tirc_knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice);
 
 /* Zero-initialise; zero is the default of each. */
 typedef struct {

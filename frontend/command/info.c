@@ -10,7 +10,9 @@ static void print_schedule(const tirc_schedule_info *s)
 {
     printf("    %-16s", s->name);
     for (size_t i = 0; i < s->n_parameters; i++) {
-        printf("%s%s = %s", i ? ", " : "", s->parameters[i], s->defaults[i]);
+        printf("%s%s", i ? ", " : "", s->parameters[i]);
+        if (s->defaults[i])
+            printf(" = %s", s->defaults[i]);
         if (s->tune[i])
             printf(" in %s", s->tune[i]);
     }

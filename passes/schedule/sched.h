@@ -97,6 +97,7 @@ struct Schedule {
     VEC(NameUse) uses;
     VEC(CallRecord) calls;
     VEC(StepRecord) steps;
+    VEC(Knob) knobs;
     VEC(Stmt *) scratch;
 };
 

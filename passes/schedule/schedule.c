@@ -371,3 +371,14 @@ Facts *sched_facts(Schedule *s, const StmtPath *path)
     }
     return facts;
 }
+
+void schedule_add_knob(Schedule *s, Knob knob)
+{
+    VEC_PUSH(s->ctx->arena, &s->knobs, knob);
+}
+
+const Knob *schedule_knobs(const Schedule *s, int *n)
+{
+    *n = s->knobs.n;
+    return s->knobs.items;
+}

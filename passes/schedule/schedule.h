@@ -100,6 +100,14 @@ Span schedule_step_span(const Schedule *s, int step);
 /* The step changed the order of floating-point additions or products, and with it how they round. */
 bool schedule_step_reassociates(const Schedule *s, int step);
 
+/* What a script leaves open: the value that this run took, and all that it may take, the default first. */
+typedef struct {
+    Name name;
+    Value value, choices; /* choices is a list */
+} Knob;
+void schedule_add_knob(Schedule *s, Knob knob);
+const Knob *schedule_knobs(const Schedule *s, int *n);
+
 /* The calls that ran as a schedule that runs again to the same kernel. */
 void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out);
 

@@ -1,0 +1,158 @@
+/* sample.c - spaces of values: sample_perfect_tile, sample_categorical.
+ *
+ * In TVM these draw one value. Here they give all of them, the default first, and `tune NAME in ...` takes one: the
+ * default, or what --set says. So a schedule runs to the same text every time, and what it leaves open can be
+ * enumerated.
+ *
+ *   sample_perfect_tile(i, 2)      for i in 12      =>      [[1, 12], [2, 6], [3, 4], [4, 3], [6, 2], [12, 1]] */
+#include <stdlib.h>
+
+#include "passes/schedule/sched.h"
+
+enum { MAX_FACTORS = 16, MAX_TILES = 65536, MAX_INNERMOST = 16 };
+
+typedef VEC(int64_t) Divisors;
+
+typedef struct {
+    Schedule *s;
+    int n;
+    int64_t innermost;           /* the largest last factor */
+    Divisors divisors;           /* of the extent, ascending */
+    int64_t factor[MAX_FACTORS]; /* of the tile at work */
+    int64_t first[MAX_FACTORS];  /* the default */
+    VEC(Value) tiles;
+    bool too_many;
+} Tiles;
+
+static Divisors divisors_of(Schedule *s, int64_t extent)
+{
+    Divisors all = {0};
+    VEC(int64_t) large = {0};
+    for (int64_t d = 1; d <= extent / d; d++) {
+        if (extent % d)
+            continue;
+        VEC_PUSH(s->ctx->arena, &all, d);
+        if (d != extent / d)
+            VEC_PUSH(s->ctx->arena, &large, extent / d);
+    }
+    for (int i = large.n - 1; i >= 0; i--)
+        VEC_PUSH(s->ctx->arena, &all, large.items[i]);
+    return all;
+}
+
+static void add_tile(Tiles *t, const int64_t *factor)
+{
+    Value *items = ARENA_ARRAY(t->s->ctx->arena, Value, t->n);
+    for (int i = 0; i < t->n; i++)
+        items[i] = value_int(factor[i]);
+    VEC_PUSH(t->s->ctx->arena, &t->tiles, value_list(t->s, items, t->n));
+}
+
+static bool is_first(const Tiles *t)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->factor[i] != t->first[i])
+            return false;
+    return true;
+}
+
+/* All tiles with the factors before `at` as they are; `rest` is what the others must multiply to. */
+static void add_tiles(Tiles *t, int at, int64_t rest)
+{
+    if (at == t->n - 1) {
+        t->factor[at] = rest;
+        t->too_many |= t->tiles.n == MAX_TILES;
+        if (rest <= t->innermost && !is_first(t) && !t->too_many)
+            add_tile(t, t->factor);
+        return;
+    }
+    for (int i = 0; i < t->divisors.n && t->divisors.items[i] <= rest && !t->too_many; i++) {
+        if (rest % t->divisors.items[i])
+            continue;
+        t->factor[at] = t->divisors.items[i];
+        add_tiles(t, at + 1, rest / t->divisors.items[i]);
+    }
+}
+
+/* The default; false where no factor in the last place is small enough. */
+static bool find_first(Tiles *t, int64_t extent)
+{
+    for (int at = t->n - 1; at > 0; at--) {
+        t->first[at] = 1;
+        for (int i = 0; i < t->divisors.n && t->divisors.items[i] <= t->innermost; i++)
+            if (extent % t->divisors.items[i] == 0)
+                t->first[at] = t->divisors.items[i];
+        extent /= t->first[at];
+    }
+    t->first[0] = extent;
+    return t->n > 1 || extent <= t->innermost;
+}
+
+bool prim_sample_perfect_tile(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    int64_t n = call->arg[1].u.i, extent;
+    bool limited = call->arg[2].kind != VALUE_NONE;
+    int64_t innermost = limited ? call->arg[2].u.i : MAX_INNERMOST;
+    Name name = stmt_label(loop);
+    Expr *count = sched_extent(s, &path);
+    REQUIRE(s, E0800, call->span, expr_is_const(count, &extent) && extent >= 1,
+            "loop '%s' has %s iterations, and only a number from 1 up has factors; give its sizes values with -D, or "
+            "tune the factors of split(%s, [_, T]) one by one: tune T in [8, 16, 32]",
+            name, sched_text(s, count), name);
+    REQUIRE(s, E0801, call->span, n >= 1 && n <= MAX_FACTORS && innermost >= 1,
+            "%lld factors, the last at most %lld: there are 1 to %d factors, and each is at least 1",
+            (long long)n, (long long)innermost, MAX_FACTORS);
+    Tiles t = {.s = s, .n = (int)n, .innermost = innermost, .divisors = divisors_of(s, extent)};
+    REQUIRE(s, E0801, call->span, find_first(&t, extent),
+            "loop '%s' has %lld iterations, and one factor that is at most %lld cannot be that many; ask for "
+            "more factors, or a larger max_innermost",
+            name, (long long)extent, (long long)innermost);
+    add_tile(&t, t.first);
+    add_tiles(&t, 0, extent);
+    REQUIRE(s, E0801, call->span, !t.too_many,
+            "loop '%s' has %lld iterations, which are a product of %lld factors in more than %d ways; ask for "
+            "fewer factors, or a smaller max_innermost",
+            name, (long long)extent, (long long)n, MAX_TILES);
+    *result = value_list(s, t.tiles.items, t.tiles.n);
+    return true;
+}
+
+/* ---- sample_categorical ----------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t weight;
+    int place;
+} Weighted;
+
+static int heavier(const void *a, const void *b)
+{
+    const Weighted *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
+{
+    int n = call->arg[0].u.list.n;
+    bool weighted = call->arg[1].kind != VALUE_NONE;
+    const Value *weights = weighted ? call->arg[1].u.list.items : NULL;
+    REQUIRE(s, E0802, call->span, !weighted || call->arg[1].u.list.n == n,
+            "%d candidate%s and %d probabilit%s; give one for each, or none", n, n == 1 ? "" : "s",
+            call->arg[1].u.list.n, call->arg[1].u.list.n == 1 ? "y" : "ies");
+    Weighted *order = ARENA_ARRAY(s->ctx->arena, Weighted, n);
+    Value *values = ARENA_ARRAY(s->ctx->arena, Value, n);
+    for (int i = 0; i < n; i++) {
+        order[i] = (Weighted){weighted ? weights[i].u.i : 0, i};
+        REQUIRE(s, E0802, call->span, order[i].weight >= 0,
+                "the probability of candidate %d is %lld; it is a weight of at least 0", i + 1,
+                (long long)order[i].weight);
+    }
+    qsort(order, (size_t)n, sizeof *order, heavier);
+    for (int i = 0; i < n; i++)
+        values[i] = call->arg[0].u.list.items[order[i].place];
+    *result = value_list(s, values, n);
+    return true;
+}
