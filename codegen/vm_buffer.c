@@ -59,6 +59,11 @@ static int add_buffer(VmCoder *k, const Buffer *buffer, VmBuffer b, const CodedB
 {
     b.name = buffer->name;
     b.type = buffer->type;
+    if (coded->strides && buffer->rank > 1) {
+        int64_t extent;
+        b.row = coded->strides[buffer->rank - 2];
+        b.pad = expr_is_const(buffer->shape[buffer->rank - 1], &extent) ? b.row - extent : 0;
+    }
     VEC_PUSH(k->c->arena, &k->buffers, b);
     VEC_PUSH(k->c->arena, &k->coded, *coded);
     return k->buffers.n - 1;

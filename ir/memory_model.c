@@ -53,6 +53,13 @@ int memory_sectors(const WarpAccess *access)
     return sectors.n;
 }
 
+int memory_lines(const WarpAccess *access)
+{
+    PieceSet lines;
+    collect(access, 0, WARP_LANES, LINE_BYTES, &lines);
+    return lines.n;
+}
+
 /* Lanes are aligned to their size or not; either way their byte ranges are intervals, and the measure of the union is
  * what each adds beyond those before it in the order of addresses. */
 int memory_distinct_bytes(const WarpAccess *access)

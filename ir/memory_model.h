@@ -10,6 +10,7 @@
  *                 share it, also in a store.  A group has 128 bytes: all 32 lanes for up to 4 bytes a lane, half a warp
  *                 for 8, a quarter for 16.
  *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts
+ *     lines       the distinct values of floor(address / 128): how often the first-level cache looks up a tag
  *
  * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global Memory"; the metrics are
  * Nsight Compute's l1tex__t_sectors_pipe_lsu_mem_global_op_* and l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*, divided
@@ -41,6 +42,9 @@ typedef struct {
 int memory_sectors(const WarpAccess *access);
 int memory_wavefronts(const WarpAccess *access);
 
+/* The lines of a request to global memory. */
+int memory_lines(const WarpAccess *access);
+
 /* The least that the same number of distinct bytes can cost. */
 int memory_sectors_ideal(const WarpAccess *access);
 int memory_wavefronts_ideal(const WarpAccess *access);
@@ -58,7 +62,7 @@ typedef struct {
 } BankUse;
 BankUse memory_bank_use(const WarpAccess *access);
 
-/* The most active lanes that name the same address: what an atomic has to do one after the other. */
+/* The most active lanes that name the same address: how often an atomic has to be done one after the other. */
 int memory_collisions(const WarpAccess *access);
 
 #endif

@@ -48,6 +48,10 @@ static void measured_sectors(void **state)
     expect_sectors(line(16, 16), 16, 16);        /* 16 bytes a lane */
     expect_sectors(line(0, 4), 1, 1);            /* A[i, k] of the naive matmul: (1 + 4) / 2 = 2.5 */
     expect_sectors(lanes(8, 4 * 4, 4096, 4), 16, 4); /* a store of every fourth element */
+    WarpAccess strided = line(4096, 4), wide = line(16, 16), row = line(4, 4);
+    assert_int_equal(memory_lines(&strided), 32);
+    assert_int_equal(memory_lines(&wide), 4);
+    assert_int_equal(memory_lines(&row), 1);
 }
 
 static void misaligned(void **state)

@@ -1,0 +1,67 @@
+/* counters.h - what each access of a kernel costs, counted while the simulator runs it.
+ *
+ * The simulator shows every warp-wide request; here it is priced by the memory model (ir/memory_model.h) and added to the
+ * counter of its instruction.  A Counters belongs to one thread of the machine at a time; those of several threads are
+ * merged, and the result does not depend on which thread ran which block. */
+#ifndef TIRC_RUNTIME_COUNTERS_H
+#define TIRC_RUNTIME_COUNTERS_H
+
+#include "ir/memory_model.h"
+#include "runtime/module.h"
+
+typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessOp;
+const char *access_op_name(AccessOp op); /* "load" */
+
+/* A request of one warp. */
+typedef struct {
+    int kernel;             /* of the module */
+    int inst;               /* of the kernel's code */
+    const VmBuffer *buffer; /* VM_GLOBAL or VM_SHARED */
+    AccessOp op;
+    int64_t block;          /* its number in the grid */
+    int warp;               /* in the block */
+    WarpAccess lanes;       /* addresses in bytes: from the start of the buffer in global memory, of the block's shared memory */
+} AccessEvent;
+
+/* The sum over requests of what each of them costs. */
+typedef struct {
+    int64_t requests, lanes; /* lanes: of all requests together, those that took part */
+    int64_t sectors, sectors_ideal, wavefronts, wavefronts_ideal, lines;
+    int64_t passes; /* of atomics: how often lanes that share an address wait for each other */
+} AccessCost;
+
+typedef struct {
+    int kernel, inst;       /* as in AccessEvent; requests is 0 where an instruction never ran */
+    const VmBuffer *buffer;
+    AccessOp op;
+    int bytes;              /* of a lane */
+    AccessCost cost;
+    AccessEvent worst;      /* the first of the costliest requests, in the order of blocks and warps */
+    int worst_cost;
+} AccessCounter;
+
+typedef struct Counters Counters;
+
+/* NULL without memory. */
+Counters *counters_new(const Module *m);
+void counters_free(Counters *c);
+
+/* False without memory; what was counted so far stays. */
+bool counters_add(Counters *c, const AccessEvent *event);
+/* A block reached a barrier, with all its warps. */
+void counters_add_barrier(Counters *c, int kernel, int inst);
+/* A block ends: the sectors that it loaded and was not the first to load count once. */
+void counters_end_block(Counters *c, int kernel);
+/* Adds what `from` counted. */
+void counters_merge(Counters *into, const Counters *from);
+
+/* The counter of an instruction. */
+const AccessCounter *counters_at(const Counters *c, int kernel, int inst);
+/* How many blocks reached a barrier, and how many were counted. */
+int64_t counters_barrier(const Counters *c, int kernel, int inst);
+int64_t counters_blocks(const Counters *c, int kernel);
+/* Bytes that a kernel's blocks must fetch from beyond the first-level cache even if it keeps all that a block has loaded:
+ * 32 for each sector, once a block for loads, each time for stores and atomics. */
+int64_t counters_beyond_l1(const Counters *c, int kernel);
+
+#endif
