@@ -1,5 +1,6 @@
 /* poly_reduce.c - decide a set of rows by elimination and bounds.
  *
+ *   0. the digits of tiles are told apart (poly_digits.c)
  *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor
  *   that the constant has not is impossible
  *   2. a row  y - x - 1 >= 0  (an order of two iterations) becomes  y = x + 1 + d, d >= 0, so that
@@ -12,23 +13,6 @@
 #include "passes/analysis/poly_reduce.h"
 
 enum { ROUNDS = 4 };
-
-/* Larger numbers end the attempt, so that the sum or negation of two always fits. */
-#define LARGEST (INT64_MAX / 4)
-
-typedef struct {
-    int64_t *factor; /* [n] then the constant */
-    bool equal, gone;
-} Line;
-
-typedef struct {
-    Line *lines;
-    int n_lines, n;
-    int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
-    bool overflow, impossible;
-    bool tighter;  /* a bound has moved */
-    int64_t *left; /* of the question's budget; a spent one counts as an overflow */
-} System;
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -52,24 +36,19 @@ static int64_t divisor_of(const Line *l, int n)
 }
 
 /* Another look at a row. */
-static void work(System *s)
+void system_work(System *s)
 {
     *s->left -= s->n + 1;
     s->overflow |= *s->left < 0;
 }
 
-static bool is_large(int64_t number)
-{
-    return number > LARGEST || number < -LARGEST;
-}
-
 /* Divides a row by the divisor of its factors; settles rows without variables. */
-static void normalize(System *s, Line *l)
+void system_normalize(System *s, Line *l)
 {
-    work(s);
+    system_work(s);
     bool large = false;
     for (int i = 0; i <= s->n; i++)
-        large |= is_large(l->factor[i]);
+        large |= is_far(l->factor[i]);
     s->overflow |= large;
     if (s->overflow)
         return;
@@ -88,9 +67,9 @@ static void normalize(System *s, Line *l)
 }
 
 /* to += factor * from */
-static void add_line(System *s, Line *to, const Line *from, int64_t factor)
+void system_add(System *s, Line *to, const Line *from, int64_t factor)
 {
-    work(s);
+    system_work(s);
     for (int i = 0; i <= s->n; i++) {
         int64_t product;
         if (!from->factor[i])
@@ -99,6 +78,18 @@ static void add_line(System *s, Line *to, const Line *from, int64_t factor)
             !checked_add(to->factor[i], product, &to->factor[i]))
             s->overflow = true;
     }
+}
+
+void system_eliminate(System *s, Line *l, int at)
+{
+    for (int m = 0; m < s->n_lines; m++) {
+        Line *other = &s->lines[m];
+        if (other == l || other->gone || other->factor[at] == 0)
+            continue;
+        system_add(s, other, l, -other->factor[at] * l->factor[at]);
+        system_normalize(s, other);
+    }
+    l->gone = true;
 }
 
 static void eliminate_equalities(System *s)
@@ -111,14 +102,7 @@ static void eliminate_equalities(System *s)
                 at = i;
         if (at < 0)
             continue;
-        for (int m = 0; m < s->n_lines; m++) {
-            Line *other = &s->lines[m];
-            if (other == l || other->gone || other->factor[at] == 0)
-                continue;
-            add_line(s, other, l, -other->factor[at] * l->factor[at]);
-            normalize(s, other);
-        }
-        l->gone = true;
+        system_eliminate(s, l, at);
         k = -1; /* a row before may have got a factor of 1 */
     }
 }
@@ -150,8 +134,8 @@ static void measure_distances(System *s)
         shift.factor[y] = 0;
         for (int m = 0; m < s->n_lines; m++)
             if (m != k && !s->lines[m].gone && s->lines[m].factor[y] != 0) {
-                add_line(s, &s->lines[m], &shift, -s->lines[m].factor[y]);
-                normalize(s, &s->lines[m]);
+                system_add(s, &s->lines[m], &shift, -s->lines[m].factor[y]);
+                system_normalize(s, &s->lines[m]);
             }
         for (int i = 0; i <= s->n; i++)
             l->factor[i] = i == y;
@@ -170,7 +154,7 @@ static bool most(const System *s, int i, int64_t factor, int64_t *out)
 static void bound_by_line(System *s, const Line *l, int64_t sign)
 {
     int open = -1, n_open = 0;
-    work(s);
+    system_work(s);
     int64_t sum = sign * l->factor[s->n];
     for (int i = 0; i < s->n; i++) {
         int64_t part;
@@ -203,6 +187,13 @@ static void bound_by_line(System *s, const Line *l, int64_t sign)
     }
 }
 
+void system_bound(System *s, const Line *l)
+{
+    bound_by_line(s, l, 1);
+    if (l->equal)
+        bound_by_line(s, l, -1);
+}
+
 static void bound_variables(System *s)
 {
     s->tighter = true;
@@ -211,9 +202,7 @@ static void bound_variables(System *s)
         for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
             if (s->lines[k].gone)
                 continue;
-            bound_by_line(s, &s->lines[k], 1);
-            if (s->lines[k].equal)
-                bound_by_line(s, &s->lines[k], -1);
+            system_bound(s, &s->lines[k]);
         }
     }
 }
@@ -249,10 +238,10 @@ static bool least_values_hold(System *s)
 /* normalize has nothing to do: most rows have a factor of 1 or -1. */
 static bool is_normal(Affine form)
 {
-    bool unit = false, large = is_large(form.constant);
+    bool unit = false, large = is_far(form.constant);
     for (int i = 0; i < form.n; i++) {
         unit |= form.terms[i].factor == 1 || form.terms[i].factor == -1;
-        large |= is_large(form.terms[i].factor);
+        large |= is_far(form.terms[i].factor);
     }
     return unit && !large;
 }
@@ -268,25 +257,34 @@ static void read_rows(Context *c, System *s, const Row *rows, const int *dimensi
             s->lines[k].factor[dimension[form.terms[i].column]] = form.terms[i].factor;
         s->lines[k].factor[s->n] = form.constant;
         if (!is_normal(form))
-            normalize(s, &s->lines[k]);
+            system_normalize(s, &s->lines[k]);
+    }
+}
+
+static void forget_bounds(System *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        s->min[i] = INT64_MIN;
+        s->max[i] = INT64_MAX;
     }
 }
 
 Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find)
 {
     ArenaMark mark = arena_mark(c->arena);
-    System s = {.n_lines = n_rows, .n = n, .left = &c->work_left};
-    s.lines = ARENA_ARRAY(c->arena, Line, n_rows);
+    System s = {.n_lines = n_rows, .n = n, .left = &c->work_left, .arena = c->arena};
+    s.capacity = 2 * n_rows + 16;
+    s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);
+    s.spare = ARENA_ARRAY(c->arena, int64_t, n + 1);
     s.min = ARENA_ARRAY(c->arena, int64_t, n);
     s.max = ARENA_ARRAY(c->arena, int64_t, n);
-    for (int i = 0; i < n; i++) {
-        s.min[i] = INT64_MIN;
-        s.max[i] = INT64_MAX;
-    }
     read_rows(c, &s, rows, dimension);
+    forget_bounds(&s);
+    system_split_digits(&s);
     eliminate_equalities(&s);
     if (!s.impossible)
         measure_distances(&s);
+    forget_bounds(&s); /* variables mean something else now */
     if (!s.impossible && !s.overflow)
         bound_variables(&s);
     Answer answer = s.overflow                      ? POLY_SPENT

@@ -1,0 +1,225 @@
+/* poly_digits.c - numbers of tiles are numbers with digits.
+ *
+ * Loops that were split and fused make subscripts like 64 wy + 16 m + 4 ly + t, in which each variable is a digit: the part
+ * behind one is smaller than its factor. Two such numbers are equal only where all digits are:
+ *
+ *   lane - 8 q in 0..8              lane = 8 q + r, r in 0..8          the remainder in place of the number
+ *   16 a - 16 b + t - u == 0        a - b == 0,  t - u == 0            where t - u lies in -15..16
+ *   8 a - 8 b + t in 0..8           a - b == 0                         where t lies in 0..8
+ *
+ * All steps keep the integer solutions. They run before equalities are used up, which would mix the digits. */
+#include "passes/analysis/poly_reduce.h"
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+static int64_t floor_of(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static int count_terms(const System *s, const Line *l)
+{
+    int n = 0;
+    for (int i = 0; i < s->n; i++)
+        n += l->factor[i] != 0;
+    return n;
+}
+
+/* ---- bounds of single variables -------------------------------------------------------------- */
+
+/* Rows of at most n variables, as bounds. */
+static void read_bounds(System *s, int n)
+{
+    for (int k = 0; k < s->n_lines && !s->impossible; k++) {
+        const Line *l = &s->lines[k];
+        if (!l->gone && count_terms(s, l) <= n)
+            system_bound(s, l);
+    }
+}
+
+/* The least and greatest value of the terms that `g` does not divide (0: of all), and the constant. */
+static bool rest_range(System *s, const Line *l, int64_t g, int64_t *min, int64_t *max)
+{
+    *min = *max = l->factor[s->n];
+    system_work(s);
+    for (int i = 0; i < s->n; i++) {
+        int64_t f = l->factor[i], a, b;
+        if (f == 0 || (g && f % g == 0))
+            continue;
+        if (s->min[i] == INT64_MIN || s->max[i] == INT64_MAX ||
+            !checked_mul(f, f > 0 ? s->min[i] : s->max[i], &a) ||
+            !checked_mul(f, f > 0 ? s->max[i] : s->min[i], &b) || !checked_add(*min, a, min) ||
+            !checked_add(*max, b, max))
+            return false;
+    }
+    return true;
+}
+
+/* ---- remainders ------------------------------------------------------------------------------ */
+
+/* The line with the same terms, negated; with it the terms are bounded from both sides. */
+static Line *opposite(System *s, const Line *l)
+{
+    for (int k = 0; k < s->n_lines; k++) {
+        Line *other = &s->lines[k];
+        bool same = other != l && !other->gone && !other->equal;
+        for (int i = 0; i < s->n && same; i++)
+            same = other->factor[i] == -l->factor[i];
+        if (same)
+            return other;
+    }
+    return NULL;
+}
+
+/* The variable of factor 1 in a line whose other factors are multiples of `g`; -1 if there is none. */
+static int digit_variable(const System *s, const Line *l, int64_t g)
+{
+    int at = -1;
+    for (int i = 0; i < s->n; i++) {
+        if (l->factor[i] % g == 0)
+            continue;
+        if (l->factor[i] != 1 || at >= 0)
+            return -1;
+        at = i;
+    }
+    return at;
+}
+
+/* The variable `at` becomes the value of the line, which has it with factor 1. */
+static void put_value_in_place(System *s, Line *l, int at)
+{
+    Line shift = *l;
+    shift.factor = s->spare;
+    for (int i = 0; i <= s->n; i++)
+        shift.factor[i] = i == at ? 0 : l->factor[i];
+    for (int k = 0; k < s->n_lines; k++) {
+        Line *other = &s->lines[k];
+        if (other != l && !other->gone && other->factor[at] != 0)
+            system_add(s, other, &shift, -other->factor[at]);
+    }
+    for (int i = 0; i <= s->n; i++)
+        l->factor[i] = i == at;
+}
+
+static void name_remainders(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->overflow; k++) {
+        Line *l = &s->lines[k], *other;
+        int64_t width;
+        if (l->gone || l->equal || count_terms(s, l) < 2 || !(other = opposite(s, l)))
+            continue;
+        if (!checked_add(l->factor[s->n], other->factor[s->n], &width) || width < 1)
+            continue;
+        int at = digit_variable(s, l, width + 1);
+        if (at < 0)
+            continue;
+        put_value_in_place(s, l, at);
+        s->min[at] = 0; /* what was known of the number stands in the rows */
+        s->max[at] = width;
+    }
+}
+
+/* ---- digits ---------------------------------------------------------------------------------- */
+
+/* Another line: the multiples of `g` in `from`, divided by it, and `constant`. */
+static void add_high(System *s, const Line *from, int64_t g, int64_t constant)
+{
+    if (s->n_lines == s->capacity)
+        return;
+    Line *high = &s->lines[s->n_lines++];
+    *high = (Line){ARENA_ARRAY(s->arena, int64_t, s->n + 1), true, false};
+    for (int i = 0; i < s->n; i++)
+        high->factor[i] = from->factor[i] % g == 0 ? from->factor[i] / g : 0;
+    high->factor[s->n] = constant;
+}
+
+/* g high + low == 0, where only m of all multiples m g is a value that low can have. */
+static bool split_equality(System *s, Line *l, int64_t g)
+{
+    int64_t min, max;
+    if (s->n_lines == s->capacity || !rest_range(s, l, g, &min, &max))
+        return false;
+    int64_t m = ceil_div(min, g), product;
+    s->impossible |= m > floor_of(max, g);
+    if (m != floor_of(max, g) || !checked_mul(m, g, &product) ||
+        !checked_sub(l->factor[s->n], product, &l->factor[s->n]))
+        return false;
+    add_high(s, l, g, m);
+    for (int i = 0; i < s->n; i++)
+        if (l->factor[i] % g == 0)
+            l->factor[i] = 0;
+    system_normalize(s, l);
+    system_normalize(s, &s->lines[s->n_lines - 1]);
+    return true;
+}
+
+/* 0 <= g high + low <= width with one value left for high. */
+static bool find_equality(System *s, Line *l, int64_t g)
+{
+    int64_t min, max, width, low, high;
+    const Line *other = opposite(s, l);
+    if (!other || s->n_lines == s->capacity || !rest_range(s, l, g, &min, &max) ||
+        !checked_add(l->factor[s->n], other->factor[s->n], &width) || is_far(min) || is_far(max) ||
+        is_far(width))
+        return false;
+    low = ceil_div(-max, g);
+    high = floor_of(width - min, g);
+    s->impossible |= low > high;
+    if (low != high)
+        return false;
+    add_high(s, l, g, -low);
+    system_normalize(s, &s->lines[s->n_lines - 1]);
+    return true;
+}
+
+/* Tries each factor of the line as the value of a digit. */
+static bool try_digits(System *s, Line *l)
+{
+    for (int i = 0; i < s->n && !s->impossible && !s->overflow; i++) {
+        int64_t g = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
+        bool other = false;
+        for (int k = 0; k < s->n; k++)
+            other |= g > 1 && l->factor[k] % g != 0;
+        if (other && (l->equal ? split_equality(s, l, g) : find_equality(s, l, g)))
+            return true;
+    }
+    return false;
+}
+
+/* x == y + constant: uses it up, which mixes no digits. */
+static bool use_short_equality(System *s, Line *l)
+{
+    int n = 0, at = -1;
+    for (int i = 0; i < s->n; i++) {
+        n += l->factor[i] != 0;
+        if (l->factor[i] == 1 || l->factor[i] == -1)
+            at = i;
+    }
+    if (n > 2 || at < 0)
+        return false;
+    system_eliminate(s, l, at);
+    return true;
+}
+
+void system_split_digits(System *s)
+{
+    read_bounds(s, 1);
+    name_remainders(s);
+    bool *tried = ARENA_ARRAY(s->arena, bool, s->capacity);
+    for (bool again = true; again && !s->impossible && !s->overflow;) {
+        again = false;
+        read_bounds(s, 3);
+        for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
+            Line *l = &s->lines[k];
+            if (l->gone)
+                continue;
+            if (l->equal)
+                again |= use_short_equality(s, l) || try_digits(s, l);
+            else if (!tried[k] && count_terms(s, l) > 1)
+                again |= tried[k] = try_digits(s, l);
+        }
+    }
+}
