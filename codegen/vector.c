@@ -1,0 +1,132 @@
+/* vector.c - see vector.h.
+ *
+ * The vectorize pass has proved that every access is contiguous in the loop's variable or does not use it, and
+ * that the wide ones are aligned. A copy moves whole words; arithmetic works on the components of CUDA's vector
+ * types. What has no such type (arithmetic on narrow floats, 16 bytes of u8 with arithmetic) unrolls. */
+#include "codegen/vector.h"
+
+#include "codegen/cuda_text.h"
+
+const char *vector_type(Context *c, DType type, int64_t lanes)
+{
+    static const char *const base[DT_COUNT] = {
+        [DT_F64] = "double",  [DT_F32] = "float",    [DT_I64] = "longlong", [DT_U64] = "ulonglong",
+        [DT_I32] = "int",     [DT_U32] = "uint",     [DT_I16] = "short",    [DT_U16] = "ushort",
+        [DT_I8] = "char",     [DT_U8] = "uchar",
+    };
+    if (!base[type] || (lanes != 2 && lanes != 4) || lanes * type_bytes(type) > 16)
+        return NULL;
+    return arena_printf(c->arena, "%s%d", base[type], (int)lanes);
+}
+
+const char *vector_word(int64_t bytes)
+{
+    switch (bytes) {
+    case 2:
+        return "unsigned short";
+    case 4:
+        return "unsigned int";
+    case 8:
+        return "uint2";
+    case 16:
+        return "uint4";
+    default:
+        return NULL;
+    }
+}
+
+/* `e` with one term `var` taken out of its sum; NULL where var is no plain term. */
+static Expr *without_term(Context *c, Expr *e, const Var *var)
+{
+    if (e->kind == EX_VAR)
+        return e->u.var == var ? expr_index(c, 0) : NULL;
+    if (e->kind != EX_ADD)
+        return NULL;
+    for (int side = 0; side < 2; side++) {
+        Expr *rest = without_term(c, e->u.arg[side], var), *other = e->u.arg[1 - side];
+        int64_t zero;
+        if (!rest || expr_uses_var(other, var))
+            continue;
+        if (expr_is_const(rest, &zero) && zero == 0)
+            return other;
+        return side ? expr_binary(c, EX_ADD, other, rest, e->span)
+                    : expr_binary(c, EX_ADD, rest, other, e->span);
+    }
+    return NULL;
+}
+
+/* The subscripts of the first lane if the access is contiguous in var; NULL otherwise. */
+static Expr *const *first_lane(Context *c, const Buffer *buffer, Expr *const *index, const Var *var)
+{
+    if (buffer->rank == 0)
+        return NULL;
+    Expr **base = ARENA_ARRAY(c->arena, Expr *, buffer->rank);
+    for (int i = 0; i < buffer->rank; i++) {
+        base[i] = index[i];
+        if (i + 1 < buffer->rank && expr_uses_var(index[i], var))
+            return NULL;
+    }
+    base[buffer->rank - 1] = without_term(c, index[buffer->rank - 1], var);
+    return base[buffer->rank - 1] ? base : NULL;
+}
+
+static bool subscripts_use(const Expr *load, const Var *var)
+{
+    for (int i = 0; i < load->u.load.buffer->rank; i++)
+        if (expr_uses_var(load->u.load.index[i], var))
+            return true;
+    return false;
+}
+
+int vector_find_load(const VectorPlan *plan, const Expr *e)
+{
+    for (int i = 0; i < plan->loads.n; i++)
+        if (expr_equal(plan->loads.items[i].load, e))
+            return i;
+    return -1;
+}
+
+typedef struct {
+    Context *c;
+    VectorPlan *plan;
+    bool fails;
+} LoadSearch;
+
+static bool find_loads(Visitor *v, Expr *e)
+{
+    LoadSearch *s = v->user;
+    if (e->kind != EX_LOAD || !subscripts_use(e, s->plan->var))
+        return true;
+    if (vector_find_load(s->plan, e) >= 0)
+        return false;
+    const Buffer *b = e->u.load.buffer;
+    WideLoad load = {e, first_lane(s->c, b, e->u.load.index, s->plan->var)};
+    if (!load.first || (!s->plan->copies && !vector_type(s->c, b->type, s->plan->lanes)))
+        s->fails = true;
+    VEC_PUSH(s->c->arena, &s->plan->loads, load);
+    return false;
+}
+
+bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
+{
+    const Stmt *s = loop->body;
+    int64_t lo;
+    *plan = (VectorPlan){.var = loop->var};
+    if (s->kind == ST_SEQ && s->u.seq.n == 1)
+        s = s->u.seq.items[0];
+    if (loop->kind != LOOP_VECTORIZE || s->kind != ST_STORE || s->u.store.atomic ||
+        !loop_const_extent(loop, &plan->lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
+        return false;
+    const Buffer *to = s->u.store.buffer;
+    plan->store = s;
+    plan->first = first_lane(c, to, s->u.store.index, loop->var);
+    plan->value = cuda_stored_value(c, s);
+    plan->copies = s->u.store.op == STORE_SET && plan->value->kind == EX_LOAD && plan->value->type == to->type &&
+                   subscripts_use(plan->value, loop->var);
+    LoadSearch search = {.c = c, .plan = plan};
+    Visitor v = {.user = &search, .expr = find_loads};
+    visit_expr(&v, plan->value);
+    bool has_type = vector_type(c, to->type, plan->lanes) ||
+                    (plan->copies && vector_word(plan->lanes * type_bytes(to->type)));
+    return plan->first && has_type && !search.fails;
+}
