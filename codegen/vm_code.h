@@ -9,6 +9,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/cuda.h"
+#include "codegen/vector.h"
 
 typedef struct {
     const Var *var;
@@ -22,6 +23,19 @@ typedef struct {
     int64_t *strides; /* literal, or NULL: row major over the extents */
 } CodedBuffer;
 
+/* The value of an expression. */
+typedef struct {
+    int reg;
+    bool temporary; /* to be given back */
+} Value;
+
+/* A vectorized loop under way: its wide loads are done, and one lane after the other is computed from them. */
+typedef struct {
+    const VectorPlan *plan; /* NULL: none */
+    const Value *loaded;    /* [loads][lanes] */
+    int lane;
+} WideLane;
+
 /* Temporaries that are free, by type and uniformity. */
 typedef struct {
     VEC(int) of[VM_TYPES][2];
@@ -34,12 +48,6 @@ typedef struct {
     SpanList spans; /* of each instruction ... */
     VEC(int) steps; /* ... and its schedule step */
 } CodeList;
-
-/* The value of an expression. */
-typedef struct {
-    int reg;
-    bool temporary; /* to be given back */
-} Value;
 
 /* The element that was computed last, in code without branches since: buffers of one shape share
  * it. */
@@ -61,6 +69,7 @@ typedef struct {
     VEC(int) inputs, lists;
     SpareRegisters spare;
     LastElement last;
+    WideLane wide;
     VEC(VarRegister) vars;
     VEC(VmBuffer) buffers;
     VEC(CodedBuffer) coded; /* parallel to buffers */
@@ -92,6 +101,8 @@ VmType coder_type(const VmCoder *k, int reg);
 int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c);
 void coder_patch(VmCoder *k, int inst, int to);
 int coder_here(const VmCoder *k);
+/* Registers as a list; returns its place in `lists`. */
+int coder_list(VmCoder *k, const Value *values, int n);
 
 /* vm_buffer.c: the number of a buffer in the function, and an element's place in it, checked axis
  * by axis. */
@@ -106,6 +117,9 @@ Value coder_expr(VmCoder *k, const Expr *e);
 Value coder_index(VmCoder *k, const Expr *e);
 /* d = a op b in an element type, rounded to it. */
 void coder_combine(VmCoder *k, VmOp op, DType type, int d, int a, int b);
+
+/* vm_vector.c: a vectorized loop as wide accesses; false where it is none. */
+bool coder_vector_loop(VmCoder *k, const ForStmt *loop);
 
 /* vm_stmt.c */
 void coder_stmt(VmCoder *k, const Stmt *s);

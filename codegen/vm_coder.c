@@ -180,6 +180,14 @@ void coder_patch(VmCoder *k, int inst, int to)
     k->code->insts.items[inst].to = to;
 }
 
+int coder_list(VmCoder *k, const Value *values, int n)
+{
+    int first = k->lists.n;
+    for (int i = 0; i < n; i++)
+        VEC_PUSH(k->c->arena, &k->lists, values[i].reg);
+    return first;
+}
+
 int coder_here(const VmCoder *k)
 {
     return k->code->insts.n;

@@ -67,6 +67,9 @@ static Value axis(VmCoder *k, Axis a)
 
 static Value load(VmCoder *k, const Expr *e)
 {
+    int wide = k->wide.plan ? vector_find_load(k->wide.plan, e) : -1;
+    if (wide >= 0)
+        return (Value){k->wide.loaded[wide * k->wide.plan->lanes + k->wide.lane].reg, false};
     Origin outer = k->at;
     if (e->span.source)
         k->at = (Origin){e->span, e->step};

@@ -62,6 +62,8 @@ static void store(VmCoder *k, const Stmt *s)
 
 static void loop(VmCoder *k, const ForStmt *l)
 {
+    if (k->in_launch && coder_vector_loop(k, l))
+        return;
     Value lo = coder_index(k, l->lo), hi = coder_index(k, l->hi);
     bool uniform = coder_uniform(k, lo.reg) && coder_uniform(k, hi.reg);
     Value var = coder_temporary(k, VM_I64, uniform);

@@ -120,7 +120,7 @@ static bool sim_launch(void *user, const VmLaunch *launch)
     SimRun *run = user;
     const int64_t *grid = launch->grid;
     if (grid[0] <= INT32_MAX && grid[1] <= MAX_GRID_YZ && grid[2] <= MAX_GRID_YZ)
-        return vm_run_kernel(run->module, run->args, launch, 0, &run->fault);
+        return vm_run_kernel(run->module, run->args, launch, NULL, &run->fault);
     diag_error(run->d->ctx, E0632, span_none(),
                "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks; a grid has at most %dx%dx%d",
                run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],

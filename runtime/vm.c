@@ -86,10 +86,12 @@ typedef struct {
     const Module *m;
     const RunArguments *args;
     const VmLaunch *launch;
+    const VmRunOptions *options;
     const VmValue *inputs;
-    int64_t blocks;
+    int64_t blocks; /* to be run */
     pthread_mutex_t lock;
-    int64_t next, first_bad; /* under the lock */
+    int64_t next, first_bad; /* under the lock; counted among the blocks to be run */
+    int workers;             /* under the lock */
     VmFault *fault;
 } Grid;
 
@@ -113,6 +115,14 @@ static void grid_report(Grid *g, int64_t block, const VmFault *fault)
     pthread_mutex_unlock(&g->lock);
 }
 
+static int grid_join(Grid *g)
+{
+    pthread_mutex_lock(&g->lock);
+    int worker = g->workers++;
+    pthread_mutex_unlock(&g->lock);
+    return worker;
+}
+
 static void *grid_work(void *user)
 {
     Grid *g = user;
@@ -125,12 +135,16 @@ static void *grid_work(void *user)
         return NULL;
     }
     st->in_kernel = true;
-    for (int64_t number; grid_take(g, &number);) {
+    if (g->options->observer)
+        vm_observe(st, g->options->observer, grid_join(g));
+    for (int64_t turn; grid_take(g, &turn);) {
         const int64_t *grid = g->launch->grid;
+        int64_t number = g->options->blocks ? g->options->blocks[turn] : turn;
         int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
                             number / grid[0] / grid[1]};
+        st->block_number = number;
         if (!vm_run(st, block))
-            grid_report(g, number, &st->fault);
+            grid_report(g, turn, &st->fault);
     }
     vm_close(st);
     return NULL;
@@ -138,24 +152,25 @@ static void *grid_work(void *user)
 
 static int worker_count(const VmFunction *f, int64_t blocks, int threads)
 {
-    enum { MOST = 256 };
     long cores = threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN);
     if (f->ordered || cores < 1)
         return 1;
-    if (cores > MOST)
-        cores = MOST;
+    if (cores > VM_WORKERS)
+        cores = VM_WORKERS;
     return (int)(cores < blocks ? cores : blocks);
 }
 
-bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *launch, int threads,
-                   VmFault *fault)
+bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *launch,
+                   const VmRunOptions *options, VmFault *fault)
 {
+    static const VmRunOptions plain = {0};
     const VmFunction *code = m->kernels[launch->kernel].code;
     *fault = (VmFault){.kind = FAULT_NONE};
     Grid g = {.m = m, .args = args, .launch = launch, .fault = fault, .first_bad = INT64_MAX};
-    g.blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
+    g.options = options ? options : &plain;
+    g.blocks = g.options->blocks ? g.options->n_blocks : launch->grid[0] * launch->grid[1] * launch->grid[2];
     VmValue *inputs = vm_inputs(m, args, launch);
-    int workers = worker_count(code, g.blocks, threads), started = 0;
+    int workers = worker_count(code, g.blocks, g.options->threads), started = 0;
     pthread_t *others = calloc((size_t)workers, sizeof *others);
     if (!inputs || !others) {
         free(inputs);
@@ -177,6 +192,14 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
+static void print_parts(const VmFunction *f, int list, int n, StrBuf *out)
+{
+    for (int k = 0; k < n; k++) {
+        int r = f->lists[list + k];
+        strbuf_addf(out, k ? ",%c%d" : " %c%d", f->registers[r].uniform ? 'u' : 'r', r);
+    }
+}
+
 void vm_print(const VmFunction *f, StrBuf *out)
 {
     static const struct {
@@ -193,7 +216,9 @@ void vm_print(const VmFunction *f, StrBuf *out)
         const VmInst *inst = &f->code[i];
         strbuf_addf(out, "%4d %s.%s", i, ops[inst->op].name, types[inst->type]);
         for (const char *o = ops[inst->op].operands; *o; o++)
-            if (*o == 'd' || (*o >= 'a' && *o <= 'c')) {
+            if (inst->width > 1 && *o == (inst->op == VM_LOAD ? 'd' : 'b')) {
+                print_parts(f, inst->op == VM_LOAD ? inst->d : inst->b, inst->width, out);
+            } else if (*o == 'd' || (*o >= 'a' && *o <= 'c')) {
                 int r = *o == 'd' ? inst->d : *o == 'a' ? inst->a : *o == 'b' ? inst->b : inst->c;
                 strbuf_addf(out, " %c%d", f->registers[r].uniform ? 'u' : 'r', r);
             } else if (*o == 't') {

@@ -51,6 +51,7 @@ typedef struct {
     uint8_t op;   /* VmOp */
     uint8_t type; /* VmType of the operands */
     uint8_t sub;
+    uint8_t width; /* of a LOAD or STORE: how many elements side by side it moves as one access; 0 is 1 */
     int32_t d, a, b, c; /* 0 where the operation has no such operand */
     int32_t to;
 } VmInst;
@@ -146,11 +147,56 @@ typedef bool VmLaunchFn(void *user, const VmLaunch *launch);
 bool vm_run_host(const struct Module *m, const struct RunArguments *args, VmLaunchFn *launch,
                  void *user, VmFault *fault);
 
-/* Runs every block of a launch, on up to `threads` threads of the machine (0: one for each core).
- * The result does not depend on their number. False with the fault of the first block (in x, y, z
- * order) that has one. */
+/* What the lanes of one warp ask of memory by executing one LOAD, STORE or ATOMIC. A vectorized access is one
+ * request of its full width. Local memory, which stands for registers, makes none. */
+typedef struct {
+    const VmFunction *function;
+    int inst;               /* function->spans[inst], steps[inst] and code[inst] say which */
+    const VmBuffer *buffer; /* of the function; its space is VM_GLOBAL or VM_SHARED */
+    VmOp op;                /* VM_LOAD, VM_STORE or VM_ATOMIC */
+    int bytes;              /* of a lane: the element's size times the width */
+    uint32_t active;        /* bit i: lane i takes part; not 0 */
+    int64_t address[32];    /* in bytes, of the active lanes: from the start of the buffer, which is aligned to 256 bytes, in
+                               global memory; from the start of the block's memory in shared memory */
+    int64_t block;          /* in the grid, x fastest */
+    int warp;               /* in the block */
+    int worker;             /* which thread of the machine calls, 0 .. VM_WORKERS - 1 */
+} VmRequest;
+
+/* One BARRIER or floating-point instruction, executed. */
+typedef struct {
+    const VmFunction *function;
+    int inst;
+    int64_t block;
+    int lanes;  /* how many threads of the block execute it */
+    int worker;
+} VmExecution;
+
+enum { VM_WORKERS = 256 };
+
+/* Looks on while kernels run. Called by several threads of the machine at once, each for blocks of its own: `worker` tells
+ * them apart. Either may be NULL. */
+typedef struct {
+    void *user;
+    void (*request)(void *user, const VmRequest *request);
+    void (*executed)(void *user, const VmExecution *execution);
+} VmObserver;
+
+/* Floating-point operations that a thread does in this instruction: 1 for arithmetic, minimum, maximum and functions, 2 for
+ * fma, 0 for what moves, compares or converts. */
+int vm_flops(const VmInst *inst);
+
+typedef struct {
+    int threads;                /* of the machine; 0: one for each core */
+    const int64_t *blocks;      /* only these blocks, ascending (x fastest); NULL: all */
+    int64_t n_blocks;
+    const VmObserver *observer; /* or NULL */
+} VmRunOptions;
+
+/* Runs the blocks of a launch; `options` may be NULL. The result does not depend on the number of threads. False with the fault of
+ * the first block (in x, y, z order) that has one. */
 bool vm_run_kernel(const struct Module *m, const struct RunArguments *args, const VmLaunch *launch,
-                   int threads, VmFault *fault);
+                   const VmRunOptions *options, VmFault *fault);
 
 /* The same, for tests of lowering: threads run in groups of `width` (a divisor or multiple of 32 where the kernel
  * exchanges values within warps), one group after the other from barrier to barrier, and blocks one after the other; in

@@ -184,6 +184,11 @@ static bool call_lanes(VmState *st, const VmStep *s)
     return true;
 }
 
+int vm_call_flops(int function)
+{
+    return function == CALL_FMA ? 2 : 1;
+}
+
 VmApply *vm_call(VmOp op)
 {
     return op == VM_CALL ? call_lanes : round_lanes;

@@ -17,6 +17,7 @@ typedef bool VmApply(VmState *st, const VmStep *s);
 
 struct VmStep {
     VmApply *apply;         /* NULL: control */
+    VmApply *observed;      /* what `apply` stands before, where an observer counts */
     const VmInst *inst;
     void *d;                /* registers; NULL where unused */
     const void *a, *b, *c;
@@ -24,6 +25,7 @@ struct VmStep {
     int n;                  /* how many values the instruction produces: 1 or the lanes */
     void *memory;           /* of the buffer of a LOAD, STORE or ATOMIC */
     const int64_t *bound;   /* how many elements it has */
+    int width;              /* elements that a lane accesses, at least 1 */
 };
 
 struct VmState {
@@ -37,7 +39,10 @@ struct VmState {
     int level;
     uint8_t *shared, *local;
     int64_t block[3], block_shape[3];
+    int64_t block_number; /* x fastest */
     bool in_kernel;     /* block and thread mean something */
+    const VmObserver *observer; /* or NULL */
+    int worker;
     int pc;             /* the next step, after a stop at a barrier */
     bool yields;        /* stops at barriers */
     VmLaunchFn *launch; /* of the host part, or NULL */
@@ -63,6 +68,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
 VmApply *vm_arithmetic(VmOp op, VmType type);
 VmApply *vm_cast(VmType from, VmType to);
 VmApply *vm_call(VmOp op); /* CALL and ROUND */
+int vm_call_flops(int function); /* of a function of call.def */
 VmApply *vm_memory(VmOp op, DType type);
 VmApply *vm_shuffle(VmType type);
 
@@ -80,8 +86,22 @@ bool vm_run(VmState *st, const int64_t block[3]);
 void vm_begin(VmState *st, const int64_t block[3]);
 bool vm_continue(VmState *st);
 
+/* Makes a state report to an observer. vm_observe.c */
+void vm_observe(VmState *st, const VmObserver *observer, int worker);
+/* An access whose subscripts are in bounds, before it is done. */
+void vm_observe_access(const VmState *st, const VmStep *s);
+void vm_observe_execution(const VmState *st, const VmStep *s);
+
 /* The inputs of every function of a module: sizes, scalars, then the values of a launch (may be NULL). NULL without
  * memory; the caller frees it. */
 VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *launch);
+
+/* The register of part `k` of a wide access (`list`: d of a load, b of a store), and whether it has a value for each lane. */
+static inline void *vm_part(const VmState *st, int list, int k, bool *lanes)
+{
+    int reg = st->f->lists[list + k];
+    *lanes = !st->f->registers[reg].uniform;
+    return st->registers[reg];
+}
 
 #endif

@@ -18,15 +18,16 @@ static bool out_of_bounds(VmState *st, const VmStep *s, int lane, int64_t elemen
 {
     static const char *const space[] = {"", " in shared memory", " in local memory"};
     const VmBuffer *buffer = buffer_of(st, s);
+    if (element >= 0)
+        element += s->width - 1; /* the last one of a wide access */
     return vm_fault(st, s, FAULT_OUT_OF_BOUNDS, lane, "%s element %lld of '%s'%s, which has %lld", how,
                     (long long)element, buffer->name, space[buffer->space], (long long)*s->bound);
 }
 
-/* Is the index of every lane that runs in [0, bound)? The sign bit of i | (bound - 1 - i) says
- * that it is not. */
+/* Does every lane that runs access elements in [0, bound)? The sign bit of i | (last - i) says that it does not. */
 static bool check_bounds(VmState *st, const VmStep *s, const char *how)
 {
-    const int64_t *index = s->a, last = *s->bound - 1;
+    const int64_t *index = s->a, last = *s->bound - s->width;
     if (!s->lanes_a)
         return (*index >= 0 && *index <= last) || out_of_bounds(st, s, 0, *index, how);
     uint64_t bad = 0;
@@ -44,6 +45,31 @@ static bool check_bounds(VmState *st, const VmStep *s, const char *how)
     while (!vm_runs(st, lane) || (index[lane] >= 0 && index[lane] <= last))
         lane++;
     return out_of_bounds(st, s, lane, index[lane], how);
+}
+
+/* Buffers start at multiples of the widest access, so it is the element that counts. */
+static bool check_alignment(VmState *st, const VmStep *s, const char *how)
+{
+    const int64_t *index = s->a;
+    const VmBuffer *buffer = buffer_of(st, s);
+    if (buffer->space == VM_LOCAL)
+        return true;
+    for (int i = 0; i < (s->lanes_a ? st->lanes : 1); i++)
+        if (index[i] % s->width != 0 && vm_runs(st, i))
+            return vm_fault(st, s, FAULT_MISALIGNED, i,
+                            "%s %d elements of '%s' at once from element %lld on, which is no multiple of %d", how,
+                            s->width, buffer->name, (long long)index[i], s->width);
+    return true;
+}
+
+/* What comes before every access. */
+static bool access_begins(VmState *st, const VmStep *s, const char *how)
+{
+    if (!check_bounds(st, s, how) || (s->width > 1 && !check_alignment(st, s, how)))
+        return false;
+    if (st->observer)
+        vm_observe_access(st, s);
+    return true;
 }
 
 static bool check_subscript(VmState *st, const VmStep *s)
@@ -97,15 +123,13 @@ static Placement placement(const VmState *st, const VmStep *s)
     return (Placement){1, 0};
 }
 
+/* Element `plus` of every lane's access, to n values of d. */
 #define LOAD(t, S, R, in, out)                                                                     \
-    static bool load_##t(VmState *st, const VmStep *s)                                             \
+    static void fetch_##t(const VmState *st, const VmStep *s, int64_t plus, R *d)                  \
     {                                                                                              \
-        if (!check_bounds(st, s, "reads"))                                                         \
-            return false;                                                                          \
-        const S *memory = s->memory;                                                               \
-        const int64_t *index = s->a;                                                               \
-        R *d = s->d;                                                                               \
         const Placement p = placement(st, s);                                                      \
+        const S *memory = (const S *)s->memory + plus * p.stride;                                  \
+        const int64_t *index = s->a;                                                               \
         if (!s->lanes_a) {                                                                         \
             const S *from = memory + *index * p.stride;                                            \
             for (int i = 0; i < s->n; i++)                                                         \
@@ -119,25 +143,48 @@ static Placement placement(const VmState *st, const VmStep *s)
                 if (mask[i])                                                                       \
                     d[i] = in(memory[index[i] * p.stride + i * p.beside]);                         \
         }                                                                                          \
+    }                                                                                              \
+    static bool load_##t(VmState *st, const VmStep *s)                                             \
+    {                                                                                              \
+        bool lanes;                                                                                \
+        if (!access_begins(st, s, "reads"))                                                        \
+            return false;                                                                          \
+        if (s->width == 1)                                                                         \
+            fetch_##t(st, s, 0, s->d);                                                             \
+        else                                                                                       \
+            for (int k = 0; k < s->width; k++)                                                     \
+                fetch_##t(st, s, k, vm_part(st, s->inst->d, k, &lanes));                           \
         return true;                                                                               \
     }
 #define STORE(t, S, R, in, out)                                                                    \
-    static bool store_##t(VmState *st, const VmStep *s)                                            \
+    static void put_##t(const VmState *st, const VmStep *s, int64_t plus, const R *value,          \
+                        bool lanes)                                                                \
     {                                                                                              \
-        if (!check_bounds(st, s, "writes"))                                                        \
-            return false;                                                                          \
-        S *memory = s->memory;                                                                     \
-        const int64_t *index = s->a;                                                               \
-        const R *value = s->b;                                                                     \
         const Placement p = placement(st, s);                                                      \
+        S *memory = (S *)s->memory + plus * p.stride;                                              \
+        const int64_t *index = s->a;                                                               \
         if (s->n == 1 && st->lanes > 1) {                                                          \
             memory[*index] = out(*value);                                                          \
-            return true;                                                                           \
+            return;                                                                                \
         }                                                                                          \
         for (int i = 0; i < st->lanes; i++)                                                        \
             if (vm_runs(st, i))                                                                    \
                 memory[index[s->lanes_a ? i : 0] * p.stride + i * p.beside] =                      \
-                    out(value[s->lanes_b ? i : 0]);                                                \
+                    out(value[lanes ? i : 0]);                                                     \
+    }                                                                                              \
+    static bool store_##t(VmState *st, const VmStep *s)                                            \
+    {                                                                                              \
+        bool lanes;                                                                                \
+        if (!access_begins(st, s, "writes"))                                                       \
+            return false;                                                                          \
+        if (s->width == 1) {                                                                       \
+            put_##t(st, s, 0, s->b, s->lanes_b);                                                   \
+            return true;                                                                           \
+        }                                                                                          \
+        for (int k = 0; k < s->width; k++) {                                                       \
+            const R *value = vm_part(st, s->inst->b, k, &lanes);                                   \
+            put_##t(st, s, k, value, lanes);                                                       \
+        }                                                                                          \
         return true;                                                                               \
     }
 ELEMENTS(LOAD)
@@ -182,7 +229,7 @@ COMBINE_INTEGER(combine_uint8_t, uint8_t, uint8_t)
     }                                                                                              \
     static bool atomic_##t(VmState *st, const VmStep *s)                                           \
     {                                                                                              \
-        if (!check_bounds(st, s, "updates"))                                                       \
+        if (!access_begins(st, s, "updates"))                                                      \
             return false;                                                                          \
         S *memory = s->memory;                                                                     \
         const int64_t *index = s->a;                                                               \

@@ -92,7 +92,15 @@ static void decode_memory(VmState *st, VmStep *s, const uint64_t *buffers)
         s->memory = st->shared + b->offset;
     else
         s->memory = st->local + b->offset * st->lanes;
-    if (s->inst->op == VM_STORE)
+    s->width = s->inst->width > 1 ? s->inst->width : 1;
+    if (s->width > 1) {
+        s->n = s->lanes_a || b->space == VM_LOCAL ? st->lanes : 1;
+        for (int k = 0; s->inst->op == VM_STORE && k < s->width; k++) {
+            bool lanes;
+            vm_part(st, s->inst->b, k, &lanes);
+            s->n = lanes ? st->lanes : s->n;
+        }
+    } else if (s->inst->op == VM_STORE)
         s->n = s->lanes_a || s->lanes_b || b->space == VM_LOCAL ? st->lanes : 1;
 }
 
@@ -106,10 +114,14 @@ static void decode(VmState *st, const uint64_t *buffers)
         if (inst->op == VM_LAUNCH) /* its operands are no registers */
             continue;
         s->apply = apply_of(f, inst);
-        s->d = st->registers[inst->d];
         s->a = st->registers[inst->a];
-        s->b = st->registers[inst->b];
         s->lanes_a = !f->registers[inst->a].uniform;
+        if (inst->width > 1) { /* its other operands are lists */
+            decode_memory(st, s, buffers);
+            continue;
+        }
+        s->d = st->registers[inst->d];
+        s->b = st->registers[inst->b];
         s->lanes_b = !f->registers[inst->b].uniform;
         s->n = f->registers[inst->d].uniform ? 1 : st->lanes;
         if (is_memory((VmOp)inst->op)) {
@@ -374,6 +386,8 @@ bool vm_continue(VmState *st)
         case VM_BARRIER:
             if (!run_barrier(st, s))
                 return false;
+            if (st->observer)
+                vm_observe_execution(st, s);
             pc++;
             if (!st->yields)
                 break;

@@ -1,0 +1,61 @@
+/* vm_vector.c - a vectorized loop for the machine: one wide load for each buffer that its variable walks through, the value
+ * of each lane, one wide store. */
+#include "codegen/vm_code.h"
+
+/* The registers of one wide load. */
+static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, Value *into)
+{
+    const Expr *e = wide->load;
+    Origin outer = k->at;
+    if (e->span.source)
+        k->at = (Origin){e->span, e->step};
+    const Buffer *buffer = e->u.load.buffer;
+    Value at = coder_element(k, buffer, wide->first);
+    int number = coder_buffer(k, buffer);
+    bool uniform = coder_uniform(k, at.reg) && k->buffers.items[number].space != VM_LOCAL;
+    for (int i = 0; i < plan->lanes; i++)
+        into[i] = coder_temporary(k, vm_type_of(e->type), uniform);
+    int list = coder_list(k, into, (int)plan->lanes);
+    int inst = coder_emit(k, VM_LOAD, vm_type_of(e->type), 0, list, at.reg, 0, number);
+    k->code->insts.items[inst].width = (uint8_t)plan->lanes;
+    coder_release(k, at);
+    k->at = outer;
+}
+
+static void wide_store(VmCoder *k, const VectorPlan *plan, const Value *values)
+{
+    const Buffer *buffer = plan->store->u.store.buffer;
+    Value at = coder_element(k, buffer, plan->first);
+    int number = coder_buffer(k, buffer), list = coder_list(k, values, (int)plan->lanes);
+    int inst = coder_emit(k, VM_STORE, vm_type_of(buffer->type), 0, 0, at.reg, list, number);
+    k->code->insts.items[inst].width = (uint8_t)plan->lanes;
+    coder_release(k, at);
+}
+
+bool coder_vector_loop(VmCoder *k, const ForStmt *loop)
+{
+    VectorPlan plan;
+    if (!vector_plan(k->c, loop, &plan))
+        return false;
+    int lanes = (int)plan.lanes;
+    Value *loaded = ARENA_ARRAY(k->c->arena, Value, plan.loads.n * lanes + 1);
+    Value *values = ARENA_ARRAY(k->c->arena, Value, lanes);
+    k->at = (Origin){plan.store->span, plan.store->step};
+    for (int i = 0; i < plan.loads.n; i++)
+        wide_load(k, &plan, &plan.loads.items[i], loaded + i * lanes);
+    WideLane outer = k->wide;
+    for (int i = 0; i < lanes; i++) {
+        k->wide = (WideLane){&plan, loaded, i};
+        coder_define(k, plan.var, coder_int(k, i));
+        coder_forget_element(k); /* subscripts with the variable go elsewhere in each lane */
+        values[i] = coder_expr(k, plan.value);
+    }
+    k->wide = outer;
+    wide_store(k, &plan, values);
+    coder_forget_element(k);
+    for (int i = 0; i < lanes; i++)
+        coder_release(k, values[i]);
+    for (int i = 0; i < plan.loads.n * lanes; i++)
+        coder_release(k, loaded[i]);
+    return true;
+}
