@@ -413,7 +413,16 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     strbuf_add(w->out, "}\n");
 }
 
-void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, StrBuf *out)
+/* Behind kernels that speak of the program's lines: the text counts its own again. */
+static void own_lines(const Kernel *lowered, StrBuf *out)
+{
+    int next = 2; /* the line after the directive */
+    for (size_t i = 0; i < out->length; i++)
+        next += out->text[i] == '\n';
+    strbuf_addf(out, "#line %d \"%s.cu\"\n", next, lowered->name);
+}
+
+void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels, StrBuf *out)
 {
     LaunchUseList uses = {0};
     CudaWriter w = {.c = c, .out = out};
@@ -423,8 +432,10 @@ void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, StrBuf 
     strbuf_add(out, texts[TEXT_INCLUDES]);
     narrow_helpers(&w, lowered, true);
     strbuf_add(out, "\n");
-    cuda_emit(c, lowered, out);
-    strbuf_addf(out, "\n%s%s", texts[TEXT_CHECK], texts[TEXT_HOST]);
+    strbuf_addf(out, "%s\n", kernels);
+    if (strstr(kernels, "\n#line "))
+        own_lines(lowered, out);
+    strbuf_addf(out, "%s%s", texts[TEXT_CHECK], texts[TEXT_HOST]);
     reference_function(&w, lowered, reference);
     host_main(&w, lowered, reference, &uses);
 }

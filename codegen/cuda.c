@@ -194,28 +194,42 @@ static void shared_declarations(CudaWriter *w, const LaunchUse *use)
     if (use->shared_is_dynamic)
         cuda_line(w, "extern __shared__ __align__(16) unsigned char shared_memory[];");
     for (int i = 0; i < use->shared.n; i++) {
+        const Buffer *b = use->shared.items[i];
+        cuda_mark(w, b->span, b->step);
         if (use->shared_is_dynamic)
-            dynamic_declaration(w, use->shared.items[i], use->shared_offset.items[i]);
+            dynamic_declaration(w, b, use->shared_offset.items[i]);
         else
-            cuda_shared_declaration(w, use->shared.items[i]);
+            cuda_shared_declaration(w, b);
     }
 }
 
 void cuda_kernel(CudaWriter *w, const LaunchUse *use)
 {
-    Stmt *body = use->launch->u.launch.body;
+    const Stmt *launch = use->launch;
+    Stmt *body = launch->u.launch.body;
     w->wide = (BufferList){0};
     cuda_wide_buffers(w->c, body, &w->wide);
+    Origin outer = cuda_mark(w, launch->span, launch->step);
     signature(w, use);
     w->indent = 1;
     shared_declarations(w, use);
     cuda_statement(w, body);
     w->indent = 0;
+    cuda_mark(w, launch->span, launch->step);
     strbuf_add(w->out, "}\n");
+    cuda_mark(w, outer.span, outer.step);
 }
 
-void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out)
+/* The lines of `text`, none of which comes from a statement. */
+static void plain_lines(Context *c, const char *text, LineOrigins *lines)
 {
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        VEC_PUSH(c->arena, lines, ((Origin){span_none(), 0}));
+}
+
+void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *lines)
+{
+    size_t start = out->length;
     LaunchUseList uses = {0};
     launch_uses(c, lowered, &uses);
     StrBuf kernels = strbuf_new(c->arena);
@@ -232,5 +246,9 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out)
     cuda_helpers(&w, &needed);
     if (needed.length)
         strbuf_addf(out, "\n%.*s", (int)needed.length - 1, needed.text);
+    if (lines) {
+        plain_lines(c, out->text + start, lines);
+        cuda_lines(&w, &kernels, lines);
+    }
     strbuf_addn(out, kernels.text, kernels.length);
 }

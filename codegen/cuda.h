@@ -8,13 +8,17 @@
 
 #include "ir/ir.h"
 
-/* The kernels of `lowered` with a comment that says how to launch them. */
-void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out);
+/* Where each line of a text comes from; no place for lines outside of launches: comments, helper functions. */
+typedef VEC(Origin) LineOrigins;
 
-/* A complete program for nvcc: the kernels, and a host main that fills the inputs, launches, compares with
- * `reference` (reference_kernel of the unscheduled program, lowered for the host), and exits 0 when every
+/* The kernels of `lowered` with a comment that says how to launch them, appended to `out`; where their lines come from, appended
+ * to `lines` (may be NULL). */
+void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *lines);
+
+/* A complete program for nvcc: `kernels`, the text of cuda_emit, and a host main that fills the inputs, launches, compares
+ * with `reference` (reference_kernel of the unscheduled program, lowered for the host), and exits 0 when every
  * element is within its bound. Symbolic sizes are command-line arguments. */
-void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, StrBuf *out);
+void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels, StrBuf *out);
 
 /* What a launch declares and uses; for the module's tables and for the limits of a launch. */
 typedef struct {

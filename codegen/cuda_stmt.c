@@ -235,11 +235,13 @@ static void temp(CudaWriter *w, const Buffer *b)
 /* A variable with its first value: `float acc = 0.0f;`. */
 static void initialised(CudaWriter *w, const Stmt *store)
 {
+    Origin outer = cuda_mark(w, store->span, store->step);
     cuda_indent(w);
     declaration(w, store->u.store.buffer);
     strbuf_add(w->out, " = ");
     cuda_stored(w, store->u.store.value);
     strbuf_add(w->out, ";\n");
+    cuda_mark(w, outer.span, outer.step);
 }
 
 void cuda_shared_declaration(CudaWriter *w, const Buffer *b)
@@ -338,7 +340,7 @@ static void sequence(CudaWriter *w, const Stmt *s)
     }
 }
 
-void cuda_statement(CudaWriter *w, const Stmt *s)
+static void statement(CudaWriter *w, const Stmt *s)
 {
     switch (s->kind) {
     case ST_SEQ:
@@ -372,4 +374,12 @@ void cuda_statement(CudaWriter *w, const Stmt *s)
         break;
     }
     TIRC_BUG(w->c, "a block or launch where CUDA text is written");
+}
+
+/* What follows a statement on lines of its own belongs to the one around it. */
+void cuda_statement(CudaWriter *w, const Stmt *s)
+{
+    Origin outer = s->kind == ST_SEQ ? w->origin : cuda_mark(w, s->span, s->step);
+    statement(w, s);
+    cuda_mark(w, outer.span, outer.step);
 }

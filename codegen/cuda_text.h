@@ -21,10 +21,18 @@ typedef struct {
     int depth;
 } BufferList;
 
+/* From `offset` on the text comes from `origin`. */
+typedef struct {
+    size_t offset;
+    Origin origin;
+} LineMark;
+
 typedef struct {
     Context *c;
     StrBuf *out;
     int indent;
+    Origin origin;        /* of what is written */
+    VEC(LineMark) marks;  /* in `out`, in rising order */
     bool helper_used[HELPER_COUNT];
     bool host;       /* the text is for the host: its temps are vectors, its floats those of <cmath> */
     BufferList wide; /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
@@ -67,6 +75,11 @@ bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
 /* One __global__ function, and the call that launches it. */
 void cuda_kernel(CudaWriter *w, const LaunchUse *use);
 void cuda_launch_call(CudaWriter *w, const LaunchUse *use);
+
+/* What is written from here on comes from there; gives the origin so far, to be set again behind it (cuda_lines.c). */
+Origin cuda_mark(CudaWriter *w, Span span, int step);
+/* The origin of each line of `text`, which w's marks are about, added to `lines`. */
+void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines);
 
 void cuda_line(CudaWriter *w, const char *format, ...) TIRC_PRINTF(2, 3);
 void cuda_indent(CudaWriter *w);

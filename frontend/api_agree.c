@@ -34,7 +34,7 @@ static bool make_peer(tirc *t, const tirc_program *program, Peer *out)
         return false;
     StrBuf cuda = strbuf_new(c->arena);
     if (program->module->source)
-        cuda_emit(c, lowered, &cuda);
+        cuda_emit(c, lowered, &cuda, NULL);
     out->module = module_build(c, lowered, program->module->source ? cuda.text : NULL);
     out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
     return out->loaded != NULL;

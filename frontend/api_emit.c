@@ -18,7 +18,7 @@ bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
 const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
 {
     StrBuf out = strbuf_new(t->ctx->arena);
-    cuda_emit(t->ctx, lowered->kernel, &out);
+    cuda_emit(t->ctx, lowered->kernel, &out, NULL);
     return out.text;
 }
 
@@ -34,6 +34,18 @@ const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
     return reference_kernel(t->ctx, kernel->program);
 }
 
+/* The text of the kernels, annotated as asked for. */
+static StrBuf cuda_text(tirc *t, const tirc_kernel *kernel, tirc_annotation annotate)
+{
+    StrBuf plain = strbuf_new(t->ctx->arena), out = strbuf_new(t->ctx->arena);
+    LineOrigins lines = {0};
+    cuda_emit(t->ctx, kernel->kernel, &plain, &lines);
+    if (annotate == TIRC_PLAIN)
+        return plain;
+    api_annotate(t, kernel, plain.text, &lines, annotate == TIRC_DIRECTIVES, &out);
+    return out;
+}
+
 static bool give(const StrBuf *text, const void **data, size_t *length)
 {
     *data = text->text;
@@ -41,25 +53,29 @@ static bool give(const StrBuf *text, const void **data, size_t *length)
     return true;
 }
 
-static bool emit_cu(tirc *t, const tirc_kernel *kernel, StrBuf *out)
+static bool emit_cu(tirc *t, const tirc_kernel *kernel, tirc_annotation annotate, StrBuf *out)
 {
     const Kernel *reference = api_reference(t, kernel);
     if (reference)
-        cu_emit(t->ctx, kernel->kernel, reference, out);
+        cu_emit(t->ctx, kernel->kernel, reference, cuda_text(t, kernel, annotate).text, out);
     return reference != NULL;
 }
 
-static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind, const char *arch,
-                              const void **data, size_t *length)
+static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind,
+                              const tirc_emit_options *options, const void **data, size_t *length)
 {
-    return nvrtc_compile(t->ctx, api_cuda_text(t, kernel), kernel->kernel->name, arch ? arch : "sm_90a",
-                         kind, data, length);
+    tirc_annotation annotate = options->annotate == TIRC_DIRECTIVES ? TIRC_DIRECTIVES : TIRC_PLAIN;
+    return nvrtc_compile(t->ctx, cuda_text(t, kernel, annotate).text, kernel->kernel->name,
+                         options->arch ? options->arch : "sm_90a", kind, annotate == TIRC_DIRECTIVES, data,
+                         length);
 }
 
-static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const char *arch,
+static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const tirc_emit_options *options,
                  const void **data, size_t *length)
 {
+    static const tirc_emit_options defaults;
     StrBuf out = strbuf_new(t->ctx->arena);
+    options = options ? options : &defaults;
     t->subject = kernel->command;
     if (format == TIRC_TIR) {
         print_kernel(t->ctx, kernel->kernel, &out);
@@ -70,14 +86,14 @@ static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const c
     switch (format) {
     case TIRC_TIR:
     case TIRC_CUDA:
-        cuda_emit(t->ctx, kernel->kernel, &out);
+        out = cuda_text(t, kernel, options->annotate);
         return give(&out, data, length);
     case TIRC_CU:
-        return emit_cu(t, kernel, &out) && give(&out, data, length);
+        return emit_cu(t, kernel, options->annotate, &out) && give(&out, data, length);
     case TIRC_PTX:
-        return emit_machine_code(t, kernel, NVRTC_PTX, arch, data, length);
+        return emit_machine_code(t, kernel, NVRTC_PTX, options, data, length);
     case TIRC_CUBIN:
-        return emit_machine_code(t, kernel, NVRTC_CUBIN, arch, data, length);
+        return emit_machine_code(t, kernel, NVRTC_CUBIN, options, data, length);
     case TIRC_JSON:
         return api_emit_json(t, kernel, (const char **)data, length);
     }
@@ -85,8 +101,8 @@ static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const c
     return false;
 }
 
-tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const char *arch,
-                      const void **data, size_t *length)
+tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format,
+                      const tirc_emit_options *options, const void **data, size_t *length)
 {
-    API_GUARDED(t, emit(t, kernel, format, arch, data, length));
+    API_GUARDED(t, emit(t, kernel, format, options, data, length));
 }

@@ -96,6 +96,11 @@ typedef struct {
  * exactly, floats within `tolerance`. Nothing is compared where there is no program to schedule. */
 bool api_agree(tirc *t, const tirc_program *program, const Workload *w, const int64_t *sizes,
                uint64_t seed, double tolerance, Agreement *out);
+/* Where a line comes from; the texts live as long as the context (api_lines.c). */
+tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
+/* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
+void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,
+                  bool directives, StrBuf *out);
 /* --emit json. */
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
 

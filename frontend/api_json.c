@@ -114,18 +114,42 @@ static json_t *launch_json(Context *c, const LaunchUse *use)
                      arguments_json(use));
 }
 
+/* Of the CUDA text, those that belong to a launch. */
+static json_t *lines_json(tirc *t, const tirc_kernel *lowered, const LineOrigins *lines)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < lines->n; i++) {
+        tirc_origin o = api_origin(t, lowered, lines->items[i]);
+        if (!o.path)
+            continue;
+        json_t *line = json_pack("{s:i, s:s, s:i, s:i, s:I}", "cuda", i + 1, "file", o.path, "line", o.line,
+                                 "column", o.column, "step", (json_int_t)o.step);
+        if (o.step)
+            json_object_set_new(line, "call", json_string(o.step_text));
+        if (o.step_path)
+            json_object_update_new(line, json_pack("{s:s, s:i, s:i}", "schedule_file", o.step_path,
+                                                   "schedule_line", o.step_line, "schedule_column",
+                                                   o.step_column));
+        json_array_append_new(array, line);
+    }
+    return array;
+}
+
 static json_t *kernel_json(tirc *t, const tirc_kernel *lowered)
 {
     Context *c = t->ctx;
     LaunchUseList uses = {0};
     launch_uses(c, lowered->kernel, &uses);
+    StrBuf cuda = strbuf_new(c->arena);
+    LineOrigins lines = {0};
+    cuda_emit(c, lowered->kernel, &cuda, &lines);
     json_t *launches = json_array();
     for (int i = 0; i < uses.n; i++)
         json_array_append_new(launches, launch_json(c, &uses.items[i]));
-    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:s}", "kernel", lowered->kernel->name, "schedule",
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel", lowered->kernel->name, "schedule",
                      lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "parameters",
                      parameters_json(c, lowered->kernel), "temps", temps_json(c, &uses), "launches",
-                     launches, "cuda", api_cuda_text(t, lowered));
+                     launches, "cuda", cuda.text, "lines", lines_json(t, lowered, &lines));
 }
 
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length)

@@ -70,6 +70,11 @@ static tirc_status check_usage(const Options *o)
                            o->word);
     if (o->output && !o->emit && !o->json)
         return usage_error("-o takes what --emit or --json writes, and neither is given");
+    if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
+        return usage_error("--annotate says where the lines of --emit cuda and cu come from, and neither is given; --emit json "
+                           "always does");
+    if (o->annotate == ANNOTATE_COMMENTS && o->emit > EMIT_CU)
+        return usage_error("machine code has no comments; --annotate=lines gives it the lines of the program");
     if (o->json && !measures)
         return usage_error("--json gives the results of --run, --verify and --bench; for a kernel as JSON there is --emit json");
     if (o->json && o->emit && !o->output)

@@ -169,11 +169,35 @@ typedef enum {
     TIRC_CU,    /* a complete program for nvcc that checks itself (lowered) */
     TIRC_PTX,   /* by NVRTC (lowered) */
     TIRC_CUBIN, /* by NVRTC (lowered) */
-    TIRC_JSON,  /* sizes, launches, arguments, shared memory, and the CUDA text (lowered) */
+    TIRC_JSON,  /* sizes, launches, arguments, shared memory, the CUDA text and where its lines come from (lowered) */
 } tirc_format;
-/* arch: "sm_90a" if NULL. Text is terminated; length does not count the terminator. */
-tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const char *arch,
-                      const void **data, size_t *length);
+/* Whether the text of kernels says where its lines come from. */
+typedef enum {
+    TIRC_PLAIN,
+    TIRC_COMMENTS,   /* at the end of each line: the line of the program, and the schedule step that made it */
+    TIRC_DIRECTIVES, /* #line, so that messages of compilers, debuggers and profilers speak of the program's lines */
+} tirc_annotation;
+
+/* Zero-initialise; zero is the default of each. */
+typedef struct {
+    const char *arch;         /* of machine code: "sm_90a" if NULL */
+    tirc_annotation annotate; /* TIRC_CUDA and TIRC_CU; with TIRC_DIRECTIVES machine code knows the lines, too */
+} tirc_emit_options;
+/* options may be NULL. Text is terminated; length does not count the terminator. */
+tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format,
+                      const tirc_emit_options *options, const void **data, size_t *length);
+
+/* Where a line of the CUDA text comes from. */
+typedef struct {
+    const char *path;      /* of the program; NULL where the line belongs to no statement: comments, helper functions */
+    int line, column;      /* in it, from 1 */
+    size_t step;           /* of tirc_step_text: what made the line; 0: the program as it stands, or lowering by itself */
+    const char *step_text; /* "split(i, [_, 32])", or NULL; and where the schedule calls it: */
+    const char *step_path;
+    int step_line, step_column;
+} tirc_origin;
+/* For each line of the plain TIRC_CUDA text of a lowered kernel, in order. */
+tirc_status tirc_origins(tirc *t, const tirc_kernel *lowered, const tirc_origin **lines, size_t *n);
 
 /* ---- running -------------------------------------------------------------------------------------- */
 

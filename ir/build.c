@@ -212,6 +212,13 @@ static int count_flat(Stmt *const *items, int n)
     return flat;
 }
 
+Stmt *stmt_stamp(Stmt *to, const Stmt *from)
+{
+    if (to && to != from)
+        to->step = from->step;
+    return to;
+}
+
 Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span)
 {
     if (n == 1)
@@ -355,6 +362,7 @@ Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int ra
     buffer->role = role;
     buffer->id = ctx_new_id(c);
     buffer->span = span;
+    buffer->step = c->step;
     return buffer;
 }
 
@@ -383,5 +391,7 @@ Buffer *buffer_copy(Context *c, const Buffer *buffer)
 {
     Buffer *copy = ARENA_NEW(c->arena, Buffer);
     *copy = *buffer;
+    if (c->step)
+        copy->step = c->step;
     return copy;
 }

@@ -91,6 +91,7 @@ typedef struct Buffer {
     const struct Buffer *view_of; /* lowered: this is the buffer with one subscript in place of several */
     Span span;
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
+    int step;    /* the schedule step that made it or changed it last; 0: the program */
 } Buffer;
 
 /* Where a node comes from. */
@@ -327,6 +328,10 @@ Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
 Stmt *stmt_barrier(Context *c, const char *why, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
+
+/* `to`, just built, gets the step of `from`: it is the same statement with other parts, and the step at work did not make
+ * it. NULL stays NULL. */
+Stmt *stmt_stamp(Stmt *to, const Stmt *from);
 
 /* A fresh variable; names need not be unique (see ir_verify for what must be). */
 Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);

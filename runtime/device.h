@@ -72,11 +72,12 @@ Device *device_open_cuda(Context *ctx, const DeviceOptions *options);
 Device *device_open_sim(Context *ctx, const DeviceOptions *options);
 
 /* NVRTC without a device: compiles `source` for `arch`, "sm_90a" or "compute_90a", which name the same. The result lives in the
- * context's arena; PTX is terminated. `name` is the file that messages name, without ".cu". False after diag_error: E0601 to E0606, a
- * compiler's log shown against the source. */
+ * context's arena; PTX is terminated. `name` is the file that messages name, without ".cu". With
+ * `line_info` profilers and debuggers find the lines of the source, or those that its #line directives name. False after
+ * diag_error: E0601 to E0606, a compiler's log shown against the source. */
 typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
-                   NvrtcKind kind, const void **image, size_t *bytes);
+                   NvrtcKind kind, bool line_info, const void **image, size_t *bytes);
 
 /* ---- above a device ------------------------------------------------------------------------------ */
 

@@ -16,10 +16,13 @@ tirc_status command_emit(const Command *c)
     const Options *o = c->options;
     const void *data;
     size_t length;
+    tirc_emit_options options = {.arch = o->arch};
+    if (o->annotate)
+        options.annotate = o->annotate == ANNOTATE_LINES ? TIRC_DIRECTIVES : TIRC_COMMENTS;
     double start = seconds_now();
     Progress *progress = progress_begin("emitting");
     tirc_status status = tirc_emit(c->t, o->emit == EMIT_TIR ? c->scheduled : c->lowered, format_of(o->emit),
-                                   o->arch, &data, &length);
+                                   &options, &data, &length);
     progress_end(progress);
     if (status)
         return status;

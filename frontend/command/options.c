@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { FLAG, TEXT, LIST, CHOICE, NUMBER } OptionKind;
+typedef enum { FLAG, TEXT, LIST, CHOICE, OPTIONAL, NUMBER } OptionKind;
 
 typedef struct {
     const char *name; /* NULL: `help` is a heading */
     char letter;      /* or 0 */
     OptionKind kind;
     size_t offset;
-    const char *argument; /* for --help; of CHOICE the words, separated by | */
+    const char *argument; /* for --help; of CHOICE the words, separated by |; OPTIONAL takes the first where none is given */
     const char *help;
 } Option;
 
@@ -28,6 +28,7 @@ static const Option table[] = {
     {"set", 0, LIST, AT(settings), "T=16", "sets a parameter of the schedule"},
     {.help = "text and code"},
     {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json", "the program after its schedule, or what is made of it"},
+    {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines", "where each line of cuda and cu comes from, at its end; or as #line"},
     {"output", 'o', TEXT, AT(output), "FILE", "instead of standard output"},
     {.help = "running"},
     {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs"},
@@ -76,8 +77,10 @@ void options_help(FILE *out)
             continue;
         }
         char left[80];
-        snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                 o->letter ? ", " : "  ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        bool optional = o->kind == OPTIONAL;
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                 o->letter ? ", " : "  ", o->name, optional ? "[=" : o->argument ? " " : "",
+                 o->argument ? o->argument : "", optional ? "]" : "");
         bool wide = strlen(left) > 26;
         fprintf(out, wide ? "  %s\n  %-26s  %s\n" : "  %-26s%s  %s\n", left, "", o->help);
     }
@@ -129,8 +132,9 @@ static bool set(Options *options, const Option *o, const char *text)
         words->items[words->n++] = text;
         return true;
     }
+    case OPTIONAL:
     case CHOICE: {
-        int choice = find_choice(o->argument, text);
+        int choice = text ? find_choice(o->argument, text) : 1;
         *(int *)at = choice;
         if (choice == 0)
             usage_error("--%s takes one of %s, found '%.60s'", o->name, o->argument, text);
@@ -152,7 +156,9 @@ static void make_getopt(struct option *longs, char *shorts)
         const Option *o = &table[i];
         if (!o->name)
             continue;
-        int argument = o->kind == FLAG ? no_argument : required_argument;
+        int argument = o->kind == FLAG       ? no_argument
+                       : o->kind == OPTIONAL ? optional_argument
+                                             : required_argument;
         *longs++ = (struct option){o->name, argument, NULL, FIRST_LONG + i};
         if (!o->letter)
             continue;

@@ -13,6 +13,7 @@
 typedef enum {
     EMIT_NONE, EMIT_TIR, EMIT_LOWERED, EMIT_CUDA, EMIT_CU, EMIT_PTX, EMIT_CUBIN, EMIT_JSON
 } Emit;
+typedef enum { ANNOTATE_NONE, ANNOTATE_COMMENTS, ANNOTATE_LINES } Annotate;
 typedef enum { DEVICE_DEFAULT, DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceChoice;
 typedef enum { COLOR_DEFAULT, COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
 
@@ -26,7 +27,7 @@ typedef struct {
     const char *word; /* FILE, or what --help is asked about; NULL if there is none */
     const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain;
     Words defines, settings, sizes;
-    int emit, device, color; /* Emit, DeviceChoice, ColorChoice */
+    int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
     int64_t seed;
     bool run, verify, bench, json, trace, time_passes, list, devices, help, version;
 } Options;

@@ -236,9 +236,13 @@ Expr *simplify_once(Facts *f, Expr *e)
     return with_operands(f, e, simplify_once);
 }
 
+/* In lowering, which is no step, what is made of an expression keeps its step. */
 Expr *simplify(Facts *f, Expr *e)
 {
     enum { PASSES = 4 };
+    int step = f->c->step;
+    if (step == 0)
+        f->c->step = e->step;
     for (int pass = 0; pass < PASSES; pass++) {
         Question q = facts_ask(f);
         Expr *before = e;
@@ -248,6 +252,7 @@ Expr *simplify(Facts *f, Expr *e)
             break;
         }
     }
+    f->c->step = step;
     return e;
 }
 

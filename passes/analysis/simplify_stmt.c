@@ -78,7 +78,7 @@ static Stmt *simplify_for(Facts *f, Stmt *s)
     if (is_empty(loop.body))
         return empty_stmt(f, s);
     bool same = loop.lo == s->u.loop.lo && loop.hi == s->u.loop.hi && loop.body == s->u.loop.body;
-    return same ? s : stmt_for(f->c, &loop, s->span);
+    return same ? s : stmt_stamp(stmt_for(f->c, &loop, s->span), s);
 }
 
 static Stmt *simplify_branch(Facts *f, Expr *cond, Stmt *s)
@@ -108,7 +108,7 @@ static Stmt *simplify_if(Facts *f, Stmt *s)
         return empty_stmt(f, s);
     if (cond == s->u.cond.cond && then == s->u.cond.then && otherwise == s->u.cond.otherwise)
         return s;
-    return stmt_if(f->c, cond, then, otherwise, s->span);
+    return stmt_stamp(stmt_if(f->c, cond, then, otherwise, s->span), s);
 }
 
 static bool simplify_iters(Facts *f, BlockStmt *block)
@@ -152,7 +152,7 @@ static Stmt *simplify_block(Facts *f, Stmt *s)
     if (!changed && block.predicate == old->predicate && block.init == old->init &&
         block.body == old->body)
         return s;
-    return stmt_block(f->c, &block, s->span);
+    return stmt_stamp(stmt_block(f->c, &block, s->span), s);
 }
 
 static Stmt *simplify_store(Facts *f, Stmt *s)
@@ -167,8 +167,9 @@ static Stmt *simplify_store(Facts *f, Stmt *s)
     }
     if (!changed)
         return s;
-    return stmt_store(f->c, s->u.store.buffer, index, s->u.store.op, value, s->u.store.atomic,
-                      s->span);
+    return stmt_stamp(stmt_store(f->c, s->u.store.buffer, index, s->u.store.op, value,
+                                 s->u.store.atomic, s->span),
+                      s);
 }
 
 static Stmt *simplify_launch(Facts *f, Stmt *s)
@@ -187,7 +188,7 @@ static Stmt *simplify_launch(Facts *f, Stmt *s)
     facts_reset(f, mark);
     if (!changed && launch.body == s->u.launch.body)
         return s;
-    return stmt_launch(f->c, &launch, s->span);
+    return stmt_stamp(stmt_launch(f->c, &launch, s->span), s);
 }
 
 Stmt *simplify_stmt(Facts *f, Stmt *s)
@@ -206,7 +207,9 @@ Stmt *simplify_stmt(Facts *f, Stmt *s)
         return simplify_store(f, s);
     case ST_LET:
         value = simplify(f, s->u.let.value);
-        return value == s->u.let.value ? s : stmt_let(f->c, s->u.let.var, value, s->span);
+        return value == s->u.let.value
+                   ? s
+                   : stmt_stamp(stmt_let(f->c, s->u.let.var, value, s->span), s);
     case ST_LAUNCH:
         return simplify_launch(f, s);
     case ST_TEMP:

@@ -94,7 +94,8 @@ static void reason_words(StrBuf *out, int kind, const Stmt *carrier)
     strbuf_add(out, mark + 2);
 }
 
-static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier, Span span)
+/* It comes from the access that has to wait, and from the step that made the buffer. */
+static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
 {
     StrBuf text = strbuf_new(b->c->arena);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -109,7 +110,9 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier, Span spa
         strbuf_add(&text, ": ");
         reason_words(&text, kind, carrier);
     }
-    return stmt_barrier(b->c, text.text, span);
+    Stmt *barrier = stmt_barrier(b->c, text.text, r->example.second_span);
+    barrier->step = r->example.buffer->step;
+    return barrier;
 }
 
 /* A barrier that only some threads would reach. */
@@ -168,7 +171,7 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
         if (reasons.any) {
-            VEC_PUSH(c->arena, &out, stmt_stamp(make_barrier(b, &reasons, NULL, item->span), item));
+            VEC_PUSH(c->arena, &out, make_barrier(b, &reasons, NULL));
             reach->last.n = 0;
             reach->barrier = true;
         }
@@ -212,7 +215,7 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
         refuse_divergent(b, &reasons);
     }
     if (reasons.any) {
-        body = stmt_then(c, body, stmt_stamp(make_barrier(b, &reasons, s, s->span), s));
+        body = stmt_then(c, body, make_barrier(b, &reasons, s));
         inner.last.n = 0;
         inner.barrier = true;
     }

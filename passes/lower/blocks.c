@@ -78,7 +78,9 @@ static Stmt *materialize(Context *c, const Guarded *g)
     Expr *cond = NULL;
     for (int i = 0; i < g->guards.n; i++)
         cond = cond_and(c, cond, g->guards.items[i].shown);
-    return stmt_stamp(stmt_if(c, cond, g->s, NULL, g->s->span), g->s);
+    Stmt *guard = stmt_if(c, cond, g->s, NULL, g->s->span);
+    guard->step = g->guards.items[0].shown->step;
+    return guard->step ? guard : stmt_stamp(guard, g->s);
 }
 
 /* ---- values --------------------------------------------------------------------------------------- */
@@ -156,7 +158,9 @@ static Stmt *close_names(Blocks *b, int depth, Stmt *body)
         Visitor v = {.user = &uses, .expr = count_expr, .stmt = count_stmt};
         visit_stmt(&v, body);
         if (uses.all > 1 || uses.in_guards) {
-            VEC_PUSH(c->arena, &lets, stmt_let(c, named->var, named->value, named->var->span));
+            Stmt *let = stmt_let(c, named->var, named->value, named->var->span);
+            let->step = named->value->step;
+            VEC_PUSH(c->arena, &lets, let);
         } else if (uses.all == 1) {
             Subst to = {named->var, named->value};
             VEC_PUSH(c->arena, &inlined, to);
@@ -166,7 +170,7 @@ static Stmt *close_names(Blocks *b, int depth, Stmt *body)
     if (inlined.n)
         body = stmt_subst(c, body, inlined.items, inlined.n);
     for (int i = lets.n - 1; i >= 0; i--)
-        body = stmt_then(c, stmt_stamp(lets.items[i], body), body);
+        body = stmt_then(c, lets.items[i], body);
     return body;
 }
 
@@ -234,7 +238,9 @@ static Guarded lower_block(Blocks *b, Stmt *s)
         const BlockIter *iter = &block->iters[i];
         Expr *value = simplify(b->facts, iter->binding);
         Expr *shown = name_value(b, iter->var, value);
+        c->step = value->step; /* what made the binding is why it may leave the domain */
         exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
+        c->step = 0;
         Subst s1 = {iter->var, shown}, s2 = {iter->var, value};
         VEC_PUSH(c->arena, &to_shown, s1);
         VEC_PUSH(c->arena, &to_value, s2);

@@ -5,13 +5,6 @@
 
 /* ---- rebuilding --------------------------------------------------------------------------------- */
 
-Stmt *stmt_stamp(Stmt *to, const Stmt *from)
-{
-    if (to && to != from)
-        to->step = from->step;
-    return to;
-}
-
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)
 {
     ForStmt copy = loop->u.loop;

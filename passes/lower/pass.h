@@ -26,9 +26,8 @@ typedef VEC(Var *) VarList;
  * the child out, and with it a loop or if that it leaves empty (then the result is NULL). The init
  * and body of blocks are not children: a block is returned as it is. */
 Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
-/* `loop` with another body; `to` gets the step of `from`. */
+/* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
-Stmt *stmt_stamp(Stmt *to, const Stmt *from);
 /* s1 then s2; either may be NULL. */
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
 Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);

@@ -34,6 +34,7 @@ typedef struct {
     ExprList varying;   /* other conditions and the bounds on the way to an access */
     SubstList lets;     /* values of the names in the loop */
     bool seen, read, written, ok;
+    Span update;        /* the last statement that writes it */
 } Scan;
 
 static bool invariant(const Scan *scan, const Expr *e)
@@ -113,6 +114,7 @@ static void scan_stmt(Scan *scan, const Stmt *s)
         if (s->u.store.buffer == scan->buffer) {
             scan->ok &= !s->u.store.atomic;
             scan->written = true;
+            scan->update = s->span;
             scan->read |= s->u.store.op != STORE_SET;
             note_access(scan, s->u.store.index);
         }
@@ -381,11 +383,13 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Buffer *acc = buffer_new(c, names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
                              scan->buffer->type, &one, 1, SCOPE_LOCAL, ROLE_TEMP, at);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
-    Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first, false, at), loop);
+    Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first, false,
+                                       first->span.source ? first->span : at),
+                            loop);
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
     VEC_PUSH(c->arena, before, start ? init : guarded(c, &scan->guards, init));
     Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
-                            false, at);
+                            false, scan->update);
     VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
     Replace x = {scan->buffer, acc, zero};
     Rewriter r = {.ctx = c, .user = &x, .expr = replace_load, .stmt = replace_store};

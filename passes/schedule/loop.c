@@ -549,6 +549,8 @@ static Stmt *build_order(Schedule *s, const Chain *chain, Stmt **order)
         ForStmt loop = order[i]->u.loop;
         loop.body = body;
         body = stmt_for(s->ctx, &loop, order[i]->span);
+        if (order[i]->step) /* what made a loop says more about it than what moved it */
+            stmt_stamp(body, order[i]);
     }
     return body;
 }

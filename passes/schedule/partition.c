@@ -39,7 +39,7 @@ static Stmt *rename_block(Rewriter *r, Stmt *stmt)
         return stmt;
     BlockStmt block = stmt->u.block;
     block.name = copy_name(r->user, block.name);
-    return stmt_block(r->ctx, &block, stmt->span);
+    return stmt_stamp(stmt_block(r->ctx, &block, stmt->span), stmt);
 }
 
 typedef struct {

@@ -364,7 +364,7 @@ static Stmt *first_name(Rewriter *r, Stmt *stmt)
         return stmt;
     BlockStmt block = stmt->u.block;
     block.name = sched_fresh_name(r->user, arena_printf(r->ctx->arena, "%s_first", block.name));
-    return stmt_block(r->ctx, &block, stmt->span);
+    return stmt_stamp(stmt_block(r->ctx, &block, stmt->span), stmt);
 }
 
 /* Before the loop: a copy of the statements, with blocks and loops of its own. */

@@ -106,7 +106,8 @@ static Stmt *moved_body(Schedule *s, const Stmt *block, const Stmt *loop, Stmt *
     ForStmt changed = loop->u.loop;
     changed.body = loop_body;
     Stmt *body = flow_remove(s, s->kernel->body, block);
-    return stmt_replace(s->ctx, body, loop, stmt_for(s->ctx, &changed, loop->span));
+    Stmt *target = stmt_stamp(stmt_for(s->ctx, &changed, loop->span), loop);
+    return stmt_replace(s->ctx, body, loop, target);
 }
 
 /* ---- what both have in common ------------------------------------------------------------------------ */

@@ -373,7 +373,6 @@ static Stmt *seq_with_item(Schedule *s, const Stmt *seq, const Stmt *child, Stmt
     items[at] = new_child;
     Stmt *copy = ARENA_NEW(s->ctx->arena, Stmt);
     *copy = *seq;
-    copy->step = s->ctx->step;
     copy->u.seq.items = items;
     return copy;
 }
@@ -406,7 +405,7 @@ static Stmt *with_child(Schedule *s, const Stmt *parent, const Stmt *child, Stmt
             return NULL;
         ForStmt loop = parent->u.loop;
         loop.body = new_child;
-        return stmt_for(s->ctx, &loop, parent->span);
+        return stmt_stamp(stmt_for(s->ctx, &loop, parent->span), parent);
     }
     Stmt *then = parent->u.cond.then, *otherwise = parent->u.cond.otherwise;
     if (then == child)
@@ -417,7 +416,7 @@ static Stmt *with_child(Schedule *s, const Stmt *parent, const Stmt *child, Stmt
         return NULL;
     if (!then)
         then = stmt_seq(s->ctx, NULL, 0, parent->span);
-    return stmt_if(s->ctx, parent->u.cond.cond, then, otherwise, parent->span);
+    return stmt_stamp(stmt_if(s->ctx, parent->u.cond.cond, then, otherwise, parent->span), parent);
 }
 
 /* The first loop or block in `stmt`, or 0. */

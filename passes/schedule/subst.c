@@ -112,7 +112,7 @@ static Stmt *rewrite_block(Below *b, Stmt *stmt)
         block.predicate = cond_and(c, block.predicate, b->guard);
         changed = true;
     }
-    return changed ? stmt_block(c, &block, stmt->span) : stmt;
+    return changed ? stmt_stamp(stmt_block(c, &block, stmt->span), stmt) : stmt;
 }
 
 static Stmt *rewrite_for(Below *b, Stmt *stmt)
@@ -126,7 +126,9 @@ static Stmt *rewrite_for(Below *b, Stmt *stmt)
     facts_enter(b->facts, header);
     loop.body = below_rewrite(b, loop.body);
     facts_reset(b->facts, mark);
-    return same && loop.body == stmt->u.loop.body ? stmt : stmt_for(b->s->ctx, &loop, stmt->span);
+    if (same && loop.body == stmt->u.loop.body)
+        return stmt;
+    return stmt_stamp(stmt_for(b->s->ctx, &loop, stmt->span), stmt);
 }
 
 static Stmt *rewrite_if(Below *b, Stmt *stmt)
@@ -146,7 +148,7 @@ static Stmt *rewrite_if(Below *b, Stmt *stmt)
     if (cond == stmt->u.cond.cond && then == stmt->u.cond.then &&
         otherwise == stmt->u.cond.otherwise)
         return stmt;
-    return stmt_if(c, cond, then, otherwise, stmt->span);
+    return stmt_stamp(stmt_if(c, cond, then, otherwise, stmt->span), stmt);
 }
 
 /* The temps of a seq whose shapes speak of replaced variables, with their accesses. */

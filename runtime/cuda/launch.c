@@ -41,7 +41,7 @@ static void *get_image(CudaDevice *d, const Module *m, size_t *bytes)
     void *image = cache_get(&d->cache, key, bytes);
     if (image)
         return image;
-    NvrtcJob job = {m->source, arena_printf(ctx->arena, "%s.cu", m->name), arch, NVRTC_CUBIN};
+    NvrtcJob job = {m->source, arena_printf(ctx->arena, "%s.cu", m->name), arch, NVRTC_CUBIN, false};
     image = nvrtc_build(ctx, &d->api.nvrtc, &job, bytes);
     if (image)
         cache_put(&d->cache, key, image, *bytes);

@@ -131,7 +131,10 @@ static void *get_image(Context *ctx, const NvrtcApi *api, void *program, NvrtcKi
 static void *compile(Context *ctx, const NvrtcApi *api, const NvrtcJob *job,
                      const NvrtcSettings *settings, void *program, size_t *bytes)
 {
-    int status = api->nvrtcCompileProgram(program, NVRTC_OPTIONS, settings->options);
+    const char *options[NVRTC_OPTIONS + 1];
+    memcpy(options, settings->options, sizeof settings->options);
+    options[NVRTC_OPTIONS] = "--generate-line-info";
+    int status = api->nvrtcCompileProgram(program, NVRTC_OPTIONS + job->line_info, options);
     if (status == NVRTC_OK)
         return get_image(ctx, api, program, job->kind, bytes);
     const char *log = get_log(ctx, api, program);
@@ -162,10 +165,10 @@ void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t
 }
 
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
-                   NvrtcKind kind, const void **image, size_t *bytes)
+                   NvrtcKind kind, bool line_info, const void **image, size_t *bytes)
 {
     NvrtcApi api = {0};
-    NvrtcJob job = {source, arena_printf(ctx->arena, "%s.cu", name), arch, kind};
+    NvrtcJob job = {source, arena_printf(ctx->arena, "%s.cu", name), arch, kind, line_info};
     if (!nvrtc_load(ctx, &api))
         return false;
     void *built = nvrtc_build(ctx, &api, &job, bytes);

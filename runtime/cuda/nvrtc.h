@@ -11,6 +11,7 @@ typedef struct {
     const char *source, *name; /* the name that messages give the source, "matmul.cu" */
     const char *arch;
     NvrtcKind kind;
+    bool line_info; /* the image says which lines of the source its instructions come from */
 } NvrtcJob;
 
 /* What a compilation depends on besides the source: NVRTC's version, and its options in order. */

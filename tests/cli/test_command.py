@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import EXAMPLES, MATMUL, SMALL, TRANSPOSE
+from conftest import EXAMPLES, MATMUL, ROOT, SMALL, TRANSPOSE
 
 TWO_KERNELS = """
 kernel one<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }
@@ -64,6 +64,49 @@ def test_json_of_a_kernel(tirc):
     assert launch["shared_bytes"] == 8192 and launch["barriers"] == 2
     assert [a["name"] for a in launch["arguments"]] == ["A", "B", "C", "M"]
     assert "__global__" in kernel["cuda"]
+
+
+def plain(cuda):
+    """Annotated text without the directives, or without the last comment of each line."""
+    lines = [line for line in cuda.splitlines() if not line.startswith("#line ")]
+    return [re.sub(r" +// [^ ]+:\d+(, [^ ]+:\d+)?(: .*)?$", "", line) for line in lines]
+
+
+@pytest.mark.parametrize("how", ["--annotate", "--annotate=comments", "--annotate=lines"])
+def test_annotations_leave_the_text_as_it_is(tirc, how):
+    command = (MATMUL, "--schedule", "pipelined", "-D", "K=?", "--emit", "cuda")
+    cuda, annotated = tirc(*command).out, tirc(*command, how).out
+    assert annotated != cuda and plain(annotated) == plain(cuda)
+
+
+def test_line_map(tirc):
+    kernel = json.loads(tirc(MATMUL, "--schedule", "tiled32", "--emit", "json").out)
+    cuda, program = kernel["cuda"].splitlines(), open(MATMUL).read().splitlines()
+    lines = {cuda[line["cuda"] - 1].strip(): line for line in kernel["lines"]}
+    update = lines["C_acc += A_shared[ty][ki] * B_shared[ki][tx];"]
+    assert program[update["line"] - 1][update["column"] - 1:].startswith("C[i, j] += ") and update["step"] == 0
+    assert lines["const int by = blockIdx.y;"]["call"] == "bind(by, blockIdx.y)"
+    assert lines["const int i = by * 32 + ty;"]["call"] == "split(i, [_, 32])"
+    assert lines["__shared__ float A_shared[32][32];"]["call"] == "cache_read(C, A, shared)"
+    bind = lines["const int tx = threadIdx.x;"]
+    schedule = open(f"{ROOT}/frontend/{bind['schedule_file']}").read().splitlines()[bind["schedule_line"] - 1]
+    assert schedule[bind["schedule_column"] - 1:].startswith("bind(tx, threadIdx.x)")
+    start = next(i for i, line in enumerate(cuda, 1) if line.startswith('extern "C"'))
+    assert [line["cuda"] for line in kernel["lines"]] == list(range(start, len(cuda) + 1))
+
+
+def test_machine_code_knows_the_lines(tirc):
+    r = tirc(MATMUL, "--schedule", "tiled32", "--emit", "ptx", "--annotate=lines")
+    if r.status == 3:
+        pytest.skip("no NVRTC here")
+    assert r.status == 0 and "matmul.tir" in r.out
+    assert "matmul.tir" not in tirc(MATMUL, "--schedule", "tiled32", "--emit", "ptx").out
+
+
+def test_complete_program_counts_its_own_lines_again(tirc):
+    lines = tirc(MATMUL, "--schedule", "tiled32", "--emit", "cu", "--annotate=lines").out.splitlines()
+    at = max(i for i, line in enumerate(lines) if line.startswith("#line "))
+    assert lines[at] == f'#line {at + 2} "matmul.cu"' and "__global__" not in "".join(lines[at:])
 
 
 def test_complete_program(tirc):
@@ -292,6 +335,10 @@ def test_version(tirc):
     ((MATMUL, "--run=yes"), "--run takes no argument"),
     ((MATMUL, TRANSPOSE, "--emit", "cuda"), "one FILE at a time"),
     ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes"),
+    ((MATMUL, "--emit", "tir", "--annotate"), "where the lines of --emit cuda and cu come from"),
+    ((MATMUL, "--run", "--annotate"), "where the lines of --emit cuda and cu come from"),
+    ((MATMUL, "--emit", "ptx", "--annotate"), "machine code has no comments"),
+    ((MATMUL, "--emit", "cuda", "--annotate=words"), "--annotate takes one of comments|lines, found 'words'"),
     ((MATMUL, "--emit", "cuda", "--json"), "--json gives the results of"),
     ((MATMUL, "--emit", "cuda", "--run", "--json"), "both write to standard output"),
     ((MATMUL, "--run", "--seed", "-1"), "--seed takes a number"),

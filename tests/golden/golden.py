@@ -4,7 +4,8 @@ A case is a file NAME.case. Lines of the form `key: value` come first:
 
     run: examples/matmul/matmul.tir --schedule tiled32 -D M=1000     the command line, from the root of the repository;
                                                                      without a file in it, the case itself is the program
-    emit: tir lowered cuda                                           what is kept, each in NAME.<extension>
+    emit: tir lowered cuda annotated lines                           what is kept, each in NAME.<extension>; the last two are
+                                                                     the CUDA with --annotate and --annotate=lines
     pass: vectorize                                                  instead: the program before and after one pass
 
 and after an empty line, where `run` names no file, a program with its schedule.
@@ -16,7 +17,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-EXTENSION = {"tir": ".tir", "lowered": ".lowered.tir", "cuda": ".cu"}
+EXTENSION = {"tir": ".tir", "lowered": ".lowered.tir", "cuda": ".cu", "annotated": ".annotated.cu", "lines": ".lines.cu"}
+ARGUMENTS = {"annotated": ("cuda", "--annotate"), "lines": ("cuda", "--annotate=lines")}
 OUTPUTS = (".lowered.tir", ".before.tir", ".after.tir", ".tir", ".cu")
 
 
@@ -58,7 +60,7 @@ class Case:
         """File name -> text."""
         if self.lower_pass:
             return self.around_pass()
-        return {self.name + EXTENSION[kind]: self.text("--emit", kind) for kind in self.emit}
+        return {self.name + EXTENSION[kind]: self.text("--emit", *ARGUMENTS.get(kind, (kind,))) for kind in self.emit}
 
     def around_pass(self):
         """What stands before a pass and after it, from the text of all of them."""

@@ -91,7 +91,7 @@ static Module *build(Context *c, const Pair *p, Module **reference)
     if (!lowered)
         return NULL;
     StrBuf cuda = strbuf_new(c->arena);
-    cuda_emit(c, lowered, &cuda);
+    cuda_emit(c, lowered, &cuda, NULL);
     *reference = module_build(c, reference_kernel_sampled(c, program), NULL);
     return module_build(c, lowered, cuda.text);
 }

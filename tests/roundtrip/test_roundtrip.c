@@ -83,10 +83,28 @@ static Kernel *lower(Case *k, const Kernel *kernel, const char *what)
     return lowered;
 }
 
+/* Every line of a launch comes from a place in the program. */
+static void check_origins(Case *k, const char *cuda, const LineOrigins *lines)
+{
+    bool inside = false;
+    for (int i = 0; i < lines->n; i++) {
+        inside |= !strncmp(cuda, "extern \"C\"", 10);
+        size_t length = strcspn(cuda, "\n");
+        if (inside && !lines->items[i].span.source)
+            complain(k, "the line map", arena_printf(k->use.c->arena, "no place for '%.*s'", (int)length, cuda));
+        inside &= *cuda != '}';
+        cuda += length + (cuda[length] != '\0');
+    }
+    if (*cuda)
+        complain(k, "the line map", "it ends before the text");
+}
+
 static const char *cuda_of(Case *k, const Kernel *lowered)
 {
     StrBuf text = strbuf_new(k->use.c->arena);
-    cuda_emit(k->use.c, lowered, &text);
+    LineOrigins lines = {0};
+    cuda_emit(k->use.c, lowered, &text, &lines);
+    check_origins(k, text.text, &lines);
     return text.text;
 }
 

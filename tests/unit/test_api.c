@@ -253,6 +253,39 @@ static void large_outputs_are_sampled(void **state)
     tirc_free(t);
 }
 
+static void lines_have_origins(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    const tirc_origin *lines;
+    const void *cuda;
+    size_t n, length, split = 0, update = 0, newlines = 0;
+    assert_int_equal(compile(t, TEXT, "naive", &program), TIRC_OK);
+    assert_int_equal(tirc_emit(t, program->kernel, TIRC_CUDA, NULL, &cuda, &length), TIRC_OK);
+    for (size_t i = 0; i < length; i++)
+        newlines += ((const char *)cuda)[i] == '\n';
+    assert_int_equal(tirc_origins(t, program->kernel, &lines, &n), TIRC_OK);
+    assert_int_equal(n, newlines);
+    assert_null(lines[0].path); /* a comment */
+    for (size_t i = 0; i < n; i++) {
+        if (lines[i].step && !strcmp(lines[i].step_text, "split(i, [_, 32])")) {
+            split++;
+            assert_string_equal(lines[i].step_path, "library/naive.sched");
+            assert_int_equal(lines[i].line, 3);
+        }
+        update += lines[i].path && !lines[i].step && lines[i].line == 6 && lines[i].column == 13;
+    }
+    assert_int_equal(split, 1);  /* the guard: there is one tile */
+    assert_int_equal(update, 2); /* of the register, and the store of it */
+    tirc_kernel *kernel;
+    tirc_file *file;
+    assert_int_equal(tirc_parse_text(t, "test.tir", TEXT, strlen(TEXT), &file), TIRC_OK);
+    assert_int_equal(tirc_resolve(t, file, NULL, NULL, 0, &kernel), TIRC_OK);
+    assert_int_equal(tirc_origins(t, kernel, &lines, &n), TIRC_USAGE); /* it has no lines yet */
+    tirc_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +299,7 @@ int main(void)
         cmocka_unit_test(launches_use_memory_of_the_device),
         cmocka_unit_test(symbolic_sizes_need_values),
         cmocka_unit_test(large_outputs_are_sampled),
+        cmocka_unit_test(lines_have_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

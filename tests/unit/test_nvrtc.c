@@ -61,7 +61,7 @@ static void expect_text(Context *ctx, const char *part)
 static bool compile(Context *ctx, const char *source, const char *arch, NvrtcKind kind,
                     const void **image, size_t *bytes)
 {
-    return nvrtc_compile(ctx, source, "twice", arch, kind, image, bytes);
+    return nvrtc_compile(ctx, source, "twice", arch, kind, false, image, bytes);
 }
 
 static void makes_machine_code(void **state)
@@ -148,7 +148,7 @@ static void refuses_architectures(void **state)
 static void reads_every_form_of_log(void **state)
 {
     Context *ctx = *state;
-    NvrtcJob job = {"a\n  b  \n\nc", "k.cu", "sm_90a", NVRTC_CUBIN};
+    NvrtcJob job = {"a\n  b  \n\nc", "k.cu", "sm_90a", NVRTC_CUBIN, false};
     nvrtc_report_log(ctx, &job,
                      "k.cu(1): warning #177-D: variable was declared but never referenced\n"
                      "k.cu(2): error: first: with a colon\n\n"
@@ -172,7 +172,7 @@ static void reads_every_form_of_log(void **state)
 static void long_and_empty_logs(void **state)
 {
     Context *ctx = *state;
-    NvrtcJob job = {"", "k.cu", "sm_90a", NVRTC_CUBIN};
+    NvrtcJob job = {"", "k.cu", "sm_90a", NVRTC_CUBIN, false};
     StrBuf log = strbuf_new(ctx->arena);
     for (int i = 0; i < 50; i++)
         strbuf_addf(&log, "k.cu(1): error: number %d\n", i);
