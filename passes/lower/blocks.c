@@ -76,11 +76,14 @@ static Stmt *materialize(Context *c, const Guarded *g)
     if (!g->s || g->guards.n == 0)
         return g->s;
     Expr *cond = NULL;
-    for (int i = 0; i < g->guards.n; i++)
+    int step = 0; /* the first that made one necessary */
+    for (int i = 0; i < g->guards.n; i++) {
         cond = cond_and(c, cond, g->guards.items[i].shown);
-    Stmt *guard = stmt_if(c, cond, g->s, NULL, g->s->span);
-    guard->step = g->guards.items[0].shown->step;
-    return guard->step ? guard : stmt_stamp(guard, g->s);
+        step = step ? step : g->guards.items[i].shown->step;
+    }
+    Stmt *guard = stmt_stamp(stmt_if(c, cond, g->s, NULL, g->s->span), g->s);
+    guard->step = step ? step : guard->step;
+    return guard;
 }
 
 /* ---- values --------------------------------------------------------------------------------------- */
@@ -238,7 +241,7 @@ static Guarded lower_block(Blocks *b, Stmt *s)
         const BlockIter *iter = &block->iters[i];
         Expr *value = simplify(b->facts, iter->binding);
         Expr *shown = name_value(b, iter->var, value);
-        c->step = value->step; /* what made the binding is why it may leave the domain */
+        c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
         exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
         c->step = 0;
         Subst s1 = {iter->var, shown}, s2 = {iter->var, value};

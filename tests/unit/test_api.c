@@ -269,14 +269,14 @@ static void lines_have_origins(void **state)
     assert_int_equal(n, newlines);
     assert_null(lines[0].path); /* a comment */
     for (size_t i = 0; i < n; i++) {
-        if (lines[i].step && !strcmp(lines[i].step_text, "split(i, [_, 32])")) {
+        if (lines[i].step && !strcmp(lines[i].step_text, "split(j, [_, 32])")) {
             split++;
             assert_string_equal(lines[i].step_path, "library/naive.sched");
             assert_int_equal(lines[i].line, 3);
         }
         update += lines[i].path && !lines[i].step && lines[i].line == 6 && lines[i].column == 13;
     }
-    assert_int_equal(split, 1);  /* the guard: there is one tile */
+    assert_int_equal(split, 3);  /* the value of j, its guard, the end of that */
     assert_int_equal(update, 2); /* of the register, and the store of it */
     tirc_kernel *kernel;
     tirc_file *file;
