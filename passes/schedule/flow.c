@@ -242,6 +242,25 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
     return true;
 }
 
+static bool recheck_all(Schedule *s, const Kernel *kernel, const Stmt *stmt, Span span)
+{
+    if (stmt->kind == ST_SEQ) {
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            if (!recheck_all(s, kernel, stmt->u.seq.items[i], span))
+                return false;
+        return true;
+    }
+    if (stmt->kind == ST_IF)
+        return recheck_all(s, kernel, stmt->u.cond.then, span) &&
+               (!stmt->u.cond.otherwise || recheck_all(s, kernel, stmt->u.cond.otherwise, span));
+    return stmt->kind != ST_FOR || flow_recheck_kinds(s, kernel, stmt->u.loop.id, span);
+}
+
+bool flow_recheck_all(Schedule *s, const Kernel *kernel, Span span)
+{
+    return recheck_all(s, kernel, kernel->body, span);
+}
+
 const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span)
 {
     ThreadReduction refused;

@@ -48,6 +48,9 @@ Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
  * holds, is still legal there. False after an error in the name of the primitive at work. */
 bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span);
 
+/* The same for every nest of the kernel. */
+bool flow_recheck_all(Schedule *s, const Kernel *kernel, Span span);
+
 /* The current kernel with another body, for questions about what a step would make. */
 Kernel *flow_kernel_with(Schedule *s, Stmt *body);
 

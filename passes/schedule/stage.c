@@ -1,0 +1,239 @@
+/* stage.c - see stage.h. */
+#include "passes/schedule/stage.h"
+
+/* ---- where a copy stands --------------------------------------------------------------------------- */
+
+/* The items of `stmt` (itself, if it is no seq) that hold one of `blocks`. */
+static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
+{
+    StagePlace place = {stmt, -1, -1};
+    int n = stmt->kind == ST_SEQ ? stmt->u.seq.n : 1;
+    for (int i = 0; i < n; i++) {
+        Stmt *item = stmt->kind == ST_SEQ ? stmt->u.seq.items[i] : stmt;
+        for (int b = 0; b < blocks->n; b++) {
+            StmtPath path = {0};
+            if (!stmt_find(c, item, blocks->items[b]->u.block.id, &path))
+                continue;
+            place.first = place.first < 0 ? i : place.first;
+            place.last = i;
+        }
+    }
+    return place;
+}
+
+static Stmt *place_item(const StagePlace *place, int i)
+{
+    return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
+}
+
+/* Nothing in `item` touches the buffer in `mode` but, where that is allowed, the users. */
+static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
+                     AccessMode mode)
+{
+    BlockList others = {0};
+    bool clean = true;
+    flow_blocks(s, item, buffer, mode, &others);
+    for (int o = 0; o < others.n && clean; o++) {
+        clean = false;
+        for (int u = 0; u < users->n; u++)
+            clean |= others.items[o] == users->items[u] && mode == ACCESS_ANY;
+    }
+    return clean;
+}
+
+bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
+                 StagePlace *place)
+{
+    Stmt *at = s->kernel->body;
+    for (;;) {
+        *place = place_of(at, users, s->ctx);
+        bool clean = true;
+        for (int i = place->first; i <= place->last && clean; i++)
+            for (int b = 0; b < buffers->n && clean; b++)
+                clean = is_clean(s, place_item(place, i), users, buffers->items[b], mode);
+        if (clean)
+            return true;
+        Stmt *only = place_item(place, place->first);
+        if (place->first != place->last || only->kind == ST_BLOCK)
+            return false;
+        if (only->kind == ST_FOR)
+            at = only->u.loop.body;
+        else if (only->kind == ST_IF)
+            at = only->u.cond.then;
+        else
+            return false;
+    }
+}
+
+Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after)
+{
+    VEC(Stmt *) items = {0};
+    int n = place->parent->kind == ST_SEQ ? place->parent->u.seq.n : 1;
+    for (int i = 0; i < n; i++) {
+        if (before && i == place->first)
+            VEC_PUSH(s->ctx->arena, &items, before);
+        VEC_PUSH(s->ctx->arena, &items, place_item(place, i));
+        if (after && i == place->last)
+            VEC_PUSH(s->ctx->arena, &items, after);
+    }
+    return stmt_seq(s->ctx, items.items, items.n, place->parent->span);
+}
+
+/* ---- the copying block ------------------------------------------------------------------------------ */
+
+Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin)
+{
+    Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_%s", of->name, suffix));
+    Buffer *b = buffer_new(s->ctx, name, of->type, of->shape, of->rank, scope, ROLE_TEMP, of->span);
+    b->origin = origin;
+    return b;
+}
+
+Stmt *stage_copy(Schedule *s, const StageCopy *copy, Span span)
+{
+    Context *c = s->ctx;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, copy->n + 1);
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, copy->n + 1);
+    Subst *to_loops = ARENA_ARRAY(c->arena, Subst, copy->n + 1);
+    for (int i = 0; i < copy->n; i++) {
+        Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", i));
+        loops[i] = flow_loop(s, name, expr_subst(c, copy->lo[i], to_loops, i),
+                             expr_subst(c, copy->hi[i], to_loops, i));
+        iters[i] = (BlockIter){.var = copy->iters[i],
+                               .lo = copy->lo[i],
+                               .hi = copy->hi[i],
+                               .binding = expr_var(c, loops[i].var, span),
+                               .kind = ITER_SPATIAL};
+        to_loops[i] = (Subst){copy->iters[i], iters[i].binding};
+    }
+    Expr *value = expr_load(c, copy->from, copy->from_index, span);
+    BlockStmt block = {
+        .name = copy->block,
+        .iters = iters,
+        .n_iters = copy->n,
+        .predicate = copy->where ? expr_subst(c, copy->where, to_loops, copy->n) : NULL,
+        .body = stmt_store(c, copy->to, copy->to_index, STORE_SET, value, false, span)};
+    Stmt *nest = stmt_block(c, &block, span);
+    for (int i = copy->n - 1; i >= 0; i--) {
+        loops[i].body = nest;
+        nest = stmt_for(c, &loops[i], span);
+    }
+    return nest;
+}
+
+Stmt *stage_block(Stmt *nest)
+{
+    while (nest->kind == ST_FOR)
+        nest = nest->u.loop.body;
+    return nest;
+}
+
+/* ---- blocks whose results are copied out ------------------------------------------------------------- */
+
+int stage_written_iters(const Stmt *block, const Stmt *store, int *out)
+{
+    int n = 0;
+    for (int i = 0; i < block->u.block.n_iters; i++) {
+        const BlockIter *iter = &block->u.block.iters[i];
+        bool used = false;
+        for (int axis = 0; axis < store->u.store.buffer->rank; axis++)
+            used |= expr_uses_var(store->u.store.index[axis], iter->var);
+        if (used && iter->kind == ITER_REDUCE)
+            return -1;
+        if (used)
+            out[n++] = i;
+    }
+    return n;
+}
+
+static bool under_condition(const StmtPath *path)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_IF ||
+            (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.step != 1))
+            return true;
+    return path->items[path->n - 1]->u.block.predicate != NULL;
+}
+
+/* The loop around the place of the copy in whose iterations the block writes different elements, or NULL: there the copy
+ * would take what later iterations have yet to write. */
+static const Stmt *partial_loop(const StmtPath *path, const StagePlace *place, const int *used, int n)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i < path->n && path->items[i] != place->parent; i++)
+        for (int k = 0; k < n && path->items[i]->kind == ST_FOR; k++)
+            if (expr_uses_var(block->iters[used[k]].binding, path->items[i]->u.loop.var))
+                return path->items[i];
+    return NULL;
+}
+
+static bool has_plain_quotient(const Expr *e)
+{
+    if (e->kind == EX_ADD || e->kind == EX_SUB)
+        return has_plain_quotient(e->u.arg[0]) || has_plain_quotient(e->u.arg[1]);
+    return e->kind == EX_DIV || e->kind == EX_MOD;
+}
+
+/* The binding may take only every n-th value: each loop in it counts in larger steps than 1. What fusing has made, quotients
+ * and remainders, takes all. */
+static bool skips_values(Schedule *s, const StmtPath *path, Expr *binding)
+{
+    bool steps = false, other = false;
+    Facts *facts = sched_facts(s, path);
+    for (int i = 0; i < path->n; i++) {
+        int64_t factor;
+        Expr *rest;
+        if (path->items[i]->kind != ST_FOR || !expr_uses_var(binding, path->items[i]->u.loop.var))
+            continue;
+        bool linear = split_linear(facts, binding, path->items[i]->u.loop.var, &factor, &rest);
+        if (linear && (factor == 1 || factor == -1))
+            return false;
+        steps |= linear && factor != 0;
+        other |= !linear;
+    }
+    return steps || (other && !has_plain_quotient(binding));
+}
+
+static bool some_skips(Schedule *s, const StmtPath *path, const int *used, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (skips_values(s, path, path->items[path->n - 1]->u.block.iters[used[i]].binding))
+            return true;
+    return false;
+}
+
+bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const Buffer *buffer,
+                     Span span, StagePlace *place)
+{
+    Stmt *block = path->items[path->n - 1];
+    BlockList writers = {0}, users = {0};
+    BufferSet staged = {0};
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    REQUIRE(s, E0444, span, writers.n == 1,
+            "'%s' is also written by block '%s', so the copy would undo its work", buffer->name,
+            writers.items[writers.items[0] == block]->u.block.name);
+    REQUIRE(s, E0444, span,
+            store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ)
+                                           : block->u.block.init != NULL,
+            "block '%s' reads what '%s' held before, which its copy would not hold; give the reduction "
+            "its start (%s[...] = 0) in the same loops",
+            block->u.block.name, buffer->name, buffer->name);
+    int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
+    int n_used = stage_written_iters(block, store, used);
+    REQUIRE(s, E0444, span,
+            n_used >= 0 && !under_condition(path) && !some_skips(s, path, used, n_used),
+            "block '%s' writes only the elements that a condition, a step or a reduction chooses, so "
+            "what to copy out is not known; use %s before splitting its loops",
+            block->u.block.name, s->running->name);
+    VEC_PUSH(s->ctx->arena, &users, block);
+    VEC_PUSH(s->ctx->arena, &staged, buffer);
+    REQUIRE(s, E0444, span, stage_place(s, &users, &staged, ACCESS_ANY, place),
+            "'%s' is read inside the loops of block '%s', before a copy could be complete",
+            buffer->name, block->u.block.name);
+    const Stmt *loop = partial_loop(path, place, used, n_used);
+    REQUIRE(s, E0444, span, !loop,
+            "the copy would have to stand inside loop '%s', where others touch '%s', too, and block '%s' writes "
+            "only a part of '%s' in each of its iterations",
+            stmt_label(loop), buffer->name, block->u.block.name, buffer->name);
+    return true;
+}

@@ -1,0 +1,53 @@
+/* stage.h - a buffer that holds a part of another for a while: where the copies stand, and the blocks that make them
+ * (internal to passes/schedule; what cache_read, cache_write, reindex and their kin share). */
+#ifndef TIRC_PASSES_SCHEDULE_STAGE_H
+#define TIRC_PASSES_SCHEDULE_STAGE_H
+
+#include "passes/schedule/flow.h"
+
+/* ---- where ---- */
+
+/* Items of a statement list (or a lone statement, with index 0): those from `first` to `last` hold the users. */
+typedef struct {
+    Stmt *parent;
+    int first, last;
+} StagePlace;
+
+/* The outermost place where no statement from the first to the last user touches one of the buffers in `mode` but the users
+ * themselves (with ACCESS_WRITE not even they). False where only a block's own statement is left. */
+bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
+                 StagePlace *place);
+/* The list of `place` with `before` in front of the first user and `after` behind the last one; either may be NULL. */
+Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after);
+
+/* ---- the copies ---- */
+
+/* A temp of the shape and type of `of`, called after it and `suffix`. */
+Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin);
+
+/* to[to_index] = from[from_index], for iterators over their domains, under loops called ax0, ax1 ... */
+typedef struct {
+    Name block;
+    Buffer *to, *from;
+    int n;
+    Var *const *iters;          /* [n] */
+    Expr *const *lo, *const *hi; /* [n], of sizes and of iterators before */
+    Expr *const *to_index, *const *from_index; /* of the iterators */
+    Expr *where;                /* of the iterators: which instances there are; NULL: all */
+} StageCopy;
+Stmt *stage_copy(Schedule *s, const StageCopy *copy, Span span);
+/* The block inside of a nest that stage_copy made. */
+Stmt *stage_block(Stmt *nest);
+
+/* ---- blocks whose results are copied out ---- */
+
+/* Which iterators the stored subscripts use, in the block's order; -1 where one is a reduction's. out[n_iters]. */
+int stage_written_iters(const Stmt *block, const Stmt *store, int *out);
+
+/* The block at the end of the path is the only writer of the buffer, starts each of its elements itself, and writes one for each
+ * value of its spatial iterators' domains, with no condition; between the block and `*place` nothing else touches the buffer.
+ * Refuses (E0444) otherwise. */
+bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const Buffer *buffer, Span span,
+                     StagePlace *place);
+
+#endif
