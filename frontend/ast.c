@@ -108,14 +108,14 @@ AstExpr *ast_list(Parser *p, ExprList items, Span span)
     return e;
 }
 
-/* AE_RANGE or AE_SLICE. */
+/* AE_RANGE, AE_MAP or AE_SLICE. */
 AstExpr *ast_pair(Parser *p, AstExprKind kind, AstExpr *lo, AstExpr *hi, Span span)
 {
     AstExpr *e = above(p, kind, max2(depth_of(lo), depth_of(hi)), span);
     if (e->kind == AE_SLICE) {
         e->u.slice.lo = lo;
         e->u.slice.hi = hi;
-    } else if (e->kind == AE_RANGE) {
+    } else if (e->kind == AE_RANGE || e->kind == AE_MAP) {
         e->u.range.lo = lo;
         e->u.range.hi = hi;
     }

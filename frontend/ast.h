@@ -35,6 +35,7 @@ typedef enum {
     AE_FILL,   /* _ */
     AE_LIST,   /* [a, b] */
     AE_RANGE,  /* a..b, half open */
+    AE_MAP,    /* [i, j] -> [j, i]; scripts */
     AE_INDEX,  /* base[a, b]; items may be AE_SLICE */
     AE_SLICE,  /* lo:hi, only inside AE_INDEX; either may be NULL */
     AE_FIELD,  /* base.name, as in blockIdx.x */
@@ -70,7 +71,7 @@ struct AstExpr {
         } list;
         struct {
             AstExpr *lo, *hi;
-        } range, slice;
+        } range, slice, map;
         struct {
             AstExpr *base;
             AstExpr *const *items;

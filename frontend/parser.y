@@ -526,7 +526,11 @@ patterns:
 
 /* ---- expressions ---- */
 
-value: expr | expr DOTS expr { $$ = ast_pair(p, AE_RANGE, $1, $3, @$); };
+value:
+    expr
+  | expr DOTS expr { $$ = ast_pair(p, AE_RANGE, $1, $3, @$); }
+  | expr ARROW expr { $$ = ast_pair(p, AE_MAP, $1, $3, @$); }
+  ;
 
 expr:
     primary

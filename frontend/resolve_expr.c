@@ -478,6 +478,8 @@ Value resolve_value(Resolver *r, const AstExpr *e)
         return refuse_script_value(r, e, "a list");
     case AE_RANGE:
         return refuse_script_value(r, e, "a range");
+    case AE_MAP:
+        return refuse_script_value(r, e, "an index map");
     case AE_SLICE:
         return refuse_script_value(r, e, "a slice");
     }

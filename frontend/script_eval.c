@@ -175,6 +175,8 @@ bool script_value_equal(const Value *a, const Value *b)
             if (!script_value_equal(&a->u.list.items[i], &b->u.list.items[i]))
                 return false;
         return true;
+    case VALUE_MAP:
+        return a->u.map == b->u.map;
     case VALUE_FILL:
     case VALUE_NONE:
         return true;
@@ -382,6 +384,8 @@ bool script_eval(Script *s, const AstExpr *e, Value *out)
         return true;
     case AE_RANGE:
         return eval_range(s, e, out);
+    case AE_MAP:
+        return script_map(s, e, out);
     case AE_INDEX:
         return eval_index(s, e, out);
     case AE_SLICE:
@@ -430,6 +434,7 @@ void script_value_text(const Value *value, StrBuf *out)
     case VALUE_LOOP:
     case VALUE_BLOCK:
     case VALUE_BUFFER:
+    case VALUE_MAP:
         strbuf_add(out, value_kind_name(value->kind));
         return;
     }

@@ -40,6 +40,8 @@ typedef struct {
 bool script_eval(Script *s, const AstExpr *e, Value *out);
 bool script_call(Script *s, const AstExpr *call, Value *out);
 bool script_block(Script *s, const AstStmt *body);
+/* [i, j] -> [i / 4, j, i % 4] (script_map.c). */
+bool script_map(Script *s, const AstExpr *e, Value *out);
 /* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
 void script_bind(Script *s, Name name, const Value *value);

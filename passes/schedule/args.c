@@ -45,6 +45,7 @@ static const struct {
     {"key", PARAM_KEY, "a key of letters, digits and _"},
     {"factor", PARAM_FACTOR, "an integer of at least 1, or _"},
     {"node", PARAM_NODE, "a loop or a block"},
+    {"map", PARAM_MAP, "an index map such as [i, j] -> [j, i]"},
     {"any", PARAM_ANY, "a value"},
 };
 
@@ -321,6 +322,8 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
         return check_scope(&p, value, out);
     case PARAM_AXIS:
         return check_axis(&p, value, out);
+    case PARAM_MAP:
+        return check_kind(&p, value, VALUE_MAP, out);
     case PARAM_KEY:
         return check_key(&p, value, out);
     case PARAM_FACTOR:

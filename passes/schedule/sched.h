@@ -21,7 +21,8 @@
  *   scope, axis              VALUE_WORD; scope_find or axis_find knows it
  *   key                      VALUE_STRING, an identifier
  *   factor                   VALUE_INT of at least 1, or VALUE_FILL
- *   bool                     VALUE_BOOL */
+ *   bool                     VALUE_BOOL
+ *   map                      VALUE_MAP */
 struct PrimCall {
     const Primitive *primitive;
     Span span;

@@ -33,6 +33,8 @@ const char *value_kind_name(ValueKind kind)
         return "a block";
     case VALUE_BUFFER:
         return "a buffer";
+    case VALUE_MAP:
+        return "an index map";
     }
     return "";
 }

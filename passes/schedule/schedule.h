@@ -20,6 +20,7 @@ typedef enum {
     VALUE_LOOP,   /* a handle, in id */
     VALUE_BLOCK,
     VALUE_BUFFER,
+    VALUE_MAP,    /* [i, j] -> [j, i] */
 } ValueKind;
 
 typedef struct Value {
@@ -29,6 +30,7 @@ typedef struct Value {
         int64_t i;
         Name s;
         uint32_t id;
+        const struct IndexMap *map; /* passes/analysis/index_map.h */
         struct {
             const struct Value *items;
             int n;
@@ -42,6 +44,7 @@ typedef enum {
     PARAM_LOOP, PARAM_BLOCK, PARAM_BUFFER, PARAM_INT, PARAM_BOOL, PARAM_SCOPE, PARAM_AXIS, PARAM_KEY,
     PARAM_FACTOR, /* an integer >= 1, or _ */
     PARAM_NODE,   /* a loop or a block */
+    PARAM_MAP,    /* an index map */
     PARAM_ANY,
 } ParamKind;
 typedef struct {

@@ -4,6 +4,7 @@
  * their names, loops as variables. `let` names the loops that a step makes, so a step's results are bound to
  * exactly the names that the loops have; where that hides a variable that is still needed, its loop is
  * kept under another name first. */
+#include "passes/analysis/index_map.h"
 #include "passes/schedule/sched.h"
 
 /* ---- one call --------------------------------------------------------------------------------- */
@@ -69,6 +70,9 @@ static void print_value(const ValueText *t, const Value *value)
         handle = state_handle(t->s, value->u.id);
         strbuf_add(t->out,
                    t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
+        return;
+    case VALUE_MAP:
+        index_map_print(t->s->ctx, value->u.map, t->out);
         return;
     case VALUE_BLOCK:
     case VALUE_BUFFER:

@@ -1,0 +1,31 @@
+/* index_map.h - index maps, [i, j] -> [i / 4, j, i % 4]: where the points of one space lie in another.
+ *
+ * The value that schedules write down for a layout. What a map does to a box is asked of relation.h and of the
+ * simplifier: how large the new box is, whether points stay apart, and the way back. */
+#ifndef TIRC_PASSES_ANALYSIS_INDEX_MAP_H
+#define TIRC_PASSES_ANALYSIS_INDEX_MAP_H
+
+#include "passes/analysis/relation.h"
+#include "passes/analysis/simplify.h"
+
+typedef struct IndexMap {
+    Var *const *from; /* [n_from] the parameters, INDEX */
+    int n_from;
+    Expr *const *to; /* [n_to] of the parameters and symbolic sizes */
+    int n_to;
+} IndexMap;
+
+/* "[i, j] -> [i / 4, j, i % 4]" */
+void index_map_print(Context *c, const IndexMap *map, StrBuf *out);
+
+/* out[n_to]: the outputs with values in place of the parameters, not simplified. */
+Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values);
+
+/* Facts: each variable of the box is between its ends. */
+void facts_points(Facts *f, const PointBox *box);
+
+/* The smallest extent[n] with 0 <= e[k] < extent[k] at all points of the box. -1, or the first k for which there is none:
+ * it may be negative, or has no bound. `f` has facts_points of the box. */
+int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
+
+#endif

@@ -1,0 +1,344 @@
+/* relation.c - see relation.h. Expressions become piecewise affine functions of isl; what isl finds becomes expressions. */
+#include "passes/analysis/relation.h"
+
+#include <isl/aff.h>
+#include <isl/local_space.h>
+#include <isl/map.h>
+#include <isl/set.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
+#include "passes/analysis/poly.h"
+#include "passes/analysis/simplify.h"
+
+typedef struct {
+    Context *c;
+    isl_ctx *isl;
+    const Relation *r;
+    VEC(const Var *) sizes; /* the parameters of every space */
+} Study;
+
+/* ---- what there is -------------------------------------------------------------------------------------- */
+
+static int point_index(const Study *s, const Var *var)
+{
+    for (int i = 0; i < s->r->points->n; i++)
+        if (s->r->points->var[i] == var)
+            return i;
+    return -1;
+}
+
+static int size_index(const Study *s, const Var *var)
+{
+    for (int i = 0; i < s->sizes.n; i++)
+        if (s->sizes.items[i] == var)
+            return i;
+    return -1;
+}
+
+static bool note_size(Visitor *v, Expr *e)
+{
+    Study *s = v->user;
+    if (e->kind == EX_VAR && point_index(s, e->u.var) < 0 && size_index(s, e->u.var) < 0)
+        VEC_PUSH(s->c->arena, &s->sizes, e->u.var);
+    return true;
+}
+
+static Study study_new(Context *c, const Relation *r)
+{
+    Study s = {.c = c, .isl = poly_new(c)->isl, .r = r};
+    Visitor v = {.user = &s, .expr = note_size};
+    for (int i = 0; i < r->points->n; i++) {
+        visit_expr(&v, r->points->lo[i]);
+        visit_expr(&v, r->points->hi[i]);
+    }
+    for (int i = 0; i < r->n_key; i++)
+        visit_expr(&v, r->key[i]);
+    for (int i = 0; i < r->n_value; i++)
+        visit_expr(&v, r->value[i]);
+    return s;
+}
+
+/* The space of points, with the sizes as parameters. */
+static isl_space *points_space(const Study *s)
+{
+    return isl_space_set_alloc(s->isl, (unsigned)s->sizes.n, (unsigned)s->r->points->n);
+}
+
+/* ---- expressions to isl; NULL where there is none --------------------------------------------------------- */
+
+static isl_pw_aff *to_isl(const Study *s, const Expr *e);
+
+static isl_pw_aff *constant(const Study *s, int64_t i)
+{
+    isl_local_space *space = isl_local_space_from_space(points_space(s));
+    return isl_pw_aff_from_aff(isl_aff_val_on_domain(space, isl_val_int_from_si(s->isl, i)));
+}
+
+static isl_pw_aff *variable(const Study *s, const Var *var)
+{
+    int point = point_index(s, var), size = size_index(s, var);
+    isl_local_space *space = isl_local_space_from_space(points_space(s));
+    return isl_pw_aff_var_on_domain(space, point >= 0 ? isl_dim_set : isl_dim_param,
+                                    (unsigned)(point >= 0 ? point : size));
+}
+
+/* a op b; products and quotients by constants only, as isl demands. */
+static isl_pw_aff *combine(ExprKind kind, isl_pw_aff *a, isl_pw_aff *b)
+{
+    bool literal_b = isl_pw_aff_is_cst(b) == isl_bool_true;
+    bool literal = literal_b || isl_pw_aff_is_cst(a) == isl_bool_true;
+    if (kind == EX_ADD)
+        return isl_pw_aff_add(a, b);
+    if (kind == EX_SUB)
+        return isl_pw_aff_sub(a, b);
+    if (kind == EX_MIN)
+        return isl_pw_aff_min(a, b);
+    if (kind == EX_MAX)
+        return isl_pw_aff_max(a, b);
+    if (kind == EX_MUL && literal)
+        return isl_pw_aff_mul(a, b);
+    if (kind == EX_DIV && literal_b)
+        return isl_pw_aff_tdiv_q(a, b);
+    if (kind == EX_MOD && literal_b)
+        return isl_pw_aff_tdiv_r(a, b);
+    isl_pw_aff_free(a);
+    isl_pw_aff_free(b);
+    return NULL;
+}
+
+static isl_pw_aff *to_isl(const Study *s, const Expr *e)
+{
+    int64_t divisor = 1;
+    if (e->type != DT_INDEX)
+        return NULL;
+    if (e->kind == EX_INT)
+        return constant(s, e->u.i);
+    if (e->kind == EX_VAR)
+        return variable(s, e->u.var);
+    if (e->kind == EX_NEG)
+        return isl_pw_aff_neg(to_isl(s, e->u.arg[0]));
+    if (!expr_is_binary(e->kind))
+        return NULL;
+    if ((e->kind == EX_DIV || e->kind == EX_MOD) &&
+        (!expr_is_const(e->u.arg[1], &divisor) || divisor <= 0))
+        return NULL;
+    isl_pw_aff *a = to_isl(s, e->u.arg[0]), *b = to_isl(s, e->u.arg[1]);
+    if (a && b)
+        return combine(e->kind, a, b);
+    isl_pw_aff_free(a);
+    isl_pw_aff_free(b);
+    return NULL;
+}
+
+/* ---- the relation ----------------------------------------------------------------------------------------- */
+
+/* All points, under sizes of at least 0. */
+static isl_set *all_points(const Study *s)
+{
+    const PointBox *box = s->r->points;
+    isl_set *set = isl_set_universe(points_space(s));
+    for (int i = 0; i < s->sizes.n; i++)
+        set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
+    for (int i = 0; i < box->n; i++) {
+        isl_pw_aff *var = variable(s, box->var[i]);
+        set = isl_set_intersect(
+            set, isl_pw_aff_ge_set(isl_pw_aff_copy(var), to_isl(s, box->lo[i])));
+        set = isl_set_intersect(set, isl_pw_aff_lt_set(var, to_isl(s, box->hi[i])));
+    }
+    return set;
+}
+
+/* { point -> (e[0], ..., e[n - 1]) } */
+static isl_map *outputs(const Study *s, Expr *const *e, int n)
+{
+    isl_map *map = isl_map_from_domain(all_points(s));
+    for (int i = 0; i < n; i++)
+        map = isl_map_flat_range_product(map, isl_map_from_pw_aff(to_isl(s, e[i])));
+    return map;
+}
+
+/* { key -> value } */
+static isl_map *key_to_value(const Study *s)
+{
+    isl_map *key = outputs(s, s->r->key, s->r->n_key);
+    isl_map *value = outputs(s, s->r->value, s->r->n_value);
+    return isl_map_coalesce(isl_map_apply_range(isl_map_reverse(key), value));
+}
+
+/* ---- two points that clash ---------------------------------------------------------------------------------- */
+
+static void print_values(const Study *s, StrBuf *out, const int64_t *values)
+{
+    for (int i = 0; i < s->r->points->n; i++)
+        strbuf_addf(out, "%s%s = %lld", i ? ", " : "", s->r->points->var[i]->name,
+                    (long long)values[i]);
+}
+
+/* { (point, point') : equal keys, other values }, the sizes first. */
+static isl_set *clashes(const Study *s)
+{
+    isl_map *key = outputs(s, s->r->key, s->r->n_key);
+    isl_map *value = outputs(s, s->r->value, s->r->n_value);
+    isl_map *same_key = isl_map_apply_range(isl_map_copy(key), isl_map_reverse(key));
+    isl_map *same_value = isl_map_apply_range(isl_map_copy(value), isl_map_reverse(value));
+    isl_map *clash = isl_map_subtract(same_key, same_value);
+    isl_set *set = isl_set_flatten(isl_map_wrap(clash));
+    return isl_set_move_dims(set, isl_dim_set, 0, isl_dim_param, 0, (unsigned)s->sizes.n);
+}
+
+static const char *describe_clash(const Study *s)
+{
+    int n_sizes = s->sizes.n, n = s->r->points->n;
+    int64_t *point = ARENA_ARRAY(s->c->arena, int64_t, n_sizes + 2 * n + 1);
+    StrBuf text = strbuf_new(s->c->arena);
+    bool spent;
+    isl_set *set = clashes(s);
+    bool found = set && poly_set_point(set, point, n_sizes + 2 * n, &spent);
+    isl_set_free(set);
+    if (!found)
+        return "two of its points";
+    for (int i = 0; i < n_sizes; i++)
+        strbuf_addf(&text, "%s%s = %lld", i ? ", " : "with ", s->sizes.items[i]->name,
+                    (long long)point[i]);
+    strbuf_add(&text, n_sizes ? ": " : "");
+    print_values(s, &text, point + n_sizes);
+    strbuf_add(&text, n > 1 ? ", and " : " and ");
+    print_values(s, &text, point + n_sizes + n);
+    return text.text;
+}
+
+Tells relation_tells(Context *c, const Relation *r, const char **clash)
+{
+    Study s = study_new(c, r);
+    isl_map *map = key_to_value(&s);
+    isl_bool single = isl_map_is_single_valued(map);
+    isl_map_free(map);
+    if (single == isl_bool_error)
+        return TELLS_UNKNOWN;
+    if (single)
+        return TELLS;
+    *clash = describe_clash(&s);
+    return TELLS_NOT;
+}
+
+/* ---- isl to expressions; NULL where there is none --------------------------------------------------------- */
+
+typedef struct {
+    const Study *s;
+    Var *const *place;
+    isl_set *keys; /* that occur */
+} Formula;
+
+static Expr *from_isl(const Formula *f, isl_aff *aff);
+
+static bool to_int(isl_val *v, int64_t *out)
+{
+    bool fits = v && isl_val_is_int(v) == isl_bool_true && isl_val_get_num_si(v) <= INT32_MAX &&
+                isl_val_get_num_si(v) >= -INT32_MAX;
+    *out = fits ? isl_val_get_num_si(v) : 0;
+    isl_val_free(v);
+    return fits;
+}
+
+/* floor(aff), which is what / computes of a numerator that is never negative. */
+static Expr *floor_of(const Formula *f, isl_aff *aff)
+{
+    int64_t divisor;
+    if (!to_int(isl_aff_get_denominator_val(aff), &divisor)) {
+        isl_aff_free(aff);
+        return NULL;
+    }
+    aff = isl_aff_scale_val(aff, isl_val_int_from_si(f->s->isl, divisor));
+    isl_set *fine = isl_pw_aff_nonneg_set(isl_pw_aff_from_aff(isl_aff_copy(aff)));
+    bool never_negative = isl_set_is_subset(f->keys, fine) == isl_bool_true;
+    isl_set_free(fine);
+    Expr *numerator = never_negative ? from_isl(f, aff) : NULL;
+    if (!never_negative)
+        isl_aff_free(aff);
+    return numerator ? index_div(f->s->c, numerator, expr_index(f->s->c, divisor)) : NULL;
+}
+
+/* sum + coefficient * term; `coefficient` is taken. NULL stays NULL. */
+static Expr *add_term(const Formula *f, Expr *sum, isl_val *coefficient, Expr *term)
+{
+    Context *c = f->s->c;
+    int64_t factor;
+    if (!to_int(coefficient, &factor) || !sum || !term)
+        return NULL;
+    if (factor < 0)
+        return index_sub(c, sum, index_mul(c, term, expr_index(c, -factor)));
+    return index_add(c, sum, index_mul(c, term, expr_index(c, factor)));
+}
+
+/* What the dimension number `i` of a kind stands for. */
+static Expr *dimension(const Formula *f, isl_aff *aff, enum isl_dim_type kind, int i)
+{
+    if (kind == isl_dim_div)
+        return floor_of(f, isl_aff_get_div(aff, i));
+    const Var *var = kind == isl_dim_param ? f->s->sizes.items[i] : f->place[i];
+    return expr_var(f->s->c, (Var *)var, span_none());
+}
+
+/* Takes `aff`, whose coefficients are integers. */
+static Expr *from_isl(const Formula *f, isl_aff *aff)
+{
+    static const enum isl_dim_type kinds[] = {isl_dim_in, isl_dim_param, isl_dim_div};
+    Context *c = f->s->c;
+    Expr *sum = expr_index(c, 0);
+    for (int k = 0; k < 3 && sum; k++) {
+        int n = isl_aff_dim(aff, kinds[k]);
+        for (int i = 0; i < n && sum; i++) {
+            isl_val *factor = isl_aff_get_coefficient_val(aff, kinds[k], i);
+            if (isl_val_is_zero(factor) == isl_bool_true)
+                isl_val_free(factor);
+            else
+                sum = add_term(f, sum, factor, dimension(f, aff, kinds[k], i));
+        }
+    }
+    sum = add_term(f, sum, isl_aff_get_constant_val(aff), expr_index(c, 1));
+    isl_aff_free(aff);
+    return sum;
+}
+
+/* An output of the function, which is an integer for every key. */
+static Expr *output_of(const Formula *f, isl_aff *aff)
+{
+    Context *c = f->s->c;
+    int64_t divisor;
+    if (!to_int(isl_aff_get_denominator_val(aff), &divisor)) {
+        isl_aff_free(aff);
+        return NULL;
+    }
+    Expr *e = from_isl(f, isl_aff_scale_val(aff, isl_val_int_from_si(f->s->isl, divisor)));
+    return e ? index_div(c, e, expr_index(c, divisor)) : NULL;
+}
+
+/* The function as one formula for all its keys; takes the map. */
+static isl_multi_aff *one_formula(isl_map *map, const isl_set *keys)
+{
+    isl_pw_multi_aff *f = isl_pw_multi_aff_from_map(map);
+    f = isl_pw_multi_aff_gist(f, isl_set_copy((isl_set *)keys));
+    f = isl_pw_multi_aff_coalesce(f);
+    if (isl_pw_multi_aff_n_piece(f) == 1 &&
+        isl_pw_multi_aff_isa_multi_aff(f) == isl_bool_true)
+        return isl_pw_multi_aff_as_multi_aff(f);
+    isl_pw_multi_aff_free(f);
+    return NULL;
+}
+
+bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out)
+{
+    Study s = study_new(c, r);
+    isl_map *map = key_to_value(&s);
+    Formula f = {&s, place, isl_map_domain(isl_map_copy(map))};
+    bool found = isl_map_is_single_valued(map) == isl_bool_true;
+    isl_multi_aff *formula = found ? one_formula(isl_map_copy(map), f.keys) : NULL;
+    found = formula != NULL;
+    for (int i = 0; i < r->n_value && found; i++)
+        found = (out[i] = output_of(&f, isl_multi_aff_get_aff(formula, i))) != NULL;
+    isl_multi_aff_free(formula);
+    isl_set_free(f.keys);
+    isl_map_free(map);
+    return found;
+}
