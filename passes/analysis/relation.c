@@ -1,7 +1,11 @@
-/* relation.c - see relation.h. Expressions become piecewise affine functions of isl; what isl finds becomes expressions. */
+/* relation.c - see relation.h.
+ *
+ * Whether a key tells is a question about two points, which poly.h answers, products of sizes included. The formula is
+ * isl's: expressions become piecewise affine functions, and the function that it finds becomes expressions again. */
 #include "passes/analysis/relation.h"
 
 #include <isl/aff.h>
+#include <isl/id.h>
 #include <isl/local_space.h>
 #include <isl/map.h>
 #include <isl/set.h>
@@ -62,7 +66,12 @@ static Study study_new(Context *c, const Relation *r)
 /* The space of points, with the sizes as parameters. */
 static isl_space *points_space(const Study *s)
 {
-    return isl_space_set_alloc(s->isl, (unsigned)s->sizes.n, (unsigned)s->r->points->n);
+    isl_space *space =
+        isl_space_set_alloc(s->isl, (unsigned)s->sizes.n, (unsigned)s->r->points->n);
+    for (int i = 0; i < s->sizes.n; i++)
+        space = isl_space_set_dim_id(space, isl_dim_param, (unsigned)i,
+                                     isl_id_alloc(s->isl, NULL, (void *)s->sizes.items[i]));
+    return space;
 }
 
 /* ---- expressions to isl; NULL where there is none --------------------------------------------------------- */
@@ -139,7 +148,8 @@ static isl_set *all_points(const Study *s)
     const PointBox *box = s->r->points;
     isl_set *set = isl_set_universe(points_space(s));
     for (int i = 0; i < s->sizes.n; i++)
-        set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
+        if (s->sizes.items[i]->kind == VAR_SIZE)
+            set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
     for (int i = 0; i < box->n; i++) {
         isl_pw_aff *var = variable(s, box->var[i]);
         set = isl_set_intersect(
@@ -166,60 +176,78 @@ static isl_map *key_to_value(const Study *s)
     return isl_map_coalesce(isl_map_apply_range(isl_map_reverse(key), value));
 }
 
-/* ---- two points that clash ---------------------------------------------------------------------------------- */
+/* ---- does it tell? ---------------------------------------------------------------------------------------- */
 
-static void print_values(const Study *s, StrBuf *out, const int64_t *values)
+/* Columns of a new point; `env` learns them. */
+static Affine *enter_point(Poly *p, const PointBox *box, Env *env)
 {
-    for (int i = 0; i < s->r->points->n; i++)
-        strbuf_addf(out, "%s%s = %lld", i ? ", " : "", s->r->points->var[i]->name,
-                    (long long)values[i]);
+    Affine *at = ARENA_ARRAY(p->ctx->arena, Affine, box->n + 1);
+    for (int i = 0; i < box->n; i++) {
+        Affine lo = poly_value(p, env, box->lo[i]), hi = poly_value(p, env, box->hi[i]);
+        int64_t least, most, ignored;
+        affine_range(p, lo, &least, &ignored);
+        affine_range(p, hi, &ignored, &most);
+        at[i] = poly_column(p, least, most == INT64_MAX ? most : most - 1, false);
+        poly_at_most(p, &p->top, lo, at[i], 0);
+        poly_at_most(p, &p->top, at[i], hi, -1);
+        VEC_PUSH(p->ctx->arena, env, ((Meaning){box->var[i], at[i]}));
+    }
+    return at;
 }
 
-/* { (point, point') : equal keys, other values }, the sizes first. */
-static isl_set *clashes(const Study *s)
+static Affine *values_at(Poly *p, const Env *env, Expr *const *e, int n)
 {
-    isl_map *key = outputs(s, s->r->key, s->r->n_key);
-    isl_map *value = outputs(s, s->r->value, s->r->n_value);
-    isl_map *same_key = isl_map_apply_range(isl_map_copy(key), isl_map_reverse(key));
-    isl_map *same_value = isl_map_apply_range(isl_map_copy(value), isl_map_reverse(value));
-    isl_map *clash = isl_map_subtract(same_key, same_value);
-    isl_set *set = isl_set_flatten(isl_map_wrap(clash));
-    return isl_set_move_dims(set, isl_dim_set, 0, isl_dim_param, 0, (unsigned)s->sizes.n);
+    Affine *values = ARENA_ARRAY(p->ctx->arena, Affine, n + 1);
+    for (int i = 0; i < n; i++)
+        values[i] = poly_value(p, env, e[i]);
+    return values;
 }
 
-static const char *describe_clash(const Study *s)
+static void print_point(const Relation *r, const Affine *at, const int64_t *point, StrBuf *out)
 {
-    int n_sizes = s->sizes.n, n = s->r->points->n;
-    int64_t *point = ARENA_ARRAY(s->c->arena, int64_t, n_sizes + 2 * n + 1);
-    StrBuf text = strbuf_new(s->c->arena);
-    bool spent;
-    isl_set *set = clashes(s);
-    bool found = set && poly_set_point(set, point, n_sizes + 2 * n, &spent);
-    isl_set_free(set);
-    if (!found)
-        return "two of its points";
-    for (int i = 0; i < n_sizes; i++)
-        strbuf_addf(&text, "%s%s = %lld", i ? ", " : "with ", s->sizes.items[i]->name,
-                    (long long)point[i]);
-    strbuf_add(&text, n_sizes ? ": " : "");
-    print_values(s, &text, point + n_sizes);
-    strbuf_add(&text, n > 1 ? ", and " : " and ");
-    print_values(s, &text, point + n_sizes + n);
+    for (int i = 0; i < r->points->n; i++)
+        strbuf_addf(out, "%s%s = %lld", i ? ", " : "", r->points->var[i]->name,
+                    (long long)affine_at(at[i], point));
+}
+
+/* The smallest two points of a system that has some, in words. */
+static const char *describe_clash(Poly *p, const Relation *r, const Affine *a, const Affine *b)
+{
+    StrBuf text = strbuf_new(p->ctx->arena);
+    VEC(Affine) first = {0};
+    int64_t *point;
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(p->ctx->arena, &first, p->fixed.items[i].value);
+    for (int i = 0; i < 2 * r->points->n; i++)
+        VEC_PUSH(p->ctx->arena, &first, i < r->points->n ? a[i] : b[i - r->points->n]);
+    if (poly_solve(p, first.items, first.n, &point) != POLY_SOME)
+        return NULL;
+    for (int i = 0; i < p->fixed.n; i++)
+        strbuf_addf(&text, "%s%s = %lld%s", i ? "" : "with ", p->fixed.items[i].var->name,
+                    (long long)affine_at(p->fixed.items[i].value, point),
+                    i + 1 < p->fixed.n ? ", " : ": ");
+    print_point(r, a, point, &text);
+    strbuf_add(&text, r->points->n > 1 ? ", and " : " and ");
+    print_point(r, b, point, &text);
     return text.text;
 }
 
 Tells relation_tells(Context *c, const Relation *r, const char **clash)
 {
-    Study s = study_new(c, r);
-    isl_map *map = key_to_value(&s);
-    isl_bool single = isl_map_is_single_valued(map);
-    isl_map_free(map);
-    if (single == isl_bool_error)
-        return TELLS_UNKNOWN;
-    if (single)
+    Poly *p = poly_new(c);
+    Env env_a = {0}, env_b = {0};
+    Affine *a = enter_point(p, r->points, &env_a), *b = enter_point(p, r->points, &env_b);
+    Affine *key_a = values_at(p, &env_a, r->key, r->n_key);
+    Affine *key_b = values_at(p, &env_b, r->key, r->n_key);
+    for (int i = 0; i < r->n_key; i++)
+        poly_equal(p, &p->top, key_a[i], key_b[i]);
+    poly_differ(p, &p->top, values_at(p, &env_a, r->value, r->n_value),
+                values_at(p, &env_b, r->value, r->n_value), r->n_value);
+    Answer answer = poly_solve(p, NULL, 0, NULL);
+    if (answer == POLY_NONE)
         return TELLS;
-    *clash = describe_clash(&s);
-    return TELLS_NOT;
+    *clash = answer == POLY_SOME && !p->inexact ? describe_clash(p, r, a, b) : NULL;
+    return *clash ? TELLS_NOT : TELLS_UNKNOWN;
 }
 
 /* ---- isl to expressions; NULL where there is none --------------------------------------------------------- */

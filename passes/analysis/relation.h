@@ -4,8 +4,9 @@
  *   points  i in 0..64      key  [i / 4]             value  [i]          it does not: at i = 0 and i = 1
  *
  * An index map keeps elements apart if its outputs tell its parameters; a copy in another layout holds what a block
- * reads if the place in the copy tells the element. isl answers exactly for expressions of + - * / % min max whose factors
- * and divisors are literals, over points between bounds of that kind, with any sizes. */
+ * reads if the place in the copy tells the element. Answers are exact for expressions of + - * / % min max whose factors and
+ * divisors are literals, over points between bounds of that kind, with any sizes; products with a symbolic size are understood
+ * where that the factors differ by 1 or more is enough. */
 #ifndef TIRC_PASSES_ANALYSIS_RELATION_H
 #define TIRC_PASSES_ANALYSIS_RELATION_H
 

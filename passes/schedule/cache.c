@@ -61,8 +61,8 @@ static Stmt *read_nest(Schedule *s, Stmt *reader, Buffer *from, Buffer *to, Span
         index[i] = expr_var(c, vars[i], span);
         lo[i] = expr_index(c, 0);
     }
-    StageCopy copy = {to->name, to, from, n, vars, lo, from->shape, index, index, NULL};
-    return stage_copy(s, &copy, span);
+    StageNest copy = {to->name, n, vars, lo, from->shape, NULL, stage_copy(s, to, index, from, index, span)};
+    return stage_nest(s, &copy, span);
 }
 
 static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buffer, BlockList *out)
@@ -142,8 +142,8 @@ static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *fro
     Expr **index = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
     for (int axis = 0; axis < to->rank; axis++)
         index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    StageCopy copy = {from->name, to, from, n, vars, lo, hi, index, index, NULL};
-    return stage_copy(s, &copy, span);
+    StageNest copy = {from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span)};
+    return stage_nest(s, &copy, span);
 }
 
 bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)

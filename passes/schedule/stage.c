@@ -89,36 +89,38 @@ Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope sc
     return b;
 }
 
-Stmt *stage_copy(Schedule *s, const StageCopy *copy, Span span)
+Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from, Expr *const *from_index,
+                 Span span)
+{
+    Expr *value = expr_load(s->ctx, from, from_index, span);
+    return stmt_store(s->ctx, to, to_index, STORE_SET, value, false, span);
+}
+
+Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
 {
     Context *c = s->ctx;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, copy->n + 1);
-    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, copy->n + 1);
-    Subst *to_loops = ARENA_ARRAY(c->arena, Subst, copy->n + 1);
-    for (int i = 0; i < copy->n; i++) {
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, nest->n + 1);
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, nest->n + 1);
+    Subst *to_loops = ARENA_ARRAY(c->arena, Subst, nest->n + 1);
+    for (int i = 0; i < nest->n; i++) {
         Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", i));
-        loops[i] = flow_loop(s, name, expr_subst(c, copy->lo[i], to_loops, i),
-                             expr_subst(c, copy->hi[i], to_loops, i));
-        iters[i] = (BlockIter){.var = copy->iters[i],
-                               .lo = copy->lo[i],
-                               .hi = copy->hi[i],
+        loops[i] = flow_loop(s, name, expr_subst(c, nest->lo[i], to_loops, i),
+                             expr_subst(c, nest->hi[i], to_loops, i));
+        iters[i] = (BlockIter){.var = nest->iters[i],
+                               .lo = nest->lo[i],
+                               .hi = nest->hi[i],
                                .binding = expr_var(c, loops[i].var, span),
                                .kind = ITER_SPATIAL};
-        to_loops[i] = (Subst){copy->iters[i], iters[i].binding};
+        to_loops[i] = (Subst){nest->iters[i], iters[i].binding};
     }
-    Expr *value = expr_load(c, copy->from, copy->from_index, span);
-    BlockStmt block = {
-        .name = copy->block,
-        .iters = iters,
-        .n_iters = copy->n,
-        .predicate = copy->where ? expr_subst(c, copy->where, to_loops, copy->n) : NULL,
-        .body = stmt_store(c, copy->to, copy->to_index, STORE_SET, value, false, span)};
-    Stmt *nest = stmt_block(c, &block, span);
-    for (int i = copy->n - 1; i >= 0; i--) {
-        loops[i].body = nest;
-        nest = stmt_for(c, &loops[i], span);
+    BlockStmt block = {.name = nest->block, .iters = iters, .n_iters = nest->n, .body = nest->body};
+    block.predicate = nest->where ? expr_subst(c, nest->where, to_loops, nest->n) : NULL;
+    Stmt *made = stmt_block(c, &block, span);
+    for (int i = nest->n - 1; i >= 0; i--) {
+        loops[i].body = made;
+        made = stmt_for(c, &loops[i], span);
     }
-    return nest;
+    return made;
 }
 
 Stmt *stage_block(Stmt *nest)

@@ -25,18 +25,20 @@ Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *aft
 /* A temp of the shape and type of `of`, called after it and `suffix`. */
 Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin);
 
-/* to[to_index] = from[from_index], for iterators over their domains, under loops called ax0, ax1 ... */
+/* Loops called ax0, ax1 ... around a block with an iterator for each. */
 typedef struct {
     Name block;
-    Buffer *to, *from;
     int n;
-    Var *const *iters;          /* [n] */
+    Var *const *iters;           /* [n] */
     Expr *const *lo, *const *hi; /* [n], of sizes and of iterators before */
-    Expr *const *to_index, *const *from_index; /* of the iterators */
-    Expr *where;                /* of the iterators: which instances there are; NULL: all */
-} StageCopy;
-Stmt *stage_copy(Schedule *s, const StageCopy *copy, Span span);
-/* The block inside of a nest that stage_copy made. */
+    Expr *where;                 /* of the iterators: which instances there are; NULL: all */
+    Stmt *body;                  /* of the iterators */
+} StageNest;
+Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
+/* The store  to[to_index] = from[from_index]. */
+Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from, Expr *const *from_index,
+                 Span span);
+/* The block inside of a nest that stage_nest made. */
 Stmt *stage_block(Stmt *nest);
 
 /* ---- blocks whose results are copied out ---- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "passes/analysis/index_map.h"
 #include "passes/schedule/sched.h"
 
 /* ---- what there is ------------------------------------------------------------------------------- */
@@ -73,12 +74,17 @@ static bool draw_loop(Focus *f, Pick *pick)
     return true;
 }
 
+/* A temp rather than a parameter: most primitives take nothing else. */
 static bool draw_buffer(Focus *f, Pick *pick)
 {
-    int n = 0;
+    uint64_t n = 0;
     for (int i = 0; i < f->s->handles.n; i++) {
         const Handle *h = &f->s->handles.items[i];
-        if (h->kind != HANDLE_BUFFER || !h->alive || random_below(f->r, (uint64_t)++n))
+        if (h->kind != HANDLE_BUFFER || !h->alive)
+            continue;
+        uint64_t weight = h->buffer->role == ROLE_TEMP ? 3 : 1;
+        n += weight;
+        if (random_below(f->r, n) >= weight)
             continue;
         *pick = (Pick){.kind = VALUE_BUFFER};
         snprintf(pick->name, sizeof pick->name, "%s", h->name);
@@ -121,6 +127,9 @@ static bool draw_pick(Focus *f, ParamKind kind, Pick *pick)
     case PARAM_KEY:
         *pick = pick_word("note");
         pick->kind = VALUE_STRING;
+        return true;
+    case PARAM_MAP:
+        *pick = (Pick){.kind = VALUE_MAP, .i = (int64_t)random_below(f->r, 1 << 30)};
         return true;
     case PARAM_FACTOR:
         *pick = (Pick){.kind = VALUE_INT, .i = factors[random_below(f->r, 9)]};
@@ -190,7 +199,7 @@ static int weight_of(const Primitive *primitive)
         int weight;
     } weights[] = {{"split", 6},      {"fuse", 3},          {"reorder", 6},   {"bind", 8},
                    {"cache_read", 5}, {"cache_write", 4},   {"compute_at", 6}, {"reverse_compute_at", 5},
-                   {"set_scope", 3},  {"compute_inline", 2}, {"vectorize", 2}, {"decompose_reduction", 3}};
+                   {"set_scope", 3}, {"transform_layout", 3}, {"compute_inline", 2}, {"vectorize", 2}, {"decompose_reduction", 3}};
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
         if (strcmp(weights[i].name, primitive->name) == 0)
             return weights[i].weight;
@@ -318,7 +327,52 @@ static bool resolve_handle(Schedule *s, const Pick *pick, Value *value)
     return false;
 }
 
-static bool resolve(Schedule *s, const Pick *pick, Value *value)
+/* ---- index maps: their inputs are those of the call's first argument, so that they are made when it is ---- */
+
+static int map_inputs(Schedule *s, const Value *first)
+{
+    StmtPath path = {0};
+    if (first->kind == VALUE_BUFFER)
+        return sched_buffer(s, first->u.id)->rank;
+    return first->kind == VALUE_BLOCK ? sched_block(s, first, &path)->u.block.n_iters : 1;
+}
+
+typedef VEC(Expr *) Outputs;
+
+static void insert_output(Context *c, Random *r, Outputs *out, Expr *e)
+{
+    VEC_PUSH(c->arena, out, e);
+    int at = (int)random_below(r, (uint64_t)out->n);
+    out->items[out->n - 1] = out->items[at];
+    out->items[at] = e;
+}
+
+/* Inputs in any order; some are split, shifted, joined with the one before, or forgotten. */
+static const IndexMap *draw_map(Context *c, int n, uint64_t seed)
+{
+    Random r = random_new(seed, 0);
+    IndexMap *map = ARENA_NEW(c->arena, IndexMap);
+    Var **from = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Outputs out = {0};
+    for (int i = 0; i < n; i++) {
+        from[i] = var_new(c, ctx_namef(c, "i%d", i), DT_INDEX, VAR_ITER, span_none());
+        Expr *e = expr_var(c, from[i], span_none());
+        Expr *number = expr_index(c, 2 + (int64_t)random_below(&r, 5));
+        uint64_t how = random_below(&r, 12);
+        if (how < 3)
+            insert_output(c, &r, &out, index_mod(c, e, number));
+        if (how == 4 && out.n > 0)
+            out.items[0] = index_add(c, index_mul(c, out.items[0], number), e);
+        else if (how < 4)
+            insert_output(c, &r, &out, index_div(c, e, number));
+        else if (how > 5)
+            insert_output(c, &r, &out, how == 6 ? index_add(c, e, number) : e);
+    }
+    *map = (IndexMap){from, n, out.items, out.n};
+    return map;
+}
+
+static bool resolve(Schedule *s, const Pick *pick, const Value *first, Value *value)
 {
     *value = (Value){.kind = pick->kind};
     switch (pick->kind) {
@@ -329,6 +383,9 @@ static bool resolve(Schedule *s, const Pick *pick, Value *value)
     case VALUE_WORD:
     case VALUE_STRING:
         value->u.s = ctx_name(schedule_context(s), pick->name);
+        return true;
+    case VALUE_MAP:
+        value->u.map = draw_map(schedule_context(s), map_inputs(s, first), (uint64_t)pick->i);
         return true;
     default:
         value->u.i = pick->i;
@@ -344,7 +401,7 @@ bool draw_call(Schedule *s, const Step *step, Value *result, bool *refused)
         const PickArg *arg = &step->args[i];
         Value items[DRAW_ITEMS];
         for (int k = 0; k < arg->n; k++)
-            if (!resolve(s, &arg->items[k], &items[k]))
+            if (!resolve(s, &arg->items[k], &args[0], &items[k]))
                 return false;
         args[i] = arg->list ? value_list(s, items, arg->n) : items[0];
     }

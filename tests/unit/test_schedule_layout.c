@@ -1,0 +1,183 @@
+/* test_schedule_layout.c - index maps, and layouts that follow them: what the steps make, every refusal with its text, and the
+ * same results at sizes that divide and at sizes that do not. */
+#include "schedule_case.h"
+
+#define TURN                                                                                       \
+    "kernel turn<M = 10, N = 6>(x: f32[M, N]) -> y: f32[N, M]\n"                                   \
+    "{ temp t: f32[M, N]; for i in M, j in N t[i, j] = x[i, j] + 1;\n"                             \
+    "for j in N, i in M y[j, i] = t[i, j] * 2; }\n"
+#define TURN_ANY                                                                                   \
+    "kernel turn<M, N>(x: f32[M, N]) -> y: f32[N, M]\n"                                            \
+    "{ temp t: f32[M, N]; for i in M, j in N t[i, j] = x[i, j] + 1;\n"                             \
+    "for j in N, i in M y[j, i] = t[i, j] * 2; }\n"
+
+/* ---- index maps as values -------------------------------------------------------------------------- */
+
+static void maps_are_values(void **state)
+{
+    (void)state;
+    expect("kernel turn(x: f32[4, 6]) -> y: f32[4, 6]\n"
+           "{ temp t: f32[4, 6]; for i in 4, j in 6 t[i, j] = x[i, j];\n"
+           "for i in 4, j in 6 y[i, j] = t[i, j]; }\n",
+           "let i = 3; let k = i; let half = [i, j] -> [j % (k - 1), (2 - 1) * i]; let turn = [[a, b] -> [b, a]];\n"
+           "transform_layout(t, turn[0]);",
+           "    temp t: f32[6, 4];\n"
+           "    for i in 4, j in 6\n"
+           "        t[j, i] = x[i, j];\n"
+           "    for i in 4, j in 6\n"
+           "        y[i, j] = t[j, i];\n"
+           "}\n");
+}
+
+static void maps_stand_in_the_trace(void **state)
+{
+    Case k;
+    (void)state;
+    case_run(&k, TURN_ANY, "let T = 4; transform_layout(t, [i, j] -> [(i + T - 4) / T, i % T + N * 0, j + N - 2 - N + 2], 1);");
+    assert_non_null(k.schedule);
+    StrBuf trace = strbuf_new(k.text.ctx->arena);
+    schedule_trace(k.schedule, "s", &trace);
+    assert_string_equal(trace.text, "schedule s for turn\n{\n"
+                                    "    transform_layout(t, [i, j] -> [i / 4, i % 4, j], 1);\n}\n");
+    text_close(&k.text);
+}
+
+static void refuses_what_is_no_map(void **state)
+{
+    (void)state;
+    refuse(TURN, "let m = 3 -> [1];", E0350, "the left side of an index map is a list of names");
+    refuse(TURN, "let m = [i, 2] -> [i];", E0350, "each entry on the left of an index map is a name");
+    refuse(TURN, "let m = [i, i] -> [i];", E0350, "'i' stands on the left twice");
+    refuse(TURN, "let m = [i] -> i;", E0350, "the right side of an index map is a list");
+    refuse(TURN, "let m = [i] -> [i / 0];", E0350, "divides by numbers from 1 up");
+    refuse(TURN, "let m = [i] -> [8 / i];", E0350, "divides by numbers from 1 up");
+    refuse(TURN, "let m = [i] -> [i ^ 1];", E0350, "not with '^'");
+    refuse(TURN, "let m = [i] -> [k];", E0302, "'k' is no variable of this script");
+    refuse(TURN, "transform_layout(t, 3);", E0401, "takes an index map such as [i, j] -> [j, i], and here is 3");
+    refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401, "here is an index map");
+}
+
+/* ---- transform_layout -------------------------------------------------------------------------------- */
+
+static void elements_go_where_the_map_says(void **state)
+{
+    (void)state;
+    expect(TURN, "transform_layout(t, [i, j] -> [i / 4, j, i % 4]);",
+           "    temp t: f32[3, 6, 4];\n"
+           "    for i in 10, j in 6\n"
+           "        t[i / 4, j, i % 4] = x[i, j] + 1.0;\n"
+           "    for j in 6, i in 10\n"
+           "        y[j, i] = t[i / 4, j, i % 4] * 2.0;\n"
+           "}\n");
+    expect(TURN_ANY, "transform_layout(t, [i, j] -> [i * N + j]);",
+           "    temp t: f32[(M - 1) * N + N];\n"
+           "    for i in M, j in N\n"
+           "        t[i * N + j] = x[i, j] + 1.0;\n"
+           "    for j in N, i in M\n"
+           "        y[j, i] = t[i * N + j] * 2.0;\n"
+           "}\n");
+}
+
+/* Where elements stand apart, subscripts simplify under the block's domains; an init has no reduction iterator to go by. */
+static void inits_follow(void **state)
+{
+    (void)state;
+    expect("kernel sums<K>(A: f32[8, K]) -> y: f32[8]\n"
+           "{ temp s: f32[8]; for i in 8 { s[i] = 0; for k in K s[i] += A[i, k]; } for i in 8 y[i] = s[i]; }\n",
+           "transform_layout(s, [i] -> [i % 4, i / 4]);",
+           "    temp s: f32[4, 2];\n"
+           "    for i in 8, k in K {\n"
+           "        init s[i % 4, i / 4] = 0.0;\n"
+           "        s[i % 4, i / 4] += A[i, k];\n"
+           "    }\n"
+           "    for i in 8\n"
+           "        y[i] = s[i % 4, i / 4];\n"
+           "}\n");
+}
+
+static void padding_is_filled_where_it_is(void **state)
+{
+    (void)state;
+    expect(TURN, "transform_layout(t, [i, j] -> [i / 4, i % 4, j], 3);",
+           "    temp t: f32[3, 4, 6];\n"
+           "    for ax0 in 3, ax1 in 4, ax2 in 6\n"
+           "        block t_pad(v0 in 3 = ax0, v1 in 4 = ax1, v2 in 6 = ax2) where ax0 * 4 + ax1 > 9 {\n"
+           "            t[v0, v1, v2] = 3.0;\n"
+           "        }\n"
+           "    for i in 10, j in 6\n"
+           "        t[i / 4, i % 4, j] = x[i, j] + 1.0;\n"
+           "    for j in 6, i in 10\n"
+           "        y[j, i] = t[i / 4, i % 4, j] * 2.0;\n"
+           "}\n");
+    /* A map that is onto leaves none. */
+    expect(TURN, "transform_layout(t, [i, j] -> [i / 5, i % 5, j], 3);",
+           "    temp t: f32[2, 5, 6];\n"
+           "    for i in 10, j in 6\n"
+           "        t[i / 5, i % 5, j] = x[i, j] + 1.0;\n"
+           "    for j in 6, i in 10\n"
+           "        y[j, i] = t[i / 5, i % 5, j] * 2.0;\n"
+           "}\n");
+}
+
+static void refuses_layouts_of_parameters(void **state)
+{
+    (void)state;
+    refuse(TURN, "transform_layout(x, [i, j] -> [j, i]);", E0900,
+           "'x' is a parameter: its layout is the caller's, row after row. reindex_cache_read(block, x, global, index_map)");
+    refuse(TURN, "transform_layout(y, [i, j] -> [j, i]);", E0900, "reindex_cache_write(block, y, global, index_map)");
+    refuse(TURN, "set_scope(t, shared); pad(t, 1); transform_layout(t, [i, j] -> [j, i]);", E0900,
+           "'t' has padded, aligned or circular axes, and its axes would be others; call transform_layout first");
+}
+
+static void refuses_maps_that_lose_elements(void **state)
+{
+    (void)state;
+    refuse(TURN, "transform_layout(t, [i] -> [i]);", E0901, "'t' has 2 subscripts, and the index map takes 1");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i, j - 1]);", E0902, "output 1 of the index map, 'j - 1', is below 0");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i]);", E0903, "one place: i = 0, j = 0, and i = 0, j = 1");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903, "one place: i = 0, j = 5, and i = 1, j = 0");
+    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903, "one place: with M = 2, N = 6: i = 0, j = 5, and i = 1, j = 0");
+    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * N + j * 2]);", E0903, "could not be proved");
+}
+
+static void refuses_pad_values_of_other_types(void **state)
+{
+    (void)state;
+    refuse(TURN, "transform_layout(t, [i, j] -> [i, j * 2], true);", E0904, "a number of its type, f32, \"inf\" or \"-inf\"");
+    refuse("kernel k(x: u8[4]) -> y: u8[4] { temp t: u8[4]; for i in 4 t[i] = x[i]; for i in 4 y[i] = t[i]; }\n",
+           "transform_layout(t, [i] -> [i * 2], 256);", E0904, "a pad value of 't' is a number of its type, u8");
+}
+
+static void layouts_mean_the_same(void **state)
+{
+    static const int sizes[] = {1, 2, 7, 8, 9, 17};
+    static const char *const maps[] = {
+        "[i, j] -> [j, i]",         "[i, j] -> [i / 4, j, i % 4]", "[i, j] -> [j / 3, i / 2, i % 2, j % 3]",
+        "[i, j] -> [i * N + j]",    "[i, j] -> [2 * j + 1, i + 3]", "[i, j] -> [i, i + j]",
+        "[i, j] -> [j - j % 4 + i % 1, i, j % 4]",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        char steps[160];
+        snprintf(steps, sizeof steps, "transform_layout(t, %s);", maps[i]);
+        expect_same(TURN_ANY, steps, sizes, 6);
+    }
+    expect_same(TURN_ANY, "transform_layout(t, [i, j] -> [i / 4, j * 2, i % 4], 5);", sizes, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_are_values),
+        cmocka_unit_test(maps_stand_in_the_trace),
+        cmocka_unit_test(refuses_what_is_no_map),
+        cmocka_unit_test(elements_go_where_the_map_says),
+        cmocka_unit_test(inits_follow),
+        cmocka_unit_test(padding_is_filled_where_it_is),
+        cmocka_unit_test(refuses_layouts_of_parameters),
+        cmocka_unit_test(refuses_maps_that_lose_elements),
+        cmocka_unit_test(refuses_pad_values_of_other_types),
+        cmocka_unit_test(layouts_mean_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
