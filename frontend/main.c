@@ -53,30 +53,32 @@ static void print_diagnostics(tirc *t, const Options *o, tirc_status status)
 
 static bool has_action(const Options *o)
 {
-    return o->emit || o->run || o->verify || o->bench || o->print_after || o->dump_dir || o->trace ||
+    return o->emit || options_measure(o) || o->print_after || o->dump_dir || o->trace ||
            o->time_passes;
 }
 
 static tirc_status check_usage(const Options *o)
 {
-    bool measures = o->run || o->verify || o->bench;
     if (!o->word)
         return usage_error("no FILE.tir is given; tirc --help says how to call it");
     if (o->list)
         return TIRC_OK;
     if (!has_action(o))
         return usage_error("what is to be done with '%.200s'? --emit cuda shows the kernel, --run --verify --bench run it, "
+                           "--analyze explains it, "
                            "--list shows what there is",
                            o->word);
     if (o->output && !o->emit && !o->json)
         return usage_error("-o takes what --emit or --json writes, and neither is given");
+    if ((o->profile || o->budget) && !o->analyze)
+        return usage_error("--profile and --budget say how --analyze works, which is not given");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
         return usage_error("--annotate says where the lines of --emit cuda and cu come from, and neither is given; --emit json "
                            "always does");
     if (o->annotate == ANNOTATE_COMMENTS && o->emit > EMIT_CU)
         return usage_error("machine code has no comments; --annotate=lines gives it the lines of the program");
-    if (o->json && !measures)
-        return usage_error("--json gives the results of --run, --verify and --bench; for a kernel as JSON there is --emit json");
+    if (o->json && !options_measure(o))
+        return usage_error("--json gives the results of --run, --verify, --bench and --analyze; for a kernel as JSON there is --emit json");
     if (o->json && o->emit && !o->output)
         return usage_error("--emit and --json both write to standard output; give --emit a file with -o");
     return TIRC_OK;
@@ -88,7 +90,7 @@ static tirc_status compile_and_run(Command *c)
     tirc_status status = command_compile(c);
     if (!status && o->emit)
         status = command_emit(c);
-    if (!status && (o->run || o->verify || o->bench))
+    if (!status && options_measure(o))
         status = command_measure(c);
     return status;
 }

@@ -286,6 +286,92 @@ typedef struct {
 tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
                        tirc_measurement *results);
 
+/* ---- analysis ------------------------------------------------------------------------------------- */
+
+/* What a kernel asks of a GPU, counted on the simulator (docs/simulator.md says how). Zero is the default of each. */
+typedef struct {
+    const char *profile;       /* of the GPU that it is for: one that ships with tirc ("H200"), or the path of a text file */
+    const tirc_device *device; /* a GPU: its own attributes are the profile, if none is named; without one the H200's are.
+                                * The simulator: it is the one that runs the kernel, and has the fault if there is one */
+    const char *arch;          /* to compile for, which tells the registers; the device's, else "sm_90a" */
+    uint64_t seed;             /* of the inputs */
+    int64_t budget;            /* warp-wide requests to count; beyond, blocks at even distances stand for all; 0: 4 million */
+} tirc_analyze_options;
+typedef struct tirc_analysis tirc_analysis;
+/* Runs a lowered kernel once on the simulator. sizes: a value for each symbolic size. options may be NULL. TIRC_WRONG where the
+ * simulator finds a fault. */
+tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *sizes,
+                         const tirc_analyze_options *options, tirc_analysis **analysis);
+
+typedef struct {
+    const char *profile;            /* "NVIDIA H200" */
+    int64_t blocks, counted_blocks; /* equal: every figure is exact */
+    /* Floating-point operations: of the program as it is written (-1: not known), and as they are executed. */
+    int64_t program_flops, f32_flops, f64_flops;
+    /* Bytes of global memory: that threads name (each lane's own), in sectors that warps move, that a first-level cache without limits
+     * would have to fetch and send on, and of the parameters, each once. */
+    int64_t bytes_named, bytes_sectors, bytes_beyond_l1, bytes_least;
+    int64_t loads, stores, atomics; /* of threads, on global memory */
+    int64_t output_elements;
+    double bytes_per_flop;          /* named, by the program's operations; 0 without any */
+    double uncached_gflops;         /* what the device memory would allow if every named byte came from there; 0: not known */
+    double peak_gflops, dram_gbps;  /* of the profile, for the types of this kernel; 0: not known */
+} tirc_analysis_summary;
+tirc_analysis_summary tirc_analysis_describe(const tirc_analysis *analysis);
+
+/* An access of the program's text in one kernel: all requests that come from it. */
+typedef struct {
+    const char *kernel, *buffer, *type;
+    const char *scope;       /* "global" or "shared" */
+    const char *op;          /* "load", "store" or "atomic" */
+    int bytes;               /* that a lane moves by one request */
+    tirc_origin origin;
+    int64_t requests, lanes; /* of warps; of threads */
+    double sectors_per_request, wavefronts_per_request; /* 0 in the other scope */
+    double ideal;            /* the least sectors or wavefronts a request for the same bytes */
+    double passes_per_request; /* of atomics: how often lanes with the same element wait for each other; else 0 */
+    const char *verdict;     /* what makes it cost more, and what to do; NULL: it costs what it must */
+    /* The costliest request: bytes from the start of the buffer (shared: of the block's memory). */
+    uint32_t active;         /* bit i: lane i takes part */
+    const int64_t *addresses; /* [32] */
+    int worst_sectors, worst_wavefronts;
+    int64_t worst_block;     /* in the grid, x fastest */
+    int worst_warp;
+} tirc_access;
+/* In the order of the kernels' text. False past the last. */
+bool tirc_access_at(const tirc_analysis *analysis, size_t i, tirc_access *access);
+
+typedef struct {
+    const char *kernel;
+    tirc_origin origin;
+    const char *reason;  /* what it orders */
+    int64_t executed;    /* by blocks */
+    double per_block;
+} tirc_barrier;
+bool tirc_barrier_at(const tirc_analysis *analysis, size_t i, tirc_barrier *barrier);
+
+/* A kernel, and how many of its blocks a multiprocessor holds at a time. Kernels that these sizes never launch are left out. */
+typedef struct {
+    const char *name;
+    int64_t launches, grid[3], block[3]; /* the grid of the first launch */
+    int64_t shared_bytes;                /* of a block */
+    int registers, stack_bytes;          /* of a thread; registers 0: not known (no NVRTC) */
+    int64_t resident_blocks, resident_threads;
+    double occupancy;                    /* resident threads of the most that there can be; 0: not known */
+    const char *limited_by;              /* "threads", "blocks", "shared memory" or "registers"; NULL: not known */
+    double waves;                        /* blocks of the first launch by those that the whole GPU holds; 0: not known */
+} tirc_kernel_use;
+bool tirc_kernel_use_at(const tirc_analysis *analysis, size_t i, tirc_kernel_use *use);
+
+/* A part of the GPU: the least time that it takes for its share of the work. */
+typedef struct {
+    const char *name, *unit; /* "device memory", "byte" */
+    double amount, rate;     /* units, units a second; rate 0: not known, and so is ms */
+    double ms;
+    bool binds;              /* no part takes longer */
+} tirc_limit;
+bool tirc_limit_at(const tirc_analysis *analysis, size_t i, tirc_limit *limit);
+
 #ifdef __cplusplus
 }
 #endif

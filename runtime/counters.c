@@ -76,17 +76,28 @@ static void sector_set_clear(SectorSet *s)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
+/* The request before, by distances from its first lane, whose place in its line matters, too: requests that differ by whole
+ * lines cost the same, and mostly the next one does. */
 typedef struct {
-    AccessCounter *accesses; /* [n_code] */
-    int64_t *barriers;       /* [n_code] */
-    int64_t blocks, sectors_beyond_l1;
+    uint32_t active;
+    int64_t offset, distance[WARP_LANES];
+    AccessCost cost; /* requests is 0: there was none */
+} PricedAccess;
+
+typedef struct {
+    AccessCounter *accesses;    /* [n_code] */
+    PricedAccess *priced;       /* [n_code] */
+    ExecutionCount *executions; /* [n_code] */
+    int64_t sectors_beyond_l1;
     int n_code;
 } KernelCounters;
 
 struct Counters {
     int n_kernels;
     KernelCounters *kernels;
-    SectorSet loaded;
+    SectorSet loaded; /* by the present block */
+    int kernel;
+    int64_t block;
 };
 
 Counters *counters_new(const Module *m)
@@ -94,15 +105,16 @@ Counters *counters_new(const Module *m)
     Counters *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->loaded.stamp = 1;
+    counters_begin_launch(c);
     c->kernels = calloc((size_t)m->n_kernels + 1, sizeof *c->kernels);
     bool ok = c->kernels != NULL;
     for (int i = 0; ok && i < m->n_kernels; i++) {
         KernelCounters *k = &c->kernels[c->n_kernels++];
         k->n_code = m->kernels[i].code->n_code;
         k->accesses = calloc((size_t)k->n_code + 1, sizeof *k->accesses);
-        k->barriers = calloc((size_t)k->n_code + 1, sizeof *k->barriers);
-        ok = k->accesses && k->barriers;
+        k->executions = calloc((size_t)k->n_code + 1, sizeof *k->executions);
+        k->priced = calloc((size_t)k->n_code + 1, sizeof *k->priced);
+        ok = k->accesses && k->executions && k->priced;
     }
     if (ok)
         return c;
@@ -116,7 +128,8 @@ void counters_free(Counters *c)
         return;
     for (int i = 0; i < c->n_kernels; i++) {
         free(c->kernels[i].accesses);
-        free(c->kernels[i].barriers);
+        free(c->kernels[i].executions);
+        free(c->kernels[i].priced);
     }
     free(c->kernels);
     free(c->loaded.keys);
@@ -142,7 +155,22 @@ static AccessCost price(const AccessEvent *e)
     return cost;
 }
 
-static void add_cost(AccessCost *sum, const AccessCost *cost)
+static const AccessCost *price_again(PricedAccess *priced, const AccessEvent *e)
+{
+    PricedAccess now = {.active = e->lanes.active};
+    int64_t first = e->lanes.address[__builtin_ctz(e->lanes.active)];
+    now.offset = first & (LINE_BYTES - 1);
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        now.distance[lane] = (e->lanes.address[lane] - first) & -(int64_t)(e->lanes.active >> lane & 1);
+    if (priced->cost.requests == 0 || now.active != priced->active || now.offset != priced->offset ||
+        memcmp(now.distance, priced->distance, sizeof now.distance) != 0) {
+        now.cost = price(e);
+        *priced = now;
+    }
+    return &priced->cost;
+}
+
+void access_cost_add(AccessCost *sum, const AccessCost *cost)
 {
     sum->requests += cost->requests;
     sum->lanes += cost->lanes;
@@ -168,11 +196,15 @@ static void keep_worst(AccessCounter *into, const AccessEvent *e, int cost)
     into->worst_cost = cost;
 }
 
-static bool add_sectors(Counters *c, const AccessEvent *e)
+static bool add_sectors(Counters *c, const AccessEvent *e, int sectors)
 {
     KernelCounters *k = &c->kernels[e->kernel];
+    if (c->block != e->block || c->kernel != e->kernel)
+        sector_set_clear(&c->loaded);
+    c->block = e->block;
+    c->kernel = e->kernel;
     if (e->op != ACCESS_LOAD) {
-        k->sectors_beyond_l1 += memory_sectors(&e->lanes);
+        k->sectors_beyond_l1 += sectors;
         return true;
     }
     uint64_t space = (uint64_t)e->buffer->argument << 48, last = UINT64_MAX;
@@ -196,24 +228,26 @@ bool counters_add(Counters *c, const AccessEvent *e)
     if (e->lanes.active == 0)
         return true;
     AccessCounter *a = &c->kernels[e->kernel].accesses[e->inst];
-    AccessCost cost = price(e);
+    const AccessCost *cost = price_again(&c->kernels[e->kernel].priced[e->inst], e);
     if (a->cost.requests == 0) {
         *a = (AccessCounter){.kernel = e->kernel, .inst = e->inst, .buffer = e->buffer, .op = e->op,
                              .bytes = e->lanes.bytes, .worst = *e};
     }
-    keep_worst(a, e, (int)(cost.sectors + cost.wavefronts + cost.passes));
-    add_cost(&a->cost, &cost);
-    return e->buffer->space != VM_GLOBAL || add_sectors(c, e);
+    keep_worst(a, e, (int)(cost->sectors + cost->wavefronts + cost->passes));
+    access_cost_add(&a->cost, cost);
+    return e->buffer->space != VM_GLOBAL || add_sectors(c, e, (int)cost->sectors);
 }
 
-void counters_add_barrier(Counters *c, int kernel, int inst)
+void counters_add_execution(Counters *c, int kernel, int inst, int lanes)
 {
-    c->kernels[kernel].barriers[inst]++;
+    ExecutionCount *count = &c->kernels[kernel].executions[inst];
+    count->times++;
+    count->lanes += lanes;
 }
 
-void counters_end_block(Counters *c, int kernel)
+void counters_begin_launch(Counters *c)
 {
-    c->kernels[kernel].blocks++;
+    c->kernel = -1;
     sector_set_clear(&c->loaded);
 }
 
@@ -226,7 +260,7 @@ static void merge_access(AccessCounter *into, const AccessCounter *from)
         return;
     }
     keep_worst(into, &from->worst, from->worst_cost);
-    add_cost(&into->cost, &from->cost);
+    access_cost_add(&into->cost, &from->cost);
 }
 
 void counters_merge(Counters *into, const Counters *from)
@@ -234,11 +268,11 @@ void counters_merge(Counters *into, const Counters *from)
     for (int i = 0; i < into->n_kernels; i++) {
         KernelCounters *to = &into->kernels[i];
         const KernelCounters *k = &from->kernels[i];
-        to->blocks += k->blocks;
         to->sectors_beyond_l1 += k->sectors_beyond_l1;
         for (int inst = 0; inst < to->n_code; inst++) {
             merge_access(&to->accesses[inst], &k->accesses[inst]);
-            to->barriers[inst] += k->barriers[inst];
+            to->executions[inst].times += k->executions[inst].times;
+            to->executions[inst].lanes += k->executions[inst].lanes;
         }
     }
 }
@@ -250,14 +284,9 @@ const AccessCounter *counters_at(const Counters *c, int kernel, int inst)
     return &c->kernels[kernel].accesses[inst];
 }
 
-int64_t counters_barrier(const Counters *c, int kernel, int inst)
+ExecutionCount counters_executions(const Counters *c, int kernel, int inst)
 {
-    return c->kernels[kernel].barriers[inst];
-}
-
-int64_t counters_blocks(const Counters *c, int kernel)
-{
-    return c->kernels[kernel].blocks;
+    return c->kernels[kernel].executions[inst];
 }
 
 int64_t counters_beyond_l1(const Counters *c, int kernel)

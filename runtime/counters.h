@@ -29,6 +29,7 @@ typedef struct {
     int64_t sectors, sectors_ideal, wavefronts, wavefronts_ideal, lines;
     int64_t passes; /* of atomics: how often lanes that share an address wait for each other */
 } AccessCost;
+void access_cost_add(AccessCost *sum, const AccessCost *cost);
 
 typedef struct {
     int kernel, inst;       /* as in AccessEvent; requests is 0 where an instruction never ran */
@@ -48,18 +49,20 @@ void counters_free(Counters *c);
 
 /* False without memory; what was counted so far stays. */
 bool counters_add(Counters *c, const AccessEvent *event);
-/* A block reached a barrier, with all its warps. */
-void counters_add_barrier(Counters *c, int kernel, int inst);
-/* A block ends: the sectors that it loaded and was not the first to load count once. */
-void counters_end_block(Counters *c, int kernel);
+/* Another instruction that is counted, done by `lanes` threads of a block. */
+void counters_add_execution(Counters *c, int kernel, int inst, int lanes);
+/* Another launch begins: no block has loaded anything yet.  Blocks are told apart by their numbers. */
+void counters_begin_launch(Counters *c);
 /* Adds what `from` counted. */
 void counters_merge(Counters *into, const Counters *from);
 
 /* The counter of an instruction. */
 const AccessCounter *counters_at(const Counters *c, int kernel, int inst);
-/* How many blocks reached a barrier, and how many were counted. */
-int64_t counters_barrier(const Counters *c, int kernel, int inst);
-int64_t counters_blocks(const Counters *c, int kernel);
+/* How often blocks executed an instruction, and how many threads did in all. */
+typedef struct {
+    int64_t times, lanes;
+} ExecutionCount;
+ExecutionCount counters_executions(const Counters *c, int kernel, int inst);
 /* Bytes that a kernel's blocks must fetch from beyond the first-level cache even if it keeps all that a block has loaded:
  * 32 for each sector, once a block for loads, each time for stores and atomics. */
 int64_t counters_beyond_l1(const Counters *c, int kernel);

@@ -71,6 +71,15 @@ Device *device_open(Context *ctx, const DeviceOptions *options);
 Device *device_open_cuda(Context *ctx, const DeviceOptions *options);
 Device *device_open_sim(Context *ctx, const DeviceOptions *options);
 
+/* A run on the simulator in which somebody else takes part: for each launch `take` is called, which runs what it wants of it
+ * by sim_run_blocks.  False after a diagnostic, also where `take` gave false (after one of its own, or of
+ * sim_run_blocks). */
+typedef struct SimLaunch SimLaunch;
+typedef bool SimTake(void *user, const SimLaunch *launch);
+bool sim_run_with(Device *sim, LoadedModule *m, const RunArguments *args, SimTake *take, void *user);
+const VmLaunch *sim_launch_of(const SimLaunch *launch);
+bool sim_run_blocks(const SimLaunch *launch, const VmRunOptions *options);
+
 /* NVRTC without a device: compiles `source` for `arch`, "sm_90a" or "compute_90a", which name the same. The result lives in the
  * context's arena; PTX is terminated. `name` is the file that messages name, without ".cu". With
  * `line_info` profilers and debuggers find the lines of the source, or those that its #line directives name. False after

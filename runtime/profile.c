@@ -173,14 +173,14 @@ const char *profile_names(Context *ctx)
  * Guide, "Arithmetic Instructions". */
 typedef struct {
     int capability; /* 90 for 9.0 */
-    int f64, f32, f16;
+    int f64, f32;
 } Lanes;
 
 static Lanes lanes_of(int capability)
 {
     static const Lanes table[] = {
-        {70, 32, 64, 128},  {75, 2, 64, 128},   {80, 32, 64, 256},   {86, 2, 128, 128},  {87, 2, 128, 256},
-        {89, 2, 128, 128},  {90, 64, 128, 256}, {100, 64, 128, 256}, {103, 2, 128, 256}, {120, 2, 128, 128},
+        {70, 32, 64},  {75, 2, 64},   {80, 32, 64},   {86, 2, 128},  {87, 2, 128},
+        {89, 2, 128},  {90, 64, 128}, {100, 64, 128}, {103, 2, 128}, {120, 2, 128},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (table[i].capability == capability)
@@ -199,7 +199,6 @@ Profile profile_of_device(const DeviceInfo *info)
         .dram_gbps = 2.0 * info->memory_clock_khz * 1e3 * info->memory_bus_bits / 8 * 1e-9,
         .f64_gflops = per_lane * lanes.f64,
         .f32_gflops = per_lane * lanes.f32,
-        .f16_gflops = per_lane * lanes.f16,
         .max_threads = info->threads_per_multiprocessor,
         .max_blocks = info->blocks_per_multiprocessor,
         .registers = info->registers_per_multiprocessor,

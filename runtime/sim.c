@@ -111,21 +111,38 @@ typedef struct {
     Device *d;
     const Module *module;
     const RunArguments *args;
+    SimTake *take;
+    void *user;
     VmFault fault; /* of the launch that stopped the run */
-    bool refused;
 } SimRun;
+
+struct SimLaunch {
+    SimRun *run;
+    const VmLaunch *launch;
+};
+
+const VmLaunch *sim_launch_of(const SimLaunch *launch)
+{
+    return launch->launch;
+}
+
+bool sim_run_blocks(const SimLaunch *l, const VmRunOptions *options)
+{
+    SimRun *run = l->run;
+    return vm_run_kernel(run->module, run->args, l->launch, options, &run->fault);
+}
 
 static bool sim_launch(void *user, const VmLaunch *launch)
 {
     SimRun *run = user;
+    SimLaunch l = {run, launch};
     const int64_t *grid = launch->grid;
     if (grid[0] <= INT32_MAX && grid[1] <= MAX_GRID_YZ && grid[2] <= MAX_GRID_YZ)
-        return vm_run_kernel(run->module, run->args, launch, NULL, &run->fault);
+        return run->take ? run->take(run->user, &l) : sim_run_blocks(&l, NULL);
     diag_error(run->d->ctx, E0632, span_none(),
                "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks; a grid has at most %dx%dx%d",
                run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],
                (long long)grid[2], INT32_MAX, MAX_GRID_YZ, MAX_GRID_YZ);
-    run->refused = true;
     return false;
 }
 
@@ -143,18 +160,22 @@ static void report_fault(Device *d, const VmFault *f)
                (long long)f->block[2], f->function, f->message);
 }
 
-static bool sim_run(Device *d, LoadedModule *m, const RunArguments *args)
+bool sim_run_with(Device *d, LoadedModule *m, const RunArguments *args, SimTake *take, void *user)
 {
-    SimRun run = {.d = d, .module = m->module, .args = args};
+    SimRun run = {.d = d, .module = m->module, .args = args, .take = take, .user = user};
     VmFault fault;
     d->fault = (VmFault){.kind = FAULT_NONE};
     if (vm_run_host(m->module, args, sim_launch, &run, &fault))
         return true;
-    if (run.refused)
-        return false;
     d->fault = fault.kind == FAULT_STOPPED ? run.fault : fault;
-    report_fault(d, &d->fault);
+    if (d->fault.kind != FAULT_NONE) /* else a launch was refused, which has been told */
+        report_fault(d, &d->fault);
     return false;
+}
+
+static bool sim_run(Device *d, LoadedModule *m, const RunArguments *args)
+{
+    return sim_run_with(d, m, args, NULL, NULL);
 }
 
 static bool sim_sync(Device *d)

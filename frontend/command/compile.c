@@ -114,7 +114,7 @@ static tirc_status schedule_program(Command *c)
 {
     const Options *o = c->options;
     bool plain = tirc_kernel_level(c->program) == TIRC_PROGRAM;
-    bool only_text = o->emit == EMIT_TIR && !o->trace && !o->run && !o->verify && !o->bench;
+    bool only_text = o->emit == EMIT_TIR && !o->trace && !options_measure(o);
     c->scheduled = c->program;
     if (!o->schedule && (!plain || only_text)) {
         if (o->settings.n)
@@ -133,7 +133,7 @@ static tirc_status schedule_program(Command *c)
 static bool needs_lowering(const Command *c)
 {
     const Options *o = c->options;
-    return o->emit > EMIT_TIR || o->run || o->verify || o->bench || o->dump_dir || o->time_passes ||
+    return o->emit > EMIT_TIR || options_measure(o) || o->dump_dir || o->time_passes ||
            (o->print_after && (!c->print_found || !strcmp(o->print_after, "all")));
 }
 

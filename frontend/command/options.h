@@ -25,12 +25,18 @@ typedef struct {
 
 typedef struct {
     const char *word; /* FILE, or what --help is asked about; NULL if there is none */
-    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain;
+    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile;
     Words defines, settings, sizes;
     int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
-    int64_t seed;
-    bool run, verify, bench, json, trace, time_passes, list, devices, help, version;
+    int64_t seed, budget;
+    bool run, verify, bench, analyze, json, trace, time_passes, list, devices, help, version;
 } Options;
+
+/* Is there something to be done with the kernel beyond its text? */
+static inline bool options_measure(const Options *o)
+{
+    return o->run || o->verify || o->bench || o->analyze;
+}
 
 /* False after a line on standard error: the usage is wrong. Texts point into argv. */
 bool options_parse(int argc, char **argv, Options *out);

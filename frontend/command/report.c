@@ -1,6 +1,8 @@
 /* report.c - results for people. */
 #include "report.h"
 
+#include "analyze.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,4 +62,6 @@ void report_print(const Command *c, const Report *r)
                r->verification.method);
     if (r->measured)
         print_measurement(&r->measurement);
+    if (r->analysis)
+        analysis_print(r->analysis);
 }

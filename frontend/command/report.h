@@ -1,4 +1,4 @@
-/* report.h - what --run, --verify and --bench found, and how it is told: as a table or as JSON. */
+/* report.h - what --run, --verify, --bench and --analyze found, and how it is told: as a table or as JSON. */
 #ifndef TIRC_COMMAND_REPORT_H
 #define TIRC_COMMAND_REPORT_H
 
@@ -27,6 +27,7 @@ typedef struct {
     size_t n_outputs;
     tirc_verification verification;
     tirc_measurement measurement;
+    tirc_analysis *analysis; /* NULL: none was made */
     const tirc_device *faults; /* where to ask for them; NULL: there are none */
 } Report;
 

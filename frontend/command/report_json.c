@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze.h"
 #include "output.h"
 #include "report.h"
 
@@ -110,6 +111,10 @@ static json_t *report_object(const Command *c, const Report *r)
         json_object_set_new(top, "verify", verify_json(&r->verification));
     if (r->measured)
         json_object_set_new(top, "bench", bench_json(&r->measurement));
+    if (r->analysis) {
+        json_object_set_new(top, "accesses", accesses_json(r->analysis));
+        json_object_set_new(top, "analyze", analysis_json(r->analysis));
+    }
     json_object_set_new(top, "faults", faults_json(c, r));
     return top;
 }

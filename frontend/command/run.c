@@ -1,4 +1,4 @@
-/* run.c - --run, --verify and --bench: on one device, with one program compiled once. */
+/* run.c - --run, --verify, --bench and --analyze: on one device, with one program compiled once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +183,17 @@ static tirc_status compile(const Command *c, tirc_device *device, tirc_program *
     return status;
 }
 
-static tirc_status run_all(const Command *c, Report *r, tirc_program *program)
+static tirc_status analyze(const Command *c, Report *r, const tirc_device *device)
+{
+    const Options *o = c->options;
+    tirc_analyze_options options = {o->profile, device, o->arch, (uint64_t)o->seed, o->budget};
+    Progress *progress = progress_begin("analyzing");
+    tirc_status status = tirc_analyze(c->t, c->lowered, r->sizes, &options, &r->analysis);
+    progress_end(progress);
+    return status;
+}
+
+static tirc_status run_all(const Command *c, Report *r, const tirc_device *device, tirc_program *program)
 {
     const Options *o = c->options;
     tirc_status status = TIRC_OK;
@@ -204,6 +214,8 @@ static tirc_status run_all(const Command *c, Report *r, tirc_program *program)
         r->measured = status == TIRC_OK;
         progress_end(progress);
     }
+    if (!status && o->analyze)
+        status = analyze(c, r, device);
     return status;
 }
 
@@ -236,7 +248,7 @@ tirc_status command_measure(const Command *c)
         r.device = tirc_device_describe(device);
         r.program = program;
         r.sizes = sizes;
-        status = tell(c, &r, device, run_all(c, &r, program));
+        status = tell(c, &r, device, run_all(c, &r, device, program));
     }
     free(r.outputs);
     free(sizes);

@@ -7,7 +7,6 @@ dram_gbps = 2039
 l2_gbps = 7219                  # 5120 bytes a clock (white paper) at 1.41 GHz
 f64_gflops = 9746               # 108 * 32 * 2 * 1.41 GHz
 f32_gflops = 19492              # 108 * 64 * 2 * 1.41 GHz
-f16_gflops = 77967              # 108 * 256 * 2 * 1.41 GHz
 
 max_threads = 2048
 max_blocks = 32

@@ -4,10 +4,9 @@ name = NVIDIA H200
 multiprocessors = 132
 clock_mhz = 1980
 dram_gbps = 4800                # data sheet; copies reach 4270
-l2_gbps = 10800                 # 5120 bytes a clock both ways together at 1.98 GHz less the fabric's loss; see docs/simulator.md
+l2_gbps = 5500                  # reads that hit it, measured
 f64_gflops = 33454              # 132 * 64 * 2 * 1.98 GHz
 f32_gflops = 66908              # 132 * 128 * 2 * 1.98 GHz; 65300 measured
-f16_gflops = 133816             # 132 * 256 * 2 * 1.98 GHz
 
 max_threads = 2048
 max_blocks = 32

@@ -1,111 +1,122 @@
-"""The kernels that the examples show, by their static figures: threads of a block, bytes of shared memory and barriers of a launch, and
-barriers in the loop; and the steps that have to be refused where they stand."""
+"""The figures that --analyze reports for the systems of the documents, exactly: a row is a line.
+
+A row names a program and a schedule with its settings, and what its accesses cost: "OP BUFFER" is the sectors (global memory) or
+wavefronts (shared memory) of each request. Other keys name figures of the JSON, dotted where they are nested."""
 
 import json
-import re
 
 import pytest
-
 from conftest import EXAMPLES
 
-MATMUL = EXAMPLES / "matmul" / "matmul.tir"
-STEPS = EXAMPLES / "matmul" / "tvm_steps.sched"
-# file, schedule and options: threads, bytes, barriers of the last launch, and those in its outermost loop
-FIGURES = {
-    "M1": ("matmul/matmul.tir", "naive", [], 1024, 0, 0, 0),
-    "M2, 16 x 16": ("matmul/matmul.tir", "tiled32", ["--set", "T=16"], 256, 2048, 2, 2),
-    "M2, 32 x 32": ("matmul/matmul.tir", "tiled32", [], 1024, 8192, 2, 2),
-    "M3": ("matmul/matmul.tir", "tvm_step1", [], 1024, 0, 0, 0),
-    "M4": ("matmul/matmul.tir", "tvm_step2", [], 32, 0, 0, 0),
-    "M5": ("matmul/matmul.tir", "tvm_step3", [], 32, 8192, 2, 2),
-    "M6": ("matmul/matmul.tir", "tvm_step4", [], 32, 8192, 2, 2),
-    "M7": ("matmul/matmul.tir", "tvm_step5", [], 32, 16384, 2, 1),
-    "M8": ("matmul/matmul.tir", "tvm_step6", [], 32, 16384, 2, 1),
-    "K1": ("histogram/histogram.tir", "atomic", [], 256, 0, 0, 0),
-    "K2": ("histogram/histogram_private.tir", "private", [], 256, 1024, 2, 0),
-    "K2, fewer threads": ("histogram/histogram_private.tir", "private", ["--set", "threads=64"], 64, 1024, 2, 0),
-    "K3": ("adjacent_difference/adjacent_difference.tir", "default", [], 256, 0, 0, 0),
-    "K4": ("adjacent_difference/adjacent_difference.tir", "halo", [], 256, 1040, 1, 0),  # 257 floats, in pieces of 16 bytes
-    "K6, static": ("reverse/reverse.tir", "reverse_shared", [], 256, 4096, 1, 0),
-    "K6, 64 KB": ("reverse/reverse.tir", "reverse_shared", ["--set", "elements=16384"], 256, 65536, 1, 0),
-    "K8, misaligned": ("access/shifted.tir", "default", [], 256, 0, 0, 0),
-    "K8, strided": ("access/strided.tir", "default", [], 256, 0, 0, 0),
-}
+MATMUL = "matmul/matmul.tir"
+TRANSPOSE = "transpose/transpose.tir"
+HISTOGRAM = "histogram/histogram.tir"
+PRIVATE = "histogram/histogram_private.tir"
+DIFFERENCE = "adjacent_difference/adjacent_difference.tir"
 
 
-def barriers_in_loops(cuda):
-    """Barriers of the last kernel that stand further in than its body."""
-    body = cuda[cuda.rindex('extern "C"'):]
-    return len(re.findall(r"^ {5,}__syncthreads\(\);  // \w", body, re.M))
+def row(name, file, schedule, *words, **figures):
+    """words: settings "T=16" and, from the first that starts with "-D", options as they are."""
+    accesses = {key.replace("__", " "): value for key, value in figures.items() if "__" in key}
+    others = {key.replace("_of_", "."): value for key, value in figures.items() if "__" not in key}
+    return pytest.param(file, schedule, words, accesses, others, id=name)
 
 
-@pytest.mark.parametrize("row", FIGURES)
-def test_figures(tirc, row):
-    file, schedule, options, threads, shared, barriers, in_loop = FIGURES[row]
-    r = tirc(EXAMPLES / file, "--schedule", schedule, *options, "--emit", "json")
+SMALL = ("R=256", "C=512")
+ROWS = [
+    row("T2", TRANSPOSE, "naive", *SMALL, "TX=32", "TY=16", load__in=4, store__out=32),
+    row("T9-no-pad", TRANSPOSE, "shared", *SMALL, load__in=4, store__out=4, load__in_shared=32, store__in_shared=1),
+    row("T9", TRANSPOSE, "padded", *SMALL, load__in=4, store__out=4, load__in_shared=1, store__in_shared=1),
+    row("T10-no-pad", TRANSPOSE, "shared", *SMALL, "T=f64", load__in=8, store__out=8, load__in_shared=32),
+    row("T10", TRANSPOSE, "padded", *SMALL, "T=f64", load__in=8, store__out=8, load__in_shared=2),
+    row("M1", MATMUL, "naive", "M=64", "N=64", "K=64", load__A=1, load__B=4, store__C=4,
+        analyze_of_loads=2 * 64**3, analyze_of_flops=2 * 64**3),
+    row("M2-16", MATMUL, "tiled32", "M=64", "N=64", "K=64", "T=16", analyze_of_loads=2 * 64**3 // 16, barriers=2),
+    row("M2-32", MATMUL, "tiled32", "M=64", "N=64", "K=64", "T=32", analyze_of_loads=2 * 64**3 // 32, barriers=2),
+    row("M4", MATMUL, "tvm_step2", "M=64", "N=64", "K=64", store__C=16),
+    row("K1", HISTOGRAM, "atomic", "N=4096", analyze_of_atomics=4096),
+    row("K2", PRIVATE, "private", "N=4096", "PARTS=8", analyze_of_atomics=256 * 8),
+    row("K2-few-threads", PRIVATE, "private", "N=4096", "PARTS=8", "threads=96", analyze_of_atomics=256 * 8),
+    row("K4", DIFFERENCE, "halo", "N=4096", analyze_of_loads=4096 + 4096 // 256 - 1),
+    row("K8-shifted", "access/shifted.tir", "default", "N=4096", load__x=5, store__y=4),
+    row("K8-aligned", "access/shifted.tir", "default", "N=4096", "OFFSET=8", load__x=4),
+    row("K8-strided", "access/strided.tir", "default", "N=4096", load__x=8, store__y=4),
+    row("K8-far", "access/strided.tir", "default", "N=4096", "STRIDE=8", load__x=32),
+]
+
+
+def settings(tirc, file, schedule, words):
+    """-D for what the kernel has, --set for what the schedule has."""
+    listing = tirc(EXAMPLES / file, "--list").out.splitlines()
+    sizes = listing[0].split("<")[1].split(">")[0].replace(":", "=")
+    names = [part.split("=")[0].strip() for part in sizes.split(",")]
+    types = ("f16", "f32", "f64", "u8")
+    for word in words:
+        name, value = word.split("=")
+        is_size = name in names and (name != "T" or value in types)
+        yield from ("-D" if is_size else "--set", word)
+
+
+def figure(result, key):
+    for part in key.split("."):
+        result = result[part]
+    return result
+
+
+def analyze(tirc, file, schedule, words, *more):
+    r = tirc(EXAMPLES / file, "--schedule", schedule, *settings(tirc, file, schedule, words), "--device", "sim", "--analyze",
+             "--json", *more)
     assert r.status == 0, r.err
-    launch = json.loads(r.out)["launches"][-1]
-    cuda = tirc(EXAMPLES / file, "--schedule", schedule, *options, "--emit", "cuda").out
-    assert eval("*".join(str(n) for n in launch["block"])) == threads
-    assert launch["shared_bytes"] == shared and launch["barriers"] == barriers
-    assert barriers_in_loops(cuda) == in_loop
+    return json.loads(r.out)
 
 
-def test_more_than_48_KB_is_asked_for(tirc):
-    file = EXAMPLES / "reverse" / "reverse.tir"
-    large = ["--schedule", "reverse_shared", "--set", "elements=16384"]
-    assert "<<<256, 256, 65536>>>" in tirc(file, *large, "--emit", "cuda").out
-    program = tirc(file, *large, "--emit", "cu").out
-    assert "cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536)" in program
-    assert "__shared__ float x_shared[1024];" in tirc(file, "--schedule", "reverse_shared", "--emit", "cuda").out
+@pytest.mark.parametrize("file, schedule, words, accesses, others", ROWS)
+def test_figures(tirc, file, schedule, words, accesses, others):
+    result = analyze(tirc, file, schedule, words)
+    assert result["analyze"]["exact"]
+    found = {}
+    for a in result["accesses"]:
+        cost = a["sectors_per_request"] if a["scope"] == "global" else a["wavefronts_per_request"]
+        found.setdefault(f"{a['op']} {a['buffer']}", set()).add(cost)
+    assert {key: found.get(key) for key in accesses} == {key: {value} for key, value in accesses.items()}
+    assert {key: figure(result, key) for key in others} == others
 
 
-def test_counters_of_a_block_are_added_once(tirc):
-    """Updates of global memory: one for each counter and block, whatever the number of threads."""
-    file = EXAMPLES / "histogram" / "histogram_private.tir"
-    for threads in (64, 128, 256, 512):
-        text = tirc(file, "--schedule", "private", "--set", f"threads={threads}", "--emit", "cuda").out
-        assert len(re.findall(r"atomicAdd\(&hist\[", text)) == 1 and len(re.findall(r"atomicAdd\(&part\[", text)) == 1
-        r = tirc(file, "--schedule", "private", "--set", f"threads={threads}", "-D", "N=1000", "-D", "PARTS=7", "--device",
-                 "sim", "--verify")
-        assert r.status == 0 and "256 of 256 elements checked, all exact" in r.out
+def test_what_bandwidth_allows_a_naive_matmul(tirc):
+    """M1 as the document works it out: 4 bytes a flop, 805 GFLOP/s would need 3.2 TB/s, 112 GB/s allow 28 GFLOP/s."""
+    profile = tirc.write("gtx.profile", "name = GTX 1050 Ti\ndram_gbps = 112\nf32_gflops = 805\n")
+    result = analyze(tirc, MATMUL, "naive", ("M=1024", "N=1024", "K=1024"), "--profile", "./" + profile, "--budget", "100000")
+    a = result["analyze"]
+    assert a["profile"] == "GTX 1050 Ti" and not a["exact"]
+    assert a["loads"] / a["flops"] == 1
+    assert a["bytes_per_flop"] == pytest.approx(4, rel=1e-3)
+    assert a["uncached_gflops"] == pytest.approx(28, rel=1e-3)
+    assert a["peak_gflops"] * a["bytes_per_flop"] == pytest.approx(3220, rel=1e-3)
 
 
-def test_step1_is_refused_over_1024_threads(tirc):
-    r = tirc(MATMUL, "--schedule", "tvm_step1", "-D", "N=1025", "--emit", "cuda")
-    assert r.status == 1 and "error[E0422]: bind: loop 'j' has 1025 iterations, and threadIdx.x has at most 1024" in r.err
-    assert re.search(r"tvm_step1\.sched:7:5: error.*\n +7 \|     bind\(j, threadIdx\.x\);", r.err)
-    assert tirc(MATMUL, "--schedule", "tvm_step1", "-D", "N=1024", "--emit", "cuda").status == 0
+def test_a_misaligned_neighbour(tirc):
+    """K3: two loads an element, of 4 and of 5 sectors; the first warp of all has no neighbour at its first lane."""
+    result = analyze(tirc, DIFFERENCE, "default", ("N=65536",))
+    loads = [a for a in result["accesses"] if a["op"] == "load"]
+    assert result["analyze"]["loads"] == 2 * 65536 - 1
+    assert [a["worst"]["sectors"] for a in loads] == [4, 5, 1]
+    assert [round(a["sectors_per_request"]) for a in loads] == [4, 5, 1]
 
 
-def test_step3_as_printed_is_refused_at_its_bind(tirc, tmp_path):
-    script = tmp_path / "printed.sched"
-    script.write_text(f'''{STEPS.read_text()}
-schedule printed for matmul()
-{{
-    let [ty, k_outer, k_inner, i_elem, j_elem] = tvm_tiles();
-    for buffer in [A, B] {{
-        let s = cache_read(C, buffer, shared);
-        compute_at(s, k_outer);
-        let [f_ty, f_tx] = split(fuse(loops(s)[-2:]), [8, _]);
-        bind(f_tx, threadIdx.x);
-        bind(f_ty, threadIdx.y);
-    }}
-}}
-''')
-    lines = script.read_text().splitlines()
-    first, second = (next(i for i, line in enumerate(lines, 1) if text in line)
-                     for text in ("bind(tx, threadIdx.x)", "bind(f_tx, threadIdx.x)"))
-    r = tirc(MATMUL, "--schedule", script, "--emit", "cuda")
-    assert r.status == 1
-    assert f"printed.sched:{second}:9: error[E0421]: bind: threadIdx.x would have 4 iterations at loop 'tx' and 128" in r.err
-    assert f"printed.sched:{first}:5: note: loop 'tx' was bound here" in r.err
+def test_two_barriers_with_their_reasons(tirc):
+    result = analyze(tirc, MATMUL, "tiled32", ("M=64", "N=64", "K=64"))
+    barriers = result["analyze"]["barriers"]
+    assert [b["per_block"] for b in barriers] == [2, 2]
+    assert [b["reason"] for b in barriers] == [
+        "A_shared, B_shared: written above by other threads, read below",
+        "A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads"]
 
 
-def test_step4_says_which_axis_would_be_wide(tirc):
-    r = tirc(MATMUL, "--schedule", "tvm_step4", "--emit", "cuda")
-    assert r.status == 0 and "float4" not in r.out
-    assert "warning[E0511]: no wide access: 'C' is strided by 1024 elements along row" in r.err
-    assert "vectorize loop 'column', along which 'C' is contiguous" in r.err
-    r = tirc(MATMUL, "--schedule", "tvm_step5", "--emit", "cuda")
-    assert "E0511" not in r.err and "*(float4 *)&C[" in r.out
+def test_occupancy_of_an_old_gpu(tirc):
+    """K7: 768 threads a multiprocessor hold three blocks of 16x16."""
+    profile = tirc.write("g80.profile", "max_threads = 768\nmax_blocks = 8\nregisters = 8192\n")
+    result = analyze(tirc, MATMUL, "naive", ("M=64", "N=64", "K=64", "TX=16", "TY=16"), "--profile", "./" + profile)
+    (kernel,) = result["analyze"]["kernels"]
+    if kernel["limited_by"] != "registers":  # they are known with NVRTC only
+        assert (kernel["resident_blocks"], kernel["resident_threads"], kernel["limited_by"]) == (3, 768, "threads")
+        assert kernel["occupancy"] == 1

@@ -64,13 +64,15 @@ static void a_block_loads_a_sector_once(void **state)
     (void)state;
     Counters *c = counters_new(&module);
     AccessEvent load = event(&out, ACCESS_LOAD, 0, 32, 4, 0), store = event(&out, ACCESS_STORE, 1, 32, 4, 0);
-    for (int block = 0; block < 2; block++) {
-        for (int again = 0; again < 3; again++)
+    for (int block = 0; block < 2; block++)
+        for (int again = 0; again < 3; again++) {
+            load.block = store.block = block;
             assert_true(counters_add(c, &load) && counters_add(c, &store));
-        counters_end_block(c, 0);
-    }
-    assert_int_equal(counters_blocks(c, 0), 2);
+        }
     assert_int_equal(counters_beyond_l1(c, 0), 2 * (4 + 3 * 4) * 32);
+    counters_begin_launch(c);
+    assert_true(counters_add(c, &load));
+    assert_int_equal(counters_beyond_l1(c, 0), (2 * (4 + 3 * 4) + 4) * 32);
     counters_free(c);
 }
 
@@ -85,7 +87,6 @@ static void many_sectors_are_remembered(void **state)
                 load.lanes.address[lane] = (int64_t)(i * WARP_LANES + lane) * 32;
             assert_true(counters_add(c, &load));
         }
-    counters_end_block(c, 0);
     assert_int_equal(counters_beyond_l1(c, 0), 32000 * 32);
     counters_free(c);
 }
@@ -100,8 +101,7 @@ static void threads_can_share_the_work(void **state)
         Counters *const to[] = {all, half[block % 2]};
         for (int i = 0; i < 2; i++) {
             assert_true(counters_add(to[i], &e));
-            counters_add_barrier(to[i], 0, 3);
-            counters_end_block(to[i], 0);
+            counters_add_execution(to[i], 0, 3, 64);
         }
     }
     Counters *sum = counters_new(&module);
@@ -110,8 +110,8 @@ static void threads_can_share_the_work(void **state)
     assert_memory_equal(counters_at(sum, 0, 2), counters_at(all, 0, 2), sizeof(AccessCounter));
     assert_int_equal(counters_at(sum, 0, 2)->worst.block, 0);
     assert_int_equal(counters_at(sum, 0, 2)->cost.passes, 4 * 32 + 6);
-    assert_int_equal(counters_barrier(sum, 0, 3), 10);
-    assert_int_equal(counters_blocks(sum, 0), 10);
+    assert_int_equal(counters_executions(sum, 0, 3).times, 10);
+    assert_int_equal(counters_executions(sum, 0, 3).lanes, 640);
     assert_int_equal(counters_beyond_l1(sum, 0), counters_beyond_l1(all, 0));
     counters_free(all);
     counters_free(half[0]);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "runtime/occupancy.h"
+#include "runtime/roofline.h"
 
 static bool parse(Context *c, const char *text, Profile *out)
 {
@@ -149,6 +150,30 @@ static void nothing_known_is_no_limit(void **state)
     assert_int_equal(o.by[LIMIT_SHARED], INT64_MAX);
 }
 
+/* ---- the roofline -------------------------------------------------------------------------- */
+
+static void the_slowest_part_binds(void **state)
+{
+    (void)state;
+    Profile p = {.name = "p", .multiprocessors = 10, .clock_mhz = 1000, .dram_gbps = 100, .l2_gbps = 400,
+                 .f32_gflops = 1000, .f64_gflops = 500};
+    Roof roofs[ROOFS];
+    Work work = {.f32_flops = 1e9, .f64_flops = 1e9, .least_bytes = 1e8, .beyond_l1_bytes = 8e8, .passes = 1e7};
+    assert_int_equal(roofline_of(&p, &work, roofs), ROOF_ARITHMETIC);
+    assert_true(roofs[ROOF_ARITHMETIC].ms > 2.999 && roofs[ROOF_ARITHMETIC].ms < 3.001);
+    assert_true(roofs[ROOF_DRAM].ms > 0.999 && roofs[ROOF_DRAM].ms < 1.001);
+    assert_true(roofs[ROOF_L2].ms > 1.999 && roofs[ROOF_L2].ms < 2.001);
+    assert_true(roofs[ROOF_L1].ms > 0.999 && roofs[ROOF_L1].ms < 1.001);
+    work.f64_flops = 0;
+    assert_int_equal(roofline_of(&p, &work, roofs), ROOF_L2);
+    p.l2_gbps = 0;
+    work.least_bytes = 2e8;
+    assert_int_equal(roofline_of(&p, &work, roofs), ROOF_DRAM);
+    assert_true(roofs[ROOF_L2].ms == 0);
+    p = (Profile){.name = "nothing"};
+    assert_int_equal(roofline_of(&p, &work, roofs), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +184,7 @@ int main(void)
         cmocka_unit_test(limits),
         cmocka_unit_test(three_blocks_of_an_old_gpu),
         cmocka_unit_test(nothing_known_is_no_limit),
+        cmocka_unit_test(the_slowest_part_binds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,130 @@
+"""--analyze: what it prints, what it refuses, and that a sample stands for the whole."""
+
+import json
+
+import pytest
+from conftest import EXAMPLES, MATMUL, TRANSPOSE
+
+SIZES = ("-D", "R=256", "-D", "C=512")
+SHARED = (TRANSPOSE, "--schedule", "shared", *SIZES, "--device", "sim", "--analyze")
+
+
+def test_a_table_for_people(tirc):
+    r = tirc(*SHARED)
+    assert r.status == 0
+    assert "analyze for NVIDIA H200, all 128 blocks counted\n" in r.out
+    assert "    4:21     load in_shared (shared)              4         4096  32 wavefronts    1\n" \
+           "             32 lanes fall into 1 bank: pad the row by 1\n" in r.out
+    assert "    an element of the output takes 1 load, 1 store of global memory\n" in r.out
+    assert r.out.count("<- binds") == 1
+
+
+def test_json(tirc):
+    result = json.loads(tirc(*SHARED, "--json").out)
+    assert [(a["op"], a["buffer"], a["line"]) for a in result["accesses"]] == [
+        ("load", "in", 4), ("store", "in_shared", 4), ("load", "in_shared", 4), ("store", "out", 4)]
+    bad = result["accesses"][2]
+    assert bad["scope"] == "shared" and bad["requests"] == 4096 and bad["ideal"] == 1
+    assert bad["worst"]["addresses"] == [lane * 128 for lane in range(32)]
+    assert result["accesses"][0]["call"].startswith("cache_read(")
+    assert [limit["name"] for limit in result["analyze"]["limits"]] == [
+        "arithmetic", "device memory", "second-level cache", "load/store units"]
+    assert sum(limit["binds"] for limit in result["analyze"]["limits"]) == 1
+
+
+def test_a_sample_stands_for_all(tirc):
+    whole = json.loads(tirc(*SHARED, "--json").out)
+    part = json.loads(tirc(*SHARED, "--json", "--budget", "1000").out)
+    assert whole["analyze"]["exact"] and not part["analyze"]["exact"]
+    assert 0 < part["analyze"]["counted_blocks"] < part["analyze"]["blocks"] == 128
+    drop = ("counted_blocks", "exact")
+    assert {k: v for k, v in part["analyze"].items() if k not in drop} == \
+           {k: v for k, v in whole["analyze"].items() if k not in drop}
+    for a, b in zip(part["accesses"], whole["accesses"]):
+        del a["worst"], b["worst"]
+        assert a == b
+    assert "blocks, which stand for all" in tirc(*SHARED, "--budget", "1000").out
+
+
+def test_later_launches_see_what_earlier_ones_wrote(tirc):
+    """Where blocks are sampled, those that are not counted still run: the second launch reads indices from the first."""
+    tirc.write("two.tir", """kernel two<N = 4096>(x: f32[N]) -> y: f32[N]
+{
+    temp at: i32[N];
+    for i in N
+        at[i] = i32(N - 1 - i);
+    for i in N
+        y[i] = x[at[i]];
+}
+""")
+    r = tirc("two.tir", "--device", "sim", "--analyze", "--budget", "10", "--json")
+    assert r.status == 0, r.err
+    assert not json.loads(r.out)["analyze"]["exact"]
+
+
+def test_collisions(tirc):
+    text = "kernel h<N = 4096>(x: f32[N]) -> y: i32[1] { y[0] = 0; for i in N y[0] += 1; }"
+    tirc.write("h.tir", text)
+    tirc.write("h.sched", """schedule h for h()
+{
+    atomic(y_1);
+    let [i] = loops(y_1);
+    let [b, t] = split(i, [_, 256]);
+    bind(b, blockIdx.x);
+    bind(t, threadIdx.x);
+}
+""")
+    r = tirc("h.tir", "--schedule", "h.sched", "--device", "sim", "--analyze")
+    if r.status == 0:
+        assert "32.0 passes a request" in r.out
+
+
+def test_edges_are_counted(tirc):
+    """Sizes that do not divide: lanes that are guarded away cost nothing."""
+    r = tirc(TRANSPOSE, "--schedule", "shared", "-D", "R=33", "-D", "C=1", "--device", "sim", "--analyze", "--json")
+    result = json.loads(r.out)
+    assert result["analyze"]["loads"] == result["analyze"]["stores"] == 33
+
+
+def test_a_fault_is_a_fault(tirc):
+    tirc.write("gather.tir", "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { for i in N y[i] = x[at[i] + 4]; }")
+    r = tirc("gather.tir", "--device", "sim", "--analyze", "--json")
+    assert r.status == 4
+    assert json.loads(r.out)["faults"][0]["kind"] == "out_of_bounds"
+
+
+def test_symbolic_sizes(tirc):
+    r = tirc(MATMUL, "--schedule", "tiled32", "-D", "M=?", "-D", "N=64", "-D", "K=64", "--size", "M=33", "--device", "sim",
+             "--analyze", "--json")
+    assert r.status == 0, r.err
+    assert json.loads(r.out)["analyze"]["flops"] == 2 * 33 * 64 * 64
+
+
+@pytest.mark.parametrize("text, message, status", [
+    ("dram_gpbs = 3", "did you mean 'dram_gbps'?", 1),
+    ("dram_gbps", "this one has no '='", 1),
+])
+def test_bad_profiles(tirc, text, message, status):
+    tirc.write("mine.profile", text)
+    r = tirc(*SHARED, "--profile", "mine.profile")
+    assert r.status == status
+    assert "error[E0651]" in r.err and message in r.err and "mine.profile:1:1" in r.err
+
+
+def test_profiles_that_are_not_there(tirc):
+    r = tirc(*SHARED, "--profile", "h300")
+    assert r.status == 1 and "error[E0650]" in r.err and "tirc ships a100, h200" in r.err
+    assert tirc(*SHARED, "--profile", "nowhere/x.profile").status == 1
+    assert "for NVIDIA A100" in tirc(*SHARED, "--profile", "a100").out
+
+
+def test_a_profile_that_knows_nothing(tirc):
+    tirc.write("empty.profile", "")
+    r = tirc(*SHARED, "--profile", "empty.profile")
+    assert r.status == 0
+    assert "the profile gives no rate" in r.out and "<- binds" not in r.out
+
+
+def test_usage(tirc):
+    r = tirc(MATMUL, "--run", "--profile", "h200")
+    assert r.status == 2 and "--profile and --budget say how --analyze works" in r.err
