@@ -112,6 +112,43 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
     cuda_line(w, "}");
 }
 
+/* ---- narrow elements from registers ---------------------------------------------------------------- */
+
+/* `per_word` lanes from `first` on as one 32-bit word. */
+static void packed_word(Lanes *l, int first, int per_word)
+{
+    CudaWriter *w = l->w;
+    strbuf_addf(w->out, "%s(", cuda_helper(w, per_word == 4 ? HELPER_PACK_BYTES : HELPER_PACK_HALVES));
+    for (int i = 0; i < per_word; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        l->lane = first + i;
+        cuda_stored(w, lane_value(l, l->plan->value));
+    }
+    strbuf_add(w->out, ")");
+}
+
+static void packed(CudaWriter *w, const VectorPlan *plan)
+{
+    const Buffer *to = plan->store->u.store.buffer;
+    int bytes = type_bytes(to->type), per_word = 4 / bytes, words = (int)plan->lanes / per_word;
+    const char *type = vector_word(plan->lanes * bytes);
+    Lanes l = {.w = w, .plan = plan};
+    cuda_line(w, "{");
+    w->indent++;
+    cuda_line(w, "%s result;", type);
+    for (int i = 0; i < words; i++) {
+        cuda_indent(w);
+        strbuf_add(w->out, words == 1 ? "result = " : arena_printf(w->c->arena, "result.%c = ", "xyzw"[i]));
+        packed_word(&l, i * per_word, per_word);
+        strbuf_add(w->out, ";\n");
+    }
+    cuda_indent(w);
+    wide_access(w, type, false, to, plan->first);
+    strbuf_add(w->out, " = result;\n");
+    w->indent--;
+    cuda_line(w, "}");
+}
+
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
 {
     VectorPlan plan;
@@ -119,6 +156,8 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
         return false;
     if (plan.copies)
         copy(w, &plan);
+    else if (plan.packs)
+        packed(w, &plan);
     else
         arithmetic(w, &plan);
     return true;

@@ -1,8 +1,9 @@
 /* vector.c - see vector.h.
  *
  * The vectorize pass has proved that every access is contiguous in the loop's variable or does not use it, and
- * that the wide ones are aligned. A copy moves whole words; arithmetic works on the components of CUDA's vector
- * types. What has no such type (arithmetic on narrow floats, 16 bytes of u8 with arithmetic) unrolls. */
+ * that the wide ones are aligned; a store to memory may take its lanes from any registers. A copy moves whole words; arithmetic
+ * works on the components of CUDA's vector types; elements of 1 and 2 bytes that come from registers are packed into words. What
+ * has no such form (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
 #include "codegen/vector.h"
 
 #include "codegen/cuda_text.h"
@@ -100,6 +101,8 @@ static bool find_loads(Visitor *v, Expr *e)
     if (vector_find_load(s->plan, e) >= 0)
         return false;
     const Buffer *b = e->u.load.buffer;
+    if (b->scope == SCOPE_LOCAL && s->plan->store->u.store.buffer->scope != SCOPE_LOCAL)
+        return false; /* a register for each lane: a struct of registers would be stored piece by piece */
     WideLoad load = {e, first_lane(s->c, b, e->u.load.index, s->plan->var)};
     if (!load.first || (!s->plan->copies && !vector_type(s->c, b->type, s->plan->lanes)))
         s->fails = true;
@@ -122,11 +125,15 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     plan->first = first_lane(c, to, s->u.store.index, loop->var);
     plan->value = cuda_stored_value(c, s);
     plan->copies = s->u.store.op == STORE_SET && plan->value->kind == EX_LOAD && plan->value->type == to->type &&
-                   subscripts_use(plan->value, loop->var);
+                   subscripts_use(plan->value, loop->var) &&
+                   (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);
     LoadSearch search = {.c = c, .plan = plan};
     Visitor v = {.user = &search, .expr = find_loads};
     visit_expr(&v, plan->value);
-    bool has_type = vector_type(c, to->type, plan->lanes) ||
+    int bytes = type_bytes(to->type);
+    plan->packs = bytes <= 2 && plan->lanes * bytes >= 4 && vector_word(plan->lanes * bytes) &&
+                  s->u.store.op == STORE_SET && plan->loads.n == 0;
+    bool has_type = plan->packs || vector_type(c, to->type, plan->lanes) ||
                     (plan->copies && vector_word(plan->lanes * type_bytes(to->type)));
     return plan->first && has_type && !search.fails;
 }

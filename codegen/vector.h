@@ -18,6 +18,7 @@ typedef struct {
     Expr *const *first; /* the subscripts that the store has in the first lane */
     Expr *value;        /* of one lane, in terms of `var` */
     bool copies;        /* the value is a load of the same type: bits move */
+    bool packs;         /* elements of 1 or 2 bytes that come from registers: put together in words of 4 bytes */
     VEC(WideLoad) loads;
 } VectorPlan;
 

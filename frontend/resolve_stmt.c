@@ -156,36 +156,100 @@ bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const A
 
 /* ---- temporaries ---- */
 
-static bool layout_is_fold(const AstLayout *l)
-{
-    return strcmp(l->name.text, "fold") == 0;
-}
+/* The layouts of an axis: what stands in the text after its number. */
+typedef enum { LAYOUT_PAD, LAYOUT_ALIGN, LAYOUT_FOLD, LAYOUT_SWIZZLE, LAYOUT_COUNT } LayoutKind;
+static const struct {
+    const char *name;
+    int numbers; /* with the axis */
+    bool chosen; /* `auto` may stand for all but the axis */
+} layout_kinds[LAYOUT_COUNT] = {
+    [LAYOUT_PAD] = {"pad", 2, true},
+    [LAYOUT_ALIGN] = {"align", 3, false},
+    [LAYOUT_FOLD] = {"fold", 2, false},
+    [LAYOUT_SWIZZLE] = {"swizzle", 5, true},
+};
 
-static bool layout_axis(Resolver *r, const AstLayout *l, int rank, int64_t *values)
+static LayoutKind layout_kind(Resolver *r, const AstLayout *l)
 {
-    bool align = strcmp(l->name.text, "align") == 0, fold = layout_is_fold(l);
-    if (strcmp(l->name.text, "pad") != 0 && !align && !fold) {
+    int kind = 0;
+    while (kind < LAYOUT_COUNT && strcmp(l->name.text, layout_kinds[kind].name) != 0)
+        kind++;
+    if (kind == LAYOUT_COUNT)
         diag_error(r->ctx, E0223, l->name.span,
                    "there is no layout '%.60s'; there are pad(axis, n), align(axis, factor, "
-                   "offset) and fold(axis, n)",
+                   "offset), fold(axis, n) and swizzle(axis, by, chunk, count, every)",
                    l->name.text);
-        return false;
-    }
-    if (l->n != (align ? 3 : 2)) {
+    return (LayoutKind)kind;
+}
+
+static bool layout_is_auto(const AstLayout *l, LayoutKind kind)
+{
+    return layout_kinds[kind].chosen && l->n == 2 && l->args[1]->kind == AE_NAME &&
+           strcmp(l->args[1]->u.name, "auto") == 0;
+}
+
+/* The numbers of a layout; values[0] is an axis of the buffer. */
+static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int rank, int64_t *values)
+{
+    bool chosen = layout_is_auto(l, kind), fold = kind == LAYOUT_FOLD;
+    if (l->n != layout_kinds[kind].numbers && !chosen) {
         diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, but %d are given", l->name.text,
-                   align ? 3 : 2, l->n);
+                   layout_kinds[kind].numbers, l->n);
         return false;
     }
-    for (int i = 0; i < l->n; i++)
+    for (int i = 0; i < (chosen ? 1 : l->n); i++)
         if (!resolve_literal(r, l->args[i], "a number of a layout", &values[i]))
             return false;
-    if (values[0] >= 0 && values[0] < rank && values[1] >= fold)
+    if (values[0] >= 0 && values[0] < rank && (chosen || values[1] >= fold))
         return true;
     diag_error(r->ctx, E0223, l->span,
                "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
                "amounts at least %d",
-               l->name.text, (long long)values[0], (long long)values[1], rank - 1, fold);
+               l->name.text, (long long)values[0], (long long)(chosen ? 0 : values[1]), rank - 1, fold);
     return false;
+}
+
+static bool layout_of_axis(Resolver *r, const AstLayout *l, int rank, AxisLayout *layout)
+{
+    int64_t v[5];
+    LayoutKind kind = layout_kind(r, l);
+    if (kind == LAYOUT_COUNT || !layout_numbers(r, l, kind, rank, v))
+        return false;
+    AxisLayout *axis = &layout[v[0]];
+    bool chosen = layout_is_auto(l, kind);
+    if (kind == LAYOUT_FOLD) {
+        axis->fold = v[1];
+    } else if (kind == LAYOUT_ALIGN) {
+        axis->align_factor = v[1];
+        axis->align_offset = v[2];
+    } else if (kind == LAYOUT_PAD) {
+        axis->choose_pad = chosen;
+        axis->pad = chosen ? 0 : v[1];
+    } else {
+        axis->choose_swizzle = chosen;
+        axis->swizzle = chosen ? (Swizzle){0}
+                               : (Swizzle){.by = v[1] < rank ? (int)v[1] : rank,
+                                           .chunk = v[2], .count = v[3], .every = v[4]};
+    }
+    return true;
+}
+
+/* A swizzle is right only in view of the whole buffer. */
+static bool check_swizzles(Resolver *r, const AstStmt *s, const Buffer *buffer)
+{
+    for (int i = 0; i < s->u.temp.n_layout; i++) {
+        const AstLayout *l = &s->u.temp.layout[i];
+        int64_t axis;
+        if (strcmp(l->name.text, layout_kinds[LAYOUT_SWIZZLE].name) != 0 || layout_is_auto(l, LAYOUT_SWIZZLE) ||
+            !resolve_literal(r, l->args[0], "a number of a layout", &axis))
+            continue;
+        const char *wrong = swizzle_error(r->ctx, buffer, (int)axis, &buffer->layout[axis].swizzle);
+        if (wrong) {
+            diag_error(r->ctx, E0223, l->span, "%s", wrong);
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
@@ -201,20 +265,10 @@ static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
     }
     AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
     buffer->layout = layout;
-    for (int i = 0; i < s->u.temp.n_layout; i++) {
-        int64_t v[3];
-        if (!layout_axis(r, &s->u.temp.layout[i], buffer->rank, v))
+    for (int i = 0; i < s->u.temp.n_layout; i++)
+        if (!layout_of_axis(r, &s->u.temp.layout[i], buffer->rank, layout))
             return false;
-        if (layout_is_fold(&s->u.temp.layout[i])) {
-            layout[v[0]].fold = v[1];
-        } else if (s->u.temp.layout[i].n == 2) {
-            layout[v[0]].pad = v[1];
-        } else {
-            layout[v[0]].align_factor = v[1];
-            layout[v[0]].align_offset = v[2];
-        }
-    }
-    return true;
+    return check_swizzles(r, s, buffer);
 }
 
 static Scope resolve_scope(Resolver *r, const AstStmt *s)

@@ -88,12 +88,18 @@ static AxisLayout layout_of(const Buffer *buffer, int axis)
     return buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
 }
 
+static bool same_swizzle(const Swizzle *x, const Swizzle *y)
+{
+    return x->by == y->by && x->chunk == y->chunk && x->count == y->count && x->every == y->every;
+}
+
 static bool same_layout(const Buffer *a, const Buffer *b)
 {
     for (int i = 0; i < a->rank; i++) {
         AxisLayout x = layout_of(a, i), y = layout_of(b, i);
         if (x.pad != y.pad || x.align_factor != y.align_factor ||
-            x.align_offset != y.align_offset || x.fold != y.fold)
+            x.align_offset != y.align_offset || x.fold != y.fold || x.choose_pad != y.choose_pad ||
+            x.choose_swizzle != y.choose_swizzle || !same_swizzle(&x.swizzle, &y.swizzle))
             return false;
     }
     return true;

@@ -71,12 +71,23 @@ typedef struct Var {
 
 typedef enum { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_TEMP } Role;
 
+/* Chunks of an axis that change places: chunk k of `chunk` elements lies at k ^ (x / every % count), where x is the
+ * subscript of axis `by`. `count` is a power of two, and rows are rounded up to a multiple of
+ * chunk * count elements, so that within a row every place is taken at most once. A chunk of 0: no swizzle. */
+typedef struct {
+    int64_t chunk, count, every;
+    int by;
+} Swizzle;
+
 /* How one axis is laid out in a buffer that is not global: rows of it are `pad` elements longer than
  * the axis, and its stride is factor * k + offset for the smallest fitting k (factor 0: no rule). A `fold` above 0
  * makes the axis circular: element x lies in place x % fold, and lives until another one takes the place. Lowering
- * checks that nothing is read after that. */
+ * checks that nothing is read after that. With `choose_pad` and `choose_swizzle` lowering finds the numbers, once it knows the
+ * accesses of every warp (passes/lower/choose_layouts.c); until then they are 0. */
 typedef struct {
     int64_t pad, align_factor, align_offset, fold;
+    Swizzle swizzle;
+    bool choose_pad, choose_swizzle;
 } AxisLayout;
 
 typedef struct Buffer {
@@ -386,6 +397,12 @@ bool stmt_is_reduction(const BlockStmt *block);     /* has a reduce iterator */
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the number of elements
  * that it takes, gaps included (layout.c). False where an extent is no literal or the product does not fit. */
 bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t *elements);
+/* Where the element lies, in elements from the first, given those strides: swizzles move it, folds do not count. */
+int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
+/* The axis has chunks that change places. */
+bool buffer_is_swizzled(const Buffer *buffer, int axis);
+/* What is wrong with the swizzle of an axis of the buffer, in words; NULL for a good one. */
+const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
 /* The literal number of iterations, if lo and hi are literals. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 

@@ -420,8 +420,16 @@ static void print_temp(Printer *p, const Buffer *buffer)
         strbuf_addf(p->out, " in %s", scope_name(buffer->scope));
     for (int i = 0; buffer->layout && i < buffer->rank; i++) {
         const AxisLayout *axis = &buffer->layout[i];
+        const Swizzle *s = &axis->swizzle;
+        if (axis->choose_pad)
+            strbuf_addf(p->out, " pad(%d, auto)", i);
         if (axis->pad)
             strbuf_addf(p->out, " pad(%d, %" PRId64 ")", i, axis->pad);
+        if (axis->choose_swizzle)
+            strbuf_addf(p->out, " swizzle(%d, auto)", i);
+        if (s->chunk)
+            strbuf_addf(p->out, " swizzle(%d, %d, %" PRId64 ", %" PRId64 ", %" PRId64 ")", i, s->by,
+                        s->chunk, s->count, s->every);
         if (axis->align_factor)
             strbuf_addf(p->out, " align(%d, %" PRId64 ", %" PRId64 ")", i, axis->align_factor,
                         axis->align_offset);

@@ -324,10 +324,16 @@ static bool check_shape(Verifier *v, const Buffer *buffer)
             return false;
     if (buffer->layout && buffer->scope == SCOPE_GLOBAL)
         return fail(v, "global buffer '%s' has a layout", buffer->name);
-    for (int i = 0; buffer->layout && i < buffer->rank; i++)
+    for (int i = 0; buffer->layout && i < buffer->rank; i++) {
+        const char *wrong = buffer_is_swizzled(buffer, i)
+                                ? swizzle_error(v->ctx, buffer, i, &buffer->layout[i].swizzle)
+                                : NULL;
+        if (wrong)
+            return fail(v, "%s", wrong);
         if (buffer->layout[i].fold < 0)
             return fail(v, "axis %d of '%s' is folded by %lld", i, buffer->name,
                         (long long)buffer->layout[i].fold);
+    }
     return define(v, buffer->name, NULL, buffer);
 }
 

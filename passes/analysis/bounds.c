@@ -142,6 +142,21 @@ static Bounds bounds_minmax(Facts *f, Expr *e)
     return out;
 }
 
+/* Neither operand below 0: no bit is set above the highest of both. */
+static Bounds bounds_xor(Facts *f, Expr *e)
+{
+    Bounds a = bounds_expr(f, e->u.arg[0]), b = bounds_expr(f, e->u.arg[1]), out = {0};
+    if (!a.has_min || a.min < 0 || !b.has_min || b.min < 0)
+        return out;
+    bounds_at_least(&out, 0);
+    int64_t mask = 0, both = a.max | b.max;
+    while (a.has_max && b.has_max && mask < both)
+        mask = mask * 2 + 1;
+    if (a.has_max && b.has_max)
+        bounds_at_most(&out, mask);
+    return out;
+}
+
 static Bounds bounds_of_type(DType type)
 {
     const TypeInfo *info = type_info(type);
@@ -174,6 +189,8 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
     case EX_MIN:
     case EX_MAX:
         return bounds_minmax(f, atom);
+    case EX_BITXOR:
+        return bounds_xor(f, atom);
     case EX_SELECT:
         return bounds_join(bounds_expr(f, atom->u.arg[1]), bounds_expr(f, atom->u.arg[2]));
     case EX_CAST:

@@ -5,7 +5,7 @@
  *
  * A loop stays vectorized if it is one store, every access is contiguous in the loop's variable or does not use it, and
  * the contiguous ones in memory start at multiples of their width, 2 to 16 bytes. Registers have no
- * addresses, so local buffers need no alignment. */
+ * addresses: local buffers need no alignment, and a store to memory may take its lanes from any of them. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -86,10 +86,24 @@ static const char *contiguous_remedy(Vectorize *v, const Buffer *b, Expr *const 
     return "vectorize the loop of its last axis";
 }
 
-static void check_access(Vectorize *v, const Buffer *b, Expr *const *index)
+/* Where chunks of an axis change places, all lanes must be of one chunk. */
+static void check_chunks(Vectorize *v, const Buffer *b)
+{
+    int last = b->rank - 1;
+    if (buffer_is_swizzled(b, last) && b->layout[last].swizzle.chunk % v->lanes != 0)
+        refuse(v,
+               arena_printf(v->c->arena, "the swizzle of '%s' moves chunks of %lld elements apart", b->name,
+                            (long long)b->layout[last].swizzle.chunk),
+               arena_printf(v->c->arena, "give it chunks of a multiple of %lld elements", (long long)v->lanes));
+}
+
+/* `read`: the access is a load. Registers have no order: a wide store may gather them from anywhere. */
+static void check_access(Vectorize *v, const Buffer *b, Expr *const *index, bool read)
 {
     Context *c = v->c;
     const Var *var = v->loop->u.loop.var;
+    if (read && b->scope == SCOPE_LOCAL && v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
+        return;
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient;
         Expr *rest, *e = simplify(v->facts, expand_lets(v, index[d]));
@@ -110,6 +124,7 @@ static void check_access(Vectorize *v, const Buffer *b, Expr *const *index)
                    contiguous_remedy(v, b, index));
         } else {
             check_width(v, b);
+            check_chunks(v, b);
             if (b->scope != SCOPE_LOCAL && !v->why && !aligned(v, b, index))
                 refuse(
                     v,
@@ -126,7 +141,7 @@ static bool check_expr(Visitor *visitor, Expr *e)
 {
     Vectorize *v = visitor->user;
     if (e->kind == EX_LOAD)
-        check_access(v, e->u.load.buffer, e->u.load.index);
+        check_access(v, e->u.load.buffer, e->u.load.index, true);
     return !v->why;
 }
 
@@ -158,7 +173,7 @@ static void check_loop(Vectorize *v, Stmt *s)
                "vectorize a loop along which it is contiguous");
     if (v->why)
         return;
-    check_access(v, store->u.store.buffer, store->u.store.index);
+    check_access(v, store->u.store.buffer, store->u.store.index, false);
     Visitor visitor = {.user = v, .expr = check_expr};
     visit_expr(&visitor, store->u.store.value);
 }

@@ -44,6 +44,7 @@ static const struct {
     {"axis", PARAM_AXIS, "an axis such as blockIdx.x or threadIdx.y"},
     {"key", PARAM_KEY, "a key of letters, digits and _"},
     {"factor", PARAM_FACTOR, "an integer of at least 1, or _"},
+    {"amount", PARAM_AMOUNT, "an integer, or auto"},
     {"node", PARAM_NODE, "a loop or a block"},
     {"map", PARAM_MAP, "an index map such as [i, j] -> [j, i]"},
     {"any", PARAM_ANY, "a value"},
@@ -291,6 +292,17 @@ static bool check_factor(const ArgPlace *p, const Value *value, Value *out)
     return true;
 }
 
+static bool check_amount(const ArgPlace *p, const Value *value, Value *out)
+{
+    bool word = value->kind == VALUE_WORD || value->kind == VALUE_STRING;
+    if (value->kind != VALUE_INT && !(word && strcmp(value->u.s, "auto") == 0))
+        return refuse_kind(p, value);
+    *out = *value;
+    if (word)
+        out->kind = VALUE_WORD;
+    return true;
+}
+
 static bool check_kind(const ArgPlace *p, const Value *value, ValueKind wanted, Value *out)
 {
     if (value->kind != wanted)
@@ -328,6 +340,8 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
         return check_key(&p, value, out);
     case PARAM_FACTOR:
         return check_factor(&p, value, out);
+    case PARAM_AMOUNT:
+        return check_amount(&p, value, out);
     case PARAM_ANY:
         *out = *value;
         return true;

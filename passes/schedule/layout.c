@@ -1,6 +1,8 @@
-/* layout.c - storage_align and pad: where the elements of a buffer lie.
+/* layout.c - storage_align, pad and swizzle: where the elements of a buffer lie.
  *
- * Neither changes a value: buffer_strides reads the layout when the kernel's arrays are declared. */
+ * None changes a value: buffer_strides reads the layout when the kernel's arrays are declared, and `flatten` writes
+ * swizzles into subscripts. What a schedule leaves to tirc (`auto`) is chosen in lowering, when the accesses of each warp are
+ * final: later steps of the schedule may still change them. */
 #include "passes/schedule/flow.h"
 
 /* The axis that the argument means, a negative one counted from the last. */
@@ -40,6 +42,20 @@ static void lay_out(Schedule *s, Buffer *buffer, int axis, AxisLayout rule)
     sched_replace_body(s, stmt_replace_buffer(s->ctx, s->kernel->body, buffer, changed));
 }
 
+static AxisLayout rule_of(const Buffer *buffer, int axis)
+{
+    return buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
+}
+
+/* Banks belong to shared memory. */
+static bool may_choose(Schedule *s, const Value *v, const Buffer *buffer)
+{
+    REQUIRE(s, E0447, v->span, buffer->scope == SCOPE_SHARED,
+            "'%s' is in %s memory, which has no banks to keep apart; only shared memory has", buffer->name,
+            scope_name(buffer->scope));
+    return true;
+}
+
 bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
@@ -53,7 +69,7 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0448, call->arg[3].span, offset >= 0 && offset < factor,
             "the offset is what is left over of %lld, so from 0 to %lld; found %lld", (long long)factor,
             (long long)factor - 1, (long long)offset);
-    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
+    AxisLayout rule = rule_of(buffer, axis);
     rule.align_factor = factor;
     rule.align_offset = offset;
     lay_out(s, buffer, axis, rule);
@@ -64,15 +80,51 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
 bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
-    int64_t amount = call->arg[1].u.i;
+    bool chosen = call->arg[1].kind == VALUE_WORD;
+    int64_t amount = chosen ? 0 : call->arg[1].u.i;
     int axis;
-    if (!may_lay_out(s, &call->arg[0], buffer) ||
+    if (!may_lay_out(s, &call->arg[0], buffer) || (chosen && !may_choose(s, &call->arg[0], buffer)) ||
         !find_axis(s, &call->arg[2], buffer, buffer->rank - 1, &axis))
         return false;
     REQUIRE(s, E0448, call->arg[1].span, amount >= 0 && amount <= INT32_MAX,
             "a row can be padded by 0 elements or more, found %lld", (long long)amount);
-    AxisLayout rule = buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
+    AxisLayout rule = rule_of(buffer, axis);
     rule.pad = amount;
+    rule.choose_pad = chosen;
+    lay_out(s, buffer, axis, rule);
+    (void)result;
+    return true;
+}
+
+static int64_t int_or(const Value *v, int64_t otherwise)
+{
+    return v->kind == VALUE_NONE ? otherwise : v->u.i;
+}
+
+bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
+{
+    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
+    bool chosen = call->arg[1].kind == VALUE_WORD;
+    int axis, by;
+    if (!may_lay_out(s, &call->arg[0], buffer) || !may_choose(s, &call->arg[0], buffer))
+        return false;
+    REQUIRE(s, E0446, call->arg[0].span, buffer->rank >= 2,
+            "'%s' has %d ax%s, and a swizzle needs two: one whose chunks change places, and one that says how",
+            buffer->name, buffer->rank, buffer->rank == 1 ? "is" : "es");
+    REQUIRE(s, E0448, call->arg[1].span, chosen || call->arg[2].kind != VALUE_NONE,
+            "a swizzle of chunks of %lld elements needs a count, the number of chunks that change places; write "
+            "swizzle(%s, auto) for numbers that tirc chooses",
+            (long long)call->arg[1].u.i, buffer->name);
+    if (!find_axis(s, &call->arg[4], buffer, buffer->rank - 1, &axis) ||
+        !find_axis(s, &call->arg[5], buffer, axis > 0 ? axis - 1 : 1, &by))
+        return false;
+    AxisLayout rule = rule_of(buffer, axis);
+    rule.choose_swizzle = chosen;
+    rule.swizzle = chosen ? (Swizzle){0}
+                          : (Swizzle){.chunk = call->arg[1].u.i, .count = call->arg[2].u.i,
+                                      .every = int_or(&call->arg[3], 1), .by = by};
+    const char *wrong = chosen ? NULL : swizzle_error(s->ctx, buffer, axis, &rule.swizzle);
+    REQUIRE(s, E0448, call->arg[1].span, !wrong, "%s", wrong);
     lay_out(s, buffer, axis, rule);
     (void)result;
     return true;

@@ -21,6 +21,7 @@
  *   scope, axis              VALUE_WORD; scope_find or axis_find knows it
  *   key                      VALUE_STRING, an identifier
  *   factor                   VALUE_INT of at least 1, or VALUE_FILL
+ *   amount                   VALUE_INT, or the VALUE_WORD "auto"
  *   bool                     VALUE_BOOL
  *   map                      VALUE_MAP */
 struct PrimCall {

@@ -43,6 +43,7 @@ const char *value_kind_name(ValueKind kind); /* "a loop", "a list" */
 typedef enum {
     PARAM_LOOP, PARAM_BLOCK, PARAM_BUFFER, PARAM_INT, PARAM_BOOL, PARAM_SCOPE, PARAM_AXIS, PARAM_KEY,
     PARAM_FACTOR, /* an integer >= 1, or _ */
+    PARAM_AMOUNT, /* an integer, or auto: tirc chooses */
     PARAM_NODE,   /* a loop or a block */
     PARAM_MAP,    /* an index map */
     PARAM_ANY,

@@ -112,6 +112,13 @@ static bool draw_pick(Focus *f, ParamKind kind, Pick *pick)
         return true;
     case PARAM_BUFFER:
         return draw_buffer(f, pick);
+    case PARAM_AMOUNT:
+        if (!random_below(f->r, 4)) {
+            *pick = pick_word("auto");
+            return true;
+        }
+        *pick = (Pick){.kind = VALUE_INT, .i = factors[random_below(f->r, 9)]};
+        return true;
     case PARAM_INT:
         *pick = (Pick){.kind = VALUE_INT, .i = (int64_t)random_below(f->r, 6) - 1};
         return true;

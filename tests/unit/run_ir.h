@@ -117,6 +117,8 @@ static double run_binary(const Expr *e, double a, double b)
         return integer ? trunc(a / b) : a / b;
     case EX_MOD:
         return fmod(a, b);
+    case EX_BITXOR:
+        return (double)((int64_t)a ^ (int64_t)b);
     case EX_ADD:
         return a + b;
     case EX_SUB:

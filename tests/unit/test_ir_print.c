@@ -84,7 +84,7 @@ static void test_lowered(void **state)
 {
     Context *c = *state;
     Buffer *x = buffer1(c, "x", DT_F32, ROLE_OUT, expr_index(c, 64));
-    AxisLayout layout[] = {{1, 32, 8, 64}};
+    AxisLayout layout[] = {{.pad = 1, .align_factor = 32, .align_offset = 8, .fold = 64}};
     Buffer *s = buffer_new(c, ctx_name(c, "s"), DT_F32, EXPRS(expr_index(c, 32)), 1, SCOPE_SHARED,
                            ROLE_TEMP, NOWHERE);
     s->layout = layout;

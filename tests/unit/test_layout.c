@@ -1,0 +1,254 @@
+/* test_layout.c - where elements lie: swizzles are bijections, what the primitives refuse, what lowering makes of swizzles, and
+ * the same results with and without. */
+#include "frontend/script.h"
+#include "parse_text.h"
+#include "passes/lower/lower.h"
+
+#include "run_ir.h"
+
+#define TRANSPOSE                                                                                  \
+    "kernel transpose<R = 16, C = 16>(in: f32[R, C]) -> out: f32[C, R]\n"                          \
+    "{ for r in R, c in C out[c, r] = in[r, c]; }\n"
+#define SYMBOLIC                                                                                   \
+    "kernel transpose<R, C>(in: f32[R, C]) -> out: f32[C, R]\n"                                    \
+    "{ for r in R, c in C out[c, r] = in[r, c]; }\n"
+/* 8 x 8 tiles in shared memory, filled and emptied by rows, through registers of 4 x 4. */
+#define TILES                                                                                      \
+    "let tile = cache_write(out, shared); let w = cache_read(out, in, local); let [r, c] = loops(out);\n" \
+    "let [br, tr, vr] = split(r, [_, 2, 4]); let [bc, tc, vc] = split(c, [_, 2, 4]);\n"            \
+    "reorder(bc, br, tr, tc, vc, vr); reverse_compute_at(tile, br);\n"        \
+    "let t = fuse(tr, tc); compute_at(w, t); bind(bc, blockIdx.y); bind(br, blockIdx.x); bind(t, threadIdx.x);\n"         \
+    "let [wr, wc] = loops(w)[-2:]; vectorize(wc); vectorize(vr);\n"                                \
+    "let [x, y] = loops(tile)[-2:]; reorder(y, x);\n"                                              \
+    "let [each, th, v] = split(fuse(y, x), [_, 4, 4]); bind(th, threadIdx.x); vectorize(v);\n"
+
+typedef struct {
+    Text text;
+    Kernel *kernel;
+    Schedule *schedule; /* NULL where it was refused */
+} Case;
+
+static void run_steps(Case *k, const char *program, const char *steps)
+{
+    text_open(&k->text);
+    Context *c = k->text.ctx;
+    k->schedule = NULL;
+    if (setjmp(k->text.guard)) {
+        fail_msg("fatal: %s", c->fatal_message);
+        return;
+    }
+    char *text = arena_printf(c->arena, "%sschedule s for any {\n%s\n}\n", program, steps);
+    AstFile *file = parse_text(c, source_add(c, "test.tir", text, strlen(text)));
+    k->kernel = file ? resolve_kernel(c, file->kernels[0], NULL, 0) : NULL;
+    FoundSchedule found;
+    if (k->kernel && script_find(c, file, k->kernel->name, "s", &found))
+        k->schedule = script_run(c, k->kernel, &found, NULL, 0);
+}
+
+static Kernel *lowered(Case *k)
+{
+    LowerOptions options = {.limits = limits_default()};
+    Kernel *kernel =
+        k->schedule ? lower_kernel(k->text.ctx, schedule_kernel(k->schedule), &options) : NULL;
+    if (!kernel)
+        fail_msg("refused:\n%s", text_report(&k->text));
+    return kernel;
+}
+
+static void expect(const char *program, const char *steps, const char *body)
+{
+    Case k;
+    run_steps(&k, program, steps);
+    if (!k.schedule)
+        fail_msg("refused:\n%s", text_report(&k.text));
+    const char *text = text_print(&k.text, schedule_kernel(k.schedule));
+    const char *open = strstr(text, "\n{\n");
+    assert_non_null(open);
+    assert_string_equal(open + 3, body);
+    text_close(&k.text);
+}
+
+static void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
+{
+    Case k;
+    run_steps(&k, program, steps);
+    const Diag *first = k.text.ctx->first;
+    if (k.schedule || !first)
+        fail_msg("not refused: %s", steps);
+    if (first->code != code || !strstr(text_report(&k.text), piece))
+        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece,
+                 text_report(&k.text));
+    text_close(&k.text);
+}
+
+/* ---- the map ---------------------------------------------------------------------------------------- */
+
+/* Every element of a 2-dimensional buffer has a place of its own, inside the buffer, and chunks stay whole. */
+static void expect_bijection(Context *c, int64_t rows, int64_t columns, Swizzle swizzle, int64_t pad)
+{
+    Expr *shape[2] = {expr_index(c, rows), expr_index(c, columns)};
+    Buffer *b = buffer_new(c, ctx_name(c, "t"), DT_F32, shape, 2, SCOPE_SHARED, ROLE_TEMP, span_none());
+    AxisLayout layout[2] = {[1] = {.swizzle = swizzle, .pad = pad}};
+    b->layout = layout;
+    int64_t strides[2], elements;
+    assert_null(swizzle_error(c, b, 1, &swizzle));
+    assert_true(buffer_strides(b, strides, &elements));
+    bool *taken = ARENA_ARRAY(c->arena, bool, elements);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = 0; k < columns; k++) {
+            int64_t at = buffer_offset(b, strides, (int64_t[]){r, k});
+            assert_true(at >= 0 && at < elements && !taken[at]);
+            assert_int_equal(at % swizzle.chunk, (r * strides[0] + k) % swizzle.chunk);
+            taken[at] = true;
+        }
+}
+
+static void swizzles_are_bijections(void **state)
+{
+    (void)state;
+    Text t;
+    text_open(&t);
+    for (int64_t columns = 1; columns < 40; columns += 3)
+        for (int64_t chunk = 1; chunk <= 8; chunk *= 2)
+            for (int64_t count = 2; count <= 16; count *= 2)
+                for (int64_t every = 1; every <= 3; every++)
+                    expect_bijection(t.ctx, 17, columns, (Swizzle){chunk, count, every, 0}, 0);
+    expect_bijection(t.ctx, 9, 20, (Swizzle){4, 8, 2, 0}, 4);
+    text_close(&t);
+}
+
+/* ---- what the primitives make and refuse ---------------------------------------------------------------- */
+
+static void layouts_are_said_of_the_buffer(void **state)
+{
+    (void)state;
+    const char *rest = "    for ax0 in 16, ax1 in 16\n"
+                       "        block in_shared(r in 16 = ax0, c in 16 = ax1) {\n"
+                       "            in_shared[r, c] = in[r, c];\n"
+                       "        }\n"
+                       "    for r in 16, c in 16\n"
+                       "        out[c, r] = in_shared[r, c];\n"
+                       "}\n";
+    static const char *const layouts[][2] = {
+        {"swizzle(t, 4, 2);", "swizzle(1, 0, 4, 2, 1)"},
+        {"swizzle(t, 4, 8, 2);", "swizzle(1, 0, 4, 8, 2)"},
+        {"swizzle(t, 4, 2, axis = 0);", "swizzle(0, 1, 4, 2, 1)"},
+        {"swizzle(t, auto);", "swizzle(1, auto)"},
+        {"pad(t, auto);", "pad(1, auto)"},
+        {"pad(t, auto); pad(t, 3);", "pad(1, 3)"},
+        {"pad(t, 4); swizzle(t, 1, 2, by = -2);", "pad(1, 4) swizzle(1, 0, 1, 2, 1)"},
+    };
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+        char body[1000];
+        snprintf(body, sizeof body, "    temp in_shared: f32[16, 16] in shared %s;\n%s", layouts[i][1], rest);
+        char steps[200];
+        snprintf(steps, sizeof steps, "let t = cache_read(out, in, shared); %s", layouts[i][0]);
+        expect(TRANSPOSE, steps, body);
+    }
+}
+
+static void refuses_what_is_no_swizzle(void **state)
+{
+    (void)state;
+#define SHARED "let t = cache_read(out, in, shared); "
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 6);", E0448, "the count of chunks that change places is a power of two from 2 to 1024, found 6");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 0, 8);", E0448, "a chunk has at least 1 element, found 0");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, 0);", E0448, "rows change places every 1 row or more, found 0");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, 1, 1, 1);", E0448, "axis 1 cannot choose where chunks of axis 1 lie");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8); swizzle(t, 4, 8, 1, 0);", E0448, "axis 1 has a swizzle itself");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4);", E0448, "needs a count, the number of chunks that change places; write swizzle(in_shared, auto)");
+    refuse(TRANSPOSE, SHARED "swizzle(t, some);", E0401, "argument 'chunk' takes an integer, or auto, and here is 'some'");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, axis = 2);", E0446, "there is no axis 2");
+    refuse(TRANSPOSE, "swizzle(in, 4, 8);", E0447, "'in' is a parameter");
+    refuse(TRANSPOSE, "let t = cache_read(out, in, local); swizzle(t, 4, 8);", E0447, "which has no banks");
+    refuse(TRANSPOSE, "let t = cache_read(out, in, local); pad(t, auto);", E0447, "'in_local' is in local memory, which has no banks");
+    refuse("kernel k(x: f32[8]) -> y: f32[8] { for i in 8 y[i] = x[i]; }\n", "let t = cache_read(y, x, shared); swizzle(t, 1, 8);",
+           E0446, "'x_shared' has 1 axis, and a swizzle needs two");
+}
+
+/* ---- lowering ------------------------------------------------------------------------------------------ */
+
+/* The launch's text holds all pieces. */
+static void expect_lowered(const char *steps, const char *const *pieces, int n)
+{
+    Case k;
+    run_steps(&k, TRANSPOSE, steps);
+    const char *text = text_print(&k.text, lowered(&k));
+    for (int i = 0; i < n; i++)
+        if (!strstr(text, pieces[i]))
+            fail_msg("no '%s' in\n%s", pieces[i], text);
+    text_close(&k.text);
+}
+
+static void swizzles_become_subscripts(void **state)
+{
+    (void)state;
+    static const char *const wide[] = {
+        "temp out_shared: f32[8, 8] in shared;",
+        "for vr in 4 vectorize",
+        "out_shared[t % 2 * 4 + vc, (t / 2 ^ t % 2) * 4 + vr] = in_local[vr, vc];",
+        "for v in 4 vectorize",
+        "out_shared[each * 2 + t / 2, (t % 2 ^ each / 2) * 4 + v];",
+    };
+    expect_lowered(TILES "swizzle(out_shared, 4, 2, 4);", wide, 5);
+    /* rows are rounded up to whole groups of chunks */
+    static const char *const rounded[] = {"temp out_shared: f32[8, 32] in shared;"};
+    expect_lowered(TILES "swizzle(out_shared, 4, 8);", rounded, 1);
+    /* chunks of 2 would tear the four lanes apart */
+    Case k;
+    run_steps(&k, TRANSPOSE, TILES "swizzle(out_shared, 2, 4);");
+    lowered(&k);
+    if (!strstr(text_report(&k.text), "the swizzle of 'out_shared' moves chunks of 2 elements apart"))
+        fail_msg("%s", text_report(&k.text));
+    text_close(&k.text);
+}
+
+/* ---- meaning ------------------------------------------------------------------------------------------- */
+
+static void same_results(const Kernel *k, const Run *before, const Run *after, int size)
+{
+    if (before->fault || after->fault)
+        fail_msg("at %d: before: %s; after: %s", size, before->fault ? before->fault : "fine",
+                 after->fault ? after->fault : "fine");
+    for (int i = 0; i < k->n_params; i++)
+        for (int64_t e = 0; e < before->buffers[i].size; e++)
+            if (before->buffers[i].data[e] != after->buffers[i].data[e])
+                fail_msg("at %d: element %d of '%s' is %g, and was %g before", size, (int)e,
+                         k->params[i].buffer->name, after->buffers[i].data[e],
+                         before->buffers[i].data[e]);
+}
+
+static void expect_same(const char *program, const char *steps, const int *sizes, int n)
+{
+    Case k;
+    run_steps(&k, program, steps);
+    Kernel *kernel = lowered(&k);
+    for (int i = 0; i < n; i++)
+        same_results(k.kernel, run_kernel(k.text.ctx, k.kernel, sizes[i]),
+                     run_kernel(k.text.ctx, kernel, sizes[i]), sizes[i]);
+    text_close(&k.text);
+}
+
+static void layouts_mean_the_same(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 7, 8, 9, 16, 25};
+    static const char *const layouts[] = {
+        TILES "swizzle(out_shared, 4, 2, 4);", TILES "swizzle(out_shared, 1, 16, 3);", TILES "swizzle(out_shared, 2, 8);",
+        TILES "swizzle(out_shared, 4, 4, axis = 0); pad(out_shared, 3);",
+    };
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+        expect_same(SYMBOLIC, layouts[i], sizes, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(swizzles_are_bijections),
+        cmocka_unit_test(layouts_are_said_of_the_buffer),
+        cmocka_unit_test(refuses_what_is_no_swizzle),
+        cmocka_unit_test(swizzles_become_subscripts),
+        cmocka_unit_test(layouts_mean_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
