@@ -99,3 +99,8 @@ const char *tirc_primitive_summary(const char *name)
     const Primitive *primitive = primitive_find(name);
     return primitive ? primitive->summary : NULL;
 }
+
+const char *tirc_nearest(const char *word, const char *const *words, size_t n)
+{
+    return diag_suggest(word, words, (int)n);
+}

@@ -80,6 +80,8 @@ const char *tirc_explain_primitive(tirc *t, const char *name);
 const char *const *tirc_primitives(tirc *t);
 /* What a primitive does, in one line; NULL: there is none of that name. */
 const char *tirc_primitive_summary(const char *name);
+/* The word among `words` that `word` was probably meant to be: within a third of its length in edits; NULL: none is near. */
+const char *tirc_nearest(const char *word, const char *const *words, size_t n);
 /* Every error code, in the order of the manual; NULL past the last. */
 const char *tirc_error_code(size_t i);
 

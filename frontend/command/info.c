@@ -62,6 +62,12 @@ tirc_status command_help(tirc *t, const char *topic)
         for (; *names; names++)
             printf("%-24s%s\n", *names, tirc_primitive_summary(*names));
     } else {
+        size_t n = 0;
+        while (names[n])
+            n++;
+        const char *near = tirc_nearest(topic, names, n);
+        if (near)
+            return usage_error("there is no primitive '%.60s'; did you mean '%s'?", topic, near);
         return usage_error("there is no primitive '%.60s'; tirc --help primitives lists them", topic);
     }
     return TIRC_OK;

@@ -183,6 +183,30 @@ static const Option *find_option(int value)
     return NULL;
 }
 
+/* What an option that is not there was meant to be, or that it could be several. */
+static void refuse_unknown(const char *word)
+{
+    const char *names[OPTIONS], *found[OPTIONS];
+    char name[64];
+    size_t n = 0, several = 0;
+    const char *begin = word + strspn(word, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "="), begin);
+    for (int i = 0; i < OPTIONS; i++) {
+        if (!table[i].name)
+            continue;
+        names[n++] = table[i].name;
+        if (*name && !strncmp(table[i].name, name, strlen(name)))
+            found[several++] = table[i].name;
+    }
+    const char *near = tirc_nearest(name, names, n);
+    if (several > 1)
+        usage_error("'%.60s' could be --%s or --%s; write it out", word, found[0], found[1]);
+    else if (near)
+        usage_error("there is no option '%.60s'; did you mean --%s?", word, near);
+    else
+        usage_error("there is no option '%.60s'; tirc --help lists them", word);
+}
+
 static bool refuse_option(char **argv, int value)
 {
     const char *word = argv[optind - 1];
@@ -191,7 +215,7 @@ static bool refuse_option(char **argv, int value)
     else if (optopt >= FIRST_LONG)
         usage_error("--%s takes no argument, found '%.60s'", table[optopt - FIRST_LONG].name, word);
     else
-        usage_error("there is no option '%.60s', or it could be several; tirc --help lists them", word);
+        refuse_unknown(word);
     return false;
 }
 

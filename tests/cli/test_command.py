@@ -306,7 +306,9 @@ def test_help(tirc):
     for name in names:
         assert tirc("--help", name).status == 0
     r = tirc("--help", "splt")
-    assert r.status == 2 and "there is no primitive 'splt'" in r.err
+    assert r.status == 2 and "there is no primitive 'splt'; did you mean 'split'?" in r.err
+    r = tirc("--help", "frobnicate")
+    assert r.status == 2 and "there is no primitive 'frobnicate'; tirc --help primitives lists them" in r.err
 
 
 def test_explain(tirc):
@@ -331,7 +333,11 @@ def test_version(tirc):
     ((MATMUL,), "what is to be done with"),
     ((MATMUL, "--emit"), "--emit needs an argument"),
     ((MATMUL, "--emit", "cud"), "--emit takes one of tir|lowered|cuda"),
-    ((MATMUL, "--emti", "cuda"), "there is no option '--emti'"),
+    ((MATMUL, "--emti", "cuda"), "there is no option '--emti'; did you mean --emit?"),
+    ((MATMUL, "--shedule=naive"), "there is no option '--shedule=naive'; did you mean --schedule?"),
+    ((MATMUL, "--frobnicate"), "there is no option '--frobnicate'; tirc --help lists them"),
+    ((MATMUL, "--ver"), "'--ver' could be --verify or --version; write it out"),
+    ((MATMUL, "-x"), "there is no option '-x'; tirc --help lists them"),
     ((MATMUL, "--run=yes"), "--run takes no argument"),
     ((MATMUL, TRANSPOSE, "--emit", "cuda"), "one FILE at a time"),
     ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes"),
