@@ -71,6 +71,18 @@ static bool unknown_index(Poly *p, const Instance *at, const Touch *x)
     return unknown;
 }
 
+/* At this point instance `a` runs before `b` in the program. */
+static bool runs_before(const Instance *a, const Instance *b, const int64_t *point)
+{
+    int common = units_common(a->unit, b->unit);
+    for (int i = 0; i < common; i++) {
+        int64_t at_a = affine_at(a->loops[i], point), at_b = affine_at(b->loops[i], point);
+        if (at_a != at_b)
+            return (at_a < at_b) == (a->unit->loops[i]->step > 0);
+    }
+    return a->unit->order < b->unit->order;
+}
+
 bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
                    const char *reason, Conflict *why)
 {
@@ -96,6 +108,12 @@ bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b
     int64_t *point;
     const Affine *index = instance_index(p, a, x);
     if (answer == POLY_SOME && poly_solve(p, first.items, first.n, &point) == POLY_SOME) {
+        if (runs_before(b, a, point)) { /* where the question was about both orders */
+            const Instance *later = a;
+            a = b;
+            b = later;
+            conflict_unproved(a, y, b, x, reason, why);
+        }
         why->first_at = instance_text(p, a, false, point);
         why->second_at = instance_text(p, b, false, point);
         if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {

@@ -1,0 +1,64 @@
+"""What has to be accepted, and what has to be refused, each with what other systems do: accepted.tir and refused.tir.
+
+A schedule in them is a case. The comment above it says why it is there, and in lines of their own
+    with: ARGUMENTS      of the command
+    error: E0424         refused.tir: the code
+    says: TEXT           ... and what its message has to hold: the rule, the numbers, the two iterations that clash
+"""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+CASE = re.compile(r"((?:^//.*\n)*)^schedule (\w+) for (\w+)\(", re.M)
+
+
+class Case:
+    def __init__(self, path, comment, schedule, kernel):
+        lines = [line[2:].strip() for line in comment.splitlines()]
+        values = lambda key: [line[len(key) + 2:] for line in lines if line.startswith(key + ": ")]
+        self.path, self.schedule, self.kernel = path, schedule, kernel
+        self.arguments = " ".join(values("with")).split()
+        self.errors, self.says = values("error"), values("says")
+
+    def tirc(self, *more):
+        command = [os.environ["TIRC"], self.path, "--kernel", self.kernel, "--schedule", self.schedule]
+        return subprocess.run([*command, *self.arguments, *more], capture_output=True, text=True, timeout=60)
+
+
+def cases(name):
+    path = HERE / name
+    return [Case(path, *m.groups()) for m in CASE.finditer(path.read_text())]
+
+
+ACCEPTED, REFUSED = cases("accepted.tir"), cases("refused.tir")
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.schedule)
+def test_accepted(case):
+    done = case.tirc("--verify", "--device", "sim")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.schedule)
+def test_refused(case):
+    done = case.tirc("--emit", "lowered")
+    assert done.returncode == 1, f"it is accepted:\n{done.stdout}"
+    assert len(case.errors) == 1 and f"error[{case.errors[0]}]" in done.stderr, done.stderr
+    for words in case.says:
+        assert words in done.stderr, done.stderr
+
+
+def test_every_clash_shows_two_iterations():
+    """A refusal for dependences says which instance comes first, and which touches the same element."""
+    for case in REFUSED:
+        message = case.tirc("--emit", "lowered").stderr
+        if "comes first" in message:
+            assert len(re.findall(r"note: block '\w+' at ", message)) >= 2, message
+
+
+def test_the_list_is_long():
+    assert len(ACCEPTED) >= 40 and len(REFUSED) >= 20
