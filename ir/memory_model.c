@@ -95,10 +95,23 @@ int memory_bank(int64_t address)
     return (int)(word - floor_div(word, BANKS) * BANKS);
 }
 
-/* Lanes that are served together. */
-static int group_lanes(const WarpAccess *access)
+/* Does every lane name the same address as its partner, as far as both are active? */
+static bool is_shared_by_partners(const WarpAccess *access, int distance)
 {
-    return access->bytes <= BANK_BYTES ? WARP_LANES : WAVEFRONT_BYTES / access->bytes;
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        int partner = lane ^ distance;
+        if (runs(access, lane) && runs(access, partner) && access->address[lane] != access->address[partner])
+            return false;
+    }
+    return true;
+}
+
+int memory_group_lanes(const WarpAccess *access)
+{
+    if (access->bytes <= BANK_BYTES)
+        return WARP_LANES;
+    bool merges = !access->writes && (is_shared_by_partners(access, 1) || is_shared_by_partners(access, 2));
+    return WAVEFRONT_BYTES / access->bytes * (merges ? 2 : 1);
 }
 
 static BankUse group_use(const WarpAccess *access, int first, int last)
@@ -117,7 +130,7 @@ static BankUse group_use(const WarpAccess *access, int first, int last)
 
 int memory_wavefronts(const WarpAccess *access)
 {
-    int lanes = group_lanes(access), wavefronts = 0;
+    int lanes = memory_group_lanes(access), wavefronts = 0;
     for (int first = 0; first < WARP_LANES; first += lanes)
         wavefronts += group_use(access, first, first + lanes).words;
     return wavefronts;
@@ -130,7 +143,7 @@ int memory_wavefronts_ideal(const WarpAccess *access)
 
 BankUse memory_bank_use(const WarpAccess *access)
 {
-    int lanes = group_lanes(access);
+    int lanes = memory_group_lanes(access);
     BankUse worst = {0, 0};
     for (int first = 0; first < WARP_LANES; first += lanes) {
         BankUse use = group_use(access, first, first + lanes);

@@ -8,13 +8,14 @@
  *     wavefronts  the sum, over the groups of lanes that are served together, of the largest number of distinct words
  *                 that a bank holds: bank(word) = word mod 32, word = floor(address / 4).  Lanes that name the same word
  *                 share it, also in a store.  A group has 128 bytes: all 32 lanes for up to 4 bytes a lane, half a warp
- *                 for 8, a quarter for 16.
+ *                 for 8, a quarter for 16.  A load takes groups of twice as many lanes where every lane i names the same
+ *                 address as lane i xor 1, or every one as lane i xor 2, as far as both are active
  *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts
  *     lines       the distinct values of floor(address / 128): how often the first-level cache looks up a tag
  *
- * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global Memory"; the metrics are
- * Nsight Compute's l1tex__t_sectors_pipe_lsu_mem_global_op_* and l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*, divided
- * by their requests.  docs/simulator.md compares model and hardware. */
+ * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global Memory"; wide accesses as
+ * Nsight Compute counts them on an H200 (tests/gpu/counters): l1tex__t_sectors_pipe_lsu_mem_global_op_* and
+ * l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*, divided by their requests.  docs/analysis.md compares model and hardware. */
 #ifndef TIRC_IR_MEMORY_MODEL_H
 #define TIRC_IR_MEMORY_MODEL_H
 
@@ -36,6 +37,7 @@ typedef struct {
     int64_t address[WARP_LANES];
     uint32_t active; /* bit i: lane i takes part */
     int bytes;       /* of a lane: 1, 2, 4, 8 or 16 */
+    bool writes;     /* a store or an atomic */
 } WarpAccess;
 
 /* The cost of a request to global memory, in sectors; to shared memory, in wavefronts. 0 where no lane is active. */
@@ -51,6 +53,9 @@ int memory_wavefronts_ideal(const WarpAccess *access);
 
 /* Bytes that at least one active lane touches. */
 int memory_distinct_bytes(const WarpAccess *access);
+
+/* How many lanes of a request to shared memory are served together. */
+int memory_group_lanes(const WarpAccess *access);
 
 /* The bank of the first word at an address. */
 int memory_bank(int64_t address);

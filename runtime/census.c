@@ -49,6 +49,7 @@ static void on_request(void *user, const VmRequest *r)
                      .block = r->block, .warp = r->warp};
     e.lanes.active = r->active;
     e.lanes.bytes = r->bytes;
+    e.lanes.writes = r->op != VM_LOAD;
     memcpy(e.lanes.address, r->address, sizeof e.lanes.address);
     if (!counters_add(c, &e))
         t->out_of_memory[r->worker] = true;

@@ -109,7 +109,7 @@ static const char *shared_verdict(Context *c, const AccessGroup *accesses, int w
     BankUse use = memory_bank_use(worst);
     if (use.words <= 1)
         return NULL;
-    int lanes = a->bytes <= BANK_BYTES ? WARP_LANES : WAVEFRONT_BYTES / a->bytes;
+    int lanes = memory_group_lanes(worst);
     int active = __builtin_popcount(worst->active), wavefronts;
     StrBuf out = strbuf_new(c->arena);
     strbuf_addf(&out, "%d lanes fall into %d bank%s", active < lanes ? active : lanes, use.banks, use.banks == 1 ? "" : "s");

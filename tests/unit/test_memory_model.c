@@ -13,7 +13,7 @@
 /* Lanes of a block `width` threads wide, each at base + x * dx + y * dy bytes. */
 static WarpAccess lanes(int width, int64_t dx, int64_t dy, int bytes)
 {
-    WarpAccess a = {.active = UINT32_MAX, .bytes = bytes};
+    WarpAccess a = {.active = UINT32_MAX, .bytes = bytes, .writes = false};
     for (int lane = 0; lane < WARP_LANES; lane++)
         a.address[lane] = lane % width * dx + lane / width * dy;
     return a;
@@ -117,6 +117,29 @@ static void sixteen_bytes_go_in_quarters(void **state)
     expect_wavefronts(line(128 + 16, 16), 4, 4);
 }
 
+/* What Nsight Compute counted for loads of 8 and 16 bytes in which lanes share addresses. */
+static void loads_merge_partners(void **state)
+{
+    (void)state;
+    const struct {
+        int dx, dy, width, of_8, of_16;
+    } all[] = {
+        {0, 0, 32, 1, 2},  /* all lanes the same */
+        {0, 1, 2, 1, 2},   /* lane / 2 */
+        {0, 1, 4, 1, 2},   /* lane / 4 */
+        {1, 0, 2, 1, 2},   /* lane % 2 */
+        {1, 0, 4, 2, 4},   /* lane % 4: partners differ */
+        {0, 2, 2, 2, 4},   /* lane / 2 * 2: merged, but in conflict */
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        for (int bytes = 8; bytes <= 16; bytes *= 2) {
+            WarpAccess a = lanes(all[i].width, all[i].dx * bytes, all[i].dy * bytes, bytes);
+            assert_int_equal(memory_wavefronts(&a), bytes == 8 ? all[i].of_8 : all[i].of_16);
+            a.writes = true;
+            assert_true(memory_wavefronts(&a) >= bytes / 4);
+        }
+}
+
 static void banks_of_a_conflict(void **state)
 {
     (void)state;
@@ -181,7 +204,7 @@ static void random_requests(void **state)
     (void)state;
     uint64_t seed = 1;
     for (int round = 0; round < 20000; round++) {
-        WarpAccess a = {.bytes = 1 << round % 5};
+        WarpAccess a = {.bytes = 1 << round % 5, .writes = true};
         int range = 16 << round % 7;
         for (int lane = 0; lane < WARP_LANES; lane++) {
             seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -202,6 +225,7 @@ int main(void)
         cmocka_unit_test(measured_wavefronts),
         cmocka_unit_test(eight_bytes_go_in_halves),
         cmocka_unit_test(sixteen_bytes_go_in_quarters),
+        cmocka_unit_test(loads_merge_partners),
         cmocka_unit_test(banks_of_a_conflict),
         cmocka_unit_test(collisions),
         cmocka_unit_test(random_requests),

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""The memory model beside the hardware: tests/gpu/counters/ncu.py TIRC [FOLDER]
+
+Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, and prints what `tirc --analyze` counts beside what
+the hardware counted, as a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must be equal,
+wavefronts of shared memory within 6 %. What ncu printed is kept in FOLDER. Needs a GPU, ncu and nvcc; says so where they are missing."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+FILE = HERE / "transposes.tir"
+SHAPES = ((32, 16), (32, 32), (16, 16))
+TYPES = ("f32", "f64")
+TOLERANCE = 0.06
+
+# name, kernel, schedule, settings
+ROWS = (
+    ("copy", "copy", "elements", ()),
+    ("naive, reads rows", "transpose", "rows", ()),
+    ("naive, reads columns", "transpose", "columns", ()),
+    ("shared", "transpose", "tile", ()),
+    ("shared, row + 1", "transpose", "tile", ("row=1",)),
+    ("shared, row + 2", "transpose", "tile", ("row=2",)),
+)
+
+REQUESTS = {
+    "global load": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global store": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "shared load": "smsp__inst_executed_op_shared_ld.sum",
+    "shared store": "smsp__inst_executed_op_shared_st.sum",
+}
+COSTS = {
+    "global load": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global store": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared store": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+}
+KINDS = tuple(COSTS)
+
+
+def run(*words, **more):
+    return subprocess.run([str(w) for w in words], capture_output=True, text=True, **more)
+
+
+def skip(why):
+    print("SKIPPED:", why)
+    sys.exit(0)
+
+
+# ---- ncu -------------------------------------------------------------------------------------------------
+
+
+def number(text):
+    return float(text.replace(",", ""))
+
+
+def profile(folder, name, words):
+    """A row of metrics for each launch, and what the program printed."""
+    metrics = ",".join([*REQUESTS.values(), *COSTS.values()])
+    log = folder / f"{name}.csv"
+    done = run("ncu", "--clock-control", "none", "--target-processes", "all", "--csv", "--page", "raw", "--print-units", "base",
+               "--metrics", metrics, "--log-file", log, *words)
+    text = log.read_text() if log.exists() else ""
+    lines = [line for line in text.splitlines() if line.startswith('"')]
+    if done.returncode != 0 or not lines:
+        print(done.stdout[-2000:], done.stderr[-2000:], text[-2000:])
+        skip("ncu cannot read the counters of this GPU")
+    rows = list(csv.DictReader(lines))
+    return [row for row in rows if row.get("ID")], done.stdout
+
+
+def per_request(row, kind):
+    requests = number(row[REQUESTS[kind]])
+    return number(row[COSTS[kind]]) / requests if requests else None
+
+
+# ---- transposes --------------------------------------------------------------------------------------------
+
+
+def cases():
+    for type_ in TYPES:
+        for x, y in SHAPES:
+            for name, kernel, schedule, settings in ROWS:
+                words = [FILE, "--kernel", kernel, "--schedule", schedule, "-D", f"T={type_}"]
+                for setting in (f"X={x}", f"Y={y}", *settings):
+                    words += ["--set", setting]
+                yield f"{name}, {type_}, {x}x{y}", words
+
+
+def model(tirc, words):
+    """Cost of each kind of access by --analyze; None where there is none."""
+    done = run(tirc, *words, "--device", "sim", "--analyze", "--json")
+    assert done.returncode == 0, done.stderr
+    sums = {kind: [0, 0] for kind in KINDS}
+    for a in json.loads(done.stdout)["accesses"]:
+        kind = f"{a['scope']} {a['op']}"
+        cost = a["sectors_per_request"] if a["scope"] == "global" else a["wavefronts_per_request"]
+        sums[kind][0] += cost * a["requests"]
+        sums[kind][1] += a["requests"]
+    return {kind: cost / n if n else None for kind, (cost, n) in sums.items()}
+
+
+def agrees(kind, ours, theirs):
+    if ours is None or theirs is None:
+        return ours == theirs
+    slack = 0 if kind.startswith("global") else TOLERANCE
+    return abs(theirs - ours) <= slack * ours + 1e-9
+
+
+def cell(value):
+    return "" if value is None else f"{value:.4g}"
+
+
+def transposes(tirc, folder):
+    script, expected = [], []
+    for name, words in cases():
+        expected.append((name, model(tirc, words)))
+        script.append(" ".join(f"'{w}'" for w in [tirc, *words, "--device", "cuda", "--run"]) + " >/dev/null")
+    (folder / "transposes.sh").write_text("\n".join(["set -e", *script]) + "\n")
+    rows, _ = profile(folder, "transposes", ["bash", folder / "transposes.sh"])
+    rows = [row for row in rows if row["Kernel Name"].split("(")[0] in ("transpose", "copy")]
+    assert len(rows) == len(expected), f"{len(rows)} launches profiled, {len(expected)} expected"
+    wrong = 0
+    print("| kernel | " + " | ".join(KINDS) + " |\n|" + " --- |" * (len(KINDS) + 1))
+    for (name, ours), row in zip(expected, rows):
+        cells = []
+        for kind in KINDS:
+            theirs = per_request(row, kind)
+            good = agrees(kind, ours[kind], theirs)
+            wrong += not good
+            cells.append(f"{cell(ours[kind])} / {cell(theirs)}{'' if good else ' !'}" if theirs is not None else "")
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    print(f"\n{len(rows)} kernels, {wrong} figures that disagree")
+    return wrong
+
+
+# ---- single requests -----------------------------------------------------------------------------------------
+
+
+def patterns(folder):
+    program = folder / "patterns"
+    model_object = folder / "memory_model.o"
+    for words in (("cc", "-O2", "-I", ROOT, "-c", ROOT / "ir/memory_model.c", "-o", model_object),
+                  ("nvcc", "-O2", "-arch=native", "-I", ROOT, HERE / "patterns.cu", model_object, "-o", program)):
+        done = run(*words)
+        if done.returncode:
+            print(done.stderr)
+            return 1
+    print(run(program, "l2").stdout)
+    rows, printed = profile(folder, "patterns", [program])
+    said = [line.split() for line in printed.splitlines() if line[:1].isdigit()]
+    assert len(said) == len(rows), f"{len(rows)} launches profiled, {len(said)} said"
+    (folder / "patterns.txt").write_text(printed)
+    wrong = 0
+    for words, row in zip(said, rows):
+        ours = {kind: int(words[2 if kind.startswith("global") else 3 if kind.endswith("load") else 4]) for kind in KINDS}
+        theirs = {kind: per_request(row, kind) for kind in KINDS}
+        bad = [f"{kind} {ours[kind]} / {cell(theirs[kind])}" for kind in KINDS if not agrees(kind, ours[kind], theirs[kind])]
+        wrong += bool(bad)
+        if bad:
+            print(f"{words[0]} bytes, {words[1]}: model / hardware: {', '.join(bad)}")
+    print(f"{len(rows)} requests, {wrong} of which disagree")
+    return wrong
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    tirc, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2] if len(sys.argv) > 2 else "counters.out")
+    folder.mkdir(parents=True, exist_ok=True)
+    if "cuda" not in run(tirc, "--devices").stdout.split():
+        skip("no GPU")
+    if not shutil.which("ncu"):
+        skip("no ncu")
+    names = run("ncu", "--query-metrics").stdout
+    for metric in [*REQUESTS.values(), *COSTS.values()]:
+        if names and metric.rsplit(".", 1)[0] not in names:
+            print("this ncu does not list", metric)
+    wrong = transposes(tirc, folder)
+    if shutil.which("nvcc"):
+        wrong += patterns(folder)
+    else:
+        print("no nvcc: single requests were not compared")
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
