@@ -218,6 +218,14 @@ static void sizes(CudaWriter *w, const Kernel *kernel)
 
 /* ---- main: launches --------------------------------------------------------------------------------- */
 
+/* The symbol hides behind a variable of the same name. */
+static void fill_constant(CudaWriter *w, const Buffer *b)
+{
+    const char *name = cuda_name(w, b->name);
+    cuda_line(w, "CHECK(cudaMemcpyToSymbol(::%s, %s, sizeof ::%s, 0, cudaMemcpyDeviceToDevice));", name,
+              cuda_name(w, b->copy_of->name), name);
+}
+
 static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next)
 {
     switch (s->kind) {
@@ -251,6 +259,8 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         }
         return;
     case ST_TEMP:
+        if (s->u.temp->copy_of)
+            return;
         cuda_line(w, "%s *%s;", cuda_storage_type(s->u.temp->type), cuda_name(w, s->u.temp->name));
         cuda_indent(w);
         strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", cuda_name(w, s->u.temp->name));
@@ -262,6 +272,8 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         if (use->shared_is_dynamic)
             cuda_line(w, "CHECK(cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld));",
                       cuda_name(w, s->u.launch.name), (long long)use->shared_bytes);
+        for (int i = 0; i < use->constants.n; i++)
+            fill_constant(w, use->constants.items[i]);
         cuda_indent(w);
         cuda_launch_call(w, use);
         strbuf_add(w->out, ";\n");

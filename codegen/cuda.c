@@ -130,7 +130,10 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
             strbuf_add(w->out, i ? ", " : "");
             print_expr(w->c, s->u.temp->shape[i], w->out);
         }
-        strbuf_add(w->out, "], temporary, allocated by the caller\n");
+        if (s->u.temp->copy_of)
+            strbuf_addf(w->out, "], constant: holds what %s holds when a launch begins\n", s->u.temp->copy_of->name);
+        else
+            strbuf_add(w->out, "], temporary, allocated by the caller\n");
         return;
     case ST_LAUNCH:
         strbuf_add(w->out, "//");
@@ -199,7 +202,7 @@ static void shared_declarations(CudaWriter *w, const LaunchUse *use)
         if (use->shared_is_dynamic)
             dynamic_declaration(w, b, use->shared_offset.items[i]);
         else
-            cuda_shared_declaration(w, b);
+            cuda_array_declaration(w, b);
     }
 }
 
@@ -218,6 +221,27 @@ void cuda_kernel(CudaWriter *w, const LaunchUse *use)
     cuda_mark(w, launch->span, launch->step);
     strbuf_add(w->out, "}\n");
     cuda_mark(w, outer.span, outer.step);
+}
+
+/* What the launches read in constant memory, each once. */
+static void constant_declarations(CudaWriter *w, const LaunchUseList *uses)
+{
+    VEC(const Buffer *) seen = {0};
+    w->wide = (BufferList){0};
+    for (int i = 0; i < uses->n; i++)
+        cuda_wide_buffers(w->c, uses->items[i].launch->u.launch.body, &w->wide);
+    for (int i = 0; i < uses->n; i++)
+        for (int j = 0; j < uses->items[i].constants.n; j++) {
+            const Buffer *b = uses->items[i].constants.items[j];
+            bool known = false;
+            for (int k = 0; k < seen.n; k++)
+                known |= seen.items[k]->id == b->id;
+            if (known)
+                continue;
+            strbuf_add(w->out, seen.n ? "" : "\n");
+            VEC_PUSH(w->c->arena, &seen, b);
+            cuda_array_declaration(w, b);
+        }
 }
 
 /* The lines of `text`, none of which comes from a statement. */
@@ -246,6 +270,8 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     cuda_helpers(&w, &needed);
     if (needed.length)
         strbuf_addf(out, "\n%.*s", (int)needed.length - 1, needed.text);
+    w.out = out;
+    constant_declarations(&w, &uses);
     if (lines) {
         plain_lines(c, out->text + start, lines);
         cuda_lines(&w, &kernels, lines);

@@ -25,6 +25,7 @@ typedef struct {
     const Stmt *launch;
     VEC(Buffer *) buffers;  /* used in global memory, in the order of the kernel's parameters, then temps */
     VEC(Var *) values;      /* scalars, sizes and host loop variables used, in the order of first definition */
+    VEC(Buffer *) constants; /* read in constant memory */
     VEC(Buffer *) shared;   /* declared in it */
     int64_t shared_bytes;
     bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */

@@ -175,6 +175,8 @@ static void declaration(CudaWriter *w, const Buffer *b)
     bool nested = cuda_array_dims(w->c, b, dims);
     if (b->scope == SCOPE_SHARED)
         strbuf_add(w->out, "__shared__ ");
+    if (b->scope == SCOPE_CONSTANT)
+        strbuf_add(w->out, "__constant__ ");
     if (is_wide(w, b))
         strbuf_add(w->out, "__align__(16) ");
     strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_name(w, b->name));
@@ -244,7 +246,7 @@ static void initialised(CudaWriter *w, const Stmt *store)
     cuda_mark(w, outer.span, outer.step);
 }
 
-void cuda_shared_declaration(CudaWriter *w, const Buffer *b)
+void cuda_array_declaration(CudaWriter *w, const Buffer *b)
 {
     cuda_indent(w);
     declaration(w, b);

@@ -62,7 +62,7 @@ void cuda_statement(CudaWriter *w, const Stmt *s);
 /* `for (int i = 0; i < n; ++i)`, without a body. */
 void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
 /* `__shared__ float tile[32][33];` */
-void cuda_shared_declaration(CudaWriter *w, const Buffer *buffer);
+void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
 
 /* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). */
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);

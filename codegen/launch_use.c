@@ -11,8 +11,18 @@ typedef struct {
     ConstVarList inside; /* variables defined in the launch */
 } Collector;
 
+static void note_constant(Collector *k, Buffer *b)
+{
+    for (int i = 0; i < k->use->constants.n; i++)
+        if (k->use->constants.items[i]->id == b->id)
+            return;
+    VEC_PUSH(k->c->arena, &k->use->constants, b);
+}
+
 static void note_buffer(Collector *k, Buffer *b)
 {
+    if (b->scope == SCOPE_CONSTANT)
+        note_constant(k, b);
     if (b->scope != SCOPE_GLOBAL)
         return;
     for (int i = 0; i < k->use->buffers.n; i++)

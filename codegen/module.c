@@ -10,6 +10,7 @@ typedef struct {
     bool lowered;
     VEC(const Buffer *) buffers; /* of the module, in order */
     VEC(uint32_t) ids;
+    VEC(ModuleConstant) constants;
 } ModuleBuilder;
 
 const VmFunction *vm_compile_shape(Context *c, const Kernel *kernel, const char *name,
@@ -65,7 +66,7 @@ static void add_buffer(ModuleBuilder *b, const Buffer *buffer)
 static bool find_temp(Visitor *v, Stmt *s)
 {
     ModuleBuilder *b = v->user;
-    if (s->kind == ST_TEMP && (s->u.temp->scope == SCOPE_GLOBAL || !b->lowered))
+    if (s->kind == ST_TEMP && !s->u.temp->copy_of && (s->u.temp->scope == SCOPE_GLOBAL || !b->lowered))
         add_buffer(b, s->u.temp);
     return true;
 }
@@ -217,6 +218,38 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
     return coder_finish(k);
 }
 
+static int buffer_number(const ModuleBuilder *b, const Buffer *buffer)
+{
+    for (int i = 0; i < b->ids.n; i++)
+        if (b->ids.items[i] == buffer->id)
+            return i;
+    TIRC_BUG(b->c, "'%s' is no buffer of the module", buffer->name);
+}
+
+/* The number of a symbol in the module; it is added where it is new. */
+static int constant_number(ModuleBuilder *b, const Buffer *buffer)
+{
+    for (int i = 0; i < b->constants.n; i++)
+        if (b->constants.items[i].symbol == buffer->name)
+            return i;
+    int64_t elements, *strides = ARENA_ARRAY(b->c->arena, int64_t, buffer->rank + 1);
+    if (!buffer_strides(buffer, strides, &elements))
+        TIRC_BUG(b->c, "constant buffer '%s' has no literal size", buffer->name);
+    ModuleConstant constant = {buffer->name, buffer_number(b, buffer->copy_of),
+                               elements * type_bytes(buffer->type), buffer->copy_of->role == ROLE_TEMP};
+    VEC_PUSH(b->c->arena, &b->constants, constant);
+    return b->constants.n - 1;
+}
+
+static void build_constants(ModuleBuilder *b, const LaunchUse *use, ModuleKernel *out)
+{
+    int *numbers = ARENA_ARRAY(b->c->arena, int, use->constants.n + 1);
+    for (int i = 0; i < use->constants.n; i++)
+        numbers[i] = constant_number(b, use->constants.items[i]);
+    out->constants = numbers;
+    out->n_constants = use->constants.n;
+}
+
 static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
 {
     ModuleKernel *kernels = ARENA_ARRAY(b->c->arena, ModuleKernel, uses->n + 1);
@@ -229,6 +262,7 @@ static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
         kernels[i].shared_dynamic = use->shared_is_dynamic ? use->shared_bytes : 0;
         kernels[i].barriers = use->barriers;
         build_arguments(b, use, &kernels[i]);
+        build_constants(b, use, &kernels[i]);
         kernels[i].code = build_code(b, use);
     }
     b->m->kernels = kernels;
@@ -247,6 +281,8 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
     LaunchUseList uses = {0};
     launch_uses(c, kernel, &uses);
     build_kernels(&b, &uses);
+    b.m->constants = b.constants.items;
+    b.m->n_constants = b.constants.n;
     VmCoder *k = coder_new(c, kernel, b.m, b.ids.items, kernel->name);
     k->launches = uses.items;
     coder_stmt(k, kernel->body);

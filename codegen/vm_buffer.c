@@ -47,8 +47,10 @@ static int code_elements(VmCoder *k, const CodedBuffer *coded, int64_t elements)
     return product;
 }
 
+/* What is in constant memory is read where it comes from. */
 static int argument_of(VmCoder *k, const Buffer *buffer)
 {
+    buffer = buffer->copy_of ? buffer->copy_of : buffer;
     for (int i = 0; i < k->module->n_buffers; i++)
         if (k->buffer_ids[i] == buffer->id)
             return i;

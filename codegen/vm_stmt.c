@@ -222,7 +222,7 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         store(k, s);
         break;
     case ST_TEMP:
-        if (s->u.temp->scope != SCOPE_GLOBAL && k->in_launch)
+        if (!scope_outlives_launch(s->u.temp->scope) && k->in_launch)
             coder_place_temp(k, s->u.temp);
         break;
     case ST_LET:

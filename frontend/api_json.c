@@ -102,16 +102,26 @@ static json_t *arguments_json(const LaunchUse *use)
     return arguments;
 }
 
+/* Symbols to be filled, from device memory, before the launch. */
+static json_t *constants_json(const LaunchUse *use)
+{
+    json_t *constants = json_array();
+    for (int i = 0; i < use->constants.n; i++)
+        json_array_append_new(constants, json_pack("{s:s, s:s}", "symbol", use->constants.items[i]->name, "from",
+                                                   use->constants.items[i]->copy_of->name));
+    return constants;
+}
+
 static json_t *launch_json(Context *c, const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     json_t *grid = numbers_or_texts(c, launch->grid, 3);
     json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0], (json_int_t)launch->block[1],
                               (json_int_t)launch->block[2]);
-    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o}", "name", launch->name, "grid", grid, "block",
+    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o, s:o}", "name", launch->name, "grid", grid, "block",
                      block, "shared_bytes", (json_int_t)use->shared_bytes, "shared_is_dynamic",
                      (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
-                     arguments_json(use));
+                     arguments_json(use), "constants", constants_json(use));
 }
 
 /* Of the CUDA text, those that belong to a launch. */

@@ -252,15 +252,37 @@ static bool check_swizzles(Resolver *r, const AstStmt *s, const Buffer *buffer)
     return true;
 }
 
+/* of(coef): a buffer in constant memory is a copy of that one. */
+static bool resolve_copy_of(Resolver *r, const AstLayout *l, Buffer *buffer)
+{
+    const AstExpr *name = l->n == 1 && l->args[0]->kind == AE_NAME ? l->args[0] : NULL;
+    const Symbol *symbol = name ? names_find(r, name->u.name) : NULL;
+    const Buffer *from = symbol && symbol->kind == SYMBOL_BUFFER ? symbol->buffer : NULL;
+    bool good = from && from->scope == SCOPE_GLOBAL && (from->role == ROLE_IN || from->role == ROLE_TEMP) &&
+                from->type == buffer->type && from->rank == buffer->rank;
+    for (int i = 0; good && i < buffer->rank; i++)
+        good = expr_equal(from->shape[i], buffer->shape[i]);
+    if (good)
+        buffer->copy_of = from;
+    else
+        diag_error(r->ctx, E0223, l->span,
+                   "'%.60s' is a copy of one input or temporary in global memory that has its type and shape: of(NAME)",
+                   buffer->name);
+    return good;
+}
+
 static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
 {
     if (s->u.temp.n_layout == 0)
         return true;
-    if (buffer->scope == SCOPE_GLOBAL) {
+    const AstLayout *first = &s->u.temp.layout[0];
+    if (buffer->scope == SCOPE_CONSTANT && s->u.temp.n_layout == 1 && strcmp(first->name.text, "of") == 0)
+        return resolve_copy_of(r, first, buffer);
+    if (scope_outlives_launch(buffer->scope)) {
         diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
-                   "'%.60s' is in global memory, where buffers are dense; "
+                   "'%.60s' is in %s memory, where buffers are dense; "
                    "only temporaries in shared or local have a layout",
-                   buffer->name);
+                   buffer->name, scope_name(buffer->scope));
         return false;
     }
     AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
@@ -277,8 +299,8 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     Scope scope = name.text ? scope_find(name.text) : SCOPE_GLOBAL;
     if (scope == SCOPE_COUNT)
         diag_error(r->ctx, E0223, name.span,
-                   "there is no memory scope '%.60s'; there are global, shared and "
-                   "local",
+                   "there is no memory scope '%.60s'; there are global, shared, "
+                   "local and constant",
                    name.text);
     return scope;
 }

@@ -27,9 +27,16 @@
 
 /* ---- where things are ------------------------------------------------------------------------- */
 
-typedef enum { SCOPE_GLOBAL, SCOPE_SHARED, SCOPE_LOCAL, SCOPE_COUNT } Scope;
+/* `constant` is global memory that launches only read, through a cache of its own: it holds what another buffer holds when a
+ * launch begins. */
+typedef enum { SCOPE_GLOBAL, SCOPE_SHARED, SCOPE_LOCAL, SCOPE_CONSTANT, SCOPE_COUNT } Scope;
 const char *scope_name(Scope scope);
 Scope scope_find(const char *name); /* SCOPE_COUNT if there is none */
+/* There is one copy of it, which all launches see. */
+static inline bool scope_outlives_launch(Scope scope)
+{
+    return scope == SCOPE_GLOBAL || scope == SCOPE_CONSTANT;
+}
 
 typedef enum {
     AXIS_BLOCK_X, AXIS_BLOCK_Y, AXIS_BLOCK_Z,
@@ -99,6 +106,7 @@ typedef struct Buffer {
     Scope scope;
     Role role;
     uint32_t id; /* stays the same when a schedule changes shape, scope or layout */
+    const struct Buffer *copy_of; /* lowered, in `constant`: the input or temp in global memory that it is a copy of */
     const struct Buffer *view_of; /* lowered: this is the buffer with one subscript in place of several */
     Span span;
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */

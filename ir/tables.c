@@ -139,7 +139,7 @@ CallKind call_find(const char *name)
 
 /* ---- vocabularies ------------------------------------------------------------------------------ */
 
-static const char *const scope_names[] = {"global", "shared", "local"};
+static const char *const scope_names[] = {"global", "shared", "local", "constant"};
 
 const char *scope_name(Scope scope)
 {

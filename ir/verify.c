@@ -307,6 +307,8 @@ static bool check_store(Verifier *v, const Stmt *s)
         return fail(v, "a store to '%s' outside of any %s", buffer->name, lowered ? "launch" : "block");
     if (buffer->role == ROLE_IN)
         return fail(v, "input '%s' is written", buffer->name);
+    if (buffer->copy_of)
+        return fail(v, "'%s' is written, which is a copy of '%s'", buffer->name, buffer->copy_of->name);
     if (s->u.store.value->type != buffer->type)
         return fail(v, "a value of type %s is stored to '%s', which holds %s",
                     type_name(s->u.store.value->type), buffer->name, type_name(buffer->type));
@@ -322,8 +324,8 @@ static bool check_shape(Verifier *v, const Buffer *buffer)
     for (int i = 0; i < buffer->rank; i++)
         if (!check_typed(v, buffer->shape[i], DT_INDEX, USE_SHAPE, "the shape of a buffer"))
             return false;
-    if (buffer->layout && buffer->scope == SCOPE_GLOBAL)
-        return fail(v, "global buffer '%s' has a layout", buffer->name);
+    if (buffer->layout && scope_outlives_launch(buffer->scope))
+        return fail(v, "%s buffer '%s' has a layout", scope_name(buffer->scope), buffer->name);
     for (int i = 0; buffer->layout && i < buffer->rank; i++) {
         const char *wrong = buffer_is_swizzled(buffer, i)
                                 ? swizzle_error(v->ctx, buffer, i, &buffer->layout[i].swizzle)
@@ -343,6 +345,10 @@ static bool check_temp(Verifier *v, const Buffer *buffer)
         return fail(v, "parameter '%s' is defined as a temp", buffer->name);
     if (v->block >= 0)
         return fail(v, "temp '%s' stands in a block", buffer->name);
+    if (buffer->scope == SCOPE_CONSTANT && v->level == LEVEL_LOWERED && (v->in_launch || !buffer->copy_of))
+        return fail(v, "'%s' in constant memory is no copy of a buffer, made outside launches", buffer->name);
+    if (buffer->copy_of && !check_buffer(v, buffer->copy_of))
+        return false;
     return check_shape(v, buffer);
 }
 

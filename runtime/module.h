@@ -39,6 +39,14 @@ typedef struct {
     DType type; /* of a value */
 } KernelArgument;
 
+/* An array in constant memory: it holds what a buffer holds when a kernel that reads it is launched. */
+typedef struct {
+    const char *symbol; /* in the source */
+    int buffer;         /* what it is a copy of */
+    int64_t bytes;
+    bool changes;       /* the buffer is a temp, which kernels write; else an input, which stays the same in a run */
+} ModuleConstant;
+
 typedef struct {
     const char *name;       /* of the __global__ function */
     int64_t block[3];
@@ -47,6 +55,8 @@ typedef struct {
     int barriers;           /* __syncthreads in the source */
     int n_arguments;
     const KernelArgument *arguments;
+    int n_constants;        /* that it reads */
+    const int *constants;   /* into the module's */
     const VmFunction *code; /* the kernel for the simulator */
 } ModuleKernel;
 
@@ -54,10 +64,11 @@ typedef struct Module {
     const char *name;
     const char *source; /* CUDA C, as --emit cuda prints it; NULL for a reference program */
     bool index64;
-    int n_sizes, n_scalars, n_buffers, n_kernels;
+    int n_sizes, n_scalars, n_buffers, n_constants, n_kernels;
     const ModuleSize *sizes;
     const ModuleScalar *scalars;
     const ModuleBuffer *buffers; /* parameters in order, then temps in global memory */
+    const ModuleConstant *constants;
     const ModuleKernel *kernels;
     const VmFunction *host; /* loops, conditions and launches; may compute by itself (a reference) */
 } Module;

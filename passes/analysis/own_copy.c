@@ -442,7 +442,7 @@ bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
         const Unit *u = thread_unit(t, i);
         for (int k = 0; k < u->touches.n; k++) {
             const Touch *x = &u->touches.items[k];
-            if (!x->reads || x->buffer->scope == SCOPE_GLOBAL)
+            if (!x->reads || scope_outlives_launch(x->buffer->scope))
                 continue;
             OwnCopy o = own_copy_of(t, p, i, x, why);
             if (!read_owned(&o))

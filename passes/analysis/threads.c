@@ -58,7 +58,7 @@ static bool path_uses(const Stmt *const *path, int n, int from, const Var *var)
 /* Every copy of the memory that the block writes needs its own run, on this axis. */
 static bool runs_on_all(unsigned scopes, Axis axis)
 {
-    if (scopes & 1u << SCOPE_GLOBAL)
+    if (scopes & (1u << SCOPE_GLOBAL | 1u << SCOPE_CONSTANT))
         return false;
     return !(scopes & 1u << SCOPE_SHARED) || axis_is_block(axis);
 }
@@ -302,7 +302,7 @@ static bool order_left(Meeting *m)
 /* Different blocks of the grid never meet. */
 static bool grid_apart(Meeting *m)
 {
-    if (m->x->buffer->scope != SCOPE_GLOBAL || m->a > m->b)
+    if (!scope_outlives_launch(m->x->buffer->scope) || m->a > m->b)
         return true;
     PolyMark mark = poly_mark(m->p);
     meet_element(m);

@@ -440,7 +440,7 @@ typedef struct {
 static bool collect_temp(Visitor *v, Stmt *s)
 {
     Found *found = v->user;
-    if (s->kind == ST_TEMP && s->u.temp->scope != SCOPE_GLOBAL)
+    if (s->kind == ST_TEMP && !scope_outlives_launch(s->u.temp->scope))
         VEC_PUSH(found->c->arena, &found->temps, s);
     return s->kind != ST_BLOCK;
 }

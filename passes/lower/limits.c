@@ -137,5 +137,5 @@ Kernel *pass_check_limits(Context *c, const Kernel *kernel, const LowerOptions *
     Check all = {.c = c, .limits = &options->limits};
     Visitor v = {.user = &all, .stmt = check_launch};
     visit_stmt(&v, kernel->body);
-    return all.failed ? NULL : kernel_with_body(c, kernel, kernel->body);
+    return all.failed || !check_constants(c, kernel, &options->limits) ? NULL : kernel_with_body(c, kernel, kernel->body);
 }

@@ -15,6 +15,7 @@ typedef struct {
     int64_t max_grid[3];              /* 2^31 - 1, 65535, 65535 */
     int64_t max_shared_static;        /* 49152 bytes */
     int64_t max_shared;               /* 232448 bytes a block */
+    int64_t max_constant;             /* 65536 bytes a program */
 } Limits;
 Limits limits_default(void);
 

@@ -57,6 +57,10 @@ Stmt *bound_to_axes(Context *c, Stmt *s);
 /* The ranges of the axes that loops below `s` are bound to. */
 void axis_facts(Facts *f, Context *c, Stmt *s);
 
+/* Buffers in constant memory fit into it; reads that are not the same for all lanes of a warp get a warning (constants.c).
+ * False after E0803. */
+bool check_constants(Context *c, const Kernel *lowered, const Limits *limits);
+
 /* The kernel in which the shapes of temps in global memory (all: of all temps) speak of sizes only: each is as large as any
  * iteration needs it (shapes.c). NULL after E0515. */
 Kernel *temps_sized(Context *c, const Kernel *kernel, bool all);

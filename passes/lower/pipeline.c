@@ -37,6 +37,7 @@ Limits limits_default(void)
         .max_grid = {INT32_MAX, 65535, 65535},
         .max_shared_static = 49152,
         .max_shared = 232448,
+        .max_constant = 65536,
     };
 }
 

@@ -79,7 +79,7 @@ static bool visit_shapes(Visitor *v, Stmt *stmt)
     Shapes *s = v->user;
     if (stmt->kind == ST_FOR)
         visit_loop(v, stmt);
-    if (stmt->kind == ST_TEMP && (s->all || stmt->u.temp->scope == SCOPE_GLOBAL) &&
+    if (stmt->kind == ST_TEMP && (s->all || scope_outlives_launch(stmt->u.temp->scope)) &&
         speaks_of_loops(s, stmt->u.temp) && !s->failed) {
         Buffer *wide = widest(s, stmt->u.temp);
         if (wide)

@@ -358,7 +358,7 @@ static Stmt *take_temps_in(void *user, Stmt *s)
     bool moved = false;
     for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++) {
         Stmt *item = s->u.seq.items[i];
-        if (item->kind == ST_TEMP && item->u.temp->scope != SCOPE_GLOBAL) {
+        if (item->kind == ST_TEMP && !scope_outlives_launch(item->u.temp->scope)) {
             VEC_PUSH(c->arena, &temps, item);
             continue;
         }

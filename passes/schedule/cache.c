@@ -181,8 +181,8 @@ bool prim_set_scope(Schedule *s, const PrimCall *call, Value *result)
             "'%s' is a parameter, which lives in global memory; cache_read or cache_write gives it a "
             "copy elsewhere",
             buffer->name);
-    REQUIRE(s, E0445, call->arg[1].span, scope != SCOPE_GLOBAL || !buffer->layout,
-            "'%s' is padded, and a buffer in global memory is not", buffer->name);
+    REQUIRE(s, E0445, call->arg[1].span, !scope_outlives_launch(scope) || !buffer->layout,
+            "'%s' is padded, and a buffer in %s memory is not", buffer->name, scope_name(scope));
     Buffer *moved = buffer_copy(s->ctx, buffer);
     moved->scope = scope;
     moved->origin = call->span;

@@ -23,7 +23,7 @@ static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
             "shared or local memory has a layout to choose; make one with cache_read(block, %s, "
             "shared)",
             buffer->name, buffer->name);
-    REQUIRE(s, E0447, v->span, buffer->scope != SCOPE_GLOBAL,
+    REQUIRE(s, E0447, v->span, !scope_outlives_launch(buffer->scope),
             "'%s' is in global memory, where there are no banks to keep apart; use set_scope(%s, "
             "shared) first",
             buffer->name, buffer->name);

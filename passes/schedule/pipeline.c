@@ -91,7 +91,7 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
         for (int k = 0; k < body_items(p) && !filled; k++) {
             BlockList writers = {0};
             flow_blocks(p->s, body_item(p, k), reads.items[i], ACCESS_WRITE, &writers);
-            if (writers.n > 0 && reads.items[i]->scope != SCOPE_GLOBAL)
+            if (writers.n > 0 && !scope_outlives_launch(reads.items[i]->scope))
                 return false;
         }
     }
@@ -104,7 +104,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
     const Stmt *store = block ? flow_single_store(block) : NULL;
     Ahead ahead = {.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
-        store->u.store.buffer->role != ROLE_TEMP || store->u.store.buffer->scope == SCOPE_GLOBAL ||
+        store->u.store.buffer->role != ROLE_TEMP || scope_outlives_launch(store->u.store.buffer->scope) ||
         flow_touches(p->s, block, store->u.store.buffer, ACCESS_READ) ||
         !reads_ahead(p, block, &ahead.drains))
         return false;

@@ -15,7 +15,7 @@ static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
         const Stmt *stmt = path->items[i];
         if (stmt->kind != ST_FOR || stmt->u.loop.kind != LOOP_BIND)
             continue;
-        if (scope == SCOPE_GLOBAL ||
+        if (scope_outlives_launch(scope) ||
             (scope == SCOPE_SHARED && axis_is_thread(stmt->u.loop.axis)))
             out[n++] = stmt->u.loop.var;
     }

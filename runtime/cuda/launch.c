@@ -14,6 +14,8 @@ enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
 struct LoadedModule {
     const Module *module; /* outlives this */
     void *library;        /* NULL when there are no kernels */
+    void **symbols;       /* [n_constants] where each is on the device */
+    bool *filled;         /* [n_constants] in the run at work */
     uint64_t *slots;      /* [most arguments of a kernel] their values ... */
     void **pointers;      /* ... and where each is, as cudaLaunchKernel wants */
     void *kernels[];
@@ -85,7 +87,18 @@ static bool load_library(CudaDevice *d, LoadedModule *l)
     free(image); /* the library keeps a copy */
     for (int i = 0; ok && i < l->module->n_kernels; i++)
         ok = load_kernel(d, l, i);
+    for (int i = 0; ok && i < l->module->n_constants; i++)
+        ok = CUDA_TRY(d, cudaLibraryGetGlobal, &l->symbols[i], &bytes, l->library, l->module->constants[i].symbol);
     return ok;
+}
+
+static void free_loaded(LoadedModule *l)
+{
+    free(l->slots);
+    free(l->pointers);
+    free(l->symbols);
+    free(l->filled);
+    free(l);
 }
 
 static LoadedModule *new_loaded(const Module *m)
@@ -100,11 +113,11 @@ static LoadedModule *new_loaded(const Module *m)
     l->module = m;
     l->slots = calloc(most, sizeof *l->slots);
     l->pointers = calloc(most, sizeof *l->pointers);
-    if (l->slots && l->pointers)
+    l->symbols = calloc((size_t)m->n_constants + 1, sizeof *l->symbols);
+    l->filled = calloc((size_t)m->n_constants + 1, sizeof *l->filled);
+    if (l->slots && l->pointers && l->symbols && l->filled)
         return l;
-    free(l->slots);
-    free(l->pointers);
-    free(l);
+    free_loaded(l);
     return NULL;
 }
 
@@ -132,9 +145,7 @@ void cuda_unload(Device *device, LoadedModule *l)
         return;
     if (l->library)
         CUDA_RELEASE(d, cudaLibraryUnload, l->library);
-    free(l->slots);
-    free(l->pointers);
-    free(l);
+    free_loaded(l);
 }
 
 /* ---- launching ------------------------------------------------------------------------------- */
@@ -213,12 +224,30 @@ static CudaDim3 dim3_of(const int64_t v[3])
     return (CudaDim3){(unsigned)v[0], (unsigned)v[1], (unsigned)v[2]};
 }
 
+/* The kernel's constant memory gets what it is a copy of: an input once in a run, a temp before each launch. */
+static bool fill_constants(const CudaRun *r, const ModuleKernel *k)
+{
+    LoadedModule *l = r->loaded;
+    for (int i = 0; i < k->n_constants; i++) {
+        int number = k->constants[i];
+        const ModuleConstant *c = &l->module->constants[number];
+        const void *from = (const void *)(uintptr_t)r->args->buffers[c->buffer];
+        if (l->filled[number] && !c->changes)
+            continue;
+        if (!CUDA_TRY(r->device, cudaMemcpyAsync, l->symbols[number], from, (size_t)c->bytes, CUDA_WITHIN_DEVICE,
+                      r->device->stream))
+            return false;
+        l->filled[number] = true;
+    }
+    return true;
+}
+
 static bool launch_kernel(void *user, const VmLaunch *launch)
 {
     const CudaRun *r = user;
     LoadedModule *l = r->loaded;
     const ModuleKernel *k = &l->module->kernels[launch->kernel];
-    if (!check_grid(r, k, launch->grid))
+    if (!check_grid(r, k, launch->grid) || !fill_constants(r, k))
         return false;
     for (int i = 0; i < k->n_arguments; i++)
         if (!put_argument(r, &k->arguments[i], launch, &l->slots[i], &l->pointers[i]))
@@ -232,6 +261,7 @@ bool cuda_run(Device *device, LoadedModule *loaded, const RunArguments *args)
     CudaRun r = {(CudaDevice *)device, loaded, args};
     VmFault *fault = &device->fault;
     memset(fault, 0, sizeof *fault);
+    memset(loaded->filled, 0, (size_t)loaded->module->n_constants * sizeof *loaded->filled);
     if (!CUDA_TRY(r.device, cudaSetDevice, r.device->ordinal))
         return false;
     if (vm_run_host(loaded->module, args, launch_kernel, &r, fault))

@@ -345,6 +345,37 @@ static void unknown_architectures_are_told(void **state)
     expect_error(f, E0603, "does not compile for 'sm_100'; it knows sm_ 80, 90");
 }
 
+/* x is an input, so it is copied once in a run that launches twice. */
+static void constant_memory_is_filled_before_a_launch(void **state)
+{
+    static const ModuleConstant constants[] = {{"table", 0, 2 * sizeof(float), false}};
+    static const int reads[] = {0};
+    Fixture *f = *state;
+    Device *d = opened(f);
+    ModuleKernel kernel = KERNELS[0];
+    Module module = MODULE_SCALE;
+    float result[N];
+    kernel.constants = reads;
+    kernel.n_constants = 1;
+    module.kernels = &kernel;
+    module.constants = constants;
+    module.n_constants = 1;
+    DevicePtr x = d->ops->alloc(d, N * sizeof(float)), y = d->ops->alloc(d, N * sizeof(float));
+    LoadedModule *m = d->ops->load(d, &module);
+    assert_non_null(m);
+    assert_true(use_buffers(d, m, x, y, result));
+    assert_true(fake.constant[0] == 0 && fake.constant[1] == 1);
+    assert_int_equal(fake.fills, 1);
+    ModuleConstant temp = constants[0];
+    temp.changes = true;
+    module.constants = &temp;
+    assert_true(use_buffers(d, m, x, y, result));
+    assert_int_equal(fake.fills, 3);
+    d->ops->unload(d, m);
+    d->ops->free(d, x);
+    d->ops->free(d, y);
+}
+
 static LoadedModule *load_with_shared(Device *d, ModuleKernel *kernel, Module *module,
                                       int64_t fixed, int64_t dynamic)
 {
@@ -441,6 +472,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_device_runs_a_module),
+        TEST(constant_memory_is_filled_before_a_launch),
         TEST(any_call_may_fail),
         TEST(all_calls_may_fail_from_one_on),
         TEST(describes_the_gpu),
