@@ -15,7 +15,7 @@
 
 /* The program under `default`, loaded on the device. */
 typedef struct {
-    const Module *module;
+    Module *module;
     LoadedModule *loaded;
 } Peer;
 
@@ -36,6 +36,8 @@ static bool make_peer(tirc *t, const tirc_program *program, Peer *out)
     if (program->module->source)
         cuda_emit(c, lowered, &cuda, NULL);
     out->module = module_build(c, lowered, program->module->source ? cuda.text : NULL);
+    if (out->module)
+        module_allow_partial(c, out->module, kernel);
     out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
     return out->loaded != NULL;
 }

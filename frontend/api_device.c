@@ -98,9 +98,10 @@ static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered, ti
         return false;
     Device *d = device->device;
     bool is_cuda = !strcmp(d->info.kind, "cuda");
-    const Module *module = module_build(c, lowered->kernel, is_cuda ? api_cuda_text(t, lowered) : NULL);
+    Module *module = module_build(c, lowered->kernel, is_cuda ? api_cuda_text(t, lowered) : NULL);
     if (!module)
         return false;
+    module_allow_partial(c, module, lowered->program);
     tirc_program *p = ARENA_NEW(c->arena, tirc_program);
     *p = (tirc_program){.device = device, .kernel = lowered, .module = module};
     p->loaded = d->ops->load(d, module);

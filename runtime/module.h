@@ -18,6 +18,7 @@ typedef struct {
     const VmFunction *shape; /* registers: sizes in, `rank` dimensions out */
     /* One output: where elements of this buffer are subscripts, the extent that they must stay below; else NULL. */
     const VmFunction *index_bound;
+    bool partial; /* of an output: a run need not write every element */
 } ModuleBuffer;
 
 typedef struct {

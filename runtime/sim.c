@@ -113,6 +113,7 @@ typedef struct {
     const RunArguments *args;
     SimTake *take;
     void *user;
+    VmShadow *shadow; /* of a run of all blocks */
     VmFault fault; /* of the launch that stopped the run */
 } SimRun;
 
@@ -136,9 +137,10 @@ static bool sim_launch(void *user, const VmLaunch *launch)
 {
     SimRun *run = user;
     SimLaunch l = {run, launch};
+    const VmRunOptions checked = {.shadow = run->shadow};
     const int64_t *grid = launch->grid;
     if (grid[0] <= INT32_MAX && grid[1] <= MAX_GRID_YZ && grid[2] <= MAX_GRID_YZ)
-        return run->take ? run->take(run->user, &l) : sim_run_blocks(&l, NULL);
+        return run->take ? run->take(run->user, &l) : sim_run_blocks(&l, &checked);
     diag_error(run->d->ctx, E0632, span_none(),
                "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks; a grid has at most %dx%dx%d",
                run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],
@@ -148,6 +150,10 @@ static bool sim_launch(void *user, const VmLaunch *launch)
 
 static void report_fault(Device *d, const VmFault *f)
 {
+    if (f->kind == FAULT_NEVER_WRITTEN) {
+        diag_error(d->ctx, E0630, f->span, "%s: %s", fault_name(f->kind), f->message);
+        return;
+    }
     if (!f->in_kernel) {
         diag_error(d->ctx, E0630, f->span, "%s: in the host part of '%s', %s", fault_name(f->kind),
                    f->function, f->message);
@@ -158,6 +164,18 @@ static void report_fault(Device *d, const VmFault *f)
                fault_name(f->kind), (long long)f->thread[0], (long long)f->thread[1],
                (long long)f->thread[2], (long long)f->block[0], (long long)f->block[1],
                (long long)f->block[2], f->function, f->message);
+    const VmOther *o = &f->other;
+    if (o->known)
+        diag_note(d->ctx, o->span, "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) %s it here", (long long)o->thread[0],
+                  (long long)o->thread[1], (long long)o->thread[2], (long long)o->block[0], (long long)o->block[1],
+                  (long long)o->block[2], o->does);
+}
+
+static bool no_notes(Device *d)
+{
+    diag_error(d->ctx, E0631, span_none(),
+               "the simulator has no memory left for what it notes about each element; choose smaller sizes with -D");
+    return false;
 }
 
 bool sim_run_with(Device *d, LoadedModule *m, const RunArguments *args, SimTake *take, void *user)
@@ -165,7 +183,12 @@ bool sim_run_with(Device *d, LoadedModule *m, const RunArguments *args, SimTake 
     SimRun run = {.d = d, .module = m->module, .args = args, .take = take, .user = user};
     VmFault fault;
     d->fault = (VmFault){.kind = FAULT_NONE};
-    if (vm_run_host(m->module, args, sim_launch, &run, &fault))
+    if (!take && !(run.shadow = vm_shadow_new(m->module, args)))
+        return no_notes(d);
+    bool ok = vm_run_host(m->module, args, sim_launch, &run, &fault) &&
+              (!run.shadow || vm_shadow_complete(run.shadow, &fault));
+    vm_shadow_free(run.shadow);
+    if (ok)
         return true;
     d->fault = fault.kind == FAULT_STOPPED ? run.fault : fault;
     if (d->fault.kind != FAULT_NONE) /* else a launch was refused, which has been told */

@@ -90,16 +90,18 @@ typedef struct {
     const VmValue *inputs;
     int64_t blocks; /* to be run */
     pthread_mutex_t lock;
-    int64_t next, first_bad; /* under the lock; counted among the blocks to be run */
-    int workers;             /* under the lock */
+    int64_t next;      /* under the lock, as are the next two: counted among the blocks to be run */
+    int64_t first_bad; /* the number of a block */
+    int workers;
+    bool concurrent;
     VmFault *fault;
 } Grid;
 
 static bool grid_take(Grid *g, int64_t *block)
 {
     pthread_mutex_lock(&g->lock);
-    *block = g->next;
-    bool more = g->next < g->blocks && g->next < g->first_bad;
+    *block = g->options->blocks && g->next < g->blocks ? g->options->blocks[g->next] : g->next;
+    bool more = g->next < g->blocks && *block < g->first_bad;
     g->next += more;
     pthread_mutex_unlock(&g->lock);
     return more;
@@ -128,23 +130,27 @@ static void *grid_work(void *user)
     Grid *g = user;
     const ModuleKernel *kernel = &g->m->kernels[g->launch->kernel];
     VmState *st = vm_open(kernel->code, kernel->block, g->inputs, g->args->buffers);
-    if (!st) {
+    if (!st || (g->options->shadow && !vm_shadow_attach(st, g->options->shadow, g->concurrent))) {
         VmFault fault;
         no_memory(kernel->code, &fault);
         grid_report(g, 0, &fault);
+        vm_close(st);
         return NULL;
     }
     st->in_kernel = true;
     if (g->options->observer)
         vm_observe(st, g->options->observer, grid_join(g));
-    for (int64_t turn; grid_take(g, &turn);) {
+    for (int64_t number; grid_take(g, &number);) {
         const int64_t *grid = g->launch->grid;
-        int64_t number = g->options->blocks ? g->options->blocks[turn] : turn;
         int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
                             number / grid[0] / grid[1]};
         st->block_number = number;
         if (!vm_run(st, block))
-            grid_report(g, turn, &st->fault);
+            grid_report(g, number, &st->fault);
+        VmFault fault;
+        int64_t later = vm_shadow_deferred(st, &fault);
+        if (later >= 0)
+            grid_report(g, later, &fault);
     }
     vm_close(st);
     return NULL;
@@ -178,6 +184,9 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
         return no_memory(code, fault);
     }
     g.inputs = inputs;
+    g.concurrent = workers > 1;
+    if (g.options->shadow)
+        vm_shadow_launch(g.options->shadow, launch->grid);
     pthread_mutex_init(&g.lock, NULL);
     while (started < workers - 1 && pthread_create(&others[started], NULL, grid_work, &g) == 0)
         started++;

@@ -114,6 +114,15 @@ typedef enum {
 } FaultKind;
 const char *fault_name(FaultKind kind);
 
+/* The other one of two accesses that clash. */
+typedef struct {
+    bool known;
+    Span span;
+    int step;
+    int64_t block[3], thread[3];
+    const char *does; /* "reads", "writes", "updates" */
+} VmOther;
+
 typedef struct {
     FaultKind kind;
     Span span;              /* of the program */
@@ -121,7 +130,8 @@ typedef struct {
     const char *function;   /* the kernel, or the module for its host part */
     bool in_kernel;         /* block and thread say something */
     int64_t block[3], thread[3];
-    char message[240];      /* what, which buffer, which element, which thread */
+    char message[320];      /* what, which buffer, which element, which thread */
+    VmOther other;          /* of a race */
 } VmFault;
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -186,11 +196,21 @@ typedef struct {
  * fma, 0 for what moves, compares or converts. */
 int vm_flops(const VmInst *inst);
 
+/* What is known of the memory of a run: who wrote and read each element, in launches that follow each other. Finds races,
+ * reads of what nothing wrote, writes to inputs, outputs that are not written. */
+typedef struct VmShadow VmShadow;
+/* For one run of a module with these arguments, whose outputs and temps hold nothing yet. NULL without memory. */
+VmShadow *vm_shadow_new(const struct Module *m, const struct RunArguments *args);
+void vm_shadow_free(VmShadow *shadow);
+/* After the run: has every element of every output been written? */
+bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault);
+
 typedef struct {
     int threads;                /* of the machine; 0: one for each core */
     const int64_t *blocks;      /* only these blocks, ascending (x fastest); NULL: all */
     int64_t n_blocks;
     const VmObserver *observer; /* or NULL */
+    VmShadow *shadow;           /* or NULL: no checks but those of subscripts and barriers */
 } VmRunOptions;
 
 /* Runs the blocks of a launch; `options` may be NULL. The result does not depend on the number of threads. False with the fault of

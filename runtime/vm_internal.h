@@ -11,6 +11,7 @@
 
 typedef struct VmState VmState;
 typedef struct VmStep VmStep;
+struct BlockShadow;
 
 /* Does the work of one instruction for the lanes that run. False with st->fault filled in. */
 typedef bool VmApply(VmState *st, const VmStep *s);
@@ -26,6 +27,9 @@ struct VmStep {
     void *memory;           /* of the buffer of a LOAD, STORE or ATOMIC */
     const int64_t *bound;   /* how many elements it has */
     int width;              /* elements that a lane accesses, at least 1 */
+    VmApply *check;         /* of an access, before it is done; NULL: none */
+    void *cells;            /* what `check` knows of the buffer (vm_shadow.h) */
+    uint32_t *crowded;      /* of shared memory */
 };
 
 struct VmState {
@@ -42,6 +46,7 @@ struct VmState {
     int64_t block_number; /* x fastest */
     bool in_kernel;     /* block and thread mean something */
     const VmObserver *observer; /* or NULL */
+    struct BlockShadow *shadow; /* NULL: memory is not watched */
     int worker;
     int pc;             /* the next step, after a stop at a barrier */
     bool yields;        /* stops at barriers */
@@ -51,6 +56,10 @@ struct VmState {
     VmFault fault;
 };
 
+static inline bool vm_is_access(VmOp op)
+{
+    return op == VM_LOAD || op == VM_STORE || op == VM_ATOMIC;
+}
 static inline const uint8_t *vm_mask(const VmState *st)
 {
     return st->masks + (size_t)st->level * (size_t)st->lanes;
@@ -95,6 +104,17 @@ void vm_observe_execution(const VmState *st, const VmStep *s);
 /* The inputs of every function of a module: sizes, scalars, then the values of a launch (may be NULL). NULL without
  * memory; the caller frees it. */
 VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *launch);
+
+/* Makes a state watch memory, for a launch whose blocks may run on several threads. False where there is no memory. vm_shadow.c */
+bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent);
+void vm_shadow_detach(VmState *st);
+/* A block begins; a barrier has been met. */
+void vm_shadow_begin(VmState *st);
+void vm_shadow_barrier(VmState *st);
+/* A launch begins. */
+void vm_shadow_launch(VmShadow *shadow, const int64_t grid[3]);
+/* A fault that the block found and that is a later block's; that block's number, or -1: none. */
+int64_t vm_shadow_deferred(VmState *st, VmFault *fault);
 
 /* The register of part `k` of a wide access (`list`: d of a load, b of a store), and whether it has a value for each lane. */
 static inline void *vm_part(const VmState *st, int list, int k, bool *lanes)

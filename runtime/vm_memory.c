@@ -67,6 +67,8 @@ static bool access_begins(VmState *st, const VmStep *s, const char *how)
 {
     if (!check_bounds(st, s, how) || (s->width > 1 && !check_alignment(st, s, how)))
         return false;
+    if (s->check && !s->check(st, s))
+        return false;
     if (st->observer)
         vm_observe_access(st, s);
     return true;

@@ -19,6 +19,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     fault->step = st->f->steps[s - st->steps];
     fault->function = st->f->name;
     fault->in_kernel = st->in_kernel;
+    fault->other.known = false;
     /* What is done once for all is done by the first that runs. */
     while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE && lane + 1 < st->lanes && !vm_runs(st, lane))
         lane++;
@@ -63,15 +64,10 @@ static int mask_levels(const VmFunction *f)
     return most + 1;
 }
 
-static bool is_memory(VmOp op)
-{
-    return op == VM_LOAD || op == VM_STORE || op == VM_ATOMIC;
-}
-
 static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
 {
     VmOp op = (VmOp)inst->op;
-    if (is_memory(op) || op == VM_CHECK)
+    if (vm_is_access(op) || op == VM_CHECK)
         return vm_memory(op, f->buffers[inst->c].type);
     if (op == VM_CAST)
         return vm_cast((VmType)inst->type, f->registers[inst->d].type);
@@ -124,7 +120,7 @@ static void decode(VmState *st, const uint64_t *buffers)
         s->b = st->registers[inst->b];
         s->lanes_b = !f->registers[inst->b].uniform;
         s->n = f->registers[inst->d].uniform ? 1 : st->lanes;
-        if (is_memory((VmOp)inst->op)) {
+        if (vm_is_access((VmOp)inst->op)) {
             decode_memory(st, s, buffers);
         } else if (inst->op != VM_CHECK) {
             s->c = st->registers[inst->c];
@@ -223,6 +219,8 @@ VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, i
 
 void vm_close(VmState *st)
 {
+    if (st)
+        vm_shadow_detach(st);
     free(st);
 }
 
@@ -388,6 +386,8 @@ bool vm_continue(VmState *st)
                 return false;
             if (st->observer)
                 vm_observe_execution(st, s);
+            if (st->shadow)
+                vm_shadow_barrier(st);
             pc++;
             if (!st->yields)
                 break;
@@ -416,6 +416,8 @@ void vm_begin(VmState *st, const int64_t block[3])
     memset(st->local, 0xff, (size_t)st->f->local_bytes * (size_t)st->lanes);
     st->level = 0;
     st->fault.kind = FAULT_NONE;
+    if (st->shadow)
+        vm_shadow_begin(st);
     st->pc = 0;
 }
 

@@ -10,7 +10,7 @@
  *
  * Right because nobody else touches the element in the meantime: two threads that update one element in one loop are a
  * race, which binding refused. What is added is a load before and a store after the loop, by threads that
- * might not have run any update. The conditions on the way to the updates must therefore be the same for all threads that share the
+ * might not have run any update. The load is left out where the loop sets the element before it reads it. The conditions on the way to the updates must therefore be the same for all threads that share the
  * element: those that vary in the loop may not depend on the thread, unless the element tells the threads apart. */
 #include "passes/lower/pass.h"
 
@@ -371,6 +371,60 @@ static Expr *take_start(Scan *scan, StmtList *before)
     return NULL;
 }
 
+static bool certainly_runs(const Scan *scan, const ForStmt *l)
+{
+    Expr *runs = expr_binary(scan->p->c, l->step > 0 ? EX_LT : EX_GE, l->lo, l->hi, span_none());
+    return prove(scan->p->facts, runs);
+}
+
+/* What the first statement of a loop that touches the element does. */
+typedef enum {
+    FIRST_READS,   /* needs its value, or may do so */
+    FIRST_MAY_SET, /* sets it, where conditions allow it and the loop runs */
+    FIRST_SETS,    /* sets it wherever the guards of the updates hold: what it was before does not matter */
+} First;
+
+static First first_in(Scan *scan, Stmt *s, ExprList *around)
+{
+    Context *c = scan->p->c;
+    if (s->kind == ST_STORE) {
+        AccessList reads = {0};
+        access_collect(c, s, scan->buffer, ACCESS_READ, &reads);
+        bool runs = true;
+        for (int i = 0; i < around->n; i++)
+            runs = runs && expr_list_has(&scan->guards, around->items[i]);
+        return reads.n > 0 ? FIRST_READS : runs ? FIRST_SETS : FIRST_MAY_SET;
+    }
+    if (s->kind == ST_IF && !s->u.cond.otherwise) {
+        cond_split(c, s->u.cond.cond, around);
+        return first_in(scan, s->u.cond.then, around);
+    }
+    if (s->kind == ST_FOR) {
+        First first = first_in(scan, s->u.loop.body, around);
+        return first == FIRST_SETS && !certainly_runs(scan, &s->u.loop) ? FIRST_MAY_SET : first;
+    }
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (touches(c, s->u.seq.items[i], scan->buffer))
+            return first_in(scan, s->u.seq.items[i], around);
+    return FIRST_READS;
+}
+
+static First first_access(Scan *scan, Stmt *loop)
+{
+    ExprList around = {0};
+    return first_in(scan, loop, &around);
+}
+
+/* Is there a value for the register to start with that the program itself would read? An element that may not have one before the
+ * loop must not be loaded. */
+static bool can_start(Scan *scan, Stmt *loop, const StmtList *before)
+{
+    StmtList trial = {0};
+    for (int i = 0; i < before->n; i++)
+        VEC_PUSH(scan->p->c->arena, &trial, before->items[i]);
+    return first_access(scan, loop) != FIRST_MAY_SET || take_start(scan, &trial);
+}
+
 /* Keeps the element of `scan` in a register during `loop`; what comes before it goes to `before`, what comes after to
  * `after`. */
 static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
@@ -387,7 +441,10 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
                                        first->span.source ? first->span : at),
                             loop);
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
-    VEC_PUSH(c->arena, before, start ? init : guarded(c, &scan->guards, init));
+    if (start)
+        VEC_PUSH(c->arena, before, init);
+    else if (first_access(scan, loop) == FIRST_READS)
+        VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
     Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
                             false, scan->update);
     VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
@@ -428,7 +485,7 @@ static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
     }
     for (int i = 0; i < stored.found.n; i++) {
         Scan scan;
-        if (promotable(p, loop, stored.found.items[i], &scan))
+        if (promotable(p, loop, stored.found.items[i], &scan) && can_start(&scan, loop, out))
             loop = promote(&scan, loop, out, &after);
     }
     VEC_PUSH(c->arena, out, walk(p, loop));

@@ -134,7 +134,10 @@ static bool build(Case *k, Built *b, const char *const *overrides, int n)
     if (program && sequential && lowered) {
         b->program.module = module_build(c, program, NULL);
         b->sequential.module = module_build(c, sequential, NULL);
-        b->lowered.module = module_build(c, lowered, NULL);
+        Module *module = module_build(c, lowered, NULL);
+        if (module)
+            module_allow_partial(c, module, b->use.kernel);
+        b->lowered.module = module;
         if (k->program->reorders[k->schedule])
             b->reference = module_build(c, reference_kernel(c, b->use.kernel), NULL);
     }

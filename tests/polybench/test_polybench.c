@@ -202,7 +202,10 @@ static void run_forms(Trial *t, const char *const *overrides, int n, bool symbol
         LowerOptions options = {.limits = limits_default()};
         t->form = symbolic ? "schedule default, symbolic sizes" : "schedule default";
         Kernel *lowered = lower_kernel(c, schedule_kernel(t->use.schedule), &options);
-        run_module(t, lowered ? module_build(c, lowered, NULL) : NULL);
+        Module *module = lowered ? module_build(c, lowered, NULL) : NULL;
+        if (module)
+            module_allow_partial(c, module, t->use.kernel);
+        run_module(t, module);
     }
     ctx_free(t->use.c);
 }

@@ -99,7 +99,8 @@ static void test_wide_accesses_move_every_element(void **state)
     GUARD(c);
     Run r = run_open(c, parsed(c, KERNEL("for v in 4 vectorize\n"
                                          "  y[blockIdx.x * 192 + threadIdx.x * 4 + v] = x[blockIdx.x * 192 + threadIdx.x * 4 + v] "
-                                         "- x[threadIdx.x];")));
+                                         "- x[threadIdx.x];\n"
+                                         "for i in 18 if (768 + (i * 4 + blockIdx.x) * 48 + threadIdx.x < 4096) y[768 + (i * 4 + blockIdx.x) * 48 + threadIdx.x] = 0;")));
     if (!run_once(&r))
         fail_msg("%s", messages(c));
     const float *x = data_of(&r, "x"), *y = data_of(&r, "y");

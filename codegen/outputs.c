@@ -1,0 +1,109 @@
+/* outputs.c - which outputs a run has to write in full.
+ *
+ * A program may leave elements of an output alone (the border of a stencil), so that one which nothing has written is a fault only
+ * where the program is sure to write it: by a store that runs for every iteration of loops that are never empty, with an
+ * iterator of its own over the whole of each axis. */
+#include "codegen/codegen.h"
+
+typedef struct {
+    Context *c;
+    const Buffer *wanted;
+    VEC(const ForStmt *) loops; /* around the statement at work */
+} Cover;
+
+static const BlockIter *iter_of(const BlockStmt *block, const Expr *e)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (e->kind == EX_VAR && e->u.var == block->iters[i].var)
+            return &block->iters[i];
+    return NULL;
+}
+
+/* The iterator takes each value of lo..hi: a loop over them is what it is bound to. */
+static bool takes_all(const Cover *k, const BlockIter *iter)
+{
+    for (int i = 0; i < k->loops.n; i++) {
+        const ForStmt *l = k->loops.items[i];
+        Expr *lo, *hi;
+        if (iter->binding->kind != EX_VAR || iter->binding->u.var != l->var || (l->step != 1 && l->step != -1))
+            continue;
+        loop_domain(k->c, l, &lo, &hi);
+        return expr_equal(lo, iter->lo) && expr_equal(hi, iter->hi);
+    }
+    return false;
+}
+
+static bool never_empty(const BlockIter *iter)
+{
+    int64_t lo, hi;
+    return expr_is_const(iter->lo, &lo) && expr_is_const(iter->hi, &hi) && lo < hi;
+}
+
+/* Each subscript is an iterator over the whole axis, none is used twice, and the others always have values. */
+static bool store_covers(const Cover *k, const BlockStmt *block, const Stmt *s, bool init)
+{
+    const Buffer *b = s->u.store.buffer;
+    if (b->id != k->wanted->id)
+        return false;
+    for (int d = 0; d < b->rank; d++) {
+        const BlockIter *iter = iter_of(block, s->u.store.index[d]);
+        int64_t lo;
+        if (!iter || !takes_all(k, iter) || !expr_is_const(iter->lo, &lo) || lo != 0 ||
+            !expr_equal(iter->hi, b->shape[d]))
+            return false;
+        for (int before = 0; before < d; before++)
+            if (iter_of(block, s->u.store.index[before]) == iter)
+                return false;
+    }
+    for (int i = 0; i < block->n_iters; i++) {
+        bool subscript = false;
+        for (int d = 0; d < b->rank; d++)
+            subscript |= iter_of(block, s->u.store.index[d]) == &block->iters[i];
+        bool counts = !init || block->iters[i].kind == ITER_SPATIAL;
+        if (!subscript && counts && (!takes_all(k, &block->iters[i]) || !never_empty(&block->iters[i])))
+            return false;
+    }
+    return true;
+}
+
+static bool body_covers(const Cover *k, const BlockStmt *block, const Stmt *s, bool init)
+{
+    if (!s)
+        return false;
+    if (s->kind == ST_STORE)
+        return store_covers(k, block, s, init);
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (body_covers(k, block, s->u.seq.items[i], init))
+            return true;
+    return false;
+}
+
+static bool covers(Cover *k, const Stmt *s)
+{
+    if (s->kind == ST_BLOCK) {
+        const BlockStmt *block = &s->u.block;
+        return !block->predicate && (body_covers(k, block, block->init, true) || body_covers(k, block, block->body, false));
+    }
+    if (s->kind == ST_FOR) {
+        VEC_PUSH(k->c->arena, &k->loops, &s->u.loop);
+        bool found = covers(k, s->u.loop.body);
+        k->loops.n--;
+        return found;
+    }
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (covers(k, s->u.seq.items[i]))
+            return true;
+    return false;
+}
+
+void module_allow_partial(Context *c, Module *m, const Kernel *program)
+{
+    if (kernel_level(program) == LEVEL_LOWERED)
+        return;
+    for (int i = 0; i < program->n_params; i++) {
+        Cover k = {.c = c, .wanted = program->params[i].buffer};
+        for (int b = 0; k.wanted && b < m->n_buffers; b++)
+            if (m->buffers[b].name == k.wanted->name)
+                ((ModuleBuffer *)m->buffers)[b].partial = !covers(&k, program->body);
+    }
+}

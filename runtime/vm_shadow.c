@@ -1,0 +1,341 @@
+/* vm_shadow.c - the life of the marks: of a run, of a launch, of a block; and the words of what they show. */
+#include "runtime/vm_shadow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const char *does(VmOp op)
+{
+    return op == VM_LOAD ? "reads" : op == VM_STORE ? "writes" : "updates";
+}
+
+static const char *in_space(const VmBuffer *buffer)
+{
+    static const char *const space[] = {"", " in shared memory", " in local memory"};
+    return space[buffer->space];
+}
+
+void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room)
+{
+    int rank = g->buffer->rank;
+    if (rank < 2) {
+        snprintf(to, room, "%lld", (long long)element);
+        return;
+    }
+    size_t used = 0;
+    int64_t below = g->elements;
+    for (int axis = 0; axis < rank && used < room; axis++) {
+        below /= g->dims[axis];
+        int n = snprintf(to + used, room - used, axis ? ", %lld" : "[%lld", (long long)(element / below));
+        used += n > 0 ? (size_t)n : 0;
+        element %= below;
+    }
+    if (used < room)
+        snprintf(to + used, room - used, "]");
+}
+
+/* "element [1, 5] of 'C'", "element 37 of 's' in shared memory" */
+static void name_element(const VmState *st, const VmStep *s, int64_t element, char *to, size_t room)
+{
+    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
+    const GlobalShadow *g = buffer->space == VM_GLOBAL ? s->cells : NULL;
+    char where[120];
+    if (g)
+        vm_shadow_place(g, element, where, sizeof where);
+    else
+        snprintf(where, sizeof where, "%lld", (long long)element);
+    snprintf(to, room, "element %s of '%s'%s", where, buffer->name, in_space(buffer));
+}
+
+static void thread_of(const VmState *st, int lane, int64_t thread[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        thread[axis] = lane % st->block_shape[axis];
+        lane /= (int)st->block_shape[axis];
+    }
+}
+
+bool vm_race(VmState *st, const VmStep *s, int lane, int64_t element, Other other)
+{
+    const VmInst *theirs = &st->f->code[other.inst];
+    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
+    bool far = memcmp(other.block, st->block, sizeof other.block) != 0;
+    bool twice = buffer->space == VM_GLOBAL && theirs == s->inst && s->inst->op == VM_STORE;
+    char what[160];
+    name_element(st, s, element, what, sizeof what);
+    int64_t t[3];
+    thread_of(st, other.thread, t);
+    vm_fault(st, s, twice ? FAULT_WRITTEN_TWICE : FAULT_RACE, lane,
+             "%s %s, which thread (%lld, %lld, %lld)%s %s, too; %s", does((VmOp)s->inst->op), what, (long long)t[0],
+             (long long)t[1], (long long)t[2], far ? " of another block" : "", does((VmOp)theirs->op),
+             far ? "nothing orders the blocks of a launch" : "no barrier stands between the two");
+    VmOther *o = &st->fault.other;
+    *o = (VmOther){.known = true, .span = st->f->spans[other.inst], .step = st->f->steps[other.inst],
+                   .does = does((VmOp)theirs->op)};
+    memcpy(o->thread, t, sizeof t);
+    memcpy(o->block, other.block, sizeof o->block);
+    return false;
+}
+
+bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element)
+{
+    char what[160];
+    name_element(st, s, element, what, sizeof what);
+    return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which nothing has written", does((VmOp)s->inst->op), what);
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+/* How a kernel, or all of a module, accesses a buffer. */
+typedef struct {
+    bool reads, writes, updates;
+} Use;
+
+static void note_use(const VmFunction *f, int argument, Use *use)
+{
+    for (int i = 0; i < f->n_code; i++) {
+        VmOp op = (VmOp)f->code[i].op;
+        if (!vm_is_access(op) || f->buffers[f->code[i].c].space != VM_GLOBAL ||
+            f->buffers[f->code[i].c].argument != argument)
+            continue;
+        use->reads |= op == VM_LOAD;
+        use->writes |= op == VM_STORE;
+        use->updates |= op == VM_ATOMIC;
+    }
+}
+
+/* Which marks the kernels of the module can need for a buffer. */
+static bool allot(GlobalShadow *g, const Module *m, int argument)
+{
+    bool written = false, mixed = false, updated = false;
+    for (int i = 0; i < m->n_kernels; i++) {
+        Use use = {false, false, false};
+        note_use(m->kernels[i].code, argument, &use);
+        written |= use.writes || use.updates;
+        mixed |= use.reads && (use.writes || use.updates);
+        updated |= use.updates && (use.reads || use.writes);
+    }
+    size_t n = (size_t)g->elements + 1;
+    written |= !g->defined;
+    g->writers = written ? calloc(n, sizeof *g->writers) : NULL;
+    g->readers = mixed ? calloc(n, sizeof *g->readers) : NULL;
+    g->updaters = updated ? calloc(n, sizeof *g->updaters) : NULL;
+    return (g->writers || !written) && (g->readers || !mixed) && (g->updaters || !updated);
+}
+
+static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
+{
+    GlobalShadow *g = &shadow->buffers[i];
+    const ModuleBuffer *buffer = &shadow->module->buffers[i];
+    int64_t *dims = calloc((size_t)buffer->rank + 1, sizeof *dims);
+    *g = (GlobalShadow){.buffer = buffer, .dims = dims, .locks = shadow->locks};
+    if (!dims)
+        return false;
+    Use host = {false, false, false};
+    note_use(shadow->module->host, i, &host);
+    g->defined = buffer->role == BUFFER_IN || buffer->role == BUFFER_INOUT || host.reads || host.writes || host.updates;
+    g->elements = buffer->shape && vm_eval_shape(buffer->shape, sizes, dims) ? 1 : 0;
+    for (int axis = 0; axis < buffer->rank; axis++)
+        g->elements *= dims[axis];
+    return allot(g, shadow->module, i);
+}
+
+VmShadow *vm_shadow_new(const Module *m, const RunArguments *args)
+{
+    VmShadow *shadow = calloc(1, sizeof *shadow);
+    if (!shadow)
+        return NULL;
+    shadow->module = m;
+    shadow->buffers = calloc((size_t)m->n_buffers + 1, sizeof *shadow->buffers);
+    bool ok = shadow->buffers != NULL;
+    for (int i = 0; i < m->n_buffers && ok; i++)
+        ok = shadow_buffer(shadow, i, args->sizes);
+    if (ok)
+        return shadow;
+    vm_shadow_free(shadow);
+    return NULL;
+}
+
+void vm_shadow_free(VmShadow *shadow)
+{
+    for (int i = 0; shadow && shadow->buffers && i < shadow->module->n_buffers; i++) {
+        GlobalShadow *g = &shadow->buffers[i];
+        free((void *)g->dims);
+        free(g->writers);
+        free(g->readers);
+        free(g->updaters);
+    }
+    if (shadow)
+        free(shadow->buffers);
+    free(shadow);
+}
+
+/* The last instruction of the module that writes the buffer. */
+static void find_writer(const Module *m, int argument, VmFault *fault)
+{
+    for (int k = 0; k < m->n_kernels; k++) {
+        const VmFunction *f = m->kernels[k].code;
+        for (int i = 0; i < f->n_code; i++) {
+            VmOp op = (VmOp)f->code[i].op;
+            if ((op != VM_STORE && op != VM_ATOMIC) || f->buffers[f->code[i].c].argument != argument ||
+                f->buffers[f->code[i].c].space != VM_GLOBAL)
+                continue;
+            fault->span = f->spans[i];
+            fault->step = f->steps[i];
+            fault->function = f->name;
+        }
+    }
+}
+
+bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault)
+{
+    for (int i = 0; i < shadow->module->n_buffers; i++) {
+        const GlobalShadow *g = &shadow->buffers[i];
+        if (g->defined || g->buffer->partial || g->buffer->role != BUFFER_OUT || g->written == g->elements)
+            continue;
+        int64_t first = 0;
+        while (g->writers[first].serial != 0)
+            first++;
+        char where[120];
+        vm_shadow_place(g, first, where, sizeof where);
+        *fault = (VmFault){.kind = FAULT_NEVER_WRITTEN, .function = shadow->module->name};
+        find_writer(shadow->module, i, fault);
+        snprintf(fault->message, sizeof fault->message, "element %s of output '%s' was never written, and %lld others of its %lld",
+                 where, g->buffer->name, (long long)(g->elements - g->written - 1), (long long)g->elements);
+        return false;
+    }
+    return true;
+}
+
+/* ---- a launch ------------------------------------------------------------------------------ */
+
+void vm_shadow_launch(VmShadow *shadow, const int64_t grid[3])
+{
+    memcpy(shadow->grid, grid, sizeof shadow->grid);
+    shadow->base = shadow->next;
+    shadow->next += (uint64_t)(grid[0] * grid[1] * grid[2]);
+}
+
+/* Cells before those of buffer `b`; buffers at one place are one. */
+static int64_t cells_before(const VmFunction *f, int b)
+{
+    int64_t n = 0;
+    for (int i = 0; i < b; i++) {
+        const VmBuffer *other = &f->buffers[i];
+        if (other->space != f->buffers[b].space)
+            continue;
+        if (other->offset == f->buffers[b].offset)
+            return n;
+        n += other->capacity;
+    }
+    return n;
+}
+
+static int64_t cells_of(const VmFunction *f, VmSpace space)
+{
+    int64_t n = 0;
+    for (int i = 0; i < f->n_buffers; i++)
+        if (f->buffers[i].space == space)
+            n += f->buffers[i].capacity;
+    return n;
+}
+
+static void watch(VmState *st, VmStep *s)
+{
+    BlockShadow *b = st->shadow;
+    int number = s->inst->c;
+    const VmBuffer *buffer = &st->f->buffers[number];
+    VmOp op = (VmOp)s->inst->op;
+    if (buffer->space == VM_GLOBAL) {
+        GlobalShadow *g = &b->global->buffers[buffer->argument];
+        Use use = {false, false, false};
+        note_use(st->f, buffer->argument, &use);
+        s->cells = g;
+        s->check = vm_shadow_global(g, op, use.writes || use.updates);
+    } else if (buffer->space == VM_SHARED) {
+        s->cells = b->cells + cells_before(st->f, number);
+        s->crowded = b->crowded + cells_before(st->f, number);
+        s->check = vm_shadow_shared(op);
+    } else {
+        s->cells = b->defined + cells_before(st->f, number) * st->lanes;
+        s->check = vm_shadow_local(op);
+    }
+}
+
+bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
+{
+    BlockShadow *b = calloc(1, sizeof *b);
+    if (!b)
+        return false;
+    st->shadow = b;
+    b->global = shadow;
+    b->concurrent = concurrent;
+    b->deferred_block = -1;
+    b->n_cells = cells_of(st->f, VM_SHARED);
+    b->n_defined = cells_of(st->f, VM_LOCAL) * st->lanes;
+    b->cells = calloc((size_t)b->n_cells + 1, sizeof *b->cells);
+    b->crowded = calloc((size_t)b->n_cells + 1, sizeof *b->crowded);
+    b->defined = calloc((size_t)b->n_defined + 1, 1);
+    if (!b->cells || !b->crowded || !b->defined)
+        return false;
+    for (int i = 0; i < st->f->n_code; i++)
+        if (vm_is_access((VmOp)st->f->code[i].op))
+            watch(st, &st->steps[i]);
+    return true;
+}
+
+void vm_shadow_detach(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (!b)
+        return;
+    free(b->cells);
+    free(b->crowded);
+    free(b->defined);
+    free(b);
+    st->shadow = NULL;
+}
+
+int64_t vm_shadow_deferred(VmState *st, VmFault *fault)
+{
+    BlockShadow *b = st->shadow;
+    int64_t number = b ? b->deferred_block : -1;
+    if (number >= 0) {
+        *fault = b->deferred;
+        b->deferred_block = -1;
+    }
+    return number;
+}
+
+/* ---- a block ------------------------------------------------------------------------------- */
+
+/* Epochs have run out: nothing is known of what is over; what the block wrote before is of its first epoch. */
+static void rebase(BlockShadow *b)
+{
+    for (int64_t i = 0; i < b->n_cells; i++) {
+        bool written = mark_epoch(b->cells[i].writer) >= b->first_epoch;
+        b->cells[i] = (SharedCell){.writer = written ? mark_of(1, mark_inst(b->cells[i].writer), 0) : 0};
+        b->crowded[i] = 0;
+    }
+    b->first_epoch = 1;
+    b->epoch = 2;
+}
+
+void vm_shadow_barrier(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (++b->epoch == UINT32_MAX)
+        rebase(b);
+}
+
+void vm_shadow_begin(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    vm_shadow_barrier(st);
+    b->first_epoch = b->epoch;
+    b->serial = b->global->base + (uint64_t)st->block_number + 1;
+    memset(b->defined, 0, (size_t)b->n_defined);
+}

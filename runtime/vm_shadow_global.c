@@ -1,0 +1,251 @@
+/* vm_shadow_global.c - races between the threads of a launch, undefined reads and forbidden writes in global memory.
+ *
+ * Blocks run on several threads of the machine, so an element's marks are read and changed under a lock. A race between two
+ * blocks is found by the one that comes second, which depends on chance; it counts as the fault of the block with the
+ * higher number, so that the fault that is reported does not. */
+#include "runtime/vm_shadow.h"
+
+enum { ELEMENTS_PER_LOCK = 64 };
+
+/* One access under way. */
+typedef struct {
+    VmState *st;
+    const VmStep *s;
+    GlobalShadow *g;
+    GlobalMark mine;
+    uint64_t base;  /* marks up to this serial number are of earlier launches */
+    uint8_t *lock;  /* held, or NULL */
+} Access;
+
+static Access access_of(VmState *st, const VmStep *s)
+{
+    const BlockShadow *b = st->shadow;
+    Mark mark = mark_of(b->epoch, (int)(s - st->steps), st->first);
+    return (Access){.st = st, .s = s, .g = s->cells, .mine = {b->serial, mark}, .base = b->global->base};
+}
+
+/* ---- locks --------------------------------------------------------------------------------- */
+
+static void release(Access *a)
+{
+    if (a->lock)
+        __atomic_store_n(a->lock, 0, __ATOMIC_RELEASE);
+    a->lock = NULL;
+}
+
+/* Makes the marks of an element this thread's until the lock of another one is taken. */
+static void hold(Access *a, int64_t element)
+{
+    if (!a->st->shadow->concurrent)
+        return;
+    uint8_t *lock = &a->g->locks[element / ELEMENTS_PER_LOCK % LOCKS];
+    if (lock == a->lock)
+        return;
+    release(a);
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+        ;
+    a->lock = lock;
+}
+
+/* ---- conflicts ----------------------------------------------------------------------------- */
+
+static bool clashes(const Access *a, GlobalMark theirs)
+{
+    if (theirs.serial <= a->base)
+        return false;
+    return theirs.serial != a->mine.serial || (mark_epoch(theirs.mark) >= mark_epoch(a->mine.mark) &&
+                                               mark_thread(theirs.mark) != mark_thread(a->mine.mark));
+}
+
+static void block_of(const VmShadow *shadow, uint64_t serial, int64_t block[3])
+{
+    int64_t number = (int64_t)(serial - shadow->base - 1);
+    block[0] = number % shadow->grid[0];
+    block[1] = number / shadow->grid[0] % shadow->grid[1];
+    block[2] = number / shadow->grid[0] / shadow->grid[1];
+}
+
+/* The race as the other block would have found it. */
+static void defer(VmState *st, uint64_t serial)
+{
+    BlockShadow *b = st->shadow;
+    int64_t number = (int64_t)(serial - b->global->base - 1);
+    if (b->deferred_block >= 0 && b->deferred_block <= number)
+        return;
+    b->deferred_block = number;
+    b->deferred = st->fault;
+}
+
+/* A race with another block goes on to be found where the higher number is. */
+static bool conflict(Access *a, int lane, int64_t element, GlobalMark with)
+{
+    Other other = {mark_inst(with.mark), mark_thread(with.mark), {0}};
+    block_of(a->st->shadow->global, with.serial, other.block);
+    vm_race(a->st, a->s, lane, element, other);
+    if (with.serial <= a->mine.serial)
+        return false;
+    defer(a->st, with.serial);
+    a->st->fault.kind = FAULT_NONE;
+    return true;
+}
+
+/* Keeps readers of two blocks where there are two, else the latest of one block, two threads of it where there are two in
+ * this epoch. Any later writer clashes with one of them if it clashes with any reader. */
+static void note_global(const Access *a, GlobalReaders *r)
+{
+    GlobalMark *one = &r->by[0], *two = &r->by[1];
+    if (one->serial <= a->base) {
+        *one = a->mine;
+        *two = (GlobalMark){0};
+    } else if (one->serial != a->mine.serial) {
+        if (two->serial <= a->base || two->serial == one->serial)
+            *two = a->mine;
+    } else if (two->serial > a->base && two->serial != one->serial) {
+        return; /* two blocks already, this one among them */
+    } else if (mark_epoch(one->mark) < mark_epoch(a->mine.mark)) {
+        *one = a->mine;
+        *two = (GlobalMark){0};
+    } else if (mark_thread(one->mark) != mark_thread(a->mine.mark) && two->serial <= a->base) {
+        *two = a->mine;
+    }
+}
+
+static bool check_readers(Access *a, const GlobalReaders *r, int lane, int64_t element)
+{
+    for (int i = 0; i < 2; i++)
+        if (clashes(a, r->by[i]) && !conflict(a, lane, element, r->by[i]))
+            return false;
+    return true;
+}
+
+static bool is_defined(const GlobalShadow *g, int64_t element)
+{
+    return g->defined || g->writers[element].serial != 0;
+}
+
+static void note_writer(Access *a, int64_t element)
+{
+    if (a->g->writers[element].serial == 0)
+        __atomic_fetch_add(&a->g->written, 1, __ATOMIC_RELAXED);
+    a->g->writers[element] = a->mine;
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+typedef bool CheckElement(Access *a, int lane, int64_t element);
+
+/* Nothing in the launch writes the buffer. */
+static bool read_defined(Access *a, int lane, int64_t element)
+{
+    return is_defined(a->g, element) || vm_undefined(a->st, a->s, lane, element);
+}
+
+static bool read_element(Access *a, int lane, int64_t element)
+{
+    GlobalShadow *g = a->g;
+    if (!is_defined(g, element))
+        return vm_undefined(a->st, a->s, lane, element);
+    if (clashes(a, g->writers[element]) && !conflict(a, lane, element, g->writers[element]))
+        return false;
+    if (g->updaters && !check_readers(a, &g->updaters[element], lane, element))
+        return false;
+    if (g->readers)
+        note_global(a, &g->readers[element]);
+    return true;
+}
+
+static bool write_element(Access *a, int lane, int64_t element)
+{
+    GlobalShadow *g = a->g;
+    if (clashes(a, g->writers[element]) && !conflict(a, lane, element, g->writers[element]))
+        return false;
+    if (g->readers && !check_readers(a, &g->readers[element], lane, element))
+        return false;
+    if (g->updaters && !check_readers(a, &g->updaters[element], lane, element))
+        return false;
+    note_writer(a, element);
+    return true;
+}
+
+/* An exchange defines its element; other updates need it defined. */
+static bool update_element(Access *a, int lane, int64_t element)
+{
+    GlobalShadow *g = a->g;
+    GlobalMark *writer = &g->writers[element];
+    bool defined = is_defined(g, element);
+    if (!defined && a->s->inst->sub != VM_MOVE)
+        return vm_undefined(a->st, a->s, lane, element);
+    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, lane, element, *writer))
+        return false;
+    if (g->readers && !check_readers(a, &g->readers[element], lane, element))
+        return false;
+    if (g->updaters)
+        note_global(a, &g->updaters[element]);
+    if (writer->serial == 0)
+        note_writer(a, element);
+    return true;
+}
+
+/* ---- accesses ------------------------------------------------------------------------------ */
+
+static bool each_lane(VmState *st, const VmStep *s, CheckElement *check)
+{
+    Access a = access_of(st, s);
+    const int64_t *index = s->a;
+    bool ok = true;
+    for (int lane = 0; lane < st->lanes && ok; lane++) {
+        if (!vm_runs(st, lane))
+            continue;
+        for (int k = 0; k < s->width && ok; k++) {
+            int64_t element = index[s->lanes_a ? lane : 0] + k;
+            hold(&a, element);
+            a.mine.mark += (Mark)lane;
+            ok = check(&a, lane, element);
+            a.mine.mark -= (Mark)lane;
+        }
+    }
+    release(&a);
+    return ok;
+}
+
+static bool read_only_here(VmState *st, const VmStep *s)
+{
+    const GlobalShadow *g = s->cells;
+    if (__atomic_load_n(&g->written, __ATOMIC_RELAXED) == g->elements)
+        return true;
+    return each_lane(st, s, read_defined);
+}
+
+static bool read_global(VmState *st, const VmStep *s)
+{
+    return each_lane(st, s, read_element);
+}
+
+static bool write_global(VmState *st, const VmStep *s)
+{
+    return each_lane(st, s, write_element);
+}
+
+static bool update_global(VmState *st, const VmStep *s)
+{
+    return each_lane(st, s, update_element);
+}
+
+static bool write_input(VmState *st, const VmStep *s)
+{
+    const GlobalShadow *g = s->cells;
+    return vm_fault(st, s, FAULT_READ_ONLY, 0, "writes '%s', which is an input", g->buffer->name);
+}
+
+VmApply *vm_shadow_global(const GlobalShadow *g, VmOp op, bool written)
+{
+    if (op != VM_LOAD && g->buffer->role == BUFFER_IN)
+        return write_input;
+    if (op == VM_STORE)
+        return write_global;
+    if (op == VM_ATOMIC)
+        return update_global;
+    if (written)
+        return read_global;
+    return g->writers ? read_only_here : NULL;
+}
