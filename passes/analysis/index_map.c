@@ -58,3 +58,35 @@ int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Exp
     }
     return -1;
 }
+
+bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var *const *place,
+                    Expr **back)
+{
+    Expr **variables = ARENA_ARRAY(c->arena, Expr *, box->n + 1);
+    Relation relation = {box, to, variables, n, box->n};
+    Facts *f = facts_new(c);
+    facts_points(f, box);
+    for (int i = 0; i < box->n; i++)
+        variables[i] = expr_var(c, box->var[i], span_none());
+    return digits_solve(c, f, box, to, n, place, back) || relation_solve(c, &relation, place, back);
+}
+
+Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box, Expr *const *back,
+                      Var *const *place)
+{
+    Expr *taken = NULL, **again = index_map_apply(c, map, back);
+    Subst *point = ARENA_ARRAY(c->arena, Subst, box->n + 1);
+    int64_t always;
+    for (int i = 0; i < box->n; i++) {
+        Expr *lo = expr_subst(c, box->lo[i], point, i), *hi = expr_subst(c, box->hi[i], point, i);
+        taken = cond_and(c, taken, expr_binary(c, EX_GE, back[i], lo, span_none()));
+        taken = cond_and(c, taken, expr_binary(c, EX_LT, back[i], hi, span_none()));
+        point[i] = (Subst){box->var[i], back[i]};
+    }
+    for (int k = 0; k < map->n_to; k++) {
+        Expr *at = expr_var(c, place[k], span_none());
+        taken = cond_and(c, taken, expr_binary(c, EX_EQ, again[k], at, span_none()));
+    }
+    taken = taken ? simplify(f, taken) : NULL;
+    return taken && expr_is_const(taken, &always) && always ? NULL : taken;
+}

@@ -28,4 +28,18 @@ void facts_points(Facts *f, const PointBox *box);
  * it may be negative, or has no bound. `f` has facts_points of the box. */
 int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
 
+/* back[box->n]: the point that comes to a place, as expressions of the variables `place` [n], by the digits of the outputs
+ * (digits.c); for places that no point comes to it says nothing. `f` has facts_points of the box. False where the outputs do
+ * not have that form. */
+bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, int n, Var *const *place,
+                  Expr **back);
+/* The same by either method. */
+bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var *const *place,
+                    Expr **back);
+
+/* Some point of the box comes to the place: a condition on the variables `place` [n_to], which `f` has the ranges of. `back` says
+ * which point, if any (relation_solve): it lies in the box, and the map brings it there. NULL: that always holds. */
+Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box, Expr *const *back,
+                      Var *const *place);
+
 #endif

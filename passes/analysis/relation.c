@@ -355,18 +355,27 @@ static isl_multi_aff *one_formula(isl_map *map, const isl_set *keys)
     return NULL;
 }
 
+/* No key occurs, so that every formula will do. */
+static bool solve_nothing(Context *c, const Relation *r, Expr **out)
+{
+    for (int i = 0; i < r->n_value; i++)
+        out[i] = expr_index(c, 0);
+    return true;
+}
+
 bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out)
 {
     Study s = study_new(c, r);
     isl_map *map = key_to_value(&s);
     Formula f = {&s, place, isl_map_domain(isl_map_copy(map))};
     bool found = isl_map_is_single_valued(map) == isl_bool_true;
-    isl_multi_aff *formula = found ? one_formula(isl_map_copy(map), f.keys) : NULL;
+    bool nothing = isl_map_is_empty(map) == isl_bool_true;
+    isl_multi_aff *formula = found && !nothing ? one_formula(isl_map_copy(map), f.keys) : NULL;
     found = formula != NULL;
     for (int i = 0; i < r->n_value && found; i++)
         found = (out[i] = output_of(&f, isl_multi_aff_get_aff(formula, i))) != NULL;
     isl_multi_aff_free(formula);
     isl_set_free(f.keys);
     isl_map_free(map);
-    return found;
+    return found || (nothing && solve_nothing(c, r, out));
 }

@@ -180,29 +180,19 @@ static Expr *pad_literal(Schedule *s, const Value *v, const Buffer *b)
     return NULL;
 }
 
-/* No element comes to the place: a condition on `at`, the variables of a place; NULL where that is not known. */
-static Expr *is_padding(const Relayout *r, Var *const *at)
+/* No element comes to the place: a condition on `at`, the variables of a place. False where that is not known. */
+static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
 {
     Context *c = r->s->ctx;
-    Relation back = way_back(r);
     Expr **element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
-    Expr *taken = expr_bool(c, true);
     Facts *f = facts_new(c);
-    if (!relation_solve(c, &back, at, element))
-        return NULL;
+    if (!index_map_back(c, &r->elements, r->map->to, r->map->n_to, at, element))
+        return false;
     for (int i = 0; i < r->to->rank; i++)
         facts_range(f, at[i], expr_index(c, 0), r->to->shape[i]);
-    for (int i = 0; i < r->from->rank; i++) {
-        Expr *low = expr_binary(c, EX_GE, element[i], expr_index(c, 0), span_none());
-        Expr *high = expr_binary(c, EX_LT, element[i], r->from->shape[i], span_none());
-        taken = cond_and(c, cond_and(c, taken, low), high);
-    }
-    Expr **again = index_map_apply(c, r->map, element);
-    for (int i = 0; i < r->to->rank; i++) {
-        Expr *place = expr_var(c, at[i], span_none());
-        taken = cond_and(c, taken, expr_binary(c, EX_EQ, again[i], place, span_none()));
-    }
-    return simplify(f, expr_unary(c, EX_NOT, simplify(f, taken), span_none()));
+    Expr *taken = index_map_taken(c, f, r->map, &r->elements, element, at);
+    *padding = taken ? simplify(f, expr_unary(c, EX_NOT, taken, span_none())) : NULL;
+    return true;
 }
 
 /* A nest that stores the pad value to every place that no element comes to; *nest stays NULL where there is none. */
@@ -212,7 +202,6 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     Context *c = s->ctx;
     const Value *v = &r->call->arg[2];
     int n = r->to->rank;
-    int64_t some;
     Expr *literal = pad_literal(s, v, r->from);
     REQUIRE(s, E0904, v->span, literal,
             "a pad value of '%s' is a number of its type, %s%s", r->from->name, type_info(r->from->type)->name,
@@ -224,11 +213,11 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
         index[i] = expr_var(c, at[i], v->span);
         lo[i] = expr_index(c, 0);
     }
-    Expr *padding = is_padding(r, at);
-    REQUIRE(s, E0904, v->span, padding,
+    Expr *padding;
+    REQUIRE(s, E0904, v->span, find_padding(r, at, &padding),
             "which places of the new layout are padding has no formula that tirc can find, so they cannot be "
             "filled; leave out the pad value");
-    if (expr_is_const(padding, &some) && !some)
+    if (!padding)
         return true;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
     StageNest fill = {name, n, at, lo, r->to->shape, padding,

@@ -1,0 +1,295 @@
+/* transform_block.c - another space for the iterations of a block: its iterators become the outputs of an index map.
+ *
+ *   transform_block_layout(y, [i, j] -> [i / 4, j, i % 4]):
+ *
+ *   for i in 8, j in 6            for i in 2, j in 6, i_1 in 4
+ *       y[i, j] = ...      =>         y[i * 4 + i_1, j] = ...
+ *
+ * The map has to tell the iterations apart; the formula for the way back (relation.h) is what the body then says in the place of
+ * its old iterators. Places of the new space that no iteration comes to are left out by a condition. That each instance still
+ * runs exactly once, and after those that it depends on, is asked of the same nest with the old iterators bound to the way back,
+ * where instances can be told by their iterators. */
+#include "passes/analysis/index_map.h"
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    const IndexMap *map;
+    StmtPath *path;
+    Stmt *stmt;       /* the block */
+    Stmt *top;        /* the outermost of its loops */
+    PointBox points;  /* its iterations, in its iterators */
+    Expr **to;        /* [n_to] the map's outputs, in its iterators */
+    Expr **extent;    /* [n_to] */
+    IterKind *kind;   /* [n_to] */
+    ForStmt *loops;   /* [n_to] the new ones */
+    Expr **back;      /* [n_iters] the old iterators, in the new loops' variables */
+    Expr *where;      /* which places of the new space are iterations; NULL: all */
+} Transform;
+
+/* ---- the block as it is ---------------------------------------------------------------------------------- */
+
+/* The loop of the innermost n on the path that iterator `i` is bound to, or -1: bindings are loops, over the same range. */
+static int loop_of(const Transform *t, int i)
+{
+    const BlockStmt *block = &t->stmt->u.block;
+    const BlockIter *iter = &block->iters[i];
+    int n = block->n_iters;
+    for (int k = 0; k < n && t->path->n > n; k++) {
+        const Stmt *loop = t->path->items[t->path->n - 1 - n + k];
+        if (loop->kind != ST_FOR || iter->binding->kind != EX_VAR ||
+            iter->binding->u.var != loop->u.loop.var)
+            continue;
+        Context *c = t->s->ctx;
+        bool same = loop->u.loop.step == 1 && loop->u.loop.kind == LOOP_SERIAL &&
+                    loop->u.loop.n_annotations == 0 &&
+                    expr_equal(loop->u.loop.lo, iters_to_loops(c, block, iter->lo)) &&
+                    expr_equal(loop->u.loop.hi, iters_to_loops(c, block, iter->hi));
+        return same ? k : -1;
+    }
+    return -1;
+}
+
+static bool check_block(Transform *t)
+{
+    Schedule *s = t->s;
+    const BlockStmt *block = &t->stmt->u.block;
+    Span span = t->call->arg[0].span;
+    REQUIRE(s, E0901, t->call->arg[1].span, t->map->n_from == block->n_iters,
+            "block '%s' has %d iterator%s, and the index map takes %d", block->name, block->n_iters,
+            block->n_iters == 1 ? "" : "s", t->map->n_from);
+    REQUIRE(s, E0905, span, !block->predicate,
+            "block '%s' has a condition, which speaks of loops that would be gone; transform it before "
+            "its loops are split",
+            block->name);
+    for (int i = 0; i < block->n_iters; i++) {
+        bool own = loop_of(t, i) >= 0;
+        for (int k = 0; k < i && own; k++)
+            own = loop_of(t, k) != loop_of(t, i);
+        REQUIRE(s, E0905, span, own,
+                "iterator '%s' of block '%s' is '%s', and not one of the %d loops around the block alone, which is "
+                "serial, counts in steps of 1 and has the iterator's range; transform the block before its loops "
+                "are split, reordered with others or bound",
+                block->iters[i].var->name, block->name, sched_text(s, block->iters[i].binding),
+                block->n_iters);
+    }
+    t->top = t->path->items[t->path->n - 1 - block->n_iters];
+    return true;
+}
+
+static void read_points(Transform *t)
+{
+    Context *c = t->s->ctx;
+    const BlockStmt *block = &t->stmt->u.block;
+    int n = block->n_iters;
+    Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **values = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        var[i] = block->iters[i].var;
+        lo[i] = block->iters[i].lo;
+        hi[i] = block->iters[i].hi;
+        values[i] = expr_var(c, var[i], span_none());
+    }
+    t->points = (PointBox){var, lo, hi, n};
+    t->to = index_map_apply(c, t->map, values);
+}
+
+/* ---- the new space --------------------------------------------------------------------------------------- */
+
+static bool find_kinds(Transform *t)
+{
+    const BlockStmt *block = &t->stmt->u.block;
+    t->kind = ARENA_ARRAY(t->s->ctx->arena, IterKind, t->map->n_to + 1);
+    for (int k = 0; k < t->map->n_to; k++) {
+        const BlockIter *of_kind[2] = {NULL, NULL};
+        for (int i = 0; i < block->n_iters; i++)
+            if (expr_uses_var(t->to[k], block->iters[i].var))
+                of_kind[block->iters[i].kind == ITER_REDUCE] = &block->iters[i];
+        REQUIRE(t->s, E0906, t->call->arg[1].span, !of_kind[0] || !of_kind[1],
+                "output %d of the index map, '%s', is made of '%s', which says what is computed, and of '%s', which a "
+                "reduction runs over; an iterator is one or the other",
+                k, sched_text(t->s, t->map->to[k]), of_kind[0]->var->name, of_kind[1]->var->name);
+        t->kind[k] = of_kind[1] ? ITER_REDUCE : ITER_SPATIAL;
+    }
+    return true;
+}
+
+static bool find_extents(Transform *t)
+{
+    Context *c = t->s->ctx;
+    Facts *f = facts_new(c);
+    t->extent = ARENA_ARRAY(c->arena, Expr *, t->map->n_to + 1);
+    facts_points(f, &t->points);
+    int wrong = box_of(c, f, &t->points, t->to, t->map->n_to, t->extent);
+    REQUIRE(t->s, E0902, t->call->arg[1].span, wrong < 0,
+            "output %d of the index map, '%s', is below 0 or has no bound for some iteration of block '%s'", wrong,
+            sched_text(t->s, t->map->to[wrong]), t->stmt->u.block.name);
+    return true;
+}
+
+/* A name for output k: of the iterator that it is, or of the first that it is made of. */
+static Name name_of(const Transform *t, int k)
+{
+    const BlockStmt *block = &t->stmt->u.block;
+    for (int i = 0; i < block->n_iters; i++)
+        if (expr_uses_var(t->to[k], block->iters[i].var))
+            return block->iters[i].var->name;
+    return ctx_name(t->s->ctx, "u");
+}
+
+/* No loop outside, no new loop before number k, and nothing else of the kernel has the name; the block's own loops go. */
+static bool is_free(const Transform *t, Name name, int k)
+{
+    const NameUse *use = state_name(t->s, name);
+    bool taken = use && use->others > 0;
+    for (int i = 0; i < t->path->n && t->path->items[i] != t->top; i++)
+        taken |= t->path->items[i]->kind == ST_FOR && t->path->items[i]->u.loop.var->name == name;
+    for (int i = 0; i < k; i++)
+        taken |= t->loops[i].var->name == name;
+    return !taken;
+}
+
+static void make_loops(Transform *t)
+{
+    Context *c = t->s->ctx;
+    t->loops = ARENA_ARRAY(c->arena, ForStmt, t->map->n_to + 1);
+    for (int k = 0; k < t->map->n_to; k++) {
+        Name base = name_of(t, k), name = base;
+        for (int i = 1; !is_free(t, name, k); i++)
+            name = ctx_namef(c, "%.32s_%d", base, i);
+        t->loops[k] = flow_loop(t->s, name, expr_index(c, 0), t->extent[k]);
+    }
+}
+
+/* ---- the way back ------------------------------------------------------------------------------------------ */
+
+static bool refuse_back(const Transform *t, const Relation *back)
+{
+    const char *clash = NULL;
+    Tells tells = relation_tells(t->s->ctx, back, &clash);
+    const BlockStmt *block = &t->stmt->u.block;
+    Span span = t->call->arg[1].span;
+    if (tells == TELLS_NOT)
+        return sched_refuse(t->s, E0903, span,
+                            "the index map brings two iterations of block '%s' to one place: %s", block->name,
+                            clash);
+    return sched_refuse(t->s, E0903, span,
+                        "for the iterators of block '%s' in the terms of the map's outputs there is no one formula that tirc "
+                        "can find; the map has to be made of sums, products with numbers, and quotients and remainders by "
+                        "numbers",
+                        block->name);
+}
+
+/* Finds `back` and `where`. */
+static bool find_back(Transform *t)
+{
+    Context *c = t->s->ctx;
+    int n = t->points.n;
+    Expr **iterators = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Var **place = ARENA_ARRAY(c->arena, Var *, t->map->n_to + 1);
+    Facts *f = facts_new(c);
+    for (int i = 0; i < n; i++)
+        iterators[i] = expr_var(c, t->points.var[i], span_none());
+    for (int k = 0; k < t->map->n_to; k++) {
+        place[k] = t->loops[k].var;
+        facts_range(f, place[k], t->loops[k].lo, t->loops[k].hi);
+    }
+    t->back = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    if (!index_map_back(c, &t->points, t->to, t->map->n_to, place, t->back))
+        return refuse_back(t, &(Relation){&t->points, t->to, iterators, t->map->n_to, n});
+    for (int i = 0; i < n; i++)
+        t->back[i] = simplify(f, t->back[i]);
+    t->where = index_map_taken(c, f, t->map, &t->points, t->back, place);
+    return true;
+}
+
+/* ---- the nest ------------------------------------------------------------------------------------------------- */
+
+static Stmt *under_loops(const Transform *t, Stmt *block)
+{
+    for (int k = t->map->n_to - 1; k >= 0; k--) {
+        ForStmt loop = t->loops[k];
+        loop.body = block;
+        block = stmt_for(t->s->ctx, &loop, t->stmt->span);
+    }
+    return block;
+}
+
+/* With the old iterators, bound to the way back. */
+static Stmt *rebound(const Transform *t)
+{
+    BlockStmt block = t->stmt->u.block;
+    BlockIter *iters = ARENA_ARRAY(t->s->ctx->arena, BlockIter, block.n_iters + 1);
+    for (int i = 0; i < block.n_iters; i++) {
+        iters[i] = block.iters[i];
+        iters[i].binding = t->back[i];
+    }
+    block.iters = iters;
+    block.predicate = t->where;
+    return under_loops(t, stmt_block(t->s->ctx, &block, t->stmt->span));
+}
+
+/* With iterators of its own for the outputs. */
+static Stmt *transformed(const Transform *t)
+{
+    Context *c = t->s->ctx;
+    BlockStmt block = t->stmt->u.block;
+    int n = t->map->n_to;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n + 1);
+    Subst *places = ARENA_ARRAY(c->arena, Subst, n + 1);
+    Subst *old = ARENA_ARRAY(c->arena, Subst, block.n_iters + 1);
+    for (int k = 0; k < n; k++) {
+        const ForStmt *loop = &t->loops[k];
+        Var *var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, t->stmt->span);
+        iters[k] = (BlockIter){var, loop->lo, loop->hi, expr_var(c, loop->var, span_none()), t->kind[k]};
+        places[k] = (Subst){loop->var, expr_var(c, var, span_none())};
+    }
+    for (int i = 0; i < block.n_iters; i++)
+        old[i] = (Subst){block.iters[i].var, expr_subst(c, t->back[i], places, n)};
+    if (block.init)
+        block.init = stmt_subst(c, block.init, old, block.n_iters);
+    block.body = stmt_subst(c, block.body, old, block.n_iters);
+    block.iters = iters;
+    block.n_iters = n;
+    block.predicate = t->where;
+    return under_loops(t, simplify_stmt(facts_new(c), stmt_block(c, &block, t->stmt->span)));
+}
+
+static bool check_order(const Transform *t, Stmt *nest)
+{
+    Schedule *s = t->s;
+    const BlockStmt *block = &t->stmt->u.block;
+    Conflict why;
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, t->path);
+    if (dependence_instances_kept(s->ctx, kernel, t->top, nest, block->id, &why) &&
+        dependence_order_kept(s->ctx, kernel, t->top, nest, &s->reassociates, &why))
+        return true;
+    sched_refuse(s, E0907, t->call->span, "block '%s' would not do what it does now: %s", block->name,
+                 why.reason ? why.reason : "iterations that depend on each other change places");
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Transform t = {.s = s, .call = call, .map = call->arg[1].u.map, .path = &path, .stmt = block};
+    if (!check_block(&t))
+        return false;
+    read_points(&t);
+    if (!find_kinds(&t) || !find_extents(&t))
+        return false;
+    make_loops(&t);
+    if (!find_back(&t) || !check_order(&t, rebound(&t)))
+        return false;
+    Stmt *nest = transformed(&t);
+    sched_replace(s, t.top, nest);
+    Value *loops = ARENA_ARRAY(s->ctx->arena, Value, t.map->n_to + 1);
+    for (int k = 0; k < t.map->n_to; k++, nest = nest->u.loop.body)
+        loops[k] = value_loop(nest);
+    *result = value_list(s, loops, t.map->n_to);
+    return true;
+}
