@@ -1,6 +1,8 @@
 /* index_map.c - see index_map.h. */
 #include "passes/analysis/index_map.h"
 
+#include "passes/analysis/affine.h"
+
 static void print_list(Context *c, Expr *const *items, int n, StrBuf *out)
 {
     strbuf_addc(out, '[');
@@ -38,13 +40,24 @@ void facts_points(Facts *f, const PointBox *box)
         facts_range(f, box->var[i], box->lo[i], box->hi[i]);
 }
 
-/* The number of elements from 0 to `last`, at least 0 also where the box has no points. */
-static Expr *extent_to(Context *c, Facts *f, Expr *last)
+void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi)
+{
+    int64_t first, end;
+    if (expr_is_const(lo, &first) && expr_is_const(hi, &end) && end - first == 1)
+        hi = expr_index(f->c, end + 1);
+    facts_range(f, var, lo, hi);
+}
+
+/* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it is the end of a range that
+ * the program itself has. */
+static Expr *extent_to(Context *c, Facts *f, const PointBox *box, Expr *last)
 {
     Expr *zero = expr_index(c, 0);
     Expr *extent = simplify(f, index_add(c, last, expr_index(c, 1)));
-    bool sure = prove(facts_new(c), expr_binary(c, EX_GE, extent, zero, span_none()));
-    return sure ? extent : index_max(c, extent, zero);
+    bool fine = prove(facts_new(c), expr_binary(c, EX_GE, extent, zero, span_none()));
+    for (int i = 0; i < box->n && !fine; i++)
+        fine = expr_equal(extent, box->hi[i]);
+    return fine ? extent : index_max(c, extent, zero);
 }
 
 int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
@@ -54,7 +67,7 @@ int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Exp
         Expr *last = bound_over(f, e[k], (const Var *const *)box->var, box->n, true, &exact);
         if (!last || !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
             return k;
-        extent[k] = extent_to(c, f, last);
+        extent[k] = extent_to(c, f, box, last);
     }
     return -1;
 }

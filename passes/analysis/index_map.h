@@ -24,6 +24,10 @@ Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values);
 /* Facts: each variable of the box is between its ends. */
 void facts_points(Facts *f, const PointBox *box);
 
+/* lo <= var < hi, but of a variable that has one value only not even that: what is simplified with it still speaks of the variable, so
+ * that whoever splits its loop finds it. */
+void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi);
+
 /* The smallest extent[n] with 0 <= e[k] < extent[k] at all points of the box. -1, or the first k for which there is none:
  * it may be negative, or has no bound. `f` has facts_points of the box. */
 int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);

@@ -115,7 +115,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
     Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
-    sched_replace_body(s, flow_declare(s, body, cache));
+    sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
 
     *result = value_block(stage_block(nest));
     return true;
@@ -166,7 +166,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     Stmt *copied = stage_insert(s, &place, NULL, nest);
     copied = stmt_replace(s->ctx, copied, block, redirected);
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
-    sched_replace_body(s, flow_declare(s, body, cache));
+    sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
     *result = value_block(stage_block(nest));
     return true;
 }

@@ -149,6 +149,38 @@ Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
 
+static bool search_loop_var(Visitor *v, Expr *e)
+{
+    bool *found = v->user;
+    *found |= e->kind == EX_VAR && e->u.var->kind == VAR_LOOP;
+    return !*found;
+}
+
+typedef struct {
+    const Buffer *of;
+    Buffer *buffer;
+} Beside;
+
+static Stmt *add_beside(Rewriter *r, Stmt *stmt)
+{
+    const Beside *beside = r->user;
+    if (stmt->kind != ST_TEMP || stmt->u.temp->id != beside->of->id)
+        return stmt;
+    Stmt *both[] = {stmt, stmt_temp(r->ctx, beside->buffer, stmt->span)};
+    return stmt_seq(r->ctx, both, 2, stmt->span);
+}
+
+Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buffer)
+{
+    bool loops = false;
+    Visitor v = {.user = &loops, .expr = search_loop_var};
+    Beside beside = {of, buffer};
+    Rewriter r = {.ctx = s->ctx, .user = &beside, .stmt = add_beside};
+    for (int axis = 0; axis < buffer->rank; axis++)
+        visit_expr(&v, buffer->shape[axis]);
+    return loops ? rewrite_stmt(&r, body) : flow_declare(s, body, buffer);
+}
+
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block)
 {
     StmtPath path = {0};

@@ -26,12 +26,27 @@ static Stmt *place_item(const StagePlace *place, int i)
     return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
 }
 
-/* Nothing in `item` touches the buffer in `mode` but, where that is allowed, the users. */
+typedef struct {
+    const Buffer *buffer;
+    bool found;
+} TempSearch;
+
+static bool search_temp(Visitor *v, Stmt *stmt)
+{
+    TempSearch *search = v->user;
+    search->found |= stmt->kind == ST_TEMP && stmt->u.temp->id == search->buffer->id;
+    return stmt->kind != ST_BLOCK && !search->found;
+}
+
+/* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the users. */
 static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
                      AccessMode mode)
 {
     BlockList others = {0};
-    bool clean = true;
+    TempSearch declared = {buffer, false};
+    Visitor v = {.user = &declared, .stmt = search_temp};
+    visit_stmt(&v, item);
+    bool clean = !declared.found;
     flow_blocks(s, item, buffer, mode, &others);
     for (int o = 0; o < others.n && clean; o++) {
         clean = false;

@@ -134,7 +134,8 @@ static Stmt *relayout_part(Relayout *r, const BlockStmt *block, Stmt *part, bool
     r->facts = facts_new(r->s->ctx);
     for (int i = 0; i < block->n_iters; i++)
         if (!init || block->iters[i].kind == ITER_SPATIAL)
-            facts_range(r->facts, block->iters[i].var, block->iters[i].lo, block->iters[i].hi);
+            facts_range_loosely(r->facts, block->iters[i].var, block->iters[i].lo,
+                                block->iters[i].hi);
     Rewriter inner = {.ctx = r->s->ctx, .user = r, .expr = relayout_load, .stmt = relayout_store};
     return rewrite_stmt(&inner, part);
 }

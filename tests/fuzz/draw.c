@@ -206,7 +206,7 @@ static int weight_of(const Primitive *primitive)
         int weight;
     } weights[] = {{"split", 6},      {"fuse", 3},          {"reorder", 6},   {"bind", 8},
                    {"cache_read", 5}, {"cache_write", 4},   {"compute_at", 6}, {"reverse_compute_at", 5},
-                   {"set_scope", 3}, {"transform_layout", 3}, {"compute_inline", 2}, {"vectorize", 2}, {"decompose_reduction", 3}};
+                   {"set_scope", 3}, {"transform_layout", 3}, {"reindex_cache_read", 2}, {"compute_inline", 2}, {"vectorize", 2}, {"decompose_reduction", 3}};
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
         if (strcmp(weights[i].name, primitive->name) == 0)
             return weights[i].weight;
