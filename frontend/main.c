@@ -70,8 +70,8 @@ static tirc_status check_usage(const Options *o)
                            o->word);
     if (o->output && !o->emit && !o->json)
         return usage_error("-o takes what --emit or --json writes, and neither is given");
-    if ((o->profile || o->budget) && !o->analyze)
-        return usage_error("--profile and --budget say how --analyze works, which is not given");
+    if ((o->profile || o->budget || o->versus) && !o->analyze)
+        return usage_error("--profile, --budget and --versus say how --analyze works, which is not given");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
         return usage_error("--annotate says where the lines of --emit cuda and cu come from, and neither is given; --emit json "
                            "always does");

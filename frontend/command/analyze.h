@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "tirc.h"
+#include "command.h"
 
 /* ---- analyze_table.c --------------------------------------------------------------------------------------- */
 
@@ -26,5 +26,40 @@ void access_cost_text(const tirc_access *access, char out[COST_ROOM]);
 json_t *accesses_json(const tirc_analysis *analysis);
 /* All the rest. */
 json_t *analysis_json(const tirc_analysis *analysis);
+
+/* ---- analyze_versus.c -------------------------------------------------------------------------------------- */
+
+enum { SUBJECT_ROOM = 128, VALUE_ROOM = 80 };
+
+/* A counter that two analyses of one program do not agree on. */
+typedef struct {
+    char subject[SUBJECT_ROOM]; /* "load in_shared (shared)" */
+    const char *counter;        /* "each costs" */
+    char first[VALUE_ROOM], second[VALUE_ROOM];
+} Change;
+typedef struct {
+    Change *items;
+    size_t n, capacity;
+    bool out_of_memory;
+} ChangeList;
+
+/* False without memory; the list is to be freed in any case. */
+bool analysis_compare(const tirc_analysis *first, const tirc_analysis *second, ChangeList *out);
+void changes_free(ChangeList *list);
+void changes_print(const ChangeList *list, const char *first, const char *second);
+json_t *changes_json(const ChangeList *list);
+
+/* ---- analyze.c --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    tirc_analysis *analysis; /* NULL: none was made */
+    tirc_analysis *other;    /* of --versus; NULL: none was asked for */
+    const char *other_name;
+    tirc_kernel *other_lowered;
+    ChangeList changes;
+} AnalysisReport;
+
+tirc_status command_analyze(const Command *c, const int64_t *sizes, const tirc_device *device, AnalysisReport *out);
+void analysis_report_free(AnalysisReport *report);
 
 #endif

@@ -1,8 +1,6 @@
 /* report.c - results for people. */
 #include "report.h"
 
-#include "analyze.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +60,8 @@ void report_print(const Command *c, const Report *r)
                r->verification.method);
     if (r->measured)
         print_measurement(&r->measurement);
-    if (r->analysis)
-        analysis_print(r->analysis);
+    if (r->analyzed.analysis)
+        analysis_print(r->analyzed.analysis);
+    if (r->analyzed.other)
+        changes_print(&r->analyzed.changes, r->schedule ? r->schedule : r->kernel, r->analyzed.other_name);
 }

@@ -2,7 +2,7 @@
 #ifndef TIRC_COMMAND_REPORT_H
 #define TIRC_COMMAND_REPORT_H
 
-#include "command.h"
+#include "analyze.h"
 
 enum { SHOWN = 4 }; /* elements of an output that --run shows */
 
@@ -27,7 +27,7 @@ typedef struct {
     size_t n_outputs;
     tirc_verification verification;
     tirc_measurement measurement;
-    tirc_analysis *analysis; /* NULL: none was made */
+    AnalysisReport analyzed;
     const tirc_device *faults; /* where to ask for them; NULL: there are none */
 } Report;
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "output.h"
 #include "report.h"
 
@@ -97,6 +96,17 @@ static json_t *faults_json(const Command *c, const Report *r)
     return faults;
 }
 
+static void add_analysis(json_t *top, const AnalysisReport *a)
+{
+    json_t *analyze = analysis_json(a->analysis);
+    json_object_set_new(top, "accesses", accesses_json(a->analysis));
+    json_object_set_new(top, "analyze", analyze);
+    if (a->other)
+        json_object_set_new(analyze, "versus",
+                            json_pack("{s:s, s:o, s:o, s:o}", "schedule", a->other_name, "changes", changes_json(&a->changes),
+                                      "accesses", accesses_json(a->other), "analyze", analysis_json(a->other)));
+}
+
 static json_t *report_object(const Command *c, const Report *r)
 {
     json_t *launches = launches_json(c, r);
@@ -111,10 +121,8 @@ static json_t *report_object(const Command *c, const Report *r)
         json_object_set_new(top, "verify", verify_json(&r->verification));
     if (r->measured)
         json_object_set_new(top, "bench", bench_json(&r->measurement));
-    if (r->analysis) {
-        json_object_set_new(top, "accesses", accesses_json(r->analysis));
-        json_object_set_new(top, "analyze", analysis_json(r->analysis));
-    }
+    if (r->analyzed.analysis)
+        add_analysis(top, &r->analyzed);
     json_object_set_new(top, "faults", faults_json(c, r));
     return top;
 }

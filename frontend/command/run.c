@@ -183,16 +183,6 @@ static tirc_status compile(const Command *c, tirc_device *device, tirc_program *
     return status;
 }
 
-static tirc_status analyze(const Command *c, Report *r, const tirc_device *device)
-{
-    const Options *o = c->options;
-    tirc_analyze_options options = {o->profile, device, o->arch, (uint64_t)o->seed, o->budget};
-    Progress *progress = progress_begin("analyzing");
-    tirc_status status = tirc_analyze(c->t, c->lowered, r->sizes, &options, &r->analysis);
-    progress_end(progress);
-    return status;
-}
-
 static tirc_status run_all(const Command *c, Report *r, const tirc_device *device, tirc_program *program)
 {
     const Options *o = c->options;
@@ -215,7 +205,7 @@ static tirc_status run_all(const Command *c, Report *r, const tirc_device *devic
         progress_end(progress);
     }
     if (!status && o->analyze)
-        status = analyze(c, r, device);
+        status = command_analyze(c, r->sizes, device, &r->analyzed);
     return status;
 }
 
@@ -250,6 +240,7 @@ tirc_status command_measure(const Command *c)
         r.sizes = sizes;
         status = tell(c, &r, device, run_all(c, &r, device, program));
     }
+    analysis_report_free(&r.analyzed);
     free(r.outputs);
     free(sizes);
     return status;

@@ -127,4 +127,40 @@ def test_a_profile_that_knows_nothing(tirc):
 
 def test_usage(tirc):
     r = tirc(MATMUL, "--run", "--profile", "h200")
-    assert r.status == 2 and "--profile and --budget say how --analyze works" in r.err
+    assert r.status == 2 and "--profile, --budget and --versus say how --analyze works" in r.err
+
+
+def test_versus(tirc):
+    r = tirc(*SHARED, "--versus", "padded")
+    assert r.status == 0
+    assert """  versus padded: what is different
+                     shared                           padded
+    load in_shared (shared)
+      each costs       32 wavefronts                  1 wavefront
+""" in r.out
+    assert "load in (global)" not in r.out.split("versus padded")[1]
+    versus = json.loads(tirc(*SHARED, "--versus", "padded", "--json").out)["analyze"]["versus"]
+    assert versus["schedule"] == "padded"
+    assert versus["changes"][0] == {"subject": "load in_shared (shared)", "counter": "each costs", "first": "32 wavefronts",
+                                    "second": "1 wavefront"}
+    assert versus["accesses"][2]["wavefronts_per_request"] == 1
+
+
+def test_versus_with_settings(tirc):
+    changes = tirc(*SHARED, "--versus", "padded(row=2, T=16)").out.split("versus")[1]
+    assert "threads a block  256                            128" in changes
+    assert tirc(*SHARED, "--versus", "shared").out.endswith("versus shared: nothing is different\n")
+
+
+def test_versus_another_kind_of_schedule(tirc):
+    changes = tirc(*SHARED, "--versus", "naive").out.split("versus naive")[1]
+    assert "    store in_shared (shared)\n      requests         4096 x 1 wavefront             none\n" in changes
+    assert "    store out (global)\n      each costs       4 sectors                      32 sectors\n" in changes
+    assert "    barrier: in_shared: written above by other threads, read below\n" \
+           "      times a block    1                              0\n" in changes
+
+
+def test_versus_refuses(tirc):
+    assert tirc(*SHARED, "--versus", "nowhere").status == 1
+    assert tirc(*SHARED, "--versus", "padded(row=2").status == 2
+    assert tirc(MATMUL, "--run", "--versus", "naive").status == 2

@@ -336,7 +336,7 @@ def test_version(tirc):
     ((MATMUL, "--emti", "cuda"), "there is no option '--emti'; did you mean --emit?"),
     ((MATMUL, "--shedule=naive"), "there is no option '--shedule=naive'; did you mean --schedule?"),
     ((MATMUL, "--frobnicate"), "there is no option '--frobnicate'; tirc --help lists them"),
-    ((MATMUL, "--ver"), "'--ver' could be --verify or --version; write it out"),
+    ((MATMUL, "--vers"), "'--vers' could be --versus or --version; write it out"),
     ((MATMUL, "-x"), "there is no option '-x'; tirc --help lists them"),
     ((MATMUL, "--run=yes"), "--run takes no argument"),
     ((MATMUL, TRANSPOSE, "--emit", "cuda"), "one FILE at a time"),
