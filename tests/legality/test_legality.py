@@ -1,8 +1,9 @@
-"""What has to be accepted, and what has to be refused, each with what other systems do: accepted.tir and refused.tir.
+"""What has to be accepted, and what has to be refused, with what other systems do: accepted.tir and refused.tir; and a case for
+each condition of the primitives: conditions.tir.
 
 A schedule in them is a case. The comment above it says why it is there, and in lines of their own
     with: ARGUMENTS      of the command
-    error: E0424         refused.tir: the code
+    error: E0424         where it has to be refused: the code
     says: TEXT           ... and what its message has to hold: the rule, the numbers, the two iterations that clash
 """
 import os
@@ -34,7 +35,7 @@ def cases(name):
     return [Case(path, *m.groups()) for m in CASE.finditer(path.read_text())]
 
 
-ACCEPTED, REFUSED = cases("accepted.tir"), cases("refused.tir")
+ACCEPTED, REFUSED, CONDITIONS = cases("accepted.tir"), cases("refused.tir"), cases("conditions.tir")
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.schedule)
@@ -43,7 +44,7 @@ def test_accepted(case):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.schedule)
+@pytest.mark.parametrize("case", REFUSED + CONDITIONS, ids=lambda case: case.schedule)
 def test_refused(case):
     done = case.tirc("--emit", "lowered")
     assert done.returncode == 1, f"it is accepted:\n{done.stdout}"
@@ -54,7 +55,7 @@ def test_refused(case):
 
 def test_every_clash_shows_two_iterations():
     """A refusal for dependences says which instance comes first, and which touches the same element."""
-    for case in REFUSED:
+    for case in REFUSED + CONDITIONS:
         message = case.tirc("--emit", "lowered").stderr
         if "comes first" in message:
             assert len(re.findall(r"note: block '\w+' at ", message)) >= 2, message
