@@ -83,6 +83,30 @@ static Expr *lane_value(Lanes *l, Expr *e)
     return copy_of;
 }
 
+/* `make_float4(a, b, c, d)`: NVRTC stores it at once. */
+static void compose(CudaWriter *w, const VectorPlan *plan, const char *type)
+{
+    Lanes l = {.w = w, .plan = plan};
+    strbuf_addf(w->out, "make_%s(", type);
+    for (l.lane = 0; l.lane < plan->lanes; l.lane++) {
+        strbuf_add(w->out, l.lane ? ", " : "");
+        cuda_expr(w, lane_value(&l, plan->value), 0);
+    }
+    strbuf_add(w->out, ")");
+}
+
+/* Every lane from registers: no load is wide. */
+static void from_registers(CudaWriter *w, const VectorPlan *plan)
+{
+    const Buffer *to = plan->store->u.store.buffer;
+    const char *type = access_type(w, plan, to->type);
+    cuda_indent(w);
+    wide_access(w, type, false, to, plan->first);
+    strbuf_add(w->out, " = ");
+    compose(w, plan, type);
+    strbuf_add(w->out, ";\n");
+}
+
 static void arithmetic(CudaWriter *w, const VectorPlan *plan)
 {
     const Buffer *to = plan->store->u.store.buffer;
@@ -133,20 +157,16 @@ static void packed(CudaWriter *w, const VectorPlan *plan)
     int bytes = type_bytes(to->type), per_word = 4 / bytes, words = (int)plan->lanes / per_word;
     const char *type = vector_word(plan->lanes * bytes);
     Lanes l = {.w = w, .plan = plan};
-    cuda_line(w, "{");
-    w->indent++;
-    cuda_line(w, "%s result;", type);
-    for (int i = 0; i < words; i++) {
-        cuda_indent(w);
-        strbuf_add(w->out, words == 1 ? "result = " : arena_printf(w->c->arena, "result.%c = ", "xyzw"[i]));
-        packed_word(&l, i * per_word, per_word);
-        strbuf_add(w->out, ";\n");
-    }
     cuda_indent(w);
     wide_access(w, type, false, to, plan->first);
-    strbuf_add(w->out, " = result;\n");
-    w->indent--;
-    cuda_line(w, "}");
+    strbuf_add(w->out, " = ");
+    if (words > 1)
+        strbuf_addf(w->out, "make_%s(", type);
+    for (int i = 0; i < words; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        packed_word(&l, i * per_word, per_word);
+    }
+    strbuf_add(w->out, words > 1 ? ");\n" : ";\n");
 }
 
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
@@ -158,6 +178,8 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
         copy(w, &plan);
     else if (plan.packs)
         packed(w, &plan);
+    else if (plan.loads.n == 0)
+        from_registers(w, &plan);
     else
         arithmetic(w, &plan);
     return true;

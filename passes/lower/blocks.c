@@ -261,14 +261,13 @@ static Guarded lower_block(Blocks *b, Stmt *s)
 
 /* ---- control -------------------------------------------------------------------------------------- */
 
-/* A guard `v + rest < bound` of a vectorized loop over v is true for all lanes or for none where rest and bound are
- * multiples of their number: the first lane speaks for the others. */
-static bool guard_for_all_lanes(Blocks *b, const ForStmt *loop, Guard *guard)
+/* A guard `v + rest < bound` of a loop over v is true for all iterations or for none where rest and bound are
+ * multiples of their number: the first one speaks for the others. */
+static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
 {
     int64_t lanes, lo, coefficient;
     Expr *e = guard->expanded, *rest;
-    if (loop->kind != LOOP_VECTORIZE || e->kind != EX_LT || !loop_const_extent(loop, &lanes) ||
-        !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1 ||
+    if (loop->kind == LOOP_BIND || e->kind != EX_LT || !loop_const_extent(loop, &lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1 ||
         expr_uses_var(e->u.arg[1], loop->var) ||
         !split_linear(b->facts, e->u.arg[0], loop->var, &coefficient, &rest) || coefficient != 1 ||
         !prove_divisible(b->facts, rest, lanes) || !prove_divisible(b->facts, e->u.arg[1], lanes))
@@ -289,7 +288,7 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     for (int i = 0; i < inner.guards.n; i++) {
         Guard guard = inner.guards.items[i];
         bool stays = expr_uses_var(guard.expanded, s->u.loop.var) &&
-                     !guard_for_all_lanes(b, &s->u.loop, &guard);
+                     !guard_for_all(b, &s->u.loop, &guard);
         add_guard(c, stays ? &rest : &outer, guard);
     }
     facts_reset(b->facts, mark);

@@ -178,6 +178,48 @@ static void check_loop(Vectorize *v, Stmt *s)
     visit_expr(&visitor, store->u.store.value);
 }
 
+/* What is true for all lanes where it is true for the last one, given that it is `v + rest < bound`; NULL for another guard. */
+static Expr *guard_of_all(Vectorize *v, const ForStmt *loop, const Expr *guard)
+{
+    Context *c = v->c;
+    int64_t lanes, lo, coefficient;
+    Expr *rest;
+    if (guard->kind != EX_LT || !loop_const_extent(loop, &lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 ||
+        expr_uses_var(guard->u.arg[1], loop->var) ||
+        !split_linear(v->facts, guard->u.arg[0], loop->var, &coefficient, &rest) || coefficient < 0)
+        return NULL;
+    Subst last = {loop->var, expr_index(c, lanes - 1)};
+    return expr_binary(c, EX_LT, simplify(v->facts, expr_subst(c, guard->u.arg[0], &last, 1)), guard->u.arg[1],
+                       guard->span);
+}
+
+/* A guard that may differ between lanes: where the last lane passes it, all do and the access is wide; the edge unrolls.
+ *
+ *   for v in 4 vectorize  if x + v < n  t[v] = w[v];    =>    if x + 3 < n  for v in 4 vectorize  t[v] = w[v];
+ *                                                             else          for v in 4 unroll  if x + v < n  t[v] = w[v]; */
+static Stmt *peel_edge(Vectorize *v, Stmt *s)
+{
+    Context *c = v->c;
+    ForStmt whole = s->u.loop, edge = s->u.loop;
+    Stmt *guarded = s->u.loop.body;
+    if (guarded->kind != ST_IF || guarded->u.cond.otherwise)
+        return NULL;
+    Expr *all = guard_of_all(v, &whole, guarded->u.cond.cond);
+    if (!all)
+        return NULL;
+    whole.body = guarded->u.cond.then;
+    edge.kind = LOOP_UNROLL;
+    edge.id = 0;
+    Stmt *wide = stmt_stamp(stmt_for(c, &whole, s->span), s);
+    v->loop = wide;
+    v->why = NULL;
+    check_loop(v, wide);
+    if (v->why)
+        return NULL;
+    Stmt *rest = stmt_clone_fresh(c, stmt_stamp(stmt_for(c, &edge, s->span), s));
+    return stmt_stamp(stmt_if(c, all, wide, rest, s->span), s);
+}
+
 static Stmt *vectorize_loop(Vectorize *v, Stmt *s)
 {
     v->loop = s;
@@ -185,6 +227,12 @@ static Stmt *vectorize_loop(Vectorize *v, Stmt *s)
     check_loop(v, s);
     if (!v->why)
         return s;
+    Stmt *peeled = peel_edge(v, s);
+    if (peeled)
+        return peeled;
+    v->loop = s;
+    v->why = NULL;
+    check_loop(v, s);
     diag_warning(v->c, E0511, s->span, "no wide access: %s", v->why);
     diag_note(v->c, s->span, "loop '%s' is unrolled instead; %s", s->u.loop.var->name, v->remedy);
     ForStmt loop = s->u.loop;

@@ -1,4 +1,4 @@
-/* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands. */
+/* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands, elements of buffers. */
 #include "passes/schedule/sched.h"
 
 typedef VEC(Value) ValueList;
@@ -186,5 +186,34 @@ bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
     ValueList bands = {0};
     find_bands(s, s->kernel->body, &bands);
     *result = value_list(s, bands.items, bands.n);
+    return true;
+}
+
+bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    int64_t extent;
+    sched_loop(s, &call->arg[0], &path);
+    *result = value_int(expr_is_const(sched_extent(s, &path), &extent) ? extent : 0);
+    return true;
+}
+
+/* ---- elements ----------------------------------------------------------------------------------- */
+
+bool prim_bytes(Schedule *s, const PrimCall *call, Value *result)
+{
+    *result = value_int(type_bytes(sched_buffer(s, call->arg[0].u.id)->type));
+    return true;
+}
+
+bool prim_width(Schedule *s, const PrimCall *call, Value *result)
+{
+    enum { WIDEST_BYTES = 16 };
+    const Buffer *b = sched_buffer(s, call->arg[0].u.id);
+    int64_t width = 1, extent;
+    if (b->rank > 0 && expr_is_const(b->shape[b->rank - 1], &extent))
+        while (extent % (2 * width) == 0 && 2 * width * type_bytes(b->type) <= WIDEST_BYTES)
+            width *= 2;
+    *result = value_int(width);
     return true;
 }

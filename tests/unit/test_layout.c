@@ -203,6 +203,72 @@ static void swizzles_become_subscripts(void **state)
     text_close(&k.text);
 }
 
+/* The kernel as it is after choose_layouts. */
+typedef struct {
+    Text *open;
+    const char *text;
+} Chosen;
+
+static void after_pass(void *user, const char *pass, const Kernel *kernel, bool changed, double seconds)
+{
+    Chosen *chosen = user;
+    if (strcmp(pass, "choose_layouts") == 0)
+        chosen->text = text_print(chosen->open, kernel);
+    (void)changed;
+    (void)seconds;
+}
+
+/* ---- what tirc chooses ---------------------------------------------------------------------------------- */
+
+/* A tile of T x T elements goes through shared memory: ROWS rows of T threads store rows and load columns. */
+static void expect_choice(const char *type, int tile, int rows, const char *layout, const char *expected, const char *warning)
+{
+    char program[300], steps[1000];
+    snprintf(program, sizeof program,
+             "kernel transpose(in: %s[64, 64]) -> out: %s[64, 64] { for r in 64, c in 64 out[c, r] = in[r, c]; }\n", type, type);
+    snprintf(steps, sizeof steps,
+             "let [r, c] = loops(out); let [br, tr] = split(r, [_, %d]); let [bc, tc] = split(c, [_, %d]);\n"
+             "reorder(br, bc, tc, tr); let tile = cache_read(out, in, shared); compute_at(tile, bc);\n"
+             "%s bind(br, blockIdx.y); bind(bc, blockIdx.x);\n"
+             "for nest in [loops(tile)[-2:], [tc, tr]] { let [e, y, x] = split(fuse(nest), [_, %d, %d]);\n"
+             "bind(y, threadIdx.y); bind(x, threadIdx.x); }\n",
+             tile, tile, layout, rows, tile);
+    Case k;
+    run_steps(&k, program, steps);
+    if (!k.schedule)
+        fail_msg("%s", text_report(&k.text));
+    LowerOptions options = {.limits = limits_default(), .after_pass = after_pass};
+    Chosen chosen = {&k.text, NULL};
+    options.user = &chosen;
+    lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options);
+    const char *report = text_report(&k.text);
+    if (!chosen.text || !strstr(chosen.text, expected))
+        fail_msg("no '%s' in\n%s%s", expected, chosen.text ? chosen.text : "nothing", report);
+    if (warning ? !strstr(report, warning) : strlen(report) > 0)
+        fail_msg("warnings:\n%s", report);
+    text_close(&k.text);
+}
+
+static void pads_are_the_smallest(void **state)
+{
+    (void)state;
+    expect_choice("f32", 32, 8, "pad(tile, auto);", "f32[32, 32] in shared pad(1, 1);", NULL);
+    expect_choice("f32", 32, 32, "pad(tile, auto);", "f32[32, 32] in shared pad(1, 1);", NULL);
+    expect_choice("f64", 32, 8, "pad(tile, auto);", "f64[32, 32] in shared pad(1, 1);", NULL);
+    expect_choice("u8", 32, 8, "pad(tile, auto);", "u8[32, 32] in shared pad(1, 4);", NULL);
+    expect_choice("f16", 32, 8, "pad(tile, auto);", "f16[32, 32] in shared pad(1, 2);", NULL);
+    /* half a row of threads: columns want a pad of 2, and rows none */
+    expect_choice("f32", 16, 16, "pad(tile, auto);", "pad(1, 2);", "this store takes 2 wavefronts a request, where 1 is ideal");
+}
+
+static void swizzles_are_chosen(void **state)
+{
+    (void)state;
+    expect_choice("f32", 32, 8, "swizzle(tile, auto);", "f32[32, 32] in shared swizzle(1, 0, 1, 32, 1);", NULL);
+    expect_choice("u8", 32, 8, "swizzle(tile, auto);", "swizzle(1, 0, 4, 8, 4);", NULL);
+    expect_choice("f32", 32, 8, "pad(tile, 1); swizzle(tile, auto);", "in shared pad(1, 1);", NULL);
+}
+
 /* ---- meaning ------------------------------------------------------------------------------------------- */
 
 static void same_results(const Kernel *k, const Run *before, const Run *after, int size)
@@ -248,6 +314,8 @@ int main(void)
         cmocka_unit_test(layouts_are_said_of_the_buffer),
         cmocka_unit_test(refuses_what_is_no_swizzle),
         cmocka_unit_test(swizzles_become_subscripts),
+        cmocka_unit_test(pads_are_the_smallest),
+        cmocka_unit_test(swizzles_are_chosen),
         cmocka_unit_test(layouts_mean_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
