@@ -185,11 +185,11 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
     if (cuda_array_dims(w->c, b, dims))
         for (int i = 1; i < b->rank; i++)
             strbuf_addf(&rows, "[%lld]", (long long)dims[i]);
+    const char *at = offset ? arena_printf(w->c->arena, "(shared_memory + %lld)", (long long)offset) : "shared_memory";
     if (rows.length)
-        cuda_line(w, "%s (*%s)%s = (%s (*)%s)(shared_memory + %lld);", type, name, rows.text, type,
-                  rows.text, (long long)offset);
+        cuda_line(w, "%s (*%s)%s = (%s (*)%s)%s;", type, name, rows.text, type, rows.text, at);
     else
-        cuda_line(w, "%s *%s = (%s *)(shared_memory + %lld);", type, name, type, (long long)offset);
+        cuda_line(w, "%s *%s = (%s *)%s;", type, name, type, at);
 }
 
 static void shared_declarations(CudaWriter *w, const LaunchUse *use)

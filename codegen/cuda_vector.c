@@ -50,6 +50,11 @@ static Expr *one_lane(Rewriter *r, Expr *e)
     Lanes *l = r->user;
     if (e->kind == EX_VAR && e->u.var == l->plan->var)
         return expr_int(r->ctx, e->type, l->lane, e->span);
+    for (int side = 0; e->kind == EX_ADD && e->type == DT_INDEX && side < 2; side++) {
+        int64_t zero;
+        if (expr_is_const(e->u.arg[side], &zero) && zero == 0)
+            return e->u.arg[1 - side];
+    }
     return e;
 }
 

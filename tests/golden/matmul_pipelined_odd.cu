@@ -28,10 +28,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         if (each * 256 + ty * 16 + tx < 960)
             B_shared[(each * 256 + ty * 16 + tx) / 60][j] = B_local_first[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j];
     }
-    for (int ti = 0; ti < 4; ++ti) {
-        for (int tj = 0; tj < 4; ++tj) {
-            const int j = tx * 4 + tj;
-            if (j < 60)
+    if (tx < 15) {
+        for (int ti = 0; ti < 4; ++ti) {
+            for (int tj = 0; tj < 4; ++tj)
                 C_local[ti][tj] = 0.0f;
         }
     }
@@ -52,14 +51,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     B_local[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j] = B[k_1 * 60 + j];
             }
         }
-        for (int ki = 0; ki < 16; ++ki) {
-            const int k_2 = ko * 16 + ki;
-            if (k_2 < 33) {
-                for (int ti = 0; ti < 4; ++ti) {
-                    for (int tj = 0; tj < 4; ++tj) {
-                        const int j = tx * 4 + tj;
-                        if (j < 60)
-                            C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki] * B_shared[ko % 2 * 16 + ki][j];
+        if (tx < 15) {
+            for (int ki = 0; ki < 16; ++ki) {
+                const int k_2 = ko * 16 + ki;
+                if (k_2 < 33) {
+                    for (int ti = 0; ti < 4; ++ti) {
+                        for (int tj = 0; tj < 4; ++tj)
+                            C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki] * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
                     }
                 }
             }
@@ -78,11 +76,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         }
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
     }
-    for (int ax0 = 0; ax0 < 4; ++ax0) {
-        for (int ax1 = 0; ax1 < 4; ++ax1) {
-            const int j = tx * 4 + ax1;
-            if (j < 60)
-                C[(ty * 4 + ax0) * 60 + j] = C_local[ax0][ax1];
+    if (tx < 15) {
+        for (int ax0 = 0; ax0 < 4; ++ax0) {
+            for (int ax1 = 0; ax1 < 4; ++ax1)
+                C[(ty * 4 + ax0) * 60 + tx * 4 + ax1] = C_local[ax0][ax1];
         }
     }
 }
