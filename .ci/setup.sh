@@ -48,6 +48,12 @@ find_cuda() {
     export VIRTUAL_ENV="$PWD/.venv"
 }
 
+# A browser for the test of the page that --analyze writes. Never fatal: that test is skipped with a word.
+find_browser() {
+    command -v chromium >/dev/null || command -v google-chrome >/dev/null && return
+    (install chromium) || say "There is no Chromium: the page of --analyze is not looked at"
+}
+
 # build FOLDER OPTION...
 build() {
     local folder=$1; shift

@@ -155,3 +155,11 @@ tirc_status tirc_origins(tirc *t, const tirc_kernel *lowered, const tirc_origin 
 {
     API_GUARDED(t, origins(t, lowered, lines, n));
 }
+
+const char *tirc_source_text(const tirc *t, const char *path)
+{
+    for (int i = 0; i < t->ctx->sources.n; i++)
+        if (!strcmp(t->ctx->sources.items[i].path, path))
+            return t->ctx->sources.items[i].text;
+    return NULL;
+}

@@ -68,8 +68,8 @@ static tirc_status check_usage(const Options *o)
                            "--analyze explains it, "
                            "--list shows what there is",
                            o->word);
-    if (o->output && !o->emit && !o->json)
-        return usage_error("-o takes what --emit or --json writes, and neither is given");
+    if (o->output && !o->emit && !o->json && !o->analyze)
+        return usage_error("-o takes what --emit or --json writes, or the page of --analyze, and none is given");
     if ((o->profile || o->budget || o->versus) && !o->analyze)
         return usage_error("--profile, --budget and --versus say how --analyze works, which is not given");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))

@@ -200,6 +200,8 @@ typedef struct {
 } tirc_origin;
 /* For each line of the plain TIRC_CUDA text of a lowered kernel, in order. */
 tirc_status tirc_origins(tirc *t, const tirc_kernel *lowered, const tirc_origin **lines, size_t *n);
+/* The text of a program or schedule that was read from `path`, as an origin names it; NULL: there is none. */
+const char *tirc_source_text(const tirc *t, const char *path);
 
 /* ---- running -------------------------------------------------------------------------------------- */
 

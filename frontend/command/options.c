@@ -29,7 +29,7 @@ static const Option table[] = {
     {.help = "text and code"},
     {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json", "the program after its schedule, or what is made of it"},
     {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines", "where each line of cuda and cu comes from, at its end; or as #line"},
-    {"output", 'o', TEXT, AT(output), "FILE", "instead of standard output"},
+    {"output", 'o', TEXT, AT(output), "FILE", "instead of standard output; with --analyze alone a page for a browser"},
     {.help = "running"},
     {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs"},
     {"verify", 0, FLAG, AT(verify), NULL, "compares the result with the unscheduled program in higher precision"},

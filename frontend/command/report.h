@@ -32,6 +32,8 @@ typedef struct {
 } Report;
 
 void report_print(const Command *c, const Report *r);
+/* The object of --json; a new reference. */
+json_t *report_object(const Command *c, const Report *r);
 /* To -o or standard output. */
 tirc_status report_json(const Command *c, const Report *r);
 

@@ -107,7 +107,7 @@ static void add_analysis(json_t *top, const AnalysisReport *a)
                                       "accesses", accesses_json(a->other), "analyze", analysis_json(a->other)));
 }
 
-static json_t *report_object(const Command *c, const Report *r)
+json_t *report_object(const Command *c, const Report *r)
 {
     json_t *launches = launches_json(c, r);
     json_t *top = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o}", "kernel", r->kernel, "schedule", r->schedule,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "output.h"
-#include "report.h"
+#include "page.h"
 
 /* ---- sizes ------------------------------------------------------------------------------------------------ */
 
@@ -215,9 +215,11 @@ static tirc_status tell(const Command *c, Report *r, const tirc_device *device, 
     if (status && status != TIRC_WRONG)
         return status;
     r->faults = status == TIRC_WRONG ? device : NULL;
-    if (!c->options->json) {
+    const Options *o = c->options;
+    if (!o->json) {
         report_print(c, r);
-        return status;
+        bool page = o->output && !o->emit && r->analyzed.analysis && !status;
+        return page ? report_page(c, r) : status;
     }
     tirc_status written = report_json(c, r);
     return status ? status : written;

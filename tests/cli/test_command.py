@@ -340,7 +340,7 @@ def test_version(tirc):
     ((MATMUL, "-x"), "there is no option '-x'; tirc --help lists them"),
     ((MATMUL, "--run=yes"), "--run takes no argument"),
     ((MATMUL, TRANSPOSE, "--emit", "cuda"), "one FILE at a time"),
-    ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes"),
+    ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes, or the page of --analyze"),
     ((MATMUL, "--emit", "tir", "--annotate"), "where the lines of --emit cuda and cu come from"),
     ((MATMUL, "--run", "--annotate"), "where the lines of --emit cuda and cu come from"),
     ((MATMUL, "--emit", "ptx", "--annotate"), "machine code has no comments"),
