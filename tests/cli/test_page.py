@@ -101,8 +101,9 @@ def test_what_it_shows(tirc, page):
     assert "32 sectors" in seen["versus"][0]
     assert any("out[" in line and "in[" in line for line in seen["lit"]) and any("out[c, r] = in[r, c]" in line for line in seen["lit"])
     assert seen["current"] and seen["current"][0].endswith("bind(tx, threadIdx.x)")
-    assert seen["first"][0] == "r in 256, c in 512"
-    assert len(seen["second"]) > len(seen["first"]) - 1 and seen["fresh"]
+    assert seen["first"] == ["r in 256", "c in 512", "out[c, r] = in[r, c];"]
+    assert seen["second"] == ["by in 8", "ty in 32", "c in 512"]
+    assert seen["fresh"][:2] == ["by in 8", "ty in 32"]
     assert seen["background"] != seen["switched"]
 
 

@@ -335,7 +335,14 @@
             stack[stack.length - 1].children.push(open);
             stack.push(open);
         }
-        return root.children;
+        return root.children.map(unfold);
+    }
+    // `for i in M, j in N` is two loops.
+    function unfold(node) {
+        const children = node.children.map(unfold);
+        if (!/^for /.test(node.line)) return { ...node, children };
+        const loops = node.line.replace(/\s*\{$/, '').slice(4).split(/, (?=\w+ in )/);
+        return loops.reduceRight((inner, loop) => [{ line: 'for ' + loop, children: inner }], children)[0];
     }
     function drawNode(node, before) {
         const text = node.line.replace(/\s*\{$/, ''), loop = text.match(/^for (\S+) in (.+?)(?: bind (\S+)| (unroll|vectorize|parallel))?$/);
