@@ -102,7 +102,9 @@ void coder_place_temp(VmCoder *k, const Buffer *buffer)
     VmBuffer b = {.space = shared ? VM_SHARED : VM_LOCAL, .capacity = elements, .offset = *used};
     int64_t bytes = elements * type_bytes(buffer->type);
     *used += (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
-    add_buffer(k, buffer, b, &coded);
+    int number = add_buffer(k, buffer, b, &coded);
+    if (k->loops.n > 0)
+        coder_emit(k, VM_FORGET, VM_I64, 0, 0, 0, 0, number);
 }
 
 /* a * stride + b; gives both back. */

@@ -111,6 +111,8 @@ void vm_shadow_detach(VmState *st);
 /* A block begins; a barrier has been met. */
 void vm_shadow_begin(VmState *st);
 void vm_shadow_barrier(VmState *st);
+/* FORGET: a buffer that is declared in a loop begins without values in each iteration. */
+bool vm_shadow_forget(VmState *st, const VmStep *s);
 /* A launch begins. */
 void vm_shadow_launch(VmShadow *shadow, const int64_t grid[3]);
 /* A fault that the block found and that is a later block's; that block's number, or -1: none. */

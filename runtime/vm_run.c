@@ -69,6 +69,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
     VmOp op = (VmOp)inst->op;
     if (vm_is_access(op) || op == VM_CHECK)
         return vm_memory(op, f->buffers[inst->c].type);
+    if (op == VM_FORGET)
+        return vm_shadow_forget;
     if (op == VM_CAST)
         return vm_cast((VmType)inst->type, f->registers[inst->d].type);
     if (op == VM_CALL || op == VM_ROUND)
@@ -110,6 +112,8 @@ static void decode(VmState *st, const uint64_t *buffers)
         if (inst->op == VM_LAUNCH) /* its operands are no registers */
             continue;
         s->apply = apply_of(f, inst);
+        if (inst->op == VM_FORGET)
+            continue;
         s->a = st->registers[inst->a];
         s->lanes_a = !f->registers[inst->a].uniform;
         if (inst->width > 1) { /* its other operands are lists */

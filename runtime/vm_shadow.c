@@ -58,25 +58,27 @@ static void thread_of(const VmState *st, int lane, int64_t thread[3])
     }
 }
 
-bool vm_race(VmState *st, const VmStep *s, int lane, int64_t element, Other other)
+bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs)
 {
-    const VmInst *theirs = &st->f->code[other.inst];
-    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
-    bool far = memcmp(other.block, st->block, sizeof other.block) != 0;
-    bool twice = buffer->space == VM_GLOBAL && theirs == s->inst && s->inst->op == VM_STORE;
+    const VmFunction *f = st->f;
+    VmOp op = (VmOp)f->code[mine->inst].op, other = (VmOp)f->code[theirs->inst].op;
+    bool far = memcmp(mine->block, theirs->block, sizeof mine->block) != 0;
+    bool twice = f->buffers[s->inst->c].space == VM_GLOBAL && mine->inst == theirs->inst && op == VM_STORE;
     char what[160];
     name_element(st, s, element, what, sizeof what);
     int64_t t[3];
-    thread_of(st, other.thread, t);
-    vm_fault(st, s, twice ? FAULT_WRITTEN_TWICE : FAULT_RACE, lane,
-             "%s %s, which thread (%lld, %lld, %lld)%s %s, too; %s", does((VmOp)s->inst->op), what, (long long)t[0],
-             (long long)t[1], (long long)t[2], far ? " of another block" : "", does((VmOp)theirs->op),
+    thread_of(st, theirs->thread, t);
+    vm_fault(st, &st->steps[mine->inst], twice ? FAULT_WRITTEN_TWICE : FAULT_RACE, 0,
+             "%s %s, which thread (%lld, %lld, %lld)%s %s, too; %s", does(op), what, (long long)t[0], (long long)t[1],
+             (long long)t[2], far ? " of another block" : "", does(other),
              far ? "nothing orders the blocks of a launch" : "no barrier stands between the two");
-    VmOther *o = &st->fault.other;
-    *o = (VmOther){.known = true, .span = st->f->spans[other.inst], .step = st->f->steps[other.inst],
-                   .does = does((VmOp)theirs->op)};
-    memcpy(o->thread, t, sizeof t);
-    memcpy(o->block, other.block, sizeof o->block);
+    VmFault *fault = &st->fault;
+    memcpy(fault->block, mine->block, sizeof mine->block);
+    thread_of(st, mine->thread, fault->thread);
+    fault->other = (VmOther){.known = true, .span = f->spans[theirs->inst], .step = f->steps[theirs->inst],
+                             .does = does(other)};
+    memcpy(fault->other.thread, t, sizeof t);
+    memcpy(fault->other.block, theirs->block, sizeof theirs->block);
     return false;
 }
 
@@ -282,7 +284,7 @@ bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
     if (!b->cells || !b->crowded || !b->defined)
         return false;
     for (int i = 0; i < st->f->n_code; i++)
-        if (vm_is_access((VmOp)st->f->code[i].op))
+        if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
             watch(st, &st->steps[i]);
     return true;
 }
@@ -308,6 +310,24 @@ int64_t vm_shadow_deferred(VmState *st, VmFault *fault)
         b->deferred_block = -1;
     }
     return number;
+}
+
+bool vm_shadow_forget(VmState *st, const VmStep *s)
+{
+    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
+    if (!st->shadow)
+        return true;
+    if (buffer->space == VM_SHARED) {
+        SharedCell *cells = s->cells;
+        for (int64_t i = 0; i < buffer->capacity; i++)
+            cells[i].writer = 0;
+        return true;
+    }
+    const uint8_t *mask = vm_mask(st);
+    for (int64_t i = 0; i < buffer->capacity; i++)
+        for (int lane = 0; lane < st->lanes; lane++)
+            ((uint8_t *)s->cells)[i * st->lanes + lane] &= (uint8_t)!mask[lane];
+    return true;
 }
 
 /* ---- a block ------------------------------------------------------------------------------- */

@@ -100,14 +100,14 @@ VmApply *vm_shadow_shared(VmOp op);
 VmApply *vm_shadow_global(const GlobalShadow *g, VmOp op, bool written /* by the kernel */);
 VmApply *vm_shadow_local(VmOp op);
 
-/* The other access of a race. */
+/* One of the two accesses of a race. */
 typedef struct {
     int inst, thread;
     int64_t block[3];
-} Other;
+} Party;
 
-/* A race of `lane` in element `element` with another access. Both give false. */
-bool vm_race(VmState *st, const VmStep *s, int lane, int64_t element, Other other);
+/* A race in an element of the buffer that step `s` accesses, as the fault of `mine`. Both give false. */
+bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs);
 /* An element in words: its number, or its subscripts. */
 void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room);
 /* An element that nothing has written is read. */

@@ -57,35 +57,35 @@ static bool clashes(const Access *a, GlobalMark theirs)
                                                mark_thread(theirs.mark) != mark_thread(a->mine.mark));
 }
 
-static void block_of(const VmShadow *shadow, uint64_t serial, int64_t block[3])
+static Party party_of(const VmShadow *shadow, GlobalMark m)
 {
-    int64_t number = (int64_t)(serial - shadow->base - 1);
-    block[0] = number % shadow->grid[0];
-    block[1] = number / shadow->grid[0] % shadow->grid[1];
-    block[2] = number / shadow->grid[0] / shadow->grid[1];
+    int64_t number = (int64_t)(m.serial - shadow->base - 1);
+    const int64_t *grid = shadow->grid;
+    return (Party){mark_inst(m.mark), mark_thread(m.mark),
+                   {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]}};
 }
 
-/* The race as the other block would have found it. */
+/* Keeps the fault for the other block. */
 static void defer(VmState *st, uint64_t serial)
 {
     BlockShadow *b = st->shadow;
     int64_t number = (int64_t)(serial - b->global->base - 1);
-    if (b->deferred_block >= 0 && b->deferred_block <= number)
-        return;
-    b->deferred_block = number;
-    b->deferred = st->fault;
+    if (b->deferred_block < 0 || number < b->deferred_block) {
+        b->deferred_block = number;
+        b->deferred = st->fault;
+    }
+    st->fault.kind = FAULT_NONE;
 }
 
-/* A race with another block goes on to be found where the higher number is. */
-static bool conflict(Access *a, int lane, int64_t element, GlobalMark with)
+/* A race with a later block is that block's, and this one goes on. */
+static bool conflict(Access *a, int64_t element, GlobalMark with)
 {
-    Other other = {mark_inst(with.mark), mark_thread(with.mark), {0}};
-    block_of(a->st->shadow->global, with.serial, other.block);
-    vm_race(a->st, a->s, lane, element, other);
+    const VmShadow *shadow = a->st->shadow->global;
+    Party mine = party_of(shadow, a->mine), theirs = party_of(shadow, with);
     if (with.serial <= a->mine.serial)
-        return false;
+        return vm_race(a->st, a->s, element, &mine, &theirs);
+    vm_race(a->st, a->s, element, &theirs, &mine);
     defer(a->st, with.serial);
-    a->st->fault.kind = FAULT_NONE;
     return true;
 }
 
@@ -110,10 +110,10 @@ static void note_global(const Access *a, GlobalReaders *r)
     }
 }
 
-static bool check_readers(Access *a, const GlobalReaders *r, int lane, int64_t element)
+static bool check_readers(Access *a, const GlobalReaders *r, int64_t element)
 {
     for (int i = 0; i < 2; i++)
-        if (clashes(a, r->by[i]) && !conflict(a, lane, element, r->by[i]))
+        if (clashes(a, r->by[i]) && !conflict(a, element, r->by[i]))
             return false;
     return true;
 }
@@ -145,9 +145,9 @@ static bool read_element(Access *a, int lane, int64_t element)
     GlobalShadow *g = a->g;
     if (!is_defined(g, element))
         return vm_undefined(a->st, a->s, lane, element);
-    if (clashes(a, g->writers[element]) && !conflict(a, lane, element, g->writers[element]))
+    if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
         return false;
-    if (g->updaters && !check_readers(a, &g->updaters[element], lane, element))
+    if (g->updaters && !check_readers(a, &g->updaters[element], element))
         return false;
     if (g->readers)
         note_global(a, &g->readers[element]);
@@ -156,12 +156,13 @@ static bool read_element(Access *a, int lane, int64_t element)
 
 static bool write_element(Access *a, int lane, int64_t element)
 {
+    (void)lane;
     GlobalShadow *g = a->g;
-    if (clashes(a, g->writers[element]) && !conflict(a, lane, element, g->writers[element]))
+    if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
         return false;
-    if (g->readers && !check_readers(a, &g->readers[element], lane, element))
+    if (g->readers && !check_readers(a, &g->readers[element], element))
         return false;
-    if (g->updaters && !check_readers(a, &g->updaters[element], lane, element))
+    if (g->updaters && !check_readers(a, &g->updaters[element], element))
         return false;
     note_writer(a, element);
     return true;
@@ -175,9 +176,9 @@ static bool update_element(Access *a, int lane, int64_t element)
     bool defined = is_defined(g, element);
     if (!defined && a->s->inst->sub != VM_MOVE)
         return vm_undefined(a->st, a->s, lane, element);
-    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, lane, element, *writer))
+    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, element, *writer))
         return false;
-    if (g->readers && !check_readers(a, &g->readers[element], lane, element))
+    if (g->readers && !check_readers(a, &g->readers[element], element))
         return false;
     if (g->updaters)
         note_global(a, &g->updaters[element]);

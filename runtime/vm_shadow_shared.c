@@ -24,10 +24,10 @@ static Access access_of(VmState *st, const VmStep *s)
 
 static bool conflict(const Access *a, int lane, int64_t element, Mark with)
 {
-    Other other = {mark_inst(with), mark_thread(with), {0}};
-    for (int axis = 0; axis < 3; axis++)
-        other.block[axis] = a->st->block[axis];
-    return vm_race(a->st, a->s, lane, element, other);
+    const int64_t *block = a->st->block;
+    Party mine = {mark_inst(a->mark), a->st->first + lane, {block[0], block[1], block[2]}};
+    Party theirs = {mark_inst(with), mark_thread(with), {block[0], block[1], block[2]}};
+    return vm_race(a->st, a->s, element, &mine, &theirs);
 }
 
 /* Did another thread leave this mark in the present epoch? */

@@ -1,0 +1,182 @@
+"""Faulty kernels made from right ones: one change of a lowered text, of three kinds.
+
+    barrier  a barrier is left out
+    guard    a condition lets one more value through: `i < 70` becomes `i < 70 + 1`
+    swap     two neighbouring statements that depend on each other change places
+
+The text is that of the printer: a statement is a line and the deeper lines behind it."""
+
+import collections
+import re
+
+# `lines` are those that were changed, from 0; `probes` may show that it makes no difference.
+Mutant = collections.namedtuple("Mutant", "kind lines text probes")
+
+WIDER = {"<": "{} + 1", "<=": "{} + 1", ">": "{} - 1", ">=": "{} - 1"}
+
+
+def indent_of(line):
+    return len(line) - len(line.lstrip())
+
+
+def statements(lines, first, last):
+    """The statements among lines[first:last], all of one depth, as (begin, end)."""
+    found = []
+    i = first
+    while i < last:
+        end = i + 1
+        depth = indent_of(lines[i])
+        while end < last and (indent_of(lines[end]) > depth or
+                              (indent_of(lines[end]) == depth and lines[end].lstrip().startswith(("}", "else")))):
+            end += 1
+        found.append((i, end))
+        i = end
+    return found
+
+
+def sequences(lines, first, last):
+    """Every list of neighbouring statements, at all depths."""
+    here = statements(lines, first, last)
+    if len(here) > 1:
+        yield here
+    for begin, end in here:
+        own = [i for i in range(begin + 1, end) if indent_of(lines[i]) == indent_of(lines[begin])]
+        if len(own) <= 1 and end - begin > 1:  # at most its closing brace: no `else`
+            yield from sequences(lines, begin + 1, own[0] if own else end)
+
+
+def split_top(text, operators):
+    """`text` cut at operators outside of brackets: pieces and operators in turn."""
+    parts, depth, start, i = [], 0, 0, 0
+    while i < len(text):
+        depth += (text[i] in "([") - (text[i] in ")]")
+        op = next((o for o in operators if text.startswith(o, i)), [])
+        if op and depth == 0:
+            parts += [text[start:i], op]
+            start = i + len(op)
+            i = start
+        else:
+            i += 1
+    return parts + [text[start:]]
+
+
+def widened(condition):
+    """The condition with each of its comparisons let one more through, one at a time."""
+    atoms = split_top(condition, [" && ", " || "])
+    for i in range(0, len(atoms), 2):
+        sides = split_top(atoms[i], [" <= ", " >= ", " < ", " > "])
+        if len(sides) != 3:
+            continue
+        wide = sides[0] + sides[1] + WIDER[sides[1].strip()].format(sides[2])
+        yield "".join(atoms[:i] + [wide] + atoms[i + 1:])
+
+
+def conditions(lines, i):
+    """The guards in a line: of an `if`, and in front of a `?`. An `if` with an `else` chooses, and so does what reads memory."""
+    head = re.match(r"\s*if (.*?)( \{)?$", lines[i])
+    if head:
+        same = next((s for s in lines[i + 1:] if indent_of(s) <= indent_of(lines[i])), "")
+        found = [] if "else" in same else [head[1]]
+    else:
+        ternary = re.match(r"[^=]* [-+*a-z&|^]*= (.*?) \? ", lines[i])
+        found = [ternary[1]] if ternary else []
+    return [c for c in found if "[" not in c]
+
+
+def touched(text):
+    """Buffers with brackets: (written, read or written)."""
+    written = set(re.findall(r"^\s*(\w+)\[[^=\n]*\] (?:\w+ ?|[-+*&|^])?=(?!=)", text, re.M))
+    return written, set(re.findall(r"\b(\w+)\[", text))
+
+
+def commute(a, b):
+    """Steps of one butterfly: `x += shuffle_xor(x, 16)` and `x += shuffle_xor(x, 8)` sum up the same lanes in any order."""
+    step = r"\s*(\w+\[.*\]) (\S+) shuffle_xor\((.*), \d+\);\s*$"
+    first, second = re.match(step, a), re.match(step, b)
+    return first and second and first.groups() == second.groups()
+
+
+def depend(a, b):
+    """Neither declares, and one of them writes what the other touches; a barrier depends on the accesses that it orders."""
+    if any(re.match(r"\s*(temp|let)\b", s) for s in (a, b)):
+        return False
+    barriers = [s for s in (a, b) if re.match(r"\s*barrier", s)]
+    if len(barriers) == 2:
+        return False
+    if barriers:
+        other = b if barriers[0] is a else a
+        return any(re.search(rf"\b{name}\b", barriers[0]) for name in touched(other)[1])
+    (wa, ta), (wb, tb) = touched(a), touched(b)
+    return bool(wa & tb or wb & ta) and not commute(a, b)
+
+
+def type_of(lines, buffer):
+    return next(m[1] for m in (re.search(rf"\b{buffer}: (\w+)\[", line) for line in lines) if m)
+
+
+def with_stores(lines, body, change):
+    """The statements of a body with something in place of each store."""
+    store = re.compile(r"^(\s*)(\w+)(\[.*?\]) (\w+ ?|[-+*&|^])?=(?!=) .*;$")
+    for line in body:
+        match = store.match(line)
+        yield change(match[1], match[2], match[3]) if match else line
+
+
+def insertion(lines, i, end, extra):
+    """The text with statements in front of the one at lines[i:end]; what they declare gets other names."""
+    for name in re.findall(r"temp (\w+):", "\n".join(extra)):
+        extra = [re.sub(rf"\b{name}\b", f"{name}_extra", line) for line in extra]
+    pad = " " * indent_of(lines[i])
+    if lines[i - 1].endswith(("{", ";", "}")) or indent_of(lines[i - 1]) >= indent_of(lines[i]):
+        return "\n".join(lines[:i] + extra + lines[i:])
+    return "\n".join(lines[:i] + [f"{pad}{{"] + extra + lines[i:end] + [f"{pad}}}"] + lines[end:])
+
+
+def probes(lines, i, condition, wide):
+    """Texts that show that a wider guard changes nothing: what runs because of it is run in front instead,
+
+    - with a fault in place of each store: without a fault there are none, or
+    - with other values in place of those stored: without a fault, and with the same outputs, nothing reads what is stored."""
+    pad = " " * indent_of(lines[i])
+    end = next(end for begin, end in statements(lines, i, len(lines)) if begin == i)
+    inner = with_stores if lines[i].lstrip().startswith("if ") else None
+    body = lines[i + 1:end] if inner else [pad + "    probe[0] = 0;"]
+    test = f"{pad}if ({wide}) && !({condition})" + (" {" if inner and lines[i].endswith("{") else "")
+    fails = with_stores(lines, body, lambda space, *_: f"{space}probe[1] = 0;")
+    yield insertion(lines, i, end, [f"{pad}temp probe: i32[1] in local;", test, *fails])
+    for value in (77, 3) if inner else ():
+        other = with_stores(lines, body, lambda space, name, at: f"{space}{name}{at} = {type_of(lines, name)}({value});")
+        yield insertion(lines, i, end, [test, *other])
+
+
+def without_barriers(lines):
+    for i, line in enumerate(lines):
+        if re.match(r'\s*barrier "', line):
+            yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]), [])
+
+
+def with_wider_guards(lines):
+    for i, line in enumerate(lines):
+        for condition in conditions(lines, i):
+            for wide in widened(condition):
+                changed = line.replace(condition, wide, 1)
+                yield Mutant("guard", range(i, i + 1), "\n".join(lines[:i] + [changed] + lines[i + 1:]),
+                             list(probes(lines, i, condition, wide)))
+
+
+def with_swaps(lines):
+    inside = [i for i, line in enumerate(lines) if i > 0 and indent_of(line) > 0]
+    for sequence in sequences(lines, inside[0], len(lines) - 1):
+        for (a, b), (c, d) in zip(sequence, sequence[1:]):
+            first, second = lines[a:b], lines[c:d]
+            if depend("\n".join(first), "\n".join(second)):
+                yield Mutant("swap", range(a, d), "\n".join(lines[:a] + second + first + lines[d:]), [])
+
+
+def mutants(text):
+    lines = text.rstrip("\n").split("\n")
+    body = lines.index("{")
+    lines = [" ".join(lines[:body])] + lines[body:] if body > 1 else lines
+    yield from without_barriers(lines)
+    yield from with_wider_guards(lines)
+    yield from with_swaps(lines)
