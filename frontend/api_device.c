@@ -73,19 +73,60 @@ tirc_device_info tirc_device_describe(const tirc_device *device)
                               info->multiprocessors, info->memory_bytes, info->l2_bytes};
 }
 
+/* "matmul.tir:6:13", or NULL. */
+static const char *where_text(tirc *t, Span span)
+{
+    const Source *source = source_get(t->ctx, span.source);
+    if (!source || t->dead)
+        return NULL;
+    int line, column;
+    source_position(source, span.begin, &line, &column);
+    return arena_printf(t->texts, "%s:%d:%d", source->path, line, column);
+}
+
 bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fault)
 {
     const VmFault *f = device && device->device ? &device->device->fault : NULL;
     if (!f || i > 0 || f->kind == FAULT_NONE || f->kind == FAULT_STOPPED)
         return false;
-    *fault = (tirc_fault){fault_name(f->kind), f->message, NULL};
-    const Source *source = source_get(t->ctx, f->span.source);
-    if (source && !t->dead) {
-        int line, column;
-        source_position(source, f->span.begin, &line, &column);
-        fault->where = arena_printf(t->texts, "%s:%d:%d", source->path, line, column);
+    *fault = (tirc_fault){.kind = fault_name(f->kind), .message = f->message, .where = where_text(t, f->span),
+                          .is_race = f->other.known};
+    if (t->dead || !device->ran)
+        return true;
+    fault->origin = api_origin(t, device->ran, (Origin){f->span, f->step});
+    memcpy(fault->block, f->block, sizeof f->block);
+    memcpy(fault->thread, f->thread, sizeof f->thread);
+    if (f->other.known) {
+        fault->other_where = where_text(t, f->other.span);
+        fault->other = api_origin(t, device->ran, (Origin){f->other.span, f->other.step});
+        memcpy(fault->other_block, f->other.block, sizeof f->other.block);
+        memcpy(fault->other_thread, f->other.thread, sizeof f->other.thread);
     }
     return true;
+}
+
+static void note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what)
+{
+    const Schedule *s = kernel->schedule;
+    if (s && step >= 1 && step <= schedule_steps(s))
+        diag_note(t->ctx, schedule_step_span(s, step), "%s comes from step %d of the schedule, %s", what, step,
+                  schedule_step_text(s, step));
+}
+
+bool api_run(tirc *t, const tirc_program *program, const RunArguments *args)
+{
+    Device *d = program->device->device;
+    program->device->ran = program->kernel;
+    if (d->ops->run(d, program->loaded, args))
+        return true;
+    const VmFault *f = &d->fault;
+    if (f->kind == FAULT_NONE || f->kind == FAULT_STOPPED)
+        return false;
+    bool same = f->other.known && f->other.step == f->step;
+    note_step(t, program->kernel, f->step, same ? "each of the two" : "the access");
+    if (f->other.known && !same)
+        note_step(t, program->kernel, f->other.step, "the other one");
+    return false;
 }
 
 /* ---- programs -------------------------------------------------------------------------------------------- */
@@ -373,7 +414,7 @@ static bool run(tirc *t, tirc_program *program, const int64_t *values, void *con
     RunArguments args = split_arguments(t, program, sizes, arguments, host);
     args.buffers = device;
     bool ok = to_device(t, program, sizes, host, device, bytes) &&
-              d->ops->run(d, program->loaded, &args) && d->ops->sync(d) &&
+              api_run(t, program, &args) && d->ops->sync(d) &&
               to_host(program, host, device, bytes);
     for (int i = 0; i < n; i++)
         if (device[i])
@@ -439,7 +480,6 @@ static bool provide_temps(tirc *t, tirc_program *p, const int64_t *sizes, Device
 
 static bool launch(tirc *t, tirc_program *program, const int64_t *values, void *const *arguments)
 {
-    Device *d = program->device->device;
     ArenaMark mark = arena_mark(t->ctx->arena);
     const Diag *last = t->ctx->last;
     const int64_t *sizes = api_sizes(t, program, values);
@@ -450,7 +490,7 @@ static bool launch(tirc *t, tirc_program *program, const int64_t *values, void *
     bool fresh = true;
     bool ok = check_pointers(t, program, buffers) &&
               provide_temps(t, program, sizes, buffers, &fresh) &&
-              d->ops->run(d, program->loaded, &args);
+              api_run(t, program, &args);
     if (!fresh)
         release_scratch(t, mark, last);
     return ok;

@@ -40,6 +40,7 @@ struct tirc_kernel {
 struct tirc_device {
     Device *device; /* NULL once it is closed */
     VEC(tirc_program *) programs;
+    const tirc_kernel *ran; /* last: whose fault device->fault is */
 };
 
 struct tirc_program {
@@ -97,6 +98,8 @@ typedef struct {
 bool api_agree(tirc *t, const tirc_program *program, const Workload *w, const int64_t *sizes,
                uint64_t seed, double tolerance, Agreement *out);
 /* Where a line comes from; the texts live as long as the context (api_lines.c). */
+/* Runs a program on its device; a fault is told with the schedule steps that made the two accesses. */
+bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
 tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
 /* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
 void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,

@@ -41,7 +41,7 @@ static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes,
 {
     Device *d = program->device->device;
     t->workload = workload_new(d, program->module, sizes, seed);
-    return t->workload && d->ops->run(d, program->loaded, workload_arguments(t->workload)) &&
+    return t->workload && api_run(t, program, workload_arguments(t->workload)) &&
            d->ops->sync(d);
 }
 

@@ -264,6 +264,11 @@ typedef struct {
     const char *kind;    /* "out_of_bounds" */
     const char *message; /* what, which buffer, which element, which thread */
     const char *where;   /* "matmul.tir:7:13", or NULL */
+    tirc_origin origin;  /* the line of the program, and the schedule step that made it */
+    bool is_race;        /* then also of the other access: */
+    const char *other_where;
+    tirc_origin other;
+    int64_t block[3], thread[3], other_block[3], other_thread[3]; /* x, y, z */
 } tirc_fault;
 bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fault);
 

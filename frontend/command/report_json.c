@@ -86,13 +86,28 @@ static json_t *bench_json(const tirc_measurement *m)
                      "gflops", gflops, "gbps", real(m->gbps), "versus");
 }
 
+/* Which thread made an access, and which step of the schedule the access. */
+static json_t *access_json(const tirc_origin *o, const int64_t *block, const int64_t *thread)
+{
+    return json_pack("{s:[III], s:[III], s:I, s:s?}", "block", (json_int_t)block[0], (json_int_t)block[1],
+                     (json_int_t)block[2], "thread", (json_int_t)thread[0], (json_int_t)thread[1], (json_int_t)thread[2],
+                     "step", (json_int_t)o->step, "call", o->step_text);
+}
+
 static json_t *faults_json(const Command *c, const Report *r)
 {
     json_t *faults = json_array();
     tirc_fault f;
-    for (size_t i = 0; r->faults && tirc_fault_at(c->t, r->faults, i, &f); i++)
-        json_array_append_new(faults, json_pack("{s:s, s:s, s:s?}", "kind", f.kind, "message", f.message, "where",
-                                                f.where));
+    for (size_t i = 0; r->faults && tirc_fault_at(c->t, r->faults, i, &f); i++) {
+        json_t *fault = json_pack("{s:s, s:s, s:s?}", "kind", f.kind, "message", f.message, "where", f.where);
+        json_object_update_new(fault, access_json(&f.origin, f.block, f.thread));
+        if (f.is_race) {
+            json_t *other = json_pack("{s:s?}", "where", f.other_where);
+            json_object_update_new(other, access_json(&f.other, f.other_block, f.other_thread));
+            json_object_set_new(fault, "other", other);
+        }
+        json_array_append_new(faults, fault);
+    }
     return faults;
 }
 
