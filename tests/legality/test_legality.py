@@ -4,7 +4,7 @@ each condition of the primitives: conditions.tir.
 A schedule in them is a case. The comment above it says why it is there, and in lines of their own
     with: ARGUMENTS      of the command
     error: E0424         where it has to be refused: the code
-    says: TEXT           ... and what its message has to hold: the rule, the numbers, the two iterations that clash
+    says: TEXT           what the messages have to hold: the rule, the numbers, the two iterations that clash
 """
 import os
 import re
@@ -42,6 +42,8 @@ ACCEPTED, REFUSED, CONDITIONS = cases("accepted.tir"), cases("refused.tir"), cas
 def test_accepted(case):
     done = case.tirc("--verify", "--device", "sim")
     assert done.returncode == 0, done.stderr
+    for words in case.says:
+        assert words in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("case", REFUSED + CONDITIONS, ids=lambda case: case.schedule)
