@@ -1,0 +1,302 @@
+/* blockize.c - a loop nest, or blocks beside each other, become the body of one block.
+ *
+ *   for io in 4, jo in 4, ko in 8                  for io in 4, jo in 4, ko in 8
+ *       for i in 16, j in 16, k in 16                  block C_o(io in 4 = io, jo in 4 = jo, reduce ko in 8 = ko) {
+ *           block C(...) {                     =>          init for i in 16, j in 16
+ *               init C[..] = 0;                                C[io * 16 + i, jo * 16 + j] = 0;
+ *               C[..] += ..;                               for i in 16, j in 16, k in 16
+ *           }                                                  C[io * 16 + i, jo * 16 + j] += ..;
+ *                                                      }
+ *
+ * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements under the conditions that
+ * their domains and predicates put on the loops, as far as these cannot be proved. The new block has an iterator for
+ * each loop outside that what becomes its body depends on, a reduce iterator where that loop carries on a reduction whose init
+ * is taken over. Nothing runs in another order than before. */
+#include "passes/lower/lower.h"
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path;  /* to the first node */
+    int depth;      /* index on it of the first node */
+    Stmt *whole;    /* what becomes the body: one node, or a seq of several */
+    Stmt *init;     /* of the new block, or NULL */
+    Facts *facts;   /* at the statement being dissolved */
+    VEC(const Var *) reduced; /* loops outside that carry a reduction on */
+    bool atomic, plain; /* some inner block is; some is not */
+} Blockize;
+
+/* ---- what is taken ------------------------------------------------------------------------------- */
+
+static bool refuse_inner(Blockize *b, const Stmt *stmt, const char *why)
+{
+    sched_refuse(b->s, E0810, b->call->span, "%s", why);
+    if (stmt)
+        sched_note_at(b->s, stmt, "it is now");
+    return false;
+}
+
+static bool check_inner(Blockize *b, const Stmt *stmt)
+{
+    switch (stmt->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            if (!check_inner(b, stmt->u.seq.items[i]))
+                return false;
+        return true;
+    case ST_IF:
+        return check_inner(b, stmt->u.cond.then) &&
+               (!stmt->u.cond.otherwise || check_inner(b, stmt->u.cond.otherwise));
+    case ST_FOR:
+        return sched_require_plain(b->s, stmt, b->call->span) && check_inner(b, stmt->u.loop.body);
+    case ST_TEMP:
+        return refuse_inner(b, NULL, arena_printf(b->s->ctx->arena,
+                                                  "temp '%s' is declared in it, and temporaries stand outside of blocks; choose "
+                                                  "a loop further in", stmt->u.temp->name));
+    case ST_BLOCK:
+        b->atomic |= stmt->u.block.atomic;
+        b->plain |= !stmt->u.block.atomic;
+        if (stmt->u.block.n_annotations > 0)
+            return refuse_inner(b, stmt, arena_printf(b->s->ctx->arena,
+                                                      "block '%s' has the annotation '%s', which would be lost; unannotate it first",
+                                                      stmt->u.block.name, stmt->u.block.annotations[0].key));
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* The nodes are neighbours in one sequence, in the order in which they stand there. */
+static bool find_whole(Blockize *b)
+{
+    const Value *nodes = b->call->arg[0].u.list.items;
+    int n = b->call->arg[0].u.list.n, first = -1;
+    Stmt *node = state_path(b->s, nodes[0].u.id, &b->path);
+    b->depth = b->path.n - 1;
+    b->whole = node;
+    if (n == 1)
+        return true;
+    Stmt *seq = b->depth > 0 ? b->path.items[b->depth - 1] : node;
+    for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++)
+        if (seq->u.seq.items[i] == node)
+            first = i;
+    Stmt **items = ARENA_ARRAY(b->s->ctx->arena, Stmt *, n);
+    for (int i = 0; i < n; i++) {
+        StmtPath other = {0};
+        items[i] = state_path(b->s, nodes[i].u.id, &other);
+        REQUIRE(b->s, E0810, nodes[i].span,
+                first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == items[i],
+                "'%s' does not stand behind '%s' in the same place; name neighbours, in their order", stmt_label(items[i]),
+                stmt_label(items[i ? i - 1 : 0]));
+    }
+    b->whole = stmt_seq(b->s->ctx, items, n, node->span);
+    return true;
+}
+
+/* ---- inits --------------------------------------------------------------------------------------- */
+
+static bool find_init(Visitor *v, Stmt *stmt)
+{
+    Stmt **found = v->user;
+    if (stmt->kind == ST_BLOCK && stmt->u.block.init && !*found)
+        *found = stmt;
+    return !*found && stmt->kind != ST_BLOCK;
+}
+
+/* The init of `block`, which is in b->whole: before its outermost reduction loop where that is inside, else of the new
+ * block. */
+static bool take_init(Blockize *b, Stmt *block)
+{
+    Context *c = b->s->ctx;
+    StmtPath inner = {0}, path = {0};
+    Stmt *nest, *update;
+    for (int i = 0; i < b->depth; i++)
+        VEC_PUSH(c->arena, &path, b->path.items[i]);
+    stmt_find(c, b->whole, block->u.block.id, &inner);
+    int start = b->depth, anchor = -1;
+    for (int i = 0; i < inner.n; i++)
+        VEC_PUSH(c->arena, &path, inner.items[i]);
+    for (int i = 0; i < path.n && anchor < 0; i++)
+        if (path.items[i]->kind == ST_FOR && block_reduces_over(c, &block->u.block, path.items[i]->u.loop.var))
+            anchor = i;
+    bool outside = anchor >= 0 && anchor < start;
+    for (int i = 0; i < start && outside; i++)
+        if (path.items[i]->kind == ST_FOR && block_reduces_over(c, &block->u.block, path.items[i]->u.loop.var))
+            VEC_PUSH(c->arena, &b->reduced, path.items[i]->u.loop.var);
+    anchor = outside ? start : anchor < 0 ? path.n - 1 : anchor;
+    if (!reduction_take_init(c, b->s->kernel, &path, anchor, &nest, &update))
+        return false;
+    Stmt *at = path.items[anchor], *now = stmt_replace(c, at, block, update);
+    if (outside) {
+        b->init = b->init ? stmt_seq(c, (Stmt *[]){b->init, nest}, 2, nest->span) : nest;
+        b->whole = stmt_replace(c, b->whole, block, update);
+        return true;
+    }
+    Stmt *pair[2] = {nest, now};
+    b->whole = stmt_replace(c, b->whole, at, stmt_seq(c, pair, 2, at->span));
+    return true;
+}
+
+/* ---- dissolving ---------------------------------------------------------------------------------- */
+
+static Expr *unless_known(Blockize *b, Expr *all, ExprKind kind, Expr *x, Expr *y)
+{
+    Expr *cond = expr_binary(b->s->ctx, kind, x, y, span_none());
+    return prove(b->facts, cond) ? all : cond_and(b->s->ctx, all, simplify(b->facts, cond));
+}
+
+/* The body in terms of the loops, under the conditions that make an instance exist. */
+static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    const BlockStmt *block = &stmt->u.block;
+    Subst *map = ARENA_ARRAY(c->arena, Subst, block->n_iters + 1);
+    Expr *cond = block->predicate && !prove(b->facts, block->predicate) ? block->predicate : NULL;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        cond = unless_known(b, cond, EX_LE, expr_subst(c, iter->lo, map, i), iter->binding);
+        cond = unless_known(b, cond, EX_LT, iter->binding, expr_subst(c, iter->hi, map, i));
+        map[i] = (Subst){iter->var, iter->binding};
+    }
+    Stmt *body = stmt_subst(c, block->body, map, block->n_iters);
+    body = simplify_stmt(b->facts, body);
+    return cond ? stmt_if(c, cond, body, NULL, stmt->span) : body;
+}
+
+static Stmt *dissolve(Blockize *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    FactsMark mark = facts_mark(b->facts);
+    switch (stmt->kind) {
+    case ST_SEQ: {
+        Stmt **items = ARENA_ARRAY(c->arena, Stmt *, stmt->u.seq.n + 1);
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            items[i] = dissolve(b, stmt->u.seq.items[i]);
+        return stmt_seq(c, items, stmt->u.seq.n, stmt->span);
+    }
+    case ST_FOR: {
+        ForStmt loop = stmt->u.loop;
+        facts_enter(b->facts, stmt);
+        loop.body = dissolve(b, loop.body);
+        facts_reset(b->facts, mark);
+        return stmt_for(c, &loop, stmt->span);
+    }
+    case ST_IF: {
+        facts_assume(b->facts, stmt->u.cond.cond);
+        Stmt *then = dissolve(b, stmt->u.cond.then);
+        facts_reset(b->facts, mark);
+        Stmt *otherwise = stmt->u.cond.otherwise ? dissolve(b, stmt->u.cond.otherwise) : NULL;
+        return stmt_if(c, stmt->u.cond.cond, then, otherwise, stmt->span);
+    }
+    case ST_BLOCK:
+        return dissolve_block(b, stmt);
+    default:
+        return stmt;
+    }
+}
+
+/* ---- the new block ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const ForStmt **loops;
+    bool *used;
+    int n;
+} Outer;
+
+/* The loops outside on which the body depends, and those on which their ranges do. */
+static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
+{
+    Arena *arena = b->s->ctx->arena;
+    Outer o = {ARENA_ARRAY(arena, const ForStmt *, b->depth + 1), ARENA_ARRAY(arena, bool, b->depth + 1), 0};
+    for (int i = 0; i < b->depth; i++)
+        if (b->path.items[i]->kind == ST_FOR)
+            o.loops[o.n++] = &b->path.items[i]->u.loop;
+    for (int i = o.n - 1; i >= 0; i--) {
+        const Var *var = o.loops[i]->var;
+        o.used[i] = stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
+        for (int in = i + 1; in < o.n; in++)
+            o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) || expr_uses_var(o.loops[in]->hi, var));
+    }
+    return o;
+}
+
+static bool is_reduced(const Blockize *b, const Var *var)
+{
+    for (int i = 0; i < b->reduced.n; i++)
+        if (b->reduced.items[i] == var)
+            return true;
+    return false;
+}
+
+static Stmt *build_block(Blockize *b)
+{
+    Context *c = b->s->ctx;
+    b->facts = sched_facts(b->s, &b->path);
+    Stmt *body = dissolve(b, b->whole), *init = b->init ? dissolve(b, b->init) : NULL;
+    Outer outer = outer_loops(b, body, init);
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, outer.n + 1);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, outer.n + 1);
+    int n = 0;
+    for (int i = 0; i < outer.n; i++) {
+        if (!outer.used[i])
+            continue;
+        const ForStmt *loop = outer.loops[i];
+        Expr *lo, *hi;
+        loop_domain(c, loop, &lo, &hi);
+        iters[n] = (BlockIter){.var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, loop->var->span),
+                               .lo = expr_subst(c, lo, map, n),
+                               .hi = expr_subst(c, hi, map, n),
+                               .binding = expr_var(c, loop->var, span_none()),
+                               .kind = is_reduced(b, loop->var) ? ITER_REDUCE : ITER_SPATIAL};
+        map[n] = (Subst){loop->var, expr_var(c, iters[n].var, span_none())};
+        n++;
+    }
+    Name name = block_implied_name(body);
+    BlockStmt block = {.name = sched_fresh_name(b->s, arena_printf(c->arena, "%s_o", name ? name : "block")),
+                       .iters = iters,
+                       .n_iters = n,
+                       .init = init ? stmt_subst(c, init, map, n) : NULL,
+                       .body = stmt_subst(c, body, map, n),
+                       .atomic = b->atomic};
+    return stmt_block(c, &block, b->whole->span);
+}
+
+/* The kernel's body with `block` in the place of the nodes. */
+static Stmt *placed(Blockize *b, Stmt *first, Stmt *block)
+{
+    Context *c = b->s->ctx;
+    int n = b->call->arg[0].u.list.n;
+    Stmt *body = stmt_replace(c, b->s->kernel->body, first, block);
+    for (int i = 1; i < n; i++) {
+        StmtPath path = {0};
+        body = stmt_replace(c, body, state_path(b->s, b->call->arg[0].u.list.items[i].u.id, &path), NULL);
+    }
+    return body;
+}
+
+bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
+{
+    Blockize b = {.s = s, .call = call};
+    if (!find_whole(&b) || !check_inner(&b, b.whole))
+        return false;
+    REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
+            "some of its blocks are atomic and some are not, and one block is either; make all of them atomic, or none");
+    Stmt *first = b.path.items[b.depth], *with_init = NULL;
+    Visitor v = {.user = &with_init, .stmt = find_init};
+    for (visit_stmt(&v, b.whole); with_init; visit_stmt(&v, b.whole)) {
+        if (!take_init(&b, with_init))
+            return false;
+        with_init = NULL;
+    }
+    Stmt *block = build_block(&b), *body = placed(&b, first, block);
+    for (int i = 0; i < b.depth; i++)
+        if (b.path.items[i]->kind == ST_FOR && b.path.items[i]->u.loop.kind != LOOP_SERIAL) {
+            if (!flow_recheck_kinds(s, flow_kernel_with(s, body), b.path.items[i]->u.loop.id, call->span))
+                return false;
+            break;
+        }
+    sched_replace_body(s, body);
+    *result = value_block(block);
+    return true;
+}
