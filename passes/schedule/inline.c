@@ -1,5 +1,5 @@
 /* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into its producer. */
-#include "passes/schedule/flow.h"
+#include "passes/schedule/inline.h"
 
 /* A store whose value replaces reads: `iters` are the iterators that stand for the subscripts. */
 typedef struct {
@@ -129,7 +129,7 @@ static Stmt *find_producer(Schedule *s, Stmt *block, const Buffer **between)
 }
 
 /* Every load of `between` in the block is at its iterators alone, and each iterator is among them. */
-static bool reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes)
+bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes)
 {
     AccessList reads = {0};
     access_collect(s->ctx, block, between, ACCESS_READ, &reads);
@@ -147,7 +147,7 @@ static bool reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, 
 }
 
 /* The iterators of both blocks run over the same ranges, axis by axis. */
-static bool same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
+bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
                          const int *b_axes, int rank)
 {
     Facts *facts = facts_new(s->ctx);
@@ -162,7 +162,7 @@ static bool same_domains(Schedule *s, const Stmt *a, const int *a_axes, const St
 
 /* The block's store moves up to its producer: nothing from there to the block may write what it reads, or touch what
  * it writes. */
-static bool inline_order_kept(Schedule *s, const PrimCall *call, const StmtPath *block_path,
+bool inline_order_kept(Schedule *s, const PrimCall *call, const StmtPath *block_path,
                               const StmtPath *producer_path, Stmt *block)
 {
     Stmt *producer = producer_path->items[producer_path->n - 1];
@@ -209,10 +209,10 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
         return false;
     REQUIRE(s, E0460, span,
             flow_single_store(block) && !block->u.block.init && !block->u.block.predicate &&
-                !producer->u.block.predicate && reads_at_iterators(s, block, between, used),
+                !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
             "block '%s' does not read '%s' at its own iterators, each once, in one plain store", name,
             between->name);
-    REQUIRE(s, E0462, span, same_domains(s, producer, made, block, used, n),
+    REQUIRE(s, E0462, span, inline_same_domains(s, producer, made, block, used, n),
             "block '%s' and its producer '%s' run over different ranges", name,
             producer->u.block.name);
 

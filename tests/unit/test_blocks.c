@@ -1,0 +1,104 @@
+/* Blocks of loops, paddings and epilogues: every refusal with its text. What the results mean is tested with
+ * tests/programs/blocks.tir. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "include/tirc.h"
+
+/* The schedule of `steps` on the program is refused with the code, and a message that holds `words`. */
+static void refuse(const char *program, const char *steps, const char *code, const char *words)
+{
+    tirc *t = tirc_new(NULL);
+    tirc_file *file;
+    tirc_kernel *kernel, *scheduled;
+    char text[4096];
+    assert_true(snprintf(text, sizeof text, "%s\nschedule s for any { %s }\n", program, steps) < (int)sizeof text);
+    assert_int_equal(tirc_parse_text(t, "test.tir", text, strlen(text), &file), TIRC_OK);
+    assert_int_equal(tirc_resolve(t, file, NULL, NULL, 0, &kernel), TIRC_OK);
+    if (tirc_apply(t, file, kernel, "s", NULL, 0, &scheduled) != TIRC_REFUSED)
+        fail_msg("not refused: %s", steps);
+    tirc_diagnostic d = tirc_diagnostic_at(t, 0);
+    if (strcmp(d.code, code) || !strstr(d.message, words))
+        fail_msg("expected %s with '%s', found\n%s", code, words, tirc_diagnostics(t, false));
+    tirc_free(t);
+}
+
+#define TWO  "kernel k<N = 8>(x: f32[N]) -> y: f32[N], z: f32[N] { for i in N { y[i] = x[i]; z[i] = x[i]; } }"
+#define TEMP "kernel k<N = 8>(x: f32[N]) -> y: f32[N] { for i in N { temp t: f32[1]; t[0] = x[i]; y[i] = t[0]; } }"
+#define HIST "kernel k(c: u8[64]) -> h: i32[256], n: i32[64] { for i in 64 { h[c[i]] += 1; n[i] = 1; } }"
+#define SUM(type, value)                                                                           \
+    "kernel k(A: " type "[60, 30], b: " type "[60]) -> y: " type "[60] { temp t: " type "[60]; for i in 60 { t[i] = 0; " \
+    "for k in 30 t[i] += A[i, k]; } for i in 60 y[i] = " value "; }"
+#define EINSUM(value)                                                                              \
+    "kernel k(A: f32[60, 30], B: f32[30], s: f32[60]) -> y: f32[60] { for i in 60 { y[i] = 0; for k in 30 y[i] += " value "; } }"
+#define PAD(value) "kernel k(x: f32[64]) -> y: f32[66] { for i in 66 y[i] = " value "; }"
+
+static void blockize_refuses(void **state)
+{
+    (void)state;
+    refuse(TWO, "blockize(z, y);", "E0810", "'y' does not stand behind 'z'");
+    refuse(TWO, "let [i] = loops(y); unroll(i); blockize(i);", "E0410", "");
+    refuse(TEMP, "let [i] = loops(y); blockize(i);", "E0810", "temp 't' is declared in it");
+    refuse(TWO, "annotate(y, note); let [i] = loops(y); blockize(i);", "E0810", "annotation 'note', which would be lost");
+    refuse(HIST, "atomic(h); let [i] = loops(h); blockize(i);", "E0810", "some of its blocks are atomic and some are not");
+}
+
+static void epilogues_are_exact(void **state)
+{
+    (void)state;
+    refuse(SUM("f32", "t[i] + b[i]"), "fuse_reduction_epilogue(t, y);", "E0820", "(16777216 + 1) + 1 is 16777216");
+    refuse(SUM("f32", "max(t[i], 0)"), "fuse_reduction_epilogue(t, y);", "E0821", "of the terms 1, -2, 3 the sum is 2");
+    refuse(SUM("i32", "min(t[i], 6)"), "fuse_reduction_epilogue(t, y);", "E0821", "applies min to the whole sum");
+    refuse(SUM("i32", "t[i] * b[i]"), "fuse_reduction_epilogue(t, y);", "E0821", "the reduction's own '+'");
+    refuse(SUM("i32", "t[i] + t[i]"), "fuse_reduction_epilogue(t, y);", "E0821", "the reduction's own '+'");
+    refuse(SUM("i32", "t[59 - i] + b[i]"), "fuse_reduction_epilogue(t, y);", "E0822", "at their own iterators");
+    refuse(SUM("i32", "b[i]"), "fuse_reduction_epilogue(t, y);", "E0822", "is not one plain store");
+    refuse(SUM("i32", "t[i] + b[i]"), "fuse_reduction_epilogue(y, t);", "E0822", "is no reduction of one update into a temp");
+}
+
+static void padding_refuses(void **state)
+{
+    (void)state;
+    refuse(PAD("i < 64 ? x[i] : x[0]"), "let [i] = loops(y); decompose_padding(y, i);", "E0830", "not one store of a value");
+    refuse(PAD("x[i % 64] > 0 ? x[i % 64] : 0"), "let [i] = loops(y); decompose_padding(y, i);", "E0830", "not one store of a value");
+    refuse("kernel k(x: f32[64]) -> y: f32[33], z: f32[33] { for i in 66 y[i / 2] = i < 64 ? x[i] : 0; for j in 33 z[j] = 0; }",
+           "decompose_padding(y, loops(y)[0]);", "E0830", "does not write each element");
+    refuse("kernel k(x: f32[64]) -> y: f32[66], z: f32[66] { for i in 66 { y[i] = i < 64 ? x[i] : 0; z[i] = y[i]; } }",
+           "let [i] = loops(y); decompose_padding(y, i);", "E0830", "block 'z' in loop 'i' touches 'y'");
+    refuse("kernel k(x: f32[64]) -> y: f32[66], z: f32[8] { for i in 66 y[i] = i < 64 ? x[i] : 0; for j in 8 z[j] = x[j]; }",
+           "decompose_padding(y, loops(z)[0]);", "E0830", "the loop is not around block 'y'");
+}
+
+static void einsums_only(void **state)
+{
+    (void)state;
+    refuse(EINSUM("A[i, k] * s[i]"), "pad_einsum(y, [1, 8]);", "E0832", "0 times infinity is not 0");
+    refuse(EINSUM("A[i, k] + 1"), "pad_einsum(y, [1, 8]);", "E0832", "need not be 0 where 'k' is beyond its edge");
+    refuse(EINSUM("A[i, k] * B[29 - k]"), "pad_einsum(y, [1, 8]);", "E0832", "");
+    refuse(EINSUM("A[59 - i, k] * B[k]"), "pad_einsum(y, [8, 1]);", "E0831", "has iterators alone as subscripts");
+    refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8]);", "E0831", "2 iterators, and there are 1 paddings");
+    refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8, 0]);", "E0831", "a number from 1 up, found 0");
+    refuse(EINSUM("A[i, k] * B[k]"), "split(loops(y)[0], [_, 4]); pad_einsum(y, [8, 8]);", "E0831", "before its loops are split");
+    refuse(EINSUM("A[i, k] * B[k]"), "unroll(loops(y)[1]); pad_einsum(y, [8, 8]);", "E0410", "");
+    refuse("kernel k(A: f32[70, 30]) -> y: f32[60] { for i in 60 { y[i] = 0; for k in 30 y[i] += A[i, k] * A[i, k]; } }",
+           "pad_einsum(y, [8, 8]);", "E0831", "axis 0 of 'A' has 70 elements");
+    refuse("kernel k(A: f32[60, 30]) -> y: f32[60] { for i in 60 { y[i] = 1; for k in 30 y[i] *= A[i, k]; } }",
+           "pad_einsum(y, [1, 8]);", "E0832", "in a sum that starts from a literal");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blockize_refuses),
+        cmocka_unit_test(epilogues_are_exact),
+        cmocka_unit_test(padding_refuses),
+        cmocka_unit_test(einsums_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
