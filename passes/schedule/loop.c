@@ -6,6 +6,8 @@
  *                                                      S(i_0 * 4 + i_1)
  *                                                  for i_rest in E / 4 * 4..E
  *                                                      S_1(i_rest)
+ *   split(i, [_, 4], tail = pad)              =>   for i_0 in ceil(E / 4), i_1 in 4
+ *                                                      S(i_0 * 4 + i_1), which exists beyond E, too
  *   fuse(i, j)          for i in E0, j in E1  =>   for f in E0 * E1
  *                           S(i, j)                    S(f / E1, f % E1)
  *   reorder(j, i)       for i in E0, j in E1  =>   for j in E1, i in E0
@@ -15,6 +17,7 @@
 #include <string.h>
 
 #include "passes/schedule/partition.h"
+#include "passes/schedule/tail.h"
 
 /* ---- shared conditions ------------------------------------------------------------------------ */
 
@@ -254,16 +257,47 @@ static Value nest_value(Schedule *s, const Stmt *top, int n)
     return value_list(s, loops, n);
 }
 
-/* Whether the call asks for tail = peel. */
-static bool read_tail(Schedule *s, const PrimCall *call, bool *peel)
+typedef enum { TAIL_GUARD, TAIL_PEEL, TAIL_PAD, TAIL_COUNT } TailKind;
+
+/* What is asked of the iterations that do not fill the last tile. */
+static bool read_tail(Schedule *s, const PrimCall *call, TailKind *kind)
 {
+    static const char *const names[] = {"guard", "peel", "pad"};
     const Value *tail = &call->arg[2];
-    *peel = tail->kind != VALUE_NONE && strcmp(tail->u.s, "peel") == 0;
-    REQUIRE(s, E0491, call->span,
-            tail->kind == VALUE_NONE || *peel || strcmp(tail->u.s, "guard") == 0,
-            "there is no tail '%s'; iterations that do not fill the last tile get a guard (tail = "
-            "guard) or a loop of their own (tail = peel)",
+    *kind = TAIL_GUARD;
+    if (tail->kind == VALUE_NONE)
+        return true;
+    while (*kind < TAIL_COUNT && strcmp(tail->u.s, names[*kind]) != 0)
+        ++*kind;
+    REQUIRE(s, E0491, call->span, *kind < TAIL_COUNT,
+            "there is no tail '%s'; iterations that do not fill the last tile get a guard (tail = guard), a loop of "
+            "their own (tail = peel), or room to run in vain (tail = pad)",
             tail->u.s);
+    return true;
+}
+
+/* All tiles full, on elements of temps behind the end (tail.h). */
+static bool split_padded(Schedule *s, const PrimCall *call, const StmtPath *path, const Split *split, Value *result)
+{
+    Context *c = s->ctx;
+    Stmt *old = path->items[path->n - 1];
+    Facts *facts = sched_facts(s, path);
+    Expr *product = expr_index(c, split->product), *end = product;
+    if (split->fill >= 0)
+        end = simplify(facts, index_mul(c, index_ceildiv(c, split->extent, product), product));
+    TailBuffers grown = {0};
+    Stmt *padded = tail_padded(s, old, end, call->span, &grown);
+    if (!padded)
+        return false;
+    StmtPath to = {0};
+    for (int i = 0; i < path->n; i++)
+        VEC_PUSH(c->arena, &to, i + 1 < path->n ? path->items[i] : padded);
+    Split exact = *split;
+    exact.exact = true;
+    exact.extent = end;
+    Stmt *nest = build_split(s, &to, &exact);
+    *result = nest_value(s, nest, split->n);
+    sched_replace_body(s, tail_grow(s, stmt_replace(c, s->kernel->body, old, nest), &grown, end));
     return true;
 }
 
@@ -307,13 +341,15 @@ bool prim_split(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->arg[0], &path);
     Split split = {.extent = sched_extent(s, &path)};
-    bool peel;
-    if (!sched_require_plain(s, loop, call->span) || !read_tail(s, call, &peel) ||
+    TailKind tail;
+    if (!sched_require_plain(s, loop, call->span) || !read_tail(s, call, &tail) ||
         !read_factors(s, call, &split) || !check_cover(s, call, &path, &split) ||
         !require_depth(s, &path, split.n - 1, call->span))
         return false;
-    if (peel && !split.exact)
+    if (tail == TAIL_PEEL && !split.exact)
         return split_peeled(s, call, &path, &split, result);
+    if (tail == TAIL_PAD && !split.exact)
+        return split_padded(s, call, &path, &split, result);
     Stmt *nest = build_split(s, &path, &split);
     sched_replace(s, loop, nest);
     *result = nest_value(s, nest, split.n);

@@ -180,7 +180,13 @@ static void draw_factors(Focus *f, PickArg *arg)
 
 static bool draw_arg(Focus *f, const Primitive *primitive, const PrimParam *param, PickArg *arg)
 {
+    static const char *const tails[] = {"guard", "peel", "pad"};
     *arg = (PickArg){.list = param->list || param->variadic, .n = 1};
+    if (param->kind == PARAM_KEY && strcmp(param->name, "tail") == 0) {
+        arg->items[0] = pick_word(tails[random_below(f->r, 3)]);
+        arg->items[0].kind = VALUE_STRING;
+        return true;
+    }
     if (!arg->list)
         return draw_pick(f, param->kind, &arg->items[0]);
     if (param->kind == PARAM_LOOP)

@@ -75,6 +75,23 @@ static void padding_refuses(void **state)
            "decompose_padding(y, loops(z)[0]);", "E0830", "the loop is not around block 'y'");
 }
 
+#define FILL(value, t, rest)                                                                       \
+    "kernel k(x: f32[100], w: f32[128]) -> y: f32[100] { temp t: f32[100]; fill: for i in 100 t[" t "] = " value "; " rest       \
+    " for i in 100 y[i] = t[i]; }"
+
+static void padded_tails_are_not_seen(void **state)
+{
+    (void)state;
+    const char *pad = "split(loops(fill)[0], [_, 32], tail = pad);";
+    refuse(FILL("2.0", "i", ""), "split(loops(y)[0], [_, 32], tail = pad);", "E0811", "they would write 'y', which is no temp");
+    refuse(FILL("x[i]", "i", ""), pad, "E0811", "they would read x[.. i ..] behind the end of axis 0, which has 100 elements");
+    refuse(FILL("w[i + 1]", "i", ""), pad, "E0811", "they would read w[.. i + 1 ..]");
+    refuse(FILL("2.0", "99 - i", ""), pad, "E0811", "no axis of it has 'i' alone as subscript");
+    refuse(FILL("2.0", "i", ""), "let [i] = loops(fill); shift(i, 1); split(i, [_, 32], tail = pad);", "E0811", "from 0 in steps of 1");
+    refuse("kernel k(x: f32[100]) -> y: f32 { temp t: f32; t = 0; for i in 100 t += x[i]; y = t; }",
+           "split(loops(t)[0], [_, 32], tail = pad);", "E0811", "is no spatial iterator of block 't'");
+}
+
 static void einsums_only(void **state)
 {
     (void)state;
@@ -98,6 +115,7 @@ int main(void)
         cmocka_unit_test(blockize_refuses),
         cmocka_unit_test(epilogues_are_exact),
         cmocka_unit_test(padding_refuses),
+        cmocka_unit_test(padded_tails_are_not_seen),
         cmocka_unit_test(einsums_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

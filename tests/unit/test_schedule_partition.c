@@ -693,9 +693,9 @@ static void loop_partition_refuses(void **state)
 static void split_refuses_tails(void **state)
 {
     (void)state;
-    refuse(COPY100, "let [i] = loops(y); split(i, [_, 32], tail = pad);", E0491,
-           "split: there is no tail 'pad'; iterations that do not fill the last tile get a guard (tail = guard) or "
-           "a loop of their own (tail = peel)");
+    refuse(COPY100, "let [i] = loops(y); split(i, [_, 32], tail = shift);", E0491,
+           "split: there is no tail 'shift'; iterations that do not fill the last tile get a guard (tail = guard), a loop of "
+           "their own (tail = peel), or room to run in vain (tail = pad)");
     refuse(COPY100, "let [i] = loops(y); split(i, [4, 32], tail = peel);", E0490,
            "factors [4, 32] leave no room for a rest of loop 'i'; write _ for the factor");
     refuse(SUM, "let [i, k] = loops(y); split(k, [_, 32], tail = peel);", E0439, "split: block 'y' is a reduction");
