@@ -1,0 +1,91 @@
+/* widen.c - widen: the range of a loop no longer depends on loops around it.
+ *
+ *   widen(j, i)    for i in 8            =>   for i in 8
+ *                      for j in i + 1             for j in 8
+ *                          S(i, j)                    S(i, j)  where j < i + 1
+ *
+ * A grid has one size, and threads have one number: a triangle is bound as the rectangle around it.
+ *
+ * Invariant: every instance runs exactly once, in the same order. Iterations that were not there run nothing: the domains of
+ * blocks say so, or else a predicate does. */
+#include "passes/schedule/flow.h"
+
+/* The loops from `over` inwards to the end of the path, itself left out. NULL where the loop is not inside `over`. */
+static const Var **loops_between(Schedule *s, const StmtPath *path, uint32_t over, int *n)
+{
+    const Var **vars = ARENA_ARRAY(s->ctx->arena, const Var *, path->n);
+    *n = 0;
+    for (int i = 0; i + 1 < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && (*n > 0 || path->items[i]->u.loop.id == over))
+            vars[(*n)++] = path->items[i]->u.loop.var;
+    return *n > 0 ? vars : NULL;
+}
+
+static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(loop->lo, vars[i]) || expr_uses_var(loop->hi, vars[i]))
+            return true;
+    return false;
+}
+
+/* The body for a variable of the wide range: what the narrow one leaves out does not run. `upper` or below it. */
+static Stmt *guard_side(Schedule *s, Facts *facts, const Subst *same, Stmt *body, Expr *bound, Expr *wide,
+                        bool upper)
+{
+    Context *c = s->ctx;
+    if (expr_equal(bound, wide))
+        return body;
+    Below below = {.s = s, .facts = facts, .map = same, .n_map = 1, .direction = upper ? 1 : -1};
+    below.guard = expr_binary(c, upper ? EX_LT : EX_GE, same->value, bound, span_none());
+    below.end = upper ? bound : index_sub(c, bound, expr_index(c, 1));
+    return below_rewrite(&below, body);
+}
+
+static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narrow, Expr *lo, Expr *hi)
+{
+    Context *c = s->ctx;
+    const Stmt *old = path->items[path->n - 1];
+    ForStmt loop = *narrow;
+    loop.lo = lo;
+    loop.hi = hi;
+    Facts *facts = sched_facts(s, path);
+    facts_enter(facts, stmt_for(c, &loop, old->span));
+    Subst same = {loop.var, expr_var(c, loop.var, span_none())};
+    loop.body = guard_side(s, facts, &same, loop.body, narrow->lo, lo, false);
+    loop.body = guard_side(s, facts, &same, loop.body, narrow->hi, hi, true);
+    return stmt_for(c, &loop, old->span);
+}
+
+bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)result;
+    StmtPath path = {0};
+    int n;
+    bool exact;
+    Stmt *stmt = sched_loop(s, &call->arg[0], &path);
+    const Stmt *over = sched_loop(s, &call->arg[1], &(StmtPath){0});
+    const Var **vars = loops_between(s, &path, call->arg[1].u.id, &n);
+    if (!sched_require_plain(s, stmt, call->span))
+        return false;
+    REQUIRE(s, E0416, call->span, vars != NULL, "loop '%s' is not inside loop '%s'", stmt_label(stmt),
+            stmt_label(over));
+    if (!depends_on(&stmt->u.loop, vars, n))
+        return true;
+    const ForStmt *narrow = &stmt->u.loop;
+    if (narrow->step != 1)
+        narrow = &loop_from_zero(s, &path)->u.loop;
+    Facts *facts = sched_facts(s, &path);
+    Expr *lo = bound_over(facts, narrow->lo, vars, n, false, &exact);
+    Expr *hi = bound_over(facts, narrow->hi, vars, n, true, &exact);
+    if (!lo || !hi) {
+        sched_refuse(s, E0497, call->span,
+                     "no range without loop '%s' is known that holds all values of loop '%s'; widen a loop "
+                     "whose bounds are sums of loops and sizes",
+                     stmt_label(over), stmt_label(stmt));
+        sched_note_at(s, stmt, "loop '%s' is now", stmt_label(stmt));
+        return false;
+    }
+    sched_replace(s, stmt, build_widen(s, &path, narrow, simplify(facts, lo), simplify(facts, hi)));
+    return true;
+}
