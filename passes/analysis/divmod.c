@@ -260,6 +260,8 @@ bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *
     bool single = b->n == 1 && b->constant == 0 && b->items[0].coef == 1;
     if (single)
         return push_symbolic_quotient(f, out, a, divisor, mod, scale, span);
+    if (rest_is_remainder(f, a, a, divisor))
+        return !mod || affine_push_scaled(f->c, out, a, scale);
     return push_atom(f, out, mod, a, divisor, scale, span);
 }
 

@@ -57,12 +57,21 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
+/* No iterator takes values from the loop, which then runs once where the block has an instance; and not at all, it may be, where the
+ * reduction is empty, which has its init nevertheless. */
+static bool may_skip_init(const BlockStmt *block, const ForStmt *loop)
+{
+    int64_t extent;
+    bool runs = loop_const_extent(loop, &extent) && extent >= 1;
+    return !runs && !used_by(block, ITER_SPATIAL, loop->var) && !used_by(block, ITER_REDUCE, loop->var);
+}
+
 /* The path index of the outermost loop that carries the reduction; the block itself if there is none. */
 static int find_anchor(const InitWalk *w, const BlockStmt *block)
 {
     for (int i = 0; i < w->path.n; i++) {
         const Stmt *s = w->path.items[i];
-        if (s->kind == ST_FOR && block_reduces_over(w->c, block, s->u.loop.var))
+        if (s->kind == ST_FOR && (block_reduces_over(w->c, block, s->u.loop.var) || may_skip_init(block, &s->u.loop)))
             return i;
     }
     return w->path.n - 1;
@@ -90,19 +99,22 @@ static void copy_loop(InitBuild *b, const Stmt *s)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
-/* A condition on a dropped loop that does not carry the reduction, together with a loop that stays around the init: without
- * it, the init would run again for values of the outer loop that have no instance. */
+/* A condition on a dropped loop that does not carry the reduction, together with a loop that stays around the init; or on a loop
+ * that stays and gives no iterator values: without it, the init would run again for values of the outer loop that have no
+ * instance. */
 static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
 {
-    bool idle = false, outer = false;
+    bool idle = false, outer = false, outer_idle = false;
     for (int i = 0; i < b->dropped.n; i++)
         idle |= expr_uses_var(cond, b->dropped.items[i]) &&
                 !used_by(b->block, ITER_REDUCE, b->dropped.items[i]);
     for (int i = 0; i < b->anchor; i++) {
         const Stmt *s = b->w->path.items[i];
-        outer |= s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var);
+        bool used = s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var);
+        outer |= used;
+        outer_idle |= used && !used_by(b->block, ITER_SPATIAL, s->u.loop.var);
     }
-    return idle && outer;
+    return (idle && outer) || outer_idle;
 }
 
 static void refuse_idle_loop(InitBuild *b, const Expr *cond)

@@ -32,19 +32,25 @@ static Stmt *redirect_block(Rewriter *r, Stmt *stmt)
     return stmt;
 }
 
+static bool is_among(const Name *names, int n, Name name)
+{
+    for (int i = 0; i < n; i++)
+        if (names[i] == name)
+            return true;
+    return false;
+}
+
 /* The names of a copy's iterators: those that the reader uses alone as subscripts, where it does. */
 static void read_names(Schedule *s, Stmt *reader, const Buffer *buffer, Name *iter)
 {
     AccessList reads = {0};
     access_collect(s->ctx, reader, buffer, ACCESS_READ, &reads);
     for (int axis = 0; axis < buffer->rank; axis++) {
-        iter[axis] = ctx_namef(s->ctx, "v%d", axis);
-        Expr *subscript = reads.n ? reads.items[0].index[axis] : NULL;
-        bool taken = !subscript || subscript->kind != EX_VAR;
-        for (int before = 0; before < axis && !taken; before++)
-            taken = iter[before] == subscript->u.var->name;
-        if (!taken)
-            iter[axis] = subscript->u.var->name;
+        const Expr *subscript = reads.n ? reads.items[0].index[axis] : NULL;
+        bool alone = subscript && subscript->kind == EX_VAR;
+        iter[axis] = alone ? subscript->u.var->name : ctx_namef(s->ctx, "v%d", axis);
+        for (int next = axis; is_among(iter, axis, iter[axis]); next++)
+            iter[axis] = ctx_namef(s->ctx, "v%d", next);
     }
 }
 
@@ -95,7 +101,8 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0442, call->arg[1].span, flow_touches(s, block, buffer, ACCESS_READ),
             "block '%s' does not read '%s'; name a buffer that it reads", block->u.block.name,
             buffer->name);
-    if (!read_consumers(s, call, buffer, &consumers))
+    if (!flow_require_fixed_shape(s, buffer, E0443, call->arg[1].span) ||
+        !read_consumers(s, call, buffer, &consumers))
         return false;
     for (int i = 0; i < consumers.n; i++)
         REQUIRE(s, E0443, call->arg[1].span,
@@ -146,6 +153,27 @@ static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *fro
     return stage_nest(s, &copy, span);
 }
 
+/* The domains of the iterators that index the buffer speak of each other only: the copy has no others. */
+static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *store, Span span)
+{
+    const BlockStmt *b = &block->u.block;
+    int *used = ARENA_ARRAY(s->ctx->arena, int, b->n_iters + 1);
+    int n = stage_written_iters(block, store, used);
+    for (int i = 0; i < b->n_iters; i++) {
+        bool indexes = false;
+        for (int k = 0; k < n; k++)
+            indexes |= used[k] == i;
+        for (int k = 0; k < n && !indexes; k++)
+            REQUIRE(s, E0444, span,
+                    !expr_uses_var(b->iters[used[k]].lo, b->iters[i].var) &&
+                        !expr_uses_var(b->iters[used[k]].hi, b->iters[i].var),
+                    "which elements block '%s' writes depends on its iterator '%s', which is no subscript of '%s', so "
+                    "that no one copy holds them",
+                    b->name, b->iters[i].var->name, store->u.store.buffer->name);
+    }
+    return true;
+}
+
 bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -157,7 +185,9 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
             "block '%s' has more than one store, so there is no one buffer to write elsewhere",
             block->u.block.name);
     Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
-    if (!stage_can_write(s, &path, store, buffer, call->arg[0].span, &place))
+    if (!flow_require_fixed_shape(s, buffer, E0444, call->arg[0].span) ||
+        !require_own_domains(s, block, store, call->arg[0].span) ||
+        !stage_can_write(s, &path, store, buffer, call->arg[0].span, &place))
         return false;
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);

@@ -181,6 +181,33 @@ Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buf
     return loops ? rewrite_stmt(&r, body) : flow_declare(s, body, buffer);
 }
 
+typedef struct {
+    const Buffer *buffer;
+    const Stmt *loop; /* whose variable the shape uses; NULL for none */
+} ShapeSearch;
+
+static bool search_shape(Visitor *v, Stmt *stmt)
+{
+    ShapeSearch *search = v->user;
+    for (int i = 0; stmt->kind == ST_FOR && i < search->buffer->rank; i++)
+        if (expr_uses_var(search->buffer->shape[i], stmt->u.loop.var))
+            search->loop = stmt;
+    return stmt->kind != ST_BLOCK;
+}
+
+bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code, Span span)
+{
+    ShapeSearch search = {buffer, NULL};
+    Visitor visitor = {.user = &search, .stmt = search_shape};
+    visit_stmt(&visitor, s->kernel->body);
+    if (search.loop)
+        sched_refuse(s, code, span,
+                     "the shape of '%s' changes with loop '%s', and what fills another buffer of that shape would "
+                     "have to know the loop; declare '%s' outside of the loop, in the shape of its largest",
+                     buffer->name, stmt_label(search.loop), buffer->name);
+    return !search.loop;
+}
+
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block)
 {
     StmtPath path = {0};

@@ -39,6 +39,8 @@ Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *t
 /* `body` without the block, and without the loops around it that hold nothing else. */
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
 
+/* Refuses a buffer whose shape changes with a loop: blocks of a primitive's own that go over it speak of sizes only. */
+bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code, Span span);
 /* `body` with a declaration of `buffer` after the others at its top. */
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer);
 /* The same beside `of`, where the shape speaks of the loops around it. */

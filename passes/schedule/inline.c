@@ -212,6 +212,8 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
                 !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
             "block '%s' does not read '%s' at its own iterators, each once, in one plain store", name,
             between->name);
+    REQUIRE(s, E0460, span, !flow_touches(s, block, flow_written(s, block), ACCESS_READ),
+            "block '%s' reads what it writes itself, in the order of its own loops and not of those of its producer", name);
     REQUIRE(s, E0462, span, inline_same_domains(s, producer, made, block, used, n),
             "block '%s' and its producer '%s' run over different ranges", name,
             producer->u.block.name);

@@ -435,7 +435,35 @@ static Name fused_name(Schedule *s, const StmtPath *path, Stmt **nest, int n)
     return sched_fresh_loop_name(s, path, text.length <= 24 ? text.text : "fused", 0);
 }
 
-static Stmt *build_fuse(Schedule *s, const StmtPath *path, Stmt **nest, int n)
+/* A quotient or remainder by what changes with a loop. */
+static bool search_changing_divisor(Visitor *v, Expr *e)
+{
+    const Var *var = NULL;
+    Visitor divisor = {.user = &var, .expr = search_loop_var};
+    if (e->kind == EX_DIV || e->kind == EX_MOD)
+        visit_expr(&divisor, e->u.arg[1]);
+    if (var)
+        *(const Var **)v->user = var;
+    return var == NULL;
+}
+
+/* Where the part of an extent that changes with loops may be 0, iterations that a later split adds would divide by it. */
+static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, const Subst *map, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const Var *var = NULL;
+        Visitor v = {.user = &var, .expr = search_changing_divisor};
+        visit_expr(&v, map[i].value);
+        REQUIRE(s, E0417, call->span, !var,
+                "loop '%s' would count in quotients by a range that changes with loop '%s' and may be empty; "
+                "give it a range of its own first, with widen",
+                stmt_label(nest[i]), var->name);
+    }
+    return true;
+}
+
+/* NULL after a refusal. */
+static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path, Stmt **nest, int n)
 {
     Context *c = s->ctx;
     Facts *facts = sched_facts(s, path);
@@ -448,6 +476,9 @@ static Stmt *build_fuse(Schedule *s, const StmtPath *path, Stmt **nest, int n)
     ForStmt fused =
         serial_loop(c, fused_name(s, path, nest, n), simplify(facts, total), nest[0]->span);
     facts_range(facts, fused.var, fused.lo, fused.hi);
+    for (int i = 0; i < n; i++) /* the fused loop runs, so none of its parts is empty */
+        if (extents[i]->kind != EX_INT)
+            facts_assume(facts, expr_binary(c, EX_GT, extents[i], expr_index(c, 0), span_none()));
     Subst *map = ARENA_ARRAY(c->arena, Subst, n);
     Expr *rest = expr_var(c, fused.var, span_none());
     for (int i = n - 1; i >= 0; i--) {
@@ -459,9 +490,9 @@ static Stmt *build_fuse(Schedule *s, const StmtPath *path, Stmt **nest, int n)
         count = index_mul(c, expr_index(c, loop->step), count);
         map[i] = (Subst){loop->var, simplify(facts, index_add(c, loop->lo, count))};
         rest = index_div(c, rest, extents[i]);
-        if (extents[i]->kind != EX_INT) /* the fused loop runs, so none of its parts is empty */
-            facts_assume(facts, expr_binary(c, EX_GT, extents[i], expr_index(c, 0), span_none()));
     }
+    if (!require_divisors(s, call, nest, map, n))
+        return NULL;
     Below below = {.s = s, .facts = facts, .map = map, .n_map = n};
     fused.body = below_rewrite(&below, nest[n - 1]->u.loop.body);
     return stmt_for(c, &fused, nest[0]->span);
@@ -481,7 +512,9 @@ bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
     *result = loops[0];
     if (n == 1)
         return true;
-    Stmt *fused = build_fuse(s, &path, nest, n);
+    Stmt *fused = build_fuse(s, call, &path, nest, n);
+    if (!fused)
+        return false;
     sched_replace(s, nest[0], fused);
     *result = value_loop(fused);
     return true;

@@ -335,6 +335,28 @@ static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_
     return NULL;
 }
 
+/* An init runs for elements without any update, too, which no instance of the block stands for: where there may be some among
+ * others, it is not known that the loops of the new place go through them. */
+static bool inits_are_kept(Schedule *s, const PrimCall *call, const BlockStmt *block)
+{
+    Context *c = s->ctx;
+    Facts *facts = facts_new(c);
+    for (int i = 0; i < block->n_iters && block->init; i++) {
+        const BlockIter *iter = &block->iters[i];
+        bool changes = false;
+        for (int k = 0; k < i; k++)
+            changes |= expr_uses_var(iter->lo, block->iters[k].var) || expr_uses_var(iter->hi, block->iters[k].var);
+        REQUIRE(s, E0456, call->arg[0].span,
+                iter->kind != ITER_REDUCE || !changes ||
+                    prove(facts, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())),
+                "some elements of block '%s' may have no value of '%s' to reduce, only an init, and whether that runs under "
+                "the loop is not known; use decompose_reduction first",
+                block->name, iter->var->name);
+        facts_range(facts, iter->var, iter->lo, iter->hi);
+    }
+    return true;
+}
+
 bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
@@ -350,6 +372,8 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0450, call->arg[1].span, block_item > loop_item,
             "loop '%s' runs after block '%s' in the program", loop->u.loop.var->name,
             block->u.block.name);
+    if (!inits_are_kept(s, call, &block->u.block))
+        return false;
     int *axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
     const Buffer *buffer = made_under(s, block, loop, axis_of);
     REQUIRE(s, E0453, call->arg[1].span, buffer != NULL,

@@ -41,7 +41,7 @@ static bool check_buffer(const Relayout *r)
     REQUIRE(s, E0901, r->call->arg[1].span, r->map->n_from == b->rank,
             "'%s' has %d subscript%s, and the index map takes %d", b->name, b->rank,
             b->rank == 1 ? "" : "s", r->map->n_from);
-    return true;
+    return flow_require_fixed_shape(s, b, E0900, span);
 }
 
 static PointBox elements_of(Context *c, const Buffer *b, const IndexMap *map)

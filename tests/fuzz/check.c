@@ -100,6 +100,7 @@ static bool form_run(const Run *run, Form *form, const Form *like)
         size_t bytes = (size_t)workload_elements(form->data, i) * (size_t)type_bytes(b->type);
         run->d->ops->write(run->d, workload_arguments(form->data)->buffers[i],
                            workload_input(like->data, i), bytes);
+        memcpy((void *)(uintptr_t)workload_input(form->data, i), workload_input(like->data, i), bytes);
     }
     return execute(run, form);
 }
@@ -172,6 +173,15 @@ static const char *run_all(Run *run, Form *program, const Module *sequential, co
     return why;
 }
 
+/* NULL where there is no kernel. */
+static Module *built(Context *c, const Kernel *kernel, const Kernel *program)
+{
+    Module *module = kernel ? module_build(c, kernel, NULL) : NULL;
+    if (module)
+        module_allow_partial(c, module, program);
+    return module;
+}
+
 CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled, const int64_t *sizes,
                       bool reorders, int width, bool reversed, const char **why)
 {
@@ -188,11 +198,8 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
     run.d = device_open(c, &(DeviceOptions){.kind = DEVICE_SIM});
     if (reorders)
         run.reference = module_build(c, reference_kernel(c, program), NULL);
-    Form form = {.module = module_build(c, plain, NULL)};
-    Module *module = lowered ? module_build(c, lowered, NULL) : NULL;
-    if (module)
-        module_allow_partial(c, module, program);
-    *why = run_all(&run, &form, module_build(c, sequential, NULL), module, width);
+    Form form = {.module = built(c, plain, program)};
+    *why = run_all(&run, &form, built(c, sequential, program), built(c, lowered, program), width);
     if (form.data)
         workload_free(form.data);
     run.d->ops->close(run.d);
