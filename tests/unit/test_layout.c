@@ -269,6 +269,27 @@ static void swizzles_are_chosen(void **state)
     expect_choice("f32", 32, 8, "pad(tile, 1); swizzle(tile, auto);", "in shared pad(1, 1);", NULL);
 }
 
+/* Accesses of 16 bytes stay aligned: the pad is a multiple of four elements although smaller ones would do for banks. */
+static void pads_keep_wide_accesses(void **state)
+{
+    (void)state;
+    Case k;
+    run_steps(&k, "kernel transpose(in: f32[64, 64]) -> out: f32[64, 64] { for r in 64, c in 64 out[c, r] = in[r, c]; }\n",
+              "let [r, c] = loops(out); let [br, tr] = split(r, [_, 32]); let [bc, tc] = split(c, [_, 32]);\n"
+              "reorder(br, bc, tc, tr); let tile = cache_read(out, in, shared); compute_at(tile, bc); pad(tile, auto);\n"
+              "bind(br, blockIdx.y); bind(bc, blockIdx.x); let [y, x, v] = split(fuse(loops(tile)[-2:]), [_, 256, 4]);\n"
+              "bind(x, threadIdx.x); vectorize(v); let [e, t] = split(fuse(tc, tr), [_, 256]); bind(t, threadIdx.x);\n");
+    LowerOptions options = {.limits = limits_default(), .after_pass = after_pass};
+    Chosen chosen = {&k.text, NULL};
+    options.user = &chosen;
+    if (!k.schedule)
+        fail_msg("%s", text_report(&k.text));
+    lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options);
+    if (!chosen.text || !strstr(chosen.text, "f32[32, 32] in shared pad(1, 4);"))
+        fail_msg("%s%s", chosen.text ? chosen.text : "", text_report(&k.text));
+    text_close(&k.text);
+}
+
 /* ---- meaning ------------------------------------------------------------------------------------------- */
 
 static void same_results(const Kernel *k, const Run *before, const Run *after, int size)
@@ -315,6 +336,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_swizzle),
         cmocka_unit_test(swizzles_become_subscripts),
         cmocka_unit_test(pads_are_the_smallest),
+        cmocka_unit_test(pads_keep_wide_accesses),
         cmocka_unit_test(swizzles_are_chosen),
         cmocka_unit_test(layouts_mean_the_same),
     };
