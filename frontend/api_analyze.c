@@ -32,6 +32,19 @@ static bool named_profile(Context *c, const char *name, Profile *out)
     return source && profile_parse(c, source, out);
 }
 
+/* What no attribute of a GPU says is taken from the shipped profile of the same name. */
+static bool complete_profile(Context *c, Profile *p)
+{
+    for (int i = 0; i < profile_file_count; i++) {
+        Profile shipped;
+        if (!named_profile(c, arena_strndup(c->arena, profile_files[i].name, strcspn(profile_files[i].name, ".")), &shipped))
+            return false;
+        if (!strcmp(shipped.name, p->name))
+            p->l2_gbps = shipped.l2_gbps;
+    }
+    return true;
+}
+
 static bool choose_profile(Analyst *a, const tirc_analyze_options *o)
 {
     const Device *d = o->device ? o->device->device : NULL;
@@ -41,7 +54,7 @@ static bool choose_profile(Analyst *a, const tirc_analyze_options *o)
         return named_profile(a->c, o->profile ? o->profile : DEFAULT_PROFILE, &a->profile);
     a->profile = profile_of_device(&d->info);
     a->profile.name = arena_strdup(a->c->arena, d->info.name);
-    return true;
+    return complete_profile(a->c, &a->profile);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------- */

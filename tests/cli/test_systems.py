@@ -1,4 +1,5 @@
-"""The figures that --analyze reports for the systems of the documents, exactly: a row is a line.
+"""The figures that --analyze reports for the systems of the documents, exactly: a row is a line. (The transposes are in
+tests/docs/test_transposes.py, beside their table.)
 
 A row names a program and a schedule with its settings, and what its accesses cost: "OP BUFFER" is the sectors (global memory) or
 wavefronts (shared memory) of each request. Other keys name figures of the JSON, dotted where they are nested."""
@@ -6,40 +7,22 @@ wavefronts (shared memory) of each request. Other keys name figures of the JSON,
 import json
 
 import pytest
-from conftest import EXAMPLES, ROOT
+from conftest import EXAMPLES
 
 MATMUL = "matmul/matmul.tir"
-TRANSPOSE = "transpose/transpose.tir"
 HISTOGRAM = "histogram/histogram.tir"
 PRIVATE = "histogram/histogram_private.tir"
-DOCUMENT = ROOT / "tests/gpu/counters/transposes.tir"  # the transposes of the documents, thread for thread
 DIFFERENCE = "adjacent_difference/adjacent_difference.tir"
 
 
 def row(name, file, schedule, *words, **figures):
-    """words: sizes, types and settings, "M=64"; before the schedule may stand the kernel of a file with several."""
+    """words: sizes, types and settings, "M=64"."""
     accesses = {key.replace("__", " "): value for key, value in figures.items() if "__" in key}
     others = {key.replace("_of_", "."): value for key, value in figures.items() if "__" not in key}
     return pytest.param(file, schedule, words, accesses, others, id=name)
 
 
-SMALL = ("R=256", "C=512")
 ROWS = [
-    row("T1", DOCUMENT, "copy elements", *SMALL, load__in=4, store__out=4),
-    row("T2", DOCUMENT, "transpose rows", *SMALL, load__in=4, store__out=32),
-    row("T2-naive", TRANSPOSE, "naive", *SMALL, "TX=32", "TY=16", load__in=4, store__out=32),
-    row("T3", DOCUMENT, "transpose columns", *SMALL, load__in=32, store__out=4),
-    row("T4", DOCUMENT, "transpose tile", *SMALL, load__in=4, store__out=4, load__in_shared=16, store__in_shared=1),
-    row("T5", DOCUMENT, "transpose tile", *SMALL, "row=2", load__in=4, store__out=4, load__in_shared=1, store__in_shared=1),
-    row("T5-pad-1", DOCUMENT, "transpose tile", *SMALL, "row=1", load__in=4, store__out=4, load__in_shared=2),
-    row("T8-32x32", DOCUMENT, "transpose tile", *SMALL, "Y=32", load__in_shared=32, store__in_shared=1),
-    row("T8-16x16-pad-1", DOCUMENT, "transpose tile", *SMALL, "X=16", "row=1", load__in_shared=2, store__in_shared=2),
-    row("T10-16x32", DOCUMENT, "transpose tile", *SMALL, "T=f64", load__in=8, store__out=8, load__in_shared=32),
-    row("T10-32x32-pad-1", DOCUMENT, "transpose tile", *SMALL, "T=f64", "Y=32", "row=1", load__in_shared=2, store__in_shared=2),
-    row("T9-no-pad", TRANSPOSE, "shared", *SMALL, load__in=4, store__out=4, load__in_shared=32, store__in_shared=1),
-    row("T9", TRANSPOSE, "padded", *SMALL, load__in=4, store__out=4, load__in_shared=1, store__in_shared=1),
-    row("T10-no-pad", TRANSPOSE, "shared", *SMALL, "T=f64", load__in=8, store__out=8, load__in_shared=32),
-    row("T10", TRANSPOSE, "padded", *SMALL, "T=f64", load__in=8, store__out=8, load__in_shared=2),
     row("M1", MATMUL, "naive", "M=64", "N=64", "K=64", load__A=1, load__B=4, store__C=4,
         analyze_of_loads=2 * 64**3, analyze_of_flops=2 * 64**3),
     row("M2-16", MATMUL, "tiled32", "M=64", "N=64", "K=64", "T=16", analyze_of_loads=2 * 64**3 // 16, barriers=2),
@@ -75,9 +58,7 @@ def figure(result, key):
 
 
 def analyze(tirc, file, schedule, words, *more):
-    *kernel, schedule = schedule.split()
-    chosen = ("--kernel", *kernel) if kernel else ()
-    r = tirc(EXAMPLES / file, *chosen, "--schedule", schedule, *settings(tirc, file, words), "--device", "sim", "--analyze",
+    r = tirc(EXAMPLES / file, "--schedule", schedule, *settings(tirc, file, words), "--device", "sim", "--analyze",
              "--json", *more)
     assert r.status == 0, r.err
     return json.loads(r.out)

@@ -286,6 +286,41 @@ static void lines_have_origins(void **state)
     tirc_free(t);
 }
 
+static void analyses_are_data(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_analysis *analysis;
+    tirc_access access;
+    tirc_kernel_use use;
+    tirc_limit limit;
+    tirc_barrier barrier;
+    assert_int_equal(compile(t, TEXT, "tiled32", &program), TIRC_OK);
+    tirc_analyze_options options = {.profile = "a100"};
+    assert_int_equal(tirc_analyze(t, program->kernel, NULL, &options, &analysis), TIRC_OK);
+    tirc_analysis_summary s = tirc_analysis_describe(analysis);
+    assert_string_equal(s.profile, "NVIDIA A100 80GB");
+    assert_int_equal(s.blocks, s.counted_blocks);
+    size_t n = 0, limits = 0, binding = 0;
+    while (tirc_access_at(analysis, n, &access)) {
+        assert_non_null(access.origin.path);
+        assert_true(access.requests > 0 && access.active != 0 && access.ideal > 0);
+        n++;
+    }
+    assert_int_equal(n, 7);
+    assert_false(tirc_access_at(analysis, n, &access));
+    assert_true(tirc_kernel_use_at(analysis, 0, &use) && use.block[0] == 32 && !tirc_kernel_use_at(analysis, 1, &use));
+    assert_true(tirc_barrier_at(analysis, 0, &barrier) && barrier.reason);
+    for (; tirc_limit_at(analysis, limits, &limit); limits++)
+        binding += limit.binds;
+    assert_int_equal(limits, 4);
+    assert_int_equal(binding, 1);
+    options.profile = "a1000";
+    assert_int_equal(tirc_analyze(t, program->kernel, NULL, &options, &analysis), TIRC_REFUSED);
+    tirc_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +335,7 @@ int main(void)
         cmocka_unit_test(symbolic_sizes_need_values),
         cmocka_unit_test(large_outputs_are_sampled),
         cmocka_unit_test(lines_have_origins),
+        cmocka_unit_test(analyses_are_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,19 +14,27 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-FILE = HERE / "transposes.tir"
+FOLDER = ROOT / "examples" / "transpose"
+SIZES = ("-D", "R=1024", "-D", "C=1024")
 SHAPES = ((32, 16), (32, 32), (16, 16))
 TYPES = ("f32", "f64")
 TOLERANCE = 0.06
 
-# name, kernel, schedule, settings
+# The systems of the documents: name, schedule, settings; with each shape of blocks, or with the shape that they have.
 ROWS = (
-    ("copy", "copy", "elements", ()),
-    ("naive, reads rows", "transpose", "rows", ()),
-    ("naive, reads columns", "transpose", "columns", ()),
-    ("shared", "transpose", "tile", ()),
-    ("shared, row + 1", "transpose", "tile", ("row=1",)),
-    ("shared, row + 2", "transpose", "tile", ("row=2",)),
+    ("T1 copy", "t1_copy", ()),
+    ("T2 naive, reads rows", "t2_rows", ()),
+    ("T3 naive, reads columns", "t3_columns", ()),
+    ("T4 shared", "t4_shared", ()),
+    ("T5 row + 1", "t5_padded", ("row=1",)),
+    ("T5 row + 2", "t5_padded", ("row=2",)),
+    ("T6 two tiles", "t6_unrolled", ()),
+    ("T11 diagonal", "t11_diagonal", ()),
+)
+SHAPED = (
+    ("T7 dynamic, 16 tiles", "t7_dynamic", ("each=16",)),
+    ("T9 eight rows of threads", "t9_few_rows", ()),
+    ("T12 16-byte accesses, swizzled", "transpose_fast", ()),
 )
 
 REQUESTS = {
@@ -83,14 +91,18 @@ def per_request(row, kind):
 # ---- transposes --------------------------------------------------------------------------------------------
 
 
+def words_of(schedule, type_, settings):
+    file = FOLDER / ("copy.tir" if schedule == "t1_copy" else "transpose.tir")
+    return [file, "--schedule", schedule, *SIZES, "-D", f"T={type_}", *(w for s in settings for w in ("--set", s))]
+
+
 def cases():
     for type_ in TYPES:
         for x, y in SHAPES:
-            for name, kernel, schedule, settings in ROWS:
-                words = [FILE, "--kernel", kernel, "--schedule", schedule, "-D", f"T={type_}"]
-                for setting in (f"X={x}", f"Y={y}", *settings):
-                    words += ["--set", setting]
-                yield f"{name}, {type_}, {x}x{y}", words
+            for name, schedule, settings in ROWS:
+                yield f"{name}, {type_}, {x}x{y}", words_of(schedule, type_, (f"BX={x}", f"BY={y}", *settings))
+        for name, schedule, settings in SHAPED:
+            yield f"{name}, {type_}", words_of(schedule, type_, settings)
 
 
 def model(tirc, words):
