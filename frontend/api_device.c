@@ -1,5 +1,6 @@
 /* api_device.c - the calls that open a device, compile for it, and run there. */
 #include "frontend/api_internal.h"
+#include "passes/analysis/idle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -306,6 +307,15 @@ static bool probe_launch(void *user, const VmLaunch *launch)
     return false;
 }
 
+static int64_t idle_threads(tirc *t, const tirc_program *program, size_t i)
+{
+    int64_t threads, idle;
+    LaunchUseList uses = {0};
+    launch_uses(t->ctx, program->kernel->kernel, &uses);
+    bool known = i < (size_t)uses.n && count_idle(t->ctx, &uses.items[i].launch->u.launch, &threads, &idle);
+    return known ? idle : -1;
+}
+
 static bool launch_at(tirc *t, const tirc_program *program, const int64_t *values, size_t i,
                       tirc_launch_info *out)
 {
@@ -317,6 +327,7 @@ static bool launch_at(tirc *t, const tirc_program *program, const int64_t *value
     *out = (tirc_launch_info){.name = k->name, .shared_bytes = k->shared_static + k->shared_dynamic,
                               .barriers = k->barriers};
     memcpy(out->block, k->block, sizeof out->block);
+    out->idle_threads = idle_threads(t, program, i);
     const void **scalars = ARENA_ARRAY(t->ctx->arena, const void *, m->n_scalars + 1);
     for (int s = 0; s < m->n_scalars; s++)
         scalars[s] = ARENA_NEW(t->ctx->arena, uint64_t);

@@ -2,6 +2,7 @@
  *
  * Numbers that depend on symbolic sizes are strings, in the syntax of .tir, which is C's. */
 #include "frontend/api_internal.h"
+#include "passes/analysis/idle.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -112,16 +113,24 @@ static json_t *constants_json(const LaunchUse *use)
     return constants;
 }
 
+/* How many threads store nothing, because of guards; null where the grid is no literal. */
+static json_t *idle_json(Context *c, const LaunchStmt *launch)
+{
+    int64_t threads, idle;
+    return count_idle(c, launch, &threads, &idle) ? json_integer(idle) : json_null();
+}
+
 static json_t *launch_json(Context *c, const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     json_t *grid = numbers_or_texts(c, launch->grid, 3);
     json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0], (json_int_t)launch->block[1],
                               (json_int_t)launch->block[2]);
-    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o, s:o}", "name", launch->name, "grid", grid, "block",
+    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name", launch->name, "grid", grid, "block",
                      block, "shared_bytes", (json_int_t)use->shared_bytes, "shared_is_dynamic",
                      (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
-                     arguments_json(use), "constants", constants_json(use));
+                     arguments_json(use), "constants", constants_json(use),
+                     "idle_threads", idle_json(c, launch));
 }
 
 /* Of the CUDA text, those that belong to a launch. */

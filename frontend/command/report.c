@@ -19,8 +19,13 @@ static void print_launches(const Command *c, const Report *r)
     for (size_t i = 0; tirc_launch_at(c->t, r->program, r->sizes, i, &l); i++) {
         printf("  launch  %s<<<(%" PRId64 ", %" PRId64 ", %" PRId64 "), (%" PRId64 ", %" PRId64 ", %" PRId64 ")>>>",
                l.name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2]);
-        printf("  %" PRId64 " bytes shared, %d barrier%s\n", l.shared_bytes, l.barriers,
-               l.barriers == 1 ? "" : "s");
+        printf("  %" PRId64 " bytes shared, %d barrier%s", l.shared_bytes, l.barriers, l.barriers == 1 ? "" : "s");
+        double threads = 1;
+        for (int axis = 0; axis < 3; axis++)
+            threads *= (double)l.grid[axis] * (double)l.block[axis];
+        if (l.idle_threads > 0)
+            printf(", %.3g%% of the threads idle", (double)l.idle_threads / threads * 100);
+        printf("\n");
     }
 }
 

@@ -39,9 +39,10 @@ static json_t *launches_json(const Command *c, const Report *r)
     tirc_launch_info l;
     for (size_t i = 0; tirc_launch_at(c->t, r->program, r->sizes, i, &l); i++)
         json_array_append_new(launches,
-                              json_pack("{s:s, s:o, s:o, s:I, s:i}", "name", l.name, "grid",
+                              json_pack("{s:s, s:o, s:o, s:I, s:i, s:o}", "name", l.name, "grid",
                                         integers(l.grid, 3), "block", integers(l.block, 3), "shared_bytes",
-                                        (json_int_t)l.shared_bytes, "barriers", l.barriers));
+                                        (json_int_t)l.shared_bytes, "barriers", l.barriers, "idle_threads",
+                                        l.idle_threads < 0 ? json_null() : json_integer(l.idle_threads)));
     return launches;
 }
 
