@@ -94,7 +94,7 @@ static bool draw_buffer(Focus *f, Pick *pick)
 
 static bool draw_pick(Focus *f, ParamKind kind, Pick *pick)
 {
-    static const char *const scopes[] = {"global", "shared", "shared", "local", "local"};
+    static const char *const scopes[] = {"global", "shared", "shared", "local", "local", "constant"};
     static const char *const axes[] = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z",
                                        "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z"};
     static const int64_t factors[] = {1, 2, 2, 3, 4, 4, 5, 8, 16};
@@ -126,7 +126,7 @@ static bool draw_pick(Focus *f, ParamKind kind, Pick *pick)
         *pick = (Pick){.kind = VALUE_BOOL, .i = (int64_t)random_below(f->r, 2)};
         return true;
     case PARAM_SCOPE:
-        *pick = pick_word(scopes[random_below(f->r, 5)]);
+        *pick = pick_word(scopes[random_below(f->r, 6)]);
         return true;
     case PARAM_AXIS:
         *pick = pick_word(axes[random_below(f->r, 8)]);
