@@ -57,13 +57,21 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
-/* No iterator takes values from the loop, which then runs once where the block has an instance; and not at all, it may be, where the
- * reduction is empty, which has its init nevertheless. */
-static bool may_skip_init(const BlockStmt *block, const ForStmt *loop)
+/* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
+ * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time.) */
+static bool may_skip_init(const InitWalk *w, const BlockStmt *block, int depth)
 {
+    Context *c = w->c;
+    const ForStmt *loop = &w->path.items[depth]->u.loop;
     int64_t extent;
-    bool runs = loop_const_extent(loop, &extent) && extent >= 1;
-    return !runs && !used_by(block, ITER_SPATIAL, loop->var) && !used_by(block, ITER_REDUCE, loop->var);
+    if ((loop_const_extent(loop, &extent) && extent >= 1) || used_by(block, ITER_SPATIAL, loop->var) ||
+        used_by(block, ITER_REDUCE, loop->var))
+        return false;
+    Facts *f = facts_new(c);
+    for (int i = 0; i < depth; i++)
+        if (w->path.items[i]->kind == ST_FOR)
+            facts_enter(f, w->path.items[i]);
+    return prove(f, expr_binary(c, EX_LE, loop_extent(c, loop), expr_index(c, 1), span_none()));
 }
 
 /* The path index of the outermost loop that carries the reduction; the block itself if there is none. */
@@ -71,7 +79,7 @@ static int find_anchor(const InitWalk *w, const BlockStmt *block)
 {
     for (int i = 0; i < w->path.n; i++) {
         const Stmt *s = w->path.items[i];
-        if (s->kind == ST_FOR && (block_reduces_over(w->c, block, s->u.loop.var) || may_skip_init(block, &s->u.loop)))
+        if (s->kind == ST_FOR && (block_reduces_over(w->c, block, s->u.loop.var) || may_skip_init(w, block, i)))
             return i;
     }
     return w->path.n - 1;
