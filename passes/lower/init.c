@@ -57,6 +57,20 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
+/* The reduction of some element may be empty: a domain changes with other iterators, or is empty, as far as is known. */
+static bool may_be_empty(Context *c, const BlockStmt *block)
+{
+    Facts *f = facts_new(c);
+    bool empty = false;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        empty |= iter->kind == ITER_REDUCE &&
+                 !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none()));
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return empty;
+}
+
 /* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
  * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time.) */
 static bool may_skip_init(const InitWalk *w, const BlockStmt *block, int depth)
@@ -65,7 +79,7 @@ static bool may_skip_init(const InitWalk *w, const BlockStmt *block, int depth)
     const ForStmt *loop = &w->path.items[depth]->u.loop;
     int64_t extent;
     if ((loop_const_extent(loop, &extent) && extent >= 1) || used_by(block, ITER_SPATIAL, loop->var) ||
-        used_by(block, ITER_REDUCE, loop->var))
+        used_by(block, ITER_REDUCE, loop->var) || !may_be_empty(c, block))
         return false;
     Facts *f = facts_new(c);
     for (int i = 0; i < depth; i++)
