@@ -154,6 +154,14 @@ static Expr *reduce_position(Context *c, const BlockStmt *block, const BlockIter
     return uses_only(position, iter->binding) ? position : iter->binding;
 }
 
+bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == kind && expr_uses_var(block->iters[i].binding, loop))
+            return true;
+    return false;
+}
+
 bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop)
 {
     for (int k = 0; k < block->n_iters; k++) {

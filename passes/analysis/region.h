@@ -42,6 +42,9 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
 /* Replaces the iterators of `block` by their bindings in `e`. */
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 
+/* An iterator of the kind is bound to an expression of the loop's variable. */
+bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
+
 /* Iterations of the loop are parts of one reduction: they differ in how far the block's reduce
  * iterators are into their domains. `reduce i in j + 1..N = j + 1 + io * 4 + ii` is carried by io
  * and ii, and not by the loops that make j. */

@@ -57,11 +57,7 @@ static bool refuse(Apart *a, const char *format, ...)
 
 static bool used_by(const BlockStmt *block, IterKind kind, const Stmt *loop)
 {
-    for (int i = 0; loop->kind == ST_FOR && i < block->n_iters; i++)
-        if (block->iters[i].kind == kind &&
-            expr_uses_var(block->iters[i].binding, loop->u.loop.var))
-            return true;
-    return false;
+    return loop->kind == ST_FOR && block_uses_loop(block, kind, loop->u.loop.var);
 }
 
 static bool is_thread_loop(const Stmt *s)

@@ -32,45 +32,6 @@ static Stmt *redirect_block(Rewriter *r, Stmt *stmt)
     return stmt;
 }
 
-static bool is_among(const Name *names, int n, Name name)
-{
-    for (int i = 0; i < n; i++)
-        if (names[i] == name)
-            return true;
-    return false;
-}
-
-/* The names of a copy's iterators: those that the reader uses alone as subscripts, where it does. */
-static void read_names(Schedule *s, Stmt *reader, const Buffer *buffer, Name *iter)
-{
-    AccessList reads = {0};
-    access_collect(s->ctx, reader, buffer, ACCESS_READ, &reads);
-    for (int axis = 0; axis < buffer->rank; axis++) {
-        const Expr *subscript = reads.n ? reads.items[0].index[axis] : NULL;
-        bool alone = subscript && subscript->kind == EX_VAR;
-        iter[axis] = alone ? subscript->u.var->name : ctx_namef(s->ctx, "v%d", axis);
-        for (int next = axis; is_among(iter, axis, iter[axis]); next++)
-            iter[axis] = ctx_namef(s->ctx, "v%d", next);
-    }
-}
-
-static Stmt *read_nest(Schedule *s, Stmt *reader, Buffer *from, Buffer *to, Span span)
-{
-    Context *c = s->ctx;
-    int n = from->rank;
-    Name *names = ARENA_ARRAY(c->arena, Name, n + 1);
-    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1), **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    read_names(s, reader, from, names);
-    for (int i = 0; i < n; i++) {
-        vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, span);
-        index[i] = expr_var(c, vars[i], span);
-        lo[i] = expr_index(c, 0);
-    }
-    StageNest copy = {to->name, n, vars, lo, from->shape, NULL, stage_copy(s, to, index, from, index, span)};
-    return stage_nest(s, &copy, span);
-}
-
 static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buffer, BlockList *out)
 {
     StmtPath path = {0};
@@ -117,7 +78,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
             buffer->name);
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
-    Stmt *nest = read_nest(s, consumers.items[0], buffer, cache, block->span);
+    Stmt *nest = stage_copy_box(s, consumers.items[0], cache->name, cache, buffer, NULL, block->span);
     Redirect d = {buffer, cache, &consumers, 0};
     Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
     Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
@@ -149,7 +110,7 @@ static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *fro
     Expr **index = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
     for (int axis = 0; axis < to->rank; axis++)
         index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    StageNest copy = {from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span)};
+    StageNest copy = {from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span), NULL};
     return stage_nest(s, &copy, span);
 }
 

@@ -65,11 +65,8 @@ static bool search_reduce(Visitor *v, Stmt *stmt)
     ReduceSearch *search = v->user;
     if (stmt->kind != ST_BLOCK)
         return !search->found;
-    for (int i = 0; i < stmt->u.block.n_iters; i++) {
-        const BlockIter *iter = &stmt->u.block.iters[i];
-        if (iter->kind == ITER_REDUCE && expr_uses_var(iter->binding, search->var))
-            search->found = &stmt->u.block;
-    }
+    if (block_uses_loop(&stmt->u.block, ITER_REDUCE, search->var))
+        search->found = &stmt->u.block;
     return false;
 }
 

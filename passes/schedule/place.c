@@ -3,7 +3,7 @@
  * The moved block keeps its iterators and their domains. Its loops are made anew over the box of the buffer that is needed
  * (or was written) in one iteration of the target loop; where the box reaches beyond the domain, the instances do
  * not exist, so no guard is written here. */
-#include "passes/schedule/flow.h"
+#include "passes/schedule/stage.h"
 
 /* ---- the box ----------------------------------------------------------------------------------------- */
 
@@ -39,6 +39,16 @@ static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Inter
         box[i] = interval_clip(facts, box[i], buffer->shape[i]);
     }
     return true;
+}
+
+bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer, AccessMode mode, Scope scope,
+               Interval *box)
+{
+    const Var **sharing = ARENA_ARRAY(s->ctx->arena, const Var *, loop->n + 1);
+    int n = sharing_vars(loop, scope, sharing);
+    Stmt *body = loop->items[loop->n - 1]->u.loop.body;
+    return region_touched(facts, body, buffer, mode, 0, box) &&
+           widen(facts, s->ctx, sharing, n, box, buffer);
 }
 
 /* ---- the nest ---------------------------------------------------------------------------------------- */
@@ -229,10 +239,9 @@ static bool search_init(Visitor *v, Stmt *stmt)
     StmtPath path = {0};
     state_path(search->s, block->id, &path);
     for (int i = 0; i < path.n; i++) {
-        for (int k = 0; k < block->n_iters && path.items[i]->kind == ST_FOR; k++)
-            if (block->iters[k].kind == ITER_REDUCE &&
-                expr_uses_var(block->iters[k].binding, path.items[i]->u.loop.var))
-                search->found = stmt;
+        if (path.items[i]->kind == ST_FOR &&
+            block_uses_loop(block, ITER_REDUCE, path.items[i]->u.loop.var))
+            search->found = stmt;
         if (path.items[i] == search->loop)
             break;
     }
@@ -296,11 +305,8 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Facts *facts = sched_facts(s, &target);
     facts_enter(facts, loop);
     Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
-    const Var **sharing = ARENA_ARRAY(c->arena, const Var *, target.n + 1);
-    int n_sharing = sharing_vars(&target, buffer->scope, sharing);
     REQUIRE(s, E0455, call->arg[1].span,
-            region_touched(facts, loop->u.loop.body, buffer, ACCESS_READ, 0, box) &&
-                widen(facts, c, sharing, n_sharing, box, buffer),
+            stage_box(s, facts, &target, buffer, ACCESS_READ, buffer->scope, box),
             "the part of '%s' that one iteration of loop '%s' reads has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);
     Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
@@ -357,6 +363,49 @@ static bool inits_are_kept(Schedule *s, const PrimCall *call, const BlockStmt *b
     return true;
 }
 
+typedef struct {
+    const StmtPath *path;
+    bool inner; /* a loop that is not on the path */
+} LoopSearch;
+
+static bool search_inner(Visitor *v, Expr *e)
+{
+    LoopSearch *search = v->user;
+    bool on_path = e->kind != EX_VAR || e->u.var->kind != VAR_LOOP;
+    for (int i = 0; i < search->path->n && !on_path; i++)
+        on_path = search->path->items[i]->kind == ST_FOR && search->path->items[i]->u.loop.var == e->u.var;
+    search->inner |= !on_path;
+    return !search->inner;
+}
+
+/* The condition under which the one writer of the buffer under the loop runs, where the loops on the path decide it; NULL: none.
+ * An iteration that makes nothing has nothing to consume. */
+static Expr *producer_condition(Schedule *s, const StmtPath *target, const Buffer *buffer)
+{
+    BlockList writers = {0};
+    LoopSearch search = {target, false};
+    Visitor v = {.user = &search, .expr = search_inner};
+    flow_blocks(s, target->items[target->n - 1], buffer, ACCESS_WRITE, &writers);
+    Expr *cond = writers.n == 1 ? writers.items[0]->u.block.predicate : NULL;
+    if (cond)
+        visit_expr(&v, cond);
+    return search.inner ? NULL : cond;
+}
+
+static Stmt *under_condition(Schedule *s, Stmt *nest, Expr *cond)
+{
+    Stmt *old = stage_block(nest);
+    BlockStmt block = old->u.block;
+    block.predicate = cond_and(s->ctx, block.predicate, cond);
+    return stmt_replace(s->ctx, nest, old, stmt_block(s->ctx, &block, old->span));
+}
+
+static bool runs_as_before(Schedule *s, const Stmt *block, Stmt *body, Conflict *why)
+{
+    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, body, block->u.block.id, why) &&
+           dependence_order_kept(s->ctx, s->kernel, s->kernel->body, body, &s->reassociates, why);
+}
+
 bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
@@ -390,9 +439,14 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
 
     Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, false));
-    if (!dependence_instances_kept(c, s->kernel, s->kernel->body, body, block->u.block.id,
-                                   &why) ||
-        !dependence_order_kept(c, s->kernel, s->kernel->body, body, &s->reassociates, &why)) {
+    Expr *cond = producer_condition(s, &target, buffer);
+    bool kept = runs_as_before(s, block, body, &why);
+    if (!kept && cond) {
+        nest = under_condition(s, nest, cond);
+        body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, false));
+        kept = runs_as_before(s, block, body, &why);
+    }
+    if (!kept) {
         sched_refuse(s, E0456, call->arg[1].span,
                      "under loop '%s', block '%s' would not do what it does now: %s",
                      loop->u.loop.var->name, block->u.block.name, why.reason);

@@ -90,31 +90,16 @@ static bool uses(Expr *const *e, int n, const Var *var)
     return false;
 }
 
-/* Those that the element or the place uses, and those that their ranges depend on. */
+/* Those that the element or the place uses. */
 static void find_points(Reindex *r)
 {
     Context *c = r->s->ctx;
-    const BlockStmt *block = &r->stmt->u.block;
-    bool *used = ARENA_ARRAY(c->arena, bool, block->n_iters + 1);
-    int n = 0;
-    for (int i = block->n_iters - 1; i >= 0; i--) {
-        const Var *var = block->iters[i].var;
-        used[i] = uses(r->at, r->from->rank, var) || uses(r->to, r->n_to, var);
-        for (int later = i + 1; later < block->n_iters; later++)
-            used[i] |= used[later] && (expr_uses_var(block->iters[later].lo, var) ||
-                                       expr_uses_var(block->iters[later].hi, var));
-        n += used[i];
-    }
-    Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    r->points = (PointBox){var, lo, hi, 0};
-    for (int i = 0; i < block->n_iters; i++) {
-        if (!used[i])
-            continue;
-        var[r->points.n] = block->iters[i].var;
-        lo[r->points.n] = block->iters[i].lo;
-        hi[r->points.n++] = block->iters[i].hi;
-    }
+    Expr **both = ARENA_ARRAY(c->arena, Expr *, r->from->rank + r->n_to + 1);
+    for (int d = 0; d < r->from->rank; d++)
+        both[d] = r->at[d];
+    for (int k = 0; k < r->n_to; k++)
+        both[r->from->rank + k] = r->to[k];
+    r->points = stage_points(r->s, &r->stmt->u.block, both, r->from->rank + r->n_to);
 }
 
 /* The place of plain reindex: the iterators that the element uses, each from 0. */
@@ -252,7 +237,7 @@ static Stmt *copy_nest(const Reindex *r, Name block, Expr *where, Stmt *body)
     Expr **lo = ARENA_ARRAY(c->arena, Expr *, r->n_to + 1);
     for (int k = 0; k < r->n_to; k++)
         lo[k] = expr_index(c, 0);
-    StageNest nest = {block, r->n_to, r->place, lo, r->extent, where, body};
+    StageNest nest = {block, r->n_to, r->place, lo, r->extent, where, body, NULL};
     return stage_nest(r->s, &nest, r->stmt->span);
 }
 

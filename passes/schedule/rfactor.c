@@ -39,11 +39,7 @@ typedef struct {
 
 static bool uses(const BlockStmt *block, IterKind kind, const Stmt *loop)
 {
-    for (int i = 0; loop->kind == ST_FOR && i < block->n_iters; i++)
-        if (block->iters[i].kind == kind &&
-            expr_uses_var(block->iters[i].binding, loop->u.loop.var))
-            return true;
-    return false;
+    return loop->kind == ST_FOR && block_uses_loop(block, kind, loop->u.loop.var);
 }
 
 /* Below the loop there is one block and nothing but loops. */

@@ -119,14 +119,14 @@ Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
     Subst *to_loops = ARENA_ARRAY(c->arena, Subst, nest->n + 1);
     for (int i = 0; i < nest->n; i++) {
         Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", i));
-        loops[i] = flow_loop(s, name, expr_subst(c, nest->lo[i], to_loops, i),
-                             expr_subst(c, nest->hi[i], to_loops, i));
-        iters[i] = (BlockIter){.var = nest->iters[i],
-                               .lo = nest->lo[i],
-                               .hi = nest->hi[i],
-                               .binding = expr_var(c, loops[i].var, span),
-                               .kind = ITER_SPATIAL};
-        to_loops[i] = (Subst){nest->iters[i], iters[i].binding};
+        Expr *lo = nest->box ? expr_index(c, 0) : expr_subst(c, nest->lo[i], to_loops, i);
+        Expr *hi = nest->box ? nest->box[i].extent : expr_subst(c, nest->hi[i], to_loops, i);
+        loops[i] = flow_loop(s, name, lo, hi);
+        Expr *value = expr_var(c, loops[i].var, span);
+        if (nest->box)
+            value = index_add(c, nest->box[i].min, value);
+        iters[i] = (BlockIter){nest->iters[i], nest->lo[i], nest->hi[i], value, ITER_SPATIAL};
+        to_loops[i] = (Subst){nest->iters[i], value};
     }
     BlockStmt block = {.name = nest->block, .iters = iters, .n_iters = nest->n, .body = nest->body};
     block.predicate = nest->where ? expr_subst(c, nest->where, to_loops, nest->n) : NULL;
@@ -138,11 +138,87 @@ Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
     return made;
 }
 
+static bool is_among(const Name *names, int n, Name name)
+{
+    for (int i = 0; i < n; i++)
+        if (names[i] == name)
+            return true;
+    return false;
+}
+
+/* The names of a copy's iterators: those that the user has alone for subscripts of one of the buffers. */
+static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buffer *from, Name *iter)
+{
+    AccessList found = {0};
+    access_collect(s->ctx, user, from, ACCESS_ANY, &found);
+    if (found.n == 0)
+        access_collect(s->ctx, user, to, ACCESS_ANY, &found);
+    for (int axis = 0; axis < from->rank; axis++) {
+        const Expr *subscript = found.n ? found.items[0].index[axis] : NULL;
+        bool alone = subscript && subscript->kind == EX_VAR;
+        iter[axis] = alone ? subscript->u.var->name : ctx_namef(s->ctx, "v%d", axis);
+        for (int next = axis; is_among(iter, axis, iter[axis]); next++)
+            iter[axis] = ctx_namef(s->ctx, "v%d", next);
+    }
+}
+
+Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from, const Interval *box,
+                     Span span)
+{
+    Context *c = s->ctx;
+    int n = from->rank;
+    Name *names = ARENA_ARRAY(c->arena, Name, n + 1);
+    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1), **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    iterator_names(s, user, to, from, names);
+    for (int i = 0; i < n; i++) {
+        vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, span);
+        index[i] = expr_var(c, vars[i], span);
+        lo[i] = expr_index(c, 0);
+    }
+    StageNest nest = {.block = block, .n = n, .iters = vars, .lo = lo, .hi = from->shape, .box = box};
+    nest.body = stage_copy(s, to, index, from, index, span);
+    return stage_nest(s, &nest, span);
+}
+
 Stmt *stage_block(Stmt *nest)
 {
     while (nest->kind == ST_FOR)
         nest = nest->u.loop.body;
     return nest;
+}
+
+static bool uses(Expr *const *e, int n, const Var *var)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(e[i], var))
+            return true;
+    return false;
+}
+
+PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n)
+{
+    Context *c = s->ctx;
+    int n_iters = block->n_iters;
+    bool *used = ARENA_ARRAY(c->arena, bool, n_iters + 1);
+    for (int i = n_iters - 1; i >= 0; i--) {
+        const Var *var = block->iters[i].var;
+        used[i] = uses(e, n, var);
+        for (int later = i + 1; later < n_iters; later++)
+            used[i] |= used[later] && (expr_uses_var(block->iters[later].lo, var) ||
+                                       expr_uses_var(block->iters[later].hi, var));
+    }
+    Var **var = ARENA_ARRAY(c->arena, Var *, n_iters + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n_iters + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n_iters + 1);
+    PointBox points = {var, lo, hi, 0};
+    for (int i = 0; i < n_iters; i++) {
+        if (!used[i])
+            continue;
+        var[points.n] = block->iters[i].var;
+        lo[points.n] = block->iters[i].lo;
+        hi[points.n++] = block->iters[i].hi;
+    }
+    return points;
 }
 
 /* ---- blocks whose results are copied out ------------------------------------------------------------- */

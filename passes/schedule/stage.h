@@ -3,6 +3,7 @@
 #ifndef TIRC_PASSES_SCHEDULE_STAGE_H
 #define TIRC_PASSES_SCHEDULE_STAGE_H
 
+#include "passes/analysis/index_map.h"
 #include "passes/schedule/flow.h"
 
 /* ---- where ---- */
@@ -33,11 +34,22 @@ typedef struct {
     Expr *const *lo, *const *hi; /* [n], of sizes and of iterators before */
     Expr *where;                 /* of the iterators: which instances there are; NULL: all */
     Stmt *body;                  /* of the iterators */
+    const Interval *box;         /* [n] the loops run over this part of the domains; NULL: over all */
 } StageNest;
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
 /* The store  to[to_index] = from[from_index]. */
 Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from, Expr *const *from_index,
                  Span span);
+/* A nest that copies `from` to `to`, element by element; with a box, this part of it. Its iterators are called as those that `user`
+ * has for the subscripts of one of the two. */
+Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from, const Interval *box,
+                     Span span);
+/* The part of the buffer that an iteration of the loop at the end of the path touches in `mode`, for all threads that would share a
+ * copy of it in this scope. `facts` hold in the loop's body. False where there are no bounds. */
+bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer, AccessMode mode, Scope scope,
+               Interval *box);
+/* The iterators of a block that expressions use, and those that their ranges depend on. */
+PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n);
 /* The block inside of a nest that stage_nest made. */
 Stmt *stage_block(Stmt *nest);
 

@@ -222,7 +222,7 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
         return true;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
     StageNest fill = {name, n, at, lo, r->to->shape, padding,
-                      stmt_store(c, r->to, index, STORE_SET, literal, false, v->span)};
+                      stmt_store(c, r->to, index, STORE_SET, literal, false, v->span), NULL};
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }

@@ -1,0 +1,117 @@
+/* inplace.c - cache_inplace: a block that reads and writes one buffer does so in a copy.
+ *
+ *   cache_inplace(x, x, shared, i):        for i in 4 {
+ *                                              x_shared[i * 8 .. i * 8 + 8] = x[...];
+ *   for i in 4, j in 8              =>         for j in 8
+ *       x[i * 8 + j] *= 2;                         x_shared[i * 8 + j] *= 2;
+ *                                              x[...] = x_shared[i * 8 .. i * 8 + 8];
+ *                                          }
+ *
+ * Between the two copies nothing but the block touches the buffer. Copies hold all that the block touches there, and may hold more:
+ * that goes back as it came. Iterations that run at the same time and touch each other's part are refused by their kinds. */
+#include "passes/schedule/stage.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path;
+    Stmt *block;
+    Buffer *from, *to;
+    StagePlace place;
+    const Stmt *loop; /* whose body the copies stand in; NULL: around everything */
+    StmtPath at;      /* to the loop */
+    Facts *facts;     /* that hold in the loop's body */
+    Interval *box;    /* what they copy; NULL: the whole buffer */
+} InPlace;
+
+/* The outermost place where the block is alone with the buffer: around the block itself it always is. */
+static void place_outside(InPlace *p)
+{
+    BlockList users = {0};
+    BufferSet staged = {0};
+    VEC_PUSH(p->s->ctx->arena, &users, p->block);
+    VEC_PUSH(p->s->ctx->arena, &staged, p->from);
+    stage_place(p->s, &users, &staged, ACCESS_ANY, &p->place);
+}
+
+static bool is_item(Stmt *item, const Stmt *block, Context *c)
+{
+    StmtPath path = {0};
+    return stmt_find(c, item, block->u.block.id, &path);
+}
+
+/* In the loop's body, where the block is alone with the buffer. */
+static bool place_inside(InPlace *p)
+{
+    Schedule *s = p->s;
+    Span span = p->call->arg[3].span;
+    Name loop = p->loop->u.loop.var->name;
+    Stmt *body = p->loop->u.loop.body;
+    BlockList users = {0};
+    p->place = (StagePlace){body, -1, -1};
+    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
+    for (int i = 0; i < n; i++)
+        if (is_item(body->kind == ST_SEQ ? body->u.seq.items[i] : body, p->block, s->ctx))
+            p->place.first = p->place.last = i;
+    REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' is not around block '%s'", loop,
+            p->block->u.block.name);
+    flow_blocks(s, body, p->from, ACCESS_ANY, &users);
+    REQUIRE(s, E0914, span, users.n == 1,
+            "block '%s' touches '%s' under loop '%s', too, and would not see what is in the copy",
+            users.items[users.items[0] == p->block]->u.block.name, p->from->name, loop);
+    p->box = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
+    p->facts = sched_facts(s, &p->at);
+    facts_enter(p->facts, p->loop);
+    REQUIRE(s, E0455, span,
+            stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box),
+            "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
+            p->from->name, loop);
+    return true;
+}
+
+static Stmt *copy_nest(const InPlace *p, Name block, Buffer *to, Buffer *from)
+{
+    Name name = sched_fresh_name(p->s, block);
+    return stage_copy_box(p->s, p->block, name, to, from, p->box, p->block->span);
+}
+
+static bool check_block(const InPlace *p)
+{
+    bool reads = flow_touches(p->s, p->block, p->from, ACCESS_READ);
+    bool writes = flow_touches(p->s, p->block, p->from, ACCESS_WRITE);
+    REQUIRE(p->s, E0914, p->call->arg[1].span, reads && writes,
+            "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
+            reads ? "reads" : writes ? "writes" : "runs beside", p->from->name,
+            writes ? "cache_write" : "cache_read");
+    return true;
+}
+
+bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    InPlace p = {.s = s, .call = call};
+    Scope scope = scope_find(call->arg[2].u.s);
+    p.block = sched_block(s, &call->arg[0], &p.path);
+    p.from = sched_buffer(s, call->arg[1].u.id);
+    if (!check_block(&p))
+        return false;
+    p.to = stage_buffer(s, p.from, scope_name(scope), scope, call->span);
+    if (call->arg[3].kind != VALUE_NONE)
+        p.loop = sched_loop(s, &call->arg[3], &p.at);
+    if (!p.loop)
+        place_outside(&p);
+    else if (!place_inside(&p))
+        return false;
+    Stmt *in = copy_nest(&p, p.to->name, p.to, p.from);
+    Stmt *out = copy_nest(&p, arena_printf(c->arena, "%s_back", p.to->name), p.from, p.to);
+    Stmt *list = stage_insert(s, &p.place, in, out);
+    list = stmt_replace(c, list, p.block, stmt_replace_buffer(c, p.block, p.from, p.to));
+    Stmt *body = stmt_replace(c, s->kernel->body, p.place.parent, list);
+    body = flow_declare_beside(s, body, p.from, p.to);
+    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
+        return false;
+    sched_replace_body(s, body);
+    Value blocks[] = {value_block(stage_block(in)), value_block(stage_block(out))};
+    *result = value_list(s, blocks, 2);
+    return true;
+}
