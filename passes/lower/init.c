@@ -57,14 +57,17 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
-/* The reduction of some element may be empty: a domain changes with other iterators, or is empty, as far as is known. */
+/* The reduction of some elements, and not of others, may be empty: a domain changes with other iterators. */
 static bool may_be_empty(Context *c, const BlockStmt *block)
 {
     Facts *f = facts_new(c);
     bool empty = false;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        empty |= iter->kind == ITER_REDUCE &&
+        bool changes = false;
+        for (int k = 0; k < i; k++)
+            changes |= expr_uses_var(iter->lo, block->iters[k].var) || expr_uses_var(iter->hi, block->iters[k].var);
+        empty |= iter->kind == ITER_REDUCE && changes &&
                  !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none()));
         facts_range(f, iter->var, iter->lo, iter->hi);
     }
