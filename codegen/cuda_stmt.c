@@ -55,7 +55,7 @@ const char *cuda_name(CudaWriter *w, Name name)
 
 Expr *cuda_stored_value(Context *c, const Stmt *s)
 {
-    if (s->u.store.op == STORE_SET)
+    if (!store_updates(s->u.store.op))
         return s->u.store.value;
     static const ExprKind kinds[] = {
         [STORE_ADD] = EX_ADD, [STORE_MUL] = EX_MUL, [STORE_MIN] = EX_MIN,   [STORE_MAX] = EX_MAX,
@@ -143,7 +143,7 @@ static void store_text(CudaWriter *w, const Stmt *s)
         store_atomic(w, s);
         return;
     }
-    if (s->u.store.op != STORE_SET && store_in_place(w, s))
+    if (store_updates(s->u.store.op) && store_in_place(w, s))
         return;
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_add(w->out, " = ");
@@ -152,6 +152,8 @@ static void store_text(CudaWriter *w, const Stmt *s)
 
 static void store(CudaWriter *w, const Stmt *s)
 {
+    if (cuda_async_store(w, s, NULL))
+        return;
     cuda_indent(w);
     store_text(w, s);
     strbuf_add(w->out, ";\n");
@@ -342,6 +344,17 @@ static void sequence(CudaWriter *w, const Stmt *s)
     }
 }
 
+static void sync_text(CudaWriter *w, const Stmt *s)
+{
+    const char *why = s->u.barrier.why;
+    if (s->u.barrier.kind == SYNC_THREADS)
+        cuda_line(w, "__syncthreads();  // %s", why);
+    else if (s->u.barrier.kind == SYNC_COMMIT)
+        cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_ASYNC_COMMIT), why);
+    else
+        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), s->u.barrier.pending, why);
+}
+
 static void statement(CudaWriter *w, const Stmt *s)
 {
     switch (s->kind) {
@@ -364,7 +377,7 @@ static void statement(CudaWriter *w, const Stmt *s)
         let(w, s);
         return;
     case ST_BARRIER:
-        cuda_line(w, "__syncthreads();  // %s", s->u.barrier);
+        sync_text(w, s);
         return;
     case ST_BLOCK:
         if (w->host && s->u.block.n_iters == 0) { /* a reference is one block of plain statements */

@@ -64,6 +64,10 @@ void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
 /* `__shared__ float tile[32][33];` */
 void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
 
+/* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is none that the hardware has. */
+struct VectorPlan;
+bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);
+
 /* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). */
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);
 /* The buffers that vectorized loops below `s` touch. */

@@ -179,6 +179,8 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
     VectorPlan plan;
     if (!vector_plan(w->c, loop, &plan))
         return false;
+    if (cuda_async_store(w, plan.store, &plan))
+        return true;
     if (plan.copies)
         copy(w, &plan);
     else if (plan.packs)

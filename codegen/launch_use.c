@@ -66,7 +66,7 @@ static bool collect_stmt(Visitor *v, Stmt *s)
             VEC_PUSH(k->c->arena, &k->use->shared, s->u.temp);
         break;
     case ST_BARRIER:
-        k->use->barriers++;
+        k->use->barriers += s->u.barrier.kind == SYNC_THREADS;
         break;
     default:
         break;

@@ -124,7 +124,7 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     plan->store = s;
     plan->first = first_lane(c, to, s->u.store.index, loop->var);
     plan->value = cuda_stored_value(c, s);
-    plan->copies = s->u.store.op == STORE_SET && plan->value->kind == EX_LOAD && plan->value->type == to->type &&
+    plan->copies = !store_updates(s->u.store.op) && plan->value->kind == EX_LOAD && plan->value->type == to->type &&
                    subscripts_use(plan->value, loop->var) &&
                    (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);
     LoadSearch search = {.c = c, .plan = plan};

@@ -11,7 +11,7 @@ typedef struct {
 } WideLoad;
 
 /* A loop that is one store, which becomes one access, as do all loads that use its variable. */
-typedef struct {
+typedef struct VectorPlan {
     const Var *var;
     int64_t lanes;
     const Stmt *store;

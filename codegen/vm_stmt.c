@@ -10,7 +10,8 @@
 static VmOp combine_op(StoreOp op)
 {
     switch (op) {
-    case STORE_SET: return VM_MOVE;
+    case STORE_SET:
+    case STORE_ASYNC: return VM_MOVE;
     case STORE_ADD: return VM_ADD;
     case STORE_MUL: return VM_MUL;
     case STORE_MIN: return VM_MIN;
@@ -50,9 +51,9 @@ static void store(VmCoder *k, const Stmt *s)
         if (type_is_float(buffer->type) && k->buffers.items[number].space == VM_GLOBAL)
             k->f->ordered = true;
     } else {
-        if (s->u.store.op != STORE_SET)
+        if (store_updates(s->u.store.op))
             value = combined(k, s->u.store.op, buffer, number, at, value);
-        coder_emit(k, VM_STORE, type, 0, 0, at.reg, value.reg, number);
+        coder_emit(k, VM_STORE, type, s->u.store.op == STORE_ASYNC, 0, at.reg, value.reg, number);
     }
     coder_release(k, at);
     coder_release(k, value);
@@ -201,6 +202,12 @@ static void launch(VmCoder *k, const LaunchStmt *l)
     coder_emit(k, VM_LAUNCH, VM_I64, 0, k->n_launches++, first, list.n, 0);
 }
 
+static VmOp sync_op(SyncKind kind)
+{
+    static const VmOp ops[] = {VM_BARRIER, VM_COMMIT, VM_WAIT};
+    return ops[kind];
+}
+
 void coder_stmt(VmCoder *k, const Stmt *s)
 {
     Origin outer = k->at;
@@ -229,7 +236,7 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg);
         break;
     case ST_BARRIER:
-        coder_emit(k, VM_BARRIER, VM_BOOL, 0, 0, 0, 0, 0);
+        coder_emit(k, sync_op(s->u.barrier.kind), VM_BOOL, s->u.barrier.pending, 0, 0, 0, 0);
         break;
     case ST_LAUNCH:
         launch(k, &s->u.launch);

@@ -27,7 +27,8 @@ static void wide_store(VmCoder *k, const VectorPlan *plan, const Value *values)
     const Buffer *buffer = plan->store->u.store.buffer;
     Value at = coder_element(k, buffer, plan->first);
     int number = coder_buffer(k, buffer), list = coder_list(k, values, (int)plan->lanes);
-    int inst = coder_emit(k, VM_STORE, vm_type_of(buffer->type), 0, 0, at.reg, list, number);
+    bool async = plan->store->u.store.op == STORE_ASYNC;
+    int inst = coder_emit(k, VM_STORE, vm_type_of(buffer->type), async, 0, at.reg, list, number);
     k->code->insts.items[inst].width = (uint8_t)plan->lanes;
     coder_release(k, at);
 }

@@ -14,7 +14,7 @@ typedef struct {
 static bool find_barrier(Visitor *v, Stmt *s)
 {
     BarrierSearch *search = v->user;
-    if (s->kind == ST_BARRIER)
+    if (s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_THREADS)
         VEC_PUSH(search->c->arena, &search->found, s);
     return true;
 }
@@ -33,7 +33,7 @@ static void barriers_of(Analyst *a, int kernel, const LaunchUse *use)
         const Stmt *s = search.found.items[next++];
         int64_t counted = counters_executions(a->census.counters, kernel, i).times;
         int64_t blocks = a->census.kernels[kernel].counted;
-        tirc_barrier row = {.kernel = a->module->kernels[kernel].name, .reason = s->u.barrier,
+        tirc_barrier row = {.kernel = a->module->kernels[kernel].name, .reason = s->u.barrier.why,
                             .executed = census_scale(&a->census, kernel, counted),
                             .per_block = blocks ? (double)counted / (double)blocks : 0,
                             .origin = api_origin(a->t, a->kernel, (Origin){s->span, s->step})};

@@ -97,6 +97,7 @@ static tirc_status status_of(ErrorCode code)
     case E0618: /* sizes of a run that its kernel does not take */
     case E0632:
     case E0633:
+    case E0642: /* --versus */
     case E0650: /* --profile */
     case E0651:
         return TIRC_REFUSED;

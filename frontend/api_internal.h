@@ -10,6 +10,7 @@
 #include "frontend/ast.h"
 #include "include/tirc.h"
 #include "passes/schedule/schedule.h"
+#include "runtime/peer.h"
 #include "runtime/device.h"
 
 struct tirc {
@@ -104,6 +105,8 @@ tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
 /* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
 void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,
                   bool directives, StrBuf *out);
+/* What the peer of that name would do in the place of the program; false after E0642 (api_peer.c). */
+bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w, PeerTask *task);
 /* --emit json. */
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
 

@@ -112,8 +112,10 @@ tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, ui
 
 typedef struct {
     Device *device;
-    const tirc_program *program;
+    const tirc_program *program; /* whose work it does */
     Workload *workload;
+    LibraryPeer *peer; /* NULL: the program itself runs */
+    const char *name;
 } Runner;
 
 static bool run_again(void *user)
@@ -140,8 +142,9 @@ static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const in
 {
     Contender *contenders = ARENA_ARRAY(t->ctx->arena, Contender, n);
     for (size_t i = 0; i < n; i++)
-        contenders[i] = (Contender){.name = runners[i].program->module->name, .run = run_again,
-                                    .user = &runners[i]};
+        contenders[i] = (Contender){.name = runners[i].name,
+                                    .run = runners[i].peer ? peer_run : run_again,
+                                    .user = runners[i].peer ? (void *)runners[i].peer : &runners[i]};
     BenchOptions options = {.cold_l2 = true};
     if (!bench_run(device, contenders, (int)n, &options) || !device->ops->sync(device))
         return false;
@@ -150,33 +153,53 @@ static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const in
     return true;
 }
 
-static bool bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *values,
-                  tirc_measurement *results)
+/* A runner for a program, or for a peer that does its work. */
+static bool runner_open(tirc *t, const tirc_program *program, const char *peer, const int64_t *sizes, Runner *r)
+{
+    Device *device = program->device->device;
+    PeerTask task;
+    *r = (Runner){device, program, workload_new(device, program->module, sizes, 0), NULL, program->module->name};
+    if (!r->workload || !peer)
+        return r->workload != NULL;
+    r->name = peer;
+    if (api_peer_task(t, program, peer, r->workload, &task))
+        r->peer = peer_open(device, &task, r->workload);
+    return r->peer != NULL;
+}
+
+static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers, size_t n_peers,
+                  const int64_t *values, tirc_measurement *results)
 {
     if (n == 0)
         return true;
     Device *device = programs[0]->device->device;
-    Runner *runners = ARENA_ARRAY(t->ctx->arena, Runner, n);
-    const int64_t **sizes = ARENA_ARRAY(t->ctx->arena, const int64_t *, n);
+    Runner *runners = ARENA_ARRAY(t->ctx->arena, Runner, n + n_peers);
+    const int64_t **sizes = ARENA_ARRAY(t->ctx->arena, const int64_t *, n + n_peers);
     bool ok = true;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = programs[i]->device->device == device;
+    for (size_t i = 0; ok && i < n + n_peers; i++) {
+        const tirc_program *program = programs[i < n ? i : 0];
+        ok = program->device->device == device;
         if (!ok)
             diag_error(t->ctx, E0704, span_none(), "programs that are measured in turn share one device");
-        sizes[i] = ok ? api_sizes(t, programs[i], values) : NULL;
-        runners[i] = (Runner){device, programs[i], NULL};
-        if (sizes[i])
-            runners[i].workload = workload_new(device, programs[i]->module, sizes[i], 0);
-        ok = runners[i].workload != NULL;
+        sizes[i] = ok ? api_sizes(t, program, values) : NULL;
+        ok = sizes[i] && runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], &runners[i]);
     }
-    ok = ok && measure(t, runners, n, device, sizes, results);
-    for (size_t i = 0; i < n; i++)
+    ok = ok && measure(t, runners, n + n_peers, device, sizes, results);
+    for (size_t i = 0; i < n + n_peers; i++) {
+        peer_close(runners[i].peer);
         workload_free(runners[i].workload);
+    }
     return ok;
 }
 
 tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
                        tirc_measurement *results)
 {
-    API_GUARDED(t, bench(t, programs, n, sizes, results));
+    API_GUARDED(t, bench(t, programs, n, NULL, 0, sizes, results));
+}
+
+tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
+                              size_t n_peers, const int64_t *sizes, tirc_measurement *results)
+{
+    API_GUARDED(t, bench(t, programs, n, peers, n_peers, sizes, results));
 }

@@ -193,3 +193,12 @@ AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise
     s->u.cond.otherwise = otherwise;
     return s;
 }
+
+AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span)
+{
+    AstStmt *s = ast_stmt(p, AS_BARRIER, 0, span);
+    s->u.barrier.kind = kind;
+    s->u.barrier.pending = pending < 0 || pending > MAX_PENDING ? MAX_PENDING : (int)pending;
+    s->u.barrier.why = why;
+    return s;
+}

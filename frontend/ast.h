@@ -108,7 +108,7 @@ typedef enum {
     AS_LABEL,   /* K    name: body */
     AS_BLOCK,   /* K    block name(iterators) where cond atomic @a { body } */
     AS_INIT,    /* K    init body */
-    AS_BARRIER, /* K    barrier "why"; */
+    AS_BARRIER, /* K    barrier "why"; commit "why"; wait 2 "why"; */
     AS_LAUNCH,  /* K    launch name grid(..) block(..) { body } */
     AS_EACH,    /* S    for pattern in value { body } */
     AS_ASSERT,  /* S    assert cond [, message]; */
@@ -224,7 +224,11 @@ struct AstStmt {
             AstStmt *body; /* AS_SEQ */
         } block;
         AstStmt *init;
-        AstExpr *barrier; /* AE_STRING */
+        struct {
+            SyncKind kind;
+            int pending;
+            AstExpr *why; /* AE_STRING */
+        } barrier;
         struct {
             AstName name;
             AstExpr *const *grid;

@@ -70,8 +70,10 @@ static tirc_status check_usage(const Options *o)
                            o->word);
     if (o->output && !o->emit && !o->json && !o->analyze)
         return usage_error("-o takes what --emit or --json writes, or the page of --analyze, and none is given");
-    if ((o->profile || o->budget || o->versus) && !o->analyze)
-        return usage_error("--profile, --budget and --versus say how --analyze works, which is not given");
+    if ((o->profile || o->budget) && !o->analyze)
+        return usage_error("--profile and --budget say how --analyze works, which is not given");
+    if (o->versus && !o->analyze && !o->bench)
+        return usage_error("--versus says what --bench measures or --analyze compares the kernel with, and neither is given");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
         return usage_error("--annotate says where the lines of --emit cuda and cu come from, and neither is given; --emit json "
                            "always does");

@@ -79,7 +79,7 @@ static const char *const operators[] = {
 };
 static const char *const starters[] = {
     "'for'",   "'if'",   "'let'",  "'assert'", "'tune'",    "'return'", "'{'",
-    "'block'", "'temp'", "'init'", "'launch'", "'barrier'", "a name",
+    "'block'", "'temp'", "'init'", "'launch'", "'barrier'", "'commit'", "'wait'", "a name",
 };
 
 /* ---- what was expected ---- */

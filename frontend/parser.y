@@ -86,7 +86,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token RETURN "'return'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" PARALLEL "'parallel'"
 %token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" WHERE "'where'"
 %token ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'" LAUNCH "'launch'"
-%token BARRIER "'barrier'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
+%token BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
 %token EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
 %token <token.i> INT "a number"
 %token <token.f> FLOAT "a decimal number"
@@ -347,7 +347,9 @@ stmt:
         $$->u.block.body = $9;
     }
   | INIT stmt { $$ = ast_stmt(p, AS_INIT, ast_depth($2), @$); $$->u.init = $2; }
-  | BARRIER string ';' { $$ = ast_stmt(p, AS_BARRIER, 0, @$); $$->u.barrier = $2; }
+  | BARRIER string ';' { $$ = ast_barrier(p, SYNC_THREADS, 0, $2, @$); }
+  | COMMIT string ';' { $$ = ast_barrier(p, SYNC_COMMIT, 0, $2, @$); }
+  | WAIT INT string ';' { $$ = ast_barrier(p, SYNC_WAIT, $2, $3, @$); }
   | LAUNCH name name '(' exprs ')' name '(' exprs ')' block {
         parse_expect_word(p, $3, "grid");
         parse_expect_word(p, $7, "block");

@@ -12,6 +12,7 @@ static const struct {
     {"=", STORE_SET},   {"+=", STORE_ADD},   {"-=", STORE_ADD},   {"*=", STORE_MUL},
     {"/=", STORE_SET},  {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
     {"&&=", STORE_AND}, {"|=", STORE_OR},    {"||=", STORE_OR},   {"^=", STORE_XOR},
+    {"async=", STORE_ASYNC},
 };
 
 static StoreOp find_store_op(const char *token)
@@ -354,8 +355,12 @@ static Stmt *resolve_let(Resolver *r, const AstStmt *s)
 
 static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
 {
+    const char *why = s->u.barrier.why->u.string.text;
+    if (r->mode == MODE_LAUNCH && s->u.barrier.kind == SYNC_WAIT)
+        return stmt_wait(r->ctx, s->u.barrier.pending, why, s->span);
     if (r->mode == MODE_LAUNCH)
-        return stmt_barrier(r->ctx, s->u.barrier->u.string.text, s->span);
+        return s->u.barrier.kind == SYNC_COMMIT ? stmt_commit(r->ctx, why, s->span)
+                                                : stmt_barrier(r->ctx, why, s->span);
     diag_error(r->ctx, E0222, s->span,
                "a barrier stands inside a launch; tirc places barriers itself where "
                "threads exchange data");

@@ -114,6 +114,11 @@ static bool is_barrier(const Parser *p, int next)
     return before_statement(p->last) && next == TOKEN_STRING;
 }
 
+static bool is_wait(const Parser *p, int next)
+{
+    return before_statement(p->last) && next == TOKEN_INT;
+}
+
 static const struct {
     const char *word;
     int kind;
@@ -134,6 +139,8 @@ static const struct {
     {"temp", TOKEN_TEMP, is_named},
     {"launch", TOKEN_LAUNCH, is_named},
     {"barrier", TOKEN_BARRIER, is_barrier},
+    {"commit", TOKEN_COMMIT, is_barrier},
+    {"wait", TOKEN_WAIT, is_wait},
 };
 
 /* `reduce in 0..K` names an iterator `reduce`; `reduce in in 0..K` reduces over `in`. */

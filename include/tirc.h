@@ -296,6 +296,12 @@ typedef struct {
 tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
                        tirc_measurement *results);
 
+/* The same beside peers, in turn with programs[0..n) and on inputs like those of programs[0]: "cublas" for a product of matrices in
+ * f32 or f64, "memcpy" for a program that reads as many bytes as it writes. results[n + n_peers]. TIRC_REFUSED where a peer does
+ * not fit the program, TIRC_UNAVAILABLE where it is not there. */
+tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
+                              size_t n_peers, const int64_t *sizes, tirc_measurement *results);
+
 /* ---- analysis ------------------------------------------------------------------------------------- */
 
 /* What a kernel asks of a GPU, counted on the simulator (docs/simulator.md says how). Zero is the default of each. */

@@ -322,11 +322,28 @@ Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span)
     return s;
 }
 
-Stmt *stmt_barrier(Context *c, const char *why, Span span)
+static Stmt *new_sync(Context *c, SyncKind kind, int pending, const char *why, Span span)
 {
     Stmt *s = new_stmt(c, ST_BARRIER, span);
-    s->u.barrier = arena_strdup(c->arena, why);
+    s->u.barrier.kind = kind;
+    s->u.barrier.pending = pending;
+    s->u.barrier.why = arena_strdup(c->arena, why);
     return s;
+}
+
+Stmt *stmt_barrier(Context *c, const char *why, Span span)
+{
+    return new_sync(c, SYNC_THREADS, 0, why, span);
+}
+
+Stmt *stmt_commit(Context *c, const char *why, Span span)
+{
+    return new_sync(c, SYNC_COMMIT, 0, why, span);
+}
+
+Stmt *stmt_wait(Context *c, int pending, const char *why, Span span)
+{
+    return new_sync(c, SYNC_WAIT, pending, why, span);
 }
 
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span)

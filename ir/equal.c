@@ -224,7 +224,8 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
     case ST_LET:
         return same_var(a->u.let.var, b->u.let.var) && same_expr(m, a->u.let.value, b->u.let.value);
     case ST_BARRIER:
-        return same_text(a->u.barrier, b->u.barrier);
+        return a->u.barrier.kind == b->u.barrier.kind && a->u.barrier.pending == b->u.barrier.pending &&
+               same_text(a->u.barrier.why, b->u.barrier.why);
     case ST_LAUNCH:
         return same_launch(m, &a->u.launch, &b->u.launch);
     }

@@ -187,7 +187,7 @@ typedef enum {
     ST_STORE,   /* buffer[index] op value */
     ST_TEMP,    /* a buffer for the rest of the enclosing seq */
     ST_LET,     /* a named value for the rest of the enclosing seq (lowered) */
-    ST_BARRIER, /* __syncthreads (lowered) */
+    ST_BARRIER, /* what a thread waits for (lowered) */
     ST_LAUNCH,  /* a kernel launch (lowered) */
 } StmtKind;
 
@@ -197,8 +197,22 @@ const char *loop_kind_name(LoopKind kind);
 /* How a store combines with what is there. */
 typedef enum {
     STORE_SET, STORE_ADD, STORE_MUL, STORE_MIN, STORE_MAX, STORE_AND, STORE_OR, STORE_XOR,
+    STORE_ASYNC, /* lowered: sets the element at some time before the next wait for it ends */
 } StoreOp;
 const char *store_op_token(StoreOp op); /* "=", "+=", "min=" */
+/* The new value depends on the old one. */
+static inline bool store_updates(StoreOp op)
+{
+    return op != STORE_SET && op != STORE_ASYNC;
+}
+
+/* What a thread waits for, or lets others wait for. */
+typedef enum {
+    SYNC_THREADS, /* the other threads of its block: __syncthreads */
+    SYNC_COMMIT,  /* its asynchronous stores since the last commit become one group */
+    SYNC_WAIT,    /* its groups, but for the `pending` latest, are stored; pending <= MAX_PENDING */
+} SyncKind;
+enum { MAX_PENDING = 31 };
 
 /* A value attached to a loop or block by `annotate`. */
 typedef struct Annotation {
@@ -280,7 +294,11 @@ struct Stmt {
             Var *var;
             Expr *value;
         } let;
-        const char *barrier; /* what it orders, in words */
+        struct {
+            SyncKind kind;
+            int pending;     /* of SYNC_WAIT */
+            const char *why; /* what it orders, in words */
+        } barrier;
         LaunchStmt launch;
     } u;
 };
@@ -345,7 +363,9 @@ Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Exp
                  bool atomic, Span span);
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
-Stmt *stmt_barrier(Context *c, const char *why, Span span);
+Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */
+Stmt *stmt_commit(Context *c, const char *why, Span span);
+Stmt *stmt_wait(Context *c, int pending, const char *why, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
 
 /* `to`, just built, gets the step of `from`: it is the same statement with other parts, and the step at work did not make

@@ -484,8 +484,11 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
         strbuf_add(p->out, ";\n");
         return;
     case ST_BARRIER:
-        strbuf_add(p->out, "barrier ");
-        add_string(p->out, s->u.barrier);
+        if (s->u.barrier.kind == SYNC_WAIT)
+            strbuf_addf(p->out, "wait %d ", s->u.barrier.pending);
+        else
+            strbuf_add(p->out, s->u.barrier.kind == SYNC_COMMIT ? "commit " : "barrier ");
+        add_string(p->out, s->u.barrier.why);
         strbuf_add(p->out, ";\n");
         return;
     case ST_LAUNCH:

@@ -172,7 +172,7 @@ const char *loop_kind_name(LoopKind kind)
 
 const char *store_op_token(StoreOp op)
 {
-    static const char *const tokens[] = {"=", "+=", "*=", "min=", "max=", "&=", "|=", "^="};
+    static const char *const tokens[] = {"=", "+=", "*=", "min=", "max=", "&=", "|=", "^=", "async="};
     return tokens[op];
 }
 

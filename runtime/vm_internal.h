@@ -32,6 +32,8 @@ struct VmStep {
     uint32_t *crowded;      /* of shared memory */
 };
 
+struct VmAsync;
+
 struct VmState {
     const VmFunction *f;
     int lanes;
@@ -54,6 +56,7 @@ struct VmState {
     void *user;
     VmValue *values;    /* of the launch under way */
     VmFault fault;
+    struct VmAsync *async; /* stores under way; NULL: there has been none */
 };
 
 static inline bool vm_is_access(VmOp op)
@@ -80,6 +83,12 @@ VmApply *vm_call(VmOp op); /* CALL and ROUND */
 int vm_call_flops(int function); /* of a function of call.def */
 VmApply *vm_memory(VmOp op, DType type);
 VmApply *vm_shuffle(VmType type);
+
+/* What has just been stored is taken back until its group is waited for; COMMIT and WAIT; a block begins; the end. vm_async.c */
+bool vm_async_defer(VmState *st, const VmStep *s);
+VmApply *vm_async(VmOp op);
+void vm_async_begin(VmState *st);
+void vm_async_close(VmState *st);
 
 /* A state for blocks of `shape` threads; NULL where there is no memory. Inputs, constants and
  * thread indices are set. */

@@ -77,6 +77,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_call(op);
     if (op == VM_SHUFFLE)
         return vm_shuffle((VmType)inst->type);
+    if (op == VM_COMMIT || op == VM_WAIT)
+        return vm_async(op);
     return vm_arithmetic(op, (VmType)inst->type);
 }
 
@@ -223,8 +225,10 @@ VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, i
 
 void vm_close(VmState *st)
 {
-    if (st)
+    if (st) {
         vm_shadow_detach(st);
+        vm_async_close(st);
+    }
     free(st);
 }
 
@@ -419,6 +423,7 @@ void vm_begin(VmState *st, const int64_t block[3])
     memset(st->shared, 0xff, (size_t)st->f->shared_bytes);
     memset(st->local, 0xff, (size_t)st->f->local_bytes * (size_t)st->lanes);
     st->level = 0;
+    vm_async_begin(st);
     st->fault.kind = FAULT_NONE;
     if (st->shadow)
         vm_shadow_begin(st);

@@ -37,7 +37,7 @@ static const Option table[] = {
     {"analyze", 0, FLAG, AT(analyze), NULL, "counts what each access costs, and says what binds on a GPU"},
     {"profile", 0, TEXT, AT(profile), "H200", "the GPU to analyze for: a shipped profile or a file (the GPU there is; H200)"},
     {"budget", 0, NUMBER, AT(budget), "N", "requests to count at most, before blocks are sampled (4000000)"},
-    {"versus", 0, TEXT, AT(versus), "SCHEDULE", "with --analyze: another schedule of the program, and what is different"},
+    {"versus", 0, TEXT, AT(versus), "LIST", "with --bench: beside cublas, memcpy or schedules; with --analyze: another schedule, and what is different"},
     {"device", 0, CHOICE, AT(device), "auto|cuda|sim", "the GPU if there is one, else the simulator (auto)"},
     {"arch", 0, TEXT, AT(arch), "sm_90a", "to compile for; the GPU's own where there is one"},
     {"size", 0, LIST, AT(sizes), "M=1000", "the value of a symbolic size in this run"},

@@ -50,6 +50,13 @@ static void print_measurement(const tirc_measurement *m)
     printf("%.4g GB/s\n", m->gbps);
 }
 
+static void print_versus(const Report *r)
+{
+    for (size_t i = 0; i < r->n_versus; i++)
+        printf("  versus  %s: median %.4f ms, %.3f of its time\n", r->versus[i], r->beside[i].median_ms,
+               r->measurement.median_ms / r->beside[i].median_ms);
+}
+
 void report_print(const Command *c, const Report *r)
 {
     print_head(r);
@@ -65,6 +72,7 @@ void report_print(const Command *c, const Report *r)
                r->verification.method);
     if (r->measured)
         print_measurement(&r->measurement);
+    print_versus(r);
     if (r->analyzed.analysis)
         analysis_print(r->analyzed.analysis);
     if (r->analyzed.other)

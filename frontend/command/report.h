@@ -28,8 +28,16 @@ typedef struct {
     tirc_verification verification;
     tirc_measurement measurement;
     AnalysisReport analyzed;
+    char *versus_text; /* the list, which the names are parts of */
+    const char **versus; /* [n_versus] what it was measured beside ... */
+    tirc_measurement *beside;  /* ... and how long that took */
+    size_t n_versus;
     const tirc_device *faults; /* where to ask for them; NULL: there are none */
 } Report;
+
+/* versus.c: measures the program in turn with what --versus names. */
+tirc_status versus_measure(const Command *c, Report *r, tirc_device *device, tirc_program *program);
+void versus_free(Report *r);
 
 void report_print(const Command *c, const Report *r);
 /* The object of --json; a new reference. */

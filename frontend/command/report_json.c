@@ -79,12 +79,24 @@ static json_t *verify_json(const tirc_verification *v)
                      "method", v->method);
 }
 
-static json_t *bench_json(const tirc_measurement *m)
+/* ratio: how many times as fast as the other. */
+static json_t *versus_json(const Report *r)
 {
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->n_versus; i++)
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "name", r->versus[i], "median_ms",
+                                              real(r->beside[i].median_ms), "ratio",
+                                              real(r->beside[i].median_ms / r->measurement.median_ms)));
+    return list;
+}
+
+static json_t *bench_json(const Report *r)
+{
+    const tirc_measurement *m = &r->measurement;
     json_t *gflops = m->gflops > 0 ? real(m->gflops) : json_null();
-    return json_pack("{s:o, s:o, s:o, s:i, s:b, s:o, s:o, s:[]}", "median_ms", real(m->median_ms), "min_ms",
+    return json_pack("{s:o, s:o, s:o, s:i, s:b, s:o, s:o, s:o}", "median_ms", real(m->median_ms), "min_ms",
                      real(m->min_ms), "p95_ms", real(m->p95_ms), "runs", m->runs, "cold_l2", (int)m->cold_l2,
-                     "gflops", gflops, "gbps", real(m->gbps), "versus");
+                     "gflops", gflops, "gbps", real(m->gbps), "versus", versus_json(r));
 }
 
 /* Which thread made an access, and which step of the schedule the access. */
@@ -136,7 +148,7 @@ json_t *report_object(const Command *c, const Report *r)
     if (r->verified)
         json_object_set_new(top, "verify", verify_json(&r->verification));
     if (r->measured)
-        json_object_set_new(top, "bench", bench_json(&r->measurement));
+        json_object_set_new(top, "bench", bench_json(r));
     if (r->analyzed.analysis)
         add_analysis(top, &r->analyzed);
     json_object_set_new(top, "faults", faults_json(c, r));

@@ -200,7 +200,7 @@ static tirc_status run_all(const Command *c, Report *r, const tirc_device *devic
     }
     if (!status && o->bench) {
         Progress *progress = progress_begin("measuring");
-        status = tirc_bench(c->t, &program, 1, r->sizes, &r->measurement);
+        status = versus_measure(c, r, (tirc_device *)device, program);
         r->measured = status == TIRC_OK;
         progress_end(progress);
     }
@@ -244,6 +244,7 @@ tirc_status command_measure(const Command *c)
     }
     analysis_report_free(&r.analyzed);
     free(r.outputs);
+    versus_free(&r);
     free(sizes);
     return status;
 }

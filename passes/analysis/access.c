@@ -44,7 +44,7 @@ static void collect_store(Collector *k, Stmt *s)
     for (int d = 0; d < buffer->rank; d++)
         collect_expr(k, s->u.store.index[d]);
     collect_expr(k, s->u.store.value);
-    bool reads = s->u.store.op != STORE_SET;
+    bool reads = store_updates(s->u.store.op);
     add_access(k, &(Access){.buffer = buffer,
                             .index = s->u.store.index,
                             .mode = reads ? ACCESS_ANY : ACCESS_WRITE,

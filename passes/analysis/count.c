@@ -121,7 +121,7 @@ static int64_t count_expr(Expr *e)
 static int64_t count_store(const Stmt *s)
 {
     int64_t n = count_expr(s->u.store.value);
-    return n + (s->u.store.op != STORE_SET && type_is_float(s->u.store.buffer->type));
+    return n + (store_updates(s->u.store.op) && type_is_float(s->u.store.buffer->type));
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------ */

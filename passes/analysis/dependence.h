@@ -88,6 +88,12 @@ typedef void HazardFound(void *user, const Hazard *hazard);
 void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
                      const Stmt *carrier, HazardFound *found, void *user);
 
+/* A block of `before` and one of `after` touch one element, the first writing, by threads of one block that may be one and the
+ * same: in the same iteration of the loops around both, or, with a carrier, at most `distance` iterations of it later. What an
+ * asynchronous store is waited for. */
+bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                  const Stmt *carrier, int64_t distance, Hazard *hazard);
+
 /* Two different blocks of the grid touch one element of global memory, one writing, not both
  * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);

@@ -84,7 +84,7 @@ static void touch_store(Walk *w, const Stmt *s)
     add_touch(w, (Touch){.buffer = s->u.store.buffer,
                          .index = s->u.store.index,
                          .writes = true,
-                         .reads = s->u.store.op != STORE_SET,
+                         .reads = store_updates(s->u.store.op),
                          .op = s->u.store.op,
                          .atomic = atomic,
                          .span = s->span});

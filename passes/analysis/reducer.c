@@ -38,6 +38,7 @@ static Expr *identity_of(Context *c, StoreOp op, DType type, Span span)
 {
     switch (op) {
     case STORE_SET:
+    case STORE_ASYNC:
         return NULL;
     case STORE_ADD:
     case STORE_OR:
@@ -74,6 +75,7 @@ Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
     case STORE_XOR:
         return expr_binary(c, EX_BITXOR, a, b, a->span);
     case STORE_SET:
+    case STORE_ASYNC:
         break;
     }
     TIRC_BUG(c, "a plain store combines nothing");

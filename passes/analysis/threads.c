@@ -574,3 +574,64 @@ void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const 
         for (int i = 0; i < n_after; i++)
             search_list(&h, after[i], before, n_before, false);
 }
+
+/* ---- asynchronous stores ---------------------------------------------------------------------- */
+
+/* Rows: the second runs at most `distance` iterations of the carrier after the first. */
+static void run_soon(Meeting *m, const ForStmt *carrier, int64_t distance)
+{
+    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
+    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
+    int64_t most;
+    if (!checked_mul(distance, carrier->step < 0 ? -carrier->step : carrier->step, &most))
+        return;
+    bool up = carrier->step > 0;
+    for (int i = 0; i < units_common(a, b); i++)
+        if (a->loops[i] == carrier)
+            poly_at_most(m->p, &m->p->top, up ? to[i] : from[i], up ? from[i] : to[i], most);
+}
+
+static bool pair_meets(Meeting *m, const ForStmt *carrier, int64_t distance)
+{
+    PolyMark mark = poly_mark(m->p);
+    meet_element(m);
+    same_block(m->p, &m->at_a, &m->at_b);
+    bool later = run_later(m, carrier);
+    if (later && carrier)
+        run_soon(m, carrier, distance);
+    bool meets = later && poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
+    poly_reset(m->p, mark);
+    return meets;
+}
+
+static bool units_meet(Threads *t, int a, int b, const ForStmt *carrier, int64_t distance, Hazard *hazard)
+{
+    const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
+    ArenaMark mark = arena_mark(t->ctx->arena);
+    Poly *p = poly_part(t->ctx);
+    bool meets = false;
+    model_enter(t->model, p);
+    for (int i = 0; i < ua->touches.n && !meets; i++)
+        for (int j = 0; j < ub->touches.n && !meets; j++) {
+            const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
+            Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y};
+            meets = x->writes && may_clash(x, y) && pair_meets(&m, carrier, distance);
+            if (meets)
+                *hazard = (Hazard){ua->block->id,      ub->block->id, x->buffer,
+                                   touches_kind(x, y), x->span,       y->span};
+        }
+    arena_reset(t->ctx->arena, mark);
+    return meets;
+}
+
+bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                  const Stmt *carrier, int64_t distance, Hazard *hazard)
+{
+    poly_new(t->ctx);
+    for (int i = 0; i < n_before; i++)
+        for (int k = 0; k < n_after; k++)
+            if (units_meet(t, unit_of(t, before[i]), unit_of(t, after[k]),
+                           carrier ? &carrier->u.loop : NULL, distance, hazard))
+                return true;
+    return false;
+}

@@ -6,8 +6,11 @@
  * of a serial loop's body the same question is asked with the loop as carrier. Placing each barrier as late as
  * its first conflict allows gives the fewest for straight-line code.
  *
+ * What asynchronous copies write is there when they have been waited for: a barrier that stands between such a copy and
+ * an access that may meet it, also one of the same thread, has a wait before it (async.c).
+ *
  * Every barrier says in words what it orders. */
-#include "passes/lower/pass.h"
+#include "passes/lower/async.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@ typedef struct {
     StmtList first; /* blocks that may run before any barrier inside */
     StmtList last;  /* blocks after which no barrier inside need come */
     bool barrier;   /* one is passed on every way through */
+    StmtList flying; /* asynchronous copies that nothing has waited for */
 } Reach;
 
 /* Why a barrier is needed: buffers by kind of hazard. */
@@ -26,6 +30,7 @@ typedef struct {
     VEC(Name) buffers[KINDS];
     Hazard example;
     bool any;
+    int pending; /* groups of copies that may go on; -1: nothing is waited for */
 } Reasons;
 
 typedef struct {
@@ -64,10 +69,22 @@ static void add_reason(void *user, const Hazard *h)
 /* What clashes between blocks that have run and blocks to come. */
 static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier)
 {
-    Reasons reasons = {.c = b->c};
+    Reasons reasons = {.c = b->c, .pending = -1};
     threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
                     add_reason, &reasons);
     return reasons;
+}
+
+/* Copies under way that blocks below `s` may meet. */
+static void ask_copies(Barriers *b, const StmtList *flying, Stmt *s, const Stmt *carrier, Reasons *reasons)
+{
+    Hazard hazard;
+    StmtList blocks = flying->n ? blocks_below(b->c, s) : (StmtList){0};
+    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier, INT32_MAX, &hazard))
+        return;
+    if (!reasons->any)
+        add_reason(reasons, &hazard);
+    reasons->pending = carrier ? async_pending(b->threads, flying, &blocks, carrier, s) : 0;
 }
 
 /* ---- words ---------------------------------------------------------------------------------------- */
@@ -112,7 +129,15 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
     }
     Stmt *barrier = stmt_barrier(b->c, text.text, r->example.second_span);
     barrier->step = r->example.buffer->step;
-    return barrier;
+    if (r->pending < 0)
+        return barrier;
+    const char *words = r->pending == 0   ? "all copies"
+                        : r->pending == 1 ? "all copies but those of the last group"
+                                          : arena_printf(b->c->arena, "all copies but those of the last %d groups",
+                                                         r->pending);
+    Stmt *wait = stmt_wait(b->c, r->pending, words, r->example.second_span);
+    wait->step = r->example.buffer->step;
+    return stmt_then(b->c, wait, barrier);
 }
 
 /* A barrier that only some threads would reach. */
@@ -155,6 +180,7 @@ static void reach_then(Context *c, Reach *so_far, const Reach *next)
     if (next->barrier)
         so_far->last.n = 0;
     append(c, &so_far->last, &next->last);
+    append(c, &so_far->flying, &next->flying);
     so_far->barrier |= next->barrier;
 }
 
@@ -162,14 +188,17 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
 {
     Context *c = b->c;
     StmtList out = {0};
-    bool changed = false;
+    bool changed = false, copies = async_only(s); /* then the group ends further out */
     for (int i = 0; i < s->u.seq.n; i++) {
         Stmt *item = s->u.seq.items[i];
         Reach inner = {0};
         Stmt *done = walk(b, item, &inner);
         Reasons reasons = ask(b, &reach->last, &inner.first, NULL);
+        ask_copies(b, &reach->flying, item, NULL, &reasons);
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
+        if (reasons.pending == 0)
+            reach->flying.n = 0;
         if (reasons.any) {
             VEC_PUSH(c->arena, &out, make_barrier(b, &reasons, NULL));
             reach->last.n = 0;
@@ -177,7 +206,10 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
         }
         reach_then(c, reach, &inner);
         VEC_PUSH(c->arena, &out, done);
-        changed |= reasons.any || done != item;
+        bool closes = !copies && async_only(item) && (i + 1 == s->u.seq.n || !async_only(s->u.seq.items[i + 1]));
+        if (closes)
+            VEC_PUSH(c->arena, &out, async_commit(c, item));
+        changed |= closes || reasons.any || done != item;
     }
     return changed ? stmt_seq(c, out.items, out.n, s->span) : s;
 }
@@ -209,6 +241,9 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
     Stmt *body = walk(b, s->u.loop.body, &inner);
     facts_reset(b->facts, mark);
     Reasons reasons = ask(b, &inner.last, &inner.first, s);
+    ask_copies(b, &inner.flying, body, s, &reasons);
+    if (reasons.pending == 0)
+        inner.flying.n = 0;
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
         if (!b->divergence)
             b->divergence = s;
@@ -260,6 +295,7 @@ static Stmt *walk_if(Barriers *b, Stmt *s, Reach *reach)
         otherwise = walk(b, otherwise, &other);
     append(c, &reach->first, &other.first);
     append(c, &reach->last, &other.last);
+    append(c, &reach->flying, &other.flying);
     reach->barrier &= other.barrier;
     b->divergence = outside;
     if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
@@ -279,6 +315,8 @@ static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
     case ST_BLOCK:
         VEC_PUSH(b->c->arena, &reach->first, s);
         VEC_PUSH(b->c->arena, &reach->last, s);
+        if (block_is_async(&s->u.block))
+            VEC_PUSH(b->c->arena, &reach->flying, s);
         return s;
     case ST_STORE:
     case ST_TEMP:

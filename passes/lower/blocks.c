@@ -189,6 +189,15 @@ static Stmt *make_atomic(Rewriter *r, Stmt *s)
                       s);
 }
 
+static Stmt *make_async(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
+        return s;
+    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, STORE_ASYNC, s->u.store.value,
+                                 false, s->span),
+                      s);
+}
+
 /* Requires `cond` of the block unless it is known; false where it can never hold. */
 static bool require(Blocks *b, Guarded *g, Expr *shown, Expr *expanded)
 {
@@ -252,8 +261,8 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     if (!exists)
         return (Guarded){.neutral = true};
     g.s = stmt_subst(c, block->body, to_shown.items, to_shown.n);
-    if (block->atomic) {
-        Rewriter r = {.ctx = c, .stmt = make_atomic};
+    if (block->atomic || block_is_async(block)) {
+        Rewriter r = {.ctx = c, .stmt = block->atomic ? make_atomic : make_async};
         g.s = rewrite_stmt(&r, g.s);
     }
     return g;

@@ -159,6 +159,14 @@ bool stmt_has_bound_loop(Stmt *s)
     return stmt_search(s, find_bound_loop);
 }
 
+bool block_is_async(const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_annotations; i++)
+        if (!strcmp(block->annotations[i].key, "copy_async"))
+            return true;
+    return false;
+}
+
 bool stmt_has_barrier(Stmt *s)
 {
     return stmt_search(s, find_barrier);

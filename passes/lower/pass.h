@@ -38,6 +38,9 @@ void cond_split(Context *c, Expr *cond, ExprList *out);
 Expr *cond_join(Context *c, const ExprList *conds);
 bool expr_list_has(const ExprList *list, const Expr *e);
 
+/* The block's stores are asynchronous: it has the annotation `copy_async`. */
+bool block_is_async(const BlockStmt *block);
+
 /* Statements with a property somewhere below. */
 bool stmt_has_bound_loop(Stmt *s);
 bool stmt_has_barrier(Stmt *s);

@@ -112,7 +112,7 @@ static void scan_stmt(Scan *scan, const Stmt *s)
         break;
     case ST_STORE:
         if (s->u.store.buffer == scan->buffer) {
-            scan->ok &= !s->u.store.atomic;
+            scan->ok &= !s->u.store.atomic && s->u.store.op != STORE_ASYNC;
             scan->written = true;
             scan->update = s->span;
             scan->read |= s->u.store.op != STORE_SET;

@@ -133,6 +133,7 @@ static ExprKind op_of_store(StoreOp op)
     case STORE_OR: return EX_BITOR;
     case STORE_XOR: return EX_BITXOR;
     case STORE_SET:
+    case STORE_ASYNC:
     case STORE_ADD: break;
     }
     return EX_ADD;

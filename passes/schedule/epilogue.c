@@ -18,7 +18,8 @@ static ExprKind kind_of_update(StoreOp op)
     case STORE_AND: return EX_BITAND;
     case STORE_OR: return EX_BITOR;
     case STORE_XOR: return EX_BITXOR;
-    case STORE_SET: break;
+    case STORE_SET:
+    case STORE_ASYNC: break;
     }
     return EX_COUNT;
 }

@@ -37,6 +37,14 @@ static const LibraryText NVRTC_TEXT = {
     "`pip install nvidia-cuda-nvrtc` (CUDA 12: nvidia-cuda-nvrtc-cu12) or a CUDA toolkit",
     "--emit cuda and --device sim work without it"};
 
+static const LibraryText CUBLAS_TEXT = {
+    E0640,
+    E0641,
+    "libcublas, the peer 'cublas'",
+    "12.0",
+    "`pip install nvidia-cublas` (CUDA 12: nvidia-cublas-cu12) or a CUDA toolkit",
+    "--bench without --versus works without it"};
+
 static void *open_library(LibrarySearch *s, const LibraryText *text)
 {
     void *library = library_find(s);
@@ -94,6 +102,19 @@ bool nvrtc_load(Context *ctx, NvrtcApi *api)
 #include "runtime/cuda/api.def"
     api->path = s.path;
     return !missing || refuse_old(&s, &NVRTC_TEXT, missing);
+}
+
+bool cublas_load(Context *ctx, CublasApi *api)
+{
+    LibrarySearch s = {.ctx = ctx, .stem = "cublas", .variable = "TIRC_CUBLAS"};
+    void *library = open_library(&s, &CUBLAS_TEXT);
+    if (!library)
+        return false;
+    const char *missing = NULL;
+#define CUBLAS LOAD_ROW
+#include "runtime/cuda/api.def"
+    api->path = s.path;
+    return !missing || refuse_old(&s, &CUBLAS_TEXT, missing);
 }
 
 bool driver_load(DriverApi *api)

@@ -79,6 +79,12 @@ typedef struct {
 } NvrtcApi;
 
 typedef struct {
+#define CUBLAS API_POINTER
+#include "runtime/cuda/api.def"
+    const char *path;
+} CublasApi;
+
+typedef struct {
 #define DRIVER API_POINTER
 #include "runtime/cuda/api.def"
 } DriverApi;
@@ -95,6 +101,7 @@ typedef struct {
  * live is not safe. */
 bool cudart_load(Context *ctx, CudartApi *api);
 bool nvrtc_load(Context *ctx, NvrtcApi *api);
+bool cublas_load(Context *ctx, CublasApi *api); /* E0640, E0641 */
 /* Missing functions stay NULL; false when there is no driver at all. */
 bool driver_load(DriverApi *api);
 

@@ -179,6 +179,18 @@ def test_results_as_json(tirc):
     assert result["faults"] == []
 
 
+def test_bench_versus(tirc):
+    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", "naive,default", "--json")
+    assert r.status == 0, r.err
+    bench = json.loads(r.out)["bench"]
+    assert [v["name"] for v in bench["versus"]] == ["naive", "default"]
+    for v in bench["versus"]:
+        assert v["ratio"] == pytest.approx(v["median_ms"] / bench["median_ms"], rel=1e-3)
+    for list, status, words in [("cublas", 3, "E0640"), ("memcpy", 1, "E0642"), ("nothing", 1, "nothing")]:
+        r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", list)
+        assert r.status == status and words in r.err
+
+
 def test_results_as_a_table(tirc):
     r = tirc(MATMUL, *SMALL, "--device", "sim", "--run", "--verify", "--bench")
     assert r.status == 0

@@ -194,6 +194,7 @@ static void run_store(Run *r, const Stmt *s, const bool *mask)
         double *to = run_element(r, s->u.store.buffer, s->u.store.index, t);
         switch (s->u.store.op) {
         case STORE_SET:
+        case STORE_ASYNC:
             *to = value[t];
             break;
         case STORE_ADD:

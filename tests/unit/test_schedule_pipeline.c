@@ -25,6 +25,7 @@
     "let [ko, ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki);\n"                          \
     "bind(by, blockIdx.y); bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x);\n"  \
     "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s); }\n"
+#define ASYNC "copy_async(A_shared); copy_async(B_shared);\n"
 #define FETCH                                                                                      \
     "proc fetch(copy) { let [e, y, x] = split(fuse(loops(copy)[-2:]), [_, 8, 8]);\n"               \
     "bind(y, threadIdx.y); bind(x, threadIdx.x); }\n"
@@ -203,7 +204,8 @@ static void one_iteration_stays(void **state)
 /* ---- barriers ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    int outside, inside, depth;
+    int outside, inside, depth, commits;
+    int pending[2]; /* groups that the last wait outside and inside of loops lets go on */
     const char *last;
 } Barriers;
 
@@ -221,10 +223,14 @@ static void count_barriers(const Stmt *s, Barriers *b)
         count_barriers(s->u.loop.body, b);
         b->depth--;
     }
-    if (s->kind == ST_BARRIER) {
+    if (s->kind == ST_BARRIER && s->u.barrier.kind != SYNC_THREADS) {
+        b->commits += s->u.barrier.kind == SYNC_COMMIT;
+        if (s->u.barrier.kind == SYNC_WAIT)
+            b->pending[b->depth > 0] = s->u.barrier.pending;
+    } else if (s->kind == ST_BARRIER) {
         b->inside += b->depth > 0;
         b->outside += b->depth == 0;
-        b->last = b->depth > 0 ? s->u.barrier : b->last;
+        b->last = b->depth > 0 ? s->u.barrier.why : b->last;
     }
 }
 
@@ -249,6 +255,40 @@ static void one_barrier_an_iteration(void **state)
     expect_barriers(BY_REGISTERS "pipeline(ko, 2);");
 }
 
+/* Copies of later iterations go on while one is waited for. */
+static void waits_let_later_groups_go_on(void **state)
+{
+    (void)state;
+    for (int stages = 2; stages <= 5; stages++) {
+        Case k;
+        char steps[1000];
+        snprintf(steps, sizeof steps, TILES ASYNC "pipeline(ko, %d);", stages);
+        run_steps(&k, MATMUL_OF("64"), steps);
+        Barriers b = {.pending = {-1, -1}};
+        count_barriers(lowered(&k)->body, &b);
+        assert_int_equal(b.commits, 2);
+        assert_int_equal(b.outside, 1);
+        assert_int_equal(b.inside, 1);
+        assert_int_equal(b.pending[0], 0);
+        assert_int_equal(b.pending[1], stages - 2);
+        text_close(&k.text);
+    }
+}
+
+/* A copy that is read at once, also by the thread that made it, is waited for. */
+static void waits_without_a_pipeline(void **state)
+{
+    (void)state;
+    Case k;
+    run_steps(&k, SCALE, STAGED "bind(io, blockIdx.x); bind(ii, threadIdx.x);\n"
+                         "bind(loops(s)[-1], threadIdx.x); copy_async(s);");
+    Barriers b = {.pending = {-1, -1}};
+    count_barriers(lowered(&k)->body, &b);
+    assert_int_equal(b.commits, 1);
+    assert_int_equal(b.pending[0], 0);
+    text_close(&k.text);
+}
+
 /* ---- refusals -------------------------------------------------------------------------------------- */
 
 static void refuses_loops_with_nothing_to_copy(void **state)
@@ -261,6 +301,14 @@ static void refuses_loops_with_nothing_to_copy(void **state)
            E0471, "a temp in shared or local memory");
     refuse(MATMUL_OF("64"), "let [i, j, k] = loops(C); bind(i, threadIdx.x); pipeline(i, 2);", E0410,
            "'i'");
+}
+
+static void refuses_what_cannot_be_asynchronous(void **state)
+{
+    (void)state;
+    refuse(SCALE, "copy_async(y);", E0440, "block 'y' does more than move bytes");
+    refuse(SCALE, "let s = cache_read(y, x, local); copy_async(s);", E0440,
+           "copies 'x' (f32, global) to 'x_local' (f32, local)");
 }
 
 static void refuses_stages_out_of_range(void **state)
@@ -359,7 +407,7 @@ static void expect_same(const char *program, const char *steps, const int *sizes
 }
 
 static const char *const ways[] = {
-    TILES "pipeline(ko, 2);", TILES "pipeline(ko, 3);", TILES "pipeline(ko, 5);",
+    TILES ASYNC "pipeline(ko, 2);", TILES ASYNC "pipeline(ko, 4);", TILES "pipeline(ko, 2);", TILES "pipeline(ko, 3);", TILES "pipeline(ko, 5);",
     BY_REGISTERS "pipeline(ko, 2);", BY_REGISTERS "pipeline(ko, 3);",
 };
 
@@ -407,6 +455,9 @@ int main(void)
         cmocka_unit_test(registers_are_emptied_last),
         cmocka_unit_test(one_iteration_stays),
         cmocka_unit_test(one_barrier_an_iteration),
+        cmocka_unit_test(waits_let_later_groups_go_on),
+        cmocka_unit_test(waits_without_a_pipeline),
+        cmocka_unit_test(refuses_what_cannot_be_asynchronous),
         cmocka_unit_test(refuses_loops_with_nothing_to_copy),
         cmocka_unit_test(refuses_stages_out_of_range),
         cmocka_unit_test(refuses_parts_that_do_not_follow_each_other),

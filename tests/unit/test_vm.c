@@ -161,6 +161,39 @@ static void test_atomics_do_not_lose_updates(void **state)
     run_close(&r);
 }
 
+/* ---- asynchronous stores ------------------------------------------------------------------------- */
+
+/* The first element that a kernel gives which copies in two groups and waits as `wait` says. */
+static bool copied(Context *c, const char *wait)
+{
+    char text[900];
+    snprintf(text, sizeof text,
+             "kernel t(x: f32[64]) -> y: f32[32] {\n"
+             "  launch t grid(1, 1, 1) block(32, 1, 1) {\n"
+             "    temp s: f32[2, 32] in shared;\n"
+             "    s[0, threadIdx.x] async= x[threadIdx.x];\n    commit \"one\";\n"
+             "    s[1, threadIdx.x] async= x[threadIdx.x + 32];\n    commit \"two\";\n"
+             "    %s\n    barrier \"all\";\n"
+             "    y[threadIdx.x] = s[0, 31 - threadIdx.x];\n  }\n}\n",
+             wait);
+    Run r = run_open(c, parsed(c, text));
+    if (!run_once(&r))
+        fail_msg("%s", messages(c));
+    float y = ((const float *)data_of(&r, "y"))[0], x = ((const float *)data_of(&r, "x"))[31];
+    run_close(&r);
+    return y == x;
+}
+
+static void test_asynchronous_stores_are_seen_after_a_wait(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    assert_true(copied(c, "wait 0 \"both\";"));
+    assert_true(copied(c, "wait 1 \"the first\";"));
+    assert_false(copied(c, "wait 2 \"none\";"));
+    assert_false(copied(c, ""));
+}
+
 /* ---- faults --------------------------------------------------------------------------------------- */
 
 static VmFault faulty(Context *c, const char *body)
@@ -236,6 +269,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lanes_diverge, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_shared_memory, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_atomics_do_not_lose_updates, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_asynchronous_stores_are_seen_after_a_wait, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_faults_are_found, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_accesses_know_their_text_and_step, new_context, free_context),
     };

@@ -1,0 +1,22 @@
+/* async.h - groups of asynchronous copies, for the pass that places barriers (internal to passes/lower). */
+#ifndef TIRC_PASSES_LOWER_ASYNC_H
+#define TIRC_PASSES_LOWER_ASYNC_H
+
+#include "passes/lower/pass.h"
+
+typedef struct {
+    Context *c;
+    StmtList blocks;
+} StmtCollector;
+
+/* The statement's blocks are asynchronous copies; it has some. */
+bool async_only(Stmt *s);
+/* What closes the group of `copies`. */
+Stmt *async_commit(Context *c, const Stmt *copies);
+/* How many of the latest groups may go on at the end of an iteration of `carrier` (whose body has its commits): what lies between
+ * a copy of `flying` and an access of `blocks` in a later iteration, in iterations, less one. */
+int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier, const Stmt *body);
+/* The blocks below a statement, in order. */
+StmtList blocks_below(Context *c, Stmt *s);
+
+#endif

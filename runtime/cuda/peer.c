@@ -1,0 +1,126 @@
+/* peer.c - cuBLAS and cudaMemcpy as contenders.
+ *
+ * cuBLAS counts columns first. A row-major matrix is its transpose there, so c = a b is computed as c' = b' a'. Products in f32 use no
+ * tensor cores: TF32 would be another result. */
+#include "runtime/peer.h"
+
+#include <string.h>
+
+#include "runtime/cuda/cuda.h"
+
+struct LibraryPeer {
+    CudaDevice *d;
+    PeerTask task;
+    const Workload *w;
+    CublasApi api;
+    void *handle; /* of cuBLAS, or NULL */
+};
+
+enum { NOT_TRANSPOSED = 0, TRANSPOSED = 1 }; /* cublasOperation_t */
+
+static void *buffer_of(const LibraryPeer *p, int buffer)
+{
+    return (void *)(uintptr_t)workload_arguments(p->w)->buffers[buffer];
+}
+
+static bool check(LibraryPeer *p, int status, const char *call)
+{
+    if (status == 0)
+        return true;
+    diag_error(p->d->base.ctx, E0641, span_none(), "%s of '%s' failed with status %d (cublasStatus_t)", call, p->api.path,
+               status);
+    return false;
+}
+
+/* What cuBLAS is told of one matrix: its operation, the distance of its columns, and that of the matrices. */
+typedef struct {
+    void *data;
+    int op, distance;
+    long long stride;
+} Operand;
+
+static Operand operand(const LibraryPeer *p, PeerMatrix m, int64_t rows, int64_t columns)
+{
+    return (Operand){buffer_of(p, m.buffer), m.transposed ? TRANSPOSED : NOT_TRANSPOSED,
+                     (int)(m.transposed ? rows : columns), rows * columns};
+}
+
+static bool multiply(LibraryPeer *p)
+{
+    PeerProduct x = p->task.product;
+    if (x.c.transposed) { /* c' = b' a' with rows first is c with its last axes in the other order */
+        PeerMatrix a = x.a;
+        x.a = (PeerMatrix){x.b.buffer, !x.b.transposed};
+        x.b = (PeerMatrix){a.buffer, !a.transposed};
+        int64_t rows = x.rows;
+        x.rows = x.columns;
+        x.columns = rows;
+        x.c.transposed = false;
+    }
+    Operand a = operand(p, x.a, x.rows, x.depth), b = operand(p, x.b, x.depth, x.columns);
+    Operand c = operand(p, x.c, x.rows, x.columns);
+    int m = (int)x.columns, n = (int)x.rows, k = (int)x.depth, batch = (int)x.batch;
+    if (x.type == DT_F64) {
+        double one = 1, zero = 0;
+        return check(p, p->api.cublasDgemmStridedBatched(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, b.stride,
+                                                         a.data, a.distance, a.stride, &zero, c.data, c.distance,
+                                                         c.stride, batch),
+                     "cublasDgemmStridedBatched");
+    }
+    float one = 1, zero = 0;
+    if (batch > 1)
+        return check(p, p->api.cublasSgemmStridedBatched(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, b.stride,
+                                                         a.data, a.distance, a.stride, &zero, c.data, c.distance,
+                                                         c.stride, batch),
+                     "cublasSgemmStridedBatched");
+    return check(p, p->api.cublasSgemm_v2(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, a.data, a.distance,
+                                          &zero, c.data, c.distance),
+                 "cublasSgemm");
+}
+
+bool peer_run(void *user)
+{
+    LibraryPeer *p = user;
+    enum { DEVICE_TO_DEVICE = 3 }; /* cudaMemcpyKind */
+    if (!CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal))
+        return false;
+    if (p->handle)
+        return multiply(p);
+    return CUDA_TRY(p->d, cudaMemcpyAsync, buffer_of(p, p->task.to), buffer_of(p, p->task.from), (size_t)p->task.bytes,
+                    DEVICE_TO_DEVICE, p->d->stream);
+}
+
+static bool open_cublas(LibraryPeer *p)
+{
+    const PeerProduct *x = &p->task.product;
+    if (x->rows > INT32_MAX || x->columns > INT32_MAX || x->depth > INT32_MAX || x->batch > INT32_MAX) {
+        diag_error(p->d->base.ctx, E0641, span_none(), "cublas takes sizes up to 2147483647");
+        return false;
+    }
+    return cublas_load(p->d->base.ctx, &p->api) && CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal) &&
+           check(p, p->api.cublasCreate_v2(&p->handle), "cublasCreate") &&
+           check(p, p->api.cublasSetStream_v2(p->handle, p->d->stream), "cublasSetStream");
+}
+
+LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w)
+{
+    if (strcmp(d->info.kind, "cuda") != 0) {
+        diag_error(d->ctx, E0640, span_none(), "'%s' runs on a GPU, and this is the simulator; choose --device cuda",
+                   task->name);
+        return NULL;
+    }
+    LibraryPeer *p = ARENA_NEW(d->ctx->arena, LibraryPeer);
+    *p = (LibraryPeer){.d = (CudaDevice *)d, .task = *task, .w = w};
+    if (strcmp(task->name, "cublas") != 0 || open_cublas(p))
+        return p;
+    peer_close(p);
+    return NULL;
+}
+
+void peer_close(LibraryPeer *p)
+{
+    if (p && p->handle)
+        (void)p->api.cublasDestroy_v2(p->handle);
+    if (p)
+        p->handle = NULL;
+}

@@ -1,0 +1,100 @@
+/* vm_async.c - asynchronous stores: what they write can be seen when their group has been waited for, and not before.
+ *
+ * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result and not a lucky one. */
+#include "runtime/vm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    uint8_t *to;
+    int64_t group;
+    int bytes;
+    uint8_t data[16];
+} Copy;
+
+struct VmAsync {
+    Copy *copies; /* under way, in the order of their groups */
+    int n, capacity;
+    int64_t group; /* the one that is not committed yet */
+};
+
+static Copy *new_copy(VmState *st)
+{
+    if (!st->async && !(st->async = calloc(1, sizeof *st->async)))
+        return NULL;
+    struct VmAsync *async = st->async;
+    if (async->n == async->capacity) {
+        int capacity = async->capacity ? 2 * async->capacity : 1024;
+        Copy *copies = realloc(async->copies, sizeof *copies * (size_t)capacity);
+        if (!copies)
+            return NULL;
+        async->copies = copies;
+        async->capacity = capacity;
+    }
+    return &async->copies[async->n++];
+}
+
+bool vm_async_defer(VmState *st, const VmStep *s)
+{
+    int size = type_bytes(st->f->buffers[s->inst->c].type), bytes = size * s->width;
+    int before = st->async ? st->async->n : 0;
+    const int64_t *index = s->a;
+    for (int i = 0; i < st->lanes; i++) {
+        if (!vm_runs(st, i))
+            continue;
+        Copy *copy = new_copy(st);
+        if (!copy)
+            return vm_fault(st, s, FAULT_STOPPED, i, "no memory for an asynchronous store");
+        copy->to = (uint8_t *)s->memory + index[s->lanes_a ? i : 0] * size;
+        copy->group = st->async->group;
+        copy->bytes = bytes;
+        memcpy(copy->data, copy->to, (size_t)bytes);
+    }
+    for (int k = before; st->async && k < st->async->n; k++)
+        memset(st->async->copies[k].to, 0xff, (size_t)st->async->copies[k].bytes);
+    return true;
+}
+
+static bool commit(VmState *st, const VmStep *s)
+{
+    (void)s;
+    if (st->async)
+        st->async->group++;
+    return true;
+}
+
+static bool wait_for(VmState *st, const VmStep *s)
+{
+    struct VmAsync *async = st->async;
+    int kept = 0;
+    for (int k = 0; async && k < async->n; k++) {
+        Copy *copy = &async->copies[k];
+        if (copy->group < async->group - s->inst->sub)
+            memcpy(copy->to, copy->data, (size_t)copy->bytes);
+        else
+            async->copies[kept++] = *copy;
+    }
+    if (async)
+        async->n = kept;
+    return true;
+}
+
+VmApply *vm_async(VmOp op)
+{
+    return op == VM_COMMIT ? commit : wait_for;
+}
+
+void vm_async_begin(VmState *st)
+{
+    if (st->async)
+        st->async->n = 0;
+}
+
+void vm_async_close(VmState *st)
+{
+    if (st->async)
+        free(st->async->copies);
+    free(st->async);
+    st->async = NULL;
+}

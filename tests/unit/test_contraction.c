@@ -1,0 +1,65 @@
+/* Which programs are one product of matrices, and which axes lie how. */
+#include <stdio.h>
+
+#include "vm_run.h"
+
+#include "passes/analysis/contraction.h"
+
+/* "nn", "tn" ...: how A and B lie, and C where it is transposed; or why it is none. */
+static const char *form(Context *c, const char *shapes, const char *body)
+{
+    char text[500];
+    Contraction x;
+    const char *why;
+    snprintf(text, sizeof text, "kernel t<P = 2, M = 3, N = 4, K = 5>(%s { %s }", shapes, body);
+    if (!contraction_of(c, parsed(c, text), &x, &why))
+        return why;
+    return arena_printf(c->arena, "%c%c%s%d", x.a_transposed ? 't' : 'n', x.b_transposed ? 't' : 'n',
+                        x.c_transposed ? "'" : "", x.n_batch);
+}
+
+#define F32(a, b, c) "A: f32[" a "], B: f32[" b "]) -> C: f32[" c "]"
+
+static void test_axes(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    assert_string_equal(form(c, F32("M, K", "K, N", "M, N"),
+                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; }"), "nn0");
+    assert_string_equal(form(c, F32("K, M", "N, K", "M, N"),
+                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[k, i] * B[j, k]; }"), "tt0");
+    assert_string_equal(form(c, F32("M, K", "N, K", "N, M"),
+                             "for j in N, i in M { C[j, i] = 0; for k in K C[j, i] += A[i, k] * B[j, k]; }"), "nt'0");
+    assert_string_equal(form(c, F32("P, M, K", "P, K, N", "P, M, N"),
+                             "for b in P, i in M, j in N { C[b, i, j] = 0; for k in K C[b, i, j] += A[b, i, k] * B[b, k, j]; }"),
+                        "nn1");
+}
+
+static void test_others(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
+                                "for i in M, j in N { C[i, j] = 1; for k in K C[i, j] += A[i, k] * B[k, j]; }"), "C = 0"));
+    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
+                                "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] + B[k, j]; }"), "product"));
+    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
+                                "for i in M, j in N { C[i, j] = 0; for k in K - 1 C[i, j] += A[i, k] * B[k + 1, j]; }"),
+                           "subscripts"));
+    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
+                                "for i in M, j in N { C[i, j] = 0; for k in K - 1 C[i, j] += A[i, k] * B[k, j]; }"),
+                           "whole matrices"));
+    assert_non_null(strstr(form(c, "A: f32[M, K], B: f32[K, N]) -> C: f64[M, N]",
+                                "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += f64(A[i, k] * B[k, j]); }"),
+                           "product"));
+    assert_non_null(strstr(form(c, "x: f32[M]) -> y: f32[M]", "for i in M y[i] = x[i];"), "C = 0"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_axes, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_others, new_context, free_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
