@@ -91,6 +91,10 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     if (!is_plain_producer(s, call, block, &path, "block", axes))
         return false;
     const Buffer *buffer = store->u.store.buffer;
+    REQUIRE(s, E0460, call->arg[0].span, !block->u.block.predicate,
+            "block '%s' has a condition, and where it does not hold the expression may have no value; inline it before its "
+            "loops are split",
+            block->u.block.name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
     REQUIRE(s, E0460, call->arg[0].span, readers.n > 0, "nothing reads '%s'", buffer->name);
     if (!inputs_last(s, call, block, &path, &readers))

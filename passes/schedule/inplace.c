@@ -83,6 +83,16 @@ static bool check_block(const InPlace *p)
             "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
             reads ? "reads" : writes ? "writes" : "runs beside", p->from->name,
             writes ? "cache_write" : "cache_read");
+    bool starts = p->block->u.block.init &&
+                  flow_touches(p->s, p->block->u.block.init, p->from, ACCESS_WRITE);
+    REQUIRE(p->s, E0914, p->call->arg[1].span, !starts,
+            "block '%s' starts each element of '%s' itself, so nothing has to be copied in; cache_write copies out "
+            "what it makes",
+            p->block->u.block.name, p->from->name);
+    REQUIRE(p->s, E0914, p->call->arg[1].span, p->from->role == ROLE_INOUT,
+            "'%s' is no inout parameter, and elements of it that nothing has written yet would be copied; cache_read and "
+            "cache_write copy what there is",
+            p->from->name);
     return true;
 }
 

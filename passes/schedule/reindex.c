@@ -217,7 +217,7 @@ static Expr *taken_places(const Reindex *r)
 static Buffer *make_buffer(const Reindex *r)
 {
     Buffer *b = stage_buffer(r->s, r->from, r->suffix, r->scope, r->span);
-    b->shape = r->extent;
+    b->shape = stage_shape(r->s, r->extent, r->n_to);
     b->rank = r->n_to;
     return b;
 }
@@ -321,6 +321,20 @@ static bool check_gather(const Reindex *r, Expr **where)
     return true;
 }
 
+/* An init has no value of a reduction's iterators, so a place that is made of them is none for what it reads. */
+static bool check_init(const Reindex *r)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    bool reads = block->init && flow_touches(r->s, block->init, r->from, ACCESS_READ);
+    for (int i = 0; i < block->n_iters && reads; i++)
+        REQUIRE(r->s, E0911, r->map_span,
+                block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
+                "the init of block '%s' reads '%s', and has no value of '%s', an iterator of the reduction, to find its place "
+                "by",
+                block->name, r->from->name, block->iters[i].var->name);
+    return true;
+}
+
 /* Elements that the block reads under a condition may not exist at other places. */
 static Expr *existing_elements(const Reindex *r, Expr *where)
 {
@@ -346,7 +360,7 @@ static bool stage_read(Reindex *r, Value *result)
     BufferSet staged = {0};
     StagePlace place;
     Expr *where = NULL;
-    if (!check_gather(r, &where))
+    if (!check_init(r) || !check_gather(r, &where))
         return false;
     VEC_PUSH(c->arena, &users, r->stmt);
     VEC_PUSH(c->arena, &staged, r->from);

@@ -181,6 +181,15 @@ Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *fr
     return stage_nest(s, &nest, span);
 }
 
+Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
+{
+    Expr **shape = ARENA_ARRAY(s->ctx->arena, Expr *, n + 1);
+    int64_t literal;
+    for (int i = 0; i < n; i++)
+        shape[i] = expr_is_const(extent[i], &literal) && literal < 1 ? expr_index(s->ctx, 1) : extent[i];
+    return shape;
+}
+
 Stmt *stage_block(Stmt *nest)
 {
     while (nest->kind == ST_FOR)

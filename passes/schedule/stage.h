@@ -50,6 +50,8 @@ bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *bu
                Interval *box);
 /* The iterators of a block that expressions use, and those that their ranges depend on. */
 PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n);
+/* The extents [n] of a space as the shape of a buffer, which has one element at least. */
+Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
 /* The block inside of a nest that stage_nest made. */
 Stmt *stage_block(Stmt *nest);
 

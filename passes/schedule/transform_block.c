@@ -96,6 +96,31 @@ static void read_points(Transform *t)
     t->to = index_map_apply(c, t->map, values);
 }
 
+/* An init runs for elements without any update, too, of which no iteration tells: no part of the reduction may be empty
+ * while others are not. */
+static bool check_inits(const Transform *t)
+{
+    Context *c = t->s->ctx;
+    const BlockStmt *block = &t->stmt->u.block;
+    Facts *f = facts_new(c);
+    for (int i = 0; i < block->n_iters && block->init; i++) {
+        const BlockIter *iter = &block->iters[i];
+        int64_t lo, hi;
+        bool fixed = !expr_is_const(iter->lo, &lo) || !expr_is_const(iter->hi, &hi) || lo < hi;
+        for (int k = 0; k < i; k++)
+            fixed &= !expr_uses_var(iter->lo, block->iters[k].var) &&
+                     !expr_uses_var(iter->hi, block->iters[k].var);
+        REQUIRE(t->s, E0907, t->call->span,
+                iter->kind != ITER_REDUCE || fixed ||
+                    prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())),
+                "some elements of block '%s' may have no value of '%s' to reduce, only an init, which the new loops might not "
+                "go through; use decompose_reduction first",
+                block->name, iter->var->name);
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return true;
+}
+
 /* ---- the new space --------------------------------------------------------------------------------------- */
 
 static bool find_kinds(Transform *t)
@@ -280,7 +305,7 @@ bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *resul
     if (!check_block(&t))
         return false;
     read_points(&t);
-    if (!find_kinds(&t) || !find_extents(&t))
+    if (!check_inits(&t) || !find_kinds(&t) || !find_extents(&t))
         return false;
     make_loops(&t);
     if (!find_back(&t) || !check_order(&t, rebound(&t)))

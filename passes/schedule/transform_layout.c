@@ -63,7 +63,7 @@ static bool find_shape(Relayout *r)
             "output %d of the index map, '%s', is below 0 or has no bound for some element of '%s'", wrong,
             sched_text(r->s, r->map->to[wrong]), r->from->name);
     r->to = buffer_copy(c, r->from);
-    r->to->shape = shape;
+    r->to->shape = stage_shape(r->s, shape, r->map->n_to);
     r->to->rank = r->map->n_to;
     r->to->origin = r->call->span;
     return true;

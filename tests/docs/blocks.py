@@ -64,17 +64,19 @@ TYPES = {"color": "u8", "hist": "i32"}
 
 def wrap_body(body):
     """The body as a kernel: a buffer is as large as the loops in its subscripts, 256 where another one is; x, A and
-    color are inputs, y and hist outputs, all f32 but for the last of each."""
+    color are inputs, z is inout, y and hist are outputs, all f32 but for the last of each."""
     extents = dict(re.findall(r"(\w+) in (\d+)", body))
     shapes = {}
-    for name, subscripts in re.findall(r"\b(x|y|A|color|hist)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body):
+    for name, subscripts in re.findall(r"\b(x|y|z|A|color|hist)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body):
         shapes[name] = ", ".join(extents.get(s, "256") for s in subscripts.split(", "))
     for name, subscripts in re.findall(r"\b(color)\[(\w+)\]", body):
         shapes[name] = extents[subscripts]
     says = {name: f"{name}: {TYPES.get(name, 'f32')}[{shape}]" for name, shape in sorted(shapes.items())}
     inputs = ", ".join(text for name, text in says.items() if name in ("x", "A", "color"))
+    inputs += "".join(f", inout {text}" for name, text in says.items() if name == "z")
     outputs = ", ".join(text for name, text in says.items() if name in ("y", "hist"))
-    return f"kernel example({inputs}) -> {outputs}\n{{\n{indent(body)}\n}}\n"
+    outputs = f" -> {outputs}" if outputs else ""
+    return f"kernel example({inputs.lstrip(', ')}){outputs}\n{{\n{indent(body)}\n}}\n"
 
 
 def indent(text):

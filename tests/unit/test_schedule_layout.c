@@ -229,6 +229,15 @@ static void refuses_blocks_with_other_bindings(void **state)
     refuse(SUM, "transform_block_layout(y, [i, k] -> [i + k, k]);", E0906, "'i + k', is made of 'i', which says what is computed, and of 'k'");
 }
 
+/* The first element has an init and no update, so that no iteration tells of it. */
+static void refuses_reductions_with_empty_parts(void **state)
+{
+    (void)state;
+    refuse("kernel solve(L: i32[2, 2], b: i32[2]) -> x: i32[2]\n"
+           "{ for i in 2 { x[i] = b[i]; for j in i x[i] -= L[i, j] * x[j]; } }\n",
+           "transform_block_layout(x, [i, j] -> [j]);", E0907, "may have no value of 'j' to reduce, only an init");
+}
+
 static void spaces_mean_the_same(void **state)
 {
     static const int sizes[] = {0, 1, 2, 7, 8, 9, 17};
@@ -263,6 +272,7 @@ int main(void)
         cmocka_unit_test(blocks_run_in_other_spaces),
         cmocka_unit_test(dependences_allow_skews),
         cmocka_unit_test(refuses_blocks_with_other_bindings),
+        cmocka_unit_test(refuses_reductions_with_empty_parts),
         cmocka_unit_test(spaces_mean_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,16 @@ static void places_need_only_tell_elements(void **state)
            "two elements of 'in' would share a place in the copy: those of block 'out' at");
 }
 
+/* What an init reads has a place that does not change with the reduction; and where a copy leaves something out, nothing can be put in
+ * its place. */
+static void refuses_places_that_an_init_has_not(void **state)
+{
+    (void)state;
+    refuse("kernel k(A: f32[4, 3], b: f32[4]) -> y: f32[4] { for i in 4 { y[i] = b[i]; for j in 3 y[i] += A[i, j]; } }\n",
+           "reindex_cache_read(y, b, global, [i, j] -> [j, i]);", E0911, "the init of block 'y' reads 'b', and has no value of 'j'");
+    refuse(BACK, "reindex(y, x); compute_inline(x_reindex);", E0460, "block 'x_reindex' has a condition");
+}
+
 /* Sums in a layout of their own; only the places that an element has are copied out. */
 static void results_come_back(void **state)
 {
@@ -217,6 +227,10 @@ static void blocks_work_in_copies(void **state)
            "        }\n"
            "}\n");
     refuse(ROWS, "cache_inplace(y, x, shared);", E0914, "block 'y' only reads 'x'; cache_read does that in a copy");
+    refuse("kernel sum<N>(x: f32[4, N]) -> y: f32[4] { for i in 4 { y[i] = 0; for j in N y[i] += x[i, j]; } }\n",
+           "let [i, j] = loops(y); cache_inplace(y, y, local, j);", E0914, "block 'y' starts each element of 'y' itself");
+    refuse("kernel k(x: f32[4]) -> y: f32[4] { for i in 4 a: y[i] = x[i]; for i in 2 b: y[i] += 1; }\n",
+           "cache_inplace(b, y, local);", E0914, "'y' is no inout parameter");
     refuse(ROWS, "cache_inplace(y, y, shared);", E0914, "block 'y' only writes 'y'; cache_write does that in a copy");
     refuse("kernel two<N>(inout u: f32[N]) -> y: f32[N] { for i in N { a: u[i] = u[i] * 2; b: y[i] = u[i]; } }\n",
            "let [i] = loops(a); cache_inplace(a, u, local, i);", E0914, "block 'b' touches 'u' under loop 'i', too");
@@ -385,6 +399,7 @@ int main(void)
         cmocka_unit_test(iterators_become_subscripts),
         cmocka_unit_test(copies_leave_out_what_does_not_exist),
         cmocka_unit_test(places_need_only_tell_elements),
+        cmocka_unit_test(refuses_places_that_an_init_has_not),
         cmocka_unit_test(results_come_back),
         cmocka_unit_test(refuses_several_elements),
         cmocka_unit_test(refuses_maps_that_do_not_fit),
