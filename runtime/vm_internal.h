@@ -30,6 +30,8 @@ struct VmStep {
     VmApply *check;         /* of an access, before it is done; NULL: none */
     void *cells;            /* what `check` knows of the buffer (vm_shadow.h) */
     uint32_t *crowded;      /* of shared memory */
+    uint8_t *vague;         /* likewise */
+    const VmStep *into;     /* of a load in memory that is watched: the store that its value goes to, and nothing else; or NULL */
 };
 
 struct VmAsync;

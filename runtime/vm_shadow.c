@@ -82,11 +82,26 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
     return false;
 }
 
-bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element)
+static void carry(VmState *st, const VmStep *load, int lane, int64_t element)
 {
+    BlockShadow *b = st->shadow;
+    const int64_t *index = load->a;
+    if (b->carrier != load->into)
+        memset(b->carried, 0, b->n_carried);
+    b->carrier = load->into;
+    b->carried[(element - index[load->lanes_a ? lane : 0]) * st->lanes + lane] = 1;
+}
+
+bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool copied)
+{
+    if (s->into) {
+        carry(st, s, lane, element);
+        return true;
+    }
     char what[160];
     name_element(st, s, element, what, sizeof what);
-    return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which nothing has written", does((VmOp)s->inst->op), what);
+    return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which %s", does((VmOp)s->inst->op), what,
+                    copied ? "holds a copy of what nothing has written" : "nothing has written");
 }
 
 /* ---- a run --------------------------------------------------------------------------------- */
@@ -123,9 +138,10 @@ static bool allot(GlobalShadow *g, const Module *m, int argument)
     size_t n = (size_t)g->elements + 1;
     written |= !g->defined;
     g->writers = written ? calloc(n, sizeof *g->writers) : NULL;
+    g->vague = written ? calloc(n, sizeof *g->vague) : NULL;
     g->readers = mixed ? calloc(n, sizeof *g->readers) : NULL;
     g->updaters = updated ? calloc(n, sizeof *g->updaters) : NULL;
-    return (g->writers || !written) && (g->readers || !mixed) && (g->updaters || !updated);
+    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) && (g->updaters || !updated);
 }
 
 static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
@@ -167,6 +183,7 @@ void vm_shadow_free(VmShadow *shadow)
         GlobalShadow *g = &shadow->buffers[i];
         free((void *)g->dims);
         free(g->writers);
+        free(g->vague);
         free(g->readers);
         free(g->updaters);
     }
@@ -245,12 +262,25 @@ static int64_t cells_of(const VmFunction *f, VmSpace space)
     return n;
 }
 
+/* Results have to be defined when they are written, and so has what the host part works on. */
+static void restrict_copy(BlockShadow *b, const VmFunction *f, VmStep *s)
+{
+    const VmBuffer *to = &f->buffers[s->into->inst->c];
+    if (to->space != VM_GLOBAL)
+        return;
+    const GlobalShadow *g = &b->global->buffers[to->argument];
+    if (g->defined || g->buffer->role != BUFFER_TEMP)
+        s->into = NULL;
+}
+
 static void watch(VmState *st, VmStep *s)
 {
     BlockShadow *b = st->shadow;
     int number = s->inst->c;
     const VmBuffer *buffer = &st->f->buffers[number];
     VmOp op = (VmOp)s->inst->op;
+    if (s->into)
+        restrict_copy(b, st->f, s);
     if (buffer->space == VM_GLOBAL) {
         GlobalShadow *g = &b->global->buffers[buffer->argument];
         Use use = {false, false, false};
@@ -260,11 +290,20 @@ static void watch(VmState *st, VmStep *s)
     } else if (buffer->space == VM_SHARED) {
         s->cells = b->cells + cells_before(st->f, number);
         s->crowded = b->crowded + cells_before(st->f, number);
+        s->vague = b->vague + cells_before(st->f, number);
         s->check = vm_shadow_shared(op);
     } else {
         s->cells = b->defined + cells_before(st->f, number) * st->lanes;
         s->check = vm_shadow_local(op);
     }
+}
+
+static int widest(const VmFunction *f)
+{
+    int width = 1;
+    for (int i = 0; i < f->n_code; i++)
+        width = f->code[i].width > width ? f->code[i].width : width;
+    return width;
 }
 
 bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
@@ -280,8 +319,11 @@ bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
     b->n_defined = cells_of(st->f, VM_LOCAL) * st->lanes;
     b->cells = calloc((size_t)b->n_cells + 1, sizeof *b->cells);
     b->crowded = calloc((size_t)b->n_cells + 1, sizeof *b->crowded);
+    b->vague = calloc((size_t)b->n_cells + 1, 1);
     b->defined = calloc((size_t)b->n_defined + 1, 1);
-    if (!b->cells || !b->crowded || !b->defined)
+    b->n_carried = (size_t)(widest(st->f) * st->lanes);
+    b->carried = calloc(b->n_carried, 1);
+    if (!b->cells || !b->crowded || !b->vague || !b->defined || !b->carried || !vm_find_copies(st))
         return false;
     for (int i = 0; i < st->f->n_code; i++)
         if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
@@ -296,6 +338,8 @@ void vm_shadow_detach(VmState *st)
         return;
     free(b->cells);
     free(b->crowded);
+    free(b->vague);
+    free(b->carried);
     free(b->defined);
     free(b);
     st->shadow = NULL;
@@ -357,5 +401,6 @@ void vm_shadow_begin(VmState *st)
     vm_shadow_barrier(st);
     b->first_epoch = b->epoch;
     b->serial = b->global->base + (uint64_t)st->block_number + 1;
+    b->carrier = NULL;
     memset(b->defined, 0, (size_t)b->n_defined);
 }

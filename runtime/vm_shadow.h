@@ -51,6 +51,8 @@ typedef struct {
     GlobalMark by[2];
 } GlobalReaders;
 
+enum { DEFINED = 1, VAGUE = 2 };
+
 enum { LOCKS = 1024 };
 
 /* A buffer in global memory. */
@@ -62,7 +64,8 @@ typedef struct {
     GlobalMark *writers;      /* [elements]; NULL: nothing writes it */
     GlobalReaders *readers;   /* [elements]; NULL: no kernel both reads and writes it */
     GlobalReaders *updaters;  /* [elements]; NULL: no kernel updates it atomically and accesses it otherwise, too */
-    int64_t written;          /* elements that have been written; atomic */
+    uint8_t *vague;           /* [elements] with `writers`: what was written last is a copy of what nothing had written */
+    int64_t written;          /* elements that have been written, vague ones aside; atomic */
     uint8_t *locks;           /* [LOCKS] each of some elements */
 } GlobalShadow;
 
@@ -80,9 +83,13 @@ typedef struct BlockShadow {
     VmShadow *global;
     SharedCell *cells;       /* of all shared buffers */
     uint32_t *crowded;       /* [cells] the epoch in which two threads have read the element, so that another reader changes nothing */
+    uint8_t *vague;          /* [cells] as of global memory */
     int64_t n_cells;
-    uint8_t *defined;        /* local memory, element by element, lane beside lane: something wrote it */
+    uint8_t *defined;        /* local memory, element by element, lane beside lane: DEFINED, VAGUE, or nothing wrote it */
     int64_t n_defined;
+    uint8_t *carried;        /* [width][lanes] of the values that `carrier` will store: nothing has written them */
+    size_t n_carried;
+    const VmStep *carrier;   /* the store that is to come and has some of those; or NULL */
     uint32_t epoch, first_epoch; /* now; of the block */
     uint64_t serial;         /* of the block */
     bool concurrent;         /* other threads of the machine run blocks of this launch */
@@ -110,7 +117,17 @@ typedef struct {
 bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs);
 /* An element in words: its number, or its subscripts. */
 void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room);
-/* An element that nothing has written is read. */
-bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element);
+/* An element is read that nothing has written, or whose value is a copy of such a one. A load that is the first half of a copy
+ * hands that on to its store; all else is a fault. */
+bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool copied);
+
+/* Does the store take what nothing has written, as part `k` of the lane's access? */
+static inline bool vm_carries(const VmState *st, const VmStep *s, int lane, int k)
+{
+    return st->shadow->carrier == s && st->shadow->carried[k * st->lanes + lane];
+}
+
+/* Sets `into` of the loads that only copy. False where there is no memory. vm_copies.c */
+bool vm_find_copies(VmState *st);
 
 #endif

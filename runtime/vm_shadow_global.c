@@ -120,14 +120,17 @@ static bool check_readers(Access *a, const GlobalReaders *r, int64_t element)
 
 static bool is_defined(const GlobalShadow *g, int64_t element)
 {
-    return g->defined || g->writers[element].serial != 0;
+    return g->defined || (g->writers[element].serial != 0 && !g->vague[element]);
 }
 
-static void note_writer(Access *a, int64_t element)
+static void note_writer(Access *a, int64_t element, bool vague)
 {
-    if (a->g->writers[element].serial == 0)
-        __atomic_fetch_add(&a->g->written, 1, __ATOMIC_RELAXED);
-    a->g->writers[element] = a->mine;
+    GlobalShadow *g = a->g;
+    bool was_vague = g->writers[element].serial == 0 || g->vague[element];
+    if (was_vague != vague)
+        __atomic_fetch_add(&g->written, vague ? -1 : 1, __ATOMIC_RELAXED);
+    g->writers[element] = a->mine;
+    g->vague[element] = vague;
 }
 
 /* ---- elements ------------------------------------------------------------------------------ */
@@ -137,16 +140,16 @@ typedef bool CheckElement(Access *a, int lane, int64_t element);
 /* Nothing in the launch writes the buffer. */
 static bool read_defined(Access *a, int lane, int64_t element)
 {
-    return is_defined(a->g, element) || vm_undefined(a->st, a->s, lane, element);
+    return is_defined(a->g, element) || vm_undefined(a->st, a->s, lane, element, a->g->vague[element]);
 }
 
 static bool read_element(Access *a, int lane, int64_t element)
 {
     GlobalShadow *g = a->g;
-    if (!is_defined(g, element))
-        return vm_undefined(a->st, a->s, lane, element);
     if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
         return false;
+    if (!is_defined(g, element))
+        return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
     if (g->updaters && !check_readers(a, &g->updaters[element], element))
         return false;
     if (g->readers)
@@ -156,7 +159,6 @@ static bool read_element(Access *a, int lane, int64_t element)
 
 static bool write_element(Access *a, int lane, int64_t element)
 {
-    (void)lane;
     GlobalShadow *g = a->g;
     if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
         return false;
@@ -164,7 +166,8 @@ static bool write_element(Access *a, int lane, int64_t element)
         return false;
     if (g->updaters && !check_readers(a, &g->updaters[element], element))
         return false;
-    note_writer(a, element);
+    const int64_t *index = a->s->a;
+    note_writer(a, element, vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0])));
     return true;
 }
 
@@ -175,15 +178,15 @@ static bool update_element(Access *a, int lane, int64_t element)
     GlobalMark *writer = &g->writers[element];
     bool defined = is_defined(g, element);
     if (!defined && a->s->inst->sub != VM_MOVE)
-        return vm_undefined(a->st, a->s, lane, element);
+        return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
     if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, element, *writer))
         return false;
     if (g->readers && !check_readers(a, &g->readers[element], element))
         return false;
     if (g->updaters)
         note_global(a, &g->updaters[element]);
-    if (writer->serial == 0)
-        note_writer(a, element);
+    if (!defined)
+        note_writer(a, element, false);
     return true;
 }
 
@@ -224,7 +227,10 @@ static bool read_global(VmState *st, const VmStep *s)
 
 static bool write_global(VmState *st, const VmStep *s)
 {
-    return each_lane(st, s, write_element);
+    bool ok = each_lane(st, s, write_element);
+    if (st->shadow->carrier == s)
+        st->shadow->carrier = NULL;
+    return ok;
 }
 
 static bool update_global(VmState *st, const VmStep *s)

@@ -20,8 +20,9 @@ static bool read_each(VmState *st, const VmStep *s, int plus)
     const int64_t *index = s->a;
     for (int lane = 0; lane < st->lanes; lane++) {
         int64_t element = index[s->lanes_a ? lane : 0] + plus;
-        if (vm_runs(st, lane) && !flags(st, s, element)[lane])
-            return vm_undefined(st, s, lane, element);
+        uint8_t flag = flags(st, s, element)[lane];
+        if (vm_runs(st, lane) && !(flag & DEFINED) && !vm_undefined(st, s, lane, element, flag & VAGUE))
+            return false;
     }
     return true;
 }
@@ -46,13 +47,18 @@ static bool write_local(VmState *st, const VmStep *s)
         if (s->lanes_a) {
             for (int lane = 0; lane < st->lanes; lane++)
                 if (mask[lane])
-                    flags(st, s, index[lane] + k)[lane] = 1;
+                    flags(st, s, index[lane] + k)[lane] = DEFINED;
         } else {
             uint8_t *defined = flags(st, s, *index + k);
             for (int lane = 0; lane < st->lanes; lane++)
                 defined[lane] |= mask[lane];
         }
+        for (int lane = 0; lane < st->lanes && st->shadow->carrier == s; lane++)
+            if (vm_runs(st, lane) && vm_carries(st, s, lane, k))
+                flags(st, s, index[s->lanes_a ? lane : 0] + k)[lane] = VAGUE;
     }
+    if (st->shadow->carrier == s)
+        st->shadow->carrier = NULL;
     return true;
 }
 

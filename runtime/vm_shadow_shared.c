@@ -55,14 +55,25 @@ static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark
     }
 }
 
+static bool is_written(const Access *a, int64_t element)
+{
+    return mark_epoch(a->cells[element].writer) >= a->st->shadow->first_epoch;
+}
+
+static bool is_defined(const Access *a, int64_t element)
+{
+    return is_written(a, element) && !a->s->vague[element];
+}
+
+/* One that is undefined leaves no mark: whatever comes of it is undefined, too. */
 static bool read_cell(const Access *a, int lane, int64_t element)
 {
     SharedCell *cell = &a->cells[element];
     Mark mine = a->mark + (Mark)lane;
-    if (mark_epoch(cell->writer) < a->st->shadow->first_epoch)
-        return vm_undefined(a->st, a->s, lane, element);
     if (clashes(a, mine, cell->writer))
         return conflict(a, lane, element, cell->writer);
+    if (!is_defined(a, element))
+        return vm_undefined(a->st, a->s, lane, element, is_written(a, element));
     for (int i = 0; i < 2; i++)
         if (clashes(a, mine, cell->reader[i]) && mark_is_atomic(a->st, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
@@ -80,6 +91,8 @@ static bool write_cell(const Access *a, int lane, int64_t element)
         if (clashes(a, mine, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
     cell->writer = mine;
+    const int64_t *index = a->s->a;
+    a->s->vague[element] = vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]));
     return true;
 }
 
@@ -88,9 +101,9 @@ static bool update_cell(const Access *a, int lane, int64_t element)
 {
     SharedCell *cell = &a->cells[element];
     Mark mine = a->mark + (Mark)lane;
-    bool defined = mark_epoch(cell->writer) >= a->st->shadow->first_epoch;
+    bool defined = is_defined(a, element);
     if (!defined && a->s->inst->sub != VM_MOVE)
-        return vm_undefined(a->st, a->s, lane, element);
+        return vm_undefined(a->st, a->s, lane, element, is_written(a, element));
     if (clashes(a, mine, cell->writer) && !mark_is_atomic(a->st, cell->writer))
         return conflict(a, lane, element, cell->writer);
     for (int i = 0; i < 2; i++)
@@ -99,6 +112,7 @@ static bool update_cell(const Access *a, int lane, int64_t element)
     note_reader(a, cell, element, mine);
     if (!defined)
         cell->writer = mine;
+    a->s->vague[element] = false;
     return true;
 }
 
@@ -140,6 +154,8 @@ static bool all_same(const int64_t *index)
 /* One element by all lanes of a warp: two of them stand for the others. */
 static bool read_same(const Access *a, int first, int64_t element)
 {
+    if (!is_defined(a, element))
+        return each_lane(a, first, first + WARP, read_cell);
     return a->crowded[element] == a->epoch ||
            (read_cell(a, first, element) && read_cell(a, first + 1, element));
 }
@@ -176,7 +192,10 @@ static bool read_shared(VmState *st, const VmStep *s)
 static bool write_shared(VmState *st, const VmStep *s)
 {
     Access a = access_of(st, s);
-    return each_lane(&a, 0, st->lanes, write_cell);
+    bool ok = each_lane(&a, 0, st->lanes, write_cell);
+    if (st->shadow->carrier == s)
+        st->shadow->carrier = NULL;
+    return ok;
 }
 
 static bool update_shared(VmState *st, const VmStep *s)

@@ -1,0 +1,106 @@
+/* vm_copies.c - which loads only move a value into other memory.
+ *
+ * A copy of an element that nothing has written is no fault by itself: a copy of a whole buffer takes what nobody needs along.
+ * So the mark "undefined" goes where the value goes, as in valgrind's memcheck, and a later use of the copy is the fault.
+ * Registers serve again and again, but what makes a value comes before its uses, and nothing stands between that makes another
+ * one in its register: a use is one of the value that was made last. */
+#include "runtime/vm_shadow.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    const VmFunction *f;
+    int *made, *line; /* [registers] the instruction that made the value, and which straight-line code that is in */
+    int *uses;        /* [instructions] of the values that it makes */
+    int now;
+} Flow;
+
+static void read_register(Flow *w, int reg)
+{
+    w->uses[w->made[reg]]++;
+}
+
+static void make_register(Flow *w, int reg, int inst)
+{
+    w->made[reg] = inst;
+    w->line[reg] = w->now;
+}
+
+static int part(const VmFunction *f, int operand, int width, int k)
+{
+    return width > 1 ? f->lists[operand + k] : operand;
+}
+
+static bool ends_line(VmOp op)
+{
+    return op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END || op == VM_BARRIER || op == VM_STOP;
+}
+
+static void follow(Flow *w, int i)
+{
+    const VmInst *inst = &w->f->code[i];
+    VmOp op = (VmOp)inst->op;
+    int width = inst->width > 1 ? inst->width : 1;
+    if (op == VM_LAUNCH)
+        return;
+    read_register(w, inst->a);
+    for (int k = 0; k < (op == VM_STORE ? width : 1); k++)
+        read_register(w, op == VM_STORE ? part(w->f, inst->b, width, k) : inst->b);
+    if (op == VM_SELECT || op == VM_CALL)
+        read_register(w, inst->c);
+    w->now += ends_line(op);
+    for (int k = 0; k < (op == VM_LOAD ? width : 1); k++)
+        make_register(w, op == VM_LOAD ? part(w->f, inst->d, width, k) : inst->d, i);
+}
+
+/* The load of the values that a store takes, in their order; -1: they come from elsewhere. */
+static int load_of(const Flow *w, int store)
+{
+    const VmInst *s = &w->f->code[store];
+    int width = s->width > 1 ? s->width : 1, first = part(w->f, s->b, width, 0);
+    if (w->line[first] != w->now)
+        return -1;
+    int load = w->made[first];
+    const VmInst *l = &w->f->code[load];
+    if (l->op != VM_LOAD || (l->width > 1 ? l->width : 1) != width)
+        return -1;
+    for (int k = 0; k < width; k++)
+        if (part(w->f, s->b, width, k) != part(w->f, l->d, width, k))
+            return -1;
+    return load;
+}
+
+static void link_copies(Flow *w, VmStep *steps)
+{
+    const VmFunction *f = w->f;
+    int last = -1;
+    for (int i = 0; i < f->n_code; i++) {
+        int load = f->code[i].op == VM_STORE ? load_of(w, i) : -1;
+        follow(w, i);
+        if (load > last) { /* one copy is over before the next begins */
+            steps[load].into = &steps[i];
+            last = i;
+        }
+    }
+    for (int i = 0; i < f->n_code; i++) {
+        const VmInst *l = &f->code[i];
+        int width = l->width > 1 ? l->width : 1;
+        if (w->uses[i] != width)
+            steps[i].into = NULL;
+    }
+}
+
+bool vm_find_copies(VmState *st)
+{
+    const VmFunction *f = st->f;
+    size_t n = (size_t)f->n_registers + 1;
+    Flow w = {f, calloc(n, sizeof(int)), calloc(n, sizeof(int)),
+              calloc((size_t)f->n_code + 1, sizeof(int)), 1};
+    bool ok = w.made && w.line && w.uses;
+    if (ok)
+        link_copies(&w, st->steps);
+    free(w.made);
+    free(w.line);
+    free(w.uses);
+    return ok;
+}
