@@ -1,4 +1,6 @@
 /* annotate.c - what a schedule says about loops and blocks: annotate, unannotate, atomic. */
+#include <string.h>
+
 #include "passes/schedule/sched.h"
 
 /* The annotations of a loop or block, and the node with others. */
@@ -71,11 +73,28 @@ static bool make_annotation(Schedule *s, const Value *value, Annotation *out)
     }
 }
 
+/* The primitive whose mark the key is: it changes what is run, and the primitive proves that it may. */
+static const char *primitive_of_key(Name key)
+{
+    static const char *const marks[][2] = {{"serpentine", "serpentine"},
+                                           {"copy_async", "copy_async"},
+                                           {"remap_diagonal", "remap"},
+                                           {"remap_grouped", "remap"}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (!strcmp(key, marks[i][0]))
+            return marks[i][1];
+    return NULL;
+}
+
 bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     const Stmt *node = state_path(s, call->arg[0].u.id, &path);
     Annotation added = {.key = call->arg[1].u.s};
+    const char *owner = primitive_of_key(added.key);
+    REQUIRE(s, E0498, call->span, !owner,
+            "'%s' is the mark of a primitive, which proves first that it changes no result; call %s instead", added.key,
+            owner);
     REQUIRE(
         s, E0430, call->span, make_annotation(s, &call->arg[2], &added),
         "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",

@@ -513,6 +513,10 @@ static void other_kinds_are_checked(void **state)
     refuse(MATMUL, "annotate(C, other); unannotate(C, note);", E0429, "it has 'other'");
     refuse(MATMUL, "annotate(C, note, [\"a\"]);", E0430, "'note' is a list of other things");
     refuse(MATMUL, IJK "annotate(C, note, i);", E0430, "'note' is a loop");
+    refuse(MATMUL, IJK "annotate(j, serpentine);", E0498, "call serpentine instead");
+    refuse(MATMUL, IJK "annotate(C, copy_async);", E0498, "call copy_async instead");
+    refuse(MATMUL, IJK "annotate(i, remap_grouped, 2);", E0498, "call remap instead");
+    refuse(MATMUL, IJK "reorder(k, i, j); serpentine(i, j); serpentine(i, j);", E0499, "'j' runs forwards and backwards in turn already");
 }
 
 /* Updates that collide may run at the same time once they are atomic. */
