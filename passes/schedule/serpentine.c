@@ -7,6 +7,8 @@
 
 #include "passes/schedule/flow.h"
 
+#include <string.h>
+
 /* The inner loop, backwards. */
 static Stmt *backwards(Schedule *s, const Stmt *inner)
 {
@@ -40,6 +42,14 @@ static const Buffer *circle_along(Schedule *s, Stmt *inner)
     return NULL;
 }
 
+static bool is_turned(const Stmt *loop)
+{
+    for (int i = 0; i < loop->u.loop.n_annotations; i++)
+        if (strcmp(loop->u.loop.annotations[i].key, "serpentine") == 0)
+            return true;
+    return false;
+}
+
 static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Span span)
 {
     REQUIRE(s, E0499, span, outer->u.loop.body == inner,
@@ -49,6 +59,8 @@ static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Sp
             inner->u.loop.kind != LOOP_VECTORIZE && inner->u.loop.step == 1,
             "loop '%s' or loop '%s' is bound, vectorized or does not count up by 1, and has no order to be turned",
             stmt_label(outer), stmt_label(inner));
+    REQUIRE(s, E0499, span, !is_turned(inner), "loop '%s' runs forwards and backwards in turn already; leave this step out",
+            stmt_label(inner));
     return true;
 }
 

@@ -54,7 +54,7 @@ typedef struct {
 /* These may add floats in another order. */
 static bool reorders(const Trial *t)
 {
-    static const char *const names[] = {"reorder", "atomic", "bind", "rfactor"};
+    static const char *const names[] = {"reorder", "atomic", "bind", "rfactor", "transform_block_layout", "serpentine"};
     for (int i = 0; i < t->n_steps; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (strcmp(t->steps[i].primitive->name, names[k]) == 0)
