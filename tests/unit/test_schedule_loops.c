@@ -388,6 +388,8 @@ static void calls_are_checked(void **state)
     refuse(MATMUL, IJK "split(i, [_, 4], factors = [2]);", E0400,
            "argument 'factors' is given twice");
     refuse(MATMUL, IJK "bind(i, blockIdx.x, 4);", E0400, "it takes 2 arguments, and here are 3");
+    refuse("kernel t(x: f32[8]) -> y: f32[4, 8]\n{\n    for i in 4, j in 8\n        y[i, j] = x[j];\n}\n",
+           "let [i, j] = loops(y); serpentine(i, j); serpentine(i, j);", E0499, "runs forwards and backwards in turn already");
     refuse(MATMUL, "fuse([]);", E0400, "the list is empty");
     refuse(MATMUL, "fuse(i);", E0401, "no variable is called 'i'; take loops from a block first");
     refuse(MATMUL, "loops(4);", E0401, "argument 'block' takes a block, and here is 4");
