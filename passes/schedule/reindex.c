@@ -321,11 +321,35 @@ static bool check_gather(const Reindex *r, Expr **where)
     return true;
 }
 
-/* An init has no value of a reduction's iterators, so a place that is made of them is none for what it reads. */
+/* The iterator of the reduction that takes no value for some values of the others; NULL if there is none. */
+static const BlockIter *empty_for_some(const Reindex *r)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    Facts *f = facts_new(r->s->ctx);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        bool changes = false;
+        for (int k = 0; k < i; k++)
+            changes |= expr_uses_var(iter->lo, block->iters[k].var) || expr_uses_var(iter->hi, block->iters[k].var);
+        if (iter->kind == ITER_REDUCE && changes &&
+            !prove(f, expr_binary(r->s->ctx, EX_LT, iter->lo, iter->hi, span_none())))
+            return iter;
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return NULL;
+}
+
+/* An init has no value of a reduction's iterators, so a place that is made of them is none for what it reads; and it
+ * also runs where the reduction is empty, at places that no instance of the block tells. */
 static bool check_init(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
     bool reads = block->init && flow_touches(r->s, block->init, r->from, ACCESS_READ);
+    const BlockIter *empty = reads ? empty_for_some(r) : NULL;
+    REQUIRE(r->s, E0911, r->span, !empty,
+            "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy would have no place for "
+            "that; take the init out with decompose_reduction first",
+            block->name, r->from->name, empty->var->name);
     for (int i = 0; i < block->n_iters && reads; i++)
         REQUIRE(r->s, E0911, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),

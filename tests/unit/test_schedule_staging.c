@@ -66,6 +66,9 @@ static void refuses_places_that_an_init_has_not(void **state)
     (void)state;
     refuse("kernel k(A: f32[4, 3], b: f32[4]) -> y: f32[4] { for i in 4 { y[i] = b[i]; for j in 3 y[i] += A[i, j]; } }\n",
            "reindex_cache_read(y, b, global, [i, j] -> [j, i]);", E0911, "the init of block 'y' reads 'b', and has no value of 'j'");
+    refuse("kernel solve<N = 7>(L: i32[N, N], b: i32[N]) -> x: i32[N]\n{\n    for i in N {\n        x[i] = b[i];\n"
+           "        for j in i\n            x[i] -= L[i, j] * x[j];\n    }\n}\n",
+           "reindex_cache_read(x, b, global, [i, j] -> [i]);", E0911, "also where no 'j' is left to sum over");
     refuse(BACK, "reindex(y, x); compute_inline(x_reindex);", E0460, "block 'x_reindex' has a condition");
 }
 
