@@ -340,9 +340,19 @@ static void refuse_grid(Context *c, const Conflict *why)
         "the two unbound");
 }
 
+static bool has_async(Context *c, Stmt *root)
+{
+    StmtList blocks = blocks_below(c, root);
+    for (int i = 0; i < blocks.n; i++)
+        if (block_is_async(&blocks.items[i]->u.block))
+            return true;
+    return false;
+}
+
+/* A launch of one thread waits for nobody, but for its own asynchronous copies. */
 static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
-    if (!stmt_has_bound_loop(root))
+    if (!stmt_has_bound_loop(root) && !has_async(w->c, root))
         return root;
     Barriers b = {.c = w->c, .facts = w->facts};
     Kernel around = *w->kernel;
