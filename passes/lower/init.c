@@ -76,29 +76,37 @@ static bool may_be_empty(Context *c, const BlockStmt *block)
 
 /* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
  * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time.) */
-static bool may_skip_init(const InitWalk *w, const BlockStmt *block, int depth)
+static bool may_skip_init(Context *c, const StmtPath *path, const BlockStmt *block, int depth)
 {
-    Context *c = w->c;
-    const ForStmt *loop = &w->path.items[depth]->u.loop;
+    const ForStmt *loop = &path->items[depth]->u.loop;
     int64_t extent;
     if ((loop_const_extent(loop, &extent) && extent >= 1) || used_by(block, ITER_SPATIAL, loop->var) ||
         used_by(block, ITER_REDUCE, loop->var) || !may_be_empty(c, block))
         return false;
     Facts *f = facts_new(c);
     for (int i = 0; i < depth; i++)
-        if (w->path.items[i]->kind == ST_FOR)
-            facts_enter(f, w->path.items[i]);
+        if (path->items[i]->kind == ST_FOR)
+            facts_enter(f, path->items[i]);
     return prove(f, expr_binary(c, EX_LE, loop_extent(c, loop), expr_index(c, 1), span_none()));
+}
+
+static bool starts_at(Context *c, const StmtPath *path, const BlockStmt *block, int depth)
+{
+    const Stmt *s = path->items[depth];
+    return s->kind == ST_FOR && (block_reduces_over(c, block, s->u.loop.var) || may_skip_init(c, path, block, depth));
+}
+
+bool reduction_starts_at(Context *c, const StmtPath *path, int depth)
+{
+    return starts_at(c, path, &path->items[path->n - 1]->u.block, depth);
 }
 
 /* The path index of the outermost loop that carries the reduction; the block itself if there is none. */
 static int find_anchor(const InitWalk *w, const BlockStmt *block)
 {
-    for (int i = 0; i < w->path.n; i++) {
-        const Stmt *s = w->path.items[i];
-        if (s->kind == ST_FOR && (block_reduces_over(w->c, block, s->u.loop.var) || may_skip_init(w, block, i)))
+    for (int i = 0; i < w->path.n; i++)
+        if (starts_at(w->c, &w->path, block, i))
             return i;
-    }
     return w->path.n - 1;
 }
 

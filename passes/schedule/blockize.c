@@ -11,7 +11,7 @@
  * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements under the conditions that
  * their domains and predicates put on the loops, as far as these cannot be proved. The new block has an iterator for
  * each loop outside that what becomes its body depends on, a reduce iterator where that loop carries on a reduction whose init
- * is taken over. Nothing runs in another order than before. */
+ * is taken over, or may run not at all where such a reduction is empty. Nothing runs in another order than before. */
 #include "passes/lower/lower.h"
 #include "passes/schedule/flow.h"
 
@@ -23,7 +23,8 @@ typedef struct {
     Stmt *whole;    /* what becomes the body: one node, or a seq of several */
     Stmt *init;     /* of the new block, or NULL */
     Facts *facts;   /* at the statement being dissolved */
-    VEC(const Var *) reduced; /* loops outside that carry a reduction on */
+    VEC(const Var *) reduced; /* loops outside that carry a reduction on, or that an init stands before */
+    const Stmt *start;        /* the outermost of them */
     bool atomic, plain; /* some inner block is; some is not */
 } Blockize;
 
@@ -104,6 +105,33 @@ static bool find_init(Visitor *v, Stmt *stmt)
     return !*found && stmt->kind != ST_BLOCK;
 }
 
+/* The init stands before the loop at `anchor`, outside: the new block takes it over, with that loop and the others that carry the
+ * reduction on as reduce iterators. It has one init, so all that it takes over stand in the same place. */
+static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path, int anchor)
+{
+    Context *c = b->s->ctx;
+    const Stmt *start = path->items[anchor];
+    REQUIRE(b->s, E0810, b->call->span, !b->start || b->start == start,
+            "the init of block '%s' stands before loop '%s' and that of another block before loop '%s', and one block has its init in "
+            "one place; use decompose_reduction for one of them",
+            block->u.block.name, stmt_label(start), stmt_label(b->start));
+    b->start = start;
+    for (int i = anchor; i < b->depth; i++) {
+        if (path->items[i]->kind != ST_FOR || !reduction_starts_at(c, path, i))
+            continue;
+        const Var *var = path->items[i]->u.loop.var;
+        for (int k = 0; k < block->u.block.n_iters; k++) {
+            const BlockIter *iter = &block->u.block.iters[k];
+            REQUIRE(b->s, E0810, b->call->span, iter->kind == ITER_REDUCE || !expr_uses_var(iter->binding, var),
+                    "iterator '%s' of block '%s', '%s', and its reduction both count in loop '%s', which stays outside: the init of the "
+                    "new block would have no place; use decompose_reduction first, or choose a loop further out",
+                    iter->var->name, block->u.block.name, sched_text(b->s, iter->binding), var->name);
+        }
+        VEC_PUSH(c->arena, &b->reduced, var);
+    }
+    return true;
+}
+
 /* The init of `block`, which is in b->whole: before its outermost reduction loop where that is inside, else of the new
  * block. */
 static bool take_init(Blockize *b, Stmt *block)
@@ -114,17 +142,15 @@ static bool take_init(Blockize *b, Stmt *block)
     for (int i = 0; i < b->depth; i++)
         VEC_PUSH(c->arena, &path, b->path.items[i]);
     stmt_find(c, b->whole, block->u.block.id, &inner);
-    int start = b->depth, anchor = -1;
     for (int i = 0; i < inner.n; i++)
         VEC_PUSH(c->arena, &path, inner.items[i]);
-    for (int i = 0; i < path.n && anchor < 0; i++)
-        if (path.items[i]->kind == ST_FOR && block_reduces_over(c, &block->u.block, path.items[i]->u.loop.var))
-            anchor = i;
-    bool outside = anchor >= 0 && anchor < start;
-    for (int i = 0; i < start && outside; i++)
-        if (path.items[i]->kind == ST_FOR && block_reduces_over(c, &block->u.block, path.items[i]->u.loop.var))
-            VEC_PUSH(c->arena, &b->reduced, path.items[i]->u.loop.var);
-    anchor = outside ? start : anchor < 0 ? path.n - 1 : anchor;
+    int anchor = 0;
+    while (anchor < path.n - 1 && !reduction_starts_at(c, &path, anchor))
+        anchor++;
+    bool outside = anchor < b->depth;
+    if (outside && !reduce_outside(b, block, &path, anchor))
+        return false;
+    anchor = outside ? b->depth : anchor;
     if (!reduction_take_init(c, b->s->kernel, &path, anchor, &nest, &update))
         return false;
     Stmt *at = path.items[anchor], *now = stmt_replace(c, at, block, update);
@@ -204,7 +230,15 @@ typedef struct {
     int n;
 } Outer;
 
-/* The loops outside on which the body depends, and those on which their ranges do. */
+static bool is_reduced(const Blockize *b, const Var *var)
+{
+    for (int i = 0; i < b->reduced.n; i++)
+        if (b->reduced.items[i] == var)
+            return true;
+    return false;
+}
+
+/* The loops outside on which the body depends, those that carry a reduction on, and those on which their ranges do. */
 static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
 {
     Arena *arena = b->s->ctx->arena;
@@ -214,19 +248,11 @@ static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
             o.loops[o.n++] = &b->path.items[i]->u.loop;
     for (int i = o.n - 1; i >= 0; i--) {
         const Var *var = o.loops[i]->var;
-        o.used[i] = stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
+        o.used[i] = is_reduced(b, var) || stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
         for (int in = i + 1; in < o.n; in++)
             o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) || expr_uses_var(o.loops[in]->hi, var));
     }
     return o;
-}
-
-static bool is_reduced(const Blockize *b, const Var *var)
-{
-    for (int i = 0; i < b->reduced.n; i++)
-        if (b->reduced.items[i] == var)
-            return true;
-    return false;
 }
 
 static Stmt *build_block(Blockize *b)

@@ -49,6 +49,43 @@ static void blockize_refuses(void **state)
     refuse(HIST, "atomic(h); let [i] = loops(h); blockize(i);", "E0810", "some of its blocks are atomic and some are not");
 }
 
+#define PRODUCT                                                                                    \
+    "kernel k<K = 4>(A: f32[6, K], B: f32[K]) -> y: f32[6] { for i in 6 { y[i] = 0; for k in K y[i] += A[i, k] * B[k]; } }"
+#define RESTS "kernel k<N = 32>(x: i32[N, N]) -> s: i32[N] { for j in N { s[j] = 0; for i in j + 1..N s[j] += x[i, j]; } }"
+
+/* The steps are accepted, and what the program prints as then holds `words`. */
+static void expect(const char *program, const char *steps, const char *words)
+{
+    tirc *t = tirc_new(NULL);
+    tirc_file *file;
+    tirc_kernel *kernel, *scheduled;
+    char text[4096];
+    assert_true(snprintf(text, sizeof text, "%s\nschedule s for any { %s }\n", program, steps) < (int)sizeof text);
+    assert_int_equal(tirc_parse_text(t, "test.tir", text, strlen(text), &file), TIRC_OK);
+    assert_int_equal(tirc_resolve(t, file, NULL, NULL, 0, &kernel), TIRC_OK);
+    if (tirc_apply(t, file, kernel, "s", NULL, 0, &scheduled) != TIRC_OK)
+        fail_msg("refused: %s", tirc_diagnostics(t, false));
+    const char *out;
+    size_t length;
+    assert_int_equal(tirc_emit(t, scheduled, TIRC_TIR, NULL, (const void **)&out, &length), TIRC_OK);
+    if (!strstr(out, words))
+        fail_msg("expected '%s' in\n%s", words, out);
+    tirc_free(t);
+}
+
+/* The init of the new block runs for each element, whatever the loops outside are: one that takes no value, or none at all where the
+ * reduction is empty, is an iterator too; one that says which element it is as well has no place for an init. */
+static void inits_of_blocks_stay(void **state)
+{
+    (void)state;
+    expect("kernel k(A: f32[6, 1]) -> y: f32[6] { for i in 6 { y[i] = 0; for k in 1 y[i] += A[i, k]; } }", "blockize(y);",
+           "for i in 6, k in 1\n        y_o: {\n            init y[i] = 0.0;");
+    expect(RESTS, "let [j, i] = loops(s); let [io, im, ii] = split(i, [_, 16, 5]); blockize(ii);",
+           "reduce io in (110 - j) / 80 = io, reduce im in 16 = im) {\n            init s[j] = 0;");
+    refuse(PRODUCT, "let [i, k] = loops(y); fuse(i, k); blockize(y);", "E0810",
+           "iterator 'i' of block 'y', 'i_k_fused / 4', and its reduction both count in loop 'i_k_fused'");
+}
+
 static void epilogues_are_exact(void **state)
 {
     (void)state;
@@ -113,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blockize_refuses),
+        cmocka_unit_test(inits_of_blocks_stay),
         cmocka_unit_test(epilogues_are_exact),
         cmocka_unit_test(padding_refuses),
         cmocka_unit_test(padded_tails_are_not_seen),
