@@ -19,9 +19,11 @@ static bool read_each(VmState *st, const VmStep *s, int plus)
 {
     const int64_t *index = s->a;
     for (int lane = 0; lane < st->lanes; lane++) {
+        if (!vm_runs(st, lane)) /* its subscript is any number */
+            continue;
         int64_t element = index[s->lanes_a ? lane : 0] + plus;
         uint8_t flag = flags(st, s, element)[lane];
-        if (vm_runs(st, lane) && !(flag & DEFINED) && !vm_undefined(st, s, lane, element, flag & VAGUE))
+        if (!(flag & DEFINED) && !vm_undefined(st, s, lane, element, flag & VAGUE))
             return false;
     }
     return true;
