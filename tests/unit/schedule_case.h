@@ -32,6 +32,16 @@ static inline void case_run(Case *k, const char *program, const char *steps)
         k->schedule = script_run(c, k->kernel, &found, NULL, 0);
 }
 
+/* The kernel after the steps, lowered. */
+static inline Kernel *case_lowered(Case *k)
+{
+    LowerOptions options = {.limits = limits_default()};
+    Kernel *kernel = k->schedule ? lower_kernel(k->text.ctx, schedule_kernel(k->schedule), &options) : NULL;
+    if (!kernel)
+        fail_msg("refused:\n%s", text_report(&k->text));
+    return kernel;
+}
+
 /* The body of the kernel after the steps. */
 static inline void expect(const char *program, const char *steps, const char *body)
 {
@@ -79,12 +89,7 @@ static inline void expect_same(const char *program, const char *steps, const int
 {
     Case k;
     case_run(&k, program, steps);
-    if (!k.schedule)
-        fail_msg("refused:\n%s", text_report(&k.text));
-    LowerOptions options = {.limits = limits_default()};
-    Kernel *lowered = lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options);
-    if (!lowered)
-        fail_msg("not lowered:\n%s", text_report(&k.text));
+    Kernel *lowered = case_lowered(&k);
     for (int i = 0; i < n; i++) {
         Run *before = run_kernel(k.text.ctx, k.kernel, sizes[i]);
         same_results(k.kernel, "scheduled", before,

@@ -1,10 +1,6 @@
 /* test_layout.c - where elements lie: swizzles are bijections, what the primitives refuse, what lowering makes of swizzles, and
  * the same results with and without. */
-#include "frontend/script.h"
-#include "parse_text.h"
-#include "passes/lower/lower.h"
-
-#include "run_ir.h"
+#include "schedule_case.h"
 
 #define TRANSPOSE                                                                                  \
     "kernel transpose<R = 16, C = 16>(in: f32[R, C]) -> out: f32[C, R]\n"                          \
@@ -21,65 +17,6 @@
     "let [wr, wc] = loops(w)[-2:]; vectorize(wc); vectorize(vr);\n"                                \
     "let [x, y] = loops(tile)[-2:]; reorder(y, x);\n"                                              \
     "let [each, th, v] = split(fuse(y, x), [_, 4, 4]); bind(th, threadIdx.x); vectorize(v);\n"
-
-typedef struct {
-    Text text;
-    Kernel *kernel;
-    Schedule *schedule; /* NULL where it was refused */
-} Case;
-
-static void run_steps(Case *k, const char *program, const char *steps)
-{
-    text_open(&k->text);
-    Context *c = k->text.ctx;
-    k->schedule = NULL;
-    if (setjmp(k->text.guard)) {
-        fail_msg("fatal: %s", c->fatal_message);
-        return;
-    }
-    char *text = arena_printf(c->arena, "%sschedule s for any {\n%s\n}\n", program, steps);
-    AstFile *file = parse_text(c, source_add(c, "test.tir", text, strlen(text)));
-    k->kernel = file ? resolve_kernel(c, file->kernels[0], NULL, 0) : NULL;
-    FoundSchedule found;
-    if (k->kernel && script_find(c, file, k->kernel->name, "s", &found))
-        k->schedule = script_run(c, k->kernel, &found, NULL, 0);
-}
-
-static Kernel *lowered(Case *k)
-{
-    LowerOptions options = {.limits = limits_default()};
-    Kernel *kernel =
-        k->schedule ? lower_kernel(k->text.ctx, schedule_kernel(k->schedule), &options) : NULL;
-    if (!kernel)
-        fail_msg("refused:\n%s", text_report(&k->text));
-    return kernel;
-}
-
-static void expect(const char *program, const char *steps, const char *body)
-{
-    Case k;
-    run_steps(&k, program, steps);
-    if (!k.schedule)
-        fail_msg("refused:\n%s", text_report(&k.text));
-    const char *text = text_print(&k.text, schedule_kernel(k.schedule));
-    const char *open = strstr(text, "\n{\n");
-    assert_non_null(open);
-    assert_string_equal(open + 3, body);
-    text_close(&k.text);
-}
-
-static void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
-{
-    Case k;
-    run_steps(&k, program, steps);
-    const Diag *first = k.text.ctx->first;
-    if (k.schedule || !first)
-        fail_msg("not refused: %s", steps);
-    if (first->code != code || !strstr(text_report(&k.text), piece))
-        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece,
-                 text_report(&k.text));
-    text_close(&k.text);
-}
 
 /* ---- the map ---------------------------------------------------------------------------------------- */
 
@@ -172,8 +109,8 @@ static void refuses_what_is_no_swizzle(void **state)
 static void expect_lowered(const char *steps, const char *const *pieces, int n)
 {
     Case k;
-    run_steps(&k, TRANSPOSE, steps);
-    const char *text = text_print(&k.text, lowered(&k));
+    case_run(&k, TRANSPOSE, steps);
+    const char *text = text_print(&k.text, case_lowered(&k));
     for (int i = 0; i < n; i++)
         if (!strstr(text, pieces[i]))
             fail_msg("no '%s' in\n%s", pieces[i], text);
@@ -196,8 +133,8 @@ static void swizzles_become_subscripts(void **state)
     expect_lowered(TILES "swizzle(out_shared, 4, 8);", rounded, 1);
     /* chunks of 2 would tear the four lanes apart */
     Case k;
-    run_steps(&k, TRANSPOSE, TILES "swizzle(out_shared, 2, 4);");
-    lowered(&k);
+    case_run(&k, TRANSPOSE, TILES "swizzle(out_shared, 2, 4);");
+    case_lowered(&k);
     if (!strstr(text_report(&k.text), "the swizzle of 'out_shared' moves chunks of 2 elements apart"))
         fail_msg("%s", text_report(&k.text));
     text_close(&k.text);
@@ -234,7 +171,7 @@ static void expect_choice(const char *type, int tile, int rows, const char *layo
              "bind(y, threadIdx.y); bind(x, threadIdx.x); }\n",
              tile, tile, layout, rows, tile);
     Case k;
-    run_steps(&k, program, steps);
+    case_run(&k, program, steps);
     if (!k.schedule)
         fail_msg("%s", text_report(&k.text));
     LowerOptions options = {.limits = limits_default(), .after_pass = after_pass};
@@ -274,7 +211,7 @@ static void pads_keep_wide_accesses(void **state)
 {
     (void)state;
     Case k;
-    run_steps(&k, "kernel transpose(in: f32[64, 64]) -> out: f32[64, 64] { for r in 64, c in 64 out[c, r] = in[r, c]; }\n",
+    case_run(&k, "kernel transpose(in: f32[64, 64]) -> out: f32[64, 64] { for r in 64, c in 64 out[c, r] = in[r, c]; }\n",
               "let [r, c] = loops(out); let [br, tr] = split(r, [_, 32]); let [bc, tc] = split(c, [_, 32]);\n"
               "reorder(br, bc, tc, tr); let tile = cache_read(out, in, shared); compute_at(tile, bc); pad(tile, auto);\n"
               "bind(br, blockIdx.y); bind(bc, blockIdx.x); let [y, x, v] = split(fuse(loops(tile)[-2:]), [_, 256, 4]);\n"
@@ -291,30 +228,6 @@ static void pads_keep_wide_accesses(void **state)
 }
 
 /* ---- meaning ------------------------------------------------------------------------------------------- */
-
-static void same_results(const Kernel *k, const Run *before, const Run *after, int size)
-{
-    if (before->fault || after->fault)
-        fail_msg("at %d: before: %s; after: %s", size, before->fault ? before->fault : "fine",
-                 after->fault ? after->fault : "fine");
-    for (int i = 0; i < k->n_params; i++)
-        for (int64_t e = 0; e < before->buffers[i].size; e++)
-            if (before->buffers[i].data[e] != after->buffers[i].data[e])
-                fail_msg("at %d: element %d of '%s' is %g, and was %g before", size, (int)e,
-                         k->params[i].buffer->name, after->buffers[i].data[e],
-                         before->buffers[i].data[e]);
-}
-
-static void expect_same(const char *program, const char *steps, const int *sizes, int n)
-{
-    Case k;
-    run_steps(&k, program, steps);
-    Kernel *kernel = lowered(&k);
-    for (int i = 0; i < n; i++)
-        same_results(k.kernel, run_kernel(k.text.ctx, k.kernel, sizes[i]),
-                     run_kernel(k.text.ctx, kernel, sizes[i]), sizes[i]);
-    text_close(&k.text);
-}
 
 static void layouts_mean_the_same(void **state)
 {

@@ -1,11 +1,10 @@
 /* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every refusal with its
  * text, the check of folds in lowering, and the same results at sizes that divide and at sizes that do not. */
-#include "frontend/script.h"
-#include "parse_text.h"
-#include "passes/lower/lower.h"
+#include "schedule_case.h"
 
-#include "run_ir.h"
-
+#define FETCH                                                                                      \
+    "proc fetch(copy) { let [e, y, x] = split(fuse(loops(copy)[-2:]), [_, 8, 8]);\n"               \
+    "bind(y, threadIdx.y); bind(x, threadIdx.x); }\n"
 #define SCALE                                                                                      \
     "kernel scale<N = 64>(x: f32[N], f: f32[4]) -> y: f32[N]\n"                                    \
     "{ for i in N y[i] = x[i] * f[i % 4]; }\n"
@@ -14,10 +13,10 @@
     "let s = cache_read(y, x, shared); compute_at(s, io);\n"
 #define MATMUL                                                                                     \
     "kernel matmul<M, N, K>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"                         \
-    "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
+    "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n" FETCH
 #define MATMUL_OF(size)                                                                            \
     "kernel matmul<M = " size ", N = " size ", K = " size ">(A: f32[M, K], B: f32[K, N]) -> C: "   \
-    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
+    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n" FETCH
 /* T x T tiles, a thread for each element. */
 #define TILES                                                                                      \
     "let [i, j, k] = loops(C);\n"                                                                  \
@@ -26,9 +25,6 @@
     "bind(by, blockIdx.y); bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x);\n"  \
     "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s); }\n"
 #define ASYNC "copy_async(A_shared); copy_async(B_shared);\n"
-#define FETCH                                                                                      \
-    "proc fetch(copy) { let [e, y, x] = split(fuse(loops(copy)[-2:]), [_, 8, 8]);\n"               \
-    "bind(y, threadIdx.y); bind(x, threadIdx.x); }\n"
 /* The same by way of registers. */
 #define BY_REGISTERS                                                                               \
     "let [i, j, k] = loops(C);\n"                                                                  \
@@ -37,65 +33,6 @@
     "bind(by, blockIdx.y); bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x);\n"  \
     "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s);\n" \
     "let r = cache_read(s, buffer, local); compute_at(r, ko); fetch(r); }\n"
-
-typedef struct {
-    Text text;
-    Kernel *kernel;
-    Schedule *schedule; /* NULL where it was refused */
-} Case;
-
-static void run_steps(Case *k, const char *program, const char *steps)
-{
-    text_open(&k->text);
-    Context *c = k->text.ctx;
-    k->schedule = NULL;
-    if (setjmp(k->text.guard)) {
-        fail_msg("fatal: %s", c->fatal_message);
-        return;
-    }
-    char *text = arena_printf(c->arena, "%s%sschedule s for any {\n%s\n}\n", program, FETCH, steps);
-    AstFile *file = parse_text(c, source_add(c, "test.tir", text, strlen(text)));
-    k->kernel = file ? resolve_kernel(c, file->kernels[0], NULL, 0) : NULL;
-    FoundSchedule found;
-    if (k->kernel && script_find(c, file, k->kernel->name, "s", &found))
-        k->schedule = script_run(c, k->kernel, &found, NULL, 0);
-}
-
-static Kernel *lowered(Case *k)
-{
-    LowerOptions options = {.limits = limits_default()};
-    Kernel *kernel =
-        k->schedule ? lower_kernel(k->text.ctx, schedule_kernel(k->schedule), &options) : NULL;
-    if (!kernel)
-        fail_msg("refused:\n%s", text_report(&k->text));
-    return kernel;
-}
-
-static void expect(const char *program, const char *steps, const char *body)
-{
-    Case k;
-    run_steps(&k, program, steps);
-    if (!k.schedule)
-        fail_msg("refused:\n%s", text_report(&k.text));
-    const char *text = text_print(&k.text, schedule_kernel(k.schedule));
-    const char *open = strstr(text, "\n{\n");
-    assert_non_null(open);
-    assert_string_equal(open + 3, body);
-    text_close(&k.text);
-}
-
-static void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
-{
-    Case k;
-    run_steps(&k, program, steps);
-    const Diag *first = k.text.ctx->first;
-    if (k.schedule || !first)
-        fail_msg("not refused: %s", steps);
-    if (first->code != code || !strstr(text_report(&k.text), piece))
-        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece,
-                 text_report(&k.text));
-    text_close(&k.text);
-}
 
 /* ---- what it makes -------------------------------------------------------------------------------- */
 
@@ -237,9 +174,9 @@ static void count_barriers(const Stmt *s, Barriers *b)
 static void expect_barriers(const char *steps)
 {
     Case k;
-    run_steps(&k, MATMUL_OF("64"), steps);
+    case_run(&k, MATMUL_OF("64"), steps);
     Barriers b = {0};
-    count_barriers(lowered(&k)->body, &b);
+    count_barriers(case_lowered(&k)->body, &b);
     assert_int_equal(b.outside, 1);
     assert_int_equal(b.inside, 1);
     assert_string_equal(b.last,
@@ -263,9 +200,9 @@ static void waits_let_later_groups_go_on(void **state)
         Case k;
         char steps[1000];
         snprintf(steps, sizeof steps, TILES ASYNC "pipeline(ko, %d);", stages);
-        run_steps(&k, MATMUL_OF("64"), steps);
+        case_run(&k, MATMUL_OF("64"), steps);
         Barriers b = {.pending = {-1, -1}};
-        count_barriers(lowered(&k)->body, &b);
+        count_barriers(case_lowered(&k)->body, &b);
         assert_int_equal(b.commits, 2);
         assert_int_equal(b.outside, 1);
         assert_int_equal(b.inside, 1);
@@ -280,10 +217,10 @@ static void waits_without_a_pipeline(void **state)
 {
     (void)state;
     Case k;
-    run_steps(&k, SCALE, STAGED "bind(io, blockIdx.x); bind(ii, threadIdx.x);\n"
+    case_run(&k, SCALE, STAGED "bind(io, blockIdx.x); bind(ii, threadIdx.x);\n"
                          "bind(loops(s)[-1], threadIdx.x); copy_async(s);");
     Barriers b = {.pending = {-1, -1}};
-    count_barriers(lowered(&k)->body, &b);
+    count_barriers(case_lowered(&k)->body, &b);
     assert_int_equal(b.commits, 1);
     assert_int_equal(b.pending[0], 0);
     text_close(&k.text);
@@ -366,11 +303,11 @@ static void lowering_checks_folds(void **state)
 {
     (void)state;
     Case k;
-    run_steps(&k, FOLDED("16"), "annotate(block(\"y\"), hint);");
-    assert_true(strstr(text_print(&k.text, lowered(&k)), "temp t: f32[16] in shared;") != NULL);
+    case_run(&k, FOLDED("16"), "annotate(block(\"y\"), hint);");
+    assert_true(strstr(text_print(&k.text, case_lowered(&k)), "temp t: f32[16] in shared;") != NULL);
     text_close(&k.text);
 
-    run_steps(&k, FOLDED("15"), "annotate(block(\"y\"), hint);");
+    case_run(&k, FOLDED("15"), "annotate(block(\"y\"), hint);");
     LowerOptions options = {.limits = limits_default()};
     assert_non_null(k.schedule);
     assert_null(lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options));
@@ -381,30 +318,6 @@ static void lowering_checks_folds(void **state)
 }
 
 /* ---- meaning ---------------------------------------------------------------------------------------- */
-
-static void same_results(const Kernel *k, const Run *before, const Run *after, int size)
-{
-    if (before->fault || after->fault)
-        fail_msg("at %d: before: %s; after: %s", size, before->fault ? before->fault : "fine",
-                 after->fault ? after->fault : "fine");
-    for (int i = 0; i < k->n_params; i++)
-        for (int64_t e = 0; e < before->buffers[i].size; e++)
-            if (before->buffers[i].data[e] != after->buffers[i].data[e])
-                fail_msg("at %d: element %d of '%s' is %g, and was %g before", size, (int)e,
-                         k->params[i].buffer->name, after->buffers[i].data[e],
-                         before->buffers[i].data[e]);
-}
-
-static void expect_same(const char *program, const char *steps, const int *sizes, int n)
-{
-    Case k;
-    run_steps(&k, program, steps);
-    Kernel *kernel = lowered(&k);
-    for (int i = 0; i < n; i++)
-        same_results(k.kernel, run_kernel(k.text.ctx, k.kernel, sizes[i]),
-                     run_kernel(k.text.ctx, kernel, sizes[i]), sizes[i]);
-    text_close(&k.text);
-}
 
 static const char *const ways[] = {
     TILES ASYNC "pipeline(ko, 2);", TILES ASYNC "pipeline(ko, 4);", TILES "pipeline(ko, 2);", TILES "pipeline(ko, 3);", TILES "pipeline(ko, 5);",
