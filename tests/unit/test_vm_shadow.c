@@ -90,20 +90,23 @@ static VmFault fault_of(Context *c, const Sample *sample)
     return fault;
 }
 
+static void test_sample(const Sample *sample)
+{
+    Context *c = ctx_new(0);
+    GUARD(c);
+    VmFault f = fault_of(c, sample);
+    if (f.kind != sample->kind)
+        fail_msg("%s: %s %s", sample->name, fault_name(f.kind), f.message);
+    if (sample->message && !strstr(f.message, sample->message))
+        fail_msg("%s: %s", sample->name, f.message);
+    ctx_free(c);
+}
+
 static void test_samples(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
-        Context *c = ctx_new(0);
-        GUARD(c);
-        const Sample *sample = &samples[i];
-        VmFault f = fault_of(c, sample);
-        if (f.kind != sample->kind)
-            fail_msg("%s: %s %s", sample->name, fault_name(f.kind), f.message);
-        if (sample->message && !strstr(f.message, sample->message))
-            fail_msg("%s: %s", sample->name, f.message);
-        ctx_free(c);
-    }
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        test_sample(&samples[i]);
 }
 
 /* Both accesses are named: this one and the other one, each with its text. */
