@@ -240,8 +240,7 @@ void request_addresses(const Buffer *buffer, const int64_t *strides, const Buffe
                        WarpAccess *out)
 {
     int bytes = type_bytes(buffer->type);
-    out->active = request->active;
-    out->bytes = bytes * access->lanes;
+    *out = (WarpAccess){.active = request->active, .bytes = bytes * access->lanes, .writes = access->is_store};
     for (int lane = 0; lane < WARP_LANES; lane++)
         if (request->active & (1u << lane))
             out->address[lane] = buffer_offset(buffer, strides, &request->index[lane * buffer->rank]) * bytes;
