@@ -89,6 +89,21 @@ static Expr *desugar(Resolver *r, const AstStmt *s, Buffer *buffer, Expr **index
     return expr_binary(r->ctx, EX_DIV, old, value, s->span);
 }
 
+/* Threads wait for copies into the memory that they share, inside a launch; there are no others. */
+static bool async_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
+{
+    if (r->mode != MODE_LAUNCH)
+        diag_error(r->ctx, E0222, s->u.store.op_span,
+                   "an asynchronous store stands inside a launch; a schedule makes a copy asynchronous with copy_async(block)");
+    else if (buffer->scope != SCOPE_SHARED || s->u.store.atomic)
+        diag_error(r->ctx, E0222, s->u.store.op_span,
+                   "an asynchronous store copies into shared memory, and '%.60s' is in %s memory; use = here", buffer->name,
+                   scope_name(buffer->scope));
+    else
+        return true;
+    return false;
+}
+
 Stmt *resolve_store(Resolver *r, const AstStmt *s)
 {
     Buffer *buffer = find_target(r, s);
@@ -108,10 +123,12 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
                    "makes the updates of a block atomic with atomic(block)");
         return NULL;
     }
+    StoreOp store_op = find_store_op(s->u.store.op);
+    if (store_op == STORE_ASYNC && !async_fits(r, s, buffer))
+        return NULL;
     VEC_PUSH(r->ctx->arena, &r->written, buffer);
     value = desugar(r, s, buffer, index, value);
-    return stmt_store(r->ctx, buffer, index, find_store_op(s->u.store.op), value, s->u.store.atomic,
-                      s->span);
+    return stmt_store(r->ctx, buffer, index, store_op, value, s->u.store.atomic, s->span);
 }
 
 /* ---- annotations ---- */

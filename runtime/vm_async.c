@@ -1,6 +1,8 @@
-/* vm_async.c - asynchronous stores: what they write can be seen when their group has been waited for, and not before.
+/* vm_async.c - asynchronous stores: what they write can be seen when their thread has waited for their group, and not before.
  *
- * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result and not a lucky one. */
+ * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result and not a lucky one, and
+ * where memory is watched, its mark says that a copy is under way: whoever comes near is at fault (vm_shadow_shared.c).
+ * Behind the wait it is as if the thread had written the element there. */
 #include "runtime/vm_internal.h"
 
 #include <stdlib.h>
@@ -8,20 +10,20 @@
 
 typedef struct {
     uint8_t *to;
-    int64_t group;
-    int bytes;
+    int64_t group, element;
+    int inst, lane, bytes;
     uint8_t data[16];
 } Copy;
 
 struct VmAsync {
-    Copy *copies; /* under way, in the order of their groups */
+    Copy *copies; /* under way, in the order in which they began */
     int n, capacity;
-    int64_t group; /* the one that is not committed yet */
+    int64_t groups[]; /* [lanes] how many each thread has committed */
 };
 
 static Copy *new_copy(VmState *st)
 {
-    if (!st->async && !(st->async = calloc(1, sizeof *st->async)))
+    if (!st->async && !(st->async = calloc(1, sizeof *st->async + (size_t)st->lanes * sizeof st->async->groups[0])))
         return NULL;
     struct VmAsync *async = st->async;
     if (async->n == async->capacity) {
@@ -46,9 +48,9 @@ bool vm_async_defer(VmState *st, const VmStep *s)
         Copy *copy = new_copy(st);
         if (!copy)
             return vm_fault(st, s, FAULT_STOPPED, i, "no memory for an asynchronous store");
-        copy->to = (uint8_t *)s->memory + index[s->lanes_a ? i : 0] * size;
-        copy->group = st->async->group;
-        copy->bytes = bytes;
+        int64_t element = index[s->lanes_a ? i : 0];
+        *copy = (Copy){.to = (uint8_t *)s->memory + element * size, .group = st->async->groups[i], .element = element,
+                       .inst = (int)(s - st->steps), .lane = i, .bytes = bytes};
         memcpy(copy->data, copy->to, (size_t)bytes);
     }
     for (int k = before; st->async && k < st->async->n; k++)
@@ -59,9 +61,16 @@ bool vm_async_defer(VmState *st, const VmStep *s)
 static bool commit(VmState *st, const VmStep *s)
 {
     (void)s;
-    if (st->async)
-        st->async->group++;
+    for (int i = 0; st->async && i < st->lanes; i++)
+        st->async->groups[i] += vm_runs(st, i);
     return true;
+}
+
+static void land(VmState *st, const Copy *copy)
+{
+    memcpy(copy->to, copy->data, (size_t)copy->bytes);
+    if (st->shadow)
+        vm_shadow_land(st, copy->inst, st->first + copy->lane, copy->element);
 }
 
 static bool wait_for(VmState *st, const VmStep *s)
@@ -69,9 +78,9 @@ static bool wait_for(VmState *st, const VmStep *s)
     struct VmAsync *async = st->async;
     int kept = 0;
     for (int k = 0; async && k < async->n; k++) {
-        Copy *copy = &async->copies[k];
-        if (copy->group < async->group - s->inst->sub)
-            memcpy(copy->to, copy->data, (size_t)copy->bytes);
+        const Copy *copy = &async->copies[k];
+        if (copy->group < async->groups[copy->lane] - s->inst->sub && vm_runs(st, copy->lane))
+            land(st, copy);
         else
             async->copies[kept++] = *copy;
     }
@@ -87,8 +96,11 @@ VmApply *vm_async(VmOp op)
 
 void vm_async_begin(VmState *st)
 {
-    if (st->async)
-        st->async->n = 0;
+    struct VmAsync *async = st->async;
+    for (int k = 0; async && st->shadow && k < async->n; k++)
+        vm_shadow_drop(st, async->copies[k].inst, async->copies[k].element);
+    if (async)
+        async->n = 0;
 }
 
 void vm_async_close(VmState *st)

@@ -122,6 +122,9 @@ void vm_shadow_detach(VmState *st);
 /* A block begins; a barrier has been met. */
 void vm_shadow_begin(VmState *st);
 void vm_shadow_barrier(VmState *st);
+/* An asynchronous store of `thread` into shared memory, from `element` on, has been waited for; never will be. */
+void vm_shadow_land(VmState *st, int inst, int thread, int64_t element);
+void vm_shadow_drop(VmState *st, int inst, int64_t element);
 /* FORGET: a buffer that is declared in a loop begins without values in each iteration. */
 bool vm_shadow_forget(VmState *st, const VmStep *s);
 /* A launch begins. */

@@ -7,9 +7,9 @@
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static const char *does(VmOp op)
+static const char *does(const VmInst *inst)
 {
-    return op == VM_LOAD ? "reads" : op == VM_STORE ? "writes" : "updates";
+    return inst->op == VM_LOAD ? "reads" : vm_is_async(inst) ? "copies into" : inst->op == VM_STORE ? "writes" : "updates";
 }
 
 static const char *in_space(const VmBuffer *buffer)
@@ -58,20 +58,30 @@ static void thread_of(const VmState *st, int lane, int64_t thread[3])
     }
 }
 
+static const char *missing(const VmInst *other, bool in_flight, bool far)
+{
+    return in_flight            ? "nothing has waited for that copy"
+           : far                ? "nothing orders the blocks of a launch"
+           : vm_is_async(other) ? "no barrier stands behind the wait for that copy"
+                                : "no barrier stands between the two";
+}
+
 bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs)
 {
     const VmFunction *f = st->f;
-    VmOp op = (VmOp)f->code[mine->inst].op, other = (VmOp)f->code[theirs->inst].op;
+    const VmInst *inst = &f->code[mine->inst], *other = &f->code[theirs->inst];
     bool far = memcmp(mine->block, theirs->block, sizeof mine->block) != 0;
-    bool twice = f->buffers[s->inst->c].space == VM_GLOBAL && mine->inst == theirs->inst && op == VM_STORE;
+    bool twice = f->buffers[s->inst->c].space == VM_GLOBAL && mine->inst == theirs->inst && inst->op == VM_STORE;
     char what[160];
     name_element(st, s, element, what, sizeof what);
     int64_t t[3];
     thread_of(st, theirs->thread, t);
-    vm_fault(st, &st->steps[mine->inst], twice ? FAULT_WRITTEN_TWICE : FAULT_RACE, 0,
-             "%s %s, which thread (%lld, %lld, %lld)%s %s, too; %s", does(op), what, (long long)t[0], (long long)t[1],
-             (long long)t[2], far ? " of another block" : "", does(other),
-             far ? "nothing orders the blocks of a launch" : "no barrier stands between the two");
+    FaultKind kind = theirs->in_flight ? FAULT_IN_FLIGHT : twice ? FAULT_WRITTEN_TWICE : FAULT_RACE;
+    bool copies = vm_is_async(other);
+    vm_fault(st, &st->steps[mine->inst], kind, 0, "%s %s, %s thread (%lld, %lld, %lld)%s %s%s; %s", does(inst), what,
+             copies ? "into which" : "which", (long long)t[0], (long long)t[1], (long long)t[2],
+             far ? " of another block" : "", copies ? "copies" : does(other), copies ? "" : ", too",
+             missing(other, theirs->in_flight, far));
     VmFault *fault = &st->fault;
     memcpy(fault->block, mine->block, sizeof mine->block);
     thread_of(st, mine->thread, fault->thread);
@@ -100,7 +110,7 @@ bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool 
     }
     char what[160];
     name_element(st, s, element, what, sizeof what);
-    return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which %s", does((VmOp)s->inst->op), what,
+    return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which %s", does(s->inst), what,
                     copied ? "holds a copy of what nothing has written" : "nothing has written");
 }
 
@@ -364,7 +374,8 @@ bool vm_shadow_forget(VmState *st, const VmStep *s)
     if (buffer->space == VM_SHARED) {
         SharedCell *cells = s->cells;
         for (int64_t i = 0; i < buffer->capacity; i++)
-            cells[i].writer = 0;
+            if (!mark_is_in_flight(cells[i].writer))
+                cells[i].writer = 0;
         return true;
     }
     const uint8_t *mask = vm_mask(st);
@@ -380,8 +391,10 @@ bool vm_shadow_forget(VmState *st, const VmStep *s)
 static void rebase(BlockShadow *b)
 {
     for (int64_t i = 0; i < b->n_cells; i++) {
-        bool written = mark_epoch(b->cells[i].writer) >= b->first_epoch;
-        b->cells[i] = (SharedCell){.writer = written ? mark_of(1, mark_inst(b->cells[i].writer), 0) : 0};
+        Mark writer = b->cells[i].writer;
+        bool written = mark_epoch(writer) >= b->first_epoch;
+        Mark kept = mark_is_in_flight(writer) ? writer : mark_of(1, mark_inst(writer), 0);
+        b->cells[i] = (SharedCell){.writer = written ? kept : 0};
         b->crowded[i] = 0;
     }
     b->first_epoch = 1;
@@ -391,7 +404,7 @@ static void rebase(BlockShadow *b)
 void vm_shadow_barrier(VmState *st)
 {
     BlockShadow *b = st->shadow;
-    if (++b->epoch == UINT32_MAX)
+    if (++b->epoch == IN_FLIGHT)
         rebase(b);
 }
 

@@ -34,6 +34,13 @@ static inline int mark_inst(Mark m)
     return (int)(m >> THREAD_BITS & ((1 << INST_BITS) - 1));
 }
 
+/* The epoch of a copy that has not been waited for: later than all others, so that it is ordered with nothing. */
+static const uint32_t IN_FLIGHT = UINT32_MAX;
+static inline bool mark_is_in_flight(Mark m)
+{
+    return mark_epoch(m) == IN_FLIGHT;
+}
+
 /* One element of shared memory. Epochs count on from block to block, so what an earlier block left is older than the
  * present block's first epoch: nobody's. */
 typedef struct {
@@ -107,10 +114,16 @@ VmApply *vm_shadow_shared(VmOp op);
 VmApply *vm_shadow_global(const GlobalShadow *g, VmOp op, bool written /* by the kernel */);
 VmApply *vm_shadow_local(VmOp op);
 
+static inline bool vm_is_async(const VmInst *inst)
+{
+    return inst->op == VM_STORE && inst->sub != 0;
+}
+
 /* One of the two accesses of a race. */
 typedef struct {
     int inst, thread;
     int64_t block[3];
+    bool in_flight; /* a copy that nothing has waited for */
 } Party;
 
 /* A race in an element of the buffer that step `s` accesses, as the fault of `mine`. Both give false. */

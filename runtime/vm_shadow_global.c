@@ -62,7 +62,7 @@ static Party party_of(const VmShadow *shadow, GlobalMark m)
     int64_t number = (int64_t)(m.serial - shadow->base - 1);
     const int64_t *grid = shadow->grid;
     return (Party){mark_inst(m.mark), mark_thread(m.mark),
-                   {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]}};
+                   {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]}, false};
 }
 
 /* Keeps the fault for the other block. */

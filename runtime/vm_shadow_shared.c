@@ -25,15 +25,15 @@ static Access access_of(VmState *st, const VmStep *s)
 static bool conflict(const Access *a, int lane, int64_t element, Mark with)
 {
     const int64_t *block = a->st->block;
-    Party mine = {mark_inst(a->mark), a->st->first + lane, {block[0], block[1], block[2]}};
-    Party theirs = {mark_inst(with), mark_thread(with), {block[0], block[1], block[2]}};
+    Party mine = {mark_inst(a->mark), a->st->first + lane, {block[0], block[1], block[2]}, false};
+    Party theirs = {mark_inst(with), mark_thread(with), {block[0], block[1], block[2]}, mark_is_in_flight(with)};
     return vm_race(a->st, a->s, element, &mine, &theirs);
 }
 
-/* Did another thread leave this mark in the present epoch? */
+/* Did another thread leave this mark in the present epoch, or any a copy that is under way? */
 static bool clashes(const Access *a, Mark mine, Mark theirs)
 {
-    return mark_epoch(theirs) >= a->epoch && mark_thread(theirs) != mark_thread(mine);
+    return mark_epoch(theirs) >= a->epoch && (mark_thread(theirs) != mark_thread(mine) || mark_is_in_flight(theirs));
 }
 
 /* Keeps two readers that differ in thread or kind. What a third one clashes with clashes with one of those: a plain write with
@@ -90,7 +90,7 @@ static bool write_cell(const Access *a, int lane, int64_t element)
     for (int i = 0; i < 2; i++)
         if (clashes(a, mine, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
-    cell->writer = mine;
+    cell->writer = vm_is_async(a->s->inst) ? mark_of(IN_FLIGHT, mark_inst(mine), mark_thread(mine)) : mine;
     const int64_t *index = a->s->a;
     a->s->vague[element] = vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]));
     return true;
@@ -202,6 +202,20 @@ static bool update_shared(VmState *st, const VmStep *s)
 {
     Access a = access_of(st, s);
     return each_lane(&a, 0, st->lanes, update_cell);
+}
+
+void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)
+{
+    SharedCell *cells = st->steps[inst].cells;
+    for (int k = 0; k < st->steps[inst].width; k++)
+        cells[element + k].writer = mark_of(st->shadow->epoch, inst, thread);
+}
+
+void vm_shadow_drop(VmState *st, int inst, int64_t element)
+{
+    SharedCell *cells = st->steps[inst].cells;
+    for (int k = 0; k < st->steps[inst].width; k++)
+        cells[element + k].writer = 0;
 }
 
 VmApply *vm_shadow_shared(VmOp op)

@@ -1,6 +1,7 @@
 """Faulty kernels made from right ones: one change of a lowered text, of three kinds.
 
     barrier  a barrier is left out
+    wait     a wait for asynchronous copies is left out, or lets one more group be under way; a commit is left out
     guard    a condition lets one more value through: `i < 70` becomes `i < 70 + 1`
     swap     two neighbouring statements that depend on each other change places
 
@@ -155,6 +156,15 @@ def without_barriers(lines):
             yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]), [])
 
 
+def with_weaker_waits(lines):
+    for i, line in enumerate(lines):
+        wait = re.match(r'(\s*wait )(\d+)( ".*)', line)
+        if wait:
+            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1:]), [])
+        if wait or re.match(r'\s*commit "', line):
+            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]), [])
+
+
 def with_wider_guards(lines):
     for i, line in enumerate(lines):
         for condition in conditions(lines, i):
@@ -178,5 +188,6 @@ def mutants(text):
     body = lines.index("{")
     lines = [" ".join(lines[:body])] + lines[body:] if body > 1 else lines
     yield from without_barriers(lines)
+    yield from with_weaker_waits(lines)
     yield from with_wider_guards(lines)
     yield from with_swaps(lines)

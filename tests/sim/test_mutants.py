@@ -13,7 +13,8 @@ import pytest
 from conftest import ROOT, run, simulate
 from mutants import mutants
 
-SIZES = {"row_sum": (3, 9001)}  # what fills every part of a row
+SIZES = {"row_sum": (3, 9001),  # what fills every part of a row
+         "sgemm": (37, 70, 150)}  # what goes around all stages of the pipeline
 ODD = (70, 33, 45)
 
 
@@ -33,7 +34,7 @@ def kernels(folder):
 
 
 def lowered(path, kernel, sizes, schedule):
-    fixed = [w for n, v in zip(sizes, SIZES.get(kernel, ODD * 3)) for w in ("-D", f"{n}={v}")]
+    fixed = [w for n, v in zip(sizes, SIZES.get(schedule, SIZES.get(kernel, ODD * 3))) for w in ("-D", f"{n}={v}")]
     status, text, _ = run(path, "--kernel", kernel, "--schedule", schedule, *fixed, "--emit", "lowered")
     return text if status == 0 else None
 

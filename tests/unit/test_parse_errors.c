@@ -174,6 +174,8 @@ static void test_structure(void **state)
         {E0222, HEAD "for i in N { |let a = x[i]; y[i] = 1; } }", "'let' stands in launches"},
         {E0222, HEAD "y[|blockIdx.x] = 1; }", "bind(loop, blockIdx.x)"},
         {E0222, HEAD "y[0] atomic |+= 1; }", "only inside a launch"},
+        {E0222, HEAD "for i in N { y[i] |async= x[i]; } }", "copy_async(block)"},
+        {E0222, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] |async= x[0]; } }", "copies into shared memory"},
         {E0222, HEAD "|y[0] = 1; launch f grid(1, 1, 1) block(1, 1, 1) { y[1] = 1; } }", "inside a launch"},
         {E0223, HEAD "temp t: f32[N] in |sharde; t[0] = x[0]; y[0] = t[0]; }", "no memory scope 'sharde'"},
         {E0223, HEAD "temp t: f32[N] |pad(0, 1); t[0] = x[0]; y[0] = t[0]; }", "global memory"},
