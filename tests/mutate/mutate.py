@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Deletes each legality check in turn, and says whether a test notices.
 
-    mutate.py BUILD [--slice K/N] [--only TEXT] [--tests A,B] [--again] [--list]
+    mutate.py BUILD [--slice K/N] [--only TEXT] [--tests A,B] [--jobs N] [--again] [--list]
 
     BUILD         the folder to work in: a copy of the sources with a switch at each check (sites.py), its build, and
                   results.tsv, which a later run goes on from
     --slice K/N   every N-th check, from the K-th
     --only TEXT   checks whose key holds TEXT
     --tests A,B   with these tests alone
+    --jobs N      so many at a time; all cores without it
     --again       the checks that no test noticed once more, after tests were added
     --list        the checks, without running anything
 
@@ -23,6 +24,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import sites
@@ -143,23 +145,31 @@ def run(work, command, limit, **env):
         return "too long"
 
 
-def baseline(work, state, wanted):
-    """What each test takes, and the mutants that it asks about; from an earlier run of the same sources where there is one."""
-    saved, log = work / "baseline.json", work / "asked"
+def asked_by(work, name, command):
+    """What a test takes without any mutant, and the mutants that it asks about; None where it fails."""
+    log = work / f"asked-{name}"
+    log.unlink(missing_ok=True)
+    start = time.monotonic()
+    status = run(work, command, 900, TIRC_MUTANT_LOG=str(log))
+    if status != 0:
+        print(f"left out, it fails without any mutant ({status}): {name}", flush=True)
+        return None
+    asked = sorted(set(map(int, log.read_text().split()))) if log.exists() else []
+    return time.monotonic() - start, asked
+
+
+def baseline(work, state, wanted, jobs):
+    """asked_by of each test, the slow ones first; from an earlier run of the same sources where there is one."""
+    saved = work / "baseline.json"
     known = json.loads(saved.read_text()) if saved.exists() else {}
     out = known["tests"] if known.get("state") == state else {}
-    for name, command in commands(work).items():
-        if name in out or (wanted and name not in wanted):
-            continue
-        log.unlink(missing_ok=True)
-        start = time.monotonic()
-        status = run(work, command, 900, TIRC_MUTANT_LOG=str(log))
-        if status != 0:
-            print(f"left out, it fails without any mutant ({status}): {name}", flush=True)
-            continue
-        asked = sorted(set(map(int, log.read_text().split()))) if log.exists() else []
-        out[name] = (time.monotonic() - start, asked)
-        saved.write_text(json.dumps({"state": state, "tests": out}))
+    todo = [test for test in commands(work).items() if test[0] not in out and test[0] in (wanted or [test[0]])]
+    with ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(asked_by, work, *test): test[0] for test in reversed(todo)}
+        for done in as_completed(running):
+            if done.result():
+                out[running[done]] = done.result()
+                saved.write_text(json.dumps({"state": state, "tests": out}))
     return {name: test for name, test in out.items() if not wanted or name in wanted}
 
 
@@ -178,6 +188,10 @@ def judge(work, n, tests):
 def read_table(path):
     rows = (line.split("\t", 1) for line in path.read_text().splitlines() if line and line[0] != "#") if path.exists() else ()
     return {key: value for key, value in rows}
+
+
+def write_table(path, state, rows):
+    path.write_text(f"# {state}\n" + "".join(f"{key}\t{value}\n" for key, value in rows.items()))
 
 
 def read_state(path):
@@ -215,6 +229,7 @@ def main():
     parser.add_argument("--slice", default="1/1")
     parser.add_argument("--only", default="")
     parser.add_argument("--tests", default="")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     for flag in ("--again", "--list"):
         parser.add_argument(flag, action="store_true")
     args = parser.parse_args()
@@ -233,13 +248,14 @@ def main():
     state = fingerprint()
     results = read_table(table) if args.again or read_state(table) == state else {}
     todo = [(n, m) for n, m in chosen if m.key not in results or (args.again and results[m.key] in ("", "-"))]
-    tests = baseline(work, state, args.tests.split(",") if args.tests else []) if todo else {}
-    for n, m in todo:
-        results[m.key] = judge(work, n, tests)
-        print(f"{n:4} {m.file}:{m.line} {m.key}: {results[m.key] or 'MISSED'}", flush=True)
-        with table.open("w") as out:
-            out.write(f"# {state}\n")
-            out.writelines(f"{key}\t{value}\n" for key, value in results.items())
+    tests = baseline(work, state, args.tests.split(",") if args.tests else [], args.jobs) if todo else {}
+    with ThreadPoolExecutor(args.jobs) as pool:
+        running = {pool.submit(judge, work, n, tests): (n, m) for n, m in todo}
+        for done in as_completed(running):
+            n, m = running[done]
+            results[m.key] = done.result()
+            print(f"{n:4} {m.file}:{m.line} {m.key}: {results[m.key] or 'MISSED'}", flush=True)
+            write_table(table, state, results)
     equivalent = read_table(HERE / "equivalent.txt")
     return report([m for _, m in chosen], results, equivalent, len(chosen) == len(every))
 

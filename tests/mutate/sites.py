@@ -5,6 +5,7 @@ A check is a place that decides to refuse. Mutant number N, when it is on, decid
     REQUIRE(s, E0412, span, ok, ...)              ->  REQUIRE(s, E0412, span, (ok) || mutant(N), ...)
     if (bad) return sched_refuse(...);            ->  if ((bad) && !mutant(N)) return sched_refuse(...);
     if (ok) return true; sched_refuse(...);       ->  if ((ok) || mutant(N)) return true; sched_refuse(...);
+    case ST_TEMP: return refuse(...);             ->  case ST_TEMP: return mutant(N) || refuse(...);
     if (!require_plain(s, loop)) return false;    ->  if (!(mutant_skips(N) || require_plain(s, loop) || mutant(N))) ...
     if (unknown) return false;  (passes/analysis) ->  if ((unknown) && !mutant(N)) return false;
 
@@ -137,6 +138,9 @@ class Source:
         if re.match(r"(else )?if \(", self.code[start:at]) and not self.before_else(at):
             begin, end, _ = condition(self.code, start)
             return self.add((begin, end), "(", ") && !mutant({n})", at, code)
+        case = re.match(r"(?:case \w+:\s*)+return ", self.code[start:at + 1])
+        if case:
+            return self.add((start + case.end(), self.code.index(";", at)), "mutant({n}) || ", "", at, code)
         block = block_around(self.code, at)
         guard = self.pass_guard(block + 1, start)
         if guard:
