@@ -498,10 +498,9 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
     return stmt_for(c, &fused, nest[0]->span);
 }
 
-bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
+/* The loops are one: `*fused`, or NULL where there is only one anyway. False after a refusal. */
+static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, int n, Stmt **first, Stmt **fused)
 {
-    const Value *loops = call->arg[0].u.list.items;
-    int n = call->arg[0].u.list.n;
     Stmt **nest = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
     StmtPath path = {0};
     for (int i = n - 1; i >= 0; i--)
@@ -509,14 +508,49 @@ bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
     if (!require_distinct(s, call, loops, n) || !check_nest(s, call, nest, n) ||
         !check_affine_product(s, call, nest, n) || !check_product(s, call, nest, n))
         return false;
-    *result = loops[0];
-    if (n == 1)
-        return true;
-    Stmt *fused = build_fuse(s, call, &path, nest, n);
-    if (!fused)
+    *first = nest[0];
+    *fused = n > 1 ? build_fuse(s, call, &path, nest, n) : NULL;
+    return n == 1 || *fused;
+}
+
+bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Value *loops = call->arg[0].u.list.items;
+    Stmt *first, *fused;
+    if (!fuse_loops(s, call, loops, call->arg[0].u.list.n, &first, &fused))
         return false;
-    sched_replace(s, nest[0], fused);
+    *result = loops[0];
+    if (!fused)
+        return true;
+    sched_replace(s, first, fused);
     *result = value_loop(fused);
+    return true;
+}
+
+/* How many of the loops, from the first one on, fuse takes; at least 1. */
+static int count_fusable(Schedule *s, const PrimCall *call, const Value *loops, int n)
+{
+    DiagMark mark = diag_mark(s->ctx);
+    Stmt *first, *fused;
+    int taken = 1;
+    while (taken < n && fuse_loops(s, call, loops, taken + 1, &first, &fused))
+        taken++;
+    diag_forget(s->ctx, mark);
+    return taken;
+}
+
+bool prim_fusable(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Value *loops = call->arg[0].u.list.items;
+    int n = call->arg[0].u.list.n;
+    VEC(Value) parts = {0};
+    for (int i = 0, taken; i < n; i += taken) {
+        taken = count_fusable(s, call, &loops[i], n - i);
+        Value *part = ARENA_ARRAY(s->ctx->arena, Value, taken);
+        memcpy(part, &loops[i], sizeof *part * (size_t)taken);
+        VEC_PUSH(s->ctx->arena, &parts, value_list(s, part, taken));
+    }
+    *result = value_list(s, parts.items, parts.n);
     return true;
 }
 

@@ -251,11 +251,15 @@ def main():
     tests = baseline(work, state, args.tests.split(",") if args.tests else [], args.jobs) if todo else {}
     with ThreadPoolExecutor(args.jobs) as pool:
         running = {pool.submit(judge, work, n, tests): (n, m) for n, m in todo}
-        for done in as_completed(running):
-            n, m = running[done]
-            results[m.key] = done.result()
-            print(f"{n:4} {m.file}:{m.line} {m.key}: {results[m.key] or 'MISSED'}", flush=True)
-            write_table(table, state, results)
+        try:
+            for done in as_completed(running):
+                n, m = running[done]
+                results[m.key] = done.result()
+                print(f"{n:4} {m.file}:{m.line} {m.key}: {results[m.key] or 'MISSED'}", flush=True)
+                write_table(table, state, results)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            raise
     equivalent = read_table(HERE / "equivalent.txt")
     return report([m for _, m in chosen], results, equivalent, len(chosen) == len(every))
 

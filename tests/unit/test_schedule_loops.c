@@ -377,6 +377,27 @@ static void bands_are_what_may_run_in_parallel(void **state)
            "    }\n");
 }
 
+#define SHRINKING                                                                                   \
+    "kernel shrinking<N = 16>(inout A: f32[N, N], inout B: f32[N, N, 4])\n{\n"                      \
+    "    for t in N {\n"                                                                            \
+    "        a: for i in t + 1..N, j in t..N\n            A[i, j] += 1;\n"                          \
+    "        b: for i in t..N, j in 2, k in 4\n            B[i, j, k] += 1;\n"                       \
+    "    }\n}\n"
+
+static void parts_are_what_fuse_takes(void **state)
+{
+    (void)state;
+    const char *as_it_is = "    for t in 16 {\n"
+                           "        for i in t + 1..16, j in t..16\n"
+                           "            a: A[i, j] += 1.0;\n"
+                           "        for i in t..16, j in 2, k in 4\n"
+                           "            b: B[i, j, k] += 1.0;\n"
+                           "    }\n";
+    expect(SHRINKING, "let [t, i, j] = loops(a); assert fusable(i, j) == [[i], [j]];", as_it_is);
+    expect(SHRINKING, "let [t, i, j, k] = loops(b); assert fusable(t, i, j, k) == [[t], [i, j, k]];", as_it_is);
+    expect(SHRINKING, "let [t, i, j, k] = loops(b); assert fusable(k, j) == [[k], [j]];", as_it_is);
+}
+
 /* ---- what primitives refuse -------------------------------------------------------------------- */
 
 static void calls_are_checked(void **state)
@@ -735,6 +756,7 @@ int main(void)
         cmocka_unit_test(kinds_are_set),
         cmocka_unit_test(annotations_come_and_go),
         cmocka_unit_test(bands_are_what_may_run_in_parallel),
+        cmocka_unit_test(parts_are_what_fuse_takes),
         cmocka_unit_test(calls_are_checked),
         cmocka_unit_test(split_refuses),
         cmocka_unit_test(nests_are_checked),
