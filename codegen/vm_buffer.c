@@ -85,7 +85,7 @@ int coder_buffer(VmCoder *k, const Buffer *buffer)
         }
     int64_t elements;
     CodedBuffer coded = code_shape(k, buffer, &elements);
-    VmBuffer b = {.space = VM_GLOBAL, .argument = argument_of(k, buffer)};
+    VmBuffer b = {.space = VM_GLOBAL, .argument = argument_of(k, buffer), .constant = buffer->scope == SCOPE_CONSTANT};
     b.elements = code_elements(k, &coded, elements);
     return add_buffer(k, buffer, b, &coded);
 }

@@ -73,13 +73,13 @@ static tirc_access row_of(const Analyst *a, const CounterList *rows, int which)
     const AccessCounter *at = rows->items[which];
     const AccessCost *cost = &at->cost;
     const VmFunction *code = a->module->kernels[at->kernel].code;
-    bool global = at->buffer->space == VM_GLOBAL;
+    bool constant = at->buffer->constant, shared = at->buffer->space == VM_SHARED, global = !constant && !shared;
     double requests = (double)cost->requests;
     tirc_access row = {
         .kernel = a->module->kernels[at->kernel].name,
         .buffer = at->buffer->name,
         .type = type_info(at->buffer->type)->name,
-        .scope = global ? "global" : "shared",
+        .scope = constant ? "constant" : shared ? "shared" : "global",
         .op = access_op_name(at->op),
         .bytes = at->bytes,
         .origin = api_origin(a->t, a->kernel, (Origin){span_of(a, at), code->steps[at->inst]}),
@@ -87,12 +87,12 @@ static tirc_access row_of(const Analyst *a, const CounterList *rows, int which)
         .lanes = census_scale(&a->census, at->kernel, cost->lanes),
         .sectors_per_request = (double)cost->sectors / requests,
         .wavefronts_per_request = (double)cost->wavefronts / requests,
-        .ideal = (double)(global ? cost->sectors_ideal : cost->wavefronts_ideal) / requests,
+        .ideal = (double)(constant ? cost->requests : shared ? cost->wavefronts_ideal : cost->sectors_ideal) / requests,
         .passes_per_request = (double)cost->passes / requests,
         .verdict = verdict(a, rows, which),
         .active = at->worst.lanes.active,
         .worst_sectors = global ? memory_sectors(&at->worst.lanes) : 0,
-        .worst_wavefronts = global ? 0 : memory_wavefronts(&at->worst.lanes),
+        .worst_wavefronts = shared ? memory_wavefronts(&at->worst.lanes) : 0,
         .worst_block = at->worst.block,
         .worst_warp = at->worst.warp,
     };

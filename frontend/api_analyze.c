@@ -68,7 +68,7 @@ static void sum_traffic(const Analyst *a, tirc_analysis_summary *s, double *pass
             const AccessCounter *at = counters_at(a->census.counters, k, i);
             int64_t lanes = census_scale(&a->census, k, at->cost.lanes);
             *passes += (double)census_scale(&a->census, k, at->cost.lines + at->cost.wavefronts);
-            if (at->cost.requests == 0 || at->buffer->space != VM_GLOBAL)
+            if (at->cost.requests == 0 || at->buffer->space != VM_GLOBAL || at->buffer->constant)
                 continue;
             s->bytes_named += lanes * at->bytes;
             s->bytes_sectors += census_scale(&a->census, k, at->cost.sectors) * SECTOR_BYTES;

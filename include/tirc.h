@@ -338,14 +338,15 @@ tirc_analysis_summary tirc_analysis_describe(const tirc_analysis *analysis);
 /* An access of the program's text in one kernel: all requests that come from it. */
 typedef struct {
     const char *kernel, *buffer, *type;
-    const char *scope;       /* "global" or "shared" */
+    const char *scope;       /* "global", "shared" or "constant" */
     const char *op;          /* "load", "store" or "atomic" */
     int bytes;               /* that a lane moves by one request */
     tirc_origin origin;
     int64_t requests, lanes; /* of warps; of threads */
-    double sectors_per_request, wavefronts_per_request; /* 0 in the other scope */
-    double ideal;            /* the least sectors or wavefronts a request for the same bytes */
-    double passes_per_request; /* of atomics: how often lanes with the same element wait for each other; else 0 */
+    double sectors_per_request, wavefronts_per_request; /* of global memory; of shared memory; else 0 */
+    double ideal;            /* the least sectors or wavefronts a request for the same bytes; of constant memory 1 pass */
+    double passes_per_request; /* of atomics: how often lanes with the same element wait for each other; of constant memory: how
+                                  many different words lanes name, which come one after the other; else 0 */
     const char *verdict;     /* what makes it cost more, and what to do; NULL: it costs what it must */
     /* The costliest request: bytes from the start of the buffer (shared: of the block's memory). */
     uint32_t active;         /* bit i: lane i takes part */

@@ -60,6 +60,16 @@ int memory_lines(const WarpAccess *access)
     return lines.n;
 }
 
+/* A lane that wants several words names the first one. */
+int memory_words(const WarpAccess *access)
+{
+    PieceSet words = {.n = 0};
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        if (runs(access, lane))
+            add_piece(&words, floor_div(access->address[lane], BANK_BYTES));
+    return words.n;
+}
+
 /* Lanes are aligned to their size or not; either way their byte ranges are intervals, and the measure of the union is
  * what each adds beyond those before it in the order of addresses. */
 int memory_distinct_bytes(const WarpAccess *access)

@@ -11,6 +11,8 @@
  *                 for 8, a quarter for 16.  A load takes groups of twice as many lanes where every lane i names the same
  *                 address as lane i xor 1, or every one as lane i xor 2, as far as both are active
  *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts
+ *     words       the distinct values of floor(address / 4): constant memory answers one of them at a time, to all lanes that
+ *                 want it
  *     lines       the distinct values of floor(address / 128): how often the first-level cache looks up a tag
  *
  * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global Memory"; wide accesses as
@@ -46,6 +48,9 @@ int memory_wavefronts(const WarpAccess *access);
 
 /* The lines of a request to global memory. */
 int memory_lines(const WarpAccess *access);
+
+/* The words of a request to constant memory. */
+int memory_words(const WarpAccess *access);
 
 /* The least that the same number of distinct bytes can cost. */
 int memory_sectors_ideal(const WarpAccess *access);

@@ -142,7 +142,9 @@ void counters_free(Counters *c)
 static AccessCost price(const AccessEvent *e)
 {
     AccessCost cost = {.requests = 1, .lanes = __builtin_popcount(e->lanes.active)};
-    if (e->buffer->space == VM_GLOBAL) {
+    if (e->buffer->constant) {
+        cost.passes = memory_words(&e->lanes);
+    } else if (e->buffer->space == VM_GLOBAL) {
         cost.sectors = memory_sectors(&e->lanes);
         cost.sectors_ideal = memory_sectors_ideal(&e->lanes);
         cost.lines = memory_lines(&e->lanes);
@@ -235,7 +237,7 @@ bool counters_add(Counters *c, const AccessEvent *e)
     }
     keep_worst(a, e, (int)(cost->sectors + cost->wavefronts + cost->passes));
     access_cost_add(&a->cost, cost);
-    return e->buffer->space != VM_GLOBAL || add_sectors(c, e, (int)cost->sectors);
+    return e->buffer->space != VM_GLOBAL || e->buffer->constant || add_sectors(c, e, (int)cost->sectors);
 }
 
 void counters_add_execution(Counters *c, int kernel, int inst, int lanes)

@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     int64_t requests, lanes; /* lanes: of all requests together, those that took part */
     int64_t sectors, sectors_ideal, wavefronts, wavefronts_ideal, lines;
-    int64_t passes; /* of atomics: how often lanes that share an address wait for each other */
+    int64_t passes; /* of atomics: how often lanes that share an address wait for each other; of constant memory: the words named */
 } AccessCost;
 void access_cost_add(AccessCost *sum, const AccessCost *cost);
 

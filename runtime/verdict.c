@@ -136,11 +136,21 @@ static const char *collision_verdict(Context *c, const AccessCounter *a)
                         passes, a->buffer->name, (double)a->cost.passes / (double)a->cost.requests);
 }
 
+static const char *constant_verdict(Context *c, const AccessCounter *a)
+{
+    return arena_printf(c->arena,
+                        "%d lanes read %d different words of '%s', and constant memory gives one after the other: read one element "
+                        "with all lanes of a warp, or leave it in global or shared memory",
+                        __builtin_popcount(a->worst.lanes.active), memory_words(&a->worst.lanes), a->buffer->name);
+}
+
 const char *verdict_of(Context *c, const AccessGroup *accesses, int which)
 {
     const AccessCounter *a = accesses->items[which];
     if (a->cost.requests == 0)
         return NULL;
+    if (a->buffer->constant)
+        return a->cost.passes > a->cost.requests ? constant_verdict(c, a) : NULL;
     if (a->op == ACCESS_ATOMIC && a->cost.passes > a->cost.requests)
         return collision_verdict(c, a);
     if (a->buffer->space == VM_GLOBAL)

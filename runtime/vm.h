@@ -78,6 +78,7 @@ typedef struct {
     int elements;     /* VM_GLOBAL: the register with the number of elements */
     int64_t capacity; /* VM_SHARED, VM_LOCAL: the number of elements */
     int64_t offset;   /* VM_SHARED: in bytes, in the block's memory; VM_LOCAL: in the memory of a lane */
+    bool constant;    /* VM_GLOBAL: read through the constant cache */
     int64_t row, pad; /* elements from one row to the next, and how many of them are pad; 0: it has no rows */
 } VmBuffer;
 

@@ -62,10 +62,10 @@ static void print_kernel_use(const tirc_kernel_use *k)
 void access_cost_text(const tirc_access *a, char out[COST_ROOM])
 {
     char number[NUMBER_ROOM];
-    bool global = !strcmp(a->scope, "global");
-    double cost = global ? a->sectors_per_request : a->wavefronts_per_request;
+    bool global = !strcmp(a->scope, "global"), shared = !strcmp(a->scope, "shared");
+    double cost = global ? a->sectors_per_request : shared ? a->wavefronts_per_request : a->passes_per_request;
     number_plain(cost, number);
-    snprintf(out, COST_ROOM, "%s %s%s", number, global ? "sector" : "wavefront", plural(cost));
+    snprintf(out, COST_ROOM, "%s %s%s", number, global ? "sector" : shared ? "wavefront" : "word", plural(cost));
 }
 
 static void print_access(const tirc_access *a)

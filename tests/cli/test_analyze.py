@@ -1,6 +1,7 @@
 """--analyze: what it prints, what it refuses, and that a sample stands for the whole."""
 
 import json
+import re
 
 import pytest
 from conftest import EXAMPLES, MATMUL, TRANSPOSE
@@ -17,6 +18,30 @@ def test_a_table_for_people(tirc):
            "             32 lanes fall into 1 bank: pad the row by 1\n" in r.out
     assert "    an element of the output takes 1 load, 1 store of global memory\n" in r.out
     assert r.out.count("<- binds") == 1
+
+
+def test_constant_memory_is_a_kind_of_its_own(tirc):
+    tirc.write("pick.tir", """kernel pick<N = 1024>(x: f32[N], table: f32[64]) -> y: f32[N]
+{
+    for i in N
+        y[i] = x[i] * table[i % 64] + table[7];
+}
+""")
+    tirc.write("table.sched", """schedule table for pick()
+{
+    cache_read(y, table, constant);
+    let [i] = loops(y);
+    let [block, thread] = split(i, [_, 64]);
+    bind(block, blockIdx.x);
+    bind(thread, threadIdx.x);
+}
+""")
+    command = ("pick.tir", "--schedule", "table", "--device", "sim", "--analyze")
+    accesses = json.loads(tirc(*command, "--json").out)["accesses"]
+    spread, same = (a for a in accesses if a["scope"] == "constant")
+    assert (spread["passes_per_request"], spread["ideal"], same["passes_per_request"], same["verdict"]) == (32, 1, 1, None)
+    assert "constant memory gives one after the other" in spread["verdict"]
+    assert re.search(r"load table_constant \(constant\) +4 +32  32 words +1\n", tirc(*command).out)
 
 
 def test_json(tirc):

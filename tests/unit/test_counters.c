@@ -175,6 +175,26 @@ static void words_about_sectors(void **state)
            "32 lanes touch 32 sectors where 4 would do: neighbouring lanes should touch neighbouring elements of 'out'");
 }
 
+/* It has a cache of its own, whose lines no sector and no line of the first-level cache counts. */
+static void constant_memory_costs_its_words(void **state)
+{
+    (void)state;
+    static const VmBuffer table = {.name = "table", .type = DT_F32, .space = VM_GLOBAL, .constant = true};
+    Counters *c = counters_new(&module);
+    AccessEvent same = event(&table, ACCESS_LOAD, 0, 32, 0, 0), pairs = event(&table, ACCESS_LOAD, 1, 2, 0, 4);
+    assert_true(counters_add(c, &same) && counters_add(c, &pairs));
+    const AccessCounter *one = counters_at(c, 0, 0), *many = counters_at(c, 0, 1);
+    assert_int_equal(one->cost.passes, 1);
+    assert_int_equal(many->cost.passes, 16);
+    assert_int_equal(many->cost.sectors + many->cost.lines + many->cost.wavefronts, 0);
+    assert_int_equal(counters_beyond_l1(c, 0), 0);
+    counters_free(c);
+    expect(same, NULL, NULL);
+    expect(pairs, NULL,
+           "32 lanes read 16 different words of 'table', and constant memory gives one after the other: read one element with all "
+           "lanes of a warp, or leave it in global or shared memory");
+}
+
 static void words_about_collisions(void **state)
 {
     (void)state;
@@ -188,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_add_up),
         cmocka_unit_test(a_block_loads_a_sector_once),
+        cmocka_unit_test(constant_memory_costs_its_words),
         cmocka_unit_test(many_sectors_are_remembered),
         cmocka_unit_test(threads_can_share_the_work),
         cmocka_unit_test(words_about_banks),

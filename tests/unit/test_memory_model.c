@@ -170,6 +170,17 @@ static void collisions(void **state)
     assert_int_equal(memory_collisions(&a), 0);
 }
 
+static void words_of_constant_memory(void **state)
+{
+    (void)state;
+    WarpAccess one = line(0, 4), bytes = line(1, 1), each = line(8, 8);
+    assert_int_equal(memory_words(&one), 1);
+    assert_int_equal(memory_words(&bytes), 8);
+    assert_int_equal(memory_words(&each), 32);
+    each.active = 0xff;
+    assert_int_equal(memory_words(&each), 8);
+}
+
 /* ---- brute force --------------------------------------------------------------------------- */
 
 enum { SPACE = 2048 };
@@ -228,6 +239,7 @@ int main(void)
         cmocka_unit_test(loads_merge_partners),
         cmocka_unit_test(banks_of_a_conflict),
         cmocka_unit_test(collisions),
+        cmocka_unit_test(words_of_constant_memory),
         cmocka_unit_test(random_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,9 +35,8 @@
     const plain = (value) => Number.isInteger(value) ? value.toLocaleString('en') : value.toFixed(2);
     const time = (ms) => ms === null ? '?' : ms >= 1 ? Number(ms.toPrecision(4)) + ' ms' : (ms * 1000).toFixed(3) + ' µs';
     const plural = (n, word) => plain(n) + ' ' + word + (n === 1 ? '' : 's');
-    const isGlobal = (a) => a.scope === 'global';
-    const cost = (a) => isGlobal(a) ? a.sectors_per_request : a.wavefronts_per_request;
-    const unit = (a) => isGlobal(a) ? 'sector' : 'wavefront';
+    const costs = { global: ['sector', 'sectors_per_request'], shared: ['wavefront', 'wavefronts_per_request'], constant: ['word', 'passes_per_request'] };
+    const unit = (a) => costs[a.scope][0], cost = (a) => a[costs[a.scope][1]];
     const baseName = (path) => path ? path.split('/').pop() : '';
 
     // ---- the head ------------------------------------------------------------------------------------------------
@@ -226,6 +225,18 @@
             'whole: ' + plural(sectors.size, 'sector') + ' for this request, of which pale cells are not used.'));
     }
 
+    // Constant memory: a cell for each word, in the order in which they are answered.
+    function drawWords(a) {
+        const words = new Map();
+        for (const l of lanesOf(a)) words.set(Math.floor(l.address / 4), [...(words.get(Math.floor(l.address / 4)) || []), l.lane]);
+        const box = 22, gap = 3, W = 8 + LANES * (box + gap);
+        const picture = svg('svg', { viewBox: `0 0 ${W} 46`, width: W, role: 'img', class: 'words', 'data-words': words.size, 'aria-label': 'lanes by word' });
+        [...words].forEach(([word, lanes], i) => picture.append(cell(4 + i * (box + gap), 4, box, box, lanes, 'word ' + word + ': ' + laneList(lanes)),
+            svg('text', { x: 4 + i * (box + gap) + box / 2, y: 42, 'font-size': 10, 'text-anchor': 'middle', class: 'soft' }, String(word))));
+        return el('div', {}, el('div', { class: 'scroll' }, picture), el('p', { class: 'note' }, 'A cell is a 4-byte word with the lane that wants it ' +
+            '(+: several lanes share it). Constant memory gives one word at a time, to all lanes that want it.'));
+    }
+
     // ---- accesses ------------------------------------------------------------------------------------------------
 
     function drawAccesses() {
@@ -237,7 +248,7 @@
             for (const other of rows.children) other.classList.remove('chosen');
             row.classList.add('chosen');
             clear(picture).append(el('h3', {}, 'The costliest request: ' + a.op + ' ' + a.buffer + ', block ' + a.worst.block + ', warp ' + a.worst.warp),
-                isGlobal(a) ? drawSectors(a) : drawBanks(a));
+                ({ global: drawSectors, shared: drawBanks, constant: drawWords })[a.scope](a));
         }
         data.accesses.forEach((a) => {
             const row = el('tr', { class: 'pick' + (a.verdict ? ' has-verdict' : ''), tabindex: 0, 'data-buffer': a.buffer, 'data-op': a.op },
