@@ -5,8 +5,8 @@
  * and read share or of some of them, and no other owner writes it in that iteration (the program's
  * one copy would then hold that other value).
  *
- * Covered by writes is "for all there is": first a quick proof that finds the write by solving
- * subscripts for its loops, then the exact set difference. */
+ * Covered by writes is "for all there is": first a quick proof that computes the iteration that writes
+ * (poly_extend.c), then the exact set difference. */
 #include "passes/analysis/threads.h"
 
 #include <isl/set.h>
@@ -19,10 +19,10 @@ typedef struct {
     Poly *p;
     int reader;
     const Touch *read;
-    int n_axes;            /* coordinates that own a copy: 3 block axes, or all 6 */
+    int n_axes; /* coordinates that own a copy: 3 block axes, or all 6 */
     bool carried;
     int from;
-    bool any_run;          /* a reader that runs once for all values of a loop may stand for any of them */
+    bool any_run; /* a reader that runs once for all values of a loop may stand for any of them */
     int n_least, n_most;   /* loops with equal values in the read and its definitions */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
@@ -82,104 +82,90 @@ static void find_definitions(OwnCopy *o)
 
 /* ---- the quick proof ------------------------------------------------------------------------- */
 
-/* Replaces column `at` by what row `by` (an equality with factor 1 or -1 on it) says. */
-static void substitute(Poly *p, Row *row, Affine by, int at, int64_t unit)
-{
-    for (int i = 0; i < row->form.n; i++)
-        if (row->form.terms[i].column == at) {
-            row->form = poly_add(p, row->form, by, -unit * row->form.terms[i].factor);
-            return;
-        }
-}
+/* Rows that a definition may leave open, for the next ones to cover. */
+enum { MAX_LEFT = 4 };
 
-static int64_t factor_of(Affine a, int column)
-{
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].column == column)
-            return a.terms[i].factor;
-    return 0;
-}
-
-/* Removes columns [from, p->columns.n) by equalities among the rows; false where one stays. */
-static bool solve_columns(Poly *p, Row *rows, int n, int from)
-{
-    for (int at = from; at < p->columns.n; at++) {
-        int by = -1;
-        bool used = false;
-        for (int i = 0; i < n; i++) {
-            int64_t factor = factor_of(rows[i].form, at);
-            used |= factor != 0;
-            if (by < 0 && rows[i].equal && (factor == 1 || factor == -1))
-                by = i;
-        }
-        if (used && by < 0)
-            return false;
-        Row solved = used ? rows[by] : (Row){0};
-        for (int i = 0; i < n && used; i++)
-            substitute(p, &rows[i], solved.form, at, factor_of(solved.form, at));
-    }
-    return true;
-}
-
-/* Every solution of `p` has sign * form >= 0. */
-static bool implied(Poly *p, Affine form, int64_t sign)
-{
-    PolyMark mark = poly_mark(p);
-    /* the contrary: sign * form <= -1 */
-    poly_at_most(p, &p->top, poly_add(p, affine_const(0), form, sign), affine_const(-1), 0);
-    bool none = poly_solve(p, NULL, 0, NULL) == POLY_NONE;
-    poly_reset(p, mark);
-    return none;
-}
-
-/* The unit writes, in the same iteration of the shared loops and on the same coordinates, whatever
- * the reader reads: the subscripts tell which of its iterations that is, and that iteration
- * exists. False where that is not plain. */
-static bool plainly_covers(OwnCopy *o, int writer, const Touch *x)
+/* An instance of the writer that comes before the reader's `r` at this level, on the same coordinates; true where all that
+ * it needs is in rows. */
+static bool add_earlier(OwnCopy *o, int writer, const Touch *x, int level, const ThreadInstance *r,
+                        const Affine *read)
 {
     Poly *p = o->p;
-    Arena *arena = p->ctx->arena;
-    PolyMark start = poly_mark(p);
-    ThreadInstance r = thread_instance(o->t, p, o->reader, false);
-    const Affine *read = instance_index(p, &r.at, o->read);
-    PolyMark mark = poly_mark(p);
-    p->inexact = false;
-    int common = units_common(thread_unit(o->t, writer), r.at.unit), same = 0;
-    while (same < common && !free_loop(o, same))
+    int n_choices = p->top.choices.n, n_fixed = p->fixed.n, same = 0;
+    const Unit *unit = thread_unit(o->t, writer);
+    int common = units_common(unit, r->at.unit);
+    while (same < level && !free_loop(o, same))
         same++;
-    ThreadInstance w = thread_instance_within(o->t, p, writer, &r, same);
+    p->inexact = false;
+    ThreadInstance w = thread_instance_within(o->t, p, writer, r, same);
     const Affine *written = instance_index(p, &w.at, x);
-    for (int i = same; i < common; i++)
+    for (int i = same; i < level; i++)
         if (!free_loop(o, i))
-            poly_equal(p, &p->top, w.at.loops[i], r.at.loops[i]);
+            poly_equal(p, &p->top, w.at.loops[i], r->at.loops[i]);
+    if (level < common && !free_loop(o, level)) {
+        bool up = unit->loops[level]->step > 0;
+        poly_at_most(p, &p->top, (up ? w.at : r->at).loops[level], (up ? r->at : w.at).loops[level],
+                     -1);
+    }
     for (int i = 0; i < o->n_axes; i++)
-        poly_equal(p, &p->top, w.axis[i], r.axis[i]);
+        poly_equal(p, &p->top, w.axis[i], r->axis[i]);
     for (int i = 0; i < x->buffer->rank; i++)
         poly_equal(p, &p->top, written[i], read[i]);
-    int n = p->top.rows.n - mark.rows;
-    Row *rows = ARENA_ARRAY(arena, Row, n);
-    for (int i = 0; i < n; i++)
-        rows[i] = p->top.rows.items[mark.rows + i];
-    bool covers = !p->inexact && p->top.choices.n == mark.choices &&
-                  solve_columns(p, rows, n, mark.columns) && !p->inexact;
-    poly_reset(p, mark);
-    for (int i = 0; i < n && covers; i++)
-        covers = implied(p, rows[i].form, 1) && (!rows[i].equal || implied(p, rows[i].form, -1));
-    poly_reset(p, start);
-    return covers;
+    return !p->inexact && p->top.choices.n == n_choices && p->fixed.n == n_fixed;
 }
 
-static bool some_plainly_covers(OwnCopy *o)
+/* Solutions of `p` where one of the rows does not hold. */
+static void assume_broken(Poly *p, const Row *rows, int n)
 {
-    const Unit *r = thread_unit(o->t, o->reader);
-    for (int i = 0; i < o->t->model->units.n; i++) {
-        const Unit *w = thread_unit(o->t, i);
-        for (int k = 0; k < w->touches.n; k++)
-            if (is_definition(o, w, &w->touches.items[k], units_common(w, r)) &&
-                plainly_covers(o, i, &w->touches.items[k]))
-                return true;
+    Conj **broken = poly_choice(p, &p->top, 2 * n);
+    for (int i = 0; i < n; i++) {
+        poly_at_most(p, broken[2 * i], rows[i].form, affine_const(-1), 0);
+        if (rows[i].equal)
+            poly_at_most(p, broken[2 * i + 1], affine_const(1), rows[i].form, 0);
+        else
+            poly_row(p, broken[2 * i + 1], affine_const(-1), false);
     }
-    return false;
+}
+
+/* The unit writes, before `r`, whatever that reads: its iteration can be computed. Where that is so for some of what is
+ * read, `p` goes on with the rest. */
+static bool plainly_covers(OwnCopy *o, int writer, const Touch *x, int level,
+                           const ThreadInstance *r, const Affine *read)
+{
+    Poly *p = o->p;
+    PolyMark mark = poly_mark(p);
+    bool exact = add_earlier(o, writer, x, level, r, read);
+    int n = p->top.rows.n - mark.rows, columns = mark.columns, n_left = -1;
+    Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n), left[MAX_LEFT];
+    for (int i = 0; i < n; i++)
+        rows[i] = p->top.rows.items[mark.rows + i];
+    p->top.rows.n = mark.rows;
+    if (exact)
+        n_left = poly_extend(p, rows, n, columns, left, MAX_LEFT);
+    if (n_left > 0)
+        assume_broken(p, left, n_left);
+    else if (n_left < 0)
+        poly_reset(p, mark);
+    return n_left == 0 || (n_left > 0 && poly_solve(p, NULL, 0, NULL) == POLY_NONE);
+}
+
+/* The definitions cover all that is read, one after the other. */
+static bool all_plainly_cover(OwnCopy *o)
+{
+    PolyMark start = poly_mark(o->p);
+    const Unit *u = thread_unit(o->t, o->reader);
+    ThreadInstance r = thread_instance(o->t, o->p, o->reader, false);
+    const Affine *read = instance_index(o->p, &r.at, o->read);
+    bool covered = false;
+    for (int i = 0; i < o->t->model->units.n && !covered; i++) {
+        const Unit *w = thread_unit(o->t, i);
+        for (int k = 0; k < w->touches.n && !covered; k++)
+            for (int level = units_common(w, u); level >= 0 && !covered; level--)
+                covered = is_definition(o, w, &w->touches.items[k], level) &&
+                          plainly_covers(o, i, &w->touches.items[k], level, &r, read);
+    }
+    poly_reset(o->p, start);
+    return covered;
 }
 
 /* ---- the exact answer ------------------------------------------------------------------------ */
@@ -191,7 +177,8 @@ static const char *owner_text(const OwnCopy *o)
 
 /* The value of loop `i` of a reader that reads what `at` has written before: equal for the first `level` loops, later
  * for the next where that one is `carried`, any for the rest. */
-static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level, bool carried)
+static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level,
+                          bool carried)
 {
     Poly *p = o->p;
     if (free_loop(o, i))
@@ -253,8 +240,8 @@ static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
         for (int k = 0; k < w->touches.n && set; k++)
             for (int level = common; level >= 0 && set; level--)
                 if (is_definition(o, w, &w->touches.items[k], level))
-                    set = subtract_definition(o, set, i, &w->touches.items[k], level,
-                                              level < common);
+                    set =
+                        subtract_definition(o, set, i, &w->touches.items[k], level, level < common);
     }
     return set;
 }
@@ -263,7 +250,7 @@ static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
 static bool reads_covered(OwnCopy *o)
 {
     Poly *p = o->p;
-    if (some_plainly_covers(o))
+    if (all_plainly_cover(o))
         return true;
     bool exact, spent;
     int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
@@ -395,11 +382,20 @@ static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Touch *read, C
                      .n_axes = read->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
 }
 
-/* What one iteration writes is what it reads; or what it or an earlier one has written, which asks more of
- * the other owners, but nothing where all write the same values. The first answer is the one that is told. */
-static bool read_owned(OwnCopy *o)
+/* What one iteration writes is what it reads; or (`carried`) what it or an earlier one has written, which asks more of the
+ * other owners. */
+static bool plainly_owned(OwnCopy *o, bool carried)
+{
+    o->carried = carried;
+    find_definitions(o);
+    return o->defined && all_plainly_cover(o) && writes_own(o);
+}
+
+/* Nothing is asked of the other owners where all write the same values. The first answer is the one that is told. */
+static bool exactly_owned(OwnCopy *o)
 {
     Conflict ignored, *why = o->why;
+    o->carried = false;
     find_definitions(o);
     if (!o->written || (reads_covered(o) && writes_own(o)))
         return true;
@@ -412,6 +408,12 @@ static bool read_owned(OwnCopy *o)
     owned = owned || (o->defined && reads_covered(o) && writes_own(o));
     o->why = why;
     return owned;
+}
+
+/* Most reads are plain, and exact answers take long. */
+static bool read_owned(OwnCopy *o)
+{
+    return plainly_owned(o, false) || plainly_owned(o, true) || exactly_owned(o);
 }
 
 bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)

@@ -137,6 +137,8 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hol
 const Affine *env_find(const Env *env, const Var *var);
 /* factor * size for a form of fixed columns; unknown where neither is. */
 Affine poly_product(Poly *p, Affine a, Affine b);
+/* e / d for d > 0, truncating. */
+Affine poly_quotient(Poly *p, Affine e, int64_t d);
 
 /* ---- solving (poly_solve.c) ------------------------------------------------------------------ */
 
@@ -150,6 +152,12 @@ typedef enum {
  * small as they can be. */
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
 int64_t affine_at(Affine a, const int64_t *point);
+
+/* For each solution of `p` there are values of the columns from `from` on, of which only rows[0..n) speak, so that these hold
+ * (poly_extend.c). Returns how many rows could not be proved: where those in `left` [most] hold too, it is so; -1 where no
+ * values were found, or more rows are left. `p` grows by columns that have one value for each solution. Incomplete: no
+ * answer says that there are none. */
+int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most);
 
 /* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the
  * budget is spent. The caller frees it. */

@@ -77,8 +77,26 @@ static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
     return min >= 0 && max < d;
 }
 
-/* e / d for a literal d > 0, truncating: one case where e has one sign, else two. */
-static Affine quotient_const(Poly *p, Affine e, int64_t d)
+/* e = x / c for a column e: e / d is x / (c d), which one column stands for however it is written. For x >= 0. */
+static bool quotient_of_quotient(Poly *p, Affine e, int64_t d, Affine *known)
+{
+    if (e.n != 1 || e.constant != 0 || e.terms[0].factor != 1)
+        return false;
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *inner = &p->quotients.items[i];
+        int64_t min, max, product;
+        affine_range(p, inner->dividend, &min, &max);
+        if (inner->column == e.terms[0].column && inner->divisor.n == 0 && min >= 0 &&
+            checked_mul(inner->divisor.constant, d, &product)) {
+            *known = poly_quotient(p, inner->dividend, product);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One case where e has one sign, else two. */
+Affine poly_quotient(Poly *p, Affine e, int64_t d)
 {
     if (d == 1)
         return e;
@@ -90,6 +108,12 @@ static Affine quotient_const(Poly *p, Affine e, int64_t d)
     if ((min >= 0 && quotient_exact(p, e, d, &known)) ||
         find_quotient(p, e, affine_const(d), &known))
         return known;
+    if (min >= 0 && quotient_of_quotient(p, e, d, &known)) {
+        if (known.n == 1 && known.terms[0].factor == 1 && known.constant == 0)
+            VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), known.terms[0].column}));
+        row_quotient(p, &p->top, e, known, d, 1);
+        return known;
+    }
     Affine q = poly_column(p, min == INT64_MIN ? min : min / d, max == INT64_MAX ? max : max / d,
                            affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column}));
@@ -179,8 +203,8 @@ static Affine quotient(Poly *p, Affine e, Affine by)
     if (by.constant == 0 || by.constant == INT64_MIN)
         return poly_unknown(p);
     if (by.constant < 0)
-        return poly_add(p, affine_const(0), quotient_const(p, e, -by.constant), -1);
-    return quotient_const(p, e, by.constant);
+        return poly_add(p, affine_const(0), poly_quotient(p, e, -by.constant), -1);
+    return poly_quotient(p, e, by.constant);
 }
 
 static Affine remainder_of(Poly *p, Affine e, Affine by)
