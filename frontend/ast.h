@@ -291,9 +291,11 @@ typedef struct {
     AstExpr *value; /* the default, or NULL */
 } AstScriptParam;
 
-/* schedule NAME for KERNEL(params) body;  KERNEL `any` fits every kernel */
+/* schedule NAME for KERNEL, ...(params) body;  KERNEL `any` fits every kernel */
 typedef struct {
-    AstName name, kernel;
+    AstName name;
+    const AstName *kernels;
+    int n_kernels;
     Span span;
     const AstScriptParam *params;
     int n_params;

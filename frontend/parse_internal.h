@@ -12,6 +12,7 @@
 
 typedef VEC(AstExpr *) ExprList;
 typedef VEC(AstStmt *) StmtList;
+typedef VEC(AstName) NameList;
 typedef VEC(AstArg) ArgList;
 typedef VEC(AstPattern) PatternList;
 typedef VEC(AstAnnotation) AnnotationList;

@@ -32,6 +32,7 @@
     AstSize *size;
     AstParam *param;
     AstScriptParam *sparam;
+    NameList names;
     ExprList exprs;
     StmtList stmts;
     ArgList args;
@@ -110,6 +111,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %precedence UNARY
 
 %type <name> name opt_scope
+%type <names> names
 %type <expr> expr primary value size_value sub opt_expr opt_where opt_step opt_value string
 %type <exprs> exprs opt_exprs values opt_values subs
 %type <arg> arg
@@ -221,12 +223,17 @@ type:
     }
   ;
 
-schedule: SCHEDULE name FOR name opt_schedule_params script {
+schedule: SCHEDULE name FOR names opt_schedule_params script {
         AstSchedule *s = NEW(AstSchedule);
-        *s = (AstSchedule){.name = $2, .kernel = $4, .span = @$, .params = $5.items,
-                           .n_params = $5.n, .body = $6};
+        *s = (AstSchedule){.name = $2, .kernels = $4.items, .n_kernels = $4.n, .span = @$,
+                           .params = $5.items, .n_params = $5.n, .body = $6};
         PUSH(p->schedules, s);
     };
+
+names:
+    name { $$ = (NameList){0}; PUSH($$, $1); }
+  | names ',' name { $$ = $1; PUSH($$, $3); }
+  ;
 
 opt_schedule_params:
     %empty { $$ = (ScriptParamList){0}; }

@@ -189,7 +189,20 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
 
 static bool fits(const AstSchedule *schedule, Name kernel)
 {
-    return schedule->kernel.text == kernel || !strcmp(schedule->kernel.text, "any");
+    for (int i = 0; i < schedule->n_kernels; i++)
+        if (schedule->kernels[i].text == kernel || !strcmp(schedule->kernels[i].text, "any"))
+            return true;
+    return false;
+}
+
+/* The kernels of a schedule, as messages show them: 'f', or 'f', 'g' and 'h'. */
+static const char *kernels_of(Context *c, const AstSchedule *schedule)
+{
+    StrBuf text = strbuf_new(c->arena);
+    int n = schedule->n_kernels;
+    for (int i = 0; i < n; i++)
+        strbuf_addf(&text, "%s'%s'", i == 0 ? "" : i == n - 1 ? " and " : ", ", schedule->kernels[i].text);
+    return text.text;
 }
 
 static void add_schedules(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out)
@@ -295,8 +308,8 @@ static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedul
                    "'%s' holds %d schedules for kernel '%s'; name one of them and include the file", path,
                    all.n, kernel);
     for (int i = 0; i < file->n_schedules; i++)
-        diag_note(c, file->schedules[i]->name.span, "schedule '%s' for '%s'",
-                  file->schedules[i]->name.text, file->schedules[i]->kernel.text);
+        diag_note(c, file->schedules[i]->name.span, "schedule '%s' for %s",
+                  file->schedules[i]->name.text, kernels_of(c, file->schedules[i]));
     return false;
 }
 
@@ -306,9 +319,9 @@ static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *
     for (int i = 0; i < all->n; i++) {
         const AstSchedule *schedule = all->items[i].schedule;
         if (!strcmp(schedule->name.text, name)) {
-            diag_error(c, E0301, span_none(), "schedule '%s' is for kernel '%s', not for '%s'", name,
-                       schedule->kernel.text, kernel);
-            diag_note(c, schedule->kernel.span, "it is declared here");
+            diag_error(c, E0301, span_none(), "schedule '%s' is for kernel%s %s, not for '%s'", name,
+                       schedule->n_kernels > 1 ? "s" : "", kernels_of(c, schedule), kernel);
+            diag_note(c, schedule->kernels[0].span, "it is declared here");
             return false;
         }
     }

@@ -200,6 +200,56 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- elements ----------------------------------------------------------------------------------- */
 
+bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    AccessList reads = {0}, writes = {0};
+    access_collect(s->ctx, block, NULL, ACCESS_READ, &reads);
+    access_collect(s->ctx, block, NULL, ACCESS_WRITE, &writes);
+    ValueList values = {0};
+    for (int i = 0; i < reads.n; i++) {
+        const Buffer *b = reads.items[i].buffer;
+        bool listed = false;
+        for (int k = 0; k < writes.n; k++)
+            listed |= writes.items[k].buffer == b;
+        for (int k = 0; k < i; k++)
+            listed |= reads.items[k].buffer == b;
+        if (!listed)
+            VEC_PUSH(s->ctx->arena, &values, value_buffer(b));
+    }
+    *result = value_list(s, values.items, values.n);
+    return true;
+}
+
+/* The variable adds one to the last subscript, and is in no other. */
+static bool moves_along_row(Schedule *s, Facts *facts, const BlockStmt *block, const Access *access, const Var *var)
+{
+    int64_t coefficient = 0;
+    for (int d = 0; d < access->buffer->rank; d++) {
+        Expr *rest, *e = simplify(facts, iters_to_loops(s->ctx, block, access->index[d]));
+        bool last = d == access->buffer->rank - 1;
+        if (expr_uses_var(e, var) && (!last || !split_linear(facts, e, var, &coefficient, &rest)))
+            return false;
+    }
+    return coefficient == 1;
+}
+
+bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, to_loop = {0};
+    Stmt *block = sched_block(s, &call->arg[0], &path);
+    const ForStmt *loop = &sched_loop(s, &call->arg[2], &to_loop)->u.loop;
+    AccessList accesses = {0};
+    access_collect(s->ctx, block, sched_buffer(s, call->arg[1].u.id), ACCESS_ANY, &accesses);
+    Facts *facts = sched_facts(s, &path);
+    bool yes = accesses.n > 0;
+    for (int i = 0; i < accesses.n; i++)
+        yes = yes && loop->step == 1 && moves_along_row(s, facts, &block->u.block, &accesses.items[i], loop->var);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
 bool prim_bytes(Schedule *s, const PrimCall *call, Value *result)
 {
     *result = value_int(type_bytes(sched_buffer(s, call->arg[0].u.id)->type));

@@ -8,12 +8,16 @@ import pytest
 from conftest import FOLDERS, ROOT
 
 # Small sizes of each kind; a kernel takes as many as it has.
-DIVIDING, ODD, ONES = (64, 64, 64), (70, 33, 45), (1, 1, 1)
+DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
 
 
 def sizes_of(signature):
     listed = re.search(r"<(.*?)>", signature)[1].split(", ")
     return [size.split(" ")[0] for size in listed if ":" not in size]
+
+
+def kernels_of(path):
+    return re.findall(r"^kernel (\w+)", path.read_text(), re.M)
 
 
 def schedules_of(listing):
@@ -26,16 +30,16 @@ def needs_constants(listing, path, schedule):
     return file and (path.parent / file[1]).exists() and "// literal\n" in (path.parent / file[1]).read_text()
 
 
-def check_kernel(tirc, path):
-    status, listing = tirc("--list", path)
+def check_kernel(tirc, path, kernel, all_values):
+    status, listing = tirc("--list", path, "--kernel", kernel)
     assert status == 0
     names = sizes_of(listing)
     for schedule in schedules_of(listing):
-        for values in (DIVIDING, ODD, ONES):
+        for values in all_values:
             fixed = [w for n, v in zip(names, values) for w in ("-D", f"{n}={v}")]
             symbolic = [w for n, v in zip(names, values) for w in ("-D", f"{n}=?", "--size", f"{n}={v}")]
             for sizes in (fixed, symbolic)[:1 if needs_constants(listing, path, schedule) else 2]:
-                status, out = tirc(path, "--schedule", schedule, "--device", "sim", "--verify", *sizes)
+                status, out = tirc(path, "--kernel", kernel, "--schedule", schedule, "--device", "sim", "--verify", *sizes)
                 assert status == 0 and "verify  ok" in out, f"{schedule} {sizes}\n{out}"
 
 
@@ -44,7 +48,10 @@ def test_example(tirc, folder):
     kernels = sorted(folder.glob("*.tir"))
     assert kernels
     for path in kernels:
-        check_kernel(tirc, path)
+        first, *others = kernels_of(path)
+        check_kernel(tirc, path, first, (DIVIDING, ODD, ONES))
+        for kernel in others:
+            check_kernel(tirc, path, kernel, (ODD,))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)

@@ -39,7 +39,7 @@ static void test_schedule_of_the_design(void **state)
     assert_int_equal(file->n_procs, 1);
     const AstSchedule *s = file->schedules[0];
     assert_string_equal(s->name.text, "tiled32");
-    assert_string_equal(s->kernel.text, "matmul");
+    assert_string_equal(s->kernels[0].text, "matmul");
     assert_int_equal(s->n_params, 1);
     assert_int_equal(s->params[0].value->u.i, 32);
     assert_int_equal(s->body->u.seq.n, 5);
