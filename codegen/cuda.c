@@ -161,8 +161,11 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
 static void signature(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *l = &use->launch->u.launch;
-    strbuf_addf(w->out, "extern \"C\" __global__ void __launch_bounds__(%lld)\n%s(",
-                (long long)(l->block[0] * l->block[1] * l->block[2]), cuda_name(w, l->name));
+    strbuf_addf(w->out, "extern \"C\" __global__ void __launch_bounds__(%lld",
+                (long long)(l->block[0] * l->block[1] * l->block[2]));
+    if (l->min_blocks)
+        strbuf_addf(w->out, ", %lld", (long long)l->min_blocks);
+    strbuf_addf(w->out, ")\n%s(", cuda_name(w, l->name));
     for (int i = 0; i < use->buffers.n; i++) {
         const Buffer *b = use->buffers.items[i];
         strbuf_addf(w->out, "%s%s%s *__restrict__ %s", i ? ", " : "",

@@ -342,6 +342,15 @@ void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
     }
 }
 
+void cuda_loaded(CudaWriter *w, const Expr *load)
+{
+    const char *function = cuda_hint_load(w, load->u.load.hint);
+    if (function)
+        strbuf_addf(w->out, "%s(%s&", function, load->type == DT_BOOL ? "(const unsigned char *)" : "");
+    cuda_element(w, load->u.load.buffer, load->u.load.index);
+    strbuf_add(w->out, function ? ")" : "");
+}
+
 /* ---- the two forms ------------------------------------------------------------------------------ */
 
 /* The f32 that an operation on a narrow type computes, before it is rounded to the type. */
@@ -399,7 +408,7 @@ static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
         float_literal(w, e->u.f, false, precedence);
     } else if (e->kind == EX_LOAD) {
         call_open(w, cuda_helper(w, helper_to_f32(e->type)));
-        cuda_element(w, e->u.load.buffer, e->u.load.index);
+        cuda_loaded(w, e);
         add(w, ")");
     } else if (e->kind == EX_VAR) {
         if (e->u.var->kind == VAR_SCALAR) { /* a parameter is passed as its bits */
@@ -423,7 +432,7 @@ void cuda_stored(CudaWriter *w, const Expr *e)
     if (!is_narrow(e->type)) {
         cuda_expr(w, e, 0);
     } else if (e->kind == EX_LOAD) {
-        cuda_element(w, e->u.load.buffer, e->u.load.index);
+        cuda_loaded(w, e);
     } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
         call_open(w, cuda_helper(w, helper_from_f32(e->type)));
         narrow_value(w, e, 0);
@@ -455,7 +464,7 @@ void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
         strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis));
         return;
     case EX_LOAD:
-        cuda_element(w, e->u.load.buffer, e->u.load.index);
+        cuda_loaded(w, e);
         return;
     case EX_SELECT:
         select_expr(w, e, precedence);

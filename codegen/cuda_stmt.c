@@ -67,6 +67,7 @@ Expr *cuda_stored_value(Context *c, const Stmt *s)
     if (s->u.store.buffer->type != DT_BOOL && s->u.store.op == STORE_OR)
         kind = EX_BITOR;
     Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
+    old->u.load.hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
     return expr_binary(c, kind, old, s->u.store.value, s->span);
 }
 
@@ -74,7 +75,7 @@ Expr *cuda_stored_value(Context *c, const Stmt *s)
 static bool store_in_place(CudaWriter *w, const Stmt *s)
 {
     const Buffer *buffer = s->u.store.buffer;
-    if (type_info(buffer->type)->bits < 32 || (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
+    if (type_info(buffer->type)->bits < 32 || s->u.store.hint != HINT_NONE || (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
         return false;
     const Expr *value = s->u.store.value;
     const char *op = s->u.store.op == STORE_MUL ? "*=" : "+=";
@@ -145,9 +146,13 @@ static void store_text(CudaWriter *w, const Stmt *s)
     }
     if (store_updates(s->u.store.op) && store_in_place(w, s))
         return;
+    const char *function = cuda_hint_store(w, s->u.store.hint);
+    if (function)
+        strbuf_addf(w->out, "%s(%s&", function, s->u.store.buffer->type == DT_BOOL ? "(unsigned char *)" : "");
     cuda_element(w, s->u.store.buffer, s->u.store.index);
-    strbuf_add(w->out, " = ");
+    strbuf_add(w->out, function ? ", " : " = ");
     cuda_stored(w, cuda_stored_value(w->c, s));
+    strbuf_add(w->out, function ? ")" : "");
 }
 
 static void store(CudaWriter *w, const Stmt *s)

@@ -64,6 +64,11 @@ void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
 /* `__shared__ float tile[32][33];` */
 void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
 
+/* The function that loads or stores with a hint (cuda_hint.c); NULL for HINT_NONE. */
+const char *cuda_hint_load(CudaWriter *w, CacheHint hint);
+const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
+/* The element that `load` reads, as its storage type. */
+void cuda_loaded(CudaWriter *w, const Expr *load);
 /* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is none that the hardware has. */
 struct VectorPlan;
 bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);

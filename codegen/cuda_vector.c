@@ -3,11 +3,27 @@
 
 #include "codegen/vector.h"
 
-static void wide_access(CudaWriter *w, const char *type, bool is_const, const Buffer *buffer,
-                        Expr *const *index)
+/* `*(const float4 *)&x[i]`, or `__ldcs((const float4 *)&x[i])` where the load has a hint. */
+static void wide_load(CudaWriter *w, const char *type, const WideLoad *wide)
 {
-    strbuf_addf(w->out, "*(%s%s *)&", is_const ? "const " : "", type);
-    cuda_element(w, buffer, index);
+    const char *function = cuda_hint_load(w, wide->load->u.load.hint);
+    strbuf_addf(w->out, "%s(const %s *)&", function ? ctx_namef(w->c, "%s(", function) : "*", type);
+    cuda_element(w, wide->load->u.load.buffer, wide->first);
+    strbuf_add(w->out, function ? ")" : "");
+}
+
+/* `*(float4 *)&y[i] = `, or `__stcs((float4 *)&y[i], `; the value and wide_end follow. */
+static void wide_begin(CudaWriter *w, const char *type, const VectorPlan *plan)
+{
+    const char *function = cuda_hint_store(w, plan->store->u.store.hint);
+    strbuf_addf(w->out, "%s(%s *)&", function ? ctx_namef(w->c, "%s(", function) : "*", type);
+    cuda_element(w, plan->store->u.store.buffer, plan->first);
+    strbuf_add(w->out, function ? ", " : " = ");
+}
+
+static void wide_end(CudaWriter *w, const VectorPlan *plan)
+{
+    strbuf_add(w->out, plan->store->u.store.hint != HINT_NONE ? ");\n" : ";\n");
 }
 
 /* A type for the whole access. */
@@ -22,10 +38,9 @@ static void copy(CudaWriter *w, const VectorPlan *plan)
     const Buffer *to = plan->store->u.store.buffer;
     const char *type = access_type(w, plan, to->type);
     cuda_indent(w);
-    wide_access(w, type, false, to, plan->first);
-    strbuf_add(w->out, " = ");
-    wide_access(w, type, true, plan->value->u.load.buffer, plan->loads.items[0].first);
-    strbuf_add(w->out, ";\n");
+    wide_begin(w, type, plan);
+    wide_load(w, type, &plan->loads.items[0]);
+    wide_end(w, plan);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -106,10 +121,9 @@ static void from_registers(CudaWriter *w, const VectorPlan *plan)
     const Buffer *to = plan->store->u.store.buffer;
     const char *type = access_type(w, plan, to->type);
     cuda_indent(w);
-    wide_access(w, type, false, to, plan->first);
-    strbuf_add(w->out, " = ");
+    wide_begin(w, type, plan);
     compose(w, plan, type);
-    strbuf_add(w->out, ";\n");
+    wide_end(w, plan);
 }
 
 static void arithmetic(CudaWriter *w, const VectorPlan *plan)
@@ -124,7 +138,7 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
         const char *from = access_type(w, plan, wide->load->type);
         cuda_indent(w);
         strbuf_addf(w->out, "const %s %s = ", from, vector_name(&l, i));
-        wide_access(w, from, true, wide->load->u.load.buffer, wide->first);
+        wide_load(w, from, wide);
         strbuf_add(w->out, ";\n");
     }
     cuda_line(w, "%s result;", type);
@@ -135,8 +149,9 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
         strbuf_add(w->out, ";\n");
     }
     cuda_indent(w);
-    wide_access(w, type, false, to, plan->first);
-    strbuf_add(w->out, " = result;\n");
+    wide_begin(w, type, plan);
+    strbuf_add(w->out, "result");
+    wide_end(w, plan);
     w->indent--;
     cuda_line(w, "}");
 }
@@ -163,15 +178,15 @@ static void packed(CudaWriter *w, const VectorPlan *plan)
     const char *type = vector_word(plan->lanes * bytes);
     Lanes l = {.w = w, .plan = plan};
     cuda_indent(w);
-    wide_access(w, type, false, to, plan->first);
-    strbuf_add(w->out, " = ");
+    wide_begin(w, type, plan);
     if (words > 1)
         strbuf_addf(w->out, "make_%s(", type);
     for (int i = 0; i < words; i++) {
         strbuf_add(w->out, i ? ", " : "");
         packed_word(&l, i * per_word, per_word);
     }
-    strbuf_add(w->out, words > 1 ? ");\n" : ";\n");
+    strbuf_add(w->out, words > 1 ? ")" : "");
+    wide_end(w, plan);
 }
 
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)

@@ -81,7 +81,7 @@ static Value load(VmCoder *k, const Expr *e)
     coder_release(k, at);
     Value d = coder_temporary(k, type, uniform);
     /* An I64 result may take the register of its index: each lane reads its index first. */
-    coder_emit(k, VM_LOAD, type, 0, d.reg, at.reg, 0, number);
+    coder_emit(k, VM_LOAD, type, e->u.load.hint == HINT_READ_ONLY, d.reg, at.reg, 0, number);
     k->at = outer;
     return d;
 }

@@ -194,6 +194,7 @@ struct AstStmt {
         } let;
         struct {
             AstName buffer;
+            AstName hint; /* text is NULL where none is written */
             bool has_index; /* x[...] = e, not x = e */
             AstExpr *const *index;
             int n;
@@ -235,6 +236,8 @@ struct AstStmt {
             int n_grid;
             AstExpr *const *block;
             int n_block;
+            const AstAnnotation *annotations;
+            int n_annotations;
             AstStmt *body; /* AS_SEQ */
         } launch;
         struct {

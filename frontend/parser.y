@@ -322,6 +322,18 @@ stmt:
         $$->u.store.op_span = @6;
         $$->u.store.value = $7;
     }
+  | name '.' name '[' opt_exprs ']' opt_atomic store_op expr ';' {
+        $$ = ast_stmt(p, AS_STORE, 0, @$);
+        $$->u.store.buffer = $1;
+        $$->u.store.hint = $3;
+        $$->u.store.has_index = true;
+        $$->u.store.index = $5.items;
+        $$->u.store.n = $5.n;
+        $$->u.store.atomic = $7;
+        $$->u.store.op = $8;
+        $$->u.store.op_span = @8;
+        $$->u.store.value = $9;
+    }
   | name store_op expr ';' {
         $$ = ast_stmt(p, AS_STORE, 0, @$);
         $$->u.store.buffer = $1;
@@ -357,16 +369,18 @@ stmt:
   | BARRIER string ';' { $$ = ast_barrier(p, SYNC_THREADS, 0, $2, @$); }
   | COMMIT string ';' { $$ = ast_barrier(p, SYNC_COMMIT, 0, $2, @$); }
   | WAIT INT string ';' { $$ = ast_barrier(p, SYNC_WAIT, $2, $3, @$); }
-  | LAUNCH name name '(' exprs ')' name '(' exprs ')' block {
+  | LAUNCH name name '(' exprs ')' name '(' exprs ')' annotations block {
         parse_expect_word(p, $3, "grid");
         parse_expect_word(p, $7, "block");
-        $$ = ast_stmt(p, AS_LAUNCH, ast_depth($11), @$);
+        $$ = ast_stmt(p, AS_LAUNCH, ast_depth($12), @$);
         $$->u.launch.name = $2;
         $$->u.launch.grid = $5.items;
         $$->u.launch.n_grid = $5.n;
         $$->u.launch.block = $9.items;
         $$->u.launch.n_block = $9.n;
-        $$->u.launch.body = $11;
+        $$->u.launch.annotations = $11.items;
+        $$->u.launch.n_annotations = $11.n;
+        $$->u.launch.body = $12;
     }
   ;
 

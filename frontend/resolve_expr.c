@@ -114,9 +114,33 @@ Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items,
     return good ? index : NULL;
 }
 
+bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint)
+{
+    *hint = cache_hint_find(name.text);
+    if (*hint == HINT_COUNT) {
+        diag_error(r->ctx, E0223, name.span, "there is no cache hint '%.60s'; `tirc --help cache_hint` lists them", name.text);
+        return false;
+    }
+    if (r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL) {
+        diag_error(r->ctx, E0222, name.span,
+                   "only accesses of global memory inside a launch have cache hints, and '%.60s' is %s; a schedule gives them with "
+                   "cache_hint(block, buffer, %s)",
+                   buffer->name, buffer->scope != SCOPE_GLOBAL ? scope_name(buffer->scope) : "accessed elsewhere", name.text);
+        return false;
+    }
+    const CacheHintInfo *info = cache_hint_info(*hint);
+    if (!(store ? info->store : info->load))
+        diag_error(r->ctx, E0223, name.span, "'%s' is a hint for %s", info->name, store ? "loads" : "stores");
+    return store ? info->store : info->load;
+}
+
 static Value resolve_load(Resolver *r, const AstExpr *e)
 {
-    const AstExpr *base = e->u.index.base;
+    const AstExpr *base = e->u.index.base, *field = NULL;
+    if (base->kind == AE_FIELD && base->u.field.base->kind == AE_NAME) {
+        field = base;
+        base = field->u.field.base;
+    }
     if (base->kind != AE_NAME) {
         diag_error(r->ctx, E0220, e->span,
                    "only a buffer has subscripts; all subscripts of one access stand in "
@@ -137,8 +161,13 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
         return no_value;
     }
     Buffer *buffer = s->buffer;
+    CacheHint hint = HINT_NONE;
     Expr **index = resolve_subscripts(r, &buffer, e->u.index.items, e->u.index.n, e->span);
-    return index ? value_of(expr_load(r->ctx, buffer, index, e->span)) : no_value;
+    if (!index || (field && !resolve_hint(r, field->u.field.name, buffer, false, &hint)))
+        return no_value;
+    Expr *load = expr_load(r->ctx, buffer, index, e->span);
+    load->u.load.hint = hint;
+    return value_of(load);
 }
 
 /* ---- operators ---- */

@@ -126,6 +126,8 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 /* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory, and then
  * *buffer becomes the view that has one. */
 Expr **resolve_subscripts(Resolver *r, Buffer **buffer, AstExpr *const *items, int n, Span span);
+/* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
+bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint);
 /* The element type that a name stands for; DT_COUNT after an error. */
 DType resolve_type(Resolver *r, AstName name);
 /* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */

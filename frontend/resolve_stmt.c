@@ -124,11 +124,15 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
         return NULL;
     }
     StoreOp store_op = find_store_op(s->u.store.op);
-    if (store_op == STORE_ASYNC && !async_fits(r, s, buffer))
+    CacheHint hint = HINT_NONE;
+    if ((store_op == STORE_ASYNC && !async_fits(r, s, buffer)) ||
+        (s->u.store.hint.text && !resolve_hint(r, s->u.store.hint, buffer, true, &hint)))
         return NULL;
     VEC_PUSH(r->ctx->arena, &r->written, buffer);
     value = desugar(r, s, buffer, index, value);
-    return stmt_store(r->ctx, buffer, index, store_op, value, s->u.store.atomic, s->span);
+    Stmt *store = stmt_store(r->ctx, buffer, index, store_op, value, s->u.store.atomic, s->span);
+    store->u.store.hint = hint;
+    return store;
 }
 
 /* ---- annotations ---- */
@@ -414,6 +418,23 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
     return good;
 }
 
+/* What is said about a launch: how many of its blocks a multiprocessor should have room for. */
+static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
+{
+    const Annotation *said;
+    if (!resolve_annotations(r, s->u.launch.annotations, s->u.launch.n_annotations, &said))
+        return false;
+    for (int i = 0; i < s->u.launch.n_annotations; i++) {
+        Span at = s->u.launch.annotations[i].key.span;
+        if (strcmp(said[i].key, "min_blocks") != 0 || said[i].kind != ANNOTATION_INT || said[i].i < 1) {
+            diag_error(r->ctx, E0223, at, "a launch has one annotation, @min_blocks(n) with n of 1 or more");
+            return false;
+        }
+        out->min_blocks = said[i].i;
+    }
+    return true;
+}
+
 static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_HOST) {
@@ -422,7 +443,7 @@ static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
         return NULL;
     }
     LaunchStmt launch = {.name = s->u.launch.name.text};
-    bool good = resolve_grid(r, s, &launch);
+    bool good = resolve_grid(r, s, &launch) && resolve_min_blocks(r, s, &launch);
     r->mode = MODE_LAUNCH;
     launch.body = resolve_body(r, s->u.launch.body);
     r->mode = MODE_HOST;

@@ -89,6 +89,14 @@ Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span)
     return e;
 }
 
+Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *index)
+{
+    Expr *e = expr_load(c, buffer, index, like->span);
+    e->step = like->step;
+    e->u.load.hint = like->u.load.hint;
+    return e;
+}
+
 static bool unary_accepts(ExprKind kind, DType type)
 {
     switch (kind) {
@@ -302,6 +310,13 @@ Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Exp
     s->u.store.value = value;
     s->u.store.atomic = atomic;
     return s;
+}
+
+Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value)
+{
+    Stmt *s = stmt_store(c, buffer, index, like->u.store.op, value, like->u.store.atomic, like->span);
+    s->u.store.hint = like->u.store.hint;
+    return stmt_stamp(s, like);
 }
 
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span)

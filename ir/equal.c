@@ -61,7 +61,7 @@ static bool same_expr(const Match *m, const Expr *a, const Expr *b)
         return a->u.axis == b->u.axis;
     case EX_LOAD:
         return matches(m, buffer_defined(a->u.load.buffer), buffer_defined(b->u.load.buffer)) &&
-               a->u.load.buffer->rank == b->u.load.buffer->rank &&
+               a->u.load.buffer->rank == b->u.load.buffer->rank && a->u.load.hint == b->u.load.hint &&
                same_exprs(m, a->u.load.index, b->u.load.index, a->u.load.buffer->rank);
     case EX_CALL:
         return a->u.call.call == b->u.call.call &&
@@ -188,7 +188,7 @@ static bool same_block(const Match *m, const BlockStmt *a, const BlockStmt *b)
 static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
 {
     return matches(m, buffer_defined(a->u.store.buffer), buffer_defined(b->u.store.buffer)) && a->u.store.op == b->u.store.op &&
-           a->u.store.atomic == b->u.store.atomic &&
+           a->u.store.atomic == b->u.store.atomic && a->u.store.hint == b->u.store.hint &&
            a->u.store.buffer->rank == b->u.store.buffer->rank &&
            same_exprs(m, a->u.store.index, b->u.store.index, a->u.store.buffer->rank) &&
            same_expr(m, a->u.store.value, b->u.store.value);
@@ -197,7 +197,7 @@ static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
 static bool same_launch(const Match *m, const LaunchStmt *a, const LaunchStmt *b)
 {
     return same_text(a->name, b->name) && same_exprs(m, a->grid, b->grid, 3) &&
-           memcmp(a->block, b->block, sizeof a->block) == 0 && same_stmt(m, a->body, b->body);
+           memcmp(a->block, b->block, sizeof a->block) == 0 && a->min_blocks == b->min_blocks && same_stmt(m, a->body, b->body);
 }
 
 static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)

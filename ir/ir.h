@@ -55,6 +55,20 @@ static inline bool axis_is_block(Axis a)
     return a <= AXIS_BLOCK_Z;
 }
 
+/* What an access of global memory asks of the caches (cache_hint.def). */
+typedef enum {
+#define HINT(e, name, load, store, meaning) HINT_##e,
+#include "ir/cache_hint.def"
+#undef HINT
+    HINT_COUNT
+} CacheHint;
+typedef struct {
+    const char *name, *meaning;
+    bool load, store; /* accesses that may have it */
+} CacheHintInfo;
+const CacheHintInfo *cache_hint_info(CacheHint hint);
+CacheHint cache_hint_find(const char *name); /* HINT_COUNT if there is none */
+
 /* ---- variables and buffers: identity is the pointer ------------------------------------------- */
 
 typedef struct Expr Expr;
@@ -168,6 +182,7 @@ struct Expr {
         struct {       /* LOAD */
             Buffer *buffer;
             Expr *const *index; /* [buffer->rank], INDEX */
+            CacheHint hint;     /* lowered */
         } load;
         Expr *arg[3];  /* unary: arg[0]; binary: arg[0], arg[1]; SELECT: condition, a, b; CAST: arg[0] */
         struct {       /* CALL */
@@ -264,6 +279,7 @@ typedef struct {
     Name name;            /* of the emitted function */
     Expr *grid[3];        /* x, y, z: of sizes and host loops */
     int64_t block[3];     /* x, y, z */
+    int64_t min_blocks;   /* that a multiprocessor should have room for at a time; 0: not said */
     Stmt *body;
 } LaunchStmt;
 
@@ -288,6 +304,7 @@ struct Stmt {
             StoreOp op;
             Expr *value;
             bool atomic;
+            CacheHint hint; /* lowered */
         } store;
         Buffer *temp;
         struct {
@@ -349,6 +366,8 @@ Expr *expr_float(Context *c, DType type, double value, Span span);
 Expr *expr_var(Context *c, Var *var, Span span);
 Expr *expr_axis(Context *c, Axis axis);
 Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span);
+/* The load `like` from another place: with its span, step and hint. */
+Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *index);
 Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span);
 Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
 Expr *expr_select(Context *c, Expr *cond, Expr *a, Expr *b, Span span);
@@ -361,6 +380,8 @@ Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
 Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
                  bool atomic, Span span);
+/* The store `like` of another value to another place: with its operator, span, step and hint. */
+Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value);
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
 Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */

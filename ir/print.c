@@ -325,6 +325,7 @@ static void print_store(Printer *p, const Stmt *s)
 {
     const Buffer *buffer = s->u.store.buffer;
     strbuf_add(p->out, buffer->name);
+    print_hint(s->u.store.hint, p->out);
     print_indices(s->u.store.index, buffer->rank, p->out);
     strbuf_addf(p->out, " %s%s ", s->u.store.atomic ? "atomic " : "", op_token(s));
     print_value(s->u.store.value, buffer->type, p->out);
@@ -451,6 +452,8 @@ static void print_launch(Printer *p, const LaunchStmt *launch, int indent)
     }
     strbuf_addf(p->out, ") block(%" PRId64 ", %" PRId64 ", %" PRId64 ") ", launch->block[0],
                 launch->block[1], launch->block[2]);
+    if (launch->min_blocks)
+        strbuf_addf(p->out, "@min_blocks(%" PRId64 ") ", launch->min_blocks);
     p->direct = true;
     print_braced(p, launch->body, indent);
     p->direct = outside;

@@ -183,6 +183,12 @@ static void print_call(const Expr *e, StrBuf *out)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
+void print_hint(CacheHint hint, StrBuf *out)
+{
+    if (hint != HINT_NONE)
+        strbuf_addf(out, ".%s", cache_hint_info(hint)->name);
+}
+
 void print_value(const Expr *e, DType want, StrBuf *out)
 {
     switch (e->kind) {
@@ -198,6 +204,7 @@ void print_value(const Expr *e, DType want, StrBuf *out)
         return;
     case EX_LOAD:
         strbuf_add(out, e->u.load.buffer->name);
+        print_hint(e->u.load.hint, out);
         print_indices(e->u.load.index, e->u.load.buffer->rank, out);
         return;
     case EX_SELECT:

@@ -10,6 +10,8 @@ void print_value(const Expr *e, DType want, StrBuf *out);
 /* An expression where a conversion to `index` goes without saying: a subscript or a loop's bound. */
 void print_index(const Expr *e, StrBuf *out);
 /* [a, b, c] of subscripts or a shape; nothing for rank 0. */
+/* `.streaming` behind the name of a buffer; nothing for HINT_NONE. */
+void print_hint(CacheHint hint, StrBuf *out);
 void print_indices(Expr *const *items, int n, StrBuf *out);
 /* lo..hi, or hi alone where lo is 0. */
 void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out);

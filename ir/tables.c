@@ -164,6 +164,25 @@ Axis axis_find(const char *name)
     return (Axis)find_name(axis_names, AXIS_COUNT, name);
 }
 
+static const CacheHintInfo hints[] = {
+#define HINT(e, name, load, store, meaning) {name, meaning, load, store},
+#include "ir/cache_hint.def"
+#undef HINT
+};
+
+const CacheHintInfo *cache_hint_info(CacheHint hint)
+{
+    return &hints[hint];
+}
+
+CacheHint cache_hint_find(const char *name)
+{
+    int i = HINT_NONE + 1;
+    while (i < HINT_COUNT && strcmp(hints[i].name, name) != 0)
+        i++;
+    return (CacheHint)i;
+}
+
 const char *loop_kind_name(LoopKind kind)
 {
     static const char *const names[] = {"serial", "parallel", "vectorize", "unroll", "bind"};

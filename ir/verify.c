@@ -133,6 +133,14 @@ static bool check_subscripts(Verifier *v, const Buffer *buffer, Expr *const *ind
     return true;
 }
 
+static bool check_hint(Verifier *v, const Buffer *buffer, CacheHint hint, bool fits)
+{
+    if (hint == HINT_NONE || (fits && v->level == LEVEL_LOWERED && buffer->scope == SCOPE_GLOBAL))
+        return true;
+    return fail(v, "an access of '%s' has the hint %s, which is for %s", buffer->name, cache_hint_info(hint)->name,
+                fits ? "global memory in launches" : cache_hint_info(hint)->load ? "loads" : "stores");
+}
+
 static bool check_load(Verifier *v, const Expr *e, Use use)
 {
     const Buffer *buffer = e->u.load.buffer;
@@ -141,7 +149,8 @@ static bool check_load(Verifier *v, const Expr *e, Use use)
     if (e->type != buffer->type)
         return fail(v, "a load of '%s' has type %s; expected %s", buffer->name, type_name(e->type),
                     type_name(buffer->type));
-    return check_buffer(v, buffer) && check_subscripts(v, buffer, e->u.load.index, use);
+    return check_buffer(v, buffer) && check_hint(v, buffer, e->u.load.hint, cache_hint_info(e->u.load.hint)->load) &&
+           check_subscripts(v, buffer, e->u.load.index, use);
 }
 
 static bool check_call(Verifier *v, const Expr *e, Use use)
@@ -312,7 +321,10 @@ static bool check_store(Verifier *v, const Stmt *s)
     if (s->u.store.value->type != buffer->type)
         return fail(v, "a value of type %s is stored to '%s', which holds %s",
                     type_name(s->u.store.value->type), buffer->name, type_name(buffer->type));
-    return check_buffer(v, buffer) && check_subscripts(v, buffer, s->u.store.index, USE_VALUE) &&
+    CacheHint hint = s->u.store.hint;
+    bool fits = cache_hint_info(hint)->store && !s->u.store.atomic;
+    return check_buffer(v, buffer) && check_hint(v, buffer, hint, fits) &&
+           check_subscripts(v, buffer, s->u.store.index, USE_VALUE) &&
            check_expr(v, s->u.store.value, USE_VALUE);
 }
 
@@ -371,6 +383,8 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
         if (launch->block[i] < 1)
             return fail(v, "launch '%s' has no threads", launch->name);
     }
+    if (launch->min_blocks < 0)
+        return fail(v, "launch '%s' asks for %lld blocks", launch->name, (long long)launch->min_blocks);
     v->in_launch = true;
     bool ok = check_body(v, launch->body);
     v->in_launch = false;

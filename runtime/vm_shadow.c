@@ -119,6 +119,7 @@ bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool 
 /* How a kernel, or all of a module, accesses a buffer. */
 typedef struct {
     bool reads, writes, updates;
+    bool claims; /* reads it as what nothing in the launch writes */
 } Use;
 
 static void note_use(const VmFunction *f, int argument, Use *use)
@@ -129,6 +130,7 @@ static void note_use(const VmFunction *f, int argument, Use *use)
             f->buffers[f->code[i].c].argument != argument)
             continue;
         use->reads |= op == VM_LOAD;
+        use->claims |= op == VM_LOAD && f->code[i].sub;
         use->writes |= op == VM_STORE;
         use->updates |= op == VM_ATOMIC;
     }
@@ -137,13 +139,14 @@ static void note_use(const VmFunction *f, int argument, Use *use)
 /* Which marks the kernels of the module can need for a buffer. */
 static bool allot(GlobalShadow *g, const Module *m, int argument)
 {
-    bool written = false, mixed = false, updated = false;
+    bool written = false, mixed = false, updated = false, claimed = false;
     for (int i = 0; i < m->n_kernels; i++) {
-        Use use = {false, false, false};
+        Use use = {0};
         note_use(m->kernels[i].code, argument, &use);
         written |= use.writes || use.updates;
         mixed |= use.reads && (use.writes || use.updates);
         updated |= use.updates && (use.reads || use.writes);
+        claimed |= use.claims && (use.writes || use.updates);
     }
     size_t n = (size_t)g->elements + 1;
     written |= !g->defined;
@@ -151,7 +154,9 @@ static bool allot(GlobalShadow *g, const Module *m, int argument)
     g->vague = written ? calloc(n, sizeof *g->vague) : NULL;
     g->readers = mixed ? calloc(n, sizeof *g->readers) : NULL;
     g->updaters = updated ? calloc(n, sizeof *g->updaters) : NULL;
-    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) && (g->updaters || !updated);
+    g->claimed = claimed ? calloc(n, sizeof *g->claimed) : NULL;
+    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) && (g->updaters || !updated) &&
+           (g->claimed || !claimed);
 }
 
 static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
@@ -162,7 +167,7 @@ static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
     *g = (GlobalShadow){.buffer = buffer, .dims = dims, .locks = shadow->locks};
     if (!dims)
         return false;
-    Use host = {false, false, false};
+    Use host = {0};
     note_use(shadow->module->host, i, &host);
     g->defined = buffer->role == BUFFER_IN || buffer->role == BUFFER_INOUT || host.reads || host.writes || host.updates;
     g->elements = buffer->shape && vm_eval_shape(buffer->shape, sizes, dims) ? 1 : 0;
@@ -196,6 +201,7 @@ void vm_shadow_free(VmShadow *shadow)
         free(g->vague);
         free(g->readers);
         free(g->updaters);
+        free(g->claimed);
     }
     if (shadow)
         free(shadow->buffers);
@@ -293,7 +299,7 @@ static void watch(VmState *st, VmStep *s)
         restrict_copy(b, st->f, s);
     if (buffer->space == VM_GLOBAL) {
         GlobalShadow *g = &b->global->buffers[buffer->argument];
-        Use use = {false, false, false};
+        Use use = {0};
         note_use(st->f, buffer->argument, &use);
         s->cells = g;
         s->check = vm_shadow_global(g, op, use.writes || use.updates);

@@ -71,6 +71,7 @@ typedef struct {
     GlobalMark *writers;      /* [elements]; NULL: nothing writes it */
     GlobalReaders *readers;   /* [elements]; NULL: no kernel both reads and writes it */
     GlobalReaders *updaters;  /* [elements]; NULL: no kernel updates it atomically and accesses it otherwise, too */
+    uint64_t *claimed;        /* [elements] base + 1 of the launch that last read it as read only; NULL: none claims that */
     uint8_t *vague;           /* [elements] with `writers`: what was written last is a copy of what nothing had written */
     int64_t written;          /* elements that have been written, vague ones aside; atomic */
     uint8_t *locks;           /* [LOCKS] each of some elements */

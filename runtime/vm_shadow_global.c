@@ -133,6 +133,32 @@ static void note_writer(Access *a, int64_t element, bool vague)
     g->vague[element] = vague;
 }
 
+/* ---- claims -------------------------------------------------------------------------------- */
+
+/* A load that claims that nothing in the launch writes the element; races with other threads are found before. */
+static bool claim(Access *a, int lane, int64_t element)
+{
+    char where[120];
+    if (a->g->writers[element].serial <= a->base) {
+        if (a->g->claimed)
+            a->g->claimed[element] = a->base + 1;
+        return true;
+    }
+    vm_shadow_place(a->g, element, where, sizeof where);
+    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane, "reads element %s of '%s' as read only, and has written it in this launch",
+                    where, a->g->buffer->name);
+}
+
+static bool is_unclaimed(Access *a, int lane, int64_t element)
+{
+    char where[120];
+    if (!a->g->claimed || a->g->claimed[element] != a->base + 1)
+        return true;
+    vm_shadow_place(a->g, element, where, sizeof where);
+    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane, "writes element %s of '%s', which was read as read only in this launch",
+                    where, a->g->buffer->name);
+}
+
 /* ---- elements ------------------------------------------------------------------------------ */
 
 typedef bool CheckElement(Access *a, int lane, int64_t element);
@@ -154,7 +180,7 @@ static bool read_element(Access *a, int lane, int64_t element)
         return false;
     if (g->readers)
         note_global(a, &g->readers[element]);
-    return true;
+    return !a->s->inst->sub || claim(a, lane, element);
 }
 
 static bool write_element(Access *a, int lane, int64_t element)
@@ -165,6 +191,8 @@ static bool write_element(Access *a, int lane, int64_t element)
     if (g->readers && !check_readers(a, &g->readers[element], element))
         return false;
     if (g->updaters && !check_readers(a, &g->updaters[element], element))
+        return false;
+    if (!is_unclaimed(a, lane, element))
         return false;
     const int64_t *index = a->s->a;
     note_writer(a, element, vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0])));
@@ -182,6 +210,8 @@ static bool update_element(Access *a, int lane, int64_t element)
     if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, element, *writer))
         return false;
     if (g->readers && !check_readers(a, &g->readers[element], element))
+        return false;
+    if (!is_unclaimed(a, lane, element))
         return false;
     if (g->updaters)
         note_global(a, &g->updaters[element]);

@@ -98,6 +98,9 @@ bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *af
  * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);
 
+/* Nothing in the launch writes an element that the block with id `block` reads of a buffer for which asked(user, buffer) holds. */
+bool threads_leave_alone(Threads *t, uint32_t block, bool (*asked)(void *user, const Buffer *buffer), void *user, Conflict *why);
+
 /* ---- what an allocation in shared or local memory may forget ---------------------------------- */
 
 /* Every read of `buffer` finds an element that its owner (the block of the grid for shared memory, the thread for

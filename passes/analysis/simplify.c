@@ -32,7 +32,7 @@ static Expr *with_operands(Facts *f, Expr *e, Expr *(*simplify_operand)(Facts *f
         return e;
     switch (e->kind) {
     case EX_LOAD:
-        return expr_load(c, e->u.load.buffer, args, e->span);
+        return expr_load_like(c, e, e->u.load.buffer, args);
     case EX_CALL:
         return expr_call(c, e->u.call.call, args, e->span);
     case EX_SELECT:

@@ -167,9 +167,7 @@ static Stmt *simplify_store(Facts *f, Stmt *s)
     }
     if (!changed)
         return s;
-    return stmt_stamp(stmt_store(f->c, s->u.store.buffer, index, s->u.store.op, value,
-                                 s->u.store.atomic, s->span),
-                      s);
+    return stmt_store_like(f->c, s, s->u.store.buffer, index, value);
 }
 
 static Stmt *simplify_launch(Facts *f, Stmt *s)

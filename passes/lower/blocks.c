@@ -265,6 +265,7 @@ static Guarded lower_block(Blocks *b, Stmt *s)
         Rewriter r = {.ctx = c, .stmt = block->atomic ? make_atomic : make_async};
         g.s = rewrite_stmt(&r, g.s);
     }
+    g.s = block_hints_apply(c, block, g.s);
     return g;
 }
 

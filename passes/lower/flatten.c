@@ -134,9 +134,7 @@ static Expr *flatten_load(Rewriter *r, Expr *e)
     if (e->kind != EX_LOAD || e->u.load.buffer->scope != SCOPE_GLOBAL)
         return e;
     Expr *at = subscript(f, e->u.load.buffer, e->u.load.index);
-    Expr *load = expr_load(f->c, flat_buffer(f, e->u.load.buffer), &at, e->span);
-    load->step = e->step;
-    return load;
+    return expr_load_like(f->c, e, flat_buffer(f, e->u.load.buffer), &at);
 }
 
 static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
@@ -145,8 +143,7 @@ static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
     if (s->kind != ST_STORE || s->u.store.buffer->scope != SCOPE_GLOBAL)
         return s;
     Expr *at = subscript(f, s->u.store.buffer, s->u.store.index);
-    return stmt_stamp(stmt_store(f->c, flat_buffer(f, s->u.store.buffer), &at, s->u.store.op,
-                                 s->u.store.value, s->u.store.atomic, s->span), s);
+    return stmt_store_like(f->c, s, flat_buffer(f, s->u.store.buffer), &at, s->u.store.value);
 }
 
 Kernel *pass_flatten(Context *c, const Kernel *kernel, const LowerOptions *options)

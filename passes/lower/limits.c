@@ -79,15 +79,22 @@ static Span temp_span(const Buffer *b)
     return b->origin.source ? b->origin : b->span;
 }
 
+/* Half of the largest number where it would overflow. */
+static int64_t buffer_bytes(const Check *k, const Buffer *b)
+{
+    int64_t *strides = ARENA_ARRAY(k->c->arena, int64_t, b->rank + 1), bytes;
+    bool known = buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
+    return known ? bytes : INT64_MAX / 2;
+}
+
 static void check_shared(Check *k, const Stmt *s)
 {
     int64_t total = 0, largest = -1;
     const Buffer *worst = NULL;
     for (int i = 0; i < k->temps.n; i++) {
         const Buffer *b = k->temps.items[i]->u.temp;
-        int64_t *strides = ARENA_ARRAY(k->c->arena, int64_t, b->rank + 1), bytes;
-        if (!buffer_strides(b, strides, &bytes) ||
-            !checked_mul(bytes, type_bytes(b->type), &bytes) || !checked_add(bytes, total, &total))
+        int64_t bytes = buffer_bytes(k, b);
+        if (!checked_add(bytes, total, &total))
             total = bytes = INT64_MAX / 2;
         if (bytes > largest) {
             largest = bytes;
@@ -117,6 +124,31 @@ static void check_shared(Check *k, const Stmt *s)
     k->failed = true;
 }
 
+/* The blocks that the schedule wants to run at a time on one multiprocessor fit on it, registers aside: the compiler spills
+ * until those fit. */
+static void check_min_blocks(Check *k, const Stmt *s)
+{
+    const LaunchStmt *launch = &s->u.launch;
+    const Limits *most = k->limits;
+    if (k->failed || launch->min_blocks == 0) /* each block fits, so nothing below overflows */
+        return;
+    int64_t blocks = launch->min_blocks, threads = launch->block[0] * launch->block[1] * launch->block[2];
+    int64_t shared = most->reserved_shared;
+    for (int i = 0; i < k->temps.n; i++)
+        shared += buffer_bytes(k, k->temps.items[i]->u.temp);
+    if (blocks <= most->max_resident_blocks && blocks * threads <= most->max_resident_threads &&
+        blocks * shared <= most->max_resident_shared)
+        return;
+    diag_error(k->c, E0518, s->span,
+               "launch '%s' wants %lld blocks of %lld threads and %lld bytes of shared memory each (%lld of them are the system's) at a "
+               "time, and a multiprocessor has room for %lld blocks, %lld threads, %lld bytes",
+               launch->name, (long long)blocks, (long long)threads, (long long)shared, (long long)most->reserved_shared,
+               (long long)most->max_resident_blocks, (long long)most->max_resident_threads,
+               (long long)most->max_resident_shared);
+    diag_note(k->c, s->span, "ask for fewer with annotate(loop, min_blocks, n), or use a smaller tile");
+    k->failed = true;
+}
+
 static bool check_launch(Visitor *v, Stmt *s)
 {
     Check *all = v->user;
@@ -128,6 +160,7 @@ static bool check_launch(Visitor *v, Stmt *s)
     check_threads(&k, s);
     check_grid(&k, s);
     check_shared(&k, s);
+    check_min_blocks(&k, s);
     all->failed |= k.failed;
     return false;
 }

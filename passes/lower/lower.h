@@ -16,6 +16,10 @@ typedef struct {
     int64_t max_shared_static;        /* 49152 bytes */
     int64_t max_shared;               /* 232448 bytes a block */
     int64_t max_constant;             /* 65536 bytes a program */
+    int64_t max_resident_blocks;      /* 32 a multiprocessor */
+    int64_t max_resident_threads;     /* 2048 a multiprocessor */
+    int64_t max_resident_shared;      /* 233472 bytes a multiprocessor */
+    int64_t reserved_shared;          /* 1024 bytes of each block */
 } Limits;
 Limits limits_default(void);
 

@@ -41,6 +41,11 @@ bool expr_list_has(const ExprList *list, const Expr *e);
 /* The block's stores are asynchronous: it has the annotation `copy_async`. */
 bool block_is_async(const BlockStmt *block);
 
+/* What the block asks of the caches for a buffer in global memory (cache_hints.c), and `body`, a statement of it, with that said
+ * at each access. */
+CacheHint block_hint(const BlockStmt *block, const Buffer *buffer);
+Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);
+
 /* Statements with a property somewhere below. */
 bool stmt_has_bound_loop(Stmt *s);
 bool stmt_has_barrier(Stmt *s);

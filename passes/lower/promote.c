@@ -35,6 +35,7 @@ typedef struct {
     SubstList lets;     /* values of the names in the loop */
     bool seen, read, written, ok;
     Span update;        /* the last statement that writes it */
+    CacheHint hint;     /* of that one */
 } Scan;
 
 static bool invariant(const Scan *scan, const Expr *e)
@@ -115,6 +116,7 @@ static void scan_stmt(Scan *scan, const Stmt *s)
             scan->ok &= !s->u.store.atomic && s->u.store.op != STORE_ASYNC;
             scan->written = true;
             scan->update = s->span;
+            scan->hint = s->u.store.hint;
             scan->read |= s->u.store.op != STORE_SET;
             note_access(scan, s->u.store.index);
         }
@@ -437,6 +439,8 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Buffer *acc = buffer_new(c, names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
                              scan->buffer->type, &one, 1, SCOPE_LOCAL, ROLE_TEMP, at);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
+    if (!start)
+        first->u.load.hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
     Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first, false,
                                        first->span.source ? first->span : at),
                             loop);
@@ -447,6 +451,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
         VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
     Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
                             false, scan->update);
+    last->u.store.hint = scan->hint;
     VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
     Replace x = {scan->buffer, acc, zero};
     Rewriter r = {.ctx = c, .user = &x, .expr = replace_load, .stmt = replace_store};

@@ -85,10 +85,7 @@ static Expr *rewrite_load(Rewriter *r, Expr *e)
     Swizzles *z = r->user;
     if (e->kind != EX_LOAD || !is_swizzled(e->u.load.buffer))
         return e;
-    Expr *load = expr_load(z->c, place(z, e->u.load.buffer),
-                           exchanged(z, e->u.load.buffer, e->u.load.index), e->span);
-    load->step = e->step;
-    return load;
+    return expr_load_like(z->c, e, place(z, e->u.load.buffer), exchanged(z, e->u.load.buffer, e->u.load.index));
 }
 
 /* The expressions of one statement, whose child statements are done. */
@@ -111,9 +108,7 @@ static Stmt *rewrite_own(Swizzles *z, Stmt *s)
     Buffer *b = s->u.store.buffer;
     if (!is_swizzled(b))
         return s;
-    return stmt_stamp(stmt_store(z->c, place(z, b), exchanged(z, b, s->u.store.index), s->u.store.op,
-                                 s->u.store.value, s->u.store.atomic, s->span),
-                      s);
+    return stmt_store_like(z->c, s, place(z, b), exchanged(z, b, s->u.store.index), s->u.store.value);
 }
 
 static Stmt *walk(void *user, Stmt *s)

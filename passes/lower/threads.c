@@ -9,6 +9,8 @@
  * The first loop of an axis names its coordinate; others on it speak of the same. A loop with fewer iterations than its
  * axis has coordinates gets a guard, and so does a block that has no loop on an axis and runs on its
  * coordinate 0. Shared memory is declared at the top of the launch: it is the block's. */
+#include <string.h>
+
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -26,6 +28,7 @@ typedef struct {
     SubstList bound; /* loop variables to coordinates */
     StmtPath inner;  /* loops around, inside the launch */
     const Stmt *remap; /* a loop that asks for another order of the blocks, or NULL */
+    int64_t min_blocks; /* that a loop asks for; 0: none does */
     bool failed;
 } Mapper;
 
@@ -121,6 +124,21 @@ static void use_axis(Mapper *m, const Stmt *s)
 }
 
 /* Every bound loop of the launch, outermost first. */
+static void note_min_blocks(Mapper *m, const Stmt *s)
+{
+    for (int i = 0; i < s->u.loop.n_annotations; i++) {
+        const Annotation *a = &s->u.loop.annotations[i];
+        if (strcmp(a->key, "min_blocks") != 0)
+            continue;
+        if (a->kind != ANNOTATION_INT || a->i < 1) {
+            diag_error(m->c, E0518, s->span, "min_blocks of loop '%s' is no number of blocks; it is 1 or more", s->u.loop.var->name);
+            m->failed = true;
+        } else if (a->i > m->min_blocks) {
+            m->min_blocks = a->i;
+        }
+    }
+}
+
 static void collect_axes(Mapper *m, Stmt *s)
 {
     switch (s->kind) {
@@ -136,6 +154,7 @@ static void collect_axes(Mapper *m, Stmt *s)
     case ST_FOR:
         if (s->u.loop.kind == LOOP_BIND)
             use_axis(m, s);
+        note_min_blocks(m, s);
         VEC_PUSH(m->c->arena, &m->inner, s);
         collect_axes(m, s->u.loop.body);
         m->inner.n--;
@@ -323,7 +342,7 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
         body = stmt_then(c, m->lets.items[i], body);
     for (int i = m->shared.n - 1; i >= 0; i--)
         body = stmt_then(c, m->shared.items[i], body);
-    LaunchStmt launch = {.name = names_fresh(&all->launches, w->kernel->name), .body = body};
+    LaunchStmt launch = {.name = names_fresh(&all->launches, w->kernel->name), .min_blocks = m->min_blocks, .body = body};
     for (int d = 0; d < 3; d++) {
         Expr *grid = m->axis[AXIS_BLOCK_X + d].extent, *block = m->axis[AXIS_THREAD_X + d].extent;
         launch.grid[d] = grid ? grid : expr_index(c, 1);

@@ -84,7 +84,7 @@ static Expr *widen(Widen *w, Expr *e)
         return e;
     case EX_LOAD:
         all = widen_all(w, e->u.load.index, e->u.load.buffer->rank);
-        return all ? expr_load(w->c, e->u.load.buffer, all, e->span) : e;
+        return all ? expr_load_like(w->c, e, e->u.load.buffer, all) : e;
     case EX_CALL:
         all = widen_all(w, e->u.call.arg, call_info(e->u.call.call)->arity);
         return all ? expr_call(w->c, e->u.call.call, all, e->span) : e;
@@ -155,8 +155,7 @@ static Stmt *widen_store(Widen *w, Stmt *s)
     Expr **index = widen_all(w, s->u.store.index, b->rank), *value = widen(w, s->u.store.value);
     if (!index && value == s->u.store.value)
         return s;
-    return stmt_stamp(stmt_store(w->c, s->u.store.buffer, index ? index : s->u.store.index,
-                                 s->u.store.op, value, s->u.store.atomic, s->span), s);
+    return stmt_store_like(w->c, s, s->u.store.buffer, index ? index : s->u.store.index, value);
 }
 
 static Stmt *widen_if(Widen *w, Stmt *s)

@@ -83,7 +83,7 @@ static const char *primitive_of_key(Name key)
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (!strcmp(key, marks[i][0]))
             return marks[i][1];
-    return NULL;
+    return strncmp(key, "cache_hint_", 11) == 0 ? "cache_hint" : NULL;
 }
 
 bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)

@@ -187,6 +187,10 @@ static bool draw_arg(Focus *f, const Primitive *primitive, const PrimParam *para
         arg->items[0].kind = VALUE_STRING;
         return true;
     }
+    if (param->kind == PARAM_KEY && strcmp(param->name, "hint") == 0) {
+        arg->items[0] = pick_word(cache_hint_info((CacheHint)(1 + random_below(f->r, HINT_COUNT - 1)))->name);
+        return true;
+    }
     if (!arg->list)
         return draw_pick(f, param->kind, &arg->items[0]);
     if (param->kind == PARAM_LOOP)
