@@ -146,9 +146,21 @@ int memory_wavefronts(const WarpAccess *access)
     return wavefronts;
 }
 
+/* The most lanes that any request of this width has served together. */
+static int most_group_lanes(const WarpAccess *access)
+{
+    int lanes = WAVEFRONT_BYTES / access->bytes * (access->writes ? 1 : 2);
+    return lanes < WARP_LANES ? lanes : WARP_LANES;
+}
+
 int memory_wavefronts_ideal(const WarpAccess *access)
 {
-    return (memory_distinct_bytes(access) + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
+    int full = (memory_distinct_bytes(access) + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES, groups = 0;
+    for (int lanes = most_group_lanes(access), first = 0; first < WARP_LANES; first += lanes) {
+        uint32_t group = lanes == WARP_LANES ? UINT32_MAX : ((UINT32_C(1) << lanes) - 1) << first;
+        groups += (access->active & group) != 0;
+    }
+    return full > groups ? full : groups;
 }
 
 BankUse memory_bank_use(const WarpAccess *access)

@@ -10,7 +10,7 @@
  *                 share it, also in a store.  A group has 128 bytes: all 32 lanes for up to 4 bytes a lane, half a warp
  *                 for 8, a quarter for 16.  A load takes groups of twice as many lanes where every lane i names the same
  *                 address as lane i xor 1, or every one as lane i xor 2, as far as both are active
- *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts
+ *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts; at least one for each group
  *     words       the distinct values of floor(address / 4): constant memory answers one of them at a time, to all lanes that
  *                 want it
  *     lines       the distinct values of floor(address / 128): how often the first-level cache looks up a tag

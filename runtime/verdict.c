@@ -101,15 +101,17 @@ int verdict_pad(const AccessGroup *accesses, int which, int *wavefronts)
     return *wavefronts < memory_wavefronts(&accesses->items[which]->worst.lanes) ? best : 0;
 }
 
-/* NULL where no bank is asked for two words: that a wide access takes several wavefronts is no conflict. */
 static const char *shared_verdict(Context *c, const AccessGroup *accesses, int which)
 {
     const AccessCounter *a = accesses->items[which];
     const WarpAccess *worst = &a->worst.lanes;
     BankUse use = memory_bank_use(worst);
-    if (use.words <= 1)
-        return NULL;
     int lanes = memory_group_lanes(worst);
+    if (use.words <= 1)
+        return arena_printf(c->arena,
+                            "no bank is asked for two words, but %d lanes of %d bytes are served at a time: twice as many where each "
+                            "reads what its neighbour (lane i ^ 1, or lane i ^ 2) reads",
+                            lanes, worst->bytes);
     int active = __builtin_popcount(worst->active), wavefronts;
     StrBuf out = strbuf_new(c->arena);
     strbuf_addf(&out, "%d lanes fall into %d bank%s", active < lanes ? active : lanes, use.banks, use.banks == 1 ? "" : "s");

@@ -152,6 +152,8 @@ void time_text(double ms, char out[NUMBER_ROOM])
 {
     if (ms >= 1)
         snprintf(out, NUMBER_ROOM, "%.4g ms", ms);
+    else if (ms * 1e3 < 0.1)
+        snprintf(out, NUMBER_ROOM, ms > 0 ? "%.3g ns" : "0", ms * 1e6);
     else
         snprintf(out, NUMBER_ROOM, "%.3f us", ms * 1e3);
 }

@@ -33,7 +33,8 @@
         return Number(value.toPrecision(3)) + ' ' + prefixes[prefix] + unit;
     }
     const plain = (value) => Number.isInteger(value) ? value.toLocaleString('en') : value.toFixed(2);
-    const time = (ms) => ms === null ? '?' : ms >= 1 ? Number(ms.toPrecision(4)) + ' ms' : (ms * 1000).toFixed(3) + ' µs';
+    const time = (ms) => ms === null ? '?' : ms === 0 ? '0' : ms >= 1 ? Number(ms.toPrecision(4)) + ' ms'
+        : ms < 1e-4 ? Number((ms * 1e6).toPrecision(3)) + ' ns' : (ms * 1000).toFixed(3) + ' µs';
     const plural = (n, word) => plain(n) + ' ' + word + (n === 1 ? '' : 's');
     const costs = { global: ['sector', 'sectors_per_request'], shared: ['wavefront', 'wavefronts_per_request'], constant: ['word', 'passes_per_request'] };
     const unit = (a) => costs[a.scope][0], cost = (a) => a[costs[a.scope][1]];
@@ -307,7 +308,8 @@
         }
     }
     function drawCode() {
-        const left = el('div', {}, ...data.sources.map((s) => pane(s.path, s.path, s.text)));
+        const used = new Set(data.lines.flatMap((l) => [l.file, l.schedule_file]));
+        const left = el('div', {}, ...data.sources.filter((s) => used.has(s.path)).map((s) => pane(s.path, s.path, s.text)));
         body('code').append(el('p', { class: 'note' }, 'Choose a line to see where it comes from, or what became of it.'),
             el('div', { class: 'panes' }, left, pane('CUDA', '', data.cuda)));
         const links = new Map(); // a line -> the lines that belong to it
@@ -323,7 +325,7 @@
             line.addEventListener('click', () => light(linked, line));
         }
         const first = data.lines.find((l) => l.step && lineOf(l.schedule_file, l.schedule_line));
-        if (first) light(links.get(lineOf('', first.cuda)), lineOf('', first.cuda));
+        if (first) light(links.get(lineOf('', first.cuda)), null);
     }
 
     // ---- steps ---------------------------------------------------------------------------------------------------
@@ -394,7 +396,7 @@
     }
 
     drawHead();
-    body('limits').append(el('div', { class: 'two' }, el('div', {}, drawBars(), drawIntensity()), drawRoofline()));
+    body('limits').append(el('div', { class: 'two' }, el('div', {}, drawBars(), drawIntensity()), el('div', { class: 'scroll' }, drawRoofline())));
     drawAccesses();
     drawVersus();
     drawCode();
