@@ -11,7 +11,7 @@
 enum { DRAW_NAME = 64, DRAW_ITEMS = 5 };
 
 typedef struct {
-    ValueKind kind; /* LOOP, BLOCK, BUFFER, INT, BOOL, WORD, STRING, FILL */
+    ValueKind kind; /* LOOP, BLOCK, BUFFER, INT, BOOL, WORD, STRING, FILL, MAP (i: its seed) */
     char name[DRAW_NAME], block[DRAW_NAME];
     int64_t i;
 } Pick;
@@ -28,8 +28,13 @@ typedef struct {
     PickArg args[PRIM_MAX_PARAMS];
 } Step;
 
-/* A call that looks plausible in the kernel as it is: factors are small, loops of one call stand around one block. False
- * where the kernel has nothing to draw from. */
+/* A handle by its name; a loop by that and a block that it stands around. */
+Pick pick_handle(Schedule *s, Value handle, Value block);
+Pick pick_word(const char *word);
+Pick pick_int(int64_t i);
+
+/* A call that looks plausible in the kernel as it is: factors are small, loops of one call stand around one block, and most
+ * arguments suit the primitive (fit.h). False where the kernel has nothing that step->primitive could be called with. */
 bool draw_step(Schedule *s, Random *r, Step *step);
 /* Calls that usually follow an accepted step: bindings of the loops of a split, a place for a copy. How many. */
 int draw_sequel(Schedule *s, Random *r, const Step *step, const Value *result, Step out[DRAW_ITEMS]);

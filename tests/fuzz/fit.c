@@ -1,0 +1,259 @@
+/* fit.c - see fit.h. */
+#include "fuzz/fit.h"
+
+#include <string.h>
+
+#include "passes/schedule/flow.h"
+
+static const Fit fits[] = {
+    {"split", 6, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"fuse", 3, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"reorder", 6, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"bind", 8, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"vectorize", 2, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
+    {"merge", 1, BLOCK_ANY, LOOP_SIBLINGS, BUFFER_ANY},
+    {"remap", 1, BLOCK_ANY, LOOP_GRID, BUFFER_ANY},
+    {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
+    {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
+    {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
+    {"cache_write", 4, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"reindex", 1, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
+    {"reindex_cache_read", 2, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
+    {"reindex_cache_write", 1, BLOCK_ANY, LOOP_ANY, BUFFER_WRITTEN},
+    {"cache_inplace", 1, BLOCK_ANY, LOOP_ANY, BUFFER_UPDATED},
+    {"read_at", 2, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
+    {"write_at", 2, BLOCK_ANY, LOOP_ANY, BUFFER_WRITTEN},
+    {"set_scope", 3, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
+    {"cache_index", 1, BLOCK_DIGITS, LOOP_ANY, BUFFER_ANY},
+    {"storage_align", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
+    {"pad", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
+    {"swizzle", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
+    {"transform_layout", 3, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
+    {"transform_block_layout", 1, BLOCK_WHOLE, LOOP_ANY, BUFFER_ANY},
+    {"rolling_buffer", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
+    {"compute_at", 6, BLOCK_MAKER, LOOP_OF_USER, BUFFER_ANY},
+    {"reverse_compute_at", 5, BLOCK_USER, LOOP_OF_MAKER, BUFFER_ANY},
+    {"compute_inline", 2, BLOCK_MAKER, LOOP_ANY, BUFFER_ANY},
+    {"reverse_compute_inline", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
+    {"decompose_reduction", 3, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
+    {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
+    {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
+    {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
+    {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
+    {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
+    {"pad_einsum", 1, BLOCK_WHOLE, LOOP_ANY, BUFFER_ANY},
+};
+
+Fit fit_of(const Primitive *primitive)
+{
+    for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
+        if (strcmp(fits[i].name, primitive->name) == 0)
+            return fits[i];
+    return (Fit){primitive->name, !primitive->is_query, BLOCK_ANY, LOOP_ANY, BUFFER_ANY};
+}
+
+/* ---- queries ------------------------------------------------------------------------------------- */
+
+Value query(Schedule *s, const char *name, const Value *args, int n)
+{
+    Value result = {.kind = VALUE_NONE};
+    if (!schedule_call(s, primitive_find(name), args, NULL, n, span_none(), &result))
+        result = (Value){.kind = VALUE_LIST};
+    return result;
+}
+
+Value all_blocks(Schedule *s)
+{
+    return query(s, "blocks", NULL, 0);
+}
+
+Value all_loops(Schedule *s, Value block)
+{
+    return query(s, "loops", &block, 1);
+}
+
+typedef VEC(Value) Values;
+
+static Value as_list(Schedule *s, const Values *values)
+{
+    return value_list(s, values->items, values->n);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------- */
+
+static bool touches_temp(Schedule *s, Stmt *block, AccessMode mode, bool on_chip)
+{
+    BufferSet set = {0};
+    flow_buffers(s, block, mode, &set);
+    for (int i = 0; i < set.n; i++)
+        if (set.items[i]->role == ROLE_TEMP && (!on_chip || !scope_outlives_launch(set.items[i]->scope)))
+            return true;
+    return false;
+}
+
+static bool is_whole(const Stmt *block, const StmtPath *path)
+{
+    const BlockStmt *b = &block->u.block;
+    int n = b->n_iters;
+    for (int i = 0; i < n; i++) {
+        const Stmt *loop = path->n > n ? path->items[path->n - 1 - n + i] : NULL;
+        const Expr *binding = b->iters[i].binding;
+        if (!loop || loop->kind != ST_FOR || binding->kind != EX_VAR || binding->u.var != loop->u.loop.var)
+            return false;
+    }
+    return !b->predicate;
+}
+
+static bool has_digits(Schedule *s, Stmt *block)
+{
+    AccessList reads = {0};
+    access_collect(schedule_context(s), block, NULL, ACCESS_READ, &reads);
+    for (int i = 0; i < reads.n; i++)
+        for (int axis = 0; axis < reads.items[i].buffer->rank; axis++) {
+            ExprKind kind = reads.items[i].index[axis]->kind;
+            if (kind == EX_MUL || kind == EX_DIV || kind == EX_MOD || kind == EX_ADD)
+                return true;
+        }
+    return false;
+}
+
+static bool block_suits(Schedule *s, BlockFit fit, Value handle)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &handle, &path);
+    const Stmt *store = flow_single_store(block);
+    switch (fit) {
+    case BLOCK_REDUCTION: return block->u.block.init != NULL;
+    case BLOCK_PARTIAL: return block->u.block.init && touches_temp(s, block, ACCESS_WRITE, false);
+    case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
+    case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
+    case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);
+    case BLOCK_WHOLE: return is_whole(block, &path);
+    case BLOCK_DIGITS: return has_digits(s, block);
+    case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
+    default: return true;
+    }
+}
+
+Value fit_blocks(Schedule *s, BlockFit fit)
+{
+    Value all = all_blocks(s);
+    Values out = {0};
+    for (int i = 0; i < all.u.list.n; i++)
+        if (block_suits(s, fit, all.u.list.items[i]))
+            VEC_PUSH(schedule_context(s)->arena, &out, all.u.list.items[i]);
+    return as_list(s, &out);
+}
+
+/* ---- loops --------------------------------------------------------------------------------------- */
+
+static void add_loops(Schedule *s, Value block, Values *out)
+{
+    Value loops = all_loops(s, block);
+    for (int i = 0; i < loops.u.list.n; i++)
+        VEC_PUSH(schedule_context(s)->arena, out, loops.u.list.items[i]);
+}
+
+static void add_related(Schedule *s, const char *relation, Value block, Values *out)
+{
+    Value blocks = query(s, relation, &block, 1);
+    for (int i = 0; i < blocks.u.list.n; i++)
+        add_loops(s, blocks.u.list.items[i], out);
+}
+
+static void add_grid(Schedule *s, Value block, Values *out)
+{
+    StmtPath path = {0};
+    sched_block(s, &block, &path);
+    for (int i = 0; i < path.n; i++) {
+        const Stmt *loop = path.items[i];
+        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
+            loop->u.loop.axis == (out->n ? AXIS_BLOCK_X : AXIS_BLOCK_Y))
+            VEC_PUSH(schedule_context(s)->arena, out, value_loop(loop));
+    }
+}
+
+static void add_reduced(Schedule *s, Value handle, Values *out)
+{
+    StmtPath path = {0};
+    const BlockStmt *block = &sched_block(s, &handle, &path)->u.block;
+    for (int i = 0; i < path.n; i++)
+        for (int k = 0; k < block->n_iters && path.items[i]->kind == ST_FOR; k++)
+            if (block->iters[k].kind == ITER_REDUCE &&
+                expr_uses_var(block->iters[k].binding, path.items[i]->u.loop.var)) {
+                VEC_PUSH(schedule_context(s)->arena, out, value_loop(path.items[i]));
+                break;
+            }
+}
+
+/* Loops that the block has in common with others, or where it parts from them: that and the other's. */
+static void add_common(Schedule *s, LoopFit fit, Value block, Values *out)
+{
+    Arena *arena = schedule_context(s)->arena;
+    Value blocks = all_blocks(s), own = all_loops(s, block);
+    int most = 0;
+    for (int i = 0; i < blocks.u.list.n; i++) {
+        Value other = blocks.u.list.items[i], loops = all_loops(s, other);
+        int n = own.u.list.n < loops.u.list.n ? own.u.list.n : loops.u.list.n, same = 0;
+        if (other.u.id == block.u.id)
+            continue;
+        while (same < n && own.u.list.items[same].u.id == loops.u.list.items[same].u.id)
+            same++;
+        most = same > most ? same : most;
+        if (fit == LOOP_SIBLINGS && same < n) {
+            VEC_PUSH(arena, out, own.u.list.items[same]);
+            VEC_PUSH(arena, out, loops.u.list.items[same]);
+        }
+    }
+    for (int i = 0; fit == LOOP_SHARED && i < most; i++)
+        VEC_PUSH(arena, out, own.u.list.items[i]);
+}
+
+Value fit_loops(Schedule *s, LoopFit fit, Value block)
+{
+    Values out = {0};
+    switch (fit) {
+    case LOOP_OF_USER: add_related(s, "consumers", block, &out); break;
+    case LOOP_OF_MAKER: add_related(s, "producers", block, &out); break;
+    case LOOP_GRID: add_grid(s, block, &out); break;
+    case LOOP_REDUCED: add_reduced(s, block, &out); break;
+    case LOOP_SHARED:
+    case LOOP_SIBLINGS: add_common(s, fit, block, &out); break;
+    default: add_loops(s, block, &out); break;
+    }
+    if (fit == LOOP_INNER && out.n > 1) {
+        out.items += out.n - 1;
+        out.n = 1;
+    }
+    return as_list(s, &out);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------- */
+
+static bool buffer_suits(Schedule *s, BufferFit fit, const Buffer *buffer, Stmt *block)
+{
+    switch (fit) {
+    case BUFFER_TEMP: return buffer->role == ROLE_TEMP;
+    case BUFFER_BANKED: return buffer->role == ROLE_TEMP && buffer->scope == SCOPE_SHARED;
+    case BUFFER_READ: return flow_touches(s, block, buffer, ACCESS_READ);
+    case BUFFER_WRITTEN: return flow_touches(s, block, buffer, ACCESS_WRITE);
+    case BUFFER_UPDATED:
+        return flow_touches(s, block, buffer, ACCESS_WRITE) && flow_touches(s, block, buffer, ACCESS_READ);
+    default: return true;
+    }
+}
+
+Value fit_buffers(Schedule *s, BufferFit fit, Value block)
+{
+    StmtPath path = {0};
+    Stmt *stmt = sched_block(s, &block, &path);
+    Values out = {0};
+    for (int i = 0; i < s->handles.n; i++) {
+        const Handle *h = &s->handles.items[i];
+        Value value = {.kind = VALUE_BUFFER};
+        value.u.id = s->first_id + (uint32_t)i;
+        if (h->kind == HANDLE_BUFFER && h->alive && buffer_suits(s, fit, h->buffer, stmt))
+            VEC_PUSH(schedule_context(s)->arena, &out, value);
+    }
+    return as_list(s, &out);
+}

@@ -1,0 +1,60 @@
+/* fit.h - what suits a primitive: a draw from all loops, blocks and buffers would nearly always be refused by those that need a
+ * certain kind. A row says how often a primitive is drawn, and what its arguments have to be for it to have a chance; one draw in
+ * eight looks at none of that, so that what does not suit is asked for, too. */
+#ifndef TIRC_TESTS_FIT_H
+#define TIRC_TESTS_FIT_H
+
+#include "passes/schedule/schedule.h"
+
+typedef enum {
+    BLOCK_ANY,
+    BLOCK_REDUCTION, /* has an init */
+    BLOCK_PARTIAL,   /* that, and writes a temp */
+    BLOCK_MAKER,     /* writes a temp */
+    BLOCK_USER,      /* reads a temp */
+    BLOCK_STAGER,    /* writes a temp in shared or local memory */
+    BLOCK_WHOLE,     /* alone in one loop for each iterator, without a condition */
+    BLOCK_DIGITS,    /* reads at a subscript that multiplies or divides */
+    BLOCK_CHOICE,    /* stores a value where a condition holds, and another elsewhere */
+} BlockFit;
+
+typedef enum {
+    LOOP_ANY,      /* around the block */
+    LOOP_OF_USER,  /* around one that reads what the block writes */
+    LOOP_OF_MAKER, /* around one that writes what the block reads */
+    LOOP_REDUCED,  /* carries its reduction */
+    LOOP_INNER,    /* the innermost */
+    LOOP_GRID,     /* bound to blockIdx.y and blockIdx.x, in this order */
+    LOOP_SHARED,   /* around other blocks as well */
+    LOOP_SIBLINGS, /* pairs: a loop, and one of another block that stands beside it */
+} LoopFit;
+
+typedef enum {
+    BUFFER_ANY,
+    BUFFER_TEMP,
+    BUFFER_BANKED,  /* a temp in shared memory */
+    BUFFER_READ,    /* by the block */
+    BUFFER_WRITTEN, /* by the block */
+    BUFFER_UPDATED, /* both */
+} BufferFit;
+
+typedef struct {
+    const char *name;
+    int weight; /* how often it is drawn, beside the others */
+    BlockFit block;
+    LoopFit loop;
+    BufferFit buffer;
+} Fit;
+
+/* The row of a primitive; those without one are drawn once, with anything. Weight 0: a query. */
+Fit fit_of(const Primitive *primitive);
+/* What suits, as lists, which may be empty. */
+Value fit_blocks(Schedule *s, BlockFit fit);
+Value fit_loops(Schedule *s, LoopFit fit, Value block);
+Value fit_buffers(Schedule *s, BufferFit fit, Value block);
+/* What a query of the table answers, as a list; all loops around a block; all blocks. */
+Value query(Schedule *s, const char *name, const Value *args, int n);
+Value all_loops(Schedule *s, Value block);
+Value all_blocks(Schedule *s);
+
+#endif

@@ -1,0 +1,235 @@
+/* trial.c - see trial.h. After each accepted step the kernel verifies and reads back from its text; at the end check.h says what it
+ * computes. */
+#include "fuzz/trial.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include "fuzz/check.h"
+
+/* One execution of a trial. */
+typedef struct {
+    Trial *trial;
+    Tally *tally;
+    Random *random; /* NULL: the steps of the trial are made again */
+    Use use;
+    Schedule *schedule;
+    const char *why; /* what is wrong, or NULL */
+    bool refused;    /* by lowering */
+    Step queue[DRAW_ITEMS];
+    int n_queue;
+} Execution;
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/* These may add floats in another order. */
+static bool reorders(const Trial *t)
+{
+    static const char *const names[] = {"reorder", "atomic", "bind", "rfactor", "transform_block_layout", "serpentine"};
+    for (int i = 0; i < t->n_steps; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(t->steps[i].primitive->name, names[k]) == 0)
+                return true;
+    return false;
+}
+
+/* False where nothing was changed. */
+static bool make_step(Execution *x, const Step *step, Value *result)
+{
+    Context *c = x->use.c;
+    CallTally *tally = tally_of(x->tally, step->primitive);
+    bool refused;
+    DiagMark mark = diag_mark(c);
+    if (draw_call(x->schedule, step, result, &refused)) {
+        const char *broken = check_text(c, schedule_kernel(x->schedule));
+        if (broken)
+            x->why = arena_printf(c->arena, "after %s: %s", step->primitive->name, broken);
+        tally->accepted++;
+        return true;
+    }
+    if (refused)
+        tally_refusal(tally->refused, c);
+    else
+        tally->inapplicable++;
+    diag_forget(c, mark);
+    return false;
+}
+
+/* The next of those that usually follow, or any. False where there is nothing that it could be called with. */
+static bool next_step(Execution *x, Step *step)
+{
+    if (x->n_queue > 0) {
+        *step = x->queue[0];
+        memmove(x->queue, x->queue + 1, sizeof *x->queue * (size_t)--x->n_queue);
+    } else if (!draw_step(x->schedule, x->random, step)) {
+        tally_of(x->tally, step->primitive)->drawn++;
+        tally_of(x->tally, step->primitive)->inapplicable++;
+        return false;
+    }
+    tally_of(x->tally, step->primitive)->drawn++;
+    return true;
+}
+
+static void draw_steps(Execution *x)
+{
+    Trial *t = x->trial;
+    int most = 1 + (int)random_below(x->random, 12);
+    for (int attempt = 0; attempt < 3 * most && t->n_steps < most && !x->why; attempt++) {
+        Step *step = &t->steps[t->n_steps];
+        Value result = {.kind = VALUE_NONE};
+        if (!next_step(x, step))
+            continue;
+        t->n_steps++; /* there while it runs, so that a crash can be made again */
+        if (!make_step(x, step, &result))
+            t->n_steps--;
+        else if (x->n_queue == 0 && !x->why)
+            x->n_queue = draw_sequel(x->schedule, x->random, step, &result, x->queue);
+    }
+}
+
+static void make_steps(Execution *x)
+{
+    for (int i = 0; i < x->trial->n_steps && !x->why; i++)
+        make_step(x, &x->trial->steps[i], &(Value){0});
+}
+
+/* ---- a trial ------------------------------------------------------------------------------------- */
+
+static void run_kernel(Execution *x)
+{
+    Trial *t = x->trial;
+    Context *c = x->use.c;
+    const char *why = NULL;
+    switch (check_run(c, x->use.kernel, schedule_kernel(x->schedule), t->sizes, reorders(t), t->width,
+                      t->reversed, &why)) {
+    case CHECK_OK:
+        x->tally->lowered++;
+        for (int i = 0; i < t->n_steps; i++)
+            tally_of(x->tally, t->steps[i].primitive)->run++;
+        break;
+    case CHECK_REFUSED:
+        x->refused = true;
+        x->tally->unlowered++;
+        tally_refusal(x->tally->not_lowered, c);
+        break;
+    case CHECK_WRONG:
+        x->why = why;
+        break;
+    }
+}
+
+static void run_guarded(Execution *x)
+{
+    jmp_buf guard;
+    if (setjmp(guard)) {
+        x->why = x->use.c->fatal_message;
+        return;
+    }
+    x->use.c->guard = &guard;
+    x->schedule = schedule_new(x->use.c, x->use.kernel);
+    if (x->random)
+        draw_steps(x);
+    else
+        make_steps(x);
+    if (!x->why)
+        run_kernel(x);
+}
+
+static void print_head(const Trial *t, FILE *to)
+{
+    fprintf(to, "---- seed %llu: %s", (unsigned long long)t->seed, t->program->path);
+    for (int i = 0; i < t->n_overrides; i++)
+        fprintf(to, " -D %s", t->overrides[i]);
+    for (int i = 0; i < t->program->n_sizes; i++)
+        fprintf(to, "%s%s=%lld", i ? " " : ", at ", t->program->sizes[i], (long long)t->sizes[i]);
+    fprintf(to, ", groups of %d%s\n", t->width, t->reversed ? ", reversed" : "");
+}
+
+static void print_steps(const Trial *t, FILE *to)
+{
+    for (int i = 0; i < t->n_steps; i++) {
+        fprintf(to, "step %d: %s", i + 1, t->steps[i].primitive->name);
+        for (int k = 0; k < t->steps[i].n_args; k++)
+            for (int m = 0; m < t->steps[i].args[k].n; m++) {
+                const Pick *pick = &t->steps[i].args[k].items[m];
+                if (pick->kind == VALUE_INT || pick->kind == VALUE_MAP || pick->kind == VALUE_BOOL)
+                    fprintf(to, " %lld", (long long)pick->i);
+                else
+                    fprintf(to, " %s", pick->kind == VALUE_FILL ? "_" : pick->name);
+            }
+        fprintf(to, "\n");
+    }
+}
+
+void trial_print(const Trial *t, FILE *to)
+{
+    print_head(t, to);
+    print_steps(t, to);
+}
+
+/* A fatal error leaves a schedule that cannot be written down. */
+static void print_wrong(const Execution *x, FILE *to)
+{
+    Context *c = x->use.c;
+    bool whole = x->schedule && c->fatal == FATAL_NONE;
+    StrBuf trace = strbuf_new(c->arena);
+    if (whole)
+        schedule_trace(x->schedule, ctx_name(c, "found"), &trace);
+    print_head(x->trial, to);
+    fprintf(to, "%s%s\n", trace.text ? trace.text : "", x->why);
+    if (!whole)
+        print_steps(x->trial, to);
+}
+
+/* True if it is right; *refused: lowering refuses the schedule. */
+static bool run_once(Trial *t, Tally *tally, Random *random, FILE *show, bool *refused)
+{
+    Execution x = {.trial = t, .tally = tally, .random = random};
+    const char *overrides[TRIAL_SIZES + 1];
+    for (int i = 0; i < t->n_overrides; i++)
+        overrides[i] = t->overrides[i];
+    if (program_use(t->program, "", overrides, t->n_overrides, &x.use))
+        run_guarded(&x);
+    else
+        x.why = use_messages(&x.use);
+    if (x.why && show)
+        print_wrong(&x, show);
+    *refused = x.refused;
+    bool right = !x.why;
+    ctx_free(x.use.c);
+    return right;
+}
+
+bool trial_run(Trial *t, Tally *tally, Random *random, FILE *show)
+{
+    static Tally unused; /* steps are counted when they are drawn */
+    bool refused;
+    if (!run_once(t, tally, random, show, &refused))
+        return false;
+    while (random && refused && t->n_steps > 1) {
+        t->n_steps /= 2;
+        if (!run_once(t, &unused, NULL, show, &refused))
+            return false;
+        tally->shortened += !refused;
+    }
+    return true;
+}
+
+Trial trial_draw(const Program *p, Random *r, uint64_t seed)
+{
+    static const int widths[] = {1, 2, 7, 32};
+    Trial t = {.program = p, .seed = seed};
+    for (int i = 0; i < p->n_sizes; i++) {
+        t.sizes[i] = p->values[random_below(r, (uint64_t)p->n_values)];
+        char value[24] = "?";
+        if (random_below(r, 2))
+            snprintf(value, sizeof value, "%lld", (long long)t.sizes[i]);
+        snprintf(t.overrides[t.n_overrides++], sizeof t.overrides[0], "%s=%s", p->sizes[i], value);
+    }
+    if (p->n_types > 0)
+        snprintf(t.overrides[t.n_overrides++], sizeof t.overrides[0], "%s=%s", p->type,
+                 p->types[random_below(r, (uint64_t)p->n_types)]);
+    t.width = widths[random_below(r, 4)];
+    t.reversed = random_below(r, 2);
+    return t;
+}
