@@ -1,5 +1,7 @@
 /* model.c - from a tree to units and touches, and from units to instances.  See model.h. */
 #include "passes/analysis/model.h"
+
+#include "passes/analysis/inits.h"
 #include "passes/analysis/region.h"
 
 #include <stdlib.h>
@@ -148,16 +150,33 @@ static bool iters_use(const BlockStmt *b, const Var *var, bool spatial_only)
     return false;
 }
 
-/* An init is ordered by the loops outside the outermost reduction loop, and stands where that loop
- * does. */
-static void place_init(Context *c, Unit *u, const int *loop_order)
+/* The loops and ifs from the kernel's body down to a block of the tree. */
+static StmtPath whole_path(const Walk *w, Stmt *block)
 {
-    for (int i = 0; i < u->n_loops; i++)
-        if (block_reduces_over(c, u->block, u->loops[i]->var)) {
+    Arena *arena = w->model->ctx->arena;
+    StmtPath path = {0};
+    for (int i = 0; i < w->model->outer.n; i++)
+        VEC_PUSH(arena, &path, (Stmt *)(uintptr_t)w->model->outer.items[i].stmt);
+    for (int i = 0; i < w->path.n; i++)
+        VEC_PUSH(arena, &path, (Stmt *)(uintptr_t)w->path.items[i].stmt);
+    VEC_PUSH(arena, &path, block);
+    return path;
+}
+
+/* An init is ordered by the loops outside the one that it stands before, and stands where that loop does. */
+static void place_init(const Walk *w, Unit *u, Stmt *block, const int *loop_order)
+{
+    StmtPath path = whole_path(w, block);
+    for (int i = 0, at = w->model->outer.n; i < u->n_loops; at++) {
+        if (path.items[at]->kind != ST_FOR)
+            continue;
+        if (reduction_starts_at(w->model->ctx, u->block, &path, at)) {
             u->n_time = i;
             u->order = loop_order[i];
             break;
         }
+        i++;
+    }
     for (int i = u->n_time; i < u->n_loops; i++)
         u->absent[i] = !iters_use(u->block, u->loops[i]->var, true);
 }
@@ -180,7 +199,7 @@ static Unit *add_unit(Walk *w, Stmt *s, bool init, const int *loop_order)
     u->n_time = u->n_loops;
     u->order = w->order++;
     if (init)
-        place_init(w->model->ctx, u, loop_order);
+        place_init(w, u, s, loop_order);
     for (int i = 0; i < u->n_loops; i++)
         u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, init);
     VEC_PUSH(arena, &w->model->units, u);

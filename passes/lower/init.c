@@ -7,8 +7,10 @@
  *
  * (the part below `i` only: the init stands before the outermost loop that carries a reduction iterator.) Loops inside
  * that one which only spatial iterators use are copied with their kinds; an iterator whose value comes from a loop that
- * is shared with a reduction gets a serial loop over the values it takes there. Conditions on the reduction's
- * loops are dropped, so that an empty reduction still has its init. */
+ * is shared with a reduction gets a serial loop over the values it takes there, and a condition on such a loop is said of the
+ * iterator. Conditions on loops of the reduction alone are dropped, so that an empty reduction still has its init. */
+#include "passes/analysis/index_map.h"
+#include "passes/analysis/inits.h"
 #include "passes/lower/pass.h"
 
 /* An init nest that waits for the walk to come back to the statement at `depth` on the path. */
@@ -34,12 +36,13 @@ typedef struct {
     VEC(const Var *) dropped;
     SubstList copies; /* loop variable to its copy; iterator to its new variable */
     StmtList frames;  /* copied loops and ifs, outermost first, bodies not filled in */
+    ExprList shared;  /* conditions on loops that carry the reduction and make spatial iterators as well */
 } InitBuild;
 
-static bool used_by(const BlockStmt *block, IterKind kind, const Var *var)
+static bool is_dropped(const InitBuild *b, const Var *var)
 {
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == kind && expr_uses_var(block->iters[i].binding, var))
+    for (int i = 0; i < b->dropped.n; i++)
+        if (b->dropped.items[i] == var)
             return true;
     return false;
 }
@@ -57,64 +60,11 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
-/* The reduction of some elements, and not of others, may be empty: a domain changes with other iterators. */
-static bool may_be_empty(Context *c, const BlockStmt *block)
-{
-    Facts *f = facts_new(c);
-    bool empty = false;
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        bool changes = false;
-        for (int k = 0; k < i; k++)
-            changes |= expr_uses_var(iter->lo, block->iters[k].var) || expr_uses_var(iter->hi, block->iters[k].var);
-        empty |= iter->kind == ITER_REDUCE && changes &&
-                 !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none()));
-        facts_range(f, iter->var, iter->lo, iter->hi);
-    }
-    return empty;
-}
-
-/* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
- * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time.) */
-static bool may_skip_init(Context *c, const StmtPath *path, const BlockStmt *block, int depth)
-{
-    const ForStmt *loop = &path->items[depth]->u.loop;
-    int64_t extent;
-    if ((loop_const_extent(loop, &extent) && extent >= 1) || used_by(block, ITER_SPATIAL, loop->var) ||
-        used_by(block, ITER_REDUCE, loop->var) || !may_be_empty(c, block))
-        return false;
-    Facts *f = facts_new(c);
-    for (int i = 0; i < depth; i++)
-        if (path->items[i]->kind == ST_FOR)
-            facts_enter(f, path->items[i]);
-    return prove(f, expr_binary(c, EX_LE, loop_extent(c, loop), expr_index(c, 1), span_none()));
-}
-
-static bool starts_at(Context *c, const StmtPath *path, const BlockStmt *block, int depth)
-{
-    const Stmt *s = path->items[depth];
-    return s->kind == ST_FOR && (block_reduces_over(c, block, s->u.loop.var) || may_skip_init(c, path, block, depth));
-}
-
-bool reduction_starts_at(Context *c, const StmtPath *path, int depth)
-{
-    return starts_at(c, path, &path->items[path->n - 1]->u.block, depth);
-}
-
-/* The path index of the outermost loop that carries the reduction; the block itself if there is none. */
-static int find_anchor(const InitWalk *w, const BlockStmt *block)
-{
-    for (int i = 0; i < w->path.n; i++)
-        if (starts_at(w->c, &w->path, block, i))
-            return i;
-    return w->path.n - 1;
-}
-
 static void copy_loop(InitBuild *b, const Stmt *s)
 {
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
-    if (block_reduces_over(c, b->block, loop->var) || !used_by(b->block, ITER_SPATIAL, loop->var) ||
+    if (block_reduces_over(c, b->block, loop->var) || !block_uses_loop(b->block, ITER_SPATIAL, loop->var) ||
         uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi)) {
         VEC_PUSH(c->arena, &b->dropped, loop->var);
         return;
@@ -132,35 +82,62 @@ static void copy_loop(InitBuild *b, const Stmt *s)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
+/* Speaks of a loop that has several values. */
+static bool varies_with(const Expr *cond, const ForStmt *loop)
+{
+    int64_t extent;
+    return expr_uses_var(cond, loop->var) && !(loop_const_extent(loop, &extent) && extent <= 1);
+}
+
 /* A condition on a dropped loop that does not carry the reduction, together with a loop that stays around the init; or on a loop
  * that stays and gives no iterator values: without it, the init would run again for values of the outer loop that have no
  * instance. */
 static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
 {
     bool idle = false, outer = false, outer_idle = false;
-    for (int i = 0; i < b->dropped.n; i++)
-        idle |= expr_uses_var(cond, b->dropped.items[i]) &&
-                !used_by(b->block, ITER_REDUCE, b->dropped.items[i]);
-    for (int i = 0; i < b->anchor; i++) {
+    for (int i = 0; i < b->w->path.n; i++) {
         const Stmt *s = b->w->path.items[i];
-        bool used = s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var);
-        outer |= used;
-        outer_idle |= used && !used_by(b->block, ITER_SPATIAL, s->u.loop.var);
+        if (s->kind != ST_FOR || !varies_with(cond, &s->u.loop))
+            continue;
+        const Var *var = s->u.loop.var;
+        if (i >= b->anchor) {
+            idle |= is_dropped(b, var) && !block_uses_loop(b->block, ITER_REDUCE, var);
+        } else {
+            outer = true;
+            outer_idle |= !block_uses_loop(b->block, ITER_SPATIAL, var);
+        }
     }
     return (idle && outer) || outer_idle;
 }
 
-static void refuse_idle_loop(InitBuild *b, const Expr *cond)
+/* Speaks of a dropped loop that spatial iterators take values from: some of those values may have no instance. */
+static bool is_shared(const InitBuild *b, const Expr *cond)
+{
+    for (int i = 0; i < b->dropped.n; i++)
+        if (expr_uses_var(cond, b->dropped.items[i]) && block_uses_loop(b->block, ITER_SPATIAL, b->dropped.items[i]))
+            return true;
+    return false;
+}
+
+static void refuse_condition(InitBuild *b, const Expr *cond, const char *why)
 {
     StrBuf text = strbuf_new(b->w->c->arena);
     print_expr(b->w->c, cond, &text);
-    diag_error(b->w->c, E0501, b->block->init->span,
-               "the init of block '%s' has no place of its own: the condition '%s' ties a loop around the reduction to "
-               "one inside it",
-               b->block->name, text.text);
+    diag_error(b->w->c, E0501, b->block->init->span, "the init of block '%s' has no place of its own: the condition '%s' %s",
+               b->block->name, text.text, why);
     diag_note(b->w->c, b->block->init->span,
               "use decompose_reduction to place the init before the loops are split or reordered");
     b->w->failed = true;
+}
+
+static void refuse_idle_loop(InitBuild *b, const Expr *cond)
+{
+    refuse_condition(b, cond, "ties a loop around the reduction to one inside it");
+}
+
+static void refuse_shared_loop(InitBuild *b, const Expr *cond)
+{
+    refuse_condition(b, cond, "is on a loop that carries the reduction and also says which elements are computed");
 }
 
 /* The conjuncts of `cond` that say nothing about the reduction. */
@@ -174,6 +151,8 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
             VEC_PUSH(c->arena, &kept, renamed(b, all.items[i]));
         else if (ties_idle_loop(b, all.items[i]))
             refuse_idle_loop(b, all.items[i]);
+        else if (is_shared(b, all.items[i]))
+            VEC_PUSH(c->arena, &b->shared, all.items[i]);
     }
     return cond_join(c, &kept);
 }
@@ -298,6 +277,70 @@ static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
     return expr_var(c, loop.var, loop.var->span);
 }
 
+static bool uses_reduced(const BlockStmt *block, const Expr *e)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE && expr_uses_var(e, block->iters[i].var))
+            return true;
+    return false;
+}
+
+/* What the dropped loops are, in the terms of the iterators that are bound to them. False where no formula is found. */
+static bool solve_dropped(InitBuild *b, SubstList *map)
+{
+    Context *c = b->w->c;
+    const BlockStmt *block = b->block;
+    PointBox box = {.n = 0};
+    Var **var = ARENA_ARRAY(c->arena, Var *, b->dropped.n + 1), **place = ARENA_ARRAY(c->arena, Var *, block->n_iters + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1);
+    Expr **to = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1), **values = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1);
+    int n = 0;
+    for (int i = b->anchor; i < b->w->path.n; i++) {
+        const ForStmt *loop = &b->w->path.items[i]->u.loop;
+        if (b->w->path.items[i]->kind != ST_FOR || !is_dropped(b, loop->var))
+            continue;
+        if (loop->step != 1)
+            return false;
+        var[box.n] = loop->var;
+        lo[box.n] = loop->lo;
+        hi[box.n++] = loop->hi;
+    }
+    for (int i = 0; i < block->n_iters; i++)
+        if (uses_dropped(b, block->iters[i].binding)) {
+            place[n] = block->iters[i].var;
+            to[n++] = block->iters[i].binding;
+        }
+    box.var = var;
+    box.lo = lo;
+    box.hi = hi;
+    if (!digits_solve(c, facts_at_block(b->w), &box, to, n, place, values))
+        return false;
+    for (int i = 0; i < box.n; i++)
+        VEC_PUSH(c->arena, map, ((Subst){var[i], values[i]}));
+    return true;
+}
+
+/* Conditions on shared loops, said of the iterators; those that then speak of the reduction's say nothing about the init. */
+static Expr *shared_conditions(InitBuild *b, const SubstList *rename, const BlockIter *iters, Expr *predicate)
+{
+    Context *c = b->w->c;
+    SubstList map = {0}, bindings = {0};
+    bool solved = b->shared.n > 0 && solve_dropped(b, &map);
+    Facts *f = facts_at_block(b->w);
+    for (int i = 0; i < b->block->n_iters; i++)
+        facts_range(f, b->block->iters[i].var, b->block->iters[i].lo, b->block->iters[i].hi);
+    for (int i = 0; i < rename->n; i++)
+        VEC_PUSH(c->arena, &bindings, ((Subst){rename->items[i].var, iters[i].binding}));
+    for (int i = 0; i < b->shared.n; i++) {
+        Expr *cond = solved ? simplify(f, expr_subst(c, b->shared.items[i], map.items, map.n)) : b->shared.items[i];
+        if (uses_dropped(b, cond))
+            refuse_shared_loop(b, b->shared.items[i]);
+        else if (!uses_reduced(b->block, cond))
+            predicate = cond_and(c, predicate, expr_subst(c, renamed(b, cond), bindings.items, bindings.n));
+    }
+    return predicate;
+}
+
 static Stmt *init_block(InitBuild *b, Stmt *s)
 {
     Context *c = b->w->c;
@@ -320,12 +363,13 @@ static Stmt *init_block(InitBuild *b, Stmt *s)
         VEC_PUSH(c->arena, &rename, to);
         VEC_PUSH(c->arena, &iters, iter);
     }
+    Expr *predicate = block->predicate ? keep_condition(b, block->predicate) : NULL;
     BlockStmt init = {
         .name = names_fresh(&b->w->names, ctx_namef(c, "%s_init", block->name)),
         .id = ctx_new_id(c),
         .iters = iters.items,
         .n_iters = iters.n,
-        .predicate = block->predicate ? keep_condition(b, block->predicate) : NULL,
+        .predicate = shared_conditions(b, &rename, iters.items, predicate),
         .body = stmt_subst(c, block->init, rename.items, rename.n),
     };
     return stmt_stamp(stmt_block(c, &init, block->init->span), s);
@@ -357,7 +401,7 @@ static Stmt *take_init(InitWalk *w, Stmt *s, int anchor, Stmt **nest)
 
 static Stmt *split_block(InitWalk *w, Stmt *s)
 {
-    Pending p = {find_anchor(w, &s->u.block), NULL};
+    Pending p = {reduction_start(w->c, &w->path), NULL};
     Stmt *update = take_init(w, s, p.depth, &p.nest);
     VEC_PUSH(w->c->arena, &w->pending, p);
     return update;

@@ -41,10 +41,6 @@ typedef struct {
 } PassInfo;
 const PassInfo *lower_passes(int *n);
 
-/* The init of the block at the end of `path` stands before the loop at `depth`, if no loop around that one is such: it carries the
- * reduction on, or it may run not at all where the reduction is empty. */
-bool reduction_starts_at(Context *c, const StmtPath *path, int depth);
-
 /* Takes the init out of the reduction block at the end of `path`: a nest that runs it for the values that its spatial
  * iterators take inside path->items[anchor], to stand before that statement, and the block that is left. What
  * the lower_init pass does everywhere and decompose_reduction where it is asked to. False after a diagnostic. */

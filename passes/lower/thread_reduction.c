@@ -221,12 +221,25 @@ static bool check_alone(Apart *a)
     return true;
 }
 
+/* Results are stored where the init would stand. */
+static bool check_place(Apart *a)
+{
+    Stmt *nest, *rest;
+    DiagMark mark = diag_mark(a->c);
+    if (reduction_take_init(a->c, a->kernel, &a->path, a->anchor, &nest, &rest))
+        return true;
+    const Diag *why = mark.last ? mark.last->next : a->c->first;
+    refuse(a, "%s", why->message);
+    diag_forget(a->c, mark);
+    return false;
+}
+
 static bool check(Apart *a)
 {
     const char *why;
     if (!reducer_of(a->c, a->block, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
-    return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a);
+    return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a) && check_place(a);
 }
 
 /* ---- nests of partial results ---------------------------------------------------------------------- */

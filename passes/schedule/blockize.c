@@ -12,6 +12,7 @@
  * their domains and predicates put on the loops, as far as these cannot be proved. The new block has an iterator for
  * each loop outside that what becomes its body depends on, a reduce iterator where that loop carries on a reduction whose init
  * is taken over, or may run not at all where such a reduction is empty. Nothing runs in another order than before. */
+#include "passes/analysis/inits.h"
 #include "passes/lower/lower.h"
 #include "passes/schedule/flow.h"
 
@@ -117,7 +118,7 @@ static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path,
             block->u.block.name, stmt_label(start), stmt_label(b->start));
     b->start = start;
     for (int i = anchor; i < b->depth; i++) {
-        if (path->items[i]->kind != ST_FOR || !reduction_starts_at(c, path, i))
+        if (path->items[i]->kind != ST_FOR || !reduction_starts_at(c, &block->u.block, path, i))
             continue;
         const Var *var = path->items[i]->u.loop.var;
         for (int k = 0; k < block->u.block.n_iters; k++) {
@@ -144,9 +145,7 @@ static bool take_init(Blockize *b, Stmt *block)
     stmt_find(c, b->whole, block->u.block.id, &inner);
     for (int i = 0; i < inner.n; i++)
         VEC_PUSH(c->arena, &path, inner.items[i]);
-    int anchor = 0;
-    while (anchor < path.n - 1 && !reduction_starts_at(c, &path, anchor))
-        anchor++;
+    int anchor = reduction_start(c, &path);
     bool outside = anchor < b->depth;
     if (outside && !reduce_outside(b, block, &path, anchor))
         return false;

@@ -3,6 +3,7 @@
  * The moved block keeps its iterators and their domains. Its loops are made anew over the box of the buffer that is needed
  * (or was written) in one iteration of the target loop; where the box reaches beyond the domain, the instances do
  * not exist, so no guard is written here. */
+#include "passes/analysis/inits.h"
 #include "passes/schedule/stage.h"
 
 /* ---- the box ----------------------------------------------------------------------------------------- */
@@ -238,13 +239,11 @@ static bool search_init(Visitor *v, Stmt *stmt)
         return false;
     StmtPath path = {0};
     state_path(search->s, block->id, &path);
-    for (int i = 0; i < path.n; i++) {
-        if (path.items[i]->kind == ST_FOR &&
-            block_uses_loop(block, ITER_REDUCE, path.items[i]->u.loop.var))
-            search->found = stmt;
-        if (path.items[i] == search->loop)
-            break;
-    }
+    int start = reduction_start(search->s->ctx, &path), at = 0;
+    while (path.items[at] != search->loop)
+        at++;
+    if (start <= at)
+        search->found = stmt;
     return false;
 }
 
@@ -345,21 +344,11 @@ static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_
  * others, it is not known that the loops of the new place go through them. */
 static bool inits_are_kept(Schedule *s, const PrimCall *call, const BlockStmt *block)
 {
-    Context *c = s->ctx;
-    Facts *facts = facts_new(c);
-    for (int i = 0; i < block->n_iters && block->init; i++) {
-        const BlockIter *iter = &block->iters[i];
-        bool changes = false;
-        for (int k = 0; k < i; k++)
-            changes |= expr_uses_var(iter->lo, block->iters[k].var) || expr_uses_var(iter->hi, block->iters[k].var);
-        REQUIRE(s, E0456, call->arg[0].span,
-                iter->kind != ITER_REDUCE || !changes ||
-                    prove(facts, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())),
-                "some elements of block '%s' may have no value of '%s' to reduce, only an init, and whether that runs under "
-                "the loop is not known; use decompose_reduction first",
-                block->name, iter->var->name);
-        facts_range(facts, iter->var, iter->lo, iter->hi);
-    }
+    const BlockIter *empty = block->init ? reduction_empty_for_some(s->ctx, block) : NULL;
+    REQUIRE(s, E0456, call->arg[0].span, !empty,
+            "some elements of block '%s' may have no value of '%s' to reduce, only an init, and whether that runs under "
+            "the loop is not known; use decompose_reduction first",
+            block->name, empty->var->name);
     return true;
 }
 

@@ -1,20 +1,11 @@
 /* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a loop. */
+#include "passes/analysis/inits.h"
 #include "passes/lower/lower.h"
 #include "passes/schedule/flow.h"
 
 static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)
 {
     return loop->kind == ST_FOR && block_reduces_over(c, block, loop->u.loop.var);
-}
-
-/* The outermost loop on the path that carries the reduction; the block itself if none does. */
-static int first_reduction_loop(Context *c, const StmtPath *path)
-{
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
-    for (int i = 0; i < path->n; i++)
-        if (carries(c, block, path->items[i]))
-            return i;
-    return path->n - 1;
 }
 
 /* A reduction loop on the path that is bound to threads, or NULL. */
@@ -64,7 +55,7 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Context *c = s->ctx;
     Stmt *block = sched_block(s, &call->arg[0], &path), *nest, *update;
-    int anchor = -1, first = first_reduction_loop(c, &path);
+    int anchor = -1, first = reduction_start(c, &path);
     REQUIRE(s, E0470, call->arg[0].span, block->u.block.init != NULL,
             "block '%s' has no init to take out: it is no reduction, or its init is a block already",
             block->u.block.name);

@@ -10,6 +10,7 @@
  * [y + dy] is a place for x[y + dy], and iterators may be left out wherever the element does not need them. What is written
  * goes both ways: a place of its own for each element, too. */
 #include "passes/analysis/index_map.h"
+#include "passes/analysis/inits.h"
 #include "passes/schedule/stage.h"
 
 typedef struct {
@@ -321,31 +322,13 @@ static bool check_gather(const Reindex *r, Expr **where)
     return true;
 }
 
-/* The iterator of the reduction that takes no value for some values of the others; NULL if there is none. */
-static const BlockIter *empty_for_some(const Reindex *r)
-{
-    const BlockStmt *block = &r->stmt->u.block;
-    Facts *f = facts_new(r->s->ctx);
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        bool changes = false;
-        for (int k = 0; k < i; k++)
-            changes |= expr_uses_var(iter->lo, block->iters[k].var) || expr_uses_var(iter->hi, block->iters[k].var);
-        if (iter->kind == ITER_REDUCE && changes &&
-            !prove(f, expr_binary(r->s->ctx, EX_LT, iter->lo, iter->hi, span_none())))
-            return iter;
-        facts_range(f, iter->var, iter->lo, iter->hi);
-    }
-    return NULL;
-}
-
 /* An init has no value of a reduction's iterators, so a place that is made of them is none for what it reads; and it
  * also runs where the reduction is empty, at places that no instance of the block tells. */
 static bool check_init(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
     bool reads = block->init && flow_touches(r->s, block->init, r->from, ACCESS_READ);
-    const BlockIter *empty = reads ? empty_for_some(r) : NULL;
+    const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
             "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy would have no place for "
             "that; take the init out with decompose_reduction first",
@@ -408,17 +391,24 @@ static bool stage_read(Reindex *r, Value *result)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
-/* An element has one place, which a reduction's iterators do not change. */
-static bool check_one_place(const Reindex *r)
+/* A reduction's iterators do not change the place of an element: also where, of what runs, they have one value, since an init
+ * has none. */
+static bool check_not_reduced(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
-    const char *clash = NULL;
-    Relation relation = {&r->points, r->at, r->to, r->from->rank, r->n_to};
     for (int i = 0; i < block->n_iters; i++)
         REQUIRE(r->s, E0913, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
                 "'%s' is an iterator of a reduction, and the element of '%s' that it sums up has one place",
                 block->iters[i].var->name, r->from->name);
+    return true;
+}
+
+static bool check_one_place(const Reindex *r)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    const char *clash = NULL;
+    Relation relation = {&r->points, r->at, r->to, r->from->rank, r->n_to};
     Tells tells = relation_tells(r->s->ctx, &relation, &clash);
     REQUIRE(r->s, E0913, r->map_span, tells != TELLS_NOT,
             "an element of '%s' would have two places in the copy: those of block '%s' at %s", r->from->name,
@@ -476,10 +466,10 @@ bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
     r.suffix = "reindex";
     r.scope = SCOPE_GLOBAL;
     place_by_iterators(&r);
-    if (!solve(&r))
+    bool writes = flow_touches(s, r.stmt, r.from, ACCESS_WRITE);
+    if ((writes && !check_not_reduced(&r)) || !solve(&r))
         return false;
-    return flow_touches(s, r.stmt, r.from, ACCESS_WRITE) ? stage_write(&r, result)
-                                                         : stage_read(&r, result);
+    return writes ? stage_write(&r, result) : stage_read(&r, result);
 }
 
 static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex *r)
@@ -489,7 +479,7 @@ static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex
     r->scope = scope_find(call->arg[2].u.s);
     r->suffix = scope_name(r->scope);
     r->map_span = call->arg[3].span;
-    return place_by_map(r, call->arg[3].u.map) && solve(r);
+    return place_by_map(r, call->arg[3].u.map) && (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
 }
 
 bool prim_reindex_cache_read(Schedule *s, const PrimCall *call, Value *result)

@@ -256,6 +256,37 @@ static Stmt *rebound(const Transform *t)
     return under_loops(t, stmt_block(t->s->ctx, &block, t->stmt->span));
 }
 
+static bool reduces(const Transform *t)
+{
+    for (int k = 0; k < t->map->n_to; k++)
+        if (t->kind[k] == ITER_REDUCE)
+            return true;
+    return false;
+}
+
+/* A reduction of one value, of which no iterator is left, is its init and its update in turn. */
+static void merge_init(Context *c, BlockStmt *block)
+{
+    if (!block->init)
+        return;
+    VEC(Stmt *) items = {0};
+    const Stmt *body = block->body;
+    VEC_PUSH(c->arena, &items, block->init);
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
+        VEC_PUSH(c->arena, &items, body->u.seq.items[i]);
+    if (body->kind != ST_SEQ)
+        VEC_PUSH(c->arena, &items, block->body);
+    block->body = stmt_seq(c, items.items, items.n, body->span);
+    block->init = NULL;
+}
+
+/* A block that provably never runs stays: what it writes is not to look as if nothing wrote it. */
+static Stmt *simplified(Context *c, Stmt *block)
+{
+    Stmt *simple = simplify_stmt(facts_new(c), block);
+    return simple->kind == ST_BLOCK ? simple : block;
+}
+
 /* With iterators of its own for the outputs. */
 static Stmt *transformed(const Transform *t)
 {
@@ -276,10 +307,12 @@ static Stmt *transformed(const Transform *t)
     if (block.init)
         block.init = stmt_subst(c, block.init, old, block.n_iters);
     block.body = stmt_subst(c, block.body, old, block.n_iters);
+    if (!reduces(t))
+        merge_init(c, &block);
     block.iters = iters;
     block.n_iters = n;
     block.predicate = t->where;
-    return under_loops(t, simplify_stmt(facts_new(c), stmt_block(c, &block, t->stmt->span)));
+    return under_loops(t, simplified(c, stmt_block(c, &block, t->stmt->span)));
 }
 
 static bool check_order(const Transform *t, Stmt *nest)

@@ -1,0 +1,57 @@
+/* inits.c - see inits.h. */
+#include "passes/analysis/inits.h"
+
+#include "passes/analysis/region.h"
+
+static bool changes_with(const BlockIter *iter, const BlockIter *others, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (expr_uses_var(iter->lo, others[k].var) || expr_uses_var(iter->hi, others[k].var))
+            return true;
+    return false;
+}
+
+const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
+{
+    Facts *f = facts_new(c);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (iter->kind == ITER_REDUCE && changes_with(iter, block->iters, i) &&
+            !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())))
+            return iter;
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return NULL;
+}
+
+/* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
+ * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time.) */
+static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
+{
+    const ForStmt *loop = &path->items[depth]->u.loop;
+    int64_t extent;
+    if ((loop_const_extent(loop, &extent) && extent >= 1) || block_uses_loop(block, ITER_SPATIAL, loop->var) ||
+        block_uses_loop(block, ITER_REDUCE, loop->var) || !reduction_empty_for_some(c, block))
+        return false;
+    Facts *f = facts_new(c);
+    for (int i = 0; i < depth; i++)
+        if (path->items[i]->kind == ST_FOR)
+            facts_enter(f, path->items[i]);
+    return prove(f, expr_binary(c, EX_LE, loop_extent(c, loop), expr_index(c, 1), span_none()));
+}
+
+bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
+{
+    const Stmt *s = path->items[depth];
+    return s->kind == ST_FOR &&
+           (block_reduces_over(c, block, s->u.loop.var) || may_skip_init(c, block, path, depth));
+}
+
+int reduction_start(Context *c, const StmtPath *path)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i < path->n; i++)
+        if (reduction_starts_at(c, block, path, i))
+            return i;
+    return path->n - 1;
+}
