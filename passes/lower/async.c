@@ -12,6 +12,8 @@
  * as many of the latest groups go on as there are iterations between a copy and the first access that may meet it. */
 #include "passes/lower/async.h"
 
+#include "passes/analysis/async_copy.h"
+
 typedef struct {
     bool async, other;
 } Kinds;
@@ -77,4 +79,19 @@ StmtList blocks_below(Context *c, Stmt *s)
     Visitor v = {.user = &k, .stmt = note_block};
     visit_stmt(&v, s);
     return k.blocks;
+}
+
+bool async_copies_can(Context *c, Stmt *root)
+{
+    StmtList blocks = blocks_below(c, root);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        const char *obstacle = block_is_async(block) ? async_copy_obstacle(c, block) : NULL;
+        if (!obstacle)
+            continue;
+        diag_error(c, E0440, blocks.items[i]->span, "%s", obstacle);
+        diag_note(c, blocks.items[i]->span, "a step after copy_async has made that of it; call copy_async for what copies, or not at all");
+        return false;
+    }
+    return true;
 }

@@ -11,6 +11,8 @@ typedef struct {
 
 /* The statement's blocks are asynchronous copies; it has some. */
 bool async_only(Stmt *s);
+/* The blocks below a statement that were told to copy asynchronously can still do that. False after a diagnostic. */
+bool async_copies_can(Context *c, Stmt *root);
 /* What closes the group of `copies`. */
 Stmt *async_commit(Context *c, const Stmt *copies);
 /* How many of the latest groups may go on at the end of an iteration of `carrier` (whose body has its commits): what lies between

@@ -352,6 +352,8 @@ static bool has_async(Context *c, Stmt *root)
 /* A launch of one thread waits for nobody, but for its own asynchronous copies. */
 static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
+    if (!async_copies_can(w->c, root))
+        return NULL;
     if (!stmt_has_bound_loop(root) && !has_async(w->c, root))
         return root;
     Barriers b = {.c = w->c, .facts = w->facts};

@@ -1,0 +1,38 @@
+/* async_copy.c - see async_copy.h. */
+#include "passes/analysis/async_copy.h"
+
+static const Stmt *single_store(const Stmt *body)
+{
+    while (body->kind == ST_SEQ && body->u.seq.n == 1)
+        body = body->u.seq.items[0];
+    return body->kind == ST_STORE && body->u.store.op == STORE_SET ? body : NULL;
+}
+
+/* The load whose bytes arrive: the value, or `cond ? load : 0`. */
+static const Expr *copied(const Expr *value)
+{
+    const Expr *zero = value->kind == EX_SELECT ? value->u.arg[2] : NULL;
+    bool none = zero && ((zero->kind == EX_FLOAT && zero->u.f == 0) || (zero->kind == EX_INT && zero->u.i == 0));
+    if (none)
+        value = value->u.arg[1];
+    return value->kind == EX_LOAD ? value : NULL;
+}
+
+const char *async_copy_obstacle(Context *c, const BlockStmt *block)
+{
+    const Stmt *store = block->init ? NULL : single_store(block->body);
+    const Expr *load = store ? copied(store->u.store.value) : NULL;
+    if (!load)
+        return arena_printf(c->arena,
+                            "block '%s' does more than move bytes; an asynchronous copy is one store of an element of another "
+                            "buffer, or of 'condition ? element : 0'",
+                            block->name);
+    const Buffer *to = store->u.store.buffer, *from = load->u.load.buffer;
+    if (to->scope == SCOPE_SHARED && from->scope == SCOPE_GLOBAL && to->type == from->type)
+        return NULL;
+    return arena_printf(c->arena,
+                        "block '%s' copies '%s' (%s, %s) to '%s' (%s, %s); an asynchronous copy goes from global to shared "
+                        "memory and converts nothing",
+                        block->name, from->name, type_info(from->type)->name, scope_name(from->scope), to->name,
+                        type_info(to->type)->name, scope_name(to->scope));
+}
