@@ -180,7 +180,7 @@ static DType meet_values(Value a, Value b, bool promote)
         return DT_F32;
     if (is_float_literal(a) || is_float_literal(b)) {
         DType other = is_float_literal(a) ? b.e->type : a.e->type;
-        return type_is_float(other) ? type_promote(other) : DT_F32;
+        return !type_is_float(other) ? DT_F32 : promote ? type_promote(other) : other;
     }
     DType ta = a.e->type, tb = b.e->type;
     bool literal = is_integer_literal(a) || is_integer_literal(b);

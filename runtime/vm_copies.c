@@ -7,11 +7,20 @@
 #include "runtime/vm_shadow.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Which of d a b c an operation has: the others are 0, which is a register as well. */
+static const char *const operands[] = {
+#define OP(e, operands, meaning) operands,
+#include "runtime/vm.def"
+#undef OP
+};
 
 typedef struct {
     const VmFunction *f;
-    int *made, *line; /* [registers] the instruction that made the value, and which straight-line code that is in */
-    int *uses;        /* [instructions] of the values that it makes */
+    int *made, *line; /* [registers] the number of the instruction that made the value, counted from 1 (0: none, it was there before
+                         the first), and which straight-line code that is in */
+    int *uses;        /* [1 + instructions] of the values that it makes */
     int now;
 } Flow;
 
@@ -22,13 +31,18 @@ static void read_register(Flow *w, int reg)
 
 static void make_register(Flow *w, int reg, int inst)
 {
-    w->made[reg] = inst;
+    w->made[reg] = inst + 1;
     w->line[reg] = w->now;
 }
 
 static int part(const VmFunction *f, int operand, int width, int k)
 {
     return width > 1 ? f->lists[operand + k] : operand;
+}
+
+static bool has(VmOp op, char operand)
+{
+    return strchr(operands[op], operand) != NULL;
 }
 
 static bool ends_line(VmOp op)
@@ -43,13 +57,14 @@ static void follow(Flow *w, int i)
     int width = inst->width > 1 ? inst->width : 1;
     if (op == VM_LAUNCH)
         return;
-    read_register(w, inst->a);
-    for (int k = 0; k < (op == VM_STORE ? width : 1); k++)
+    if (has(op, 'a'))
+        read_register(w, inst->a);
+    for (int k = 0; has(op, 'b') && k < (op == VM_STORE ? width : 1); k++)
         read_register(w, op == VM_STORE ? part(w->f, inst->b, width, k) : inst->b);
-    if (op == VM_SELECT || op == VM_CALL)
+    if (has(op, 'c'))
         read_register(w, inst->c);
     w->now += ends_line(op);
-    for (int k = 0; k < (op == VM_LOAD ? width : 1); k++)
+    for (int k = 0; has(op, 'd') && k < (op == VM_LOAD ? width : 1); k++)
         make_register(w, op == VM_LOAD ? part(w->f, inst->d, width, k) : inst->d, i);
 }
 
@@ -60,9 +75,9 @@ static int load_of(const Flow *w, int store)
     int width = s->width > 1 ? s->width : 1, first = part(w->f, s->b, width, 0);
     if (w->line[first] != w->now)
         return -1;
-    int load = w->made[first];
-    const VmInst *l = &w->f->code[load];
-    if (l->op != VM_LOAD || (l->width > 1 ? l->width : 1) != width)
+    int load = w->made[first] - 1;
+    const VmInst *l = load < 0 ? NULL : &w->f->code[load];
+    if (!l || l->op != VM_LOAD || (l->width > 1 ? l->width : 1) != width)
         return -1;
     for (int k = 0; k < width; k++)
         if (part(w->f, s->b, width, k) != part(w->f, l->d, width, k))
@@ -85,7 +100,7 @@ static void link_copies(Flow *w, VmStep *steps)
     for (int i = 0; i < f->n_code; i++) {
         const VmInst *l = &f->code[i];
         int width = l->width > 1 ? l->width : 1;
-        if (w->uses[i] != width)
+        if (w->uses[i + 1] != width)
             steps[i].into = NULL;
     }
 }

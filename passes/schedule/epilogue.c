@@ -140,6 +140,7 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
     if (!epilogue_rest(s, sum, op, store->u.store.value, &rest))
         return refuse_epilogue(s, call, epilogue->u.block.name, op, store->u.store.value);
     if (!require_exact(s, call, op, rest, sum->type) ||
+        !inline_runs_whole(s, reduction->u.block.name, epilogue, call->arg[1].span) ||
         !inline_order_kept(s, call, &epilogue_path, &path, epilogue))
         return false;
 

@@ -72,10 +72,15 @@ static void check_write(Tail *t, const Stmt *block, const Access *a, const Var *
                                         "subscript and ends with it", a->buffer->name, iter->name));
 }
 
-/* What the iterations beyond the end read is there. */
+/* What the iterations beyond the end read is there. An update reads what it writes, and beyond the end only an init of the block's
+ * own has written that. */
 static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *iter)
 {
     Context *c = t->s->ctx;
+    if (a->mode & ACCESS_WRITE && !block->u.block.init) {
+        refuse(t, block, arena_printf(c->arena, "they would update elements of '%s' that nothing has written", a->buffer->name));
+        return;
+    }
     for (int axis = 0; axis < a->buffer->rank; axis++) {
         if (!expr_uses_var(a->index[axis], iter) || is_grown(t, a->buffer, axis))
             continue;

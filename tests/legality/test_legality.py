@@ -1,5 +1,5 @@
-"""What has to be accepted, and what has to be refused, with what other systems do: accepted.tir and refused.tir; and a case for
-each condition of the primitives: conditions.tir.
+"""What has to be accepted, and what has to be refused, with what other systems do: accepted.tir and refused.tir; a case for each
+condition of the primitives: conditions.tir; and both kinds of what random schedules came upon: found.tir.
 
 A schedule in them is a case. The comment above it says why it is there, and in lines of their own
     with: ARGUMENTS      of the command
@@ -36,6 +36,8 @@ def cases(name):
 
 
 ACCEPTED, REFUSED, CONDITIONS = cases("accepted.tir"), cases("refused.tir"), cases("conditions.tir")
+ACCEPTED += [case for case in cases("found.tir") if not case.errors]
+REFUSED += [case for case in cases("found.tir") if case.errors]
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.schedule)
