@@ -16,6 +16,7 @@ static const Fit fits[] = {
     {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
+    {"cache_hint", 1, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"cache_write", 4, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
     {"reindex", 1, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"reindex_cache_read", 2, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
