@@ -82,28 +82,42 @@ static void add_schedule(Program *p, const char *name)
     snprintf(p->schedules[p->n_schedules++], sizeof p->schedules[0], "%s", name);
 }
 
-static void read_program(const char *folder, const char *file, Program *p)
+static bool fits(const AstSchedule *schedule, Name kernel)
+{
+    for (int i = 0; i < schedule->n_kernels; i++)
+        if (schedule->kernels[i].text == kernel)
+            return true;
+    return false;
+}
+
+/* The kernel of that number of a file, with the schedules for it; how many kernels there are. */
+static int read_program(const char *folder, const char *file, int kernel, Program *p)
 {
     snprintf(p->path, sizeof p->path, "%s/%s", folder, file);
-    snprintf(p->name, sizeof p->name, "%.*s", (int)(strlen(file) - 4), file);
     read_text(p);
     Context *c = ctx_new(0);
     AstFile *ast = parse_text(c, source_add(c, p->path, p->text, p->length));
-    if (!ast || ast->n_kernels != 1) {
+    if (!ast || ast->n_kernels <= kernel) {
         StrBuf text = strbuf_new(c->arena);
         diag_render_all(c, false, &text);
-        fail_msg("%s: expected one kernel\n%s", p->path, text.text);
+        fail_msg("%s: expected a kernel\n%s", p->path, text.text);
     }
-    const AstKernel *k = ast->kernels[0];
+    const AstKernel *k = ast->kernels[kernel];
+    int n_kernels = ast->n_kernels;
+    p->kernel = kernel;
+    snprintf(p->name, sizeof p->name, "%.*s%s%s", (int)(strlen(file) - 4), file, n_kernels > 1 ? "." : "",
+             n_kernels > 1 ? k->name.text : "");
     for (int i = 0; i < k->n_sizes; i++)
         if (!k->sizes[i].is_type)
             snprintf(p->sizes[p->n_sizes++], sizeof p->sizes[0], "%s", k->sizes[i].name.text);
     add_schedule(p, "default");
     add_schedule(p, "naive");
     for (int i = 0; i < ast->n_schedules; i++)
-        add_schedule(p, ast->schedules[i]->name.text);
+        if (fits(ast->schedules[i], k->name.text))
+            add_schedule(p, ast->schedules[i]->name.text);
     ctx_free(c);
     read_directives(p);
+    return n_kernels;
 }
 
 static int by_name(const void *a, const void *b)
@@ -122,9 +136,11 @@ int programs_read(const char *folder, Program **out)
         size_t length = strlen(e->d_name);
         if (length < 5 || strcmp(e->d_name + length - 4, ".tir") != 0)
             continue;
-        *out = realloc(*out, sizeof **out * (size_t)(n + 1));
-        memset(&(*out)[n], 0, sizeof **out);
-        read_program(folder, e->d_name, &(*out)[n++]);
+        for (int kernel = 0, n_kernels = 1; kernel < n_kernels; kernel++) {
+            *out = realloc(*out, sizeof **out * (size_t)(n + 1));
+            memset(&(*out)[n], 0, sizeof **out);
+            n_kernels = read_program(folder, e->d_name, kernel, &(*out)[n++]);
+        }
     }
     closedir(d);
     if (n == 0)
@@ -154,7 +170,7 @@ bool program_use(const Program *program, const char *schedule, const char *const
         if (!size_override_parse(c, overrides[i], &sizes[i]))
             return false;
     if (use->file)
-        use->kernel = resolve_kernel(c, use->file->kernels[0], sizes, n_overrides);
+        use->kernel = resolve_kernel(c, use->file->kernels[program->kernel], sizes, n_overrides);
     FoundSchedule found;
     if (use->kernel && *schedule &&
         script_find(c, use->file, use->kernel->name, schedule, &found))

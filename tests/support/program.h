@@ -1,4 +1,4 @@
-/* program.h - the programs of tests/programs: a kernel and its schedules in one file.
+/* program.h - the programs of tests/programs: a kernel and its schedules in one file, or several kernels.
  *
  * Comments at the top of a file say how it is tested:
  *     // sizes: 1 7 33              values that each size takes; where the first is 1, symbolic ones
@@ -20,6 +20,7 @@ typedef struct {
     char path[512], name[64];
     char *text;
     size_t length;
+    int kernel; /* its number in the file */
     int n_sizes, n_values, n_types, n_schedules;
     char sizes[8][32];               /* names of the size parameters that are numbers */
     int64_t values[PROGRAM_LIST];    /* what each of them takes */
