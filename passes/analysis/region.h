@@ -63,6 +63,18 @@ bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode
 bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
                     unsigned keep_axes, Interval *box /* [rank] */);
 
+/* Places box.min + stride * 0..extent; of several, a place of each is added. */
+typedef struct {
+    int64_t stride, extent;
+} Run;
+enum { REGION_RUNS = 2 };
+
+/* What the accesses of `mode` below `s` touch of an axis of `buffer`, where that is less than `box`, its box: up to REGION_RUNS runs,
+ * the one with the smallest stride first. They may hold more than is touched, never less. 0 where the box has no gaps, or none that
+ * are known. */
+int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis, const Interval *box,
+                Run *runs /* [REGION_RUNS] */);
+
 /* The innermost statement of `root` that contains every access of `buffer`: a seq where several
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);

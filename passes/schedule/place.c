@@ -54,28 +54,64 @@ bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *bu
 
 /* ---- the nest ---------------------------------------------------------------------------------------- */
 
-/* New loops for a block: over the box for the iterators that index it, over their domains for the others. */
+/* A part of a buffer: a box, and runs inside of it for the axes that have gaps. */
+typedef struct {
+    Interval *box;
+    Run *runs;   /* [rank * REGION_RUNS] */
+    int *n_runs; /* [rank]; 0, or without the array: all of the box */
+} Part;
+
+/* Registers hold only what is read: a wide access of memory may as well bring more, and threads share their copies by boxes. */
+static Part part_read(Schedule *s, Facts *facts, Stmt *loop, const Buffer *buffer, Interval *box)
+{
+    Part part = {box, ARENA_ARRAY(s->ctx->arena, Run, buffer->rank * REGION_RUNS + 1),
+                 ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1)};
+    for (int axis = 0; axis < buffer->rank && buffer->scope == SCOPE_LOCAL; axis++)
+        part.n_runs[axis] = region_runs(facts, loop->u.loop.body, buffer, ACCESS_READ, axis, &box[axis],
+                                        &part.runs[axis * REGION_RUNS]);
+    return part;
+}
+
+typedef VEC(ForStmt) LoopList;
+
+/* The loops over an axis of a part, outermost first, and its places in their terms. */
+static Expr *loops_over(Schedule *s, const StmtPath *target, const Part *part, int axis, LoopList *loops)
+{
+    Context *c = s->ctx;
+    int n = part->n_runs ? part->n_runs[axis] : 0;
+    Expr *value = part->box[axis].min;
+    for (int i = n > 0 ? n - 1 : 0; i >= 0; i--) {
+        Run run = n > 0 ? part->runs[axis * REGION_RUNS + i] : (Run){1, 0};
+        Name name = sched_fresh_loop_name(s, target, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), 0);
+        Expr *hi = n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
+        ForStmt loop = flow_loop(s, name, expr_index(c, 0), hi);
+        VEC_PUSH(c->arena, loops, loop);
+        value = index_add(c, value, index_mul(c, expr_index(c, run.stride), expr_var(c, loop.var, span_none())));
+    }
+    return value;
+}
+
+/* New loops for a block: over the part for the iterators that index it, over their domains for the others. */
 static Stmt *nest_over(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *block,
-                       const int *axis_of, const Interval *box)
+                       const int *axis_of, const Part *part)
 {
     Context *c = s->ctx;
     const BlockStmt *old = &block->u.block;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, old->n_iters + 1);
-    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, old->n_iters + 1);
+    LoopList loops = {0};
     Subst *values = ARENA_ARRAY(c->arena, Subst, old->n_iters + 1);
     for (int i = 0; i < old->n_iters; i++) {
         const BlockIter *iter = &old->iters[i];
-        bool boxed = axis_of[i] >= 0;
-        Name name = boxed ? sched_fresh_loop_name(
-                                s, target, arena_printf(c->arena, "ax%d", axis_of[i]), 0)
-                          : sched_fresh_loop_name(s, target, iter->var->name, 0);
-        Expr *lo = boxed ? expr_index(c, 0) : simplify(facts, expr_subst(c, iter->lo, values, i));
-        Expr *hi = boxed ? box[axis_of[i]].extent
-                         : simplify(facts, expr_subst(c, iter->hi, values, i));
-        loops[i] = flow_loop(s, name, lo, hi);
-        Expr *value = expr_var(c, loops[i].var, block->span);
-        if (boxed)
-            value = index_add(c, box[axis_of[i]].min, value);
+        Expr *value;
+        if (axis_of[i] >= 0) {
+            value = loops_over(s, target, part, axis_of[i], &loops);
+        } else {
+            ForStmt loop = flow_loop(s, sched_fresh_loop_name(s, target, iter->var->name, 0),
+                                     simplify(facts, expr_subst(c, iter->lo, values, i)),
+                                     simplify(facts, expr_subst(c, iter->hi, values, i)));
+            VEC_PUSH(c->arena, &loops, loop);
+            value = expr_var(c, loop.var, block->span);
+        }
         iters[i] = *iter;
         iters[i].binding = value;
         values[i] = (Subst){iter->var, value};
@@ -83,9 +119,9 @@ static Stmt *nest_over(Schedule *s, Facts *facts, const StmtPath *target, const 
     BlockStmt moved = *old;
     moved.iters = iters;
     Stmt *nest = stmt_block(c, &moved, block->span);
-    for (int i = old->n_iters - 1; i >= 0; i--) {
-        loops[i].body = nest;
-        nest = stmt_for(c, &loops[i], block->span);
+    for (int i = loops.n - 1; i >= 0; i--) {
+        loops.items[i].body = nest;
+        nest = stmt_for(c, &loops.items[i], block->span);
     }
     return nest;
 }
@@ -308,7 +344,8 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
             stage_box(s, facts, &target, buffer, ACCESS_READ, buffer->scope, box),
             "the part of '%s' that one iteration of loop '%s' reads has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);
-    Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
+    Part part = part_read(s, facts, loop, buffer, box);
+    Stmt *nest = nest_over(s, facts, &target, block, axis_of, &part);
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, true));
     if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
         return false;
@@ -426,7 +463,7 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
             "the part of '%s' that one iteration of loop '%s' writes has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);
 
-    Stmt *nest = nest_over(s, facts, &target, block, axis_of, box);
+    Stmt *nest = nest_over(s, facts, &target, block, axis_of, &(Part){.box = box});
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, false));
     Expr *cond = producer_condition(s, &target, buffer);
     bool kept = runs_as_before(s, block, body, &why);

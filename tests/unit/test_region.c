@@ -218,9 +218,67 @@ static void test_statements(void **state)
     ctx_free(w.c);
 }
 
+/* The runs of the columns of A that `nest` reads, as "stride x extent", the smallest stride first. */
+static void expect_runs(World *w, Stmt *nest, const Buffer *a, const char *want)
+{
+    Interval box[2];
+    Run runs[REGION_RUNS];
+    StrBuf got = strbuf_new(w->c->arena);
+    assert_true(region_touched(w->f, nest, a, ACCESS_READ, 0, box));
+    int n = region_runs(w->f, nest, a, ACCESS_READ, 1, &box[1], runs);
+    for (int i = 0; i < n; i++)
+        strbuf_addf(&got, "%s%lldx%lld", i ? " " : "", (long long)runs[i].stride, (long long)runs[i].extent);
+    assert_string_equal(n ? got.text : "", want);
+}
+
+/* A nest of x in 8, y in 4 that reads A[0, at], by way of a block. */
+static Stmt *nest_that_reads(World *w, const Buffer *a, Buffer *c, const char *at)
+{
+    Stmt *body = copy_stmt(w, c, "0", "0", (Buffer *)a, "vi", "vj");
+    return serial(w, "x", "8", serial(w, "y", "4", block_stmt(w, "0", at, body)));
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *at, *runs;
+    } cases[] = {
+        {"w * 64 + x / 4 * 16 + x % 4", "1x4 16x2"}, /* fused loops count by their digits */
+        {"w * 64 + x * 16 + y", "1x4 16x8"},
+        {"w * 64 + x * 4 + y", ""},                   /* no gap */
+        {"w * 64 + x * 3 + y", ""},                   /* they overlap */
+        {"w * 64 + y", ""},
+        {"w * 64 + x * 2", "2x8"},
+        {"w * 64 + x * 6 + y * 2", "2x25"},              /* 6 is three places of 2: the run goes on */
+        {"w * 64 + 7 - x", ""},                       /* backwards: not looked at */
+        {"(w * 8 + x) / 3 * 64", ""},                 /* of outer and inner loops at once */
+        {"w * 64 + x / 4 * 100 + x % 4 * 10 + y", ""}, /* three runs */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        World w = world_new();
+        Buffer *a = buffer_2d(&w, "A", "1000", "1000"), *c = buffer_2d(&w, "C", "1000", "1000");
+        world_range(&w, "w", "0", "4");
+        expect_runs(&w, nest_that_reads(&w, a, c, cases[i].at), a, cases[i].runs);
+        ctx_free(w.c);
+    }
+}
+
+static void test_no_runs_of_two_accesses(void **state)
+{
+    (void)state;
+    World w = world_new();
+    Buffer *a = buffer_2d(&w, "A", "1000", "1000"), *c = buffer_2d(&w, "C", "1000", "1000");
+    Stmt *pair[] = {nest_that_reads(&w, a, c, "x * 16 + y"), nest_that_reads(&w, a, c, "x * 16 + y + 5")};
+    expect_runs(&w, stmt_seq(w.c, pair, 2, span_none()), a, "");
+    ctx_free(w.c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_no_runs_of_two_accesses),
         cmocka_unit_test(test_tile),
         cmocka_unit_test(test_stencil_and_hull),
         cmocka_unit_test(test_fused),
