@@ -7,13 +7,22 @@ typedef struct {
     const Buffer *from;
     Buffer *to;
     const BlockList *blocks;
-    int depth;
+    Expr *const *only; /* the subscripts of the loads that change; NULL: of all */
 } Redirect;
+
+static bool same_subscripts(Expr *const *a, Expr *const *b, int rank)
+{
+    for (int axis = 0; axis < rank; axis++)
+        if (!expr_equal(a[axis], b[axis]))
+            return false;
+    return true;
+}
 
 static Expr *redirect_load(Rewriter *r, Expr *e)
 {
     Redirect *d = r->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != d->from->id)
+    if (e->kind != EX_LOAD || e->u.load.buffer->id != d->from->id ||
+        (d->only && !same_subscripts(e->u.load.index, d->only, d->from->rank)))
         return e;
     return expr_load(r->ctx, d->to, e->u.load.index, e->span);
 }
@@ -50,12 +59,34 @@ static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buff
     return true;
 }
 
+/* The n-th of the different subscripts that the block reads the buffer at, in the order of the text; NULL after a refusal. */
+static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *block, const Buffer *buffer)
+{
+    AccessList reads = {0};
+    VEC(Expr *const *) different = {0};
+    access_collect(s->ctx, block, buffer, ACCESS_READ, &reads);
+    for (int i = 0; i < reads.n; i++) {
+        bool known = false;
+        for (int k = 0; k < different.n; k++)
+            known |= same_subscripts(reads.items[i].index, different.items[k], buffer->rank);
+        if (!known)
+            VEC_PUSH(s->ctx->arena, &different, reads.items[i].index);
+    }
+    int64_t n = call->arg[4].u.i;
+    if (n >= 0 && n < different.n)
+        return different.items[n];
+    sched_refuse(s, E0442, call->arg[4].span, "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no number %lld",
+                 block->u.block.name, buffer->name, different.n, (long long)n);
+    return NULL;
+}
+
 bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *block = sched_block(s, &call->arg[0], &path);
     Buffer *buffer = sched_buffer(s, call->arg[1].u.id);
     Scope scope = scope_find(call->arg[2].u.s);
+    Expr *const *only = NULL;
     BlockList consumers = {0};
     BufferSet staged = {0};
     StagePlace place;
@@ -65,6 +96,14 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     if (!flow_require_fixed_shape(s, buffer, E0443, call->arg[1].span) ||
         !read_consumers(s, call, buffer, &consumers))
         return false;
+    if (call->arg[4].kind != VALUE_NONE) {
+        REQUIRE(s, E0442, call->arg[4].span, consumers.n == 1 && consumers.items[0] == block,
+                "the subscripts of one block are meant, and %d blocks would use the copy; give consumers = [%s]", consumers.n,
+                block->u.block.name);
+        only = read_subscripts(s, call, block, buffer);
+        if (!only)
+            return false;
+    }
     for (int i = 0; i < consumers.n; i++)
         REQUIRE(s, E0443, call->arg[1].span,
                 !flow_touches(s, consumers.items[i], buffer, ACCESS_WRITE),
@@ -79,7 +118,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
     Stmt *nest = stage_copy_box(s, consumers.items[0], cache->name, cache, buffer, NULL, block->span);
-    Redirect d = {buffer, cache, &consumers, 0};
+    Redirect d = {buffer, cache, &consumers, only};
     Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
     Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
