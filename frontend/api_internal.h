@@ -33,6 +33,7 @@ struct tirc_file {
 struct tirc_kernel {
     const Kernel *kernel;
     const Kernel *program;    /* before any schedule: what the result is compared with */
+    const Kernel *apart;      /* lowered, while subscripts still stood apart: what outputs_written_once asks about; or NULL */
     const Schedule *schedule; /* or NULL */
     const char *schedule_name;
     const char *command; /* the command line that makes it, but for what is done with it */

@@ -3,6 +3,7 @@
 
 #include "passes/analysis/count.h"
 #include "passes/lower/lower.h"
+#include "passes/lower/written.h"
 #include "runtime/verify.h"
 
 /* ---- verification ------------------------------------------------------------------------------------------ */
@@ -82,6 +83,20 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
     return api_agree(t, program, t->workload, sizes, reference->options.seed, 2 * r->largest_bound, whole);
 }
 
+/* A proof about the text, beside what one run shows. False after a diagnostic where it shows an error. */
+static bool prove_written(tirc *t, const tirc_kernel *kernel, tirc_verification *result)
+{
+    static const char *const answers[] = {"once", "wrong", "open"};
+    WrittenProof proof = {WRITTEN_OPEN, "the kernel was read as lowered text"};
+    if (kernel->apart)
+        proof = outputs_written_once(t->ctx, kernel->program, kernel->apart);
+    result->written = answers[proof.answer];
+    result->written_why = proof.why;
+    if (proof.answer == WRITTEN_WRONG)
+        diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", kernel->kernel->name, proof.why);
+    return proof.answer != WRITTEN_WRONG;
+}
+
 static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64_t seed,
                    tirc_verification *result)
 {
@@ -98,8 +113,10 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     if (!done)
         return false;
     *result = (tirc_verification){r.ok && !whole.different, r.checked, r.total, r.max_error,
-                                  r.bound, describe(t, &r, &whole)};
-    return result->ok || report_wrong(t, program->module->name, &r, result->method);
+                                  r.bound, describe(t, &r, &whole), NULL, NULL};
+    bool right = result->ok;
+    result->ok &= prove_written(t, program->kernel, result);
+    return right ? result->ok : report_wrong(t, program->module->name, &r, result->method);
 }
 
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,

@@ -451,11 +451,16 @@ typedef struct {
     tirc *t;
     const tirc_kernel *from;
     const tirc_lower_options *options;
+    const Kernel *apart;
 } LowerCall;
 
 static void after_pass(void *user, const char *pass, const Kernel *kernel, bool changed, double seconds)
 {
     LowerCall *call = user;
+    if (!strcmp(pass, "simplify"))
+        call->apart = kernel;
+    if (!call->options || !call->options->after_pass)
+        return;
     const tirc_kernel *k = api_kernel_new(call->t, kernel, call->from);
     call->options->after_pass(call->options->user, pass, k, changed, seconds);
 }
@@ -463,16 +468,15 @@ static void after_pass(void *user, const char *pass, const Kernel *kernel, bool 
 static bool lower(tirc *t, const tirc_kernel *kernel, const tirc_lower_options *options,
                   tirc_kernel **lowered)
 {
-    LowerCall call = {t, kernel, options};
-    LowerOptions o = {.limits = limits_default(), .user = &call};
+    LowerCall call = {t, kernel, options, NULL};
+    LowerOptions o = {.limits = limits_default(), .after_pass = after_pass, .user = &call};
     o.index64 = options && options->index64;
-    if (options && options->after_pass)
-        o.after_pass = after_pass;
     t->subject = kernel->command;
     const Kernel *result = lower_kernel(t->ctx, kernel->kernel, &o);
     if (!result)
         return false;
     *lowered = api_kernel_new(t, result, kernel);
+    (*lowered)->apart = call.apart;
     return true;
 }
 

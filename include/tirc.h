@@ -279,6 +279,9 @@ typedef struct {
     double max_error;         /* largest |result - reference| */
     double bound;             /* the bound of that element */
     const char *method;       /* in words: all elements, or how many were sampled */
+    const char *written;      /* "once": proved that each element of each output is written, by one thread, for all values of
+                               * symbolic sizes; "open": not proved; "wrong" */
+    const char *written_why;  /* where it is not "once" */
 } tirc_verification;
 /* Runs on seeded random inputs and compares with the unscheduled program in higher precision (docs/verification.md): the one
  * that tirc_resolve gave, also where its text was that of a scheduled kernel. Refused where that was lowered text, which

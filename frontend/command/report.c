@@ -57,6 +57,13 @@ static void print_versus(const Report *r)
                r->measurement.median_ms / r->beside[i].median_ms);
 }
 
+static void print_written(const tirc_verification *v)
+{
+    bool once = !strcmp(v->written, "once");
+    printf("  once    %s: %s\n", once ? "proved" : !strcmp(v->written, "open") ? "not proved" : "WRONG",
+           once ? "one thread writes each element of each output, and no other element is written" : v->written_why);
+}
+
 void report_print(const Command *c, const Report *r)
 {
     print_head(r);
@@ -70,6 +77,8 @@ void report_print(const Command *c, const Report *r)
                : r->verification.checked == 0 ? "NOT CHECKED"
                                               : "WRONG",
                r->verification.method);
+    if (r->verified && r->verification.written)
+        print_written(&r->verification);
     if (r->measured)
         print_measurement(&r->measurement);
     print_versus(r);

@@ -74,9 +74,9 @@ static json_t *run_json(const Report *r)
 
 static json_t *verify_json(const tirc_verification *v)
 {
-    return json_pack("{s:b, s:I, s:I, s:o, s:o, s:s}", "ok", (int)v->ok, "checked", (json_int_t)v->checked,
+    return json_pack("{s:b, s:I, s:I, s:o, s:o, s:s, s:s?, s:s?}", "ok", (int)v->ok, "checked", (json_int_t)v->checked,
                      "total", (json_int_t)v->total, "max_error", real(v->max_error), "bound", real(v->bound),
-                     "method", v->method);
+                     "method", v->method, "written", v->written, "written_why", v->written_why);
 }
 
 /* ratio: how many times as fast as the other. */

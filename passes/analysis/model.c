@@ -421,7 +421,7 @@ static Affine know_loop(Poly *p, Env *env, const ForStmt *loop, Affine value)
     return value;
 }
 
-static void enter_scope(Poly *p, Env *env, Step scope, bool fixed)
+void model_enter_scope(Poly *p, Env *env, Step scope, bool fixed)
 {
     const Stmt *s = scope.stmt;
     if (s->kind == ST_FOR)
@@ -438,7 +438,7 @@ void model_enter(const Model *m, Poly *p)
         if (m->kernel->sizes[i].symbolic)
             poly_size(p, m->kernel->sizes[i].var);
     for (int i = 0; i < m->outer.n; i++)
-        enter_scope(p, &p->fixed, m->outer.items[i], true);
+        model_enter_scope(p, &p->fixed, m->outer.items[i], true);
 }
 
 static bool absent_in(const Unit *u, const Expr *e)
@@ -543,7 +543,7 @@ const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch)
     for (int i = 0; i < at->env.n; i++)
         VEC_PUSH(p->ctx->arena, &env, at->env.items[i]);
     for (int i = 0; i < touch->n_inner; i++)
-        enter_scope(p, &env, touch->inner[i], false);
+        model_enter_scope(p, &env, touch->inner[i], false);
     int rank = touch->buffer->rank;
     Affine *index = ARENA_ARRAY(p->ctx->arena, Affine, rank);
     for (int i = 0; i < rank; i++) {

@@ -76,6 +76,8 @@ typedef VEC(int) UnitList;
 UnitList model_neighbours(Model *m, int unit);
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
+/* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is known of it. */
+void model_enter_scope(Poly *p, Env *env, Step scope, bool fixed);
 
 typedef struct {
     const Unit *unit;

@@ -1,0 +1,124 @@
+/* Who writes the outputs of a lowered kernel: proofs, and what widened, narrowed and missing guards lead to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parse_text.h"
+#include "passes/lower/written.h"
+
+#define COPY   "kernel copy<N>(x: f32[N]) -> y: f32[N]\n{\n"
+#define COPIES COPY "    for i in N\n        y[i] = x[i];\n}\n"
+/* One element a thread, where `guard` holds. */
+#define BY_THREADS(guard)                                                                          \
+    COPY "    launch copy grid((N + 31) / 32, 1, 1) block(32, 1, 1) {\n"                           \
+         "        let i = blockIdx.x * 32 + threadIdx.x;\n"                                        \
+         "        " guard "\n            y[i] = x[i];\n    }\n}\n"
+
+static Kernel *read_kernel(Text *t, const char *text)
+{
+    AstFile *file = parse_text(t->ctx, source_add(t->ctx, "test.tir", text, strlen(text)));
+    Kernel *kernel = file ? resolve_kernel(t->ctx, file->kernels[0], NULL, 0) : NULL;
+    if (!kernel)
+        fail_msg("%s", text_report(t));
+    return kernel;
+}
+
+/* The answer, and a piece of the reason. */
+static void expect(const char *program, const char *lowered, Written answer, const char *piece)
+{
+    Text t;
+    text_open(&t);
+    if (setjmp(t.guard)) {
+        fail_msg("fatal: %s", t.ctx->fatal_message);
+        return;
+    }
+    const Kernel *first = read_kernel(&t, program), *last = read_kernel(&t, lowered);
+    WrittenProof proof = outputs_written_once(t.ctx, first, last);
+    if (proof.answer != answer || (piece && !strstr(proof.why, piece)))
+        fail_msg("%d, '%s'", proof.answer, proof.why ? proof.why : "");
+    text_close(&t);
+}
+
+static void guards_that_fit(void **state)
+{
+    (void)state;
+    expect(COPIES, BY_THREADS("if i < N"), WRITTEN_ONCE, NULL);
+    expect(COPIES, BY_THREADS("if blockIdx.x * 32 + threadIdx.x < N && i >= 0"), WRITTEN_ONCE,
+           NULL);
+}
+
+static void guards_that_do_not(void **state)
+{
+    (void)state;
+    expect(COPIES, BY_THREADS("if i < N + 1"), WRITTEN_WRONG,
+           "element y[1] at N = 1 is written, and the program leaves it alone");
+    expect(COPIES, BY_THREADS("if i <= N"), WRITTEN_WRONG, "element y[1] at N = 1 is written");
+    expect(COPIES, BY_THREADS("if true"), WRITTEN_WRONG, "element y[1] at N = 1 is written");
+    expect(COPIES, BY_THREADS("if i < N - 1"), WRITTEN_WRONG,
+           "element y[0] at N = 1 is never written");
+    expect(COPIES, BY_THREADS("if i >= 1 && i < N"), WRITTEN_WRONG,
+           "element y[0] at N = 1 is never written");
+}
+
+static void two_threads(void **state)
+{
+    (void)state;
+    expect(COPIES,
+           COPY "    launch copy grid(N, 1, 1) block(2, 1, 1) {\n        y[blockIdx.x] = "
+                "x[blockIdx.x];\n    }\n}\n",
+           WRITTEN_WRONG, "two threads of a launch write one element of 'y'");
+    expect(COPIES,
+           COPY "    launch copy grid(N, 1, 1) block(2, 1, 1) {\n        if threadIdx.x == 0\n"
+                "            y[blockIdx.x] = x[blockIdx.x];\n    }\n}\n",
+           WRITTEN_ONCE, NULL);
+    /* A full part, and a rest that begins one too early. */
+#define PARTS(rest)                                                                                \
+    COPY "    launch copy grid(1, 1, 1) block(4, 1, 1) {\n        for o in N / 4\n"                \
+         "            y[o * 4 + threadIdx.x] = x[o * 4 + threadIdx.x];\n"                          \
+         "        let r = " rest                                                                   \
+         " + threadIdx.x;\n        if r < N\n            y[r] = x[r];\n    }\n}\n"
+    expect(COPIES, PARTS("N / 4 * 4"), WRITTEN_ONCE, NULL);
+    expect(COPIES, PARTS("max(N / 4 * 4 - 1, 0)"), WRITTEN_WRONG,
+           "two threads of a launch write one element of 'y'");
+}
+
+/* Both of a pair write all elements; a barrier orders the threads of one block. */
+#define REVERSED "kernel reversed(x: f32[8]) -> y: f32[8]\n{\n"
+#define PAIR(grid, between)                                                                        \
+    REVERSED "    launch reversed grid(" grid ", 1, 1) block(8, 1, 1) {\n"                         \
+             "        y[threadIdx.x] = x[threadIdx.x];\n" between                                  \
+             "        y[7 - threadIdx.x] = x[threadIdx.x];\n    }\n}\n"
+
+static void barriers_order(void **state)
+{
+    (void)state;
+    const char *program = REVERSED "    first: for i in 8\n        y[i] = x[i];\n    for i in 8\n  "
+                                   "      y[7 - i] = x[i];\n}\n";
+    expect(program, PAIR("1", "        barrier \"y\";\n"), WRITTEN_ONCE, NULL);
+    expect(program, PAIR("1", ""), WRITTEN_WRONG, "two threads");
+    expect(program, PAIR("2", "        barrier \"y\";\n"), WRITTEN_WRONG, "two threads");
+}
+
+static void data_leave_it_open(void **state)
+{
+    (void)state;
+#define SCATTER "kernel scatter<N>(at: i32[N], x: f32[N], inout y: f32[N])\n{\n"
+    expect(SCATTER "    for i in N\n        y[at[i]] = x[i];\n}\n",
+           SCATTER "    launch scatter grid(N, 1, 1) block(1, 1, 1) {\n        y[at[blockIdx.x]] = "
+                   "x[blockIdx.x];\n    }\n}\n",
+           WRITTEN_OPEN, "depends on data");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards_that_fit),    cmocka_unit_test(guards_that_do_not),
+        cmocka_unit_test(two_threads),        cmocka_unit_test(barriers_order),
+        cmocka_unit_test(data_leave_it_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
