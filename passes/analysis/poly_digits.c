@@ -156,12 +156,11 @@ static bool split_equality(System *s, Line *l, int64_t g)
     return true;
 }
 
-/* 0 <= g high + low <= width with one value left for high. */
-static bool find_equality(System *s, Line *l, int64_t g)
+/* 0 <= g high + low <= width, which `other` says, with one value left for high. */
+static bool find_equality(System *s, Line *l, const Line *other, int64_t g)
 {
     int64_t min, max, width, low, high;
-    const Line *other = opposite(s, l);
-    if (!other || s->n_lines == s->capacity || !rest_range(s, l, g, &min, &max) ||
+    if (s->n_lines == s->capacity || !rest_range(s, l, g, &min, &max) ||
         !checked_add(l->factor[s->n], other->factor[s->n], &width) || is_far(min) || is_far(max) ||
         is_far(width))
         return false;
@@ -178,12 +177,15 @@ static bool find_equality(System *s, Line *l, int64_t g)
 /* Tries each factor of the line as the value of a digit. */
 static bool try_digits(System *s, Line *l)
 {
+    const Line *other_side = l->equal ? NULL : opposite(s, l);
+    if (!l->equal && !other_side)
+        return false;
     for (int i = 0; i < s->n && !s->impossible && !s->overflow; i++) {
         int64_t g = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
         bool other = false;
         for (int k = 0; k < s->n; k++)
             other |= g > 1 && l->factor[k] % g != 0;
-        if (other && (l->equal ? split_equality(s, l, g) : find_equality(s, l, g)))
+        if (other && (l->equal ? split_equality(s, l, g) : find_equality(s, l, other_side, g)))
             return true;
     }
     return false;
