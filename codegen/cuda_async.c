@@ -8,28 +8,19 @@
 
 #include "codegen/vector.h"
 
-static bool is_zero(const Expr *e)
+/* The load whose bytes arrive, and under which condition (NULL: always); NULL where there is no such instruction. */
+static const Expr *source(const Stmt *store, Expr **wanted)
 {
-    return (e->kind == EX_FLOAT && e->u.f == 0 && 1 / e->u.f > 0) || (e->kind == EX_INT && e->u.i == 0);
-}
-
-/* The load whose bytes arrive, and under which condition (NULL: always). */
-static const Expr *source(const Stmt *store, const Expr **wanted)
-{
-    const Expr *value = store->u.store.value;
-    *wanted = NULL;
-    if (value->kind == EX_SELECT && is_zero(value->u.arg[2])) {
-        *wanted = value->u.arg[0];
-        value = value->u.arg[1];
-    }
-    bool moves = value->kind == EX_LOAD && value->type == store->u.store.buffer->type &&
-                 value->u.load.buffer->scope == SCOPE_GLOBAL && store->u.store.buffer->scope == SCOPE_SHARED;
-    return moves ? value : NULL;
+    const Expr *load = expr_copied(store->u.store.value, wanted);
+    bool moves = load && load->type == store->u.store.buffer->type && load->u.load.buffer->scope == SCOPE_GLOBAL &&
+                 store->u.store.buffer->scope == SCOPE_SHARED;
+    return moves ? load : NULL;
 }
 
 bool cuda_async_store(CudaWriter *w, const Stmt *store, const VectorPlan *plan)
 {
-    const Expr *wanted, *from = source(store, &wanted);
+    Expr *wanted;
+    const Expr *from = source(store, &wanted);
     const Buffer *to = store->u.store.buffer;
     int64_t bytes = (plan ? plan->lanes : 1) * type_bytes(to->type);
     if (store->u.store.op != STORE_ASYNC || !from || (bytes != 4 && bytes != 8 && bytes != 16))

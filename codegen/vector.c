@@ -93,9 +93,23 @@ typedef struct {
     bool fails;
 } LoadSearch;
 
+/* Operands that a condition may leave out hold no wide load but those that are made anyway. */
+static bool find_lazy_loads(Visitor *v, Expr *e)
+{
+    LoadSearch *s = v->user;
+    visit_expr(v, e->u.arg[0]);
+    int made = s->plan->loads.n;
+    for (int i = 1; i < (e->kind == EX_SELECT ? 3 : 2); i++)
+        visit_expr(v, e->u.arg[i]);
+    s->fails |= s->plan->loads.n > made;
+    return false;
+}
+
 static bool find_loads(Visitor *v, Expr *e)
 {
     LoadSearch *s = v->user;
+    if (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR)
+        return find_lazy_loads(v, e);
     if (e->kind != EX_LOAD || !subscripts_use(e, s->plan->var))
         return true;
     if (vector_find_load(s->plan, e) >= 0)
@@ -129,7 +143,9 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
                    (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);
     LoadSearch search = {.c = c, .plan = plan};
     Visitor v = {.user = &search, .expr = find_loads};
-    visit_expr(&v, plan->value);
+    const Expr *copied = s->u.store.op == STORE_ASYNC ? expr_copied(plan->value, &plan->where) : NULL;
+    plan->fills = copied && plan->where && !expr_uses_var(plan->where, loop->var);
+    visit_expr(&v, plan->fills ? (Expr *)copied : plan->value);
     int bytes = type_bytes(to->type);
     plan->packs = bytes <= 2 && plan->lanes * bytes >= 4 && vector_word(plan->lanes * bytes) &&
                   s->u.store.op == STORE_SET && plan->loads.n == 0;

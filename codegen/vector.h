@@ -19,6 +19,8 @@ typedef struct VectorPlan {
     Expr *value;        /* of one lane, in terms of `var` */
     bool copies;        /* the value is a load of the same type: bits move */
     bool packs;         /* elements of 1 or 2 bytes that come from registers: put together in words of 4 bytes */
+    bool fills;         /* an asynchronous copy where `where` holds, for all lanes; zeros elsewhere */
+    Expr *where;
     VEC(WideLoad) loads;
 } VectorPlan;
 

@@ -33,6 +33,24 @@ static void wide_store(VmCoder *k, const VectorPlan *plan, const Value *values)
     coder_release(k, at);
 }
 
+/* The wide loads; those of a copy that fills, for the threads in which it does not. */
+static void wide_loads(VmCoder *k, const VectorPlan *plan, Value *loaded)
+{
+    Value cond = {0};
+    int open = 0;
+    if (plan->fills) {
+        cond = coder_expr(k, plan->where);
+        open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    }
+    for (int i = 0; i < plan->loads.n; i++)
+        wide_load(k, plan, &plan->loads.items[i], loaded + i * plan->lanes);
+    if (plan->fills) {
+        coder_patch(k, open, coder_here(k));
+        coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
+        coder_release(k, cond);
+    }
+}
+
 bool coder_vector_loop(VmCoder *k, const ForStmt *loop)
 {
     VectorPlan plan;
@@ -42,8 +60,7 @@ bool coder_vector_loop(VmCoder *k, const ForStmt *loop)
     Value *loaded = ARENA_ARRAY(k->c->arena, Value, plan.loads.n * lanes + 1);
     Value *values = ARENA_ARRAY(k->c->arena, Value, lanes);
     k->at = (Origin){plan.store->span, plan.store->step};
-    for (int i = 0; i < plan.loads.n; i++)
-        wide_load(k, &plan, &plan.loads.items[i], loaded + i * lanes);
+    wide_loads(k, &plan, loaded);
     WideLane outer = k->wide;
     for (int i = 0; i < lanes; i++) {
         k->wide = (WideLane){&plan, loaded, i};

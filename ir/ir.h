@@ -497,6 +497,9 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
+/* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the value is neither. `where` comes
+ * back NULL where the copy has no condition. */
+const Expr *expr_copied(const Expr *value, Expr **where);
 
 /* The path from `root` to the loop or block with this id: items[0] is root, the last is the node
  * itself; false when there is none. */

@@ -1,6 +1,8 @@
 /* visit.c - walking.  What rebuilds is rewrite.c's.
  *
  * The order is that of the text: outer first; of a block its iterators, its predicate, init, body. */
+#include <math.h>
+
 #include "ir/ir.h"
 
 /* ---- visiting ---------------------------------------------------------------------------------- */
@@ -138,6 +140,21 @@ bool expr_has_load(const Expr *e)
     Visitor v = {&search, search_expr, NULL};
     visit_expr(&v, (Expr *)e);
     return search.found;
+}
+
+static bool is_zero(const Expr *e)
+{
+    return (e->kind == EX_FLOAT && e->u.f == 0 && !signbit(e->u.f)) || (e->kind == EX_INT && e->u.i == 0);
+}
+
+const Expr *expr_copied(const Expr *value, Expr **where)
+{
+    *where = NULL;
+    if (value->kind == EX_SELECT && is_zero(value->u.arg[2])) {
+        *where = value->u.arg[0];
+        value = value->u.arg[1];
+    }
+    return value->kind == EX_LOAD ? value : NULL;
 }
 
 bool expr_is_const(const Expr *e, int64_t *value)

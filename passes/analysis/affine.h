@@ -144,6 +144,8 @@ Bounds bounds_of_atom(Facts *f, Expr *atom);
 Bounds bounds_of_affine(Facts *f, const Affine *a);
 /* Also by replacing variables by their symbolic ends. */
 Bounds bounds_tight(Facts *f, const Affine *a);
+/* Of the minimum (EX_MIN) or maximum of two values with bounds. */
+Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
 bool bounds_nonneg(Facts *f, Expr *e);
 
 /* What a term scale * coef * atom is at least.  `all`: it is one of `by`, so that all must be

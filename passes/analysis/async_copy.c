@@ -8,20 +8,11 @@ static const Stmt *single_store(const Stmt *body)
     return body->kind == ST_STORE && body->u.store.op == STORE_SET ? body : NULL;
 }
 
-/* The load whose bytes arrive: the value, or `cond ? load : 0`. */
-static const Expr *copied(const Expr *value)
-{
-    const Expr *zero = value->kind == EX_SELECT ? value->u.arg[2] : NULL;
-    bool none = zero && ((zero->kind == EX_FLOAT && zero->u.f == 0) || (zero->kind == EX_INT && zero->u.i == 0));
-    if (none)
-        value = value->u.arg[1];
-    return value->kind == EX_LOAD ? value : NULL;
-}
-
 const char *async_copy_obstacle(Context *c, const BlockStmt *block)
 {
     const Stmt *store = block->init ? NULL : single_store(block->body);
-    const Expr *load = store ? copied(store->u.store.value) : NULL;
+    Expr *where;
+    const Expr *load = store ? expr_copied(store->u.store.value, &where) : NULL;
     if (!load)
         return arena_printf(c->arena,
                             "block '%s' does more than move bytes; an asynchronous copy is one store of an element of another "

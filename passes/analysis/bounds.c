@@ -105,13 +105,12 @@ static Bounds bounds_div(Facts *f, Expr *e)
     return out;
 }
 
+/* The remainder has the sign of the dividend, and is no larger. */
 static Bounds bounds_mod(Facts *f, Expr *e)
 {
     Bounds a = bounds_expr(f, e->u.arg[0]), b = bounds_expr(f, e->u.arg[1]);
     Bounds out = {0};
-    if (!b.has_min || b.min < 0)
-        return out;
-    if (b.has_max && b.max > 0)
+    if (b.has_min && b.min >= 0 && b.has_max && b.max > 0)
         out = bounds_between(1 - b.max, b.max - 1);
     if (a.has_min && a.min >= 0) {
         bounds_at_least(&out, 0);
@@ -121,10 +120,10 @@ static Bounds bounds_mod(Facts *f, Expr *e)
     return out;
 }
 
-static Bounds bounds_minmax(Facts *f, Expr *e)
+Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b)
 {
-    Bounds a = bounds_expr(f, e->u.arg[0]), b = bounds_expr(f, e->u.arg[1]), out = {0};
-    if (e->kind == EX_MIN) {
+    Bounds out = {0};
+    if (kind == EX_MIN) {
         if (a.has_min && b.has_min)
             bounds_at_least(&out, a.min < b.min ? a.min : b.min);
         if (a.has_max)
@@ -188,7 +187,7 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
         return bounds_mod(f, atom);
     case EX_MIN:
     case EX_MAX:
-        return bounds_minmax(f, atom);
+        return bounds_minmax(atom->kind, bounds_expr(f, atom->u.arg[0]), bounds_expr(f, atom->u.arg[1]));
     case EX_BITXOR:
         return bounds_xor(f, atom);
     case EX_SELECT:

@@ -244,6 +244,20 @@ void facts_axis(Facts *f, Axis axis, Expr *extent)
     push_range(f, range_of(NULL, axis), expr_index(f->c, 0), extent);
 }
 
+static Bounds tight_bounds(Facts *f, Expr *e)
+{
+    Affine form;
+    return affine_of(f->c, e, true, &form) ? bounds_tight(f, &form) : (Bounds){0};
+}
+
+/* Of a value that gets a name: a min or max is followed into its operands, once. */
+static Bounds defined_bounds(Facts *f, Expr *value)
+{
+    if (value->kind != EX_MIN && value->kind != EX_MAX)
+        return tight_bounds(f, value);
+    return bounds_minmax(value->kind, tight_bounds(f, value->u.arg[0]), tight_bounds(f, value->u.arg[1]));
+}
+
 void facts_define(Facts *f, const Var *var, Expr *value)
 {
     Affine form;
@@ -253,7 +267,9 @@ void facts_define(Facts *f, const Var *var, Expr *value)
     r.lo = value;
     r.hi = index_add(f->c, value, expr_index(f->c, 1));
     r.conditions_before = f->conditions.n;
-    r.bounds = bounds_tight(f, &form);
+    r.bounds = defined_bounds(f, value);
+    r.low = r.high = form;
+    r.affine = !expr_has_load(value);
     VEC_PUSH(f->c->arena, &f->ranges, r);
     if (expr_has_load(value))
         return;

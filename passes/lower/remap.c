@@ -9,7 +9,8 @@
  *                          column = place / height
  *
  * Both are bijections of the grid whatever its size: the last group may be lower than the others, and has as many
- * places as tiles. The grouped order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its
+ * places as tiles. Where the analysis cannot follow that, a min says that the coordinates are in the grid: once a block, so
+ * that no guard has to in its loops. The grouped order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its
  * tutorials). */
 #include <string.h>
 
@@ -57,6 +58,20 @@ static void grouped(Remap *r, int64_t size)
     r->column = index_div(c, place, height);
 }
 
+/* Known to be in the grid for every block of it: as it is, or with its greatest value written down. */
+static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
+{
+    Context *c = r->ctx;
+    FactsMark mark = facts_mark(r->facts);
+    facts_axis(r->facts, AXIS_BLOCK_X, r->columns);
+    facts_axis(r->facts, AXIS_BLOCK_Y, r->rows);
+    for (int i = 0; i < r->lets.n; i++)
+        facts_enter(r->facts, r->lets.items[i]);
+    bool known = prove(r->facts, expr_binary(c, EX_LT, coordinate, extent, span_none()));
+    facts_reset(r->facts, mark);
+    return known ? coordinate : index_min(c, coordinate, index_sub(c, extent, expr_index(c, 1)));
+}
+
 void remap_coordinates(Remap *r)
 {
     Context *c = r->ctx;
@@ -66,4 +81,6 @@ void remap_coordinates(Remap *r)
         grouped(r, order->i);
     else
         r->column = index_mod(c, index_add(c, expr_axis(c, AXIS_BLOCK_X), r->row), r->columns);
+    r->row = within(r, r->row, r->rows);
+    r->column = within(r, r->column, r->columns);
 }

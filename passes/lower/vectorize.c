@@ -6,7 +6,9 @@
  * A loop stays vectorized if it is one store, every access is contiguous in the loop's variable or does not use it, and
  * the contiguous ones in memory start at multiples of their width, 2 to 16 bytes. Registers have no
  * addresses: local buffers need no alignment, and a store to memory may take its lanes from any of them. */
-#include "passes/lower/pass.h"
+#include "passes/lower/lanes.h"
+
+enum { MAX_SPLITS = 3 }; /* conditions that one access is split for, each inside the one before */
 
 typedef struct {
     Context *c;
@@ -18,13 +20,6 @@ typedef struct {
     const char *why; /* why the loop cannot be wide, once known */
     const char *remedy;
 } Vectorize;
-
-static Expr *expand_lets(Vectorize *v, Expr *e)
-{
-    for (int i = v->lets.n - 1; i >= 0; i--)
-        e = expr_subst(v->c, e, &v->lets.items[i], 1);
-    return e;
-}
 
 static void refuse(Vectorize *v, const char *why, const char *remedy)
 {
@@ -54,7 +49,7 @@ static bool aligned(Vectorize *v, const Buffer *b, Expr *const *index)
     Subst first = {loop->var, loop->lo};
     Expr *offset = expr_index(c, 0);
     for (int d = 0; d < b->rank; d++) {
-        Expr *at = expr_subst(c, expand_lets(v, index[d]), &first, 1);
+        Expr *at = expr_subst(c, lanes_expand(v->c, &v->lets, index[d]), &first, 1);
         offset = index_add(c, offset, index_mul(c, at, stride_of(c, b, d)));
     }
     return prove_divisible(v->facts, simplify(v->facts, offset), v->lanes);
@@ -74,7 +69,7 @@ static void check_width(Vectorize *v, const Buffer *b)
 /* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it is contiguous. */
 static const char *contiguous_remedy(Vectorize *v, const Buffer *b, Expr *const *index)
 {
-    Expr *last = simplify(v->facts, expand_lets(v, index[b->rank - 1])), *rest;
+    Expr *last = simplify(v->facts, lanes_expand(v->c, &v->lets, index[b->rank - 1])), *rest;
     for (int i = v->around.n - 1; i >= 0; i--) {
         const ForStmt *loop = &v->around.items[i]->u.loop;
         int64_t coefficient, extent;
@@ -106,7 +101,7 @@ static void check_access(Vectorize *v, const Buffer *b, Expr *const *index, bool
         return;
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient;
-        Expr *rest, *e = simplify(v->facts, expand_lets(v, index[d]));
+        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d]));
         if (!expr_uses_var(e, var))
             continue;
         if (!split_linear(v->facts, e, var, &coefficient, &rest)) {
@@ -137,11 +132,57 @@ static void check_access(Vectorize *v, const Buffer *b, Expr *const *index, bool
     }
 }
 
+/* A wide load runs for all lanes or for none: it is no part of what may be left out. */
+static bool is_wide(const Vectorize *v, const Expr *load)
+{
+    bool registers = load->u.load.buffer->scope == SCOPE_LOCAL && v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL;
+    bool uses = false;
+    for (int d = 0; d < load->u.load.buffer->rank; d++)
+        uses |= expr_uses_var(load->u.load.index[d], v->loop->u.loop.var);
+    return uses && !registers;
+}
+
+typedef struct {
+    const Vectorize *v;
+    bool found;
+} WideSearch;
+
+static bool find_wide(Visitor *visitor, Expr *e)
+{
+    WideSearch *search = visitor->user;
+    search->found |= e->kind == EX_LOAD && is_wide(search->v, e);
+    return !search->found;
+}
+
+static bool has_wide(const Vectorize *v, Expr *e)
+{
+    WideSearch search = {.v = v};
+    Visitor visitor = {.user = &search, .expr = find_wide};
+    visit_expr(&visitor, e);
+    return search.found;
+}
+
+/* An operand that is only evaluated under a condition has a wide load. */
+static bool is_lazy(const Vectorize *v, const Expr *e)
+{
+    if (e->kind == EX_SELECT)
+        return has_wide(v, e->u.arg[1]) || has_wide(v, e->u.arg[2]);
+    return (e->kind == EX_AND || e->kind == EX_OR) && has_wide(v, e->u.arg[1]);
+}
+
 static bool check_expr(Visitor *visitor, Expr *e)
 {
     Vectorize *v = visitor->user;
     if (e->kind == EX_LOAD)
         check_access(v, e->u.load.buffer, e->u.load.index, true);
+    return !v->why;
+}
+
+static bool check_lazy(Visitor *visitor, Expr *e)
+{
+    Vectorize *v = visitor->user;
+    if (is_lazy(v, e))
+        refuse(v, "a condition in it may hold for some lanes and not for others", "make the extent a multiple of the lanes");
     return !v->why;
 }
 
@@ -175,69 +216,163 @@ static void check_loop(Vectorize *v, Stmt *s)
         return;
     check_access(v, store->u.store.buffer, store->u.store.index, false);
     Visitor visitor = {.user = v, .expr = check_expr};
+    Expr *where;
+    const Expr *copied = store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
+    bool fills = copied && where && !expr_uses_var(where, loop->var); /* the copy itself has the condition */
     visit_expr(&visitor, store->u.store.value);
+    visitor.expr = check_lazy;
+    visit_expr(&visitor, fills ? (Expr *)copied : store->u.store.value);
 }
 
-/* What is true for all lanes where it is true for the last one, given that it is `v + rest < bound`; NULL for another guard. */
-static Expr *guard_of_all(Vectorize *v, const ForStmt *loop, const Expr *guard)
+static Lanes lanes_of(Vectorize *v, const Stmt *s)
 {
-    Context *c = v->c;
-    int64_t lanes, lo, coefficient;
-    Expr *rest;
-    if (guard->kind != EX_LT || !loop_const_extent(loop, &lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 ||
-        expr_uses_var(guard->u.arg[1], loop->var) ||
-        !split_linear(v->facts, guard->u.arg[0], loop->var, &coefficient, &rest) || coefficient < 0)
-        return NULL;
-    Subst last = {loop->var, expr_index(c, lanes - 1)};
-    return expr_binary(c, EX_LT, simplify(v->facts, expr_subst(c, guard->u.arg[0], &last, 1)), guard->u.arg[1],
-                       guard->span);
+    return (Lanes){.c = v->c, .facts = v->facts, .lets = &v->lets, .var = s->u.loop.var, .count = v->lanes};
 }
 
-/* A guard that may differ between lanes: where the last lane passes it, all do and the access is wide; the edge unrolls.
+static Stmt *with_value(Vectorize *v, const Stmt *loop, Expr *value)
+{
+    const Stmt *store = loop->u.loop.body;
+    return loop_with_body(v->c, loop, stmt_stamp(stmt_store(v->c, store->u.store.buffer, store->u.store.index, store->u.store.op, value,
+                                                    store->u.store.atomic, store->span), store));
+}
+
+static Stmt *unrolled(Vectorize *v, const Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    loop.kind = LOOP_UNROLL;
+    return stmt_stamp(stmt_for(v->c, &loop, s->span), s);
+}
+
+static Stmt *again(Vectorize *v, Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    loop.id = 0;
+    return stmt_clone_fresh(v->c, stmt_stamp(stmt_for(v->c, &loop, s->span), s));
+}
+
+/* Lanes 0, 1, ... of a literal number. */
+static bool counts_lanes(Vectorize *v, const Stmt *s)
+{
+    int64_t lo;
+    return loop_const_extent(&s->u.loop, &v->lanes) && v->lanes > 1 && expr_is_const(s->u.loop.lo, &lo) && lo == 0 &&
+           s->u.loop.step == 1;
+}
+
+/* An asynchronous copy that fills with zeros where all lanes agree to: the condition without the variable. */
+static Stmt *settle_fill(Vectorize *v, Stmt *s)
+{
+    const Stmt *store = s->u.loop.body;
+    Expr *where, *value;
+    if (store->kind != ST_STORE || store->u.store.op != STORE_ASYNC || !expr_copied(store->u.store.value, &where) || !where ||
+        !expr_uses_var(where, s->u.loop.var) || !counts_lanes(v, s))
+        return s;
+    Lanes l = lanes_of(v, s);
+    value = store->u.store.value;
+    where = lanes_agree(&l, where);
+    return where ? with_value(v, s, expr_select(v->c, where, value->u.arg[1], value->u.arg[2], value->span)) : s;
+}
+
+typedef struct {
+    const Vectorize *v;
+    Expr *found;
+} ChoiceSearch;
+
+static bool find_choice(Visitor *visitor, Expr *e)
+{
+    ChoiceSearch *search = visitor->user;
+    if (!search->found && e->kind == EX_SELECT && is_lazy(search->v, e))
+        search->found = e;
+    return !search->found;
+}
+
+typedef struct {
+    const Expr *from;
+    Expr *to;
+} Exchange;
+
+static Expr *exchange(Rewriter *r, Expr *e)
+{
+    const Exchange *x = r->user;
+    return e == x->from ? x->to : e;
+}
+
+static Expr *with_arm(Vectorize *v, Expr *value, const Expr *choice, int arm)
+{
+    Exchange x = {choice, choice->u.arg[arm]};
+    Rewriter r = {.ctx = v->c, .user = &x, .expr = exchange};
+    return rewrite_expr(&r, value);
+}
+
+static Stmt *as_wide(Vectorize *v, Stmt *s, int depth);
+
+/* A guard that may differ between lanes: where all pass it the access is wide; the edge unrolls.
  *
  *   for v in 4 vectorize  if x + v < n  t[v] = w[v];    =>    if x + 3 < n  for v in 4 vectorize  t[v] = w[v];
  *                                                             else          for v in 4 unroll  if x + v < n  t[v] = w[v]; */
-static Stmt *peel_edge(Vectorize *v, Stmt *s)
+static Stmt *peel_edge(Vectorize *v, Stmt *s, int depth)
 {
-    Context *c = v->c;
-    ForStmt whole = s->u.loop, edge = s->u.loop;
-    Stmt *guarded = s->u.loop.body;
-    if (guarded->kind != ST_IF || guarded->u.cond.otherwise)
-        return NULL;
-    Expr *all = guard_of_all(v, &whole, guarded->u.cond.cond);
-    if (!all)
-        return NULL;
-    whole.body = guarded->u.cond.then;
-    edge.kind = LOOP_UNROLL;
-    edge.id = 0;
-    Stmt *wide = stmt_stamp(stmt_for(c, &whole, s->span), s);
-    v->loop = wide;
-    v->why = NULL;
-    check_loop(v, wide);
-    if (v->why)
-        return NULL;
-    Stmt *rest = stmt_clone_fresh(c, stmt_stamp(stmt_for(c, &edge, s->span), s));
-    return stmt_stamp(stmt_if(c, all, wide, rest, s->span), s);
+    Lanes l = lanes_of(v, s);
+    const Stmt *guarded = s->u.loop.body;
+    Expr *all = guarded->u.cond.otherwise ? NULL : lanes_all(&l, guarded->u.cond.cond);
+    Stmt *wide = all ? as_wide(v, loop_with_body(v->c, s, guarded->u.cond.then), depth) : NULL;
+    return wide ? stmt_stamp(stmt_if(v->c, all, wide, again(v, unrolled(v, s)), s->span), s) : NULL;
 }
 
-static Stmt *vectorize_loop(Vectorize *v, Stmt *s)
+/* A value that reads memory under a condition: one access for each answer where all lanes agree, and else as an edge.
+ *
+ *   for v in 4 vectorize  t[v] = x < n ? w[v] : 0;      =>    if x < n  for v in 4 vectorize  t[v] = w[v];
+ *                                                             else      for v in 4 vectorize  t[v] = 0; */
+static Stmt *split_choice(Vectorize *v, Stmt *s, int depth)
 {
+    Expr *value = s->u.loop.body->u.store.value;
+    ChoiceSearch search = {.v = v};
+    Visitor visitor = {.user = &search, .expr = find_choice};
+    visit_expr(&visitor, value);
+    if (!search.found)
+        return NULL;
+    Lanes l = lanes_of(v, s);
+    Expr *agree = lanes_agree(&l, search.found->u.arg[0]), *all = agree ? agree : lanes_all(&l, search.found->u.arg[0]);
+    Stmt *wide = all ? as_wide(v, with_value(v, s, with_arm(v, value, search.found, 1)), depth) : NULL;
+    if (!wide)
+        return NULL;
+    Stmt *rest = again(v, s), *other = NULL;
+    if (agree) {
+        rest = again(v, with_value(v, s, with_arm(v, value, search.found, 2)));
+        other = as_wide(v, rest, depth);
+    }
+    return stmt_stamp(stmt_if(v->c, all, wide, other ? other : unrolled(v, rest), s->span), s);
+}
+
+/* The loop as wide accesses, under conditions where it needs some; NULL, and why, where it is none. Conditions inside conditions are
+ * followed a few levels down, as each doubles the text. */
+static Stmt *as_wide(Vectorize *v, Stmt *s, int depth)
+{
+    s = settle_fill(v, s);
     v->loop = s;
     v->why = NULL;
     check_loop(v, s);
     if (!v->why)
         return s;
-    Stmt *peeled = peel_edge(v, s);
-    if (peeled)
-        return peeled;
+    const char *why = v->why, *remedy = v->remedy;
+    Stmt *body = s->u.loop.body, *split = NULL;
+    if (depth < MAX_SPLITS && counts_lanes(v, s) && body->kind == ST_IF)
+        split = peel_edge(v, s, depth + 1);
+    else if (depth < MAX_SPLITS && counts_lanes(v, s) && body->kind == ST_STORE)
+        split = split_choice(v, s, depth + 1);
     v->loop = s;
-    v->why = NULL;
-    check_loop(v, s);
+    v->why = why;
+    v->remedy = remedy;
+    return split;
+}
+
+static Stmt *vectorize_loop(Vectorize *v, Stmt *s)
+{
+    Stmt *wide = as_wide(v, s, 0);
+    if (wide)
+        return wide;
     diag_warning(v->c, E0511, s->span, "no wide access: %s", v->why);
     diag_note(v->c, s->span, "loop '%s' is unrolled instead; %s", s->u.loop.var->name, v->remedy);
-    ForStmt loop = s->u.loop;
-    loop.kind = LOOP_UNROLL;
-    return stmt_stamp(stmt_for(v->c, &loop, s->span), s);
+    return unrolled(v, s);
 }
 
 static Stmt *walk(void *user, Stmt *s)

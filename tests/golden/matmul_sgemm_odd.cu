@@ -5,13 +5,13 @@
 // matmul<<<dim3(1, 3), 32>>>(A, B, C);
 
 template <int bytes>
-static __device__ __forceinline__ void copy_async(void *to, const void *from)
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
 {
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
     if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
 }
 
 static __device__ __forceinline__ void copy_async_commit()
@@ -28,88 +28,58 @@ static __device__ __forceinline__ void copy_async_wait()
 extern "C" __global__ void __launch_bounds__(32)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C)
 {
-    __shared__ float A_shared[8][20];
-    __shared__ __align__(16) float B_shared[8][30];
+    __shared__ __align__(16) float A_shared[8][20];
+    __shared__ __align__(16) float B_shared[8][32];
     const int by = blockIdx.y;
     const int lane = threadIdx.x;
     __align__(16) float C_shared[4][4];
+    const int k = lane % 4;
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int i = by * 16 + each * 8 + lane / 4;
-        if (i < 33)
-            copy_async<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 13 + lane % 4]);
+        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 13 + k], i < 33);
     }
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
-        if (each * 32 + lane < 60) {
-            copy_async<8>(&B_shared[(each * 32 + lane) / 15][(each * 32 + lane) % 15 * 2], &B[(each * 32 + lane) / 15 * 30 + (each * 32 + lane) % 15 * 2]);
-        }
+        const int k_1 = each * 2 + lane / 16;
+        copy_async_or_zero<8>(&B_shared[each * 2 + lane / 16][lane % 16 * 2], &B[k_1 * 30 + lane % 16 * 2], lane % 16 < 15);
     }
     copy_async_commit();  // the copies above are one group
     #pragma unroll
     for (int row = 0; row < 4; ++row) {
-        const int i = by * 16 + lane / 2 % 4 * 4 + row;
-        if (i < 33) {
-            #pragma unroll
-            for (int column = 0; column < 4; ++column) {
-                const int j = lane / 8 * 8 + lane % 2 * 4 + column;
-                if (j < 30)
-                    C_shared[row][column] = 0.0f;
-            }
-        }
+        #pragma unroll
+        for (int column = 0; column < 4; ++column)
+            C_shared[row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 4; ++ko) {
-        const int k = ko * 4 + lane % 4 + 4;
+        const int k_2 = ko * 4 + lane % 4 + 4;
         if (ko < 3) {
-            if (k < 13) {
-                #pragma unroll
-                for (int each = 0; each < 2; ++each) {
-                    const int i = by * 16 + each * 8 + lane / 4;
-                    if (i < 33)
-                        copy_async<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k]);
-                }
+            #pragma unroll
+            for (int each = 0; each < 2; ++each) {
+                const int i = by * 16 + each * 8 + lane / 4;
+                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k_2], k_2 < 13 && i < 33);
             }
             #pragma unroll
             for (int each = 0; each < 2; ++each) {
-                const int k_1 = ko * 4 + (each * 32 + lane) / 15 + 4;
-                if (each * 32 + lane < 60 && k_1 < 13) {
-                    copy_async<8>(&B_shared[(ko * 4 + (each * 32 + lane) / 15 + 4) % 8][(each * 32 + lane) % 15 * 2], &B[k_1 * 30 + (each * 32 + lane) % 15 * 2]);
-                }
+                const int k_3 = ko * 4 + each * 2 + lane / 16 + 4;
+                copy_async_or_zero<8>(&B_shared[(ko + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[k_3 * 30 + lane % 16 * 2], k_3 < 13 && lane % 16 < 15);
             }
         }
         copy_async_commit();  // the copies above are one group
         #pragma unroll
         for (int ki = 0; ki < 4; ++ki) {
-            const int k_2 = ko * 4 + ki;
-            if (k_2 < 13) {
-                float A_shared_local[1][4];
-                __align__(16) float B_shared_local[1][4];
+            __align__(16) float A_shared_local[1][4];
+            __align__(16) float B_shared_local[1][4];
+            *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[ko % 2 * 4 + ki][lane / 2 % 4 * 4];
+            *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[ko % 2 * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+            #pragma unroll
+            for (int row = 0; row < 4; ++row) {
                 #pragma unroll
-                for (int each = 0; each < 4; ++each) {
-                    const int i = by * 16 + lane / 2 % 4 * 4 + each;
-                    if (i < 33)
-                        A_shared_local[0][each] = A_shared[ko % 2 * 4 + ki][lane / 2 % 4 * 4 + each];
-                }
-                #pragma unroll
-                for (int each = 0; each < 2; ++each) {
-                    if (lane / 8 * 4 + lane % 2 * 2 + each < 15) {
-                        *(float2 *)&B_shared_local[0][each * 2] = *(const float2 *)&B_shared[ko % 2 * 4 + ki][lane / 8 * 8 + lane % 2 * 4 + each * 2];
-                    }
-                }
-                #pragma unroll
-                for (int row = 0; row < 4; ++row) {
-                    const int i = by * 16 + lane / 2 % 4 * 4 + row;
-                    if (i < 33) {
-                        #pragma unroll
-                        for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                            const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                            const int j = lane / 8 * 8 + lane % 2 * 4 + column;
-                            if (j < 30)
-                                C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
-                        }
-                    }
+                for (int column_turn = 0; column_turn < 4; ++column_turn) {
+                    const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
+                    C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
                 }
             }
         }

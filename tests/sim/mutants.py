@@ -145,9 +145,14 @@ def probes(lines, i, condition, wide):
     test = f"{pad}if ({wide}) && !({condition})" + (" {" if inner and lines[i].endswith("{") else "")
     fails = with_stores(lines, body, lambda space, *_: f"{space}probe[1] = 0;")
     yield insertion(lines, i, end, [f"{pad}temp probe: i32[1] in local;", test, *fails])
-    for value in (77, 3) if inner else ():
-        other = with_stores(lines, body, lambda space, name, at: f"{space}{name}{at} = {type_of(lines, name)}({value});")
-        yield insertion(lines, i, end, [test, *other])
+    store = re.match(r"(\s*(\w+)\[.*?\] (?:\w+ ?|[-+*&|^])?=(?!=) )(.*)", lines[i])
+    for value in (77, 3):
+        if inner:
+            other = with_stores(lines, body, lambda space, name, at: f"{space}{name}{at} = {type_of(lines, name)}({value});")
+            yield insertion(lines, i, end, [test, *other])
+        elif store:
+            chosen = f"{store[1]}({wide}) && !({condition}) ? {type_of(lines, store[2])}({value}) : {store[3]}"
+            yield "\n".join(lines[:i] + [chosen] + lines[i + 1:])
 
 
 def without_barriers(lines):

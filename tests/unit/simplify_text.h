@@ -129,6 +129,11 @@ static inline void world_range(World *w, const char *name, const char *lo, const
     facts_range(w->f, world_var(w, name), low, high);
 }
 
+static inline void world_let(World *w, const char *name, const char *value)
+{
+    facts_enter(w->f, stmt_let(w->c, (Var *)world_var(w, name), text_expr(w, value), span_none()));
+}
+
 static inline World world_new(void)
 {
     World w = {.c = ctx_new(0)};

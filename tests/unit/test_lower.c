@@ -239,6 +239,22 @@ static void test_guard_of_a_whole_vector(void **state)
         "for v in 4 vectorize\n", "unroll");
 }
 
+#define FILLED(cond)                                                                               \
+    "kernel k(a: f32[8, 1000]) -> c: f32[8, 1024] { for g in 8 bind blockIdx.x for t in 256 bind threadIdx.x for v in 4 vectorize " \
+    "block c(i in 8 = g, j in 1024 = t * 4 + v) { c[i, j] = " cond " ? a[i, j] : 0; } }"
+
+/* What a condition keeps from being read is not read: all lanes agree, or those at the edge ask one by one. */
+static void test_wide_value_under_a_condition(void **state)
+{
+    (void)state;
+    expect_part(FILLED("j < 1000"), "if t < 250\n", "unroll");
+    expect_part(FILLED("j < 1000"), "c[g * 1024 + t * 4 + v] = 0.0;\n", "?");
+    expect_part(FILLED("j < 999"), "if t < 249\n", NULL);
+    expect_part(FILLED("j < 999"), "else\n            for v in 4 unroll\n", NULL);
+    expect_part(FILLED("j >= 3 && j < 998"), "if t > 0 && t < 249\n", NULL);
+    expect_part(FILLED("j % 3 == 0 && j < 1000"), "for v in 4 unroll\n", "vectorize");
+}
+
 static void test_strided_vector_unrolls(void **state)
 {
     (void)state;
@@ -345,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_shape_of_an_outer_loop),
         cmocka_unit_test(test_threads_of_one_row_need_no_barrier),
         cmocka_unit_test(test_guard_of_a_whole_vector),
+        cmocka_unit_test(test_wide_value_under_a_condition),
         cmocka_unit_test(test_strided_vector_unrolls),
         cmocka_unit_test(test_64_bits_where_needed),
         cmocka_unit_test(test_several_launches),

@@ -556,8 +556,8 @@ static void remap_computes_coordinates(void **state)
                    "        let first = blockIdx.y / 8 * 8;\n"
                    "        let place = blockIdx.y % 8 * 128 + blockIdx.x;\n"
                    "        let height = min(25 - first, 8);\n"
-                   "        let i = first + place % height;\n"
-                   "        let j = place / height;\n");
+                   "        let i = min(first + place % height, 24);\n"
+                   "        let j = min(place / height, 127);\n");
     expect_lowered(GRID, BOUND "remap(i, j, grouped, 5);",
                    "        let first = blockIdx.y / 5 * 5;\n"
                    "        let place = blockIdx.y % 5 * 128 + blockIdx.x;\n"

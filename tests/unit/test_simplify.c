@@ -204,6 +204,40 @@ static void test_assumptions(void **state)
     ctx_free(w.c);
 }
 
+/* The loops of a tile of 128 in a grid of as many as N needs, their variables split into digits and put together. */
+static void test_tiles_of_a_padded_size(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "b", "0", "(N + 127) / 128");
+    world_range(&w, "x", "0", "8");
+    world_range(&w, "z", "0", "32");
+    world_range(&w, "f", "0", "8");
+    expect_proved(&w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 < (N + 127) / 128 * 128", true);
+    expect_proved(&w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 + 1 < (N + 127) / 128 * 128", false);
+    expect_proved(&w, "b * 128 + x / 2 * 32 < N", false);
+    ctx_free(w.c);
+}
+
+/* What the order of a grid calls its coordinates: names of a minimum, a remainder, a quotient of names. */
+static void test_named_minimum(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "y", "0", "N");
+    world_let(&w, "f", "y / 8 * 8");
+    world_let(&w, "h", "min(N - f, 8)");
+    expect_proved(&w, "h >= 1", true);
+    expect_proved(&w, "h <= 8", true);
+    world_range(&w, "z", "0", "M");
+    world_let(&w, "q", "min(f + z % h, N - 1)");
+    expect_proved(&w, "q >= 0", true);
+    expect_proved(&w, "q < N", true);
+    expect_proved(&w, "z / h >= 0", true);
+    expect_proved(&w, "z % (N - M) >= 0", true);
+    ctx_free(w.c);
+}
+
 static void expect_bounds(World *w, const char *text, int64_t min, int64_t max)
 {
     int64_t low, high;
@@ -324,7 +358,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_quotients),
         cmocka_unit_test(test_comparisons),  cmocka_unit_test(test_minima),
-        cmocka_unit_test(test_assumptions),  cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_assumptions),
+        cmocka_unit_test(test_tiles_of_a_padded_size),
+        cmocka_unit_test(test_named_minimum),  cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_bound_over),   cmocka_unit_test(test_split_linear),
         cmocka_unit_test(test_constructors), cmocka_unit_test(test_overflow_is_left_alone),
     };
