@@ -89,10 +89,11 @@ void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const 
                      const Stmt *carrier, HazardFound *found, void *user);
 
 /* A block of `before` and one of `after` touch one element, the first writing, by threads of one block that may be one and the
- * same: in the same iteration of the loops around both, or, with a carrier, at most `distance` iterations of it later. What an
- * asynchronous store is waited for. */
+ * same: in the same iteration of the loops around both, or, with a carrier, in a later iteration of it that is at most `distance`
+ * iterations of `counted` away. That is the carrier, or a loop further in with nothing between and around it but loops: iterations
+ * of the whole nest are counted, where those numbers are literal. What an asynchronous store is waited for. */
 bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                  const Stmt *carrier, int64_t distance, Hazard *hazard);
+                  const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard);
 
 /* Two different blocks of the grid touch one element of global memory, one writing, not both
  * atomic. */

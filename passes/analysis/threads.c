@@ -577,34 +577,61 @@ void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const 
 
 /* ---- asynchronous stores ---------------------------------------------------------------------- */
 
-/* Rows: the second runs at most `distance` iterations of the carrier after the first. */
-static void run_soon(Meeting *m, const ForStmt *carrier, int64_t distance)
+/* Loops from `carrier` to `counted`, a perfect nest, and how far apart two iterations of it may be. */
+typedef struct {
+    const ForStmt *carrier, *counted;
+    int64_t distance;
+} Soon;
+
+/* How many iterations of `counted` one of its loop `level` has; 0 where that is not literal. */
+static int64_t iterations_of(const Unit *u, int level, const ForStmt *counted)
+{
+    int64_t weight = 1, extent;
+    for (int i = level; u->loops[i] != counted; i++)
+        if (i + 1 >= u->n_loops || !loop_const_extent(u->loops[i + 1], &extent) ||
+            !checked_mul(weight, extent, &weight))
+            return 0;
+    return weight;
+}
+
+/* Rows: the second runs at most `distance` iterations after the first. */
+static void run_soon(Meeting *m, const Soon *soon)
 {
     const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
     const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
-    int64_t most;
-    if (!checked_mul(distance, carrier->step < 0 ? -carrier->step : carrier->step, &most))
-        return;
-    bool up = carrier->step > 0;
-    for (int i = 0; i < units_common(a, b); i++)
-        if (a->loops[i] == carrier)
-            poly_at_most(m->p, &m->p->top, up ? to[i] : from[i], up ? from[i] : to[i], most);
+    Affine apart = affine_const(0);
+    bool inside = false;
+    for (int i = 0; i < units_common(a, b); i++) {
+        const ForStmt *loop = a->loops[i];
+        inside |= loop == soon->carrier;
+        if (!inside)
+            continue;
+        int64_t weight = iterations_of(a, i, soon->counted), step = loop->step;
+        if (weight == 0 || (step != 1 && step != -1 && soon->carrier != soon->counted))
+            return;
+        apart = poly_add(m->p, apart, poly_add(m->p, to[i], from[i], -1), step > 0 ? weight : -weight);
+        int64_t most;
+        if (loop == soon->counted && checked_mul(soon->distance, step < 0 ? -step : step, &most)) {
+            poly_at_most(m->p, &m->p->top, apart, affine_const(0), most);
+            return;
+        }
+    }
 }
 
-static bool pair_meets(Meeting *m, const ForStmt *carrier, int64_t distance)
+static bool pair_meets(Meeting *m, const Soon *soon)
 {
     PolyMark mark = poly_mark(m->p);
     meet_element(m);
     same_block(m->p, &m->at_a, &m->at_b);
-    bool later = run_later(m, carrier);
-    if (later && carrier)
-        run_soon(m, carrier, distance);
+    bool later = run_later(m, soon->carrier);
+    if (later && soon->carrier)
+        run_soon(m, soon);
     bool meets = later && poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
     poly_reset(m->p, mark);
     return meets;
 }
 
-static bool units_meet(Threads *t, int a, int b, const ForStmt *carrier, int64_t distance, Hazard *hazard)
+static bool units_meet(Threads *t, int a, int b, const Soon *soon, Hazard *hazard)
 {
     const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
     ArenaMark mark = arena_mark(t->ctx->arena);
@@ -615,7 +642,7 @@ static bool units_meet(Threads *t, int a, int b, const ForStmt *carrier, int64_t
         for (int j = 0; j < ub->touches.n && !meets; j++) {
             const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
             Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y};
-            meets = x->writes && may_clash(x, y) && pair_meets(&m, carrier, distance);
+            meets = x->writes && may_clash(x, y) && pair_meets(&m, soon);
             if (meets)
                 *hazard = (Hazard){ua->block->id,      ub->block->id, x->buffer,
                                    touches_kind(x, y), x->span,       y->span};
@@ -625,13 +652,17 @@ static bool units_meet(Threads *t, int a, int b, const ForStmt *carrier, int64_t
 }
 
 bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                  const Stmt *carrier, int64_t distance, Hazard *hazard)
+                  const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard)
 {
+    Soon soon = {.distance = distance};
+    if (carrier) {
+        soon.carrier = &carrier->u.loop;
+        soon.counted = &counted->u.loop;
+    }
     poly_new(t->ctx);
     for (int i = 0; i < n_before; i++)
         for (int k = 0; k < n_after; k++)
-            if (units_meet(t, unit_of(t, before[i]), unit_of(t, after[k]),
-                           carrier ? &carrier->u.loop : NULL, distance, hazard))
+            if (units_meet(t, unit_of(t, before[i]), unit_of(t, after[k]), &soon, hazard))
                 return true;
     return false;
 }

@@ -15,9 +15,10 @@ bool async_only(Stmt *s);
 bool async_copies_can(Context *c, Stmt *root);
 /* What closes the group of `copies`. */
 Stmt *async_commit(Context *c, const Stmt *copies);
-/* How many of the latest groups may go on at the end of an iteration of `carrier` (whose body has its commits): what lies between
- * a copy of `flying` and an access of `blocks` in a later iteration, in iterations, less one. */
-int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier, const Stmt *body);
+/* How many of the latest groups may go on at the end of an iteration of `counted` (whose body has its commits): what lies between a
+ * copy of `flying` and an access of `blocks` in a later iteration of `carrier`, in iterations of `counted` (threads_meet), less one. */
+int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier, const Stmt *counted,
+                  const Stmt *body);
 /* The blocks below a statement, in order. */
 StmtList blocks_below(Context *c, Stmt *s);
 

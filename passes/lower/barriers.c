@@ -21,6 +21,10 @@ typedef struct {
     StmtList last;  /* blocks after which no barrier inside need come */
     bool barrier;   /* one is passed on every way through */
     StmtList flying; /* asynchronous copies that nothing has waited for */
+    /* At the end of each iteration of loop `counted` all of `flying` is waited for but the last `pending` groups, one an iteration. `paced` is
+     * `counted`, or the outermost loop of a perfect nest down to it. NULL: nothing is known. */
+    const Stmt *paced, *counted;
+    int pending;
 } Reach;
 
 /* Why a barrier is needed: buffers by kind of hazard. */
@@ -33,10 +37,17 @@ typedef struct {
     int pending; /* groups of copies that may go on; -1: nothing is waited for */
 } Reasons;
 
+/* Serial loops around the place, each the whole body of the next one out; innermost first. */
+typedef struct Nest {
+    const Stmt *loop;
+    const struct Nest *outer;
+} Nest;
+
 typedef struct {
     Context *c;
     Facts *facts;
     Threads *threads;
+    const Nest *nest;
     VarList divergent;      /* variables whose value differs between the threads of a block */
     const Stmt *divergence; /* the innermost statement around that not all threads run alike */
     bool failed;
@@ -75,16 +86,37 @@ static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, c
     return reasons;
 }
 
-/* Copies under way that blocks below `s` may meet. */
-static void ask_copies(Barriers *b, const StmtList *flying, Stmt *s, const Stmt *carrier, Reasons *reasons)
+/* Copies under way that blocks below `s` may meet: `s` itself, or, with a carrier, in a later iteration of that. */
+static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *carrier, Reasons *reasons)
 {
     Hazard hazard;
+    const StmtList *flying = &reach->flying;
     StmtList blocks = flying->n ? blocks_below(b->c, s) : (StmtList){0};
-    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier, INT32_MAX, &hazard))
+    bool paced = carrier && reach->paced && reach->paced == carrier->u.loop.body;
+    const Stmt *counted = paced ? reach->counted : carrier;
+    int64_t distance = paced ? reach->pending : INT32_MAX;
+    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier, counted, distance, &hazard))
         return;
     if (!reasons->any)
         add_reason(reasons, &hazard);
-    reasons->pending = carrier ? async_pending(b->threads, flying, &blocks, carrier, s) : 0;
+    reasons->pending = carrier && !paced ? async_pending(b->threads, flying, &blocks, carrier, carrier, s) : 0;
+}
+
+/* There is a barrier at the end of `body`, the innermost of the nest: copies that loops further out carry are waited for there too,
+ * so that their groups are counted through the whole nest. */
+static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *nest, Reasons *reasons)
+{
+    Hazard hazard;
+    const StmtList *flying = &inner->flying;
+    StmtList blocks = flying->n ? blocks_below(b->c, body) : (StmtList){0};
+    for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
+        if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, outer->loop, nest->loop,
+                          INT32_MAX, &hazard))
+            continue;
+        int pending = async_pending(b->threads, flying, &blocks, outer->loop, nest->loop, body);
+        if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
+            reasons->pending = pending;
+    }
 }
 
 /* ---- words ---------------------------------------------------------------------------------------- */
@@ -182,6 +214,7 @@ static void reach_then(Context *c, Reach *so_far, const Reach *next)
     append(c, &so_far->last, &next->last);
     append(c, &so_far->flying, &next->flying);
     so_far->barrier |= next->barrier;
+    so_far->paced = NULL;
 }
 
 static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
@@ -194,7 +227,7 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
         Reach inner = {0};
         Stmt *done = walk(b, item, &inner);
         Reasons reasons = ask(b, &reach->last, &inner.first, NULL);
-        ask_copies(b, &reach->flying, item, NULL, &reasons);
+        ask_copies(b, reach, item, NULL, &reasons);
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
         if (reasons.pending == 0)
@@ -231,19 +264,36 @@ static bool runs_at_least_once(Barriers *b, const Stmt *s)
     return prove(b->facts, some);
 }
 
+/* What is known of the copies under way behind loop `s`, at the end of whose iterations `reasons` were found. */
+static void keep_pace(Reach *inner, const Stmt *s, const Reasons *reasons)
+{
+    bool nest = inner->paced && inner->paced == s->u.loop.body;
+    if (reasons->pending > 0) {
+        inner->counted = s;
+        inner->pending = reasons->pending;
+    }
+    inner->paced = reasons->pending > 0 || (nest && reasons->pending < 0) ? s : NULL;
+}
+
 static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
 {
     Context *c = b->c;
     Reach inner = {0};
     bool runs = runs_at_least_once(b, s);
+    const Nest *around = b->nest;
+    Nest nest = {s, around && around->loop->u.loop.body == s ? around : NULL};
     FactsMark mark = facts_mark(b->facts);
     facts_enter(b->facts, s);
+    b->nest = &nest;
     Stmt *body = walk(b, s->u.loop.body, &inner);
+    b->nest = around;
     facts_reset(b->facts, mark);
     Reasons reasons = ask(b, &inner.last, &inner.first, s);
-    ask_copies(b, &inner.flying, body, s, &reasons);
+    ask_copies(b, &inner, body, s, &reasons);
+    ask_nest(b, &inner, body, &nest, &reasons);
     if (reasons.pending == 0)
         inner.flying.n = 0;
+    keep_pace(&inner, s, &reasons);
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
         if (!b->divergence)
             b->divergence = s;
@@ -297,6 +347,7 @@ static Stmt *walk_if(Barriers *b, Stmt *s, Reach *reach)
     append(c, &reach->last, &other.last);
     append(c, &reach->flying, &other.flying);
     reach->barrier &= other.barrier;
+    reach->paced = NULL;
     b->divergence = outside;
     if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
         return s;

@@ -312,7 +312,7 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
             "many full tiles there are",
             factors_text(s, split), stmt_label(old));
     Partition p = partition_new(s, path);
-    if (!partition_require_inits(&p, call->span))
+    if (!partition_require_inits(s, path, old->u.loop.body, call->span))
         return false;
     ForStmt full = p.path.items[path->n - 1]->u.loop;
     Expr *product = expr_index(c, split->product);

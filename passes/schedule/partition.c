@@ -137,20 +137,20 @@ static bool search_init(Visitor *v, Stmt *stmt)
     return false;
 }
 
-bool partition_require_inits(Partition *p, Span span)
+bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span)
 {
-    const Stmt *loop = p->path.items[p->path.n - 1];
-    InitSearch search = {&p->path, NULL};
+    const Stmt *loop = path->items[path->n - 1];
+    InitSearch search = {path, NULL};
     Visitor visitor = {.user = &search, .stmt = search_init};
-    visit_stmt(&visitor, loop->u.loop.body);
+    visit_stmt(&visitor, part);
     if (!search.found)
         return true;
-    sched_refuse(p->s, E0439, span,
+    sched_refuse(s, E0439, span,
                  "block '%s' is a reduction that loop '%s', or a loop around it, carries on, so its init "
                  "would run again for each part; give the init a block of its own first, with "
                  "decompose_reduction(%s, LOOP)",
                  search.found->u.block.name, stmt_label(loop), search.found->u.block.name);
-    sched_note_at(p->s, search.found, "the reduction is now");
+    sched_note_at(s, search.found, "the reduction is now");
     return false;
 }
 
@@ -250,7 +250,7 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
         !require_end(s, call, &path, &parts))
         return false;
     Partition p = partition_new(s, &path);
-    if (parts.n > 1 && !partition_require_inits(&p, call->span))
+    if (parts.n > 1 && !partition_require_inits(s, &path, loop->u.loop.body, call->span))
         return false;
     *result = value_list(s, &call->arg[0], 1);
     if (parts.n == 1)

@@ -17,8 +17,9 @@ typedef struct {
 /* Looks at the loop at the end of `path`, which is plain. A loop with another step is taken from 0 in steps of 1. */
 Partition partition_new(Schedule *s, const StmtPath *path);
 
-/* Refuses (E0439) a loop in whose parts the init of a reduction would run in the middle of it. */
-bool partition_require_inits(Partition *p, Span span);
+/* Refuses (E0439) to let `part` of the body of the loop at the end of `path` run at two places, for some iterations each: the
+ * init of a reduction in it would run in the middle of that. */
+bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span);
 
 /* The loop for lo..hi of the old variable, called `base` or something like it. With `copy` its body is a copy. */
 Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool copy);

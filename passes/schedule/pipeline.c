@@ -14,7 +14,7 @@
  *
  * Where a load goes through registers (global -> local -> shared), the part that fills registers runs before
  * the use and the part that empties them after it, so that the arithmetic hides the time that memory takes. */
-#include "passes/schedule/flow.h"
+#include "passes/schedule/ahead.h"
 
 enum { MAX_STAGES = 16 };
 
@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     Schedule *s;
     const PrimCall *call;
+    AheadLoop at;
     Stmt *loop;           /* from 0 in steps of 1 */
     const StmtPath *path; /* to the loop as it was */
     int64_t stages;
@@ -40,18 +41,6 @@ typedef struct {
 } Pipeline;
 
 /* ---- which statements run ahead -------------------------------------------------------------------- */
-
-static Stmt *body_item(const Pipeline *p, int i)
-{
-    Stmt *body = p->loop->u.loop.body;
-    return body->kind == ST_SEQ ? body->u.seq.items[i] : body;
-}
-
-static int body_items(const Pipeline *p)
-{
-    Stmt *body = p->loop->u.loop.body;
-    return body->kind == ST_SEQ ? body->u.seq.n : 1;
-}
 
 static const Ahead *find_ahead(const Pipeline *p, const Buffer *buffer)
 {
@@ -88,9 +77,9 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
         const Ahead *from = find_ahead(p, reads.items[i]);
         bool filled = from && from->buffer->scope == SCOPE_LOCAL && !from->drains;
         *drains |= filled;
-        for (int k = 0; k < body_items(p) && !filled; k++) {
+        for (int k = 0; k < ahead_items(&p->at) && !filled; k++) {
             BlockList writers = {0};
-            flow_blocks(p->s, body_item(p, k), reads.items[i], ACCESS_WRITE, &writers);
+            flow_blocks(p->s, ahead_item(&p->at, k), reads.items[i], ACCESS_WRITE, &writers);
             if (writers.n > 0 && !scope_outlives_launch(reads.items[i]->scope))
                 return false;
         }
@@ -126,9 +115,9 @@ static bool read_ahead_only(const Pipeline *p, const Buffer *buffer)
 static bool find_stages(Pipeline *p)
 {
     Name name = p->loop->u.loop.var->name;
-    for (int i = 0; i < body_items(p); i++)
-        if (!try_ahead(p, body_item(p, i)))
-            VEC_PUSH(p->s->ctx->arena, &p->rest, body_item(p, i));
+    for (int i = 0; i < ahead_items(&p->at); i++)
+        if (!try_ahead(p, ahead_item(&p->at, i)))
+            VEC_PUSH(p->s->ctx->arena, &p->rest, ahead_item(&p->at, i));
     int used = 0;
     for (int i = 0; i < p->ahead.n; i++) {
         p->ahead.items[i].stays = read_ahead_only(p, p->ahead.items[i].buffer);
@@ -292,24 +281,17 @@ static Stmt *in_order(const Pipeline *p, Rebuild *ahead, Rebuild *use, void *use
     return stmt_seq(c, items.items, items.n, p->loop->span);
 }
 
-static Stmt *under(const Pipeline *p, Stmt *group, Expr *value, Expr *cond)
-{
-    Context *c = p->s->ctx;
-    Subst to = {p->loop->u.loop.var, value};
-    return stmt_if(c, cond, stmt_subst(c, group, &to, 1), NULL, group->span);
-}
-
 static Stmt *model_ahead(const Pipeline *p, Stmt *group, void *user)
 {
     Expr *t = user;
-    return under(p, group, t, expr_binary(p->s->ctx, EX_LT, t, p->loop->u.loop.hi, group->span));
+    return ahead_model(&p->at, group, t, expr_binary(p->s->ctx, EX_LT, t, p->loop->u.loop.hi, group->span));
 }
 
 static Stmt *model_use(const Pipeline *p, Stmt *group, void *user)
 {
     Context *c = p->s->ctx;
     Expr *t = user, *late = expr_index(c, p->stages - 1);
-    return under(p, group, index_sub(c, t, late), expr_binary(c, EX_GE, t, late, group->span));
+    return ahead_model(&p->at, group, index_sub(c, t, late), expr_binary(c, EX_GE, t, late, group->span));
 }
 
 /* The order of the pipeline as one loop with the same blocks, for the question whether it is kept. */
@@ -337,18 +319,10 @@ static bool check_order(Pipeline *p)
 
 /* ---- the program ----------------------------------------------------------------------------------------- */
 
-/* In the loop: where there is such an iteration. One condition for all threads, and for the whole group. */
 static Stmt *move_ahead(const Pipeline *p, Stmt *group, void *user)
 {
-    Below *below = user;
-    Context *c = p->s->ctx;
-    Expr *exists = expr_binary(c, EX_LT, below->map[0].value, p->loop->u.loop.hi, group->span);
-    Expr *cond = simplify(below->facts, exists);
-    FactsMark mark = facts_mark(below->facts);
-    facts_assume(below->facts, exists);
-    Stmt *moved = below_rewrite(below, group);
-    facts_reset(below->facts, mark);
-    return stmt_if(c, cond, moved, NULL, group->span);
+    (void)user;
+    return ahead_inside(&p->at, group, p->stages - 1);
 }
 
 static Stmt *keep(const Pipeline *p, Stmt *group, void *user)
@@ -358,73 +332,11 @@ static Stmt *keep(const Pipeline *p, Stmt *group, void *user)
     return group;
 }
 
-static Stmt *first_name(Rewriter *r, Stmt *stmt)
-{
-    if (stmt->kind != ST_BLOCK)
-        return stmt;
-    BlockStmt block = stmt->u.block;
-    block.name = sched_fresh_name(r->user, arena_printf(r->ctx->arena, "%s_first", block.name));
-    return stmt_stamp(stmt_block(r->ctx, &block, stmt->span), stmt);
-}
-
-/* Before the loop: a copy of the statements, with blocks and loops of its own. */
-static Stmt *move_first(const Pipeline *p, Stmt *group, void *user)
-{
-    Rewriter r = {.ctx = p->s->ctx, .user = p->s, .stmt = first_name};
-    return rewrite_stmt(&r, stmt_clone_fresh(p->s->ctx, below_rewrite(user, group)));
-}
-
-/* The first iterations, which a loop of unknown extent may not have: then the domains of blocks leave them out, or a
- * condition does. */
-static Below first_iterations(const Pipeline *p, Facts *facts, const Subst *to)
-{
-    Context *c = p->s->ctx;
-    const ForStmt *loop = &p->loop->u.loop;
-    Below below = {.s = p->s, .facts = facts, .map = to, .n_map = 1};
-    int64_t extent;
-    if (loop_const_extent(loop, &extent))
-        return below;
-    below.guard = expr_binary(c, EX_LT, to->value, loop->hi, span_none());
-    below.end = loop->hi;
-    below.direction = 1;
-    return below;
-}
-
-/* Iterations 0 to stages - 2 of what runs ahead. */
-static Stmt *build_first(const Pipeline *p)
-{
-    Schedule *s = p->s;
-    Context *c = s->ctx;
-    const ForStmt *loop = &p->loop->u.loop;
-    Facts *facts = sched_facts(s, p->path);
-    int64_t extent, n = p->stages - 1;
-    n = loop_const_extent(loop, &extent) && extent < n ? extent : n;
-    if (n == 1) {
-        Subst to = {loop->var, expr_index(c, 0)};
-        Below below = first_iterations(p, facts, &to);
-        return in_order(p, move_first, NULL, &below);
-    }
-    Name name = sched_fresh_loop_name(
-        s, p->path, arena_printf(c->arena, "%.24s_first", loop->var->name), 0);
-    ForStmt first = flow_loop(s, name, expr_index(c, 0), expr_index(c, n));
-    Subst to = {loop->var, expr_var(c, first.var, span_none())};
-    facts_range(facts, first.var, first.lo, first.hi);
-    Below below = first_iterations(p, facts, &to);
-    first.body = in_order(p, move_first, NULL, &below);
-    return stmt_for(c, &first, p->loop->span);
-}
-
 static Stmt *build_loop(const Pipeline *p)
 {
-    Context *c = p->s->ctx;
     ForStmt loop = p->loop->u.loop;
-    Facts *facts = sched_facts(p->s, p->path);
-    facts_enter(facts, p->loop);
-    Expr *next = index_add(c, expr_var(c, loop.var, span_none()), expr_index(c, p->stages - 1));
-    Subst to = {loop.var, next};
-    Below below = {.s = p->s, .facts = facts, .map = &to, .n_map = 1};
-    loop.body = in_order(p, move_ahead, keep, &below);
-    return stmt_for(c, &loop, p->loop->span);
+    loop.body = in_order(p, move_ahead, keep, NULL);
+    return stmt_for(p->s->ctx, &loop, p->loop->span);
 }
 
 static Buffer *first_buffer(const Pipeline *p, const Buffer *of)
@@ -476,26 +388,6 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
     return body;
 }
 
-static bool collect_value(Visitor *v, Stmt *stmt)
-{
-    BlockList *blocks = v->user;
-    if (stmt->kind == ST_BLOCK)
-        blocks->items[blocks->n++] = stmt;
-    return stmt->kind != ST_BLOCK;
-}
-
-static Value first_blocks(const Pipeline *p, Stmt *first)
-{
-    Context *c = p->s->ctx;
-    BlockList blocks = {.items = ARENA_ARRAY(c->arena, Stmt *, p->ahead.n + 1)};
-    Visitor v = {.user = &blocks, .stmt = collect_value};
-    visit_stmt(&v, first);
-    Value *values = ARENA_ARRAY(c->arena, Value, blocks.n + 1);
-    for (int i = 0; i < blocks.n; i++)
-        values[i] = value_block(blocks.items[i]);
-    return value_list(p->s, values, blocks.n);
-}
-
 bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -510,6 +402,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
         return true;
     Pipeline p = {
         .s = s, .call = call, .loop = loop_from_zero(s, &path), .path = &path, .stages = stages};
+    p.at = (AheadLoop){s, p.loop, &path};
     if (!find_stages(&p))
         return false;
     for (int i = 0; i < p.ahead.n; i++)
@@ -519,10 +412,10 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
     if (!check_order(&p))
         return false;
 
-    Stmt *first = build_first(&p), *body = build_body(&p, &first);
+    Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), stages - 1), *body = build_body(&p, &first);
     if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
-    *result = first_blocks(&p, first);
+    *result = ahead_blocks(s, first);
     return true;
 }
