@@ -1,0 +1,48 @@
+"""The shipped schedule of products, for every program of its family, and for every tile of its table: right, without faults, and no
+access meets more of shared memory's banks twice, or of memory's sectors, than its width asks for."""
+
+import json
+
+import pytest
+
+from conftest import EXAMPLES
+
+PROGRAM = EXAMPLES / "products" / "products.tir"
+KERNELS = ("matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_batched", "matmul_bias_relu")
+
+# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and twice its pipeline of k.
+TILES = {
+    "large": ("f32", 128, 256, 64, 64, 8, 1),
+    "between": ("f32", 128, 128, 32, 64, 8, 1),
+    "middle": ("f32", 64, 128, 32, 32, 16, 1),
+    "parts": ("f32", 64, 128, 32, 32, 16, 2),
+    "small": ("f32", 32, 64, 16, 32, 16, 1),
+    "double": ("f64", 128, 128, 32, 64, 8, 1),
+    "small double": ("f64", 64, 64, 32, 32, 8, 1),
+}
+
+
+def arguments(kernel, tile):
+    element, *numbers = TILES[tile]
+    named = dict(zip(("BM", "BN", "WM", "WN", "BK", "parts"), numbers))
+    sizes = {"M": named["BM"], "N": named["BN"], "K": 8 * named["BK"] * named["parts"], "T": element}
+    if kernel == "matmul_batched":
+        sizes["P"] = 2
+    return [word for flag, values in (("-D", sizes), ("--set", named)) for k, v in values.items() for word in (flag, f"{k}={v}")]
+
+
+CASES = [(kernel, "small") for kernel in KERNELS] + [("matmul_nt", tile) for tile in TILES if tile != "small"]
+
+
+@pytest.mark.parametrize("kernel, tile", CASES)
+def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
+    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *arguments(kernel, tile), "--device", "sim", "--verify", "--analyze",
+                "--json")
+    assert done.status == 0, done.err
+    report = json.loads(done.out)
+    assert report["verify"]["ok"] and not report["faults"]
+    shared = [a for a in report["accesses"] if a["scope"] == "shared"]
+    assert len(shared) >= 4
+    for a in report["accesses"]:
+        cost = a["wavefronts_per_request"] if a["scope"] == "shared" else a["sectors_per_request"]
+        assert cost <= a["ideal"], f"{a['op']} {a['buffer']}: {cost} where {a['ideal']} would do"

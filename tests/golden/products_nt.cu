@@ -1,0 +1,93 @@
+// matmul_nt: 1 launch
+//   A: f32[64, 64], read
+//   B: f32[64, 64], read
+//   C: f32[64, 64], written
+// matmul_nt<<<dim3(1, 2), dim3(32, 2)>>>(A, B, C);
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
+}
+
+static __device__ __forceinline__ void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(64)
+matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C)
+{
+    __shared__ __align__(16) float A_shared[16][36];
+    __shared__ __align__(16) float B_shared[16][68];
+    const int by = blockIdx.y;
+    const int wy_wx_fused = threadIdx.y;
+    const int lane = threadIdx.x;
+    __align__(16) float C_shared[20][4];
+    const int k = lane % 8;
+    #pragma unroll
+    for (int each = 0; each < 4; ++each)
+        copy_async<4>(&A_shared[lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k]);
+    #pragma unroll
+    for (int each = 0; each < 8; ++each) {
+        const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
+        copy_async<4>(&B_shared[lane % 8][j], &B[j * 64 + k]);
+    }
+    copy_async_commit();  // the copies above are one group
+    #pragma unroll
+    for (int row = 0; row < 8; ++row) {
+        #pragma unroll
+        for (int column = 0; column < 4; ++column)
+            C_shared[row / 4 * 16 + row % 4][column] = 0.0f;
+    }
+    copy_async_wait<0>();  // all copies
+    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
+    for (int ko = 0; ko < 8; ++ko) {
+        const int k_1 = ko * 8 + lane % 8 + 8;
+        if (ko < 7) {
+            #pragma unroll
+            for (int each = 0; each < 4; ++each)
+                copy_async<4>(&A_shared[(ko + 1) % 2 * 8 + lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k_1]);
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
+                copy_async<4>(&B_shared[(ko + 1) % 2 * 8 + lane % 8][j], &B[j * 64 + k_1]);
+            }
+        }
+        copy_async_commit();  // the copies above are one group
+        #pragma unroll
+        for (int ki = 0; ki < 8; ++ki) {
+            __align__(16) float A_shared_local[1][20];
+            __align__(16) float B_shared_local[1][4];
+            #pragma unroll
+            for (int run1 = 0; run1 < 2; ++run1) {
+                *(float4 *)&A_shared_local[0][run1 * 16] = *(const float4 *)&A_shared[ko % 2 * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
+            }
+            *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[ko % 2 * 8 + ki][wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
+            #pragma unroll
+            for (int row = 0; row < 8; ++row) {
+                #pragma unroll
+                for (int column_turn = 0; column_turn < 4; ++column_turn) {
+                    const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
+                    C_shared[row / 4 * 16 + row % 4][column] += A_shared_local[0][row / 4 * 16 + row % 4] * B_shared_local[0][column];
+                }
+            }
+        }
+        copy_async_wait<0>();  // all copies
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+    }
+    #pragma unroll
+    for (int row2 = 0; row2 < 8; ++row2) {
+        *(float4 *)&C[(by * 32 + row2 / 4 * 16 + lane / 2 % 4 * 4 + row2 % 4) * 64 + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[row2 / 4 * 16 + row2 % 4][0], C_shared[row2 / 4 * 16 + row2 % 4][1], C_shared[row2 / 4 * 16 + row2 % 4][2], C_shared[row2 / 4 * 16 + row2 % 4][3]);
+    }
+}
