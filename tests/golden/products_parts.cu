@@ -3,9 +3,9 @@
 //   B: f32[64, 64], read
 //   bias: f32[64], read
 //   C: f32[33, 64], written
-//   acc_rf_global: f32[2, 33, 64], temporary, allocated by the caller
+//   acc_rf_global: f32[2, 48, 64], temporary, allocated by the caller
 // matmul_bias_relu<<<dim3(2, 3, 2), 32>>>(A, B, acc_rf_global);
-// matmul_bias_relu_1<<<9, 256>>>(bias, C, acc_rf_global);
+// matmul_bias_relu_1<<<12, 256>>>(bias, C, acc_rf_global);
 
 template <int bytes>
 static __device__ __forceinline__ void copy_async(void *to, const void *from)
@@ -15,6 +15,16 @@ static __device__ __forceinline__ void copy_async(void *to, const void *from)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
+}
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
 }
 
 static __device__ __forceinline__ void copy_async_commit()
@@ -31,7 +41,7 @@ static __device__ __forceinline__ void copy_async_wait()
 extern "C" __global__ void __launch_bounds__(32)
 matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ acc_rf_global)
 {
-    __shared__ float A_shared[8][20];
+    __shared__ __align__(16) float A_shared[8][20];
     __shared__ __align__(16) float B_shared[8][32];
     const int place = (int)blockIdx.y * 2 + (int)blockIdx.x;
     const int by = place % 3;
@@ -42,19 +52,15 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int i = by * 16 + each * 8 + lane / 4;
-        if (i < 33)
-            copy_async<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + lane % 4]);
+        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + lane % 4], i < 33);
     }
     copy_async<16>(&B_shared[lane / 8][lane % 8 * 4], &B[(part * 32 + lane / 8) * 64 + bx * 32 + lane % 8 * 4]);
     copy_async_commit();  // the copies above are one group
     #pragma unroll
     for (int row = 0; row < 4; ++row) {
-        const int i = by * 16 + lane / 2 % 4 * 4 + row;
-        if (i < 33) {
-            #pragma unroll
-            for (int column = 0; column < 4; ++column)
-                acc_rf[0][row][column] = 0.0f;
-        }
+        #pragma unroll
+        for (int column = 0; column < 4; ++column)
+            acc_rf[0][row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
@@ -63,32 +69,23 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
             #pragma unroll
             for (int each = 0; each < 2; ++each) {
                 const int i = by * 16 + each * 8 + lane / 4;
-                if (i < 33)
-                    copy_async<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + ko * 4 + lane % 4 + 4]);
+                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + ko * 4 + lane % 4 + 4], i < 33);
             }
             copy_async<16>(&B_shared[(ko + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(part * 32 + ko * 4 + lane / 8 + 4) * 64 + bx * 32 + lane % 8 * 4]);
         }
         copy_async_commit();  // the copies above are one group
         #pragma unroll
         for (int ki = 0; ki < 4; ++ki) {
-            float A_shared_local[1][4];
+            __align__(16) float A_shared_local[1][4];
             __align__(16) float B_shared_local[1][4];
-            #pragma unroll
-            for (int each = 0; each < 4; ++each) {
-                const int i = by * 16 + lane / 2 % 4 * 4 + each;
-                if (i < 33)
-                    A_shared_local[0][each] = A_shared[ko % 2 * 4 + ki][lane / 2 % 4 * 4 + each];
-            }
+            *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[ko % 2 * 4 + ki][lane / 2 % 4 * 4];
             *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[ko % 2 * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
             #pragma unroll
             for (int row = 0; row < 4; ++row) {
-                const int i = by * 16 + lane / 2 % 4 * 4 + row;
-                if (i < 33) {
-                    #pragma unroll
-                    for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                        const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                        acc_rf[0][row][column] += A_shared_local[0][row] * B_shared_local[0][column];
-                    }
+                #pragma unroll
+                for (int column_turn = 0; column_turn < 4; ++column_turn) {
+                    const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
+                    acc_rf[0][row][column] += A_shared_local[0][row] * B_shared_local[0][column];
                 }
             }
         }
@@ -97,10 +94,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     }
     #pragma unroll
     for (int row2 = 0; row2 < 4; ++row2) {
-        const int i = by * 16 + lane / 2 % 4 * 4 + row2;
-        if (i < 33) {
-            *(float4 *)&acc_rf_global[(part * 33 + i) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[0][row2][0], acc_rf[0][row2][1], acc_rf[0][row2][2], acc_rf[0][row2][3]);
-        }
+        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + row2) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[0][row2][0], acc_rf[0][row2][1], acc_rf[0][row2][2], acc_rf[0][row2][3]);
     }
 }
 
@@ -109,13 +103,11 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
-    float acc;
     const int i = b * 4 + t / 64;
     const int j = t % 64;
-    if (i < 33) {
-        acc = 0.0f;
-        for (int part = 0; part < 2; ++part)
-            acc += acc_rf_global[(part * 33 + i) * 64 + j];
+    float acc = 0.0f;
+    for (int part = 0; part < 2; ++part)
+        acc += acc_rf_global[(part * 48 + i) * 64 + j];
+    if (i < 33)
         C[i * 64 + j] = fmaxf(acc + bias[j], 0.0f);
-    }
 }
