@@ -106,7 +106,7 @@ bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fau
     return true;
 }
 
-static void note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what)
+void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what)
 {
     const Schedule *s = kernel->schedule;
     if (s && step >= 1 && step <= schedule_steps(s))
@@ -124,9 +124,9 @@ bool api_run(tirc *t, const tirc_program *program, const RunArguments *args)
     if (f->kind == FAULT_NONE || f->kind == FAULT_STOPPED)
         return false;
     bool same = f->other.known && f->other.step == f->step;
-    note_step(t, program->kernel, f->step, same ? "each of the two" : "the access");
+    api_note_step(t, program->kernel, f->step, same ? "each of the two" : "the access");
     if (f->other.known && !same)
-        note_step(t, program->kernel, f->other.step, "the other one");
+        api_note_step(t, program->kernel, f->other.step, "the other one");
     return false;
 }
 

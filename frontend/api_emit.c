@@ -27,7 +27,7 @@ const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
     if (kernel_level(kernel->program) == LEVEL_LOWERED) {
         diag_error(t->ctx, E0705, span_none(),
                    "'%s' is given as launches, and the program that they compute is not known: there is nothing to "
-                   "compare with; give the .tir that it was lowered from",
+                   "compare with; give the .tir that it was lowered from, with --against",
                    kernel->kernel->name);
         return NULL;
     }

@@ -101,6 +101,8 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, const in
                uint64_t seed, double tolerance, Agreement *out);
 /* Where a line comes from; the texts live as long as the context (api_lines.c). */
 /* Runs a program on its device; a fault is told with the schedule steps that made the two accesses. */
+/* Says that `what` comes from that step of the kernel's schedule, if it does. */
+void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what);
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
 tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
 /* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */

@@ -1,6 +1,8 @@
 /* api_measure.c - the calls that say whether a program is right, and how fast it is. */
 #include "frontend/api_internal.h"
 
+#include <string.h>
+
 #include "passes/analysis/count.h"
 #include "passes/lower/lower.h"
 #include "passes/lower/written.h"
@@ -58,8 +60,38 @@ static const char *describe(tirc *t, const VerifyResult *r, const Agreement *who
     return out.text;
 }
 
-static bool report_wrong(tirc *t, const char *name, const VerifyResult *r, const char *method)
+static int buffer_of(const Module *m, const char *name)
 {
+    int i = 0;
+    while (i < m->n_buffers && strcmp(m->buffers[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Where the first wrong element was written last, as far as the device can tell. */
+static void note_writer(tirc *t, const tirc_program *program, const VerifyResult *r)
+{
+    const Device *d = program->device->device;
+    const VerifyWrong *w = &r->first[0];
+    int buffer = r->n_first > 0 && d->ops->writer ? buffer_of(program->module, w->buffer) : program->module->n_buffers;
+    VmFault who;
+    if (buffer == program->module->n_buffers)
+        return;
+    const int64_t *dims = workload_dims(t->workload, buffer);
+    int64_t element = 0;
+    for (int axis = 0; axis < w->rank; axis++)
+        element = element * dims[axis] + w->index[axis];
+    if (!d->ops->writer(program->device->device, buffer, element, &who))
+        return;
+    diag_note(t->ctx, who.span, "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last to write the first of them, here",
+              (long long)who.thread[0], (long long)who.thread[1], (long long)who.thread[2], (long long)who.block[0],
+              (long long)who.block[1], (long long)who.block[2], who.function);
+    api_note_step(t, program->kernel, who.step, "that");
+}
+
+static bool report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r, const char *method)
+{
+    const char *name = program->module->name;
     if (r->wrong == 0 && r->checked == 0 && r->unchecked > 0)
         diag_error(t->ctx, E0636, span_none(),
                    "the result of '%s' cannot be checked on random inputs: rounding errors may have grown "
@@ -67,6 +99,7 @@ static bool report_wrong(tirc *t, const char *name, const VerifyResult *r, const
                    name, (long long)r->unchecked);
     else
         diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", name, method);
+    note_writer(t, program, r);
     return false;
 }
 
@@ -97,6 +130,16 @@ static bool prove_written(tirc *t, const tirc_kernel *kernel, tirc_verification 
     return proof.answer != WRITTEN_WRONG;
 }
 
+static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r, const Agreement *whole,
+                     tirc_verification *result)
+{
+    *result = (tirc_verification){r->ok && !whole->different, r->checked, r->total, r->max_error,
+                                  r->bound, describe(t, r, whole), NULL, NULL};
+    bool right = result->ok || report_wrong(t, program, r, result->method);
+    result->ok &= prove_written(t, program->kernel, result);
+    return right && result->ok;
+}
+
 static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64_t seed,
                    tirc_verification *result)
 {
@@ -106,17 +149,11 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
-    bool done = sizes && make_reference(t, program->kernel, sizes, seed, &reference) &&
-                run_once(t, program, sizes, seed) && check_run(t, program, &reference, sizes, &r, &whole);
+    bool ok = sizes && make_reference(t, program->kernel, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
+              check_run(t, program, &reference, sizes, &r, &whole) && conclude(t, program, &r, &whole, result);
     workload_free(t->workload);
     t->workload = NULL;
-    if (!done)
-        return false;
-    *result = (tirc_verification){r.ok && !whole.different, r.checked, r.total, r.max_error,
-                                  r.bound, describe(t, &r, &whole), NULL, NULL};
-    bool right = result->ok;
-    result->ok &= prove_written(t, program->kernel, result);
-    return right ? result->ok : report_wrong(t, program->module->name, &r, result->method);
+    return ok;
 }
 
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,

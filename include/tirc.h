@@ -283,9 +283,13 @@ typedef struct {
                                * symbolic sizes; "open": not proved; "wrong" */
     const char *written_why;  /* where it is not "once" */
 } tirc_verification;
+/* The same kernel, to be compared with `program`, of which its text came: lowered text holds no program any more. Refused where
+ * `program` is none, or where parameters and sizes are not the same. */
+tirc_status tirc_against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program, tirc_kernel **result);
+
 /* Runs on seeded random inputs and compares with the unscheduled program in higher precision (docs/verification.md): the one
- * that tirc_resolve gave, also where its text was that of a scheduled kernel. Refused where that was lowered text, which
- * has no program any more. TIRC_WRONG where an element is wrong; the result is filled in then, too. */
+ * that tirc_resolve gave, also where its text was that of a scheduled kernel, or the one of tirc_against. Refused for lowered
+ * text without one. TIRC_WRONG where an element is wrong; the result is filled in then, too. */
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,
                         tirc_verification *result);
 

@@ -22,6 +22,7 @@ enum {
 typedef struct {
     Device base;
     double marks[2]; /* in milliseconds */
+    VmShadow *shadow; /* of the latest run of all blocks, or NULL */
 } SimDevice;
 
 struct LoadedModule {
@@ -30,6 +31,7 @@ struct LoadedModule {
 
 static void sim_close(Device *d)
 {
+    vm_shadow_free(((SimDevice *)d)->shadow);
     free(d);
 }
 
@@ -182,12 +184,15 @@ bool sim_run_with(Device *d, LoadedModule *m, const RunArguments *args, SimTake 
 {
     SimRun run = {.d = d, .module = m->module, .args = args, .take = take, .user = user};
     VmFault fault;
+    SimDevice *sim = (SimDevice *)d;
     d->fault = (VmFault){.kind = FAULT_NONE};
+    vm_shadow_free(sim->shadow);
+    sim->shadow = NULL;
     if (!take && !(run.shadow = vm_shadow_new(m->module, args)))
         return no_notes(d);
     bool ok = vm_run_host(m->module, args, sim_launch, &run, &fault) &&
               (!run.shadow || vm_shadow_complete(run.shadow, &fault));
-    vm_shadow_free(run.shadow);
+    sim->shadow = run.shadow;
     if (ok)
         return true;
     d->fault = fault.kind == FAULT_STOPPED ? run.fault : fault;
@@ -199,6 +204,12 @@ bool sim_run_with(Device *d, LoadedModule *m, const RunArguments *args, SimTake 
 static bool sim_run(Device *d, LoadedModule *m, const RunArguments *args)
 {
     return sim_run_with(d, m, args, NULL, NULL);
+}
+
+static bool sim_writer(Device *d, int buffer, int64_t element, VmFault *who)
+{
+    const VmShadow *shadow = ((SimDevice *)d)->shadow;
+    return shadow && vm_shadow_writer(shadow, buffer, element, who);
 }
 
 static bool sim_sync(Device *d)
@@ -236,7 +247,7 @@ Device *device_open_sim(Context *ctx, const DeviceOptions *options)
         .close = sim_close, .alloc = sim_alloc, .free = sim_free, .write = sim_write,
         .read = sim_read, .fill = sim_fill, .load = sim_load, .unload = sim_unload,
         .run = sim_run, .sync = sim_sync, .mark = sim_mark, .elapsed = sim_elapsed,
-        .flush_l2 = sim_flush,
+        .flush_l2 = sim_flush, .writer = sim_writer,
     };
     SimDevice *sim = calloc(1, sizeof *sim);
     if (!sim) {

@@ -186,7 +186,7 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
     g.inputs = inputs;
     g.concurrent = workers > 1;
     if (g.options->shadow)
-        vm_shadow_launch(g.options->shadow, launch->grid);
+        vm_shadow_launch(g.options->shadow, launch->kernel, launch->grid);
     pthread_mutex_init(&g.lock, NULL);
     while (started < workers - 1 && pthread_create(&others[started], NULL, grid_work, &g) == 0)
         started++;

@@ -203,6 +203,9 @@ typedef struct VmShadow VmShadow;
 /* For one run of a module with these arguments, whose outputs and temps hold nothing yet. NULL without memory. */
 VmShadow *vm_shadow_new(const struct Module *m, const struct RunArguments *args);
 void vm_shadow_free(VmShadow *shadow);
+/* After the run: who wrote an element of a buffer of the module last, told as a fault's span, step, function, block and thread.
+ * False where nothing did. */
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who);
 /* After the run: has every element of every output been written? */
 bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault);
 

@@ -128,7 +128,7 @@ void vm_shadow_drop(VmState *st, int inst, int64_t element);
 /* FORGET: a buffer that is declared in a loop begins without values in each iteration. */
 bool vm_shadow_forget(VmState *st, const VmStep *s);
 /* A launch begins. */
-void vm_shadow_launch(VmShadow *shadow, const int64_t grid[3]);
+void vm_shadow_launch(VmShadow *shadow, int kernel, const int64_t grid[3]);
 /* A fault that the block found and that is a later block's; that block's number, or -1: none. */
 int64_t vm_shadow_deferred(VmState *st, VmFault *fault);
 

@@ -74,10 +74,22 @@ static bool access_begins(VmState *st, const VmStep *s, const char *how)
     return true;
 }
 
+/* The same for subscripts in [0, end), which mostly are. */
+static bool all_within(const VmState *st, const int64_t *index, int64_t end)
+{
+    uint64_t bad = 0;
+    const uint8_t *mask = vm_mask(st);
+    for (int i = 0; i < st->lanes; i++)
+        bad |= ((uint64_t)index[i] | ((uint64_t)end - 1 - (uint64_t)index[i])) & -(uint64_t)mask[i];
+    return !(bad >> 63);
+}
+
 static bool check_subscript(VmState *st, const VmStep *s)
 {
     const int64_t *index = s->a, *extent = s->b;
     int n = s->lanes_a || s->lanes_b ? st->lanes : 1;
+    if (s->lanes_a && !s->lanes_b && all_within(st, index, *extent))
+        return true;
     for (int i = 0; i < n; i++) {
         int64_t at = index[s->lanes_a ? i : 0], end = extent[s->lanes_b ? i : 0];
         if ((at >= 0 && at < end) || (n > 1 && !vm_runs(st, i)))
@@ -136,6 +148,9 @@ static Placement placement(const VmState *st, const VmStep *s)
             const S *from = memory + *index * p.stride;                                            \
             for (int i = 0; i < s->n; i++)                                                         \
                 d[i] = in(from[i * p.beside]);                                                     \
+        } else if (st->full[st->level] && p.beside == 0) {                                         \
+            for (int i = 0; i < s->n; i++)                                                         \
+                d[i] = in(memory[index[i]]);                                                       \
         } else if (st->full[st->level]) {                                                          \
             for (int i = 0; i < s->n; i++)                                                         \
                 d[i] = in(memory[index[i] * p.stride + i * p.beside]);                             \

@@ -182,6 +182,7 @@ VmShadow *vm_shadow_new(const Module *m, const RunArguments *args)
     if (!shadow)
         return NULL;
     shadow->module = m;
+    shadow->n_buffers = m->n_buffers;
     shadow->buffers = calloc((size_t)m->n_buffers + 1, sizeof *shadow->buffers);
     bool ok = shadow->buffers != NULL;
     for (int i = 0; i < m->n_buffers && ok; i++)
@@ -194,7 +195,7 @@ VmShadow *vm_shadow_new(const Module *m, const RunArguments *args)
 
 void vm_shadow_free(VmShadow *shadow)
 {
-    for (int i = 0; shadow && shadow->buffers && i < shadow->module->n_buffers; i++) {
+    for (int i = 0; shadow && shadow->buffers && i < shadow->n_buffers; i++) {
         GlobalShadow *g = &shadow->buffers[i];
         free((void *)g->dims);
         free(g->writers);
@@ -203,9 +204,37 @@ void vm_shadow_free(VmShadow *shadow)
         free(g->updaters);
         free(g->claimed);
     }
-    if (shadow)
+    if (shadow) {
         free(shadow->buffers);
+        free(shadow->launches);
+    }
     free(shadow);
+}
+
+static void split_number(int64_t number, const int64_t extent[3], int64_t at[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        at[axis] = number % extent[axis];
+        number /= extent[axis];
+    }
+}
+
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who)
+{
+    const GlobalShadow *g = &shadow->buffers[buffer];
+    GlobalMark writer = g->writers && element < g->elements ? g->writers[element] : (GlobalMark){0};
+    const ShadowLaunch *launch = NULL;
+    for (int i = 0; i < shadow->n_launches && shadow->launches[i].base < writer.serial; i++)
+        launch = &shadow->launches[i];
+    if (!launch || (int64_t)(writer.serial - launch->base) > launch->grid[0] * launch->grid[1] * launch->grid[2])
+        return false;
+    const ModuleKernel *kernel = &shadow->module->kernels[launch->kernel];
+    int inst = mark_inst(writer.mark);
+    *who = (VmFault){.span = kernel->code->spans[inst], .step = kernel->code->steps[inst], .function = kernel->name,
+                     .in_kernel = true};
+    split_number((int64_t)(writer.serial - launch->base - 1), launch->grid, who->block);
+    split_number(mark_thread(writer.mark), kernel->block, who->thread);
+    return true;
 }
 
 /* The last instruction of the module that writes the buffer. */
@@ -247,8 +276,23 @@ bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault)
 
 /* ---- a launch ------------------------------------------------------------------------------ */
 
-void vm_shadow_launch(VmShadow *shadow, const int64_t grid[3])
+static void note_launch(VmShadow *shadow, int kernel, const int64_t grid[3])
 {
+    if (shadow->n_launches == shadow->launch_capacity) {
+        int capacity = shadow->launch_capacity ? 2 * shadow->launch_capacity : 8;
+        ShadowLaunch *launches = realloc(shadow->launches, (size_t)capacity * sizeof *launches);
+        if (!launches)
+            return;
+        shadow->launches = launches;
+        shadow->launch_capacity = capacity;
+    }
+    shadow->launches[shadow->n_launches++] =
+        (ShadowLaunch){.base = shadow->next, .kernel = kernel, .grid = {grid[0], grid[1], grid[2]}};
+}
+
+void vm_shadow_launch(VmShadow *shadow, int kernel, const int64_t grid[3])
+{
+    note_launch(shadow, kernel, grid);
     memcpy(shadow->grid, grid, sizeof shadow->grid);
     shadow->base = shadow->next;
     shadow->next += (uint64_t)(grid[0] * grid[1] * grid[2]);

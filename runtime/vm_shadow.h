@@ -77,8 +77,17 @@ typedef struct {
     uint8_t *locks;           /* [LOCKS] each of some elements */
 } GlobalShadow;
 
+/* A launch of the run: the blocks with serial numbers from base + 1 on. */
+typedef struct {
+    uint64_t base;
+    int kernel;
+    int64_t grid[3];
+} ShadowLaunch;
+
 struct VmShadow {
     const Module *module;
+    int n_buffers, n_launches, launch_capacity;
+    ShadowLaunch *launches; /* in order; where memory ended, only the first ones */
     GlobalShadow *buffers;  /* [n_buffers] */
     uint64_t base; /* the serial number before the first block of the launch under way */
     uint64_t next; /* the one of its last block */

@@ -108,6 +108,46 @@ static tirc_status read_program(Command *c)
     return status;
 }
 
+/* The definitions that give another kernel the sizes of this one; each of them and the array belong to the caller. */
+static char **sizes_as_defines(const tirc_kernel *kernel, size_t *n)
+{
+    tirc_size s;
+    *n = 0;
+    while (tirc_size_at(kernel, *n, &s))
+        ++*n;
+    char **defines = calloc(*n + 1, sizeof *defines);
+    for (size_t i = 0; defines && i < *n && tirc_size_at(kernel, i, &s); i++) {
+        size_t room = strlen(s.name) + 24;
+        defines[i] = malloc(room);
+        if (defines[i] && s.symbolic)
+            snprintf(defines[i], room, "%s=?", s.name);
+        else if (defines[i])
+            snprintf(defines[i], room, "%s=%lld", s.name, (long long)s.value);
+    }
+    return defines;
+}
+
+/* --against FILE: the kernel of that name there, at the same sizes, is what the result is compared with. */
+static tirc_status read_against(Command *c)
+{
+    tirc_file *file;
+    tirc_kernel *program;
+    size_t n;
+    if (!c->options->against)
+        return TIRC_OK;
+    tirc_status status = tirc_parse_file(c->t, c->options->against, &file);
+    if (status)
+        return status;
+    char **defines = sizes_as_defines(c->program, &n);
+    if (!defines)
+        return TIRC_UNAVAILABLE;
+    status = tirc_resolve(c->t, file, tirc_kernel_name(c->program), (const char *const *)defines, n, &program);
+    for (size_t i = 0; i < n; i++)
+        free(defines[i]);
+    free(defines);
+    return status ? status : tirc_against(c->t, c->program, program, &c->program);
+}
+
 /* A program gets `default` where no schedule is named, unless the program itself is asked for; text that a
  * schedule has been through already is left as it is. */
 static tirc_status schedule_program(Command *c)
@@ -166,6 +206,7 @@ tirc_status command_compile(Command *c)
 {
     tirc_status status = make_dump_dir(c);
     status = status ? status : read_program(c);
+    status = status ? status : read_against(c);
     if (status)
         return status;
     Progress *progress = progress_begin("scheduling");

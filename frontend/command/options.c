@@ -33,6 +33,7 @@ static const Option table[] = {
     {.help = "running"},
     {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs"},
     {"verify", 0, FLAG, AT(verify), NULL, "compares the result with the unscheduled program in higher precision"},
+    {"against", 0, TEXT, AT(against), "FILE", "with --verify: the program that lowered text is to compute"},
     {"bench", 0, FLAG, AT(bench), NULL, "measures"},
     {"analyze", 0, FLAG, AT(analyze), NULL, "counts what each access costs, and says what binds on a GPU"},
     {"profile", 0, TEXT, AT(profile), "H200", "the GPU to analyze for: a shipped profile or a file (the GPU there is; H200)"},

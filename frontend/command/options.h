@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     const char *word; /* FILE, or what --help is asked about; NULL if there is none */
-    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile, *versus;
+    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile, *versus, *against;
     Words defines, settings, sizes;
     int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
     int64_t seed, budget;

@@ -228,6 +228,24 @@ def test_lowered_text_runs(tirc):
     assert r.status == 2 and "error[E0705]" in r.err
 
 
+def test_lowered_text_is_verified_against_its_program(tirc):
+    text = tirc(MATMUL, "--schedule", "tiled32", *SMALL, "--emit", "lowered").out
+    against = ("--verify", "--against", MATMUL, "--device", "sim")
+    tirc.write("right.tir", text)
+    assert tirc("right.tir", *against).status == 0
+    tirc.write("wrong.tir", text.replace("C[ty * 33 + j] = C_acc[0];", "C[ty * 33 + j] = C_acc[0] + 1.0;"))
+    r = tirc("wrong.tir", *against)
+    assert r.status == 4 and "error[E0635]" in r.err and "C[0, 0] = " in r.err
+    line = 1 + text.split("\n").index(next(s for s in text.split("\n") if "C[ty * 33 + j] = C_acc[0];" in s))
+    assert f"wrong.tir:{line}:" in r.err and "thread (0, 0, 0) of block (0, 0, 0) of kernel 'matmul' was the last to write" in r.err
+    r = tirc("wrong.tir", "--verify", "--against", "right.tir", "--device", "sim")
+    assert r.status == 2 and "error[E0706]" in r.err and "that is no program" in r.err
+    tirc.write("other.tir", MATMUL.read_text().replace("B: f32", "B: f64").replace("A[i, k] * B[k, j]", "A[i, k] * f32(B[k, j])"))
+    r = tirc("wrong.tir", "--verify", "--against", "other.tir", "--device", "sim")
+    assert r.status == 2 and "they differ in B" in r.err
+
+
+
 def test_scheduled_text_is_verified(tirc):
     text = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--emit", "tir").out
     r = tirc("-", "--device", "sim", "--verify", stdin=text.encode())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/perf/simulator.py TIRC [--numba PYTHON] [--triton PYTHON]: the time of the simulator on the tiled matmul, and beside it what else
 runs GPU kernels without a GPU: Numba's CUDA simulator on the same kernel (a block of 32 x 32 threads, tiles in shared memory), and
-Triton's interpreter on a matmul of 32 x 32 tiles. PYTHON is an interpreter that has the package."""
+Triton's interpreter on a matmul of 32 x 32 tiles (triton_matmul.py). PYTHON is an interpreter that has the package."""
 
 import argparse
 import json
@@ -38,27 +38,6 @@ print(time.perf_counter() - start)
 assert np.allclose(C, A @ B, rtol=1e-3)
 """
 
-TRITON = """
-import sys, time
-import torch, triton, triton.language as tl
-@triton.jit
-def matmul(A, B, C, n, T: tl.constexpr):
-    i = tl.program_id(0) * T + tl.arange(0, T)
-    j = tl.program_id(1) * T + tl.arange(0, T)
-    acc = tl.zeros((T, T), dtype=tl.float32)
-    for ko in range(0, n, T):
-        k = ko + tl.arange(0, T)
-        acc += tl.dot(tl.load(A + i[:, None] * n + k[None, :]), tl.load(B + k[:, None] * n + j[None, :]))
-    tl.store(C + i[:, None] * n + j[None, :], acc)
-n = int(sys.argv[1])
-A, B, C = torch.rand(n, n), torch.rand(n, n), torch.empty(n, n)
-start = time.perf_counter()
-matmul[(n // 32, n // 32)](A, B, C, n, T=32)
-print(time.perf_counter() - start)
-assert torch.allclose(C, A @ B, rtol=1e-3)
-"""
-
-
 def tirc_seconds(tirc, n):
     """The best of three runs: (seconds, seconds of all cores together)."""
     sizes = [w for s in "MNK" for w in ("-D", f"{s}={n}")]
@@ -73,9 +52,14 @@ def tirc_seconds(tirc, n):
     return best
 
 
-def other_seconds(python, text, n, environment):
-    done = subprocess.run([python, "-c", text, str(n)], capture_output=True, text=True, env={**os.environ, **environment})
-    return float(done.stdout.split()[0]) if done.returncode == 0 else None
+def other_seconds(python, words, n, environment):
+    """Of the kernel alone; and of all cores together, of the process less what it takes for the smallest product."""
+    def cores(n):
+        before = os.times()
+        done = subprocess.run([python, *words, str(n)], capture_output=True, text=True, env={**os.environ, **environment})
+        return float(done.stdout.split()[0]) if done.returncode == 0 else None, os.times().children_user - before.children_user
+    seconds, cpu = cores(n)
+    return seconds, cpu - cores(32)[1]
 
 
 def main():
@@ -83,17 +67,19 @@ def main():
     parser.add_argument("tirc")
     parser.add_argument("--numba")
     parser.add_argument("--triton")
+    parser.add_argument("--largest", type=int, default=1024)
     args = parser.parse_args()
-    ours = {}
-    for n in (64, 128, 256, 512, 1024):
-        ours[n], cpu = tirc_seconds(args.tirc, n)
-        print(f"tirc, all checks   {n:5}^3  {ours[n] * 1e3:10.1f} ms  {cpu:8.2f} s of all cores  {ours[n] / n**3 * 1e9:7.3f} ns a multiplication",
+    ours, cores = {}, {}
+    for n in (size for size in (64, 128, 256, 512, 1024) if size <= args.largest):
+        ours[n], cores[n] = tirc_seconds(args.tirc, n)
+        print(f"tirc, all checks   {n:5}^3  {ours[n] * 1e3:10.1f} ms  {cores[n]:8.2f} s of all cores  {ours[n] / n**3 * 1e9:7.3f} ns a multiplication",
               flush=True)
-    for name, python, text, n, environment in (("numba simulator", args.numba, NUMBA, 64, {"NUMBA_ENABLE_CUDASIM": "1"}),
-                                               ("triton interpreter", args.triton, TRITON, 256, {"TRITON_INTERPRET": "1"})):
-        seconds = other_seconds(python, text, n, environment) if python else None
+    triton = os.path.join(os.path.dirname(__file__), "triton_matmul.py")
+    for name, python, words, n, environment in (("numba simulator", args.numba, ["-c", NUMBA], 64, {"NUMBA_ENABLE_CUDASIM": "1"}),
+                                                ("triton interpreter", args.triton, [triton], 256, {"OPENBLAS_NUM_THREADS": "1"})):
+        seconds, cpu = other_seconds(python, words, n, environment) if python else (None, 0)
         if seconds:
-            print(f"{name:18} {n:5}^3  {seconds * 1e3:10.1f} ms  {seconds / ours[n]:.0f} times as long as tirc")
+            print(f"{name:18} {n:5}^3  {seconds * 1e3:10.1f} ms  {cpu:8.2f} s of all cores  {cpu / cores[n]:.0f} times as much of them as tirc")
         else:
             print(f"{name:18} SKIPPED: not installed")
 

@@ -10,8 +10,7 @@ The text is that of the printer: a statement is a line and the deeper lines behi
 import collections
 import re
 
-# `lines` are those that were changed, from 0; `probes` may show that it makes no difference.
-Mutant = collections.namedtuple("Mutant", "kind lines text probes")
+Mutant = collections.namedtuple("Mutant", "kind lines text")  # `lines` are those that were changed, from 0
 
 WIDER = {"<": "{} + 1", "<=": "{} + 1", ">": "{} - 1", ">=": "{} - 1"}
 
@@ -111,63 +110,19 @@ def depend(a, b):
     return bool(wa & tb or wb & ta) and not commute(a, b)
 
 
-def type_of(lines, buffer):
-    return next(m[1] for m in (re.search(rf"\b{buffer}: (\w+)\[", line) for line in lines) if m)
-
-
-def with_stores(lines, body, change):
-    """The statements of a body with something in place of each store."""
-    store = re.compile(r"^(\s*)(\w+)(\[.*?\]) (\w+ ?|[-+*&|^])?=(?!=) .*;$")
-    for line in body:
-        match = store.match(line)
-        yield change(match[1], match[2], match[3]) if match else line
-
-
-def insertion(lines, i, end, extra):
-    """The text with statements in front of the one at lines[i:end]; what they declare gets other names."""
-    for name in re.findall(r"temp (\w+):", "\n".join(extra)):
-        extra = [re.sub(rf"\b{name}\b", f"{name}_extra", line) for line in extra]
-    pad = " " * indent_of(lines[i])
-    if lines[i - 1].endswith(("{", ";", "}")) or indent_of(lines[i - 1]) >= indent_of(lines[i]):
-        return "\n".join(lines[:i] + extra + lines[i:])
-    return "\n".join(lines[:i] + [f"{pad}{{"] + extra + lines[i:end] + [f"{pad}}}"] + lines[end:])
-
-
-def probes(lines, i, condition, wide):
-    """Texts that show that a wider guard changes nothing: what runs because of it is run in front instead,
-
-    - with a fault in place of each store: without a fault there are none, or
-    - with other values in place of those stored: without a fault, and with the same outputs, nothing reads what is stored."""
-    pad = " " * indent_of(lines[i])
-    end = next(end for begin, end in statements(lines, i, len(lines)) if begin == i)
-    inner = with_stores if lines[i].lstrip().startswith("if ") else None
-    body = lines[i + 1:end] if inner else [pad + "    probe[0] = 0;"]
-    test = f"{pad}if ({wide}) && !({condition})" + (" {" if inner and lines[i].endswith("{") else "")
-    fails = with_stores(lines, body, lambda space, *_: f"{space}probe[1] = 0;")
-    yield insertion(lines, i, end, [f"{pad}temp probe: i32[1] in local;", test, *fails])
-    store = re.match(r"(\s*(\w+)\[.*?\] (?:\w+ ?|[-+*&|^])?=(?!=) )(.*)", lines[i])
-    for value in (77, 3):
-        if inner:
-            other = with_stores(lines, body, lambda space, name, at: f"{space}{name}{at} = {type_of(lines, name)}({value});")
-            yield insertion(lines, i, end, [test, *other])
-        elif store:
-            chosen = f"{store[1]}({wide}) && !({condition}) ? {type_of(lines, store[2])}({value}) : {store[3]}"
-            yield "\n".join(lines[:i] + [chosen] + lines[i + 1:])
-
-
 def without_barriers(lines):
     for i, line in enumerate(lines):
         if re.match(r'\s*barrier "', line):
-            yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]), [])
+            yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]))
 
 
 def with_weaker_waits(lines):
     for i, line in enumerate(lines):
         wait = re.match(r'(\s*wait )(\d+)( ".*)', line)
         if wait:
-            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1:]), [])
+            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1:]))
         if wait or re.match(r'\s*commit "', line):
-            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]), [])
+            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]))
 
 
 def with_wider_guards(lines):
@@ -175,8 +130,7 @@ def with_wider_guards(lines):
         for condition in conditions(lines, i):
             for wide in widened(condition):
                 changed = line.replace(condition, wide, 1)
-                yield Mutant("guard", range(i, i + 1), "\n".join(lines[:i] + [changed] + lines[i + 1:]),
-                             list(probes(lines, i, condition, wide)))
+                yield Mutant("guard", range(i, i + 1), "\n".join(lines[:i] + [changed] + lines[i + 1:]))
 
 
 def with_swaps(lines):
@@ -185,7 +139,7 @@ def with_swaps(lines):
         for (a, b), (c, d) in zip(sequence, sequence[1:]):
             first, second = lines[a:b], lines[c:d]
             if depend("\n".join(first), "\n".join(second)):
-                yield Mutant("swap", range(a, d), "\n".join(lines[:a] + second + first + lines[d:]), [])
+                yield Mutant("swap", range(a, d), "\n".join(lines[:a] + second + first + lines[d:]))
 
 
 def mutants(text):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The memory model beside the hardware: tests/gpu/counters/ncu.py TIRC [FOLDER]
+"""The memory model beside the hardware: tests/gpu/counters/ncu.py TIRC [FOLDER] [transposes] [others] [patterns]
 
-Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, and prints what `tirc --analyze` counts beside what
-the hardware counted, as a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must be equal,
+Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, and over the kernels of OTHERS, and prints what
+`tirc --analyze` counts beside what the hardware counted, as a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must be equal,
 wavefronts of shared memory within 6 %. What ncu printed is kept in FOLDER. Needs a GPU, ncu and nvcc; says so where they are missing."""
 
 import csv
@@ -35,6 +35,18 @@ SHAPED = (
     ("T7 dynamic, 16 tiles", "t7_dynamic", ("each=16",)),
     ("T9 eight rows of threads", "t9_few_rows", ()),
     ("T12 16-byte accesses, swizzled", "transpose_fast", ()),
+)
+
+# Other kernels: name, file, schedule, sizes.
+OTHERS = (
+    ("histogram, atomic", "histogram/histogram.tir", "atomic", ("N=1048576",)),
+    ("histogram, private", "histogram/histogram_private.tir", "private", ("N=1048576",)),
+    ("polynomial, constant", "constant/polynomial.tir", "constant", ("N=1048576",)),
+    ("adjacent_difference, halo", "adjacent_difference/adjacent_difference.tir", "halo", ("N=1048576",)),
+    ("row_sum, block", "row_sum/row_sum.tir", "block", ("R=4096", "C=4096")),
+    ("reverse, reverse_shared", "reverse/reverse.tir", "reverse_shared", ("N=1048576",)),
+    ("matmul, tiled32", "matmul/matmul.tir", "tiled32", ("M=512", "N=512", "K=512")),
+    ("matmul, sgemm", "matmul/matmul.tir", "sgemm", ("M=512", "N=512", "K=512")),
 )
 
 REQUESTS = {
@@ -79,8 +91,8 @@ def profile(folder, name, words):
     if done.returncode != 0 or not lines:
         print(done.stdout[-2000:], done.stderr[-2000:], text[-2000:])
         skip("ncu cannot read the counters of this GPU")
-    rows = list(csv.DictReader(lines))
-    return [row for row in rows if row.get("ID")], done.stdout
+    rows = [row for row in csv.DictReader(lines) if row.get("ID")]
+    return sorted(rows, key=lambda row: (int(row.get("Process ID", 0)), int(row["ID"]))), done.stdout
 
 
 def per_request(row, kind):
@@ -152,6 +164,57 @@ def transposes(tirc, folder):
     return wrong
 
 
+# ---- other kernels --------------------------------------------------------------------------------------------
+
+
+def launches(tirc, words):
+    """For each kernel, in order: its name, and requests and costs of each kind by --analyze."""
+    done = run(tirc, *words, "--device", "sim", "--analyze", "--budget", "100000000", "--json")
+    assert done.returncode == 0, done.stderr
+    report, sums = json.loads(done.stdout), {}
+    for launch in report["launches"]:
+        sums.setdefault(launch["name"], {kind: [0, 0] for kind in KINDS})
+    for a in report["accesses"]:
+        kind = f"{a['scope']} {a['op']}"
+        if kind in KINDS:
+            cost = a["sectors_per_request"] if a["scope"] == "global" else a["wavefronts_per_request"]
+            sums[a["kernel"]][kind][0] += cost * a["requests"]
+            sums[a["kernel"]][kind][1] += a["requests"]
+    return sums
+
+
+def others(tirc, folder):
+    """Requests and costs a request, of whole kernels: printed, and judged only where the requests agree, since ptxas merges and drops loads."""
+    script, expected = [], []
+    for name, file, schedule, sizes in OTHERS:
+        words = [ROOT / "examples" / file, "--schedule", schedule, *(w for s in sizes for w in ("-D", s))]
+        expected += [(name, kernel, kinds) for kernel, kinds in launches(tirc, words).items()]
+        script.append(" ".join(f"'{w}'" for w in [tirc, *words, "--device", "cuda", "--run"]) + " >/dev/null")
+    (folder / "others.sh").write_text("\n".join(["set -e", *script]) + "\n")
+    rows, _ = profile(folder, "others", ["bash", folder / "others.sh"])
+    wrong = 0
+    print("\n| kernel | " + " | ".join(KINDS) + " |\n|" + " --- |" * (len(KINDS) + 1))
+    for name, kernel, kinds in expected:
+        row = next((r for r in rows if r["Kernel Name"].split("(")[0] == kernel), None)
+        if not row:
+            continue
+        rows.remove(row)
+        cells = []
+        for kind in KINDS:
+            cost, requests = kinds[kind]
+            theirs, counted = per_request(row, kind), number(row[REQUESTS[kind]])
+            if not requests and not counted:
+                cells.append("")
+                continue
+            same = requests == counted
+            bad = same and not agrees(kind, cost / requests, theirs)
+            wrong += bad
+            cells.append(f"{cell(cost / requests if requests else 0)} / {cell(theirs or 0)}" + (" !" if bad else "") +
+                         ("" if same else f" ({requests} / {counted:.0f} requests)"))
+        print(f"| {name}: `{kernel}` | " + " | ".join(cells) + " |")
+    return wrong
+
+
 # ---- single requests -----------------------------------------------------------------------------------------
 
 
@@ -194,9 +257,11 @@ def main():
     for metric in [*REQUESTS.values(), *COSTS.values()]:
         if names and metric.rsplit(".", 1)[0] not in names:
             print("this ncu does not list", metric)
-    wrong = transposes(tirc, folder)
+    parts, wrong = sys.argv[3:] or ["others", "transposes", "patterns"], 0
+    wrong += others(tirc, folder) if "others" in parts else 0
+    wrong += transposes(tirc, folder) if "transposes" in parts else 0
     if shutil.which("nvcc"):
-        wrong += patterns(folder)
+        wrong += patterns(folder) if "patterns" in parts else 0
     else:
         print("no nvcc: single requests were not compared")
     sys.exit(wrong > 0)
