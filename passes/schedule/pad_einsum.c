@@ -11,6 +11,7 @@
  * Invariants: every element of C is what it was, since the added terms are products of zeros and a sum that starts from a literal does
  * not change by them; nothing reads what lies beyond the edge. */
 #include <math.h>
+#include <string.h>
 
 #include "passes/schedule/stage.h"
 
@@ -24,6 +25,7 @@ typedef struct {
     const BlockStmt *block;
     const Stmt *update;
     Expr **padded;          /* [n_iters] the extent that an iterator gets, or NULL */
+    Expr **shift;           /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the last */
 } Einsum;
 
 static bool reads(Schedule *s, Expr *e, const Buffer *b)
@@ -50,7 +52,12 @@ static bool find_extents(Einsum *e)
     REQUIRE(s, E0831, e->call->span, padding->u.list.n == e->block->n_iters,
             "block '%s' has %d iterators, and there are %d paddings; give one for each, 1 for none", e->block->name,
             e->block->n_iters, padding->u.list.n);
+    const Value *zeros = &e->call->arg[2];
+    bool before = zeros->kind != VALUE_NONE && !strcmp(zeros->u.s, "before");
+    REQUIRE(s, E0831, e->call->span, before || zeros->kind == VALUE_NONE || !strcmp(zeros->u.s, "behind"),
+            "zeros stand 'before' or 'behind' the terms of a reduction, found '%s'", zeros->u.s);
     e->padded = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
+    e->shift = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
     for (int i = 0; i < e->block->n_iters; i++) {
         int64_t to = padding->u.list.items[i].u.i;
         REQUIRE(s, E0831, e->call->span, to >= 1 && to <= INT32_MAX, "a padding is a number from 1 up, found %lld", (long long)to);
@@ -58,6 +65,8 @@ static bool find_extents(Einsum *e)
         if (prove_divisible(facts, hi, to))
             continue;
         e->padded[i] = simplify(facts, index_mul(s->ctx, index_ceildiv(s->ctx, hi, unit), unit));
+        if (before && e->block->iters[i].kind == ITER_REDUCE)
+            e->shift[i] = simplify(facts, index_sub(s->ctx, e->padded[i], hi));
     }
     return true;
 }
@@ -83,6 +92,27 @@ static bool is_plain_nest(const StmtPath *path, int *top)
         plain = users == 1 && expr_is_const(iter->lo, &lo) && lo == 0;
     }
     return plain;
+}
+
+typedef struct {
+    const Var *var;
+    bool found;
+} ValueSearch;
+
+static bool find_value(Visitor *v, Expr *e)
+{
+    ValueSearch *search = v->user;
+    search->found |= e->kind == EX_VAR && e->u.var == search->var;
+    return e->kind != EX_LOAD && !search->found;
+}
+
+/* Is the variable in `e` outside the subscripts of loads? */
+static bool is_value(Expr *e, const Var *var)
+{
+    ValueSearch search = {.var = var};
+    Visitor v = {.user = &search, .expr = find_value};
+    visit_expr(&v, e);
+    return search.found;
 }
 
 static bool check_nest(Einsum *e)
@@ -144,6 +174,10 @@ static bool check_terms(Einsum *e)
                 "factor has to have '%s' as a subscript (0 times infinity is not 0)",
                 e->block->name, sched_text(s, e->update->u.store.value), e->block->iters[i].var->name,
                 e->block->iters[i].var->name);
+        REQUIRE(s, E0832, e->call->span, !e->shift[i] || !is_value(e->update->u.store.value, e->block->iters[i].var),
+                "block '%s' adds %s, whose value depends on '%s' itself, and zeros before the first term would move it; let them stand "
+                "behind",
+                e->block->name, sched_text(s, e->update->u.store.value), e->block->iters[i].var->name);
     }
     return true;
 }
@@ -192,6 +226,23 @@ static Expr **padded_shape(Einsum *e, const Access *a)
     return shape;
 }
 
+/* How many zeros stand before the elements on each axis of the accessed buffer; NULL where they stand behind, or there are none. */
+static Expr **shifts_of(Einsum *e, const Access *a)
+{
+    Expr **shift = ARENA_ARRAY(e->s->ctx->arena, Expr *, a->buffer->rank + 1);
+    for (int axis = 0; axis < a->buffer->rank; axis++) {
+        int iter = iter_of(e->block, a->index[axis]);
+        shift[axis] = iter >= 0 ? e->shift[iter] : NULL;
+    }
+    return shift;
+}
+
+/* `cond` and that the subscript of a padded axis is no zero's. */
+static Expr *not_padding(Context *c, Expr *cond, Expr *index, Expr *shift, Expr *extent)
+{
+    return cond_and(c, cond, shift ? expr_binary(c, EX_GE, index, shift, span_none()) : expr_binary(c, EX_LT, index, extent, span_none()));
+}
+
 /* The value where the condition holds, and 0 elsewhere. */
 static Expr *or_zero(Context *c, Expr *inside, Expr *value, Span span)
 {
@@ -203,21 +254,23 @@ static Expr *or_zero(Context *c, Expr *inside, Expr *value, Span span)
     return expr_select(c, inside, value, zero, span);
 }
 
-/* to[v] = from[v] over the shape of `to`; if it pads, with zeros where that is larger. */
-static Stmt *copy_between(Einsum *e, bool pads, Buffer *to, Buffer *from, Name name)
+/* to[v] = from[v] over the shape of `to`; if it pads (`shift` is not NULL), with zeros where that is larger. */
+static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name)
 {
     Context *c = e->s->ctx;
     int n = to->rank;
     Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1), **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), *inside = NULL;
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1), **at = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), *inside = NULL;
     for (int axis = 0; axis < n; axis++) {
         vars[axis] = var_new(c, ctx_namef(c, "v%d", axis), DT_INDEX, VAR_ITER, e->call->span);
         index[axis] = expr_var(c, vars[axis], span_none());
         lo[axis] = expr_index(c, 0);
-        if (pads && !expr_equal(to->shape[axis], from->shape[axis]))
-            inside = cond_and(c, inside, expr_binary(c, EX_LT, index[axis], from->shape[axis], span_none()));
+        at[axis] = shift && shift[axis] ? index_sub(c, index[axis], shift[axis]) : index[axis];
+        if (shift && !expr_equal(to->shape[axis], from->shape[axis]))
+            inside = not_padding(c, inside, index[axis], shift[axis], from->shape[axis]);
     }
-    Expr *value = expr_load(c, from, index, e->call->span);
+    Expr *value = expr_load(c, from, at, e->call->span);
     if (inside)
         value = or_zero(c, inside, value, e->call->span);
     StageNest nest = {.block = name, .n = n, .iters = vars, .lo = lo, .hi = to->shape,
@@ -268,14 +321,23 @@ static bool stands_before(const Einsum *e, const StmtPath *path, int top)
     return false;
 }
 
-/* The block that computes an operand: the only one that writes it, each element once, in a nest of plain loops before the einsum. */
-static bool find_producer(Einsum *e, const Buffer *operand, StmtPath *path, int *top)
+/* Another block than the einsum reads the operand. */
+static bool has_other_readers(Einsum *e, const Buffer *operand)
+{
+    BlockList readers = {0};
+    flow_blocks(e->s, e->s->kernel->body, operand, ACCESS_READ, &readers);
+    return readers.n != 1 || readers.items[0] != e->path.items[e->path.n - 1];
+}
+
+/* The block that computes an operand: the only one that writes it, each element once, in a nest of plain loops before the einsum.
+ * `moves`: its elements get other places, so that nobody else may read them. */
+static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath *path, int *top)
 {
     Schedule *s = e->s;
     BlockList writers = {0};
     int *axes = ARENA_ARRAY(s->ctx->arena, int, operand->rank + 1);
     flow_blocks(s, s->kernel->body, operand, ACCESS_WRITE, &writers);
-    if (writers.n != 1 || writers.items[0] == e->path.items[e->path.n - 1])
+    if (writers.n != 1 || writers.items[0] == e->path.items[e->path.n - 1] || (moves && has_other_readers(e, operand)))
         return false;
     const Stmt *block = writers.items[0], *store = flow_single_store(block);
     if (!store || store->u.store.op != STORE_SET || block->u.block.init || block->u.block.n_iters != operand->rank ||
@@ -293,22 +355,26 @@ static bool find_producer(Einsum *e, const Buffer *operand, StmtPath *path, int 
 }
 
 /* The producer's nest over all of the grown temp, with zeros where that is larger. */
-static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g)
+static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g, Expr *const *shift)
 {
     Context *c = e->s->ctx;
     Stmt *block = path->items[path->n - 1];
     const Stmt *store = flow_single_store(block);
-    Expr **extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1), *inside = NULL;
+    Expr **extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1), *inside = NULL, *value = store->u.store.value;
     for (int axis = 0; axis < g->from->rank; axis++) {
         Expr *index = store->u.store.index[axis];
         if (expr_equal(g->to->shape[axis], g->from->shape[axis]))
             continue;
         extent[iter_of(&block->u.block, index)] = g->to->shape[axis];
-        inside = cond_and(c, inside, expr_binary(c, EX_LT, index, g->from->shape[axis], span_none()));
+        inside = not_padding(c, inside, index, shift[axis], g->from->shape[axis]);
+        if (shift[axis]) {
+            Subst moved = {index->u.var, index_sub(c, index, shift[axis])};
+            value = expr_subst(c, value, &moved, 1);
+        }
     }
     BlockStmt filled = block->u.block;
-    filled.body = stmt_store(c, store->u.store.buffer, store->u.store.index, STORE_SET,
-                             or_zero(c, inside, store->u.store.value, e->call->span), false, store->span);
+    filled.body = stmt_store(c, store->u.store.buffer, store->u.store.index, STORE_SET, or_zero(c, inside, value, e->call->span), false,
+                             store->span);
     return padded_nest(c, path, top, stmt_block(c, &filled, block->span), extent);
 }
 
@@ -326,15 +392,19 @@ static bool find_growth(Einsum *e, const Access *a, bool written, Growth *g)
 {
     Schedule *s = e->s;
     StmtPath path = {0};
+    Expr **shift = shifts_of(e, a);
+    bool moves = false;
     int top;
-    if (!may_grow(a->buffer) || (!written && !find_producer(e, a->buffer, &path, &top)))
+    for (int axis = 0; axis < a->buffer->rank; axis++)
+        moves |= shift[axis] != NULL;
+    if (!may_grow(a->buffer) || (!written && !find_producer(e, a->buffer, moves, &path, &top)))
         return false;
     *g = (Growth){.from = sched_buffer(s, a->buffer->id)};
     g->to = buffer_copy(s->ctx, g->from);
     g->to->shape = padded_shape(e, a);
     if (!written) {
         g->nest = path.items[top];
-        g->filled = zero_filled(e, &path, top, g);
+        g->filled = zero_filled(e, &path, top, g, shift);
     }
     return true;
 }
@@ -360,10 +430,10 @@ static void add_copy(Einsum *e, const Access *a, bool written, Padded *p)
     p->block = stmt_replace_buffer(c, p->block, from, pad);
     if (written) {
         Name crop = sched_fresh_name(s, arena_printf(c->arena, "%s_crop", from->name));
-        VEC_PUSH(c->arena, &p->after, copy_between(e, false, from, pad, crop));
+        VEC_PUSH(c->arena, &p->after, copy_between(e, NULL, from, pad, crop));
         return;
     }
-    Stmt *nest = copy_between(e, true, pad, from, pad->name);
+    Stmt *nest = copy_between(e, shifts_of(e, a), pad, from, pad->name);
     VEC_PUSH(c->arena, &p->before, nest);
     VEC_PUSH(c->arena, &p->blocks, value_block(stage_block(nest)));
 }

@@ -37,12 +37,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int i = by * 16 + each * 8 + lane / 4;
-        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 13 + k], i < 33);
+        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 13 + k - 3], k > 2 && i < 33);
     }
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int k_1 = each * 2 + lane / 16;
-        copy_async_or_zero<8>(&B_shared[each * 2 + lane / 16][lane % 16 * 2], &B[k_1 * 30 + lane % 16 * 2], lane % 16 < 15);
+        copy_async_or_zero<8>(&B_shared[each * 2 + lane / 16][lane % 16 * 2], &B[(k_1 - 3) * 30 + lane % 16 * 2], k_1 > 2 && lane % 16 < 15);
     }
     copy_async_commit();  // the copies above are one group
     #pragma unroll
@@ -59,12 +59,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             #pragma unroll
             for (int each = 0; each < 2; ++each) {
                 const int i = by * 16 + each * 8 + lane / 4;
-                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k_2], k_2 < 13 && i < 33);
+                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k_2 - 3], i < 33);
             }
             #pragma unroll
             for (int each = 0; each < 2; ++each) {
                 const int k_3 = ko * 4 + each * 2 + lane / 16 + 4;
-                copy_async_or_zero<8>(&B_shared[(ko + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[k_3 * 30 + lane % 16 * 2], k_3 < 13 && lane % 16 < 15);
+                copy_async_or_zero<8>(&B_shared[(ko + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[(k_3 - 3) * 30 + lane % 16 * 2], lane % 16 < 15);
             }
         }
         copy_async_commit();  // the copies above are one group
