@@ -46,3 +46,14 @@ def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
     for a in report["accesses"]:
         cost = a["wavefronts_per_request"] if a["scope"] == "shared" else a["sectors_per_request"]
         assert cost <= a["ideal"], f"{a['op']} {a['buffer']}: {cost} where {a['ideal']} would do"
+
+
+@pytest.mark.parametrize("kernel, sizes, grid", [
+    ("matmul", {"M": 9000000, "N": 300, "K": 16}, "dim3(70313, 2)"),
+    ("matmul_batched", {"M": 64, "N": 64, "K": 16, "P": 100000}, "<<<100000, "),
+])
+def test_more_blocks_than_fit_on_an_axis(tirc, kernel, sizes, grid):
+    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", "--emit", "cuda",
+                *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")))
+    assert done.status == 0, done.err
+    assert grid in done.out
