@@ -336,6 +336,20 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
     return true;
 }
 
+/* What the guard of a tail keeps from running: threads, where the loops are bound to them. */
+static void remark_idle(Schedule *s, const Split *split)
+{
+    int64_t extent, all = split->product;
+    if (!expr_is_const(split->extent, &extent)) {
+        s->remark = arena_printf(s->ctx->arena, "a guard leaves up to %lld iterations idle", (long long)all - 1);
+        return;
+    }
+    if (split->fill >= 0)
+        all *= (extent + all - 1) / all;
+    s->remark = arena_printf(s->ctx->arena, "a guard leaves %lld of %lld iterations idle (%.2g%%)", (long long)(all - extent),
+                             (long long)all, all > 0 ? 100.0 * (double)(all - extent) / (double)all : 0.0);
+}
+
 bool prim_split(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -352,6 +366,8 @@ bool prim_split(Schedule *s, const PrimCall *call, Value *result)
         return split_padded(s, call, &path, &split, result);
     Stmt *nest = build_split(s, &path, &split);
     sched_replace(s, loop, nest);
+    if (!split.exact)
+        remark_idle(s, &split);
     *result = nest_value(s, nest, split.n);
     return true;
 }

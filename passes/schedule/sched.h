@@ -83,6 +83,7 @@ typedef struct {
     const Primitive *primitive;
     Span span;
     bool reassociates; /* floating-point additions or products run in another order than before */
+    const char *remark; /* what else is worth saying of it in the trace, or NULL */
 } StepRecord;
 
 struct Schedule {
@@ -91,6 +92,7 @@ struct Schedule {
     bool lowered;                 /* nothing can be scheduled any more */
     const Primitive *running;     /* the primitive at work, or NULL */
     bool reassociates;            /* the step at work does (StepRecord) */
+    const char *remark;           /* likewise */
     int step;                     /* the step at work, or the next one */
     uint32_t first_new_id;        /* ids from here on were made by the step at work, or the last one */
     uint32_t first_id;            /* of `handles` */

@@ -158,6 +158,11 @@ bool schedule_step_reassociates(const Schedule *s, int step)
     return s->steps.items[step - 1].reassociates;
 }
 
+const char *schedule_step_remark(const Schedule *s, int step)
+{
+    return s->steps.items[step - 1].remark;
+}
+
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 /* Whether a value is or holds a loop: what the trace needs variables for. */
@@ -232,6 +237,7 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     s->first_new_id = s->ctx->next_id;
     s->ctx->step = s->step;
     s->reassociates = false;
+    s->remark = NULL;
     bool done = call->primitive->run(s, call, result);
     s->ctx->step = 0;
     if (!done && s->kernel != before) {
@@ -241,7 +247,7 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     if (!done || s->kernel == before)
         return done;
     verify_step(s, before, text);
-    StepRecord step = {s->kernel, text, call->primitive, call->span, s->reassociates};
+    StepRecord step = {s->kernel, text, call->primitive, call->span, s->reassociates, s->remark};
     VEC_PUSH(s->ctx->arena, &s->steps, step);
     record_call(s, call, result, s->steps.n);
     return true;

@@ -103,6 +103,8 @@ const char *schedule_step_name(const Schedule *s, int step);
 Span schedule_step_span(const Schedule *s, int step);
 /* The step changed the order of floating-point additions or products, and with it how they round. */
 bool schedule_step_reassociates(const Schedule *s, int step);
+/* What else the trace says of the step, such as how many iterations a guard leaves idle; NULL for nothing. */
+const char *schedule_step_remark(const Schedule *s, int step);
 
 /* What a script leaves open: the value that this run took, and all that it may take, the default first. */
 typedef struct {

@@ -7,8 +7,6 @@
 
 #include "passes/schedule/flow.h"
 
-#include <string.h>
-
 /* The inner loop, backwards. */
 static Stmt *backwards(Schedule *s, const Stmt *inner)
 {
@@ -75,9 +73,6 @@ bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
     circle = circle_along(s, inner);
     REQUIRE(s, E0499, call->span, !circle, "loop '%s' walks along an axis of '%s' that is a circle, in which order matters",
             stmt_label(inner), circle->name);
-    for (int i = 0; i < inner->u.loop.n_annotations; i++)
-        REQUIRE(s, E0499, call->span, strcmp(inner->u.loop.annotations[i].key, "serpentine"),
-                "loop '%s' runs forwards and backwards in turn already", stmt_label(inner));
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
     if (!dependence_order_kept(s->ctx, kernel, inner, backwards(s, inner), &s->reassociates, &why)) {
         sched_refuse(s, E0499, call->span, "two iterations of loop '%s' that depend on each other would change places",

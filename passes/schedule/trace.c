@@ -258,9 +258,13 @@ static void print_call(Trace *t, const CallRecord *call)
         print_pattern(t, &call->result, is_step, t->out);
         strbuf_add(t->out, " = ");
     }
-    bool rounds = is_step && schedule_step_reassociates(t->s, call->step);
-    strbuf_addf(t->out, "%s;%s\n", text.text,
-                rounds ? "  // changes the order of floating-point additions" : "");
+    const char *remark = is_step ? schedule_step_remark(t->s, call->step) : NULL;
+    strbuf_addf(t->out, "%s;", text.text);
+    if (is_step && schedule_step_reassociates(t->s, call->step))
+        strbuf_add(t->out, "  // changes the order of floating-point additions");
+    if (remark)
+        strbuf_addf(t->out, "  // %s", remark);
+    strbuf_addc(t->out, '\n');
 }
 
 void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)

@@ -314,6 +314,13 @@ def test_trace_runs_again_to_the_same_text(tirc):
     assert again.out == tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda").out
 
 
+def test_trace_says_what_a_guard_leaves_idle(tirc):
+    trace = tirc(MATMUL, "--schedule", "tiled32", "-D", "M=1000", "-D", "K=?", "--trace").out
+    assert "split(i, [_, 32]);  // a guard leaves 24 of 1024 iterations idle (2.3%)\n" in trace
+    assert "split(j, [_, 32]);\n" in trace
+    assert "split(k, [_, 32]);  // a guard leaves up to 31 iterations idle\n" in trace
+
+
 def test_time_passes_goes_to_standard_error(tirc):
     r = tirc(MATMUL, "--emit", "cuda", "--time-passes")
     assert r.status == 0 and r.out == tirc(MATMUL, "--emit", "cuda").out

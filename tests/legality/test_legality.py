@@ -9,11 +9,14 @@ A schedule in them is a case. The comment above it says why it is there, and in 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "mutate"))
+import sites  # noqa: E402
 CASE = re.compile(r"((?:^//.*\n)*)^schedule (\w+) for (\w+)\(", re.M)
 
 
@@ -67,3 +70,10 @@ def test_every_clash_shows_two_iterations():
 
 def test_the_list_is_long():
     assert len(ACCEPTED) >= 40 and len(REFUSED) >= 20
+
+
+def test_every_check_can_be_deleted():
+    """tests/mutate finds the condition of each refusal, and no check twice."""
+    checks, unknown = sites.find(HERE.parents[1])
+    assert not unknown, "refusals whose condition was not found: " + ", ".join(unknown)
+    assert len(checks) > 400

@@ -154,7 +154,10 @@ class Source:
         calls = [m.start() for m in re.finditer(r"\b%s\s*\(" % function[1], self.code)
                  if m.start() > function[2]]
         if not calls or self.code[block - 1] != "\n":
-            return self.unknown.append(at)
+            if not re.match(r"(else )?if \(", self.code[start:at]): # with an `else` behind it, which then runs
+                return self.unknown.append(at)
+            begin, end, _ = condition(self.code, start)
+            return self.add((begin, end), "(", ") && !mutant({n})", at, code)
         for call in calls:
             self.refusal(call, code)
 

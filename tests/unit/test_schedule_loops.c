@@ -695,11 +695,11 @@ static void traces_run_again(void **state)
     trace(RANGES,
           "for b in blocks() { let [a, c] = split(loops(b)[0], [_, 8]); vectorize(c); unroll(a); }",
           "    let [i] = loops(y);\n"
-          "    let [a, c] = split(i, [_, 8]);\n"
+          "    let [a, c] = split(i, [_, 8]);  // a guard leaves 7 of 56 iterations idle (12%)\n"
           "    vectorize(c);\n"
           "    unroll(a);\n"
           "    let [j] = loops(z);\n"
-          "    let [a, c] = split(j, [_, 8]);\n"
+          "    let [a, c] = split(j, [_, 8]);  // a guard leaves 3 of 48 iterations idle (6.2%)\n"
           "    vectorize(c);\n"
           "    unroll(a);\n");
     trace(MATMUL,
@@ -719,9 +719,9 @@ static void traces_keep_hidden_loops(void **state)
           "unroll(a);",
           "    let [i] = loops(y);\n"
           "    let [j] = loops(z);\n"
-          "    let [a, b] = split(i, [_, 8]);\n"
+          "    let [a, b] = split(i, [_, 8]);  // a guard leaves 7 of 56 iterations idle (12%)\n"
           "    let a_1 = a;\n"
-          "    let [a, b] = split(j, [_, 8]);\n"
+          "    let [a, b] = split(j, [_, 8]);  // a guard leaves 3 of 48 iterations idle (6.2%)\n"
           "    unroll(a_1);\n"
           "    unroll(a);\n");
     trace(COPY100,
