@@ -249,7 +249,7 @@ static void traces_say_what_rounds_otherwise(void **state)
     for (const char *at = trace; (at = strstr(at, mark)); at++)
         marks++;
     assert_int_equal(marks, 3);
-    assert_null(strstr(trace, "split(c, [_, 32]);  //"));
+    assert_null(strstr(trace, "split(c, [_, 32]);  // changes"));
     tirc_free(k.t);
     k = expect_lowered(
         "kernel s(x: i32[64]) -> y: i32[1] { y[0] = 0; for c in 64 y[0] += x[c]; }\n",
