@@ -2,7 +2,8 @@
  *
  * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result and not a lucky one, and
  * where memory is watched, its mark says that a copy is under way: whoever comes near is at fault (vm_shadow_shared.c).
- * Behind the wait it is as if the thread had written the element there. */
+ * Behind the wait it is as if the thread had written the element there. Until then the copy may also read its source at any
+ * time: a write there is a fault, too (of a copy that is a load and a store; inputs are never written). */
 #include "runtime/vm_internal.h"
 
 #include <stdlib.h>
@@ -10,22 +11,33 @@
 
 typedef struct {
     uint8_t *to;
-    int64_t group, element;
+    int64_t group, element, from; /* elements of the destination and of the source */
     int inst, lane, bytes;
+    int source; /* the load, if its buffer is watched; or -1 */
     uint8_t data[16];
 } Copy;
 
 struct VmAsync {
     Copy *copies; /* under way, in the order in which they began */
     int n, capacity;
-    int64_t groups[]; /* [lanes] how many each thread has committed */
+    const VmStep *load; /* of the sources below, whose store is to come; or NULL */
+    int64_t *from;      /* [lanes] */
+    int64_t groups[];   /* [lanes] how many each thread has committed, then `from` */
 };
+
+static struct VmAsync *begun(VmState *st)
+{
+    size_t lanes = (size_t)st->lanes;
+    if (!st->async && (st->async = calloc(1, sizeof *st->async + 2 * lanes * sizeof st->async->groups[0])))
+        st->async->from = st->async->groups + lanes;
+    return st->async;
+}
 
 static Copy *new_copy(VmState *st)
 {
-    if (!st->async && !(st->async = calloc(1, sizeof *st->async + (size_t)st->lanes * sizeof st->async->groups[0])))
+    struct VmAsync *async = begun(st);
+    if (!async)
         return NULL;
-    struct VmAsync *async = st->async;
     if (async->n == async->capacity) {
         int capacity = async->capacity ? 2 * async->capacity : 1024;
         Copy *copies = realloc(async->copies, sizeof *copies * (size_t)capacity);
@@ -35,6 +47,33 @@ static Copy *new_copy(VmState *st)
         async->capacity = capacity;
     }
     return &async->copies[async->n++];
+}
+
+bool vm_async_source(VmState *st, const VmStep *load)
+{
+    struct VmAsync *async = begun(st);
+    const int64_t *index = load->a;
+    if (!async)
+        return vm_fault(st, load, FAULT_STOPPED, 0, "no memory for an asynchronous store");
+    async->load = load;
+    for (int i = 0; i < st->lanes; i++)
+        async->from[i] = index[load->lanes_a ? i : 0];
+    return true;
+}
+
+bool vm_async_reads(const VmState *st, const void *cells, int64_t element, int *inst, int *thread)
+{
+    const struct VmAsync *async = st->async;
+    for (int k = 0; async && k < async->n; k++) {
+        const Copy *copy = &async->copies[k];
+        if (copy->source < 0 || st->steps[copy->source].cells != cells || element < copy->from ||
+            element >= copy->from + st->steps[copy->source].width)
+            continue;
+        *inst = copy->source;
+        *thread = st->first + copy->lane;
+        return true;
+    }
+    return false;
 }
 
 bool vm_async_defer(VmState *st, const VmStep *s)
@@ -49,10 +88,14 @@ bool vm_async_defer(VmState *st, const VmStep *s)
         if (!copy)
             return vm_fault(st, s, FAULT_STOPPED, i, "no memory for an asynchronous store");
         int64_t element = index[s->lanes_a ? i : 0];
+        const VmStep *load = st->async->load && st->async->load->into == s ? st->async->load : NULL;
         *copy = (Copy){.to = (uint8_t *)s->memory + element * size, .group = st->async->groups[i], .element = element,
-                       .inst = (int)(s - st->steps), .lane = i, .bytes = bytes};
+                       .inst = (int)(s - st->steps), .lane = i, .bytes = bytes,
+                       .source = load ? (int)(load - st->steps) : -1, .from = st->async->from[i]};
         memcpy(copy->data, copy->to, (size_t)bytes);
     }
+    if (st->async)
+        st->async->load = NULL;
     for (int k = before; st->async && k < st->async->n; k++)
         memset(st->async->copies[k].to, 0xff, (size_t)st->async->copies[k].bytes);
     return true;
@@ -71,6 +114,8 @@ static void land(VmState *st, const Copy *copy)
     memcpy(copy->to, copy->data, (size_t)copy->bytes);
     if (st->shadow)
         vm_shadow_land(st, copy->inst, st->first + copy->lane, copy->element);
+    if (st->shadow && copy->source >= 0)
+        vm_shadow_source(st, copy->source, copy->lane, copy->from);
 }
 
 static bool wait_for(VmState *st, const VmStep *s)

@@ -89,6 +89,10 @@ VmApply *vm_shuffle(VmType type);
 /* What has just been stored is taken back until its group is waited for; COMMIT and WAIT; a block begins; the end. vm_async.c */
 bool vm_async_defer(VmState *st, const VmStep *s);
 VmApply *vm_async(VmOp op);
+/* A load whose value goes into an asynchronous store, of a buffer that the kernel writes, too. Does a copy under way read
+ * that element of the buffer with these marks? Then its load and its thread. */
+bool vm_async_source(VmState *st, const VmStep *load);
+bool vm_async_reads(const VmState *st, const void *cells, int64_t element, int *inst, int *thread);
 void vm_async_begin(VmState *st);
 void vm_async_close(VmState *st);
 
@@ -125,6 +129,8 @@ void vm_shadow_barrier(VmState *st);
 /* An asynchronous store of `thread` into shared memory, from `element` on, has been waited for; never will be. */
 void vm_shadow_land(VmState *st, int inst, int thread, int64_t element);
 void vm_shadow_drop(VmState *st, int inst, int64_t element);
+/* It has read its source, by the instruction `inst`, at the latest now. */
+void vm_shadow_source(VmState *st, int inst, int lane, int64_t element);
 /* FORGET: a buffer that is declared in a loop begins without values in each iteration. */
 bool vm_shadow_forget(VmState *st, const VmStep *s);
 /* A launch begins. */

@@ -183,9 +183,25 @@ static bool read_element(Access *a, int lane, int64_t element)
     return !a->s->inst->sub || claim(a, lane, element);
 }
 
+/* A copy of this block that nothing has waited for may read the element after this write. */
+static bool is_copied_from(const Access *a, int64_t element)
+{
+    int inst, thread;
+    if (!a->g->readers || !vm_async_reads(a->st, a->g, element, &inst, &thread))
+        return false;
+    Party mine = party_of(a->st->shadow->global, a->mine), theirs = mine;
+    theirs.inst = inst;
+    theirs.thread = thread;
+    theirs.in_flight = true;
+    vm_race(a->st, a->s, element, &mine, &theirs);
+    return true;
+}
+
 static bool write_element(Access *a, int lane, int64_t element)
 {
     GlobalShadow *g = a->g;
+    if (is_copied_from(a, element))
+        return false;
     if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
         return false;
     if (g->readers && !check_readers(a, &g->readers[element], element))
@@ -205,6 +221,8 @@ static bool update_element(Access *a, int lane, int64_t element)
     GlobalShadow *g = a->g;
     GlobalMark *writer = &g->writers[element];
     bool defined = is_defined(g, element);
+    if (is_copied_from(a, element))
+        return false;
     if (!defined && a->s->inst->sub != VM_MOVE)
         return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
     if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, element, *writer))
@@ -252,7 +270,18 @@ static bool read_only_here(VmState *st, const VmStep *s)
 
 static bool read_global(VmState *st, const VmStep *s)
 {
-    return each_lane(st, s, read_element);
+    return each_lane(st, s, read_element) && (!s->into || !vm_is_async(s->into->inst) || vm_async_source(st, s));
+}
+
+void vm_shadow_source(VmState *st, int inst, int lane, int64_t element)
+{
+    Access a = access_of(st, &st->steps[inst]);
+    a.mine.mark += (Mark)lane;
+    for (int k = 0; k < a.s->width && a.g->readers; k++) {
+        hold(&a, element + k);
+        note_global(&a, &a.g->readers[element + k]);
+    }
+    release(&a);
 }
 
 static bool write_global(VmState *st, const VmStep *s)

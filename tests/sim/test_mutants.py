@@ -19,6 +19,7 @@ from terms import Unsupported, terms
 SIZES = {"row_sum": (3, 9001),  # what fills every part of a row
          "sgemm": (37, 70, 150)}  # what goes around all stages of the pipeline
 ODD = (70, 33, 45)
+FEW = 3  # times that a stencil goes over its field
 
 
 FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir())
@@ -37,16 +38,16 @@ def kernels(folder):
 
 
 def lowered(path, kernel, sizes, schedule):
-    fixed = [w for n, v in zip(sizes, SIZES.get(schedule, SIZES.get(kernel, ODD * 3))) for w in ("-D", f"{n}={v}")]
+    chosen = SIZES.get(schedule, SIZES.get(kernel, ODD * 3))
+    fixed = [w for n, v in zip(sizes, chosen) for w in ("-D", f"{n}={FEW if n == 'STEPS' else v}")]
     status, text, _ = run(path, "--kernel", kernel, "--schedule", schedule, *fixed, "--emit", "lowered")
     return text if status == 0 else None
 
 
 def judge(folder, number, text, seed=0):
-    """What the simulator says to one text (None: the one that is there)."""
+    """What the simulator says to one text."""
     path = folder / f"{number}.tir"
-    if text:
-        path.write_text(text)
+    path.write_text(text)
     return simulate(path, "--seed", seed)
 
 
@@ -59,21 +60,46 @@ def places_of(fault):
     return fault.get("where"), (fault.get("other") or {}).get("where")
 
 
-def is_refuted(folder, mutant, program):
-    """Does --verify find it wrong? (status, whether the line that it names was changed)"""
-    path = folder / "wrong.tir"
-    path.write_text(mutant.text)
+def is_refuted(path, mutant, program):
+    """Does --verify find it wrong? And whether the line that it names was changed."""
     status, _, said = run(path, "--verify", "--against", program, "--device", "sim")
     return status == 4 and "E0635" in said, names_line(re.findall(r"^(\S+:\d+:\d+): note", said, re.M), mutant)
 
 
-def terms_of(folder, text):
+def terms_of(folder, number, text):
     """What the outputs are as expressions of the inputs, as fingerprints for three sets of inputs; None where that cannot be said."""
     try:
-        runs = [judge(folder, "terms", terms(text), seed) for seed in (1, 2, 3)]
+        runs = [judge(folder, f"{number}.terms", terms(text), seed) for seed in (1, 2, 3)]
     except Unsupported:
         return None
     return [outputs for _, _, outputs in runs] if all(status == 0 for status, _, _ in runs) else None
+
+
+# What became of a mutant: "faults", "wrong", "other", "equal" or "survivors"; and whether a changed line is named.
+Verdict = collections.namedtuple("Verdict", "what named status")
+
+
+class Original:
+    """A kernel of an example, lowered."""
+
+    def __init__(self, folder, program, text):
+        self.folder, self.program, self.text = folder, program, text
+        status, fault, self.outputs = judge(folder, "right", text)
+        assert status == 0, f"{program.stem}: {fault}\n{text}"
+        self.terms = terms_of(folder, "right", text)
+
+    def examine(self, number, mutant):
+        status, fault, outputs = judge(self.folder, number, mutant.text)
+        if status == 4 and fault:
+            return Verdict("faults", names_line(places_of(fault), mutant), status)
+        if mutant.kind not in ("barrier", "wait"):
+            refuted, named = is_refuted(self.folder / f"{number}.tir", mutant, self.program) if outputs != self.outputs else (False, False)
+            if refuted:
+                return Verdict("wrong", named, status)
+            found = self.terms and terms_of(self.folder, number, mutant.text)
+            if found:
+                return Verdict("equal" if found == self.terms else "other", False, status)
+        return Verdict("survivors", False, status)
 
 
 class Tally:
@@ -81,26 +107,14 @@ class Tally:
         self.made, self.faults, self.named, self.wrong, self.told, self.equal, self.other = (collections.Counter() for _ in range(7))
         self.survivors = []
 
-    def note(self, folder, mutant, judged, right, program, text):
-        status, fault, outputs = judged
+    def note(self, mutant, verdict, program):
         self.made[mutant.kind] += 1
-        if status == 4 and fault:
-            self.faults[mutant.kind] += 1
-            self.named[mutant.kind] += names_line(places_of(fault), mutant)
+        if verdict.what == "survivors":
+            self.survivors.append(f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, status {verdict.status}\n{mutant.text}")
             return
-        if status == 0 and outputs != right and mutant.kind not in ("barrier", "wait"):
-            refuted, named = is_refuted(folder, mutant, program)
-            self.wrong[mutant.kind] += refuted
-            self.told[mutant.kind] += refuted and named
-            if refuted:
-                return
-        found = terms_of(folder, mutant.text) if mutant.kind not in ("barrier", "wait") else None
-        if found:
-            same = found == terms_of(folder, text)
-            self.equal[mutant.kind] += same
-            self.other[mutant.kind] += not same
-        else:
-            self.survivors.append(f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, status {status}\n{mutant.text}")
+        getattr(self, verdict.what)[mutant.kind] += 1
+        if verdict.named:
+            (self.told if verdict.what == "wrong" else self.named)[mutant.kind] += 1
 
     def __str__(self):
         return "\n".join(f"{kind}: {self.made[kind]} made, {self.faults[kind]} faults ({self.named[kind]} at a changed line), "
@@ -109,13 +123,11 @@ class Tally:
 
 
 def check(folder, tally, program, text):
-    status, fault, right = judge(folder, "right", text)
-    assert status == 0, f"{program.stem}: {fault}\n{text}"
-    found = list(mutants(text))
+    original, found = Original(folder, program, text), list(mutants(text))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(lambda m: judge(folder, m[0], m[1].text), enumerate(found)))
-    for mutant, judged in zip(found, answers):
-        tally.note(folder, mutant, judged, right, program, text)
+        verdicts = pool.map(lambda m: original.examine(*m), enumerate(found))
+        for mutant, verdict in zip(found, verdicts):
+            tally.note(mutant, verdict, program)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
