@@ -11,7 +11,7 @@
  * once for all blocks that use it; one that is used a single time is written where it is used. A guard moves
  * outwards as long as everything it would then cover needs it and no barrier is among that: all threads
  * have to reach a barrier. */
-#include "passes/lower/pass.h"
+#include "passes/lower/lanes.h"
 
 /* A condition under which a statement runs: as it will stand, and in terms of loops only. */
 typedef struct {
@@ -271,20 +271,18 @@ static Guarded lower_block(Blocks *b, Stmt *s)
 
 /* ---- control -------------------------------------------------------------------------------------- */
 
-/* A guard `v + rest < bound` of a loop over v is true for all iterations or for none where rest and bound are
- * multiples of their number: the first one speaks for the others. */
+/* A guard that all iterations of a loop agree on (lanes.h): the first one speaks for the others. */
 static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
 {
-    int64_t lanes, lo, coefficient;
-    Expr *e = guard->expanded, *rest;
-    if (loop->kind == LOOP_BIND || e->kind != EX_LT || !loop_const_extent(loop, &lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1 ||
-        expr_uses_var(e->u.arg[1], loop->var) ||
-        !split_linear(b->facts, e->u.arg[0], loop->var, &coefficient, &rest) || coefficient != 1 ||
-        !prove_divisible(b->facts, rest, lanes) || !prove_divisible(b->facts, e->u.arg[1], lanes))
+    int64_t count, lo;
+    SubstList none = {0};
+    if (loop->kind == LOOP_BIND || !loop_const_extent(loop, &count) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
         return false;
-    Expr *first = expr_binary(b->c, EX_LT, simplify(b->facts, rest), e->u.arg[1], e->span);
-    *guard = (Guard){first, first};
-    return true;
+    Lanes lanes = {.c = b->c, .facts = b->facts, .lets = &none, .var = loop->var, .count = count};
+    Expr *first = lanes_agree(&lanes, guard->expanded);
+    if (first)
+        *guard = (Guard){first, first};
+    return first != NULL;
 }
 
 static Guarded lower_for(Blocks *b, Stmt *s)

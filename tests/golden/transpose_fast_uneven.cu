@@ -16,13 +16,9 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
         #pragma unroll
         for (int ax0 = 0; ax0 < 32; ++ax0)
             in_local[ax0][0] = in[(br * 64 + t / 128 * 32 + ax0) * 6001 + c];
-    }
-    if (c < 6001) {
         #pragma unroll
         for (int turn = 0; turn < 8; ++turn) {
-            if (br * 16 + t / 128 * 8 + turn < 1000) {
-                *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4][0], in_local[turn * 4 + 1][0], in_local[turn * 4 + 2][0], in_local[turn * 4 + 3][0]);
-            }
+            *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4][0], in_local[turn * 4 + 1][0], in_local[turn * 4 + 2][0], in_local[turn * 4 + 3][0]);
         }
     }
     __syncthreads();  // out_shared: written above by other threads, read below

@@ -109,6 +109,34 @@ static void test_wide_accesses_move_every_element(void **state)
     run_close(&r);
 }
 
+/* The part of x that starts 8 elements before its end, in shared memory, and from there to y. */
+#define FILLED(value)                                                                              \
+    KERNEL("temp s: f32[192] in shared;\n"                                                         \
+           "for v in 4 vectorize s[threadIdx.x * 4 + v] async= " value ";\n"                       \
+           "commit \"s\"; wait 0 \"s\"; barrier \"s\";\n"                                          \
+           "if blockIdx.x == 0 && threadIdx.x == 0 for i in 4096 y[i] = s[i % 192];")
+
+/* What a condition leaves out is not read: only two threads have anything to read. */
+static void test_wide_accesses_under_a_condition(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    static const char *const kernels[] = {
+        FILLED("threadIdx.x < 2 ? x[4088 + threadIdx.x * 4 + v] : 0.0"),
+        FILLED("threadIdx.x >= 2 ? 0.0 : x[4088 + threadIdx.x * 4 + v]"),
+        FILLED("threadIdx.x > 7 ? 0.0 : threadIdx.x < 2 ? x[4088 + threadIdx.x * 4 + v] : 0.0"),
+    };
+    for (int k = 0; k < 3; k++) {
+        Run r = run_open(c, parsed(c, kernels[k]));
+        if (!run_once(&r))
+            fail_msg("%s: %s", kernels[k], r.d->fault.message);
+        const float *x = data_of(&r, "x"), *y = data_of(&r, "y");
+        for (int i = 0; i < 192; i++)
+            assert_true(y[i] == (i < 8 ? x[4088 + i] : 0));
+        run_close(&r);
+    }
+}
+
 static void test_misaligned_accesses_are_faults(void **state)
 {
     Context *c = *state;
@@ -131,6 +159,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_requests_are_those_of_warps, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_wide_accesses_are_one_request, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_wide_accesses_move_every_element, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_wide_accesses_under_a_condition, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_misaligned_accesses_are_faults, new_context, free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
