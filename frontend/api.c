@@ -92,6 +92,7 @@ static tirc_status status_of(ErrorCode code)
     case E0630:
     case E0634:
     case E0635:
+    case E0643:
     case E0636:
         return TIRC_WRONG;
     case E0618: /* sizes of a run that its kernel does not take */

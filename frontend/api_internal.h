@@ -24,6 +24,8 @@ struct tirc {
     VEC(tirc_device *) devices;
     double full_work;    /* stores of a reference that are worth waiting for: beyond, it computes a sample */
     Workload *workload, *other; /* of the call at work */
+    const tirc_program *verified; /* the last one that was right, and how far two right results may be apart */
+    double apart;
 };
 
 struct tirc_file {
@@ -97,8 +99,10 @@ typedef struct {
 } Agreement;
 /* Runs the program of `program` under the schedule `default` on w's device with w's inputs, and compares whole outputs: integers
  * exactly, floats within `tolerance`. Nothing is compared where there is no program to schedule. */
-bool api_agree(tirc *t, const tirc_program *program, const Workload *w, const int64_t *sizes,
-               uint64_t seed, double tolerance, Agreement *out);
+bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance, Agreement *out);
+/* Compares the outputs of two runs of a program, which may be of different modules: parameters have the same numbers in all. */
+bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w, const Workload *other,
+                         double tolerance, Agreement *out);
 /* Where a line comes from; the texts live as long as the context (api_lines.c). */
 /* Runs a program on its device; a fault is told with the schedule steps that made the two accesses. */
 /* Says that `what` comes from that step of the kernel's schedule, if it does. */

@@ -104,8 +104,8 @@ static bool report_wrong(tirc *t, const tirc_program *program, const VerifyResul
 }
 
 /* The run of `program` in t->workload against the reference, and where that is a sample, against another schedule. */
-static bool check_run(tirc *t, const tirc_program *program, const Reference *reference, const int64_t *sizes,
-                      VerifyResult *r, Agreement *whole)
+static bool check_run(tirc *t, const tirc_program *program, const Reference *reference, VerifyResult *r,
+                      Agreement *whole)
 {
     *whole = (Agreement){0};
     if (!verify_run(program->device->device, program->module, t->workload, reference->module,
@@ -113,7 +113,7 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
         return false;
     if (!r->ok || reference->options.wanted == 0)
         return true;
-    return api_agree(t, program, t->workload, sizes, reference->options.seed, 2 * r->largest_bound, whole);
+    return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
 }
 
 /* A proof about the text, beside what one run shows. False after a diagnostic where it shows an error. */
@@ -150,7 +150,11 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
     bool ok = sizes && make_reference(t, program->kernel, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
-              check_run(t, program, &reference, sizes, &r, &whole) && conclude(t, program, &r, &whole, result);
+              check_run(t, program, &reference, &r, &whole) && conclude(t, program, &r, &whole, result);
+    if (ok) {
+        t->verified = program;
+        t->apart = 2 * r.largest_bound;
+    }
     workload_free(t->workload);
     t->workload = NULL;
     return ok;
@@ -170,18 +174,46 @@ typedef struct {
     Workload *workload;
     LibraryPeer *peer; /* NULL: the program itself runs */
     const char *name;
+    bool agrees; /* its results are known to be those of the first */
 } Runner;
 
 static bool run_again(void *user)
 {
     const Runner *r = user;
-    return r->device->ops->run(r->device, r->program->loaded, workload_arguments(r->workload));
+    return r->peer ? peer_run(r->peer)
+                   : r->device->ops->run(r->device, r->program->loaded, workload_arguments(r->workload));
+}
+
+/* After a verification of the first: the others have the same results, as far apart as two right ones may be. What only moves as
+ * many bytes has others. */
+static bool check_agreement(tirc *t, Runner *runners, size_t n)
+{
+    Device *d = runners[0].device;
+    if (t->verified != runners[0].program)
+        return true;
+    for (size_t i = 0; i < n; i++) {
+        Runner *r = &runners[i];
+        Agreement found;
+        if (r->peer && peer_only_copies(r->peer))
+            continue;
+        if (!run_again(r) || !d->ops->sync(d) ||
+            (i > 0 && !api_compare_outputs(t, r->program, r->workload, runners[0].workload, t->apart, &found)))
+            return false;
+        r->agrees = i == 0 || found.different == 0;
+        if (!r->agrees) {
+            diag_error(t->ctx, E0643, span_none(),
+                       "%lld of %lld elements that '%s' computes are not those of '%s', which were verified: %s",
+                       (long long)found.different, (long long)found.elements, r->name, runners[0].name, found.first);
+            return false;
+        }
+    }
+    return true;
 }
 
 static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes, const BenchResult *b)
 {
     int64_t flops;
-    tirc_measurement m = {b->median_ms, b->min_ms, b->p95_ms, b->runs, b->cold_l2, 0, 0};
+    tirc_measurement m = {b->median_ms, b->min_ms, b->p95_ms, b->runs, b->cold_l2, 0, 0, r->agrees};
     double seconds = b->median_ms * 1e-3;
     if (seconds > 0) {
         if (count_flops(t->ctx, r->program->kernel->program, sizes, &flops))
@@ -196,9 +228,7 @@ static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const in
 {
     Contender *contenders = ARENA_ARRAY(t->ctx->arena, Contender, n);
     for (size_t i = 0; i < n; i++)
-        contenders[i] = (Contender){.name = runners[i].name,
-                                    .run = runners[i].peer ? peer_run : run_again,
-                                    .user = runners[i].peer ? (void *)runners[i].peer : &runners[i]};
+        contenders[i] = (Contender){.name = runners[i].name, .run = run_again, .user = &runners[i]};
     BenchOptions options = {.cold_l2 = true};
     if (!bench_run(device, contenders, (int)n, &options) || !device->ops->sync(device))
         return false;
@@ -207,12 +237,16 @@ static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const in
     return true;
 }
 
-/* A runner for a program, or for a peer that does its work. */
-static bool runner_open(tirc *t, const tirc_program *program, const char *peer, const int64_t *sizes, Runner *r)
+/* A runner for a program, or for a peer that does its work, on the data of the first. */
+static bool runner_open(tirc *t, const tirc_program *program, const char *peer, const int64_t *sizes, const Runner *first,
+                        Runner *r)
 {
     Device *device = program->device->device;
     PeerTask task;
-    *r = (Runner){device, program, workload_new(device, program->module, sizes, 0), NULL, program->module->name};
+    Workload *workload = r == first ? workload_new(device, program->module, sizes, 0)
+                                    : workload_like(first->workload, program->module);
+    const char *name = program->kernel->schedule_name ? program->kernel->schedule_name : program->module->name;
+    *r = (Runner){device, program, workload, NULL, name, false};
     if (!r->workload || !peer)
         return r->workload != NULL;
     r->name = peer;
@@ -236,9 +270,10 @@ static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *
         if (!ok)
             diag_error(t->ctx, E0704, span_none(), "programs that are measured in turn share one device");
         sizes[i] = ok ? api_sizes(t, program, values) : NULL;
-        ok = sizes[i] && runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], &runners[i]);
+        ok = sizes[i] && runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
     }
-    ok = ok && measure(t, runners, n + n_peers, device, sizes, results);
+    ok = ok && check_agreement(t, runners, n + n_peers) &&
+         measure(t, runners, n + n_peers, device, sizes, results);
     for (size_t i = 0; i < n + n_peers; i++) {
         peer_close(runners[i].peer);
         workload_free(runners[i].workload);

@@ -30,12 +30,17 @@ static bool product_task(tirc *t, const Kernel *program, const Workload *w, Peer
     if (!contraction_of(t->ctx, program, &form, &why))
         return refuse(t, task->name, program->name, why);
     if (form.type != DT_F32 && form.type != DT_F64)
-        return refuse(t, task->name, program->name, "only products in f32 and f64 are");
+        return refuse(t, task->name, program->name,
+                      arena_printf(t->ctx->arena, "its matrices are in %s, and only products in f32 and f64 are compared",
+                                   type_info(form.type)->name));
+    if (form.bias && form.type != DT_F32)
+        return refuse(t, task->name, program->name, "cublasLt adds a bias in the same routine in f32 only");
     PeerProduct *x = &task->product;
     *x = (PeerProduct){.a = {buffer_number(program, form.a), form.a_transposed},
                        .b = {buffer_number(program, form.b), form.b_transposed},
                        .c = {buffer_number(program, form.c), form.c_transposed},
-                       .batch = 1, .type = form.type};
+                       .batch = 1, .type = form.type,
+                       .bias = form.bias ? buffer_number(program, form.bias) : -1, .relu = form.relu};
     if (x->a.buffer < 0 || x->b.buffer < 0 || x->c.buffer < 0)
         return refuse(t, task->name, program->name, "a matrix is not a parameter");
     const int64_t *a = workload_dims(w, x->a.buffer), *c = workload_dims(w, x->c.buffer);
@@ -77,5 +82,6 @@ bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const
         return product_task(t, kernel, w, task);
     if (!strcmp(peer, "memcpy"))
         return copy_task(t, kernel, w, task);
-    return refuse(t, peer, kernel->name, "the peers are 'cublas' and 'memcpy'");
+    return refuse(t, peer, kernel->name, "the peers are 'cublas', for products of matrices, and 'memcpy', for what reads and "
+                                         "writes as many bytes; other names are schedules");
 }

@@ -96,6 +96,8 @@ bool nvrtc_compile(Context *ctx, const char *source, const char *name, const cha
 typedef struct Workload Workload;
 /* sizes: one value for each module size. NULL after a diagnostic. */
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
+/* The same data as `of`, for a module of the same program: copied, which takes less time than drawing them. */
+Workload *workload_like(const Workload *of, const Module *m);
 void workload_free(Workload *w);
 /* Inputs and inouts rewritten with the seed's data, outputs poisoned with bytes that read as NaN or an odd integer. */
 bool workload_reset(Workload *w);

@@ -13,11 +13,13 @@ typedef struct {
     bool transposed;
 } PeerMatrix;
 
-/* c[i, j] = sum of a[i, k] * b[k, j] for each of `batch`. */
+/* c[i, j] = sum of a[i, k] * b[k, j] for each of `batch`; and what follows it in the same routine. */
 typedef struct {
     PeerMatrix a, b, c;
     int64_t rows, columns, depth, batch;
     DType type;
+    int bias;  /* a buffer [columns] that is added to each row; -1: none */
+    bool relu; /* after that, max with 0 */
 } PeerProduct;
 
 typedef struct {
@@ -32,6 +34,8 @@ typedef struct LibraryPeer LibraryPeer;
  * workload outlives the peer. */
 LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w);
 void peer_close(LibraryPeer *p);
-bool peer_run(void *peer); /* a Contender's run */
+bool peer_run(LibraryPeer *p);
+/* It moves as many bytes as the program, and does not compute what that computes. */
+bool peer_only_copies(const LibraryPeer *p);
 
 #endif

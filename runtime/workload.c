@@ -20,6 +20,7 @@ struct Workload {
     Device *d;
     const Module *m;
     uint64_t seed;
+    const Workload *like; /* while it is made: whose data are the same; or NULL */
     int64_t *sizes;
     const void **scalars;
     DevicePtr *pointers;
@@ -65,6 +66,11 @@ static bool make_input(Workload *w, int index)
                    (double)data->bytes / 1e6, b->name);
         return false;
     }
+    if (w->like && index < w->like->m->n_buffers && w->like->data[index].host &&
+        w->like->data[index].bytes == data->bytes) {
+        memcpy(data->host, w->like->data[index].host, data->bytes);
+        return true;
+    }
     if (b->index_bound && !vm_eval_shape(b->index_bound, w->sizes, &bound))
         bound = 0;
     Random r = random_new(w->seed, (uint64_t)index);
@@ -96,11 +102,11 @@ static bool make_buffers(Workload *w)
     return true;
 }
 
-Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
+static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const Workload *like)
 {
     Arena *arena = d->ctx->arena;
     Workload *w = ARENA_NEW(arena, Workload);
-    *w = (Workload){.d = d, .m = m, .seed = seed};
+    *w = (Workload){.d = d, .m = m, .seed = seed, .like = like};
     w->sizes = ARENA_ARRAY(arena, int64_t, m->n_sizes + 1);
     w->pointers = ARENA_ARRAY(arena, DevicePtr, m->n_buffers + 1);
     w->data = ARENA_ARRAY(arena, Data, m->n_buffers + 1);
@@ -108,10 +114,22 @@ Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_
         memcpy(w->sizes, sizes, sizeof *sizes * (size_t)m->n_sizes);
     make_scalars(w);
     w->args = (RunArguments){w->sizes, w->scalars, w->pointers};
-    if (make_buffers(w) && workload_reset(w))
+    bool made = make_buffers(w) && workload_reset(w);
+    w->like = NULL;
+    if (made)
         return w;
     workload_free(w);
     return NULL;
+}
+
+Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
+{
+    return make_workload(d, m, sizes, seed, NULL);
+}
+
+Workload *workload_like(const Workload *of, const Module *m)
+{
+    return make_workload(of->d, m, of->sizes, of->seed, of);
 }
 
 void workload_free(Workload *w)

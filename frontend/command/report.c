@@ -53,8 +53,9 @@ static void print_measurement(const tirc_measurement *m)
 static void print_versus(const Report *r)
 {
     for (size_t i = 0; i < r->n_versus; i++)
-        printf("  versus  %s: median %.4f ms, %.3f of its time\n", r->versus[i], r->beside[i].median_ms,
-               r->measurement.median_ms / r->beside[i].median_ms);
+        printf("  versus  %s: median %.4f ms, %.3f of its time%s\n", r->versus[i], r->beside[i].median_ms,
+               r->measurement.median_ms / r->beside[i].median_ms,
+               r->beside[i].agrees ? ", the same result" : "");
 }
 
 static void print_written(const tirc_verification *v)

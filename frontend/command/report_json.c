@@ -84,9 +84,10 @@ static json_t *versus_json(const Report *r)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < r->n_versus; i++)
-        json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "name", r->versus[i], "median_ms",
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:b}", "name", r->versus[i], "median_ms",
                                               real(r->beside[i].median_ms), "ratio",
-                                              real(r->beside[i].median_ms / r->measurement.median_ms)));
+                                              real(r->beside[i].median_ms / r->measurement.median_ms),
+                                              "agrees", r->beside[i].agrees));
     return list;
 }
 

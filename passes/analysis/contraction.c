@@ -2,7 +2,7 @@
 #include "passes/analysis/contraction.h"
 
 typedef struct {
-    const Stmt *block;
+    const Stmt *block[2]; /* the first two */
     int n;
 } BlockSearch;
 
@@ -10,7 +10,8 @@ static bool find_block(Visitor *v, Stmt *s)
 {
     BlockSearch *search = v->user;
     if (s->kind == ST_BLOCK) {
-        search->block = s;
+        if (search->n < 2)
+            search->block[search->n] = s;
         search->n++;
     }
     return s->kind != ST_BLOCK;
@@ -97,6 +98,34 @@ static const char *read_subscripts(Context *ctx, const BlockStmt *block, const E
     return sums && (out->c_transposed ? cc == i : cr == i && cc == j) ? NULL : wrong;
 }
 
+/* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0. */
+static const char *read_epilogue(const BlockStmt *block, Contraction *out)
+{
+    static const char wrong[] = "what follows the product is not C[i, j] = sum[i, j] + bias[j], or max of that and 0";
+    const Stmt *store = block->body;
+    if (block->init || block->n_iters != 2 || store->kind != ST_STORE || store->u.store.op != STORE_SET)
+        return wrong;
+    const Expr *sum = store->u.store.value;
+    out->relu = sum->kind == EX_MAX && is_zero(sum->u.arg[1]);
+    sum = out->relu ? sum->u.arg[0] : sum;
+    if (sum->kind != EX_ADD || sum->u.arg[0]->kind != EX_LOAD || sum->u.arg[1]->kind != EX_LOAD)
+        return wrong;
+    const Expr *product = sum->u.arg[0], *bias = sum->u.arg[1];
+    const Buffer *c = store->u.store.buffer;
+    if (product->u.load.buffer != out->c || c->rank != 2 || c->type != out->type || bias->u.load.buffer->rank != 1 ||
+        bias->u.load.buffer->type != out->type)
+        return wrong;
+    for (int d = 0; d < 2; d++)
+        if (iterator_of(block, c, store->u.store.index[d], d) != d ||
+            iterator_of(block, out->c, product->u.load.index[d], d) != d)
+            return wrong;
+    if (out->c_transposed || iterator_of(block, bias->u.load.buffer, bias->u.load.index[0], 0) != 1)
+        return wrong;
+    out->bias = bias->u.load.buffer;
+    out->c = c;
+    return NULL;
+}
+
 bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why)
 {
     BlockSearch search = {0};
@@ -104,8 +133,12 @@ bool contraction_of(Context *c, const Kernel *program, Contraction *out, const c
     const Expr *a, *b;
     *out = (Contraction){0};
     visit_stmt(&v, program->body);
-    *why = search.n == 1 ? read_statement(&search.block->u.block, out, &a, &b) : "it is not one statement";
+    bool few = search.n == 1 || search.n == 2;
+    *why = few ? read_statement(&search.block[0]->u.block, out, &a, &b)
+               : "it is not one statement, or two of which the second adds a bias";
     if (!*why)
-        *why = read_subscripts(c, &search.block->u.block, a, b, out);
+        *why = read_subscripts(c, &search.block[0]->u.block, a, b, out);
+    if (!*why && search.n == 2)
+        *why = read_epilogue(&search.block[1]->u.block, out);
     return !*why;
 }

@@ -12,10 +12,12 @@ typedef struct {
     bool c_transposed; /* [j, i] */
     int n_batch;       /* axes before the last two, the same in all three */
     DType type;        /* of all three */
+    const Buffer *bias; /* [j], added to each row of the result; NULL: none */
+    bool relu;         /* then what is below 0 becomes 0 */
 } Contraction;
 
-/* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and run over the whole of the axes. Else
- * false, with what is different in words. */
+/* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and run over the whole of the axes; and
+ * perhaps one more, C[i, j] = max(sum[i, j] + bias[j], 0), with or without the max. Else false, with what is different in words. */
 bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why);
 
 #endif

@@ -45,6 +45,14 @@ static const LibraryText CUBLAS_TEXT = {
     "`pip install nvidia-cublas` (CUDA 12: nvidia-cublas-cu12) or a CUDA toolkit",
     "--bench without --versus works without it"};
 
+static const LibraryText CUBLASLT_TEXT = {
+    E0640,
+    E0641,
+    "libcublasLt, the peer 'cublas' of products with a bias",
+    "12.0",
+    "`pip install nvidia-cublas` (CUDA 12: nvidia-cublas-cu12) or a CUDA toolkit",
+    "--bench without --versus works without it"};
+
 static void *open_library(LibrarySearch *s, const LibraryText *text)
 {
     void *library = library_find(s);
@@ -115,6 +123,19 @@ bool cublas_load(Context *ctx, CublasApi *api)
 #include "runtime/cuda/api.def"
     api->path = s.path;
     return !missing || refuse_old(&s, &CUBLAS_TEXT, missing);
+}
+
+bool cublaslt_load(Context *ctx, CublasLtApi *api)
+{
+    LibrarySearch s = {.ctx = ctx, .stem = "cublasLt", .variable = "TIRC_CUBLASLT"};
+    void *library = open_library(&s, &CUBLASLT_TEXT);
+    if (!library)
+        return false;
+    const char *missing = NULL;
+#define CUBLASLT LOAD_ROW
+#include "runtime/cuda/api.def"
+    api->path = s.path;
+    return !missing || refuse_old(&s, &CUBLASLT_TEXT, missing);
 }
 
 bool driver_load(DriverApi *api)

@@ -61,6 +61,15 @@ enum {
     CUDA_STREAM_NON_BLOCKING = 1,
 };
 
+/* cublasLtMatmulHeuristicResult_t of cublasLt.h: an opaque algorithm, then what it needs. */
+typedef struct {
+    uint64_t algorithm[8];
+    size_t workspace;
+    int status;
+    float waves;
+    int reserved[4];
+} CublasLtAlgorithm;
+
 /* nvrtcResult of nvrtc.h */
 enum { NVRTC_OK = 0, NVRTC_ERROR_COMPILATION = 6 };
 
@@ -85,6 +94,12 @@ typedef struct {
 } CublasApi;
 
 typedef struct {
+#define CUBLASLT API_POINTER
+#include "runtime/cuda/api.def"
+    const char *path;
+} CublasLtApi;
+
+typedef struct {
 #define DRIVER API_POINTER
 #include "runtime/cuda/api.def"
 } DriverApi;
@@ -101,7 +116,8 @@ typedef struct {
  * live is not safe. */
 bool cudart_load(Context *ctx, CudartApi *api);
 bool nvrtc_load(Context *ctx, NvrtcApi *api);
-bool cublas_load(Context *ctx, CublasApi *api); /* E0640, E0641 */
+bool cublas_load(Context *ctx, CublasApi *api);     /* E0640, E0641 */
+bool cublaslt_load(Context *ctx, CublasLtApi *api); /* the same */
 /* Missing functions stay NULL; false when there is no driver at all. */
 bool driver_load(DriverApi *api);
 

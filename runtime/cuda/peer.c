@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/peer_lt.h"
 
 struct LibraryPeer {
     CudaDevice *d;
@@ -14,6 +15,7 @@ struct LibraryPeer {
     const Workload *w;
     CublasApi api;
     void *handle; /* of cuBLAS, or NULL */
+    LtProduct *lt; /* of a product with a bias, or NULL */
 };
 
 enum { NOT_TRANSPOSED = 0, TRANSPOSED = 1 }; /* cublasOperation_t */
@@ -78,16 +80,39 @@ static bool multiply(LibraryPeer *p)
                  "cublasSgemm");
 }
 
-bool peer_run(void *user)
+bool peer_only_copies(const LibraryPeer *p)
 {
-    LibraryPeer *p = user;
+    return !p->handle && !p->lt;
+}
+
+bool peer_run(LibraryPeer *p)
+{
     enum { DEVICE_TO_DEVICE = 3 }; /* cudaMemcpyKind */
     if (!CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal))
         return false;
+    if (p->lt)
+        return lt_run(p->lt);
     if (p->handle)
         return multiply(p);
     return CUDA_TRY(p->d, cudaMemcpyAsync, buffer_of(p, p->task.to), buffer_of(p, p->task.from), (size_t)p->task.bytes,
                     DEVICE_TO_DEVICE, p->d->stream);
+}
+
+/* The last axis of what is in memory are cuBLAS' rows. */
+static LtMatrix lt_matrix(const LibraryPeer *p, PeerMatrix m, int64_t rows, int64_t columns)
+{
+    return (LtMatrix){buffer_of(p, m.buffer), m.transposed ? TRANSPOSED : NOT_TRANSPOSED, m.transposed ? rows : columns,
+                      m.transposed ? columns : rows};
+}
+
+static bool open_lt(LibraryPeer *p)
+{
+    const PeerProduct *x = &p->task.product;
+    if (!CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal))
+        return false;
+    p->lt = lt_open(p->d, lt_matrix(p, x->b, x->depth, x->columns), lt_matrix(p, x->a, x->rows, x->depth),
+                    lt_matrix(p, x->c, x->rows, x->columns), buffer_of(p, x->bias), x->relu);
+    return p->lt != NULL;
 }
 
 static bool open_cublas(LibraryPeer *p)
@@ -97,7 +122,7 @@ static bool open_cublas(LibraryPeer *p)
         diag_error(p->d->base.ctx, E0641, span_none(), "cublas takes sizes up to 2147483647");
         return false;
     }
-    return cublas_load(p->d->base.ctx, &p->api) && CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal) &&
+    return x->bias >= 0 ? open_lt(p) : cublas_load(p->d->base.ctx, &p->api) && CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal) &&
            check(p, p->api.cublasCreate_v2(&p->handle), "cublasCreate") &&
            check(p, p->api.cublasSetStream_v2(p->handle, p->d->stream), "cublasSetStream");
 }
@@ -121,6 +146,9 @@ void peer_close(LibraryPeer *p)
 {
     if (p && p->handle)
         (void)p->api.cublasDestroy_v2(p->handle);
-    if (p)
+    if (p) {
+        lt_close(p->lt);
+        p->lt = NULL;
         p->handle = NULL;
+    }
 }

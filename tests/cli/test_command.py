@@ -185,7 +185,9 @@ def test_bench_versus(tirc):
     bench = json.loads(r.out)["bench"]
     assert [v["name"] for v in bench["versus"]] == ["naive", "default"]
     for v in bench["versus"]:
-        assert v["ratio"] == pytest.approx(v["median_ms"] / bench["median_ms"], rel=1e-3)
+        assert v["ratio"] == pytest.approx(v["median_ms"] / bench["median_ms"], rel=1e-3) and v["agrees"] is False
+    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--verify", "--bench", "--versus", "naive", "--json")
+    assert [v["agrees"] for v in json.loads(r.out)["bench"]["versus"]] == [True]
     for list, status, words in [("cublas", 3, "E0640"), ("memcpy", 1, "E0642"), ("nothing", 1, "nothing")]:
         r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", list)
         assert r.status == status and words in r.err

@@ -19,18 +19,23 @@ static const char TEXT[] = "kernel matmul<M = 20, N = 33, K = 17>(A: f32[M, K], 
                            "}\n";
 
 /* The whole way, stopping at the first refusal. */
-static tirc_status compile(tirc *t, const char *text, const char *schedule, tirc_program **program)
+static tirc_status lower_text(tirc *t, const char *text, const char *schedule, tirc_kernel **lowered)
 {
     tirc_file *file;
-    tirc_kernel *kernel, *scheduled, *lowered;
-    tirc_device *device;
+    tirc_kernel *kernel, *scheduled;
     tirc_status status = tirc_parse_text(t, "test.tir", text, strlen(text), &file);
     if (!status)
         status = tirc_resolve(t, file, NULL, NULL, 0, &kernel);
     if (!status)
         status = tirc_apply(t, file, kernel, schedule, NULL, 0, &scheduled);
-    if (!status)
-        status = tirc_lower(t, scheduled, NULL, &lowered);
+    return status ? status : tirc_lower(t, scheduled, NULL, lowered);
+}
+
+static tirc_status compile(tirc *t, const char *text, const char *schedule, tirc_program **program)
+{
+    tirc_kernel *lowered;
+    tirc_device *device;
+    tirc_status status = lower_text(t, text, schedule, &lowered);
     if (!status)
         status = tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device);
     return status ? status : tirc_compile(t, device, lowered, program);
@@ -253,6 +258,35 @@ static void large_outputs_are_sampled(void **state)
     tirc_free(t);
 }
 
+/* What is measured in turn after a verification has to compute the same. */
+static void peers_compute_the_same(void **state)
+{
+    (void)state;
+    static const char one[] = "kernel f(x: f32[9]) -> y: f32[9] { for i in 9 y[i] = x[i] + 1; }";
+    static const char other[] = "kernel f(x: f32[9]) -> y: f32[9] { for i in 9 y[i] = i == 7 ? 0 : x[i] + 1; }";
+    tirc *t = tirc_new(NULL);
+    tirc_program *programs[2];
+    tirc_kernel *lowered;
+    tirc_verification v;
+    tirc_measurement m[2];
+    assert_int_equal(compile(t, one, "default", &programs[0]), TIRC_OK);
+    assert_int_equal(lower_text(t, one, "naive", &lowered), TIRC_OK);
+    assert_int_equal(tirc_compile(t, programs[0]->device, lowered, &programs[1]), TIRC_OK);
+    assert_int_equal(tirc_bench(t, programs, 2, NULL, m), TIRC_OK);
+    assert_false(m[1].agrees);
+    assert_int_equal(tirc_verify(t, programs[0], NULL, 0, &v), TIRC_OK);
+    assert_int_equal(tirc_bench(t, programs, 2, NULL, m), TIRC_OK);
+    assert_true(m[0].agrees && m[1].agrees);
+    assert_int_equal(lower_text(t, other, "naive", &lowered), TIRC_OK);
+    assert_int_equal(tirc_compile(t, programs[0]->device, lowered, &programs[1]), TIRC_OK);
+    assert_int_equal(tirc_bench(t, programs, 2, NULL, m), TIRC_WRONG);
+    tirc_diagnostic d = tirc_diagnostic_at(t, tirc_diagnostic_count(t) - 1);
+    assert_string_equal(d.code, "E0643");
+    assert_non_null(strstr(d.message, "1 of 9 elements that 'naive' computes are not those of 'default'"));
+    assert_non_null(strstr(d.message, "y[7] is 0, and"));
+    tirc_free(t);
+}
+
 static void lines_have_origins(void **state)
 {
     (void)state;
@@ -334,6 +368,7 @@ int main(void)
         cmocka_unit_test(launches_use_memory_of_the_device),
         cmocka_unit_test(symbolic_sizes_need_values),
         cmocka_unit_test(large_outputs_are_sampled),
+        cmocka_unit_test(peers_compute_the_same),
         cmocka_unit_test(lines_have_origins),
         cmocka_unit_test(analyses_are_data),
     };

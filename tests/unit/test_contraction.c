@@ -14,8 +14,8 @@ static const char *form(Context *c, const char *shapes, const char *body)
     snprintf(text, sizeof text, "kernel t<P = 2, M = 3, N = 4, K = 5>(%s { %s }", shapes, body);
     if (!contraction_of(c, parsed(c, text), &x, &why))
         return why;
-    return arena_printf(c->arena, "%c%c%s%d", x.a_transposed ? 't' : 'n', x.b_transposed ? 't' : 'n',
-                        x.c_transposed ? "'" : "", x.n_batch);
+    return arena_printf(c->arena, "%c%c%s%d%s%s", x.a_transposed ? 't' : 'n', x.b_transposed ? 't' : 'n',
+                        x.c_transposed ? "'" : "", x.n_batch, x.bias ? "+" : "", x.relu ? "relu" : "");
 }
 
 #define F32(a, b, c) "A: f32[" a "], B: f32[" b "]) -> C: f32[" c "]"
@@ -33,6 +33,23 @@ static void test_axes(void **state)
     assert_string_equal(form(c, F32("P, M, K", "P, K, N", "P, M, N"),
                              "for b in P, i in M, j in N { C[b, i, j] = 0; for k in K C[b, i, j] += A[b, i, k] * B[b, k, j]; }"),
                         "nn1");
+}
+
+#define SUM "temp s: f32[M, N]; for i in M, j in N { s[i, j] = 0; for k in K s[i, j] += A[i, k] * B[k, j]; } "
+#define BIAS(axis) "A: f32[M, K], B: f32[K, N], x: f32[" axis "]) -> C: f32[M, N]"
+
+static void test_epilogues(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    assert_string_equal(form(c, BIAS("N"), SUM "e: for i in M, j in N C[i, j] = max(s[i, j] + x[j], 0);"), "nn0+relu");
+    assert_string_equal(form(c, BIAS("N"), SUM "e: for i in M, j in N C[i, j] = s[i, j] + x[j];"), "nn0+");
+    static const char *const others[] = {"s[i, j] - x[j]", "max(s[i, j] + x[j], 1)", "x[j] + 1", "s[i, j] + x[0]"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_non_null(strstr(form(c, BIAS("N"),
+                                    arena_printf(c->arena, SUM "e: for i in M, j in N C[i, j] = %s;", others[i])),
+                               "follows the product"));
+    assert_non_null(strstr(form(c, BIAS("M"), SUM "e: for i in M, j in N C[i, j] = s[i, j] + x[i];"), "follows"));
 }
 
 static void test_others(void **state)
@@ -59,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_axes, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_epilogues, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_others, new_context, free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

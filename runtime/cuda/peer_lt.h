@@ -1,0 +1,21 @@
+/* peer_lt.h - a product of matrices with a bias and an activation, in one routine of cuBLASLt. */
+#ifndef TIRC_RUNTIME_CUDA_PEER_LT_H
+#define TIRC_RUNTIME_CUDA_PEER_LT_H
+
+#include "runtime/cuda/cuda.h"
+#include "runtime/peer.h"
+
+/* One matrix as cuBLAS sees it, columns first: the transpose of the row-major one. */
+typedef struct {
+    void *data;
+    int op;         /* cublasOperation_t, of cuBLAS' matrix */
+    int64_t rows, columns;
+} LtMatrix;
+
+typedef struct LtProduct LtProduct;
+/* c = b * a in cuBLAS' order, plus `bias` along its rows, max 0 with `relu`, all f32. NULL after E0640 or E0641. */
+LtProduct *lt_open(CudaDevice *d, LtMatrix b, LtMatrix a, LtMatrix c, const void *bias, bool relu);
+bool lt_run(LtProduct *p);
+void lt_close(LtProduct *p);
+
+#endif
