@@ -65,13 +65,20 @@ static void on_execution(void *user, const VmExecution *x)
 
 /* ---- which blocks -------------------------------------------------------------------------- */
 
-static int64_t requests_so_far(const Taker *t, int kernel)
+enum { OPERATIONS_PER_REQUEST = 256 };
+
+/* What has been done, in requests: so many floating-point operations of threads take the simulator as long as one. */
+static int64_t work_so_far(const Taker *t, int kernel)
 {
-    int64_t sum = 0;
+    const VmFunction *code = t->m->kernels[kernel].code;
+    int64_t requests = 0, operations = 0;
     for (int w = 0; w < VM_WORKERS; w++)
-        for (int i = 0; t->workers[w] && i < t->m->kernels[kernel].code->n_code; i++)
-            sum += counters_at(t->workers[w], kernel, i)->cost.requests;
-    return sum;
+        for (int i = 0; t->workers[w] && i < code->n_code; i++) {
+            requests += counters_at(t->workers[w], kernel, i)->cost.requests;
+            if (vm_flops(&code->code[i]) > 0)
+                operations += counters_executions(t->workers[w], kernel, i).lanes;
+        }
+    return requests + operations / OPERATIONS_PER_REQUEST;
 }
 
 static bool run_blocks(Taker *t, const SimLaunch *l, const int64_t *numbers, int64_t n, bool counted)
@@ -83,7 +90,7 @@ static bool run_blocks(Taker *t, const SimLaunch *l, const int64_t *numbers, int
     return n == 0 || sim_run_blocks(l, &options);
 }
 
-/* How many blocks are counted, where one takes as many requests as the one that has been run. */
+/* How many blocks are counted, where one takes as much work as the one that has been run. */
 static int64_t sample_size(const Taker *t, int64_t of_one, int64_t blocks)
 {
     int64_t fits = of_one > 0 ? t->budget / of_one : blocks;
@@ -106,10 +113,10 @@ static int64_t choose(int64_t n, int64_t blocks, bool sampled, int64_t *numbers)
 static bool take_blocks(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *numbers)
 {
     int kernel = sim_launch_of(l)->kernel;
-    int64_t middle = blocks / 2, before = requests_so_far(t, kernel);
+    int64_t middle = blocks / 2, before = work_so_far(t, kernel);
     if (!run_blocks(t, l, &middle, 1, true))
         return false;
-    int64_t n = sample_size(t, requests_so_far(t, kernel) - before, blocks);
+    int64_t n = sample_size(t, work_so_far(t, kernel) - before, blocks);
     return run_blocks(t, l, numbers, choose(n, blocks, true, numbers), true) &&
            (t->launches == 1 || run_blocks(t, l, numbers, choose(n, blocks, false, numbers), false));
 }

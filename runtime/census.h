@@ -1,6 +1,6 @@
 /* census.h - running a module on the simulator once, and counting on the way.
  *
- * Every block is counted where that takes at most a given number of requests; else blocks at even distances are, and what
+ * Every block is counted where that takes at most a given number of requests, or as much arithmetic as they take time; else blocks at even distances are, and what
  * was counted stands for the rest.  Blocks that are not counted still run where a later launch may read what they write. */
 #ifndef TIRC_RUNTIME_CENSUS_H
 #define TIRC_RUNTIME_CENSUS_H
