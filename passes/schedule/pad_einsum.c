@@ -153,6 +153,22 @@ static bool vanishes(const Einsum *e, const Expr *value, int iter)
     }
 }
 
+/* Each padded iterator that is no reduction's leads to elements of its own. */
+static bool check_elements(Einsum *e)
+{
+    const Stmt *store = e->update;
+    const Buffer *written = store->u.store.buffer;
+    for (int i = 0; i < e->block->n_iters; i++) {
+        bool leads = !e->padded[i] || e->block->iters[i].kind == ITER_REDUCE;
+        for (int axis = 0; axis < written->rank && !leads; axis++)
+            leads = iter_of(e->block, store->u.store.index[axis]) == i;
+        REQUIRE(e->s, E0831, e->call->span, leads,
+                "iterator '%s' of block '%s' is no subscript of '%s', so that more of its iterations would update the same elements",
+                e->block->iters[i].var->name, e->block->name, written->name);
+    }
+    return true;
+}
+
 /* Terms of 0 do not change the sum. One of floats starts from a literal that is not -0, so it never becomes -0, which 0 would change. */
 static bool check_terms(Einsum *e)
 {
@@ -509,7 +525,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
             e.block->name);
     REQUIRE(s, E0831, call->span, !reads(s, e.update->u.store.value, e.update->u.store.buffer),
             "block '%s' reads '%s', which it writes", e.block->name, e.update->u.store.buffer->name);
-    if (!find_extents(&e) || !check_nest(&e) || !check_terms(&e) || !pad_buffers(&e, &p))
+    if (!find_extents(&e) || !check_nest(&e) || !check_elements(&e) || !check_terms(&e) || !pad_buffers(&e, &p))
         return false;
     sched_replace_body(s, put_together(&e, &p));
     for (int i = 0; i < p.after.n; i++)

@@ -95,6 +95,8 @@ static Pick draw_key(Focus *f, const char *parameter)
     Pick pick = pick_word("note");
     if (strcmp(parameter, "tail") == 0)
         pick = pick_word(tails[random_below(f->r, 3)]);
+    if (strcmp(parameter, "zeros") == 0)
+        pick = pick_word(random_below(f->r, 2) ? "before" : "behind");
     if (strcmp(parameter, "order") == 0)
         pick = pick_word(orders[random_below(f->r, 3)]);
     if (strcmp(parameter, "hint") == 0)

@@ -144,6 +144,8 @@ static void einsums_only(void **state)
            "pad_einsum(y, [8, 8]);", "E0831", "axis 0 of 'A' has 70 elements");
     refuse("kernel k(A: f32[60, 30]) -> y: f32[60] { for i in 60 { y[i] = 1; for k in 30 y[i] *= A[i, k]; } }",
            "pad_einsum(y, [1, 8]);", "E0832", "in a sum that starts from a literal");
+    refuse("kernel k(A: f32[1, 30]) -> y: f32[1] { for i in 1 { y[i] = 0; for k in 30 y[i] += A[i, k] * A[i, k]; } }",
+           "transform_block_layout(y, [i, k] -> [i / 5, k]); pad_einsum(y, [4, 1]);", "E0831", "would update the same elements");
     refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8, 8], zeros = above);", "E0831", "stand 'before' or 'behind'");
     refuse("kernel k(A: i32[60, 30]) -> y: i32[60] { for i in 60 { y[i] = 0; for k in 30 y[i] += A[i, k] * i32(k); } }",
            "pad_einsum(y, [1, 8], zeros = before);", "E0832", "whose value depends on 'k' itself");
