@@ -201,14 +201,6 @@ static void same_block(Poly *p, const ThreadInstance *a, const ThreadInstance *b
         poly_equal(p, &p->top, a->axis[axis], b->axis[axis]);
 }
 
-/* Writing the same value again, by whichever thread, is no conflict. */
-static void skip_equal_writes(Poly *p, const Instance *a, const Touch *x, const Instance *b,
-                              const Touch *y)
-{
-    if (a->unit == b->unit && a->unit->idempotent && a->unit->repeats && x->writes && y->writes)
-        poly_differ(p, &p->top, a->iters, b->iters, a->unit->block->n_iters);
-}
-
 /* Atomic updates by one operator may meet. */
 static bool may_clash(const Touch *x, const Touch *y)
 {
@@ -233,7 +225,6 @@ static void meet_element(Meeting *m)
     m->at_a = thread_instance(m->t, m->p, m->a, true);
     m->at_b = thread_instance(m->t, m->p, m->b, true);
     instances_collide(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
-    skip_equal_writes(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
 }
 
 static void meet_threads(Meeting *m)
