@@ -63,7 +63,7 @@ static bool op_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
     bool truth = buffer->type == DT_BOOL, logic = strcmp(op, "&&=") == 0 || strcmp(op, "||=") == 0;
     bool bits = logic || op[0] == '&' || op[0] == '|' || op[0] == '^';
     const char *needs = NULL;
-    if (strcmp(op, "=") == 0)
+    if (strcmp(op, "=") == 0 || strcmp(op, "async=") == 0)
         return true;
     if (logic && !truth)
         needs = "conditions";

@@ -266,7 +266,13 @@ static bool runs_once(Poly *p, const Unit *u, Conflict *why)
     return answer == POLY_NONE;
 }
 
-static bool unit_kept(Poly *p, const Unit *u, const Model *after, Conflict *why)
+/* What is asked of the instances of a block before and after. */
+typedef struct {
+    bool all;  /* those before still run */
+    bool once; /* none runs twice */
+} Kept;
+
+static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conflict *why)
 {
     const Unit *new = same_unit(after, u);
     Instance at;
@@ -284,17 +290,17 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Conflict *why)
         kept = false;
     }
     kept = kept &&
-           instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
-                            "this instance would no longer run", why) &&
+           (!how.all || instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
+                                         "this instance would no longer run", why)) &&
            instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
                             "this instance would run, and did not before", why);
     isl_set_free(old_set);
     isl_set_free(new_set);
-    return kept && runs_once(p, new, why);
+    return kept && (!how.once || runs_once(p, new, why));
 }
 
-bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                               uint32_t block, Conflict *why)
+static bool instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block, Kept how,
+                           Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
     Poly *p = poly_new(c);
@@ -304,10 +310,22 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
     bool kept = true;
     for (int i = 0; i < old->units.n && kept; i++)
         if (!old->units.items[i]->init && (block == 0 || old->units.items[i]->block->id == block))
-            kept = unit_kept(p, old->units.items[i], new, why);
+            kept = unit_kept(p, old->units.items[i], new, how, why);
     if (kept)
         arena_reset(c->arena, mark);
     return kept;
+}
+
+bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                               uint32_t block, Conflict *why)
+{
+    return instances_kept(c, kernel, before, after, block, (Kept){true, true}, why);
+}
+
+bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block,
+                                 Conflict *why)
+{
+    return instances_kept(c, kernel, before, after, block, (Kept){false, false}, why);
 }
 
 /* ---- one loop -------------------------------------------------------------------------------- */

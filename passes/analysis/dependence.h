@@ -46,6 +46,10 @@ bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before,
 bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
                                uint32_t block, Conflict *why);
 
+/* Every instance of the block that runs in `after`, once or more often, runs in `before`. */
+bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block,
+                                 Conflict *why);
+
 /* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
  * dependence between different iterations of it (under equal outer loops) but through barriers
  * where the kind has them: BIND to a thread axis: a dependence between different threads of a

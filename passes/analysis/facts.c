@@ -199,11 +199,16 @@ static Expr *range_value(Facts *f, const Range *r)
     return NULL;
 }
 
+/* An empty range says nothing: what never runs is simplified no further than what runs, and still speaks of its variables, by which
+ * others tell what a loop is for (whether it carries a reduction, say). */
 static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
 {
     Context *c = f->c;
     r.lo = simplify_once(f, lo);
     r.hi = simplify_once(f, hi);
+    int64_t first, end;
+    if (expr_is_const(r.lo, &first) && expr_is_const(r.hi, &end) && end <= first)
+        return;
     r.conditions_before = f->conditions.n;
     r.affine = affine_of(c, r.lo, true, &r.low) && affine_of(c, r.hi, true, &r.high) &&
                checked_sub(r.high.constant, 1, &r.high.constant);

@@ -34,10 +34,14 @@ Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values)
     return out;
 }
 
+/* A box without points gets one, so that its places have bounds. */
 void facts_points(Facts *f, const PointBox *box)
 {
-    for (int i = 0; i < box->n; i++)
-        facts_range(f, box->var[i], box->lo[i], box->hi[i]);
+    int64_t lo, hi;
+    for (int i = 0; i < box->n; i++) {
+        bool empty = expr_is_const(box->lo[i], &lo) && expr_is_const(box->hi[i], &hi) && hi <= lo;
+        facts_range(f, box->var[i], box->lo[i], empty ? index_add(f->c, box->lo[i], expr_index(f->c, 1)) : box->hi[i]);
+    }
 }
 
 void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi)

@@ -25,12 +25,13 @@ const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
 }
 
 /* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
- * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time.) */
+ * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time, and one of a literal
+ * number of iterations runs or does not, whatever the reduction is.) */
 static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
 {
     const ForStmt *loop = &path->items[depth]->u.loop;
     int64_t extent;
-    if ((loop_const_extent(loop, &extent) && extent >= 1) || block_uses_loop(block, ITER_SPATIAL, loop->var) ||
+    if (loop_const_extent(loop, &extent) || block_uses_loop(block, ITER_SPATIAL, loop->var) ||
         block_uses_loop(block, ITER_REDUCE, loop->var) || !reduction_empty_for_some(c, block))
         return false;
     Facts *f = facts_new(c);

@@ -167,10 +167,16 @@ static bool collect_product(Facts *f, Expr *e, int64_t scale, Affine *out)
            affine_push_product(f->c, out, &a, &b, scale, false, e->span);
 }
 
+/* 0 divided by anything is 0: where that is 0 as well there is no iteration to compute it for, and lowering may have moved it out of
+ * the loop that says so. */
 static bool collect_quotient(Facts *f, Expr *e, int64_t scale, Affine *out)
 {
     Affine a, b;
-    return simplify_affine(f, e->u.arg[0], &a) && simplify_affine(f, e->u.arg[1], &b) &&
+    if (!simplify_affine(f, e->u.arg[0], &a))
+        return false;
+    if (a.n == 0 && a.constant == 0)
+        return true;
+    return simplify_affine(f, e->u.arg[1], &b) &&
            affine_push_quotient(f, out, &a, &b, e->kind == EX_MOD, scale, e->span);
 }
 

@@ -60,12 +60,28 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
-static void copy_loop(InitBuild *b, const Stmt *s)
+/* A loop that no iterator counts in is dropped, but where it runs not at all, neither does the init; unless it stands for the
+ * reduction. */
+static void keep_emptiness(InitBuild *b, const Stmt *s, int depth)
+{
+    Context *c = b->w->c;
+    const ForStmt *loop = &s->u.loop;
+    int64_t extent;
+    if (block_uses_loop(b->block, ITER_SPATIAL, loop->var) || block_uses_loop(b->block, ITER_REDUCE, loop->var) ||
+        reduction_starts_at(c, b->block, &b->w->path, depth) || uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi) ||
+        (loop_const_extent(loop, &extent) && extent >= 1))
+        return;
+    Expr *runs = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, renamed(b, loop->lo), renamed(b, loop->hi), s->span);
+    VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_if(c, runs, stmt_empty(c, s->span), NULL, s->span), s));
+}
+
+static void copy_loop(InitBuild *b, const Stmt *s, int depth)
 {
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
     if (block_reduces_over(c, b->block, loop->var) || !block_uses_loop(b->block, ITER_SPATIAL, loop->var) ||
         uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi)) {
+        keep_emptiness(b, s, depth);
         VEC_PUSH(c->arena, &b->dropped, loop->var);
         return;
     }
@@ -82,11 +98,18 @@ static void copy_loop(InitBuild *b, const Stmt *s)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
-/* Speaks of a loop that has several values. */
-static bool varies_with(const Expr *cond, const ForStmt *loop)
+/* Loops of one iteration tie nothing: what is said of them is said of their one value. */
+static Expr *without_single(const InitBuild *b, Expr *cond)
 {
-    int64_t extent;
-    return expr_uses_var(cond, loop->var) && !(loop_const_extent(loop, &extent) && extent <= 1);
+    Context *c = b->w->c;
+    SubstList values = {0};
+    for (int i = 0; i < b->w->path.n; i++) {
+        const Stmt *s = b->w->path.items[i];
+        int64_t extent;
+        if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent == 1 && expr_uses_var(cond, s->u.loop.var))
+            VEC_PUSH(c->arena, &values, ((Subst){s->u.loop.var, s->u.loop.lo}));
+    }
+    return values.n ? simplify(facts_new(c), expr_subst(c, cond, values.items, values.n)) : cond;
 }
 
 /* A condition on a dropped loop that does not carry the reduction, together with a loop that stays around the init; or on a loop
@@ -97,12 +120,12 @@ static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
     bool idle = false, outer = false, outer_idle = false;
     for (int i = 0; i < b->w->path.n; i++) {
         const Stmt *s = b->w->path.items[i];
-        if (s->kind != ST_FOR || !varies_with(cond, &s->u.loop))
+        if (s->kind != ST_FOR || !expr_uses_var(cond, s->u.loop.var))
             continue;
         const Var *var = s->u.loop.var;
         if (i >= b->anchor) {
             idle |= is_dropped(b, var) && !block_uses_loop(b->block, ITER_REDUCE, var);
-        } else {
+        } else if (!is_dropped(b, var)) {
             outer = true;
             outer_idle |= !block_uses_loop(b->block, ITER_SPATIAL, var);
         }
@@ -145,7 +168,7 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
     ExprList all = {0}, kept = {0};
-    cond_split(c, cond, &all);
+    cond_split(c, without_single(b, cond), &all);
     for (int i = 0; i < all.n; i++) {
         if (!uses_dropped(b, all.items[i]))
             VEC_PUSH(c->arena, &kept, renamed(b, all.items[i]));
@@ -161,10 +184,13 @@ static void copy_frames(InitBuild *b)
 {
     Context *c = b->w->c;
     StmtPath *path = &b->w->path;
+    for (int i = 0; i < b->anchor; i++) /* where a block of loops takes the init over, some of the reduction's stay outside */
+        if (path->items[i]->kind == ST_FOR && reduction_starts_at(c, b->block, path, i))
+            VEC_PUSH(c->arena, &b->dropped, path->items[i]->u.loop.var);
     for (int i = b->anchor; i < path->n; i++) {
         Stmt *s = path->items[i];
         if (s->kind == ST_FOR) {
-            copy_loop(b, s);
+            copy_loop(b, s, i);
         } else if (s->kind == ST_IF) {
             bool in_then = i + 1 < path->n && path->items[i + 1] == s->u.cond.then;
             Expr *cond = s->u.cond.cond;

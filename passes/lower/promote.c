@@ -373,10 +373,22 @@ static Expr *take_start(Scan *scan, StmtList *before)
     return NULL;
 }
 
+static Expr *runs_at_all(const Scan *scan, const ForStmt *l)
+{
+    return expr_binary(scan->p->c, l->step > 0 ? EX_LT : EX_GE, l->lo, l->hi, span_none());
+}
+
 static bool certainly_runs(const Scan *scan, const ForStmt *l)
 {
-    Expr *runs = expr_binary(scan->p->c, l->step > 0 ? EX_LT : EX_GE, l->lo, l->hi, span_none());
-    return prove(scan->p->facts, runs);
+    return prove(scan->p->facts, runs_at_all(scan, l));
+}
+
+/* A thread whose loop has no iterations leaves the element alone, which may be another thread's: unless its start was taken from
+ * a store that came before, it is neither loaded nor stored. */
+static void guard_loop(Scan *scan, const ForStmt *l)
+{
+    if (!certainly_runs(scan, l))
+        VEC_PUSH(scan->p->c->arena, &scan->guards, simplify(scan->p->facts, runs_at_all(scan, l)));
 }
 
 /* What the first statement of a loop that touches the element does. */
@@ -438,6 +450,8 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Expr *start = take_start(scan, before);
     Buffer *acc = buffer_new(c, names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
                              scan->buffer->type, &one, 1, SCOPE_LOCAL, ROLE_TEMP, at);
+    if (!start)
+        guard_loop(scan, &loop->u.loop);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
     if (!start)
         first->u.load.hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;

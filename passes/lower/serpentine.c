@@ -7,7 +7,7 @@
  *                                                   }
  *
  * Where the loops are unrolled, the last operand of one row is the first of the next, and stays where it is. The primitive has proved
- * that the inner loop's iterations may run in either order. */
+ * that the inner loop's iterations may run in either order; check_turns proves it again for what later steps have made of it. */
 #include <string.h>
 
 #include "passes/lower/pass.h"
@@ -74,4 +74,67 @@ Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *op
     (void)options;
     Serpentine p = {.c = c, .names = names_of_kernel(c, kernel)};
     return kernel_with_body(c, kernel, walk(&p, kernel->body));
+}
+
+/* ---- asked again --------------------------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    bool failed;
+} Turns;
+
+static Stmt *backwards(Context *c, Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    loop.lo = index_sub(c, s->u.loop.hi, expr_index(c, 1));
+    loop.hi = s->u.loop.lo;
+    loop.step = -1;
+    return stmt_for(c, &loop, s->span);
+}
+
+/* Backwards, nothing in the loop changes places with what it depends on, and the loops of threads around and below stay legal. */
+static bool may_turn(Turns *t, Stmt *s, Conflict *why)
+{
+    Context *c = t->c;
+    bool rounds;
+    Stmt *turned = backwards(c, s);
+    Kernel other = *t->kernel;
+    StmtPath path = {0};
+    if (!dependence_order_kept(c, t->kernel, s, turned, &rounds, why))
+        return false;
+    other.body = stmt_replace(c, t->kernel->body, s, turned);
+    stmt_find(c, other.body, s->u.loop.id, &path);
+    for (int i = 0; i < path.n; i++) {
+        const ForStmt *loop = &path.items[i]->u.loop;
+        if (path.items[i]->kind == ST_FOR && loop->kind == LOOP_BIND &&
+            !dependence_loop_kind_legal(c, &other, loop->id, loop->kind, loop->axis, why))
+            return false;
+    }
+    return true;
+}
+
+static bool check_turn(Visitor *v, Stmt *s)
+{
+    Turns *t = v->user;
+    Conflict why;
+    if (t->failed || s->kind == ST_BLOCK)
+        return false;
+    if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || may_turn(t, s, &why))
+        return true;
+    t->failed = true;
+    diag_error(t->c, E0499, why.first_span, "loop '%s' runs forwards and backwards in turn, and since a step after serpentine that changes "
+               "what is computed: block '%s' at %s touches %s ...", s->u.loop.var->name, why.first->name, why.first_at, why.element);
+    diag_note(t->c, why.second_span, "... and so does block '%s' at %s: %s; call serpentine last, where it is refused or right",
+              why.second->name, why.second_at, why.reason);
+    return false;
+}
+
+Kernel *pass_check_turns(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    Turns t = {.c = c, .kernel = kernel};
+    Visitor v = {.user = &t, .stmt = check_turn};
+    visit_stmt(&v, kernel->body);
+    return t.failed ? NULL : kernel_with_body(c, kernel, kernel->body);
 }

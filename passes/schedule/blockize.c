@@ -254,11 +254,23 @@ static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
     return o;
 }
 
+/* The init also stands where the loops of its reduction run not at all: what they say does not hold for it. */
+static Facts *facts_of_init(const Blockize *b)
+{
+    Facts *f = facts_new(b->s->ctx);
+    for (int i = 0; i < b->depth; i++)
+        if (b->path.items[i]->kind == ST_FOR && !is_reduced(b, b->path.items[i]->u.loop.var))
+            facts_enter(f, b->path.items[i]);
+    return f;
+}
+
 static Stmt *build_block(Blockize *b)
 {
     Context *c = b->s->ctx;
     b->facts = sched_facts(b->s, &b->path);
-    Stmt *body = dissolve(b, b->whole), *init = b->init ? dissolve(b, b->init) : NULL;
+    Stmt *body = dissolve(b, b->whole);
+    b->facts = facts_of_init(b);
+    Stmt *init = b->init ? dissolve(b, b->init) : NULL;
     Outer outer = outer_loops(b, body, init);
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, outer.n + 1);
     Subst *map = ARENA_ARRAY(c->arena, Subst, outer.n + 1);

@@ -164,36 +164,25 @@ bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const St
     return true;
 }
 
-/* The block alone in loops of its own over all that its iterators may be. */
-static Stmt *whole_nest(Schedule *s, const Stmt *stmt)
-{
-    Context *c = s->ctx;
-    BlockStmt block = stmt->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters + 1);
-    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, block.n_iters + 1);
-    Subst *map = ARENA_ARRAY(c->arena, Subst, block.n_iters + 1);
-    for (int i = 0; i < block.n_iters; i++) {
-        iters[i] = block.iters[i];
-        loops[i] = flow_loop(s, iters[i].var->name, expr_subst(c, iters[i].lo, map, i), expr_subst(c, iters[i].hi, map, i));
-        iters[i].binding = expr_var(c, loops[i].var, span_none());
-        map[i] = (Subst){iters[i].var, iters[i].binding};
-    }
-    block.iters = iters;
-    Stmt *nest = stmt_block(c, &block, stmt->span);
-    for (int i = block.n_iters - 1; i >= 0; i--) {
-        loops[i].body = nest;
-        nest = stmt_for(c, &loops[i], stmt->span);
-    }
-    return nest;
-}
-
 bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
 {
     Conflict why;
-    if (dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, whole_nest(s, block), block->u.block.id, &why))
+    if (flow_runs_whole(s, block, &why))
         return true;
     sched_refuse(s, E0462, span, "block '%s' does not run for all that its iterators may be, as it would with '%s': %s",
                  block->u.block.name, what, why.reason);
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+/* The producer computes each element once, and so will the block in its place. */
+static bool producer_runs_once(Schedule *s, Name what, const Stmt *producer, Span span)
+{
+    Conflict why;
+    if (flow_runs_once(s, producer, &why))
+        return true;
+    sched_refuse(s, E0462, span, "block '%s' would run where its producer '%s' does, which does not compute each element once: %s",
+                 what, producer->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
@@ -255,7 +244,7 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     REQUIRE(s, E0462, span, inline_same_domains(s, producer, made, block, used, n),
             "block '%s' and its producer '%s' run over different ranges", name,
             producer->u.block.name);
-    if (!inline_runs_whole(s, producer->u.block.name, block, span))
+    if (!inline_runs_whole(s, producer->u.block.name, block, span) || !producer_runs_once(s, name, producer, span))
         return false;
 
     Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);

@@ -478,6 +478,41 @@ static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, con
     return true;
 }
 
+static bool is_empty(const Expr *extent)
+{
+    int64_t n;
+    return expr_is_const(extent, &n) && n < 1;
+}
+
+static bool finds_init(Visitor *v, Stmt *stmt)
+{
+    const Stmt **found = v->user;
+    if (stmt->kind == ST_BLOCK && stmt->u.block.init)
+        *found = stmt;
+    return !*found && stmt->kind != ST_BLOCK;
+}
+
+/* A reduction over a loop without iterations still has its init for each element, and a fused loop without iterations has none to
+ * tell the elements by. */
+static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Expr *const *extents, int n)
+{
+    const Stmt *init = NULL, *empty = NULL, *other = NULL;
+    Visitor v = {.user = &init, .stmt = finds_init};
+    visit_stmt(&v, nest[n - 1]->u.loop.body);
+    for (int i = 0; i < n; i++) {
+        int64_t extent;
+        if (is_empty(extents[i]) && !empty)
+            empty = nest[i];
+        else if (!expr_is_const(extents[i], &extent) || extent != 1)
+            other = nest[i];
+    }
+    REQUIRE(s, E0417, call->span, !init || !empty || !other,
+            "loop '%s' runs no iteration, and block '%s' has an init for each iteration of loop '%s', which one loop of both would not "
+            "go through; use decompose_reduction first",
+            stmt_label(empty), init->u.block.name, stmt_label(other));
+    return true;
+}
+
 /* NULL after a refusal. */
 static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path, Stmt **nest, int n)
 {
@@ -497,15 +532,15 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
             facts_assume(facts, expr_binary(c, EX_GT, extents[i], expr_index(c, 0), span_none()));
     Subst *map = ARENA_ARRAY(c->arena, Subst, n);
     Expr *rest = expr_var(c, fused.var, span_none());
+    if (!require_init_kept(s, call, nest, extents, n))
+        return NULL;
     for (int i = n - 1; i >= 0; i--) {
         const ForStmt *loop = &nest[i]->u.loop;
-        int64_t none; /* an empty part leaves nothing to divide, and no text that divides by 0 reads back */
-        if (expr_is_const(extents[i], &none) && none < 1)
-            extents[i] = expr_index(c, 1);
-        Expr *count = i == 0 ? rest : index_mod(c, rest, extents[i]);
+        bool empty = is_empty(extents[i]); /* the fused loop is this one then, and the others count nothing */
+        Expr *count = i == 0 || empty ? rest : index_mod(c, rest, extents[i]);
         count = index_mul(c, expr_index(c, loop->step), count);
         map[i] = (Subst){loop->var, simplify(facts, index_add(c, loop->lo, count))};
-        rest = index_div(c, rest, extents[i]);
+        rest = empty ? expr_index(c, 0) : index_div(c, rest, extents[i]);
     }
     if (!require_divisors(s, call, nest, map, n))
         return NULL;

@@ -122,7 +122,7 @@ static bool check_nest(Einsum *e)
     for (int i = e->top; i + 1 < e->path.n; i++)
         if (!sched_require_plain(s, e->path.items[i], e->call->span))
             return false;
-    REQUIRE(s, E0831, e->call->span, plain,
+    REQUIRE(s, E0831, e->call->span, plain && !e->block->predicate,
             "block '%s' is not a reduction with its init, alone in one loop from 0 for each of its iterators; pad it before its loops are "
             "split or fused",
             e->block->name);

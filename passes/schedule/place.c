@@ -74,15 +74,31 @@ static Part part_read(Schedule *s, Facts *facts, Stmt *loop, const Buffer *buffe
 
 typedef VEC(ForStmt) LoopList;
 
+/* A name for a loop around the block: of nothing on the path, no iterator of the block and no loop of `loops`. */
+static Name fresh_name(Schedule *s, const StmtPath *target, const char *base, const BlockStmt *block, int own, const LoopList *loops)
+{
+    Name name = sched_fresh_loop_name(s, target, base, 0);
+    for (int tries = 1;; tries++) {
+        bool taken = false;
+        for (int i = 0; i < block->n_iters; i++)
+            taken |= i != own && block->iters[i].var->name == name;
+        for (int i = 0; i < loops->n; i++)
+            taken |= loops->items[i].var->name == name;
+        if (!taken)
+            return name;
+        name = sched_fresh_loop_name(s, target, arena_printf(s->ctx->arena, "%.32s_%d", base, tries), 0);
+    }
+}
+
 /* The loops over an axis of a part, outermost first, and its places in their terms. */
-static Expr *loops_over(Schedule *s, const StmtPath *target, const Part *part, int axis, LoopList *loops)
+static Expr *loops_over(Schedule *s, const StmtPath *target, const BlockStmt *block, const Part *part, int axis, LoopList *loops)
 {
     Context *c = s->ctx;
     int n = part->n_runs ? part->n_runs[axis] : 0;
     Expr *value = part->box[axis].min;
     for (int i = n > 0 ? n - 1 : 0; i >= 0; i--) {
         Run run = n > 0 ? part->runs[axis * REGION_RUNS + i] : (Run){1, 0};
-        Name name = sched_fresh_loop_name(s, target, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), 0);
+        Name name = fresh_name(s, target, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), block, -1, loops);
         Expr *hi = n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
         ForStmt loop = flow_loop(s, name, expr_index(c, 0), hi);
         VEC_PUSH(c->arena, loops, loop);
@@ -104,9 +120,9 @@ static Stmt *nest_over(Schedule *s, Facts *facts, const StmtPath *target, const 
         const BlockIter *iter = &old->iters[i];
         Expr *value;
         if (axis_of[i] >= 0) {
-            value = loops_over(s, target, part, axis_of[i], &loops);
+            value = loops_over(s, target, old, part, axis_of[i], &loops);
         } else {
-            ForStmt loop = flow_loop(s, sched_fresh_loop_name(s, target, iter->var->name, 0),
+            ForStmt loop = flow_loop(s, fresh_name(s, target, iter->var->name, old, i, &loops),
                                      simplify(facts, expr_subst(c, iter->lo, values, i)),
                                      simplify(facts, expr_subst(c, iter->hi, values, i)));
             VEC_PUSH(c->arena, &loops, loop);
@@ -185,6 +201,50 @@ static bool own_loops_are_plain(Schedule *s, const PrimCall *call, const StmtPat
     return true;
 }
 
+/* No temp that the block touches is declared in what it leaves: below item `from` of its path. */
+static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *path, int from)
+{
+    Stmt *block = path->items[path->n - 1];
+    for (int i = from; i < path->n; i++) {
+        const Stmt *seq = path->items[i];
+        for (int k = 0; seq->kind == ST_SEQ && k < seq->u.seq.n; k++) {
+            const Stmt *item = seq->u.seq.items[k];
+            REQUIRE(s, E0450, call->arg[0].span, item->kind != ST_TEMP || !flow_touches(s, block, item->u.temp, ACCESS_ANY),
+                    "block '%s' touches '%s', which there is only in the loops that it would leave", call_block_name(path),
+                    item->u.temp->name);
+        }
+    }
+    return true;
+}
+
+typedef struct {
+    const StmtPath *target;
+    const Stmt *found;
+} NameSearch;
+
+static bool search_name(Visitor *v, Stmt *stmt)
+{
+    NameSearch *search = v->user;
+    for (int i = 0; i < search->target->n && stmt->kind == ST_FOR; i++)
+        if (search->target->items[i]->kind == ST_FOR &&
+            search->target->items[i]->u.loop.var->name == stmt->u.loop.var->name)
+            search->found = stmt;
+    return !search->found;
+}
+
+/* The loops inside of the block (blockize) have other names than those that it comes under. */
+static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPath *path, const StmtPath *target)
+{
+    NameSearch search = {target, NULL};
+    Visitor v = {.user = &search, .stmt = search_name};
+    visit_stmt(&v, path->items[path->n - 1]->u.block.body);
+    REQUIRE(s, E0450, call->arg[1].span, !search.found,
+            "a loop inside of block '%s' is called '%s', and so is one that the block would come under; name one of them "
+            "differently, as in  let [other] = split(loop, [_])",
+            call_block_name(path), stmt_label(search.found));
+    return true;
+}
+
 /* The sequence in which the block and the loop are different items, and which. */
 static bool common_sequence(Schedule *s, const PrimCall *call, const StmtPath *block,
                             const StmtPath *loop, const Stmt **seq, int *block_item, int *loop_item)
@@ -197,6 +257,8 @@ static bool common_sequence(Schedule *s, const PrimCall *call, const StmtPath *b
     REQUIRE(s, E0450, call->arg[1].span, (*seq)->kind == ST_SEQ,
             "block '%s' and loop '%s' stand in different branches of a condition",
             call_block_name(block), loop->items[loop->n - 1]->u.loop.var->name);
+    if (!stays_in_scope(s, call, block, n) || !inner_names_are_free(s, call, block, loop))
+        return false;
     for (int i = 0; i < (*seq)->u.seq.n; i++) {
         if ((*seq)->u.seq.items[i] == block->items[n])
             *block_item = i;
@@ -296,6 +358,28 @@ static bool inits_come_after(Schedule *s, const PrimCall *call, const Buffer *bu
     return true;
 }
 
+/* In an iteration of the loops around both, the block computes nothing that it did not compute there before: what it reads may
+ * not be made yet. */
+static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path, int common, Stmt *body)
+{
+    const Stmt *block = path->items[path->n - 1];
+    Stmt *before = s->kernel->body, *after = body;
+    StmtPath now = {0};
+    for (int i = 0; i < common; i++)
+        if (path->items[i]->kind == ST_FOR && stmt_find(s->ctx, body, path->items[i]->u.loop.id, &now)) {
+            before = path->items[i]->u.loop.body;
+            after = now.items[now.n - 1]->u.loop.body;
+            now.n = 0;
+        }
+    Conflict why;
+    if (dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
+        return true;
+    sched_refuse(s, E0450, call->arg[1].span, "block '%s' would compute what it does not compute where it stands: %s",
+                 block->u.block.name, why.reason);
+    sched_note_conflict(s, &why);
+    return false;
+}
+
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
@@ -347,6 +431,8 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Part part = part_read(s, facts, loop, buffer, box);
     Stmt *nest = nest_over(s, facts, &target, block, axis_of, &part);
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, true));
+    if (!runs_no_more(s, call, &path, flow_common(&path, &target), body))
+        return false;
     if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);

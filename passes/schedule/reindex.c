@@ -359,6 +359,31 @@ static Expr *existing_elements(const Reindex *r, Expr *where)
     return where ? simplify(r->at_place, where) : NULL;
 }
 
+/* Which elements of the buffer a block in the loop writes depends on the loop, and nothing else has made the others. */
+static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
+{
+    BlockList writers = {0};
+    if (buffer->role == ROLE_IN || buffer->role == ROLE_INOUT)
+        return false;
+    flow_blocks(r->s, loop, buffer, ACCESS_WRITE, &writers);
+    for (int i = 0; i < writers.n; i++)
+        if (block_uses_loop(&writers.items[i]->u.block, ITER_SPATIAL, loop->u.loop.var))
+            return true;
+    return false;
+}
+
+/* The copy takes all elements at once, so what its subscripts read is there as a whole: not made in a loop around it, part by part. */
+static bool subscripts_are_complete(const Reindex *r, const BufferSet *staged, const StagePlace *place)
+{
+    for (int i = 0; i < r->path.n && r->path.items[i] != place->parent; i++)
+        for (int k = 1; k < staged->n && r->path.items[i]->kind == ST_FOR; k++)
+            REQUIRE(r->s, E0443, r->span, !makes_parts(r, r->path.items[i], staged->items[k]),
+                    "the copy of '%s' would stand in loop '%s', and needs all of '%s', of which each iteration makes a part; make the copy "
+                    "first, and bring it under the loop with compute_at",
+                    r->from->name, stmt_label(r->path.items[i]), staged->items[k]->name);
+    return true;
+}
+
 static bool stage_read(Reindex *r, Value *result)
 {
     Schedule *s = r->s;
@@ -381,6 +406,8 @@ static bool stage_read(Reindex *r, Value *result)
             "block '%s' also writes '%s' or what its subscripts read, so a copy made before it would miss what it "
             "writes",
             r->stmt->u.block.name, r->from->name);
+    if (!subscripts_are_complete(r, &staged, &place))
+        return false;
     Buffer *to = make_buffer(r);
     Stmt *body = stage_copy(s, to, place_index(r), r->from, r->element, r->stmt->span);
     Stmt *nest = copy_nest(r, to->name, existing_elements(r, where), body);

@@ -176,7 +176,7 @@ static bool check_buffer(const Rolling *r)
     const Buffer *b = r->buffer;
     bool circular = b->layout && b->layout[r->axis].fold > 0;
     const Value *axis = &r->call->arg[1];
-    REQUIRE(s, E0920, r->call->arg[0].span, b->scope != SCOPE_GLOBAL,
+    REQUIRE(s, E0920, r->call->arg[0].span, !scope_outlives_launch(b->scope),
             "'%s' is in global memory, where nothing is kept in circles; use set_scope(%s, shared) or set_scope(%s, local) "
             "first",
             b->name, b->name, b->name);

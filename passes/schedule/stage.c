@@ -327,6 +327,14 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             "block '%s' writes only the elements that a condition, a step or a reduction chooses, so "
             "what to copy out is not known; use %s before splitting its loops",
             block->u.block.name, s->running->name);
+    Conflict why;
+    if (!flow_runs_whole(s, block, &why)) {
+        sched_refuse(s, E0444, span,
+                     "block '%s' does not run for all that its iterators may be, so the copy would write what it has not made: %s",
+                     block->u.block.name, why.reason);
+        sched_note_conflict(s, &why);
+        return false;
+    }
     VEC_PUSH(s->ctx->arena, &users, block);
     VEC_PUSH(s->ctx->arena, &staged, buffer);
     REQUIRE(s, E0444, span, stage_place(s, &users, &staged, ACCESS_ANY, place),

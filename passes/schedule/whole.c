@@ -1,0 +1,37 @@
+/* whole.c - whether a block runs for all that its iterators may be (flow.h): domains say what may run, and loops with steps, with
+ * other bounds and under conditions run a part of it, or something more than once. */
+#include "passes/schedule/flow.h"
+
+/* The block alone in loops of its own over its domains. */
+static Stmt *whole_nest(Schedule *s, const Stmt *stmt)
+{
+    Context *c = s->ctx;
+    BlockStmt block = stmt->u.block;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters + 1);
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, block.n_iters + 1);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, block.n_iters + 1);
+    for (int i = 0; i < block.n_iters; i++) {
+        iters[i] = block.iters[i];
+        loops[i] = flow_loop(s, iters[i].var->name, expr_subst(c, iters[i].lo, map, i), expr_subst(c, iters[i].hi, map, i));
+        iters[i].binding = expr_var(c, loops[i].var, span_none());
+        map[i] = (Subst){iters[i].var, iters[i].binding};
+    }
+    block.iters = iters;
+    block.predicate = NULL;
+    Stmt *nest = stmt_block(c, &block, stmt->span);
+    for (int i = block.n_iters - 1; i >= 0; i--) {
+        loops[i].body = nest;
+        nest = stmt_for(c, &loops[i], stmt->span);
+    }
+    return nest;
+}
+
+bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why)
+{
+    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, whole_nest(s, block), block->u.block.id, why);
+}
+
+bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why)
+{
+    return dependence_instances_kept(s->ctx, s->kernel, whole_nest(s, block), s->kernel->body, block->u.block.id, why);
+}
