@@ -372,7 +372,8 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
             now.n = 0;
         }
     Conflict why;
-    if (dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
+    if (dependence_instances_within(s->ctx, s->kernel, before, flow_whole_nest(s, block), block->u.block.id, &why) ||
+        dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
         return true;
     sched_refuse(s, E0450, call->arg[1].span, "block '%s' would compute what it does not compute where it stands: %s",
                  block->u.block.name, why.reason);

@@ -2,8 +2,7 @@
  * other bounds and under conditions run a part of it, or something more than once. */
 #include "passes/schedule/flow.h"
 
-/* The block alone in loops of its own over its domains. */
-static Stmt *whole_nest(Schedule *s, const Stmt *stmt)
+Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
 {
     Context *c = s->ctx;
     BlockStmt block = stmt->u.block;
@@ -28,10 +27,10 @@ static Stmt *whole_nest(Schedule *s, const Stmt *stmt)
 
 bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, whole_nest(s, block), block->u.block.id, why);
+    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, flow_whole_nest(s, block), block->u.block.id, why);
 }
 
 bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, whole_nest(s, block), s->kernel->body, block->u.block.id, why);
+    return dependence_instances_kept(s->ctx, s->kernel, flow_whole_nest(s, block), s->kernel->body, block->u.block.id, why);
 }
