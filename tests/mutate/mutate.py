@@ -120,12 +120,13 @@ def commands(work):
     tests, source = work / "build" / "tests", work / "source" / "tests"
     unit = sorted(path for path in tests.glob("test_*") if os.access(path, os.X_OK) and path.is_file())
     out = {path.name: [path] for path in unit
-           if not any(word in path.name for word in WITHOUT) and path.name not in ("test_meaning", "test_polybench")}
+           if not any(word in path.name for word in WITHOUT) and path.name not in ("test_meaning", "test_once", "test_polybench")}
     for name in ("legality", "golden"):
         out[name] = [python_with_pytest(), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", source / name,
                      "-k", "not nvrtc"]
     out["fuzz"] = [tests / "fuzz" / "fuzz_schedule", "600", "1", source / "fuzz" / "programs", source / "programs"]
-    out["meaning"] = [tests / "test_meaning", source / "programs"]
+    for name in ("once", "meaning"):
+        out[name] = [tests / f"test_{name}", source / "programs"]
     return out
 
 
