@@ -88,6 +88,9 @@ static void scan_stmt(Scan *scan, const Stmt *s)
 {
     Context *c = scan->p->c;
     int conds = scan->conds.n, control = scan->control.n;
+    int64_t extent;
+    if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent < 1)
+        return; /* what never runs needs no register */
     switch (s->kind) {
     case ST_SEQ:
         for (int i = 0; i < s->u.seq.n && scan->ok; i++)

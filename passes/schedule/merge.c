@@ -13,6 +13,7 @@
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their order. */
 #include <string.h>
 
+#include "passes/analysis/index_map.h"
 #include "passes/schedule/flow.h"
 
 /* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their kinds. */
@@ -227,7 +228,10 @@ static bool merge_level(Merge *m, int level)
         note_missing(m, k, loop->var, lo[k], loop->lo, false);
         note_missing(m, k, loop->var, hi[k], loop->hi, true);
     }
-    facts_enter(m->facts, stmt_for(c, loop, m->call->span));
+    if (loop->step == 1) /* a nest that has none of the one iteration still says that it counts in this loop */
+        facts_range_loosely(m->facts, loop->var, loop->lo, loop->hi);
+    else
+        facts_enter(m->facts, stmt_for(c, loop, m->call->span));
     return true;
 }
 

@@ -74,7 +74,27 @@ static Part part_read(Schedule *s, Facts *facts, Stmt *loop, const Buffer *buffe
 
 typedef VEC(ForStmt) LoopList;
 
-/* A name for a loop around the block: of nothing on the path, no iterator of the block and no loop of `loops`. */
+typedef struct {
+    Name name;
+    bool found;
+} HeldSearch;
+
+static bool search_held(Visitor *v, Stmt *stmt)
+{
+    HeldSearch *search = v->user;
+    search->found |= stmt->kind == ST_FOR && stmt->u.loop.var->name == search->name;
+    return !search->found;
+}
+
+static bool holds_loop(const BlockStmt *block, Name name)
+{
+    HeldSearch search = {name, false};
+    Visitor v = {.user = &search, .stmt = search_held};
+    visit_stmt(&v, block->body);
+    return search.found;
+}
+
+/* A name for a loop around the block: of nothing on the path or in the block, no iterator of it and no loop of `loops`. */
 static Name fresh_name(Schedule *s, const StmtPath *target, const char *base, const BlockStmt *block, int own, const LoopList *loops)
 {
     Name name = sched_fresh_loop_name(s, target, base, 0);
@@ -84,6 +104,7 @@ static Name fresh_name(Schedule *s, const StmtPath *target, const char *base, co
             taken |= i != own && block->iters[i].var->name == name;
         for (int i = 0; i < loops->n; i++)
             taken |= loops->items[i].var->name == name;
+        taken |= holds_loop(block, name);
         if (!taken)
             return name;
         name = sched_fresh_loop_name(s, target, arena_printf(s->ctx->arena, "%.32s_%d", base, tries), 0);
@@ -257,6 +278,12 @@ static bool common_sequence(Schedule *s, const PrimCall *call, const StmtPath *b
     REQUIRE(s, E0450, call->arg[1].span, (*seq)->kind == ST_SEQ,
             "block '%s' and loop '%s' stand in different branches of a condition",
             call_block_name(block), loop->items[loop->n - 1]->u.loop.var->name);
+    for (int i = (*seq)->u.seq.n - 1; i >= 0 && (*seq)->u.seq.items[i] != loop->items[n]; i--)
+        REQUIRE(s, E0450, call->arg[0].span,
+                (*seq)->u.seq.items[i]->kind != ST_TEMP ||
+                    !flow_touches(s, block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp, ACCESS_ANY),
+                "block '%s' touches '%s', which is declared behind loop '%s'", call_block_name(block),
+                (*seq)->u.seq.items[i]->u.temp->name, loop->items[loop->n - 1]->u.loop.var->name);
     if (!stays_in_scope(s, call, block, n) || !inner_names_are_free(s, call, block, loop))
         return false;
     for (int i = 0; i < (*seq)->u.seq.n; i++) {

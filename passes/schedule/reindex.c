@@ -158,9 +158,12 @@ static bool find_places(Reindex *r)
         Name name = ctx_namef(c, "v%d", k);
         if (r->to[k]->kind == EX_VAR && r->to[k]->u.var->kind == VAR_ITER)
             name = r->to[k]->u.var->name;
-        for (int before = 0; before < k; before++)
-            if (r->place[before]->name == name)
-                name = ctx_namef(c, "%.32s_%d", name, k);
+        Name base = name;
+        for (int before = 0, tries = k; before < k; before++)
+            if (r->place[before]->name == name) {
+                name = ctx_namef(c, "%.32s_%d", base, tries++);
+                before = -1;
+            }
         r->place[k] = var_new(c, name, DT_INDEX, VAR_ITER, r->span);
         facts_range(r->at_place, r->place[k], expr_index(c, 0), r->extent[k]);
     }

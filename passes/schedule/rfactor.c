@@ -14,7 +14,7 @@
  * reduction; else the value added there is the identity. */
 #include "passes/analysis/reducer.h"
 #include "passes/lower/lower.h"
-#include "passes/schedule/flow.h"
+#include "passes/schedule/stage.h"
 
 typedef struct {
     Schedule *s;
@@ -304,7 +304,7 @@ static void make_buffer(Factor *f, Span origin)
     loop_domain(c, &f->loop->u.loop, &lo, &hi);
     Expr *extent = simplify(facts_new(c), index_sub(c, hi, lo));
     Name name = sched_fresh_name(f->s, arena_printf(c->arena, "%s_rf", of->name));
-    f->rf = buffer_new(c, name, of->type, with_axis(f, of->shape, extent), of->rank + 1,
+    f->rf = buffer_new(c, name, of->type, with_axis(f, of->shape, *stage_shape(f->s, &extent, 1)), of->rank + 1,
                        SCOPE_GLOBAL, ROLE_TEMP, of->span);
     f->rf->origin = origin;
 }

@@ -38,6 +38,7 @@ static const Fit fits[] = {
     {"reverse_compute_inline", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
     {"decompose_reduction", 3, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
+    {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},

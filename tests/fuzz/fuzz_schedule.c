@@ -6,7 +6,8 @@
  *
  *     fuzz_schedule [-j PROCESSES] COUNT SEED FOLDER...
  *
- * Trials SEED, SEED + 1, ...; a failure is reduced and printed, and makes the status 1. The report has a line for each primitive. */
+ * Trials SEED, SEED + 1, ...; a failure is reduced and printed, and makes the status 1, and so does a primitive of the table that two
+ * thousand trials or more never call. The report has a line for each primitive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,5 +105,6 @@ int main(int argc, char **argv)
     tally_report(&tally);
     for (int f = 0; f < programs.n_folders; f++)
         programs_free(programs.of[f], programs.n[f]);
-    return !ran || tally.wrong + tally.crashed + tally.hung + known_wrong > 0;
+    int uncalled = count >= 2000 ? tally_uncalled(&tally) : 0;
+    return !ran || uncalled > 0 || tally.wrong + tally.crashed + tally.hung + known_wrong > 0;
 }

@@ -104,3 +104,16 @@ void tally_report(const Tally *t)
            "when shortened); %ld wrong, %ld crashed, %ld hung\n",
            t->trials, drawn, accepted, t->lowered, t->unlowered, t->shortened, t->wrong, t->crashed, t->hung);
 }
+
+int tally_uncalled(const Tally *t)
+{
+    int n, uncalled = 0;
+    const Primitive *table = primitive_table(&n);
+    for (int p = 0; p < n; p++) {
+        if (table[p].is_query || t->calls[p].drawn > t->calls[p].inapplicable)
+            continue;
+        fprintf(stderr, "%s was never called\n", table[p].name);
+        uncalled++;
+    }
+    return uncalled;
+}

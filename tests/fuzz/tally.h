@@ -34,6 +34,8 @@ CallTally *tally_of(Tally *t, const Primitive *primitive);
 /* Counts the first error among the diagnostics. */
 void tally_refusal(long *by_code, const Context *c);
 void tally_add(Tally *sum, const Tally *t);
+/* Names to stderr the primitives that were never called, which needs a row in fit.c or in draw.c; how many. */
+int tally_uncalled(const Tally *t);
 /* Prints all of it to stdout, with a line for each primitive. */
 void tally_report(const Tally *t);
 

@@ -22,14 +22,17 @@ typedef struct {
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
-/* These may add floats in another order. */
-static bool reorders(const Trial *t)
+/* These may add floats in another order, and so may steps that say so. */
+static bool reorders(const Trial *t, const Schedule *s)
 {
     static const char *const names[] = {"reorder", "atomic", "bind", "rfactor", "transform_block_layout", "serpentine"};
     for (int i = 0; i < t->n_steps; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (strcmp(t->steps[i].primitive->name, names[k]) == 0)
                 return true;
+    for (int step = 1; step <= schedule_steps(s); step++)
+        if (schedule_step_reassociates(s, step))
+            return true;
     return false;
 }
 
@@ -100,7 +103,7 @@ static void run_kernel(Execution *x)
     Trial *t = x->trial;
     Context *c = x->use.c;
     const char *why = NULL;
-    switch (check_run(c, x->use.kernel, schedule_kernel(x->schedule), t->sizes, reorders(t), t->width,
+    switch (check_run(c, x->use.kernel, schedule_kernel(x->schedule), t->sizes, reorders(t, x->schedule), t->width,
                       t->reversed, &why)) {
     case CHECK_OK:
         x->tally->lowered++;

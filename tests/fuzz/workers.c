@@ -120,6 +120,10 @@ static void work(const WorkPlan *plan, Shared *shared, Slot *slot)
         bool right = trial_run(&slot->trial, &slot->tally, &r, NULL);
         slot->busy = false;
         measure(&slot->tally, seed, cpu_seconds() - begin);
+        if (cpu_seconds() - begin > WORKERS_SLOW) {
+            fprintf(stderr, "slow, %.1f s: ", cpu_seconds() - begin);
+            trial_print(&slot->trial, stderr);
+        }
         if (right)
             continue;
         atomic_fetch_add(&shared->wrong, 1);

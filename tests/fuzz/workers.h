@@ -8,6 +8,7 @@
 enum {
     WORKERS_MOST = 256,
     WORKERS_SECONDS = 30,   /* of CPU for one trial; more is a hang */
+    WORKERS_SLOW = 8,       /* seconds from which a trial is named, without being a failure */
     WORKERS_MEBIBYTES = 4096, /* of address space for a process */
     WORKERS_WRONG = 200,    /* failures after which no new trial begins */
 };
