@@ -68,6 +68,18 @@ static int buffer_of(const Module *m, const char *name)
     return i;
 }
 
+/* Where what it stored was written. */
+static void note_origins(tirc *t, const tirc_program *program, VmPlace store)
+{
+    enum { SHOWN = 6 };
+    VmPlace places[SHOWN];
+    int n = vm_origins(program->module, store, places, SHOWN);
+    for (int i = 0; i < n; i++) {
+        const VmFunction *f = program->module->kernels[places[i].kernel].code;
+        diag_note(t->ctx, f->spans[places[i].inst], "it read '%s', which is written here", f->buffers[f->code[places[i].inst].c].name);
+    }
+}
+
 /* Where the first wrong element was written last, as far as the device can tell. */
 static void note_writer(tirc *t, const tirc_program *program, const VerifyResult *r)
 {
@@ -75,18 +87,20 @@ static void note_writer(tirc *t, const tirc_program *program, const VerifyResult
     const VerifyWrong *w = &r->first[0];
     int buffer = r->n_first > 0 && d->ops->writer ? buffer_of(program->module, w->buffer) : program->module->n_buffers;
     VmFault who;
+    VmPlace store;
     if (buffer == program->module->n_buffers)
         return;
     const int64_t *dims = workload_dims(t->workload, buffer);
     int64_t element = 0;
     for (int axis = 0; axis < w->rank; axis++)
         element = element * dims[axis] + w->index[axis];
-    if (!d->ops->writer(program->device->device, buffer, element, &who))
+    if (!d->ops->writer(program->device->device, buffer, element, &who, &store))
         return;
     diag_note(t->ctx, who.span, "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last to write the first of them, here",
               (long long)who.thread[0], (long long)who.thread[1], (long long)who.thread[2], (long long)who.block[0],
               (long long)who.block[1], (long long)who.block[2], who.function);
     api_note_step(t, program->kernel, who.step, "that");
+    note_origins(t, program, store);
 }
 
 static bool report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r, const char *method)

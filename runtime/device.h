@@ -48,7 +48,7 @@ typedef struct DeviceOps {
     bool (*elapsed)(Device *d, double *ms);
     bool (*flush_l2)(Device *d); /* makes the next run start with a cold cache */
     /* Who wrote element `element` of the module's buffer last, in the latest run; NULL or false: that is not known. */
-    bool (*writer)(Device *d, int buffer, int64_t element, VmFault *who);
+    bool (*writer)(Device *d, int buffer, int64_t element, VmFault *who, VmPlace *store);
 } DeviceOps;
 
 struct Device {

@@ -203,9 +203,16 @@ typedef struct VmShadow VmShadow;
 /* For one run of a module with these arguments, whose outputs and temps hold nothing yet. NULL without memory. */
 VmShadow *vm_shadow_new(const struct Module *m, const struct RunArguments *args);
 void vm_shadow_free(VmShadow *shadow);
+/* An instruction of a module. */
+typedef struct {
+    int kernel, inst;
+} VmPlace;
+
 /* After the run: who wrote an element of a buffer of the module last, told as a fault's span, step, function, block and thread.
  * False where nothing did. */
-bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who);
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who, VmPlace *store);
+/* The stores, at most `room`, of other places of the text, that write what the store has loaded to make its value. How many. */
+int vm_origins(const struct Module *m, VmPlace store, VmPlace *places, int room);
 /* After the run: has every element of every output been written? */
 bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault);
 

@@ -219,7 +219,7 @@ static void split_number(int64_t number, const int64_t extent[3], int64_t at[3])
     }
 }
 
-bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who)
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who, VmPlace *store)
 {
     const GlobalShadow *g = &shadow->buffers[buffer];
     GlobalMark writer = g->writers && element < g->elements ? g->writers[element] : (GlobalMark){0};
@@ -232,6 +232,7 @@ bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFau
     int inst = mark_inst(writer.mark);
     *who = (VmFault){.span = kernel->code->spans[inst], .step = kernel->code->steps[inst], .function = kernel->name,
                      .in_kernel = true};
+    *store = (VmPlace){launch->kernel, inst};
     split_number((int64_t)(writer.serial - launch->base - 1), launch->grid, who->block);
     split_number(mark_thread(writer.mark), kernel->block, who->thread);
     return true;

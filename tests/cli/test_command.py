@@ -240,6 +240,7 @@ def test_lowered_text_is_verified_against_its_program(tirc):
     assert r.status == 4 and "error[E0635]" in r.err and "C[0, 0] = " in r.err
     line = 1 + text.split("\n").index(next(s for s in text.split("\n") if "C[ty * 33 + j] = C_acc[0];" in s))
     assert f"wrong.tir:{line}:" in r.err and "thread (0, 0, 0) of block (0, 0, 0) of kernel 'matmul' was the last to write" in r.err
+    assert "note: it read 'C_acc', which is written here" in r.err
     r = tirc("wrong.tir", "--verify", "--against", "right.tir", "--device", "sim")
     assert r.status == 2 and "error[E0706]" in r.err and "that is no program" in r.err
     tirc.write("other.tir", MATMUL.read_text().replace("B: f32", "B: f64").replace("A[i, k] * B[k, j]", "A[i, k] * f32(B[k, j])"))

@@ -10,7 +10,7 @@ The text is that of the printer: a statement is a line and the deeper lines behi
 import collections
 import re
 
-Mutant = collections.namedtuple("Mutant", "kind lines text")  # `lines` are those that were changed, from 0
+Mutant = collections.namedtuple("Mutant", "kind lines text")  # `lines`: what was changed, or is guarded, from 0
 
 WIDER = {"<": "{} + 1", "<=": "{} + 1", ">": "{} - 1", ">=": "{} - 1"}
 
@@ -127,10 +127,11 @@ def with_weaker_waits(lines):
 
 def with_wider_guards(lines):
     for i, line in enumerate(lines):
+        end = next((end for begin, end in statements(lines, i, len(lines)) if begin == i), i + 1)
         for condition in conditions(lines, i):
             for wide in widened(condition):
                 changed = line.replace(condition, wide, 1)
-                yield Mutant("guard", range(i, i + 1), "\n".join(lines[:i] + [changed] + lines[i + 1:]))
+                yield Mutant("guard", range(i, end), "\n".join(lines[:i] + [changed] + lines[i + 1:]))
 
 
 def with_swaps(lines):
