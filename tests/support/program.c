@@ -56,6 +56,13 @@ static void mark_schedules(Program *p, const char *key, bool *marks)
     }
 }
 
+static void add_schedule(Program *p, const char *name)
+{
+    if (p->n_schedules == PROGRAM_LIST)
+        fail_msg("%s: more than %d schedules", p->path, PROGRAM_LIST);
+    snprintf(p->schedules[p->n_schedules++], sizeof p->schedules[0], "%.31s", name);
+}
+
 static void read_directives(Program *p)
 {
     char words[PROGRAM_LIST][32];
@@ -71,15 +78,11 @@ static void read_directives(Program *p)
         memcpy(p->type, words[0], sizeof p->type);
     for (int i = 1; i < n; i++)
         snprintf(p->types[p->n_types++], sizeof p->types[0], "%.7s", words[i]);
+    n = directive(p, "library", words, PROGRAM_LIST);
+    for (int i = 0; i < n; i++)
+        add_schedule(p, words[i]);
     mark_schedules(p, "reorders", p->reorders);
     mark_schedules(p, "literal", p->literal);
-}
-
-static void add_schedule(Program *p, const char *name)
-{
-    if (p->n_schedules == PROGRAM_LIST)
-        fail_msg("%s: more than %d schedules", p->path, PROGRAM_LIST);
-    snprintf(p->schedules[p->n_schedules++], sizeof p->schedules[0], "%s", name);
 }
 
 static bool fits(const AstSchedule *schedule, Name kernel)

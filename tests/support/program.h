@@ -7,7 +7,8 @@
  *     // reorders: tiled            schedules that add floats in another order: results within their error bound, the others
  *                                   bit for bit
  *     // literal: vec               schedules that need sizes that are constants
- * Each file is tested with its own schedules and with `default` and `naive`. */
+ *     // library: sgemm             schedules that ship with tirc, besides `default` and `naive`
+ * Each file is tested with its own schedules and with these. */
 #ifndef TIRC_TESTS_PROGRAM_H
 #define TIRC_TESTS_PROGRAM_H
 
