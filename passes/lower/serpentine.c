@@ -114,13 +114,43 @@ static bool may_turn(Turns *t, Stmt *s, Conflict *why)
     return true;
 }
 
+typedef struct {
+    const Stmt *block;
+    int n;
+} Blocks;
+
+static bool count_block(Visitor *v, Stmt *s)
+{
+    Blocks *blocks = v->user;
+    if (s->kind != ST_BLOCK)
+        return true;
+    blocks->block = s;
+    blocks->n++;
+    return false;
+}
+
+/* One block, which reads nothing that it writes but by its updates: there is nothing new that could need an order. */
+static bool holds_what_it_held(Context *c, Stmt *loop)
+{
+    Blocks blocks = {0};
+    Visitor v = {.user = &blocks, .stmt = count_block};
+    AccessList all = {0};
+    visit_stmt(&v, loop);
+    access_collect(c, loop, NULL, ACCESS_ANY, &all);
+    for (int i = 0; i < all.n; i++)
+        for (int k = 0; k < all.n && all.items[i].mode & ACCESS_WRITE; k++)
+            if (all.items[k].mode == ACCESS_READ && all.items[k].buffer->id == all.items[i].buffer->id)
+                return false;
+    return blocks.n == 1;
+}
+
 static bool check_turn(Visitor *v, Stmt *s)
 {
     Turns *t = v->user;
     Conflict why;
     if (t->failed || s->kind == ST_BLOCK)
         return false;
-    if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || may_turn(t, s, &why))
+    if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || holds_what_it_held(t->c, s) || may_turn(t, s, &why))
         return true;
     t->failed = true;
     diag_error(t->c, E0499, why.first_span, "loop '%s' runs forwards and backwards in turn, and since a step after serpentine that changes "
