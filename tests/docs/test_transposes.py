@@ -61,3 +61,20 @@ def test_row(tirc, row):
 def test_the_page_has_every_system():
     page = (FOLDER / "README.md").read_text()
     assert re.findall(r"^\| (T\d+) \|", page, re.M) == [f"T{n}" for n in range(1, 13)]
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32", "f16", "u8"])
+@pytest.mark.parametrize("rows, columns", [(256, 256), (257, 256), (256, 257), (257, 259), ("?", "?")])
+def test_no_bank_conflicts(tirc, kind, rows, columns):
+    """Whole tiles have none, whatever is aligned; the chunk of a row that its end cuts is stored element by element."""
+    sizes = ["-D", f"T={kind}", "-D", f"R={rows}", "-D", f"C={columns}"]
+    if rows == "?":
+        sizes += ["--size", "R=256", "--size", "C=256"]
+    status, out = tirc(FOLDER / "transpose.tir", "--schedule", "transpose_fast", *sizes, "--analyze", "--json", "--device", "sim")
+    assert status == 0, out
+    report = json.loads(out[out.index("{"):])
+    assert report["faults"] == []
+    shared = [a for a in report["accesses"] if a["scope"] == "shared"]
+    extra = sum(a["requests"] * (a["wavefronts_per_request"] - a["ideal"]) for a in shared)
+    tail = sum(a["requests"] for a in shared) * (0.06 if 257 in (rows, columns) else 0)
+    assert extra <= tail, shared
