@@ -29,15 +29,14 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
     return false;
 }
 
-/* The body for a variable of the wide range: what the narrow one leaves out does not run. `upper` or below it. */
-static Stmt *guard_side(Schedule *s, Facts *facts, const Subst *same, Stmt *body, Expr *bound, Expr *wide,
-                        bool upper)
+Stmt *loop_guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide, bool upper)
 {
     Context *c = s->ctx;
     if (expr_equal(bound, wide))
         return body;
-    Below below = {.s = s, .facts = facts, .map = same, .n_map = 1, .direction = upper ? 1 : -1};
-    below.guard = expr_binary(c, upper ? EX_LT : EX_GE, same->value, bound, span_none());
+    Subst same = {var, expr_var(c, var, span_none())};
+    Below below = {.s = s, .facts = facts, .map = &same, .n_map = 1, .direction = upper ? 1 : -1};
+    below.guard = expr_binary(c, upper ? EX_LT : EX_GE, same.value, bound, span_none());
     below.end = upper ? bound : index_sub(c, bound, expr_index(c, 1));
     return below_rewrite(&below, body);
 }
@@ -51,9 +50,8 @@ static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narro
     loop.hi = hi;
     Facts *facts = sched_facts(s, path);
     facts_enter(facts, stmt_for(c, &loop, old->span));
-    Subst same = {loop.var, expr_var(c, loop.var, span_none())};
-    loop.body = guard_side(s, facts, &same, loop.body, narrow->lo, lo, false);
-    loop.body = guard_side(s, facts, &same, loop.body, narrow->hi, hi, true);
+    loop.body = loop_guard_side(s, facts, loop.var, loop.body, narrow->lo, lo, false);
+    loop.body = loop_guard_side(s, facts, loop.var, loop.body, narrow->hi, hi, true);
     return stmt_for(c, &loop, old->span);
 }
 

@@ -1,0 +1,119 @@
+/* align.c - align: iterations that begin where memory does.
+ *
+ *   align(r, out, out, 8)    for c in 10, r in 37             =>  for c in 10, r in 44
+ *                                out[c, r] = in[r, c];                r' = r - c * 37 % 8, where 0 <= r' < 37
+ *                                                                     out[c, r'] = in[r', c];
+ *
+ * Rows that are no multiple of a sector begin anywhere in one. Threads that share a row out among themselves from its first element
+ * on would straddle sectors with every access; shifted, row by row, by what the row's first element lies behind a multiple of n, a run
+ * of n iterations from a multiple of n on touches n elements from a multiple of n on. The range is the same for all rows, so
+ * that the loop can be split, exchanged and bound like any other.
+ *
+ * Invariant: every instance runs exactly once, in the same order. Iterations that a row has too many run nothing. */
+#include "passes/schedule/flow.h"
+#include "passes/schedule/sched.h"
+
+/* Where the access is at, row major, in terms of loops, with `var` as 0; NULL unless var adds one for each iteration and is in no
+ * subscript but the last. */
+static Expr *row_start(Schedule *s, Facts *facts, const Access *a, const BlockStmt *block, const Var *var)
+{
+    Context *c = s->ctx;
+    Expr *at = expr_index(c, 0), *rest;
+    for (int d = 0; d < a->buffer->rank; d++) {
+        int64_t step;
+        bool linear = split_linear(facts, iters_to_loops(c, block, a->index[d]), var, &step, &rest);
+        if (!linear || step != (d + 1 == a->buffer->rank))
+            return NULL;
+        at = index_add(c, index_mul(c, at, a->buffer->shape[d]), rest);
+    }
+    return simplify(facts, at);
+}
+
+/* How far the row's first element lies behind a multiple of n; NULL after a refusal. */
+static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, int64_t n)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->arg[1], &path);
+    const Buffer *buffer = sched_buffer(s, call->arg[2].u.id);
+    AccessList accesses = {0};
+    access_collect(c, block, buffer, ACCESS_ANY, &accesses);
+    Facts *facts = sched_facts(s, &path);
+    Expr *offset = NULL;
+    for (int i = 0; i < accesses.n; i++) {
+        Expr *start = row_start(s, facts, &accesses.items[i], &block->u.block, loop->var);
+        Expr *at = start && prove(facts, expr_binary(c, EX_GE, start, expr_index(c, 0), span_none()))
+                       ? simplify(facts, index_mod(c, start, expr_index(c, n)))
+                       : NULL;
+        bool same = at && (!offset || expr_equal(offset, at));
+        offset = same ? at : NULL;
+        if (!same)
+            break;
+    }
+    if (!offset)
+        sched_refuse(s, E0489, call->span,
+                     "block '%s' does not go through the rows of '%s' element by element along loop '%s', from one place behind a "
+                     "multiple of %lld in all its accesses",
+                     block->u.block.name, buffer->name, loop->var->name, (long long)n);
+    return offset;
+}
+
+/* The loop goes on for n - 1 more iterations, of which each row leaves some out on either side. */
+static Stmt *build_align(Schedule *s, const StmtPath *path, Expr *offset, int64_t n)
+{
+    Context *c = s->ctx;
+    const Stmt *old = path->items[path->n - 1];
+    ForStmt loop = old->u.loop;
+    Expr *more = expr_index(c, n - 1), *lo = index_sub(c, loop.lo, more), *hi = index_add(c, loop.hi, more);
+    Facts *around = sched_facts(s, path), *inside = sched_facts(s, path);
+    loop.lo = lo;
+    loop.hi = hi;
+    facts_enter(around, stmt_for(c, &loop, old->span));
+    loop.body = loop_guard_side(s, around, loop.var, loop.body, old->u.loop.lo, lo, false);
+    loop.body = loop_guard_side(s, around, loop.var, loop.body, old->u.loop.hi, hi, true);
+    loop.lo = old->u.loop.lo;
+    loop.hi = simplify(inside, hi);
+    loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
+    facts_enter(inside, stmt_for(c, &loop, old->span));
+    Subst subst = {old->u.loop.var, index_sub(c, expr_var(c, loop.var, span_none()), offset)};
+    Below below = {.s = s, .facts = inside, .map = &subst, .n_map = 1};
+    loop.body = below_rewrite(&below, loop.body);
+    return stmt_for(c, &loop, old->span);
+}
+
+/* All that the offset speaks of has a value where the loop begins. */
+static bool known_outside(const StmtPath *path, const Expr *offset)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && expr_uses_var(offset, path->items[i]->u.loop.var))
+            return false;
+    return true;
+}
+
+bool prim_align(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)result;
+    StmtPath path = {0}, to_block = {0};
+    Stmt *stmt = sched_loop(s, &call->arg[0], &path);
+    int64_t n = call->arg[3].u.i;
+    if (!sched_require_plain(s, stmt, call->span))
+        return false;
+    sched_block(s, &call->arg[1], &to_block);
+    REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt, "loop '%s' is not around block '%s'",
+            stmt_label(stmt), stmt_label(to_block.items[to_block.n - 1]));
+    REQUIRE(s, E0489, call->span, n >= 1 && n <= 65536, "iterations are aligned to 1 to 65536 elements, and here are %lld", (long long)n);
+    const ForStmt *loop = &loop_from_zero(s, &path)->u.loop;
+    REQUIRE(s, E0489, call->span, loop == &stmt->u.loop, "loop '%s' does not go from 0 in steps of 1", stmt_label(stmt));
+    int64_t zero, extent;
+    if (loop_const_extent(loop, &extent) && extent <= 1) /* one element is a run wherever it is */
+        return true;
+    Expr *offset = row_offset(s, call, loop, n);
+    if (!offset || (expr_is_const(offset, &zero) && zero == 0))
+        return offset != NULL;
+    StmtPath inner = {.items = to_block.items + path.n, .n = to_block.n - path.n};
+    REQUIRE(s, E0489, call->span, known_outside(&inner, offset),
+            "rows of '%s' begin at other places for other values of loops inside '%s'; reorder it inwards",
+            sched_buffer(s, call->arg[2].u.id)->name, stmt_label(stmt));
+    sched_replace(s, stmt, build_align(s, &path, offset, n));
+    return true;
+}
