@@ -93,6 +93,17 @@ static Stmt *backwards(Context *c, Stmt *s)
     return stmt_for(c, &loop, s->span);
 }
 
+/* The loop writes what each thread has of its own, and nothing else: no two of its iterations on different threads meet. */
+static bool writes_own(Context *c, Stmt *s)
+{
+    AccessList writes = {0};
+    access_collect(c, s, NULL, ACCESS_WRITE, &writes);
+    for (int i = 0; i < writes.n; i++)
+        if (writes.items[i].buffer->scope != SCOPE_LOCAL)
+            return false;
+    return true;
+}
+
 /* Backwards, nothing in the loop changes places with what it depends on, and the loops of threads around and below stay legal. */
 static bool may_turn(Turns *t, Stmt *s, Conflict *why)
 {
@@ -103,6 +114,8 @@ static bool may_turn(Turns *t, Stmt *s, Conflict *why)
     StmtPath path = {0};
     if (!dependence_order_kept(c, t->kernel, s, turned, &rounds, why))
         return false;
+    if (writes_own(c, s))
+        return true;
     other.body = stmt_replace(c, t->kernel->body, s, turned);
     stmt_find(c, other.body, s->u.loop.id, &path);
     for (int i = 0; i < path.n; i++) {

@@ -53,38 +53,41 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    for (int ko = 0; ko < 4; ++ko) {
-        const int k_2 = ko * 4 + lane % 4 + 4;
-        if (ko < 3) {
-            #pragma unroll
-            for (int each = 0; each < 2; ++each) {
-                const int i = by * 16 + each * 8 + lane / 4;
-                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k_2 - 3], i < 33);
-            }
-            #pragma unroll
-            for (int each = 0; each < 2; ++each) {
-                const int k_3 = ko * 4 + each * 2 + lane / 16 + 4;
-                copy_async_or_zero<8>(&B_shared[(ko + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[(k_3 - 3) * 30 + lane % 16 * 2], lane % 16 < 15);
-            }
-        }
-        copy_async_commit();  // the copies above are one group
+    for (int ko_0 = 0; ko_0 < 2; ++ko_0) {
         #pragma unroll
-        for (int ki = 0; ki < 4; ++ki) {
-            __align__(16) float A_shared_local[1][4];
-            __align__(16) float B_shared_local[1][4];
-            *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[ko % 2 * 4 + ki][lane / 2 % 4 * 4];
-            *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[ko % 2 * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
-            #pragma unroll
-            for (int row = 0; row < 4; ++row) {
+        for (int again = 0; again < 2; ++again) {
+            const int k_2 = ko_0 * 8 + again * 4 + lane % 4 + 4;
+            if (ko_0 * 2 + again < 3) {
                 #pragma unroll
-                for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                    const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                    C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
+                for (int each = 0; each < 2; ++each) {
+                    const int i = by * 16 + each * 8 + lane / 4;
+                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k_2 - 3], i < 33);
+                }
+                #pragma unroll
+                for (int each = 0; each < 2; ++each) {
+                    const int k_3 = ko_0 * 8 + again * 4 + each * 2 + lane / 16 + 4;
+                    copy_async_or_zero<8>(&B_shared[(again + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[(k_3 - 3) * 30 + lane % 16 * 2], lane % 16 < 15);
                 }
             }
+            copy_async_commit();  // the copies above are one group
+            #pragma unroll
+            for (int ki = 0; ki < 4; ++ki) {
+                __align__(16) float A_shared_local[1][4];
+                __align__(16) float B_shared_local[1][4];
+                *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                #pragma unroll
+                for (int row = 0; row < 4; ++row) {
+                    #pragma unroll
+                    for (int column_turn = 0; column_turn < 4; ++column_turn) {
+                        const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
+                        C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
+                    }
+                }
+            }
+            copy_async_wait<0>();  // all copies
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
         }
-        copy_async_wait<0>();  // all copies
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
     }
     #pragma unroll
     for (int row2 = 0; row2 < 4; ++row2) {

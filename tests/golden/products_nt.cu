@@ -52,39 +52,42 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    for (int ko = 0; ko < 8; ++ko) {
-        const int k_1 = ko * 8 + lane % 8 + 8;
-        if (ko < 7) {
-            #pragma unroll
-            for (int each = 0; each < 4; ++each)
-                copy_async<4>(&A_shared[(ko + 1) % 2 * 8 + lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k_1]);
-            #pragma unroll
-            for (int each = 0; each < 8; ++each) {
-                const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
-                copy_async<4>(&B_shared[(ko + 1) % 2 * 8 + lane % 8][j], &B[j * 64 + k_1]);
-            }
-        }
-        copy_async_commit();  // the copies above are one group
+    for (int ko_0 = 0; ko_0 < 4; ++ko_0) {
         #pragma unroll
-        for (int ki = 0; ki < 8; ++ki) {
-            __align__(16) float A_shared_local[1][20];
-            __align__(16) float B_shared_local[1][4];
-            #pragma unroll
-            for (int run1 = 0; run1 < 2; ++run1) {
-                *(float4 *)&A_shared_local[0][run1 * 16] = *(const float4 *)&A_shared[ko % 2 * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
-            }
-            *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[ko % 2 * 8 + ki][wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
-            #pragma unroll
-            for (int row = 0; row < 8; ++row) {
+        for (int again = 0; again < 2; ++again) {
+            const int k_1 = ko_0 * 16 + again * 8 + lane % 8 + 8;
+            if (ko_0 * 2 + again < 7) {
                 #pragma unroll
-                for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                    const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                    C_shared[row / 4 * 16 + row % 4][column] += A_shared_local[0][row / 4 * 16 + row % 4] * B_shared_local[0][column];
+                for (int each = 0; each < 4; ++each)
+                    copy_async<4>(&A_shared[(again + 1) % 2 * 8 + lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k_1]);
+                #pragma unroll
+                for (int each = 0; each < 8; ++each) {
+                    const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
+                    copy_async<4>(&B_shared[(again + 1) % 2 * 8 + lane % 8][j], &B[j * 64 + k_1]);
                 }
             }
+            copy_async_commit();  // the copies above are one group
+            #pragma unroll
+            for (int ki = 0; ki < 8; ++ki) {
+                __align__(16) float A_shared_local[1][20];
+                __align__(16) float B_shared_local[1][4];
+                #pragma unroll
+                for (int run1 = 0; run1 < 2; ++run1) {
+                    *(float4 *)&A_shared_local[0][run1 * 16] = *(const float4 *)&A_shared[again * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
+                }
+                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 8 + ki][wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
+                #pragma unroll
+                for (int row = 0; row < 8; ++row) {
+                    #pragma unroll
+                    for (int column_turn = 0; column_turn < 4; ++column_turn) {
+                        const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
+                        C_shared[row / 4 * 16 + row % 4][column] += A_shared_local[0][row / 4 * 16 + row % 4] * B_shared_local[0][column];
+                    }
+                }
+            }
+            copy_async_wait<0>();  // all copies
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
         }
-        copy_async_wait<0>();  // all copies
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
     }
     #pragma unroll
     for (int row2 = 0; row2 < 8; ++row2) {

@@ -64,33 +64,36 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    for (int ko = 0; ko < 8; ++ko) {
-        if (ko < 7) {
-            #pragma unroll
-            for (int each = 0; each < 2; ++each) {
-                const int i = by * 16 + each * 8 + lane / 4;
-                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + ko * 4 + lane % 4 + 4], i < 33);
-            }
-            copy_async<16>(&B_shared[(ko + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(part * 32 + ko * 4 + lane / 8 + 4) * 64 + bx * 32 + lane % 8 * 4]);
-        }
-        copy_async_commit();  // the copies above are one group
+    for (int ko_0 = 0; ko_0 < 4; ++ko_0) {
         #pragma unroll
-        for (int ki = 0; ki < 4; ++ki) {
-            __align__(16) float A_shared_local[1][4];
-            __align__(16) float B_shared_local[1][4];
-            *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[ko % 2 * 4 + ki][lane / 2 % 4 * 4];
-            *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[ko % 2 * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
-            #pragma unroll
-            for (int row = 0; row < 4; ++row) {
+        for (int again = 0; again < 2; ++again) {
+            if (ko_0 * 2 + again < 7) {
                 #pragma unroll
-                for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                    const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                    acc_rf[0][row][column] += A_shared_local[0][row] * B_shared_local[0][column];
+                for (int each = 0; each < 2; ++each) {
+                    const int i = by * 16 + each * 8 + lane / 4;
+                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + ko_0 * 8 + again * 4 + lane % 4 + 4], i < 33);
+                }
+                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(part * 32 + ko_0 * 8 + again * 4 + lane / 8 + 4) * 64 + bx * 32 + lane % 8 * 4]);
+            }
+            copy_async_commit();  // the copies above are one group
+            #pragma unroll
+            for (int ki = 0; ki < 4; ++ki) {
+                __align__(16) float A_shared_local[1][4];
+                __align__(16) float B_shared_local[1][4];
+                *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                #pragma unroll
+                for (int row = 0; row < 4; ++row) {
+                    #pragma unroll
+                    for (int column_turn = 0; column_turn < 4; ++column_turn) {
+                        const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
+                        acc_rf[0][row][column] += A_shared_local[0][row] * B_shared_local[0][column];
+                    }
                 }
             }
+            copy_async_wait<0>();  // all copies
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
         }
-        copy_async_wait<0>();  // all copies
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
     }
     #pragma unroll
     for (int row2 = 0; row2 < 4; ++row2) {
