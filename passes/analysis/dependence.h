@@ -86,11 +86,13 @@ typedef struct {
 /* Two different threads of one block touch one element, at least one writing: a block of `before` in an
  * iteration of the loops around both, a block of `after` later - in the same iteration of all of them
  * (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops outside
- * it. Only buffers in `shared` and `global`. `found` hears of one such access for each two blocks that have
+ * it. Each iteration of the serial loops `passed` passes a barrier: from the first of the two to its end, or from its beginning to the
+ * second, there is none only in the last or first iteration, and of two iterations of the carrier only in neighbours.
+ * Only buffers in `shared` and `global`. `found` hears of one such access for each two blocks that have
  * some; it is called in no particular order. Both lists hold ST_BLOCKs of the launch in the order of the text. */
 typedef void HazardFound(void *user, const Hazard *hazard);
 void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                     const Stmt *carrier, HazardFound *found, void *user);
+                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found, void *user);
 
 /* A block of `before` and one of `after` touch one element, the first writing, by threads of one block that may be one and the
  * same: in the same iteration of the loops around both, or, with a carrier, in a later iteration of it that is at most `distance`

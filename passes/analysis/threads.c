@@ -445,8 +445,7 @@ bool threads_grid_conflict(Threads *t, Conflict *why)
     return !apart;
 }
 
-/* Rows: the second runs later, in one iteration of the shared loops or in a later one of
- * `carrier`. */
+/* Rows: the second runs later, in one iteration of the shared loops or in a later one of `carrier`. */
 static bool run_later(Meeting *m, const ForStmt *carrier)
 {
     Poly *p = m->p;
@@ -464,23 +463,72 @@ static bool run_later(Meeting *m, const ForStmt *carrier)
     return !carrier && a->order < b->order;
 }
 
-static bool pair_hazard(Meeting *m, const ForStmt *carrier)
+/* What is asked of a pair: across which loop, and which loops pass a barrier in each iteration. */
+typedef struct {
+    const ForStmt *carrier;
+    Stmt *const *passed;
+    int n_passed;
+} Across;
+
+static bool passes_barrier(const Across *across, const ForStmt *loop)
+{
+    for (int i = 0; i < across->n_passed; i++)
+        if (&across->passed[i]->u.loop == loop)
+            return true;
+    return false;
+}
+
+/* Rows: the instance is in the last (or first) iteration of the loops from `level` on that pass a barrier in each. */
+static void at_end(Poly *p, const Across *across, const Instance *at, int level, bool last)
+{
+    const Unit *u = at->unit;
+    for (int i = level; i < u->n_loops; i++) {
+        const ForStmt *loop = u->loops[i];
+        if (u->absent[i] || !passes_barrier(across, loop) || (last && loop->step != 1 && loop->step != -1))
+            continue;
+        bool up = loop->step == 1;
+        Affine end = poly_value(p, &at->env, last ? loop->hi : loop->lo);
+        poly_equal(p, &p->top, at->loops[i], last && up ? poly_add(p, end, affine_const(1), -1) : end);
+    }
+}
+
+/* Rows: no barrier in a loop lies between the two. */
+static void run_unparted(Meeting *m, const Across *across)
+{
+    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
+    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
+    int level = 0;
+    while (level < units_common(a, b) && a->loops[level] != across->carrier)
+        level++;
+    if (level < units_common(a, b)) {
+        if (passes_barrier(across, across->carrier))
+            poly_equal(m->p, &m->p->top, to[level], poly_add(m->p, from[level], affine_const(1), across->carrier->step));
+        level++;
+    }
+    at_end(m->p, across, &m->at_a.at, level, true);
+    at_end(m->p, across, &m->at_b.at, level, false);
+}
+
+static bool pair_hazard(Meeting *m, const Across *across)
 {
     PolyMark mark = poly_mark(m->p);
     meet_threads(m);
-    bool hazard = run_later(m, carrier) && poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
+    bool hazard = run_later(m, across->carrier);
+    if (hazard)
+        run_unparted(m, across);
+    hazard = hazard && poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
     poly_reset(m->p, mark);
     return hazard;
 }
 
-static bool units_hazard(Threads *t, Poly *p, int a, int b, const ForStmt *carrier, Hazard *hazard)
+static bool units_hazard(Threads *t, Poly *p, int a, int b, const Across *across, Hazard *hazard)
 {
     const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
     for (int i = 0; i < ua->touches.n; i++)
         for (int j = 0; j < ub->touches.n; j++) {
             const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
             Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y};
-            if (!may_clash(x, y) || !pair_hazard(&m, carrier))
+            if (!may_clash(x, y) || !pair_hazard(&m, across))
                 continue;
             *hazard = (Hazard){ua->block->id,      ub->block->id, x->buffer,
                                touches_kind(x, y), x->span,       y->span};
@@ -521,7 +569,7 @@ static bool list_has(const Threads *t, Stmt *const *blocks, int n, int unit)
 
 typedef struct {
     Threads *t;
-    const ForStmt *carrier;
+    Across across;
     HazardFound *found;
     void *user;
 } HazardSearch;
@@ -533,7 +581,7 @@ static void report_hazard(HazardSearch *h, int a, int b)
     ArenaMark mark = arena_mark(t->ctx->arena);
     Poly *p = poly_part(t->ctx);
     model_enter(t->model, p);
-    bool some = units_hazard(t, p, a, b, h->carrier, &hazard);
+    bool some = units_hazard(t, p, a, b, &h->across, &hazard);
     arena_reset(t->ctx->arena, mark);
     if (some)
         h->found(h->user, &hazard);
@@ -554,9 +602,9 @@ static void search_list(HazardSearch *h, const Stmt *block, Stmt *const *list, i
 }
 
 void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                     const Stmt *carrier, HazardFound *found, void *user)
+                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found, void *user)
 {
-    HazardSearch h = {t, carrier ? &carrier->u.loop : NULL, found, user};
+    HazardSearch h = {t, {carrier ? &carrier->u.loop : NULL, passed, n_passed}, found, user};
     poly_new(t->ctx);
     if (n_before <= n_after)
         for (int i = 0; i < n_before; i++)

@@ -48,6 +48,7 @@ typedef struct {
     Facts *facts;
     Threads *threads;
     const Nest *nest;
+    StmtList passed;        /* loops that pass a barrier in each iteration */
     VarList divergent;      /* variables whose value differs between the threads of a block */
     const Stmt *divergence; /* the innermost statement around that not all threads run alike */
     bool failed;
@@ -81,8 +82,8 @@ static void add_reason(void *user, const Hazard *h)
 static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier)
 {
     Reasons reasons = {.c = b->c, .pending = -1};
-    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
-                    add_reason, &reasons);
+    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier, b->passed.items,
+                    b->passed.n, add_reason, &reasons);
     return reasons;
 }
 
@@ -288,6 +289,8 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
     Stmt *body = walk(b, s->u.loop.body, &inner);
     b->nest = around;
     facts_reset(b->facts, mark);
+    if (inner.barrier)
+        VEC_PUSH(c->arena, &b->passed, s);
     Reasons reasons = ask(b, &inner.last, &inner.first, s);
     ask_copies(b, &inner, body, s, &reasons);
     ask_nest(b, &inner, body, &nest, &reasons);
@@ -302,6 +305,8 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
     if (reasons.any) {
         body = stmt_then(c, body, make_barrier(b, &reasons, s));
         inner.last.n = 0;
+        if (!inner.barrier)
+            VEC_PUSH(c->arena, &b->passed, s);
         inner.barrier = true;
     }
     inner.barrier &= runs;

@@ -85,7 +85,7 @@ static void keep_first(void *user, const Hazard *hazard)
 static bool hazard_between(Threads *t, Stmt *before, Stmt *after, const Stmt *carrier, Hazard *hazard)
 {
     *hazard = (Hazard){0};
-    threads_hazards(t, &before, 1, &after, 1, carrier, keep_first, hazard);
+    threads_hazards(t, &before, 1, &after, 1, carrier, NULL, 0, keep_first, hazard);
     return hazard->buffer != NULL;
 }
 

@@ -160,6 +160,25 @@ static void nests_wait_in_the_inner_loop(void **state)
     }
 }
 
+/* With two stages the barrier stands before what is fetched of the next tile, and covers what is overwritten, too: in the loop that
+ * is written out, between its last iteration and the first one of the next iteration outside, and before the loop. */
+static void one_barrier_for_two_stages(void **state)
+{
+    (void)state;
+    Case k;
+    case_run(&k, MATMUL_OF("96"), JOINED("2") "unroll(split(ko, [_, 2])[1]);");
+    Barriers b = {.pending = -1};
+    Kernel *lowered = case_lowered(&k);
+    count_barriers(lowered->body, &b);
+    assert_int_equal(b.inside, 1);
+    assert_int_equal(b.deepest, 2);
+    assert_int_equal(b.pending, 0);
+    const char *text = text_print(&k.text, lowered), *first = strstr(text, "barrier");
+    assert_non_null(first);
+    assert_true(strstr(first + 1, "barrier") > strstr(text, "for ko_0"));
+    text_close(&k.text);
+}
+
 /* ---- refusals -------------------------------------------------------------------------------------- */
 
 static void refuses_statements_that_are_not_there(void **state)
@@ -262,6 +281,7 @@ int main(void)
         cmocka_unit_test(one_iteration_stays),
         cmocka_unit_test(waits_an_iteration_earlier),
         cmocka_unit_test(nests_wait_in_the_inner_loop),
+        cmocka_unit_test(one_barrier_for_two_stages),
         cmocka_unit_test(refuses_statements_that_are_not_there),
         cmocka_unit_test(refuses_temps_of_one_iteration),
         cmocka_unit_test(refuses_what_needs_its_own_iteration),
