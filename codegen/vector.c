@@ -39,13 +39,18 @@ const char *vector_word(int64_t bytes)
 /* `e` with one term `var` taken out of its sum; NULL where var is no plain term. */
 static Expr *without_term(Context *c, Expr *e, const Var *var)
 {
+    int64_t zero;
     if (e->kind == EX_VAR)
         return e->u.var == var ? expr_index(c, 0) : NULL;
+    if (e->kind == EX_CAST && e->type == DT_I64 && e->u.arg[0]->type == DT_INDEX) {
+        Expr *rest = without_term(c, e->u.arg[0], var);
+        return !rest ? NULL : expr_is_const(rest, &zero) ? expr_int(c, DT_I64, zero, e->span)
+                                                         : expr_cast(c, DT_I64, rest, e->span);
+    }
     if (e->kind != EX_ADD)
         return NULL;
     for (int side = 0; side < 2; side++) {
         Expr *rest = without_term(c, e->u.arg[side], var), *other = e->u.arg[1 - side];
-        int64_t zero;
         if (!rest || expr_uses_var(other, var))
             continue;
         if (expr_is_const(rest, &zero) && zero == 0)

@@ -328,3 +328,14 @@ bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr 
     *rest = affine_expr(f->c, &others, e->span);
     return true;
 }
+
+bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest)
+{
+    Affine form;
+    if (!simplify_affine(f, e, &form))
+        return false;
+    *number = form.constant;
+    form.constant = 0;
+    *rest = affine_expr(f->c, &form, e->span);
+    return true;
+}

@@ -50,6 +50,8 @@ Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, b
 bool prove_divisible(Facts *f, Expr *e, int64_t by);
 /* e = coefficient * var + rest, rest free of var; false where e is not of that form. */
 bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr **rest);
+/* e = rest + number, the number as it stands in the sum; false where that does not fit. */
+bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest);
 
 /* Simplifying constructors for INDEX arithmetic, without facts: literals fold, zeros and ones vanish. */
 Expr *index_add(Context *c, Expr *a, Expr *b);

@@ -80,6 +80,12 @@ static Stmt *drop_unused(void *user, Stmt *s)
     return kept;
 }
 
+Stmt *drop_unused_names(Context *c, Stmt *body)
+{
+    Drop d = {c, c->next_id, ARENA_ARRAY(c->arena, bool, c->next_id)};
+    return drop_unused(&d, body);
+}
+
 static bool is_idle(const Stmt *s)
 {
     return s->kind == ST_LAUNCH && s->u.launch.body->kind == ST_SEQ &&
@@ -113,9 +119,8 @@ Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *opti
 {
     (void)options;
     Stmt *body = simplify_stmt(facts_new(c), kernel->body);
-    Drop d = {c, c->next_id, ARENA_ARRAY(c->arena, bool, c->next_id)};
     if (body)
-        body = drop_unused(&d, body);
+        body = drop_unused_names(c, body);
     if (body)
         body = drop_launches(c, body);
     return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));

@@ -112,6 +112,8 @@ Name names_fresh(Names *n, const char *base);
 Names names_of_kernel(Context *c, const Kernel *kernel);
 /* The lowered kernel with loops, lets and temps renamed so that a name means one thing on a path (names.c). */
 Kernel *names_settle(Context *c, Kernel *kernel);
+/* The lowered body without names that nothing uses; NULL where nothing is left (cleanup.c). */
+Stmt *drop_unused_names(Context *c, Stmt *body);
 
 /* The value of an integer expression of variables with known values; false where one is unknown. */
 typedef struct {

@@ -54,8 +54,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             if (ko_0 * 2 + again < 15) {
                 #pragma unroll
                 for (int each = 0; each < 2; ++each)
-                    copy_async<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[(by * 16 + each * 8 + lane / 4) * 64 + ko_0 * 8 + again * 4 + lane % 4 + 4]);
-                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(ko_0 * 8 + again * 4 + lane / 8 + 4) * 64 + bx * 32 + lane % 8 * 4]);
+                    copy_async<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[(long long)(by * 1024 + lane / 4 * 64 + lane % 4) + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)]);
+                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(long long)(lane / 8 * 64 + bx * 32 + lane % 8 * 4) + (long long)ko_0 * 512 + (again * 256 + 256)]);
             }
             copy_async_commit();  // the copies above are one group
             #pragma unroll

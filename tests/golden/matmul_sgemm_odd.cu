@@ -56,17 +56,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int ko_0 = 0; ko_0 < 2; ++ko_0) {
         #pragma unroll
         for (int again = 0; again < 2; ++again) {
-            const int k_2 = ko_0 * 8 + again * 4 + lane % 4 + 4;
             if (ko_0 * 2 + again < 3) {
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
                     const int i = by * 16 + each * 8 + lane / 4;
-                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[i * 13 + k_2 - 3], i < 33);
+                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[(long long)(by * 208 + lane / 4 * 13 + lane % 4) + (long long)ko_0 * 8 + (each * 104 + again * 4 + 1)], i < 33);
                 }
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
-                    const int k_3 = ko_0 * 8 + again * 4 + each * 2 + lane / 16 + 4;
-                    copy_async_or_zero<8>(&B_shared[(again + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[(k_3 - 3) * 30 + lane % 16 * 2], lane % 16 < 15);
+                    copy_async_or_zero<8>(&B_shared[(again + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[(long long)(lane / 16 * 30 + lane % 16 * 2) + (long long)ko_0 * 240 + (again * 120 + each * 60 + 30)], lane % 16 < 15);
                 }
             }
             copy_async_commit();  // the copies above are one group

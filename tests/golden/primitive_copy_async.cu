@@ -32,7 +32,7 @@ copy(const float *__restrict__ x, float *__restrict__ y)
     const int lane = threadIdx.x;
     if (lane < 4) {
         for (int jo_first = 0; jo_first < 2; ++jo_first) {
-            copy_async<16>(&x_shared[0][jo_first * 16 + lane * 4], &x[i * 64 + jo_first * 16 + lane * 4]);
+            copy_async<16>(&x_shared[0][jo_first * 16 + lane * 4], &x[(long long)(i * 64 + lane * 4) + (long long)jo_first * 16]);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -40,7 +40,7 @@ copy(const float *__restrict__ x, float *__restrict__ y)
     __syncthreads();  // x_shared: written above by other threads, read below
     for (int jo = 0; jo < 4; ++jo) {
         if (jo < 2 && lane < 4) {
-            copy_async<16>(&x_shared[0][(jo + 2) % 3 * 16 + lane * 4], &x[i * 64 + jo * 16 + lane * 4 + 32]);
+            copy_async<16>(&x_shared[0][(jo + 2) % 3 * 16 + lane * 4], &x[(long long)(i * 64 + lane * 4) + (long long)jo * 16 + 32]);
         }
         copy_async_commit();  // the copies above are one group
         y[i * 64 + jo * 16 + lane] = x_shared[0][jo % 3 * 16 + lane];

@@ -55,15 +55,14 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     for (int ko_0 = 0; ko_0 < 4; ++ko_0) {
         #pragma unroll
         for (int again = 0; again < 2; ++again) {
-            const int k_1 = ko_0 * 16 + again * 8 + lane % 8 + 8;
             if (ko_0 * 2 + again < 7) {
                 #pragma unroll
                 for (int each = 0; each < 4; ++each)
-                    copy_async<4>(&A_shared[(again + 1) % 2 * 8 + lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k_1]);
+                    copy_async<4>(&A_shared[(again + 1) % 2 * 8 + lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(long long)(by * 2048 + wy_wx_fused * 256 + lane / 8 * 64 + lane % 8) + (long long)ko_0 * 16 + (each * 512 + again * 8 + 8)]);
                 #pragma unroll
                 for (int each = 0; each < 8; ++each) {
                     const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
-                    copy_async<4>(&B_shared[(again + 1) % 2 * 8 + lane % 8][j], &B[j * 64 + k_1]);
+                    copy_async<4>(&B_shared[(again + 1) % 2 * 8 + lane % 8][j], &B[(long long)(wy_wx_fused * 256 + lane / 8 * 64 + lane % 8) + (long long)ko_0 * 16 + (each * 512 + again * 8 + 8)]);
                 }
             }
             copy_async_commit();  // the copies above are one group

@@ -1,0 +1,156 @@
+/* advance.c - addresses of asynchronous copies that advance with a loop.
+ *
+ *   for ko in 128                                           for ko in 128
+ *       s[x] async= A[(by * 64 + y) * 4096 + ko * 32 + x + 96]  =>   s[x] async= A[i64((by * 64 + y) * 4096 + x) + i64(ko) * 32 + 96]
+ *
+ * The instruction takes an address. Where the subscript is an int, the compiler computes one for each copy, and extends it to 64
+ * bits; a multiplication for each, in the pipe that the arithmetic needs. A sum in 64 bits, of what stays the same in the loops, of
+ * multiples of the variables of serial loops, and of what is a number once loops are unrolled, becomes one address that advances, with
+ * offsets in the instructions. */
+#include "passes/lower/pass.h"
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    VEC(const ForStmt *) loops; /* around the place, in the launch; outermost first */
+    SubstList lets;             /* names for what uses one of them */
+} Advance;
+
+/* The three summands of a subscript. */
+typedef struct {
+    Expr *stays; /* INDEX */
+    Expr *moves; /* I64; NULL: nothing */
+    Expr *offset; /* INDEX: variables of unrolled loops, and a number */
+} Address;
+
+static Expr *to_i64(Advance *a, Expr *e)
+{
+    return expr_cast(a->c, DT_I64, e, e->span);
+}
+
+static bool is_written_out(const ForStmt *loop)
+{
+    return loop->kind == LOOP_UNROLL || loop->kind == LOOP_VECTORIZE;
+}
+
+/* Takes the multiples of the loop's variable out of what stays. */
+static bool take_loop(Advance *a, const ForStmt *loop, Address *at)
+{
+    Context *c = a->c;
+    int64_t coefficient;
+    Expr *rest;
+    if (!expr_uses_var(at->stays, loop->var))
+        return true;
+    if (!split_linear(a->facts, at->stays, loop->var, &coefficient, &rest))
+        return false;
+    Expr *var = expr_var(c, loop->var, at->stays->span);
+    at->stays = rest;
+    if (is_written_out(loop)) {
+        at->offset = index_add(c, at->offset, index_mul(c, var, expr_index(c, coefficient)));
+        return true;
+    }
+    Expr *times = expr_int(c, DT_I64, coefficient, var->span);
+    Expr *term = coefficient == 1 ? to_i64(a, var) : expr_binary(c, EX_MUL, to_i64(a, var), times, var->span);
+    at->moves = at->moves ? expr_binary(c, EX_ADD, at->moves, term, var->span) : term;
+    return true;
+}
+
+/* The subscript as a sum in 64 bits; itself where it does not move with a loop, or not by literal steps. */
+static Expr *advance_subscript(Advance *a, Expr *e)
+{
+    Context *c = a->c;
+    int64_t number;
+    Address at = {.stays = expr_subst(c, e, a->lets.items, a->lets.n), .offset = expr_index(c, 0)};
+    for (int i = 0; i < a->loops.n; i++)
+        if (!take_loop(a, a->loops.items[i], &at))
+            return e;
+    if (!at.moves || e->type != DT_INDEX || !split_number(a->facts, at.stays, &number, &at.stays))
+        return e;
+    at.offset = simplify(a->facts, index_add(c, at.offset, expr_index(c, number)));
+    Expr *sum = expr_binary(c, EX_ADD, to_i64(a, at.stays), at.moves, e->span);
+    if (expr_is_const(at.offset, &number))
+        return number == 0 ? sum : expr_binary(c, EX_ADD, sum, expr_int(c, DT_I64, number, e->span), e->span);
+    return expr_binary(c, EX_ADD, sum, to_i64(a, at.offset), e->span);
+}
+
+static Expr *advance_load(Rewriter *r, Expr *e)
+{
+    Advance *a = r->user;
+    const Buffer *b = e->kind == EX_LOAD ? e->u.load.buffer : NULL;
+    if (!b || b->scope != SCOPE_GLOBAL || b->rank != 1)
+        return e;
+    Expr *index = advance_subscript(a, e->u.load.index[0]);
+    return index == e->u.load.index[0] ? e : expr_load_like(a->c, e, e->u.load.buffer, &index);
+}
+
+static Stmt *walk(void *user, Stmt *s);
+
+static Stmt *walk_loop(Advance *a, Stmt *s)
+{
+    FactsMark mark = facts_mark(a->facts);
+    facts_enter(a->facts, s);
+    VEC_PUSH(a->c->arena, &a->loops, &s->u.loop);
+    Stmt *done = stmt_map_children(a->c, s, walk, a);
+    a->loops.n--;
+    facts_reset(a->facts, mark);
+    return done;
+}
+
+/* A name for something that moves: subscripts see through it. */
+static void note_let(Advance *a, const Stmt *s)
+{
+    Expr *value = expr_subst(a->c, s->u.let.value, a->lets.items, a->lets.n);
+    for (int i = 0; i < a->loops.n; i++)
+        if (expr_uses_var(value, a->loops.items[i]->var)) {
+            Subst to = {s->u.let.var, value};
+            VEC_PUSH(a->c->arena, &a->lets, to);
+            return;
+        }
+}
+
+static Stmt *walk_store(Advance *a, Stmt *s)
+{
+    Rewriter r = {.ctx = a->c, .user = a, .expr = advance_load};
+    if (s->u.store.op != STORE_ASYNC)
+        return s;
+    Expr *value = rewrite_expr(&r, s->u.store.value);
+    return value == s->u.store.value ? s : stmt_store_like(a->c, s, s->u.store.buffer, s->u.store.index, value);
+}
+
+static Stmt *walk(void *user, Stmt *s)
+{
+    Advance *a = user;
+    FactsMark mark = facts_mark(a->facts);
+    int lets = a->lets.n;
+    switch (s->kind) {
+    case ST_FOR:
+        return walk_loop(a, s);
+    case ST_STORE:
+        return walk_store(a, s);
+    case ST_LET: /* known to what follows in its sequence */
+        note_let(a, s);
+        return s;
+    case ST_IF:
+    case ST_LAUNCH:
+        facts_enter(a->facts, s);
+        break;
+    case ST_SEQ:
+    case ST_TEMP:
+    case ST_BARRIER:
+    case ST_BLOCK:
+        break;
+    }
+    Stmt *done = stmt_map_children(a->c, s, walk, a);
+    if (s->kind == ST_SEQ)
+        a->lets.n = lets;
+    facts_reset(a->facts, mark);
+    return done;
+}
+
+Kernel *pass_advance_addresses(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    Advance a = {.c = c, .facts = facts_new(c)};
+    Stmt *body = walk(&a, kernel->body);
+    return kernel_with_body(c, kernel, body == kernel->body ? body : drop_unused_names(c, body));
+}
