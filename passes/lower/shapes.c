@@ -12,11 +12,12 @@
 
 typedef struct {
     Context *c;
-    Facts *facts;   /* of the loops around */
-    bool all;       /* temps in other memory, too */
-    bool lowered;   /* several subscripts have become one, by the shape as it was */
-    VarList loops;  /* around */
-    Stmt *body;     /* the kernel's */
+    Facts *facts;  /* of the loops around */
+    bool all;      /* temps in other memory, too */
+    bool lowered;  /* several subscripts have become one, by the shape as it was */
+    VarList loops; /* around */
+    int never; /* of them, those that never run: nothing is known of their values, and nothing is stored */
+    Stmt *body; /* the kernel's */
     bool failed;
 } Shapes;
 
@@ -33,7 +34,8 @@ static void refuse_extent(Shapes *s, const Buffer *b, int axis)
     StrBuf text = strbuf_new(s->c->arena);
     print_expr(s->c, b->shape[axis], &text);
     diag_error(s->c, E0515, b->span,
-               "axis %d of temp '%s' has %s elements, and it is not known how many that are at most; write a bound "
+               "axis %d of temp '%s' has %s elements, and it is not known how many that are at "
+               "most; write a bound "
                "in sizes instead, a temp may be larger than what is used of it",
                axis, b->name, text.text);
     s->failed = true;
@@ -46,9 +48,11 @@ static Buffer *widest(Shapes *s, const Buffer *b)
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank);
     for (int axis = 0; axis < b->rank; axis++) {
         bool bounded = b->rank == 1 || !s->lowered;
-        shape[axis] = bounded ? bound_over(s->facts, b->shape[axis], (const Var *const *)s->loops.items,
-                                           s->loops.n, true, NULL)
-                              : NULL;
+        shape[axis] = s->never > 0 ? expr_index(c, 1)
+                      : bounded
+                          ? bound_over(s->facts, b->shape[axis], (const Var *const *)s->loops.items,
+                                       s->loops.n, true, NULL)
+                          : NULL;
         if (!shape[axis]) {
             refuse_extent(s, b, axis);
             return NULL;
@@ -71,10 +75,14 @@ static void visit_loop(Visitor *v, Stmt *stmt)
 {
     Shapes *s = v->user;
     FactsMark mark = facts_mark(s->facts);
+    int64_t extent;
+    bool never = loop_const_extent(&stmt->u.loop, &extent) && extent <= 0;
+    s->never += never;
     facts_enter(s->facts, stmt);
     VEC_PUSH(s->c->arena, &s->loops, stmt->u.loop.var);
     visit_stmt(v, stmt->u.loop.body);
     s->loops.n--;
+    s->never -= never;
     facts_reset(s->facts, mark);
 }
 
