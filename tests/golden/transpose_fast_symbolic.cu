@@ -3,7 +3,7 @@
 //   out: f32[C, R], written
 // transpose<<<dim3((R + 63) / 64, (C + 127) / 128), 256>>>(in, out, R, C);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 transpose(const float *__restrict__ in, float *__restrict__ out, const int R, const int C)
 {
     __shared__ __align__(16) float out_shared[128][64];

@@ -3,7 +3,7 @@
 //   out: f32[6001, 4000], written
 // transpose<<<dim3(63, 47), 256>>>(in, out);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 transpose(const float *__restrict__ in, float *__restrict__ out)
 {
     __shared__ __align__(16) float out_shared[128][64];
