@@ -76,7 +76,8 @@ static void note_origins(tirc *t, const tirc_program *program, VmPlace store)
     int n = vm_origins(program->module, store, places, SHOWN);
     for (int i = 0; i < n; i++) {
         const VmFunction *f = program->module->kernels[places[i].kernel].code;
-        diag_note(t->ctx, f->spans[places[i].inst], "it read '%s', which is written here", f->buffers[f->code[places[i].inst].c].name);
+        const char *buffer = f->buffers[f->code[places[i].inst].c].name;
+        diag_note(t->ctx, f->spans[places[i].inst], "it read '%s', which is written here", buffer);
     }
 }
 
@@ -96,7 +97,8 @@ static void note_writer(tirc *t, const tirc_program *program, const VerifyResult
         element = element * dims[axis] + w->index[axis];
     if (!d->ops->writer(program->device->device, buffer, element, &who, &store))
         return;
-    diag_note(t->ctx, who.span, "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last to write the first of them, here",
+    diag_note(t->ctx, who.span,
+              "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last to write the first of them, here",
               (long long)who.thread[0], (long long)who.thread[1], (long long)who.thread[2], (long long)who.block[0],
               (long long)who.block[1], (long long)who.block[2], who.function);
     api_note_step(t, program->kernel, who.step, "that");

@@ -34,7 +34,7 @@ def keys_of(value, path=""):
 
 
 def test_the_keys_of_json_are_documented(tirc):
-    sizes = ("-D", "R=64", "-D", "C=64", "--device", "sim", "--json")
+    sizes = ("-D", "R=32", "-D", "C=32", "--device", "sim", "--json")
     race = ROOT / "tests" / "sim" / "faults" / "race_next_iteration.tir"
     found = set()
     for command in ((TRANSPOSE, "--schedule", "shared", *sizes, "--run", "--verify", "--bench", "--versus", "padded"),
