@@ -14,6 +14,7 @@ typedef struct {
     Expr *end; /* what the loop and its iterators get */
     Span span;
     TailBuffers grown;
+    int n_made; /* of those, by blocks before the one at hand */
     bool failed;
 } Tail;
 
@@ -72,6 +73,15 @@ static void check_write(Tail *t, const Stmt *block, const Access *a, const Var *
                                         "subscript and ends with it", a->buffer->name, iter->name));
 }
 
+/* A block of the loop before this one has written the buffer. */
+static bool is_made(const Tail *t, const Buffer *b)
+{
+    for (int i = 0; i < t->n_made; i++)
+        if (t->grown.items[i].from->id == b->id)
+            return true;
+    return false;
+}
+
 /* What the iterations beyond the end read is there. An update reads what it writes, and beyond the end only an init of the block's
  * own has written that. */
 static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *iter)
@@ -81,6 +91,11 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
         refuse(t, block, arena_printf(c->arena, "they would update elements of '%s' that nothing has written", a->buffer->name));
         return;
     }
+    for (int axis = 0; axis < a->buffer->rank && !(a->mode & ACCESS_WRITE); axis++)
+        if (expr_uses_var(a->index[axis], iter) && is_grown(t, a->buffer, axis) && !is_made(t, a->buffer)) {
+            refuse(t, block, arena_printf(c->arena, "they would read elements of '%s' that nothing has written", a->buffer->name));
+            return;
+        }
     for (int axis = 0; axis < a->buffer->rank; axis++) {
         if (!expr_uses_var(a->index[axis], iter) || is_grown(t, a->buffer, axis))
             continue;
@@ -107,6 +122,7 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
         return stmt;
     }
     AccessList all = {0};
+    t->n_made = t->grown.n;
     access_collect(c, stmt, NULL, ACCESS_ANY, &all);
     for (int i = 0; i < all.n && !t->failed; i++)
         if (all.items[i].mode & ACCESS_WRITE)
