@@ -94,7 +94,7 @@ typedef void HazardFound(void *user, const Hazard *hazard);
 void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
                      const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found, void *user);
 
-/* A block of `before` and one of `after` touch one element, the first writing, by threads of one block that may be one and the
+/* A block of `before` and one of `after` touch one element, one of them writing, by threads of one block that may be one and the
  * same: in the same iteration of the loops around both, or, with a carrier, in a later iteration of it that is at most `distance`
  * iterations of `counted` away. That is the carrier, or a loop further in with nothing between and around it but loops: iterations
  * of the whole nest are counted, where those numbers are literal. What an asynchronous store is waited for. */

@@ -681,7 +681,7 @@ static bool units_meet(Threads *t, int a, int b, const Soon *soon, Hazard *hazar
         for (int j = 0; j < ub->touches.n && !meets; j++) {
             const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
             Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y};
-            meets = x->writes && may_clash(x, y) && pair_meets(&m, soon);
+            meets = may_clash(x, y) && pair_meets(&m, soon);
             if (meets)
                 *hazard = (Hazard){ua->block->id,      ub->block->id, x->buffer,
                                    touches_kind(x, y), x->span,       y->span};

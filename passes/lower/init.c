@@ -168,9 +168,13 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
     ExprList all = {0}, kept = {0};
-    cond_split(c, without_single(b, cond), &all);
+    Expr *plain = without_single(b, cond);
+    bool single = plain != cond;
+    cond_split(c, plain, &all);
     for (int i = 0; i < all.n; i++) {
-        if (!uses_dropped(b, all.items[i]))
+        if (!uses_dropped(b, all.items[i]) && single && reduction_empty_for_some(c, b->block))
+            refuse_idle_loop(b, all.items[i]); /* whether it is said of the elements or of the reduction, nothing tells any more */
+        else if (!uses_dropped(b, all.items[i]))
             VEC_PUSH(c->arena, &kept, renamed(b, all.items[i]));
         else if (ties_idle_loop(b, all.items[i]))
             refuse_idle_loop(b, all.items[i]);

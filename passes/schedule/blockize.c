@@ -185,7 +185,8 @@ static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
         map[i] = (Subst){iter->var, iter->binding};
     }
     Stmt *body = stmt_subst(c, block->body, map, block->n_iters);
-    body = simplify_stmt(b->facts, body);
+    Stmt *simple = simplify_stmt(b->facts, body); /* what never runs stays, for what it writes */
+    body = simple->kind == ST_SEQ && simple->u.seq.n == 0 ? body : simple;
     return cond ? stmt_if(c, cond, body, NULL, stmt->span) : body;
 }
 

@@ -77,6 +77,14 @@ static bool take_apart(Rotate *r)
     return true;
 }
 
+static bool search_temp(Visitor *v, Stmt *stmt)
+{
+    const Buffer **found = v->user;
+    if (stmt->kind == ST_TEMP)
+        *found = stmt->u.temp;
+    return !*found && stmt->kind != ST_BLOCK;
+}
+
 /* A temp of the body is another one in each iteration. */
 static bool check_temps(const Rotate *r)
 {
@@ -89,6 +97,12 @@ static bool check_temps(const Rotate *r)
                 "another one; declare it outside of the loop, with an element for each iteration",
                 item->u.temp->name, r->at.loop->u.loop.var->name);
     }
+    const Buffer *inner = NULL;
+    Visitor v = {.user = &inner, .stmt = search_temp};
+    visit_stmt(&v, r->moved);
+    REQUIRE(r->s, E0463, r->call->span, !inner,
+            "temp '%s' is declared in what would move, and there would be two of the name; declare it outside of loop '%s'", inner->name,
+            r->at.loop->u.loop.var->name);
     return true;
 }
 

@@ -6,12 +6,23 @@
  *
  *   for i in 100        for i_0 in 4, i_1 in 32
  *       S(i in 100 = i)     S(i in 100 = i_0 * 32 + i_1)      no guard: i is outside 0..100 where it would be needed */
+#include "passes/analysis/inits.h"
 #include "passes/schedule/sched.h"
 
 static Expr *replaced(Below *b, Expr *e)
 {
     Expr *now = expr_subst(b->s->ctx, e, b->map, b->n_map);
     return now == e ? e : simplify(b->facts, now);
+}
+
+/* What loops of a reduction say does not hold for the init, which a predicate is for as well. */
+static Expr *replaced_predicate(Below *b, const BlockStmt *block)
+{
+    Context *c = b->s->ctx;
+    if (!block->init || !reduction_empty_for_some(c, block))
+        return replaced(b, block->predicate);
+    Expr *now = expr_subst(c, block->predicate, b->map, b->n_map);
+    return now == block->predicate ? now : simplify(facts_new(c), now);
 }
 
 typedef struct {
@@ -78,6 +89,8 @@ static bool leaves_domain(Below *b, const BlockStmt *block)
 static bool guard_follows(Below *b, const BlockStmt *block)
 {
     Context *c = b->s->ctx;
+    if (block->init && reduction_empty_for_some(c, block))
+        return false; /* of the update perhaps, and not of the init */
     FactsMark mark = facts_mark(b->facts);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
@@ -105,7 +118,7 @@ static Stmt *rewrite_block(Below *b, Stmt *stmt)
     }
     block.iters = iters;
     if (block.predicate) {
-        block.predicate = replaced(b, block.predicate);
+        block.predicate = replaced_predicate(b, &block);
         changed |= block.predicate != stmt->u.block.predicate;
     }
     if (b->guard && !leaves_domain(b, &stmt->u.block) && !guard_follows(b, &block)) {
