@@ -11,6 +11,7 @@ The words after ``` say what a block is; readers see the first only, as its lang
     LANGUAGE $ COMMAND         what the command prints, which has to succeed
     LANGUAGE ! COMMAND         what it prints when it refuses its input
     LANGUAGE = FILE            a copy of a file of the repository
+    LANGUAGE = FILE NAME...    of its schedules and procedures of these names, with the comments above them
     sh                         commands, which have to succeed
     ebnf, text, cmake          nothing to run
 """
@@ -55,6 +56,12 @@ def read_blocks(path, name):
             lines.append(line)
     assert opened is None, f"{name}:{opened[0]}: the block has no end"
     return blocks, stray
+
+
+def excerpt(text, names):
+    """The definitions of the names in a schedule script, in the order of the names."""
+    found = {m[2]: m[0] for m in re.finditer(r"(?:^//[^\n]*\n)*^(schedule|proc) (\w+)[^{]*^\{\n.*?^\}", text, re.M | re.S)}
+    return "\n\n".join(found[name] for name in names)
 
 
 # ---- bodies of kernels ---------------------------------------------------------------------------------

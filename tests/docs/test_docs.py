@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from blocks import body_of, indent, read_blocks, wrap_body
+from blocks import body_of, excerpt, indent, read_blocks, wrap_body
 from conftest import ROOT
 
 DOCUMENTS = sorted(p.relative_to(ROOT) for p in [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md"),
@@ -59,7 +59,9 @@ def expected_text(tirc, block, earlier):
     if block.info == "tir after":
         return steps_make(tirc, *earlier[-2:])
     if " = " in block.info:
-        return (ROOT / block.info.split(" = ")[1]).read_text().strip("\n")
+        file, *names = block.info.split(" = ")[1].split()
+        text = (ROOT / file).read_text()
+        return (excerpt(text, names) if names else text).strip("\n")
     return None
 
 
