@@ -10,7 +10,7 @@ from conftest import EXAMPLES
 PROGRAM = EXAMPLES / "products" / "products.tir"
 KERNELS = ("matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_batched", "matmul_bias_relu")
 
-# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and twice its pipeline of k.
+# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and eight tiles of k.
 TILES = {
     "large": ("f32", 128, 256, 64, 64, 8, 1),
     "between": ("f32", 128, 128, 32, 64, 8, 1),
