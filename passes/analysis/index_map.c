@@ -39,7 +39,7 @@ void facts_points(Facts *f, const PointBox *box)
 {
     int64_t lo, hi;
     for (int i = 0; i < box->n; i++) {
-        bool empty = expr_is_const(box->lo[i], &lo) && expr_is_const(box->hi[i], &hi) && hi <= lo;
+        bool empty = expr_is_const(simplify(f, box->lo[i]), &lo) && expr_is_const(simplify(f, box->hi[i]), &hi) && hi <= lo;
         facts_range(f, box->var[i], box->lo[i], empty ? index_add(f->c, box->lo[i], expr_index(f->c, 1)) : box->hi[i]);
     }
 }

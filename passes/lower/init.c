@@ -98,7 +98,8 @@ static void copy_loop(InitBuild *b, const Stmt *s, int depth)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
-/* Loops of one iteration tie nothing: what is said of them is said of their one value. */
+/* Loops of one iteration tie nothing: what is said of them is said of their one value. (What is said of a loop of the reduction is
+ * not said of the init.) */
 static Expr *without_single(const InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
@@ -106,7 +107,8 @@ static Expr *without_single(const InitBuild *b, Expr *cond)
     for (int i = 0; i < b->w->path.n; i++) {
         const Stmt *s = b->w->path.items[i];
         int64_t extent;
-        if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent == 1 && expr_uses_var(cond, s->u.loop.var))
+        if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent == 1 && expr_uses_var(cond, s->u.loop.var) &&
+            !block_uses_loop(b->block, ITER_REDUCE, s->u.loop.var))
             VEC_PUSH(c->arena, &values, ((Subst){s->u.loop.var, s->u.loop.lo}));
     }
     return values.n ? simplify(facts_new(c), expr_subst(c, cond, values.items, values.n)) : cond;
@@ -168,18 +170,20 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
     ExprList all = {0}, kept = {0};
-    Expr *plain = without_single(b, cond);
-    bool single = plain != cond;
-    cond_split(c, plain, &all);
+    cond_split(c, cond, &all);
     for (int i = 0; i < all.n; i++) {
-        if (!uses_dropped(b, all.items[i]) && single && reduction_empty_for_some(c, b->block))
+        Expr *plain = without_single(b, all.items[i]);
+        bool inside = uses_dropped(b, all.items[i]), dropped = uses_dropped(b, plain);
+        if (plain->kind == EX_INT && plain->u.i)
+            continue;
+        if (!dropped && inside && reduction_empty_for_some(c, b->block))
             refuse_idle_loop(b, all.items[i]); /* whether it is said of the elements or of the reduction, nothing tells any more */
-        else if (!uses_dropped(b, all.items[i]))
-            VEC_PUSH(c->arena, &kept, renamed(b, all.items[i]));
-        else if (ties_idle_loop(b, all.items[i]))
-            refuse_idle_loop(b, all.items[i]);
-        else if (is_shared(b, all.items[i]))
-            VEC_PUSH(c->arena, &b->shared, all.items[i]);
+        else if (!dropped)
+            VEC_PUSH(c->arena, &kept, renamed(b, plain));
+        else if (ties_idle_loop(b, plain))
+            refuse_idle_loop(b, plain);
+        else if (is_shared(b, plain))
+            VEC_PUSH(c->arena, &b->shared, plain);
     }
     return cond_join(c, &kept);
 }

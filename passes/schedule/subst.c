@@ -89,8 +89,6 @@ static bool leaves_domain(Below *b, const BlockStmt *block)
 static bool guard_follows(Below *b, const BlockStmt *block)
 {
     Context *c = b->s->ctx;
-    if (block->init && reduction_empty_for_some(c, block))
-        return false; /* of the update perhaps, and not of the init */
     FactsMark mark = facts_mark(b->facts);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
