@@ -68,34 +68,39 @@ static void follow(Flow *w, int i)
         make_register(w, op == VM_LOAD ? part(w->f, inst->d, width, k) : inst->d, i);
 }
 
-/* The load of the values that a store takes, in their order; -1: they come from elsewhere. */
-static int load_of(const Flow *w, int store)
+/* The load that made a register, in the straight-line code that is now; NULL: something else did. */
+static const VmInst *load_of(const Flow *w, int reg)
 {
-    const VmInst *s = &w->f->code[store];
-    int width = s->width > 1 ? s->width : 1, first = part(w->f, s->b, width, 0);
-    if (w->line[first] != w->now)
-        return -1;
-    int load = w->made[first] - 1;
-    const VmInst *l = load < 0 ? NULL : &w->f->code[load];
-    if (!l || l->op != VM_LOAD || (l->width > 1 ? l->width : 1) != width)
-        return -1;
-    for (int k = 0; k < width; k++)
-        if (part(w->f, s->b, width, k) != part(w->f, l->d, width, k))
-            return -1;
-    return load;
+    int load = w->line[reg] == w->now ? w->made[reg] - 1 : -1;
+    return load >= 0 && w->f->code[load].op == VM_LOAD ? &w->f->code[load] : NULL;
+}
+
+/* The loads of the values that a store takes: one of all, in their order, or one for each. */
+static void link_store(const Flow *w, VmStep *steps, int store)
+{
+    const VmInst *s = &w->f->code[store], *first = load_of(w, part(w->f, s->b, s->width, 0));
+    int width = s->width > 1 ? s->width : 1;
+    bool together = first && first->width > 1 && first->width == width;
+    for (int k = 0; k < width && together; k++)
+        together = part(w->f, s->b, width, k) == part(w->f, first->d, width, k);
+    if (together)
+        steps[first - w->f->code].into = &steps[store];
+    for (int k = 0; k < width && !together; k++) {
+        const VmInst *load = load_of(w, part(w->f, s->b, width, k));
+        if (!load || load->width > 1)
+            continue;
+        steps[load - w->f->code].into = &steps[store];
+        steps[load - w->f->code].part = k;
+    }
 }
 
 static void link_copies(Flow *w, VmStep *steps)
 {
     const VmFunction *f = w->f;
-    int last = -1;
     for (int i = 0; i < f->n_code; i++) {
-        int load = f->code[i].op == VM_STORE ? load_of(w, i) : -1;
+        if (f->code[i].op == VM_STORE)
+            link_store(w, steps, i);
         follow(w, i);
-        if (load > last) { /* one copy is over before the next begins */
-            steps[load].into = &steps[i];
-            last = i;
-        }
     }
     for (int i = 0; i < f->n_code; i++) {
         const VmInst *l = &f->code[i];

@@ -31,7 +31,9 @@ struct VmStep {
     void *cells;            /* what `check` knows of the buffer (vm_shadow.h) */
     uint32_t *crowded;      /* of shared memory */
     uint8_t *vague;         /* likewise */
+    uint8_t *carried;       /* of a store that such a load goes into: 1 where some value to come is undefined, then [width][lanes] which */
     const VmStep *into;     /* of a load in memory that is watched: the store that its value goes to, and nothing else; or NULL */
+    int part;               /* of such a load: which of the elements of that store it begins with */
 };
 
 struct VmAsync;

@@ -94,12 +94,12 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
 
 static void carry(VmState *st, const VmStep *load, int lane, int64_t element)
 {
-    BlockShadow *b = st->shadow;
     const int64_t *index = load->a;
-    if (b->carrier != load->into)
-        memset(b->carried, 0, b->n_carried);
-    b->carrier = load->into;
-    b->carried[(element - index[load->lanes_a ? lane : 0]) * st->lanes + lane] = 1;
+    uint8_t *carried = load->into->carried;
+    if (!carried[0])
+        memset(carried, 0, 1 + st->shadow->n_carried);
+    carried[0] = 1;
+    carried[1 + (load->part + element - index[load->lanes_a ? lane : 0]) * st->lanes + lane] = 1;
 }
 
 bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool copied)
@@ -367,6 +367,20 @@ static int widest(const VmFunction *f)
     return width;
 }
 
+/* Copies may overlap: a vector loads all of its elements before it stores them. */
+static bool make_carriers(VmState *st)
+{
+    for (int i = 0; i < st->f->n_code; i++) {
+        if (!st->steps[i].into)
+            continue;
+        VmStep *store = &st->steps[st->steps[i].into - st->steps];
+        store->carried = calloc(1 + st->shadow->n_carried, 1);
+        if (!store->carried)
+            return false;
+    }
+    return true;
+}
+
 bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
 {
     BlockShadow *b = calloc(1, sizeof *b);
@@ -383,8 +397,7 @@ bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
     b->vague = calloc((size_t)b->n_cells + 1, 1);
     b->defined = calloc((size_t)b->n_defined + 1, 1);
     b->n_carried = (size_t)(widest(st->f) * st->lanes);
-    b->carried = calloc(b->n_carried, 1);
-    if (!b->cells || !b->crowded || !b->vague || !b->defined || !b->carried || !vm_find_copies(st))
+    if (!b->cells || !b->crowded || !b->vague || !b->defined || !vm_find_copies(st) || !make_carriers(st))
         return false;
     for (int i = 0; i < st->f->n_code; i++)
         if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
@@ -400,7 +413,8 @@ void vm_shadow_detach(VmState *st)
     free(b->cells);
     free(b->crowded);
     free(b->vague);
-    free(b->carried);
+    for (int i = 0; i < st->f->n_code; i++)
+        free(st->steps[i].carried);
     free(b->defined);
     free(b);
     st->shadow = NULL;
@@ -465,6 +479,7 @@ void vm_shadow_begin(VmState *st)
     vm_shadow_barrier(st);
     b->first_epoch = b->epoch;
     b->serial = b->global->base + (uint64_t)st->block_number + 1;
-    b->carrier = NULL;
+    for (int i = 0; i < st->f->n_code; i++)
+        vm_has_stored(&st->steps[i]);
     memset(b->defined, 0, (size_t)b->n_defined);
 }

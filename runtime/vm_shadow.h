@@ -104,9 +104,7 @@ typedef struct BlockShadow {
     int64_t n_cells;
     uint8_t *defined;        /* local memory, element by element, lane beside lane: DEFINED, VAGUE, or nothing wrote it */
     int64_t n_defined;
-    uint8_t *carried;        /* [width][lanes] of the values that `carrier` will store: nothing has written them */
-    size_t n_carried;
-    const VmStep *carrier;   /* the store that is to come and has some of those; or NULL */
+    size_t n_carried;        /* width times lanes of the widest access */
     uint32_t epoch, first_epoch; /* now; of the block */
     uint64_t serial;         /* of the block */
     bool concurrent;         /* other threads of the machine run blocks of this launch */
@@ -147,7 +145,13 @@ bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool 
 /* Does the store take what nothing has written, as part `k` of the lane's access? */
 static inline bool vm_carries(const VmState *st, const VmStep *s, int lane, int k)
 {
-    return st->shadow->carrier == s && st->shadow->carried[k * st->lanes + lane];
+    return s->carried && s->carried[0] && s->carried[1 + k * st->lanes + lane];
+}
+
+static inline void vm_has_stored(const VmStep *s)
+{
+    if (s->carried)
+        s->carried[0] = 0;
 }
 
 /* Sets `into` of the loads that only copy. False where there is no memory. vm_copies.c */

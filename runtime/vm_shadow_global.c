@@ -287,8 +287,7 @@ void vm_shadow_source(VmState *st, int inst, int lane, int64_t element)
 static bool write_global(VmState *st, const VmStep *s)
 {
     bool ok = each_lane(st, s, write_element);
-    if (st->shadow->carrier == s)
-        st->shadow->carrier = NULL;
+    vm_has_stored(s);
     return ok;
 }
 

@@ -55,12 +55,11 @@ static bool write_local(VmState *st, const VmStep *s)
             for (int lane = 0; lane < st->lanes; lane++)
                 defined[lane] |= mask[lane];
         }
-        for (int lane = 0; lane < st->lanes && st->shadow->carrier == s; lane++)
+        for (int lane = 0; lane < st->lanes && s->carried && s->carried[0]; lane++)
             if (vm_runs(st, lane) && vm_carries(st, s, lane, k))
                 flags(st, s, index[s->lanes_a ? lane : 0] + k)[lane] = VAGUE;
     }
-    if (st->shadow->carrier == s)
-        st->shadow->carrier = NULL;
+    vm_has_stored(s);
     return true;
 }
 

@@ -193,8 +193,7 @@ static bool write_shared(VmState *st, const VmStep *s)
 {
     Access a = access_of(st, s);
     bool ok = each_lane(&a, 0, st->lanes, write_cell);
-    if (st->shadow->carrier == s)
-        st->shadow->carrier = NULL;
+    vm_has_stored(s);
     return ok;
 }
 

@@ -101,6 +101,10 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     sched_block(s, &call->arg[1], &to_block);
     REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt, "loop '%s' is not around block '%s'",
             stmt_label(stmt), stmt_label(to_block.items[to_block.n - 1]));
+    const BlockStmt *aligned = &to_block.items[to_block.n - 1]->u.block;
+    REQUIRE(s, E0489, call->span, !aligned->init || !block_uses_loop(aligned, ITER_REDUCE, stmt->u.loop.var),
+            "loop '%s' carries on a reduction, whose init would no longer stand in the loops around it; use decompose_reduction first",
+            stmt_label(stmt));
     REQUIRE(s, E0489, call->span, n >= 1 && n <= 65536, "iterations are aligned to 1 to 65536 elements, and here are %lld", (long long)n);
     const ForStmt *loop = &loop_from_zero(s, &path)->u.loop;
     REQUIRE(s, E0489, call->span, loop == &stmt->u.loop, "loop '%s' does not go from 0 in steps of 1", stmt_label(stmt));
