@@ -19,8 +19,5 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source);
  * certainly write them all. */
 void module_allow_partial(Context *c, Module *m, const Kernel *program);
 
-/* A function that computes `n` INDEX expressions of the kernel's sizes (vm_eval_shape). */
-const VmFunction *vm_compile_shape(Context *c, const Kernel *kernel, const char *name,
-                                   Expr *const *exprs, int n);
 
 #endif

@@ -19,7 +19,8 @@ const char *cuda_helper(CudaWriter *w, Helper helper)
     return helpers[helper].name;
 }
 
-void cuda_helpers(CudaWriter *w, StrBuf *out)
+/* The text of all helpers used, in order. */
+static void helper_texts(CudaWriter *w, StrBuf *out)
 {
     for (int i = 0; i < HELPER_COUNT; i++)
         if (w->helper_used[i])
@@ -209,7 +210,8 @@ static void shared_declarations(CudaWriter *w, const LaunchUse *use)
     }
 }
 
-void cuda_kernel(CudaWriter *w, const LaunchUse *use)
+/* One __global__ function. */
+static void kernel_text(CudaWriter *w, const LaunchUse *use)
 {
     const Stmt *launch = use->launch;
     Stmt *body = launch->u.launch.body;
@@ -265,12 +267,12 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     w.out = &kernels;
     for (int i = 0; i < uses.n; i++) {
         strbuf_add(&kernels, "\n");
-        cuda_kernel(&w, &uses.items[i]);
+        kernel_text(&w, &uses.items[i]);
     }
     if (uses.n == 0)
         strbuf_add(&kernels, "// Nothing to launch: the program is empty.\n");
     StrBuf needed = strbuf_new(c->arena);
-    cuda_helpers(&w, &needed);
+    helper_texts(&w, &needed);
     if (needed.length)
         strbuf_addf(out, "\n%.*s", (int)needed.length - 1, needed.text);
     w.out = out;

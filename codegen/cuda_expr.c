@@ -342,7 +342,8 @@ void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
     }
 }
 
-void cuda_loaded(CudaWriter *w, const Expr *load)
+/* The element that `load` reads, as its storage type. */
+static void loaded(CudaWriter *w, const Expr *load)
 {
     const char *function = cuda_hint_load(w, load->u.load.hint);
     if (function)
@@ -408,7 +409,7 @@ static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
         float_literal(w, e->u.f, false, precedence);
     } else if (e->kind == EX_LOAD) {
         call_open(w, cuda_helper(w, helper_to_f32(e->type)));
-        cuda_loaded(w, e);
+        loaded(w, e);
         add(w, ")");
     } else if (e->kind == EX_VAR) {
         if (e->u.var->kind == VAR_SCALAR) { /* a parameter is passed as its bits */
@@ -432,7 +433,7 @@ void cuda_stored(CudaWriter *w, const Expr *e)
     if (!is_narrow(e->type)) {
         cuda_expr(w, e, 0);
     } else if (e->kind == EX_LOAD) {
-        cuda_loaded(w, e);
+        loaded(w, e);
     } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
         call_open(w, cuda_helper(w, helper_from_f32(e->type)));
         narrow_value(w, e, 0);
@@ -464,7 +465,7 @@ void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
         strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis));
         return;
     case EX_LOAD:
-        cuda_loaded(w, e);
+        loaded(w, e);
         return;
     case EX_SELECT:
         select_expr(w, e, precedence);

@@ -40,8 +40,6 @@ typedef struct {
 
 /* Marks a helper as used and gives its name. */
 const char *cuda_helper(CudaWriter *w, Helper helper);
-/* The text of all helpers used, in order. */
-void cuda_helpers(CudaWriter *w, StrBuf *out);
 
 /* A name that is no keyword or built-in of CUDA C. */
 const char *cuda_name(CudaWriter *w, Name name);
@@ -67,8 +65,6 @@ void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
 /* The function that loads or stores with a hint (cuda_hint.c); NULL for HINT_NONE. */
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint);
 const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
-/* The element that `load` reads, as its storage type. */
-void cuda_loaded(CudaWriter *w, const Expr *load);
 /* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is none that the hardware has. */
 struct VectorPlan;
 bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);
@@ -81,8 +77,7 @@ void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list);
 /* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be flat. */
 bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
 
-/* One __global__ function, and the call that launches it. */
-void cuda_kernel(CudaWriter *w, const LaunchUse *use);
+/* The call that launches the __global__ function of a launch. */
 void cuda_launch_call(CudaWriter *w, const LaunchUse *use);
 
 /* What is written from here on comes from there; gives the origin so far, to be set again behind it (cuda_lines.c). */

@@ -13,7 +13,8 @@ typedef struct {
     VEC(ModuleConstant) constants;
 } ModuleBuilder;
 
-const VmFunction *vm_compile_shape(Context *c, const Kernel *kernel, const char *name,
+/* A function that computes `n` INDEX expressions of the kernel's sizes (vm_eval_shape). */
+static const VmFunction *compile_shape(Context *c, const Kernel *kernel, const char *name,
                                    Expr *const *exprs, int n)
 {
     static const Module nothing = {0};
@@ -140,7 +141,7 @@ static const VmFunction *index_bound(ModuleBuilder *b, const Buffer *buffer)
     visit_stmt(&v, b->kernel->body);
     if (!search.bound)
         return NULL;
-    return vm_compile_shape(b->c, b->kernel, buffer->name, &search.bound, 1);
+    return compile_shape(b->c, b->kernel, buffer->name, &search.bound, 1);
 }
 
 static void build_buffers(ModuleBuilder *b)
@@ -158,7 +159,7 @@ static void build_buffers(ModuleBuilder *b)
             .type = buffer->type,
             .role = role_of(buffer->role),
             .rank = buffer->rank,
-            .shape = vm_compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
+            .shape = compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
             .index_bound = index_bound(b, buffer),
         };
     }

@@ -95,8 +95,6 @@ typedef struct {
 DType type_meet(DType a, DType b);
 /* The type that one operand of arithmetic is promoted to. */
 DType type_promote(DType t);
-/* Whether a store may convert without being told to. */
-bool type_widens(DType from, DType to);
 
 /* The expression with its own type: f32 for a floating literal. */
 Expr *value_settle(Resolver *r, Value v);
@@ -141,7 +139,6 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
 Stmt *resolve_body(Resolver *r, const AstStmt *s);
 /* A store as it stands, outside of any block. */
 Stmt *resolve_store(Resolver *r, const AstStmt *s);
-Stmt *resolve_temp(Resolver *r, const AstStmt *s);
 bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const Annotation **out);
 
 /* ---- loops (resolve_loop.c) ---- */

@@ -327,7 +327,7 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     return scope;
 }
 
-Stmt *resolve_temp(Resolver *r, const AstStmt *s)
+static Stmt *temp_statement(Resolver *r, const AstStmt *s)
 {
     AstName name = s->u.temp.name;
     const AstType *type = &s->u.temp.type;
@@ -536,7 +536,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
         return store ? block_wrap(r, NULL, store, r->loops.n, &r->label) : NULL;
     }
     case AS_TEMP:
-        return resolve_temp(r, s);
+        return temp_statement(r, s);
     case AS_LABEL:
         return resolve_label(r, s);
     case AS_BLOCK:

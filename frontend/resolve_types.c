@@ -53,7 +53,8 @@ DType type_meet(DType a, DType b)
     return class_of(a) == CLASS_UINT ? a : b;
 }
 
-bool type_widens(DType from, DType to)
+/* A store may convert without being told to. */
+static bool widens_silently(DType from, DType to)
 {
     const TypeInfo *a = type_info(from), *b = type_info(to);
     if (from == to)
@@ -162,7 +163,7 @@ Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
         return NULL;
     bool adapts = is_integer_literal(v) || (is_float_literal(v) && type_is_float(type));
     DType from = is_float_literal(v) ? DT_F32 : v.e->type;
-    if (adapts || type_widens(from, type))
+    if (adapts || widens_silently(from, type))
         return value_convert(r, v, type);
     const char *name = type_info(type)->name, *have = type_info(from)->name;
     diag_error(r->ctx, E0209, v.e->span,

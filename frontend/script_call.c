@@ -61,7 +61,10 @@ static bool call_max(Script *s, const AstExpr *call, const Value *args, int n, V
     return true;
 }
 
-BuiltinFunction *script_builtin(Name name)
+/* The functions of scripts that are no primitives; NULL: no such name. */
+typedef bool BuiltinFunction(Script *s, const AstExpr *call, const Value *args, int n, Value *out);
+
+static BuiltinFunction *find_builtin(Name name)
 {
     static const struct {
         const char *name;
@@ -143,7 +146,8 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
 
 /* ---- a call ----------------------------------------------------------------------------------------- */
 
-int script_callable_names(Context *c, const AstFile *file, const char ***names)
+/* All names that may be called, for suggestions. */
+static int callable_names(Context *c, const AstFile *file, const char ***names)
 {
     static const char *const builtins[] = {"len", "ceildiv", "min", "max"};
     VEC(const char *) all = {0};
@@ -163,7 +167,7 @@ static bool no_such_function(Script *s, const AstExpr *call)
 {
     const char **names;
     Name callee = call->u.call.callee.text;
-    int n = script_callable_names(s->c, s->frame->file, &names);
+    int n = callable_names(s->c, s->frame->file, &names);
     const char *near = diag_suggest(callee, names, n);
     return script_error(s, E0303, call->u.call.callee.span,
                         near ? "there is no primitive, proc or function '%s'; did you mean '%s'?"
@@ -191,7 +195,7 @@ bool script_call(Script *s, const AstExpr *call, Value *out)
     const Primitive *primitive = primitive_find(callee);
     const AstFile *file = NULL;
     const AstProc *proc = primitive ? NULL : script_find_proc(s->c, s->frame->file, callee, &file);
-    BuiltinFunction *builtin = primitive || proc ? NULL : script_builtin(callee);
+    BuiltinFunction *builtin = primitive || proc ? NULL : find_builtin(callee);
     if (!primitive && !proc && !builtin)
         return no_such_function(s, call);
     int n = call->u.call.n;

@@ -45,8 +45,6 @@ bool script_map(Script *s, const AstExpr *e, Value *out);
 /* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
 void script_bind(Script *s, Name name, const Value *value);
-/* Forgets the names bound since `outer` was the innermost. */
-void script_unbind(Script *s, Binding *outer);
 /* Where a frame keeps a name. */
 Binding **script_bucket(const Script *s, Name name);
 const Binding *script_lookup(const Script *s, Name name);
@@ -76,11 +74,5 @@ bool script_value_equal(const Value *a, const Value *b);
 
 /* The proc `name` seen from `file`: in it, in what it includes, then in the library. */
 const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where);
-
-/* The functions of scripts that are no primitives: len, ceildiv, min, max, extent, ... NULL: no such name. */
-typedef bool BuiltinFunction(Script *s, const AstExpr *call, const Value *args, int n, Value *out);
-BuiltinFunction *script_builtin(Name name);
-/* All names that may be called, for suggestions. */
-int script_callable_names(Context *c, const AstFile *file, const char ***names);
 
 #endif

@@ -47,7 +47,8 @@ void script_bind(Script *s, Name name, const Value *value)
     s->frame->names = *bucket = b;
 }
 
-void script_unbind(Script *s, Binding *outer)
+/* Forgets the names bound since `outer` was the innermost. */
+static void unbind(Script *s, Binding *outer)
 {
     for (; s->frame->names != outer; s->frame->names = s->frame->names->next)
         *script_bucket(s, s->frame->names->name) = s->frame->names->hidden;
@@ -90,7 +91,7 @@ bool script_block(Script *s, const AstStmt *body)
     bool ok = true;
     for (int i = 0; ok && i < body->u.seq.n && !s->frame->returned; i++)
         ok = run_statement(s, body->u.seq.items[i]);
-    script_unbind(s, outer);
+    unbind(s, outer);
     return ok;
 }
 
@@ -115,7 +116,7 @@ static bool run_each(Script *s, const AstStmt *stmt)
         bool ok = script_tick(s, stmt->span) &&
                   script_bind_pattern(s, &stmt->u.each.pattern, &item) &&
                   script_block(s, stmt->u.each.body);
-        script_unbind(s, outer);
+        unbind(s, outer);
         if (!ok)
             return false;
     }

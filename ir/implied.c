@@ -68,7 +68,9 @@ Name block_implied_name(const Stmt *body)
     return NULL;
 }
 
-BlockIter *block_implied_iters(Context *c, const ForStmt *const *loops, int n_loops, const Stmt *body,
+/* The iterators of the loops around `body` (both in terms of the loops), and in map[n_loops] what replaces the
+ * loops' variables in the block. */
+static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_loops, const Stmt *body,
                                Subst *map)
 {
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n_loops);
@@ -90,7 +92,7 @@ Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name n
                     Stmt *body, Span span)
 {
     Subst *map = ARENA_ARRAY(c->arena, Subst, n_loops);
-    BlockIter *iters = block_implied_iters(c, loops, n_loops, body, map);
+    BlockIter *iters = implied_iters(c, loops, n_loops, body, map);
     BlockStmt block = {
         .name = name ? name : block_implied_name(body),
         .iters = iters,

@@ -426,10 +426,6 @@ void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
 IterKind block_implied_kind(const Stmt *body, const Var *var);
 /* The buffer of the first store in `body`, which names its block; NULL if it has none. */
 Name block_implied_name(const Stmt *body);
-/* The iterators of the loops around `body` (both in terms of the loops), and in map[n_loops] what replaces the
- * loops' variables in the block. */
-BlockIter *block_implied_iters(Context *c, const ForStmt *const *loops, int n_loops, const Stmt *body,
-                               Subst *map);
 /* The block itself; `init` (may be NULL) and `body` speak of the loops' variables. A NULL `name` means
  * block_implied_name. */
 Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name name, Stmt *init,
@@ -479,10 +475,6 @@ typedef struct Rewriter {
 } Rewriter;
 Expr *rewrite_expr(Rewriter *r, Expr *e);
 Stmt *rewrite_stmt(Rewriter *r, Stmt *s);
-/* Rewrites the children of one node only, without calling the callback on the node itself: the
- * `default:` of a top-down rewrite. */
-Expr *rewrite_expr_children(Rewriter *r, Expr *e);
-Stmt *rewrite_stmt_children(Rewriter *r, Stmt *s);
 
 /* Replaces variables and buffers; the simplest rewrites. */
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);

@@ -273,30 +273,17 @@ static Expr *rewriter_expr(void *user, Expr *e)
 static Stmt *rewriter_stmt(void *user, Stmt *s)
 {
     Rewriter *r = user;
-    Stmt *rebuilt = rewrite_stmt_children(r, s);
+    Map m = {r->ctx, r, r->expr ? rewriter_expr : NULL, rewriter_stmt};
+    Stmt *rebuilt = map_stmt_children(&m, s);
     return r->stmt ? r->stmt(r, rebuilt) : rebuilt;
-}
-
-static Map rewriter_map(Rewriter *r)
-{
-    return (Map){r->ctx, r, r->expr ? rewriter_expr : NULL, rewriter_stmt};
-}
-
-Expr *rewrite_expr_children(Rewriter *r, Expr *e)
-{
-    Map m = rewriter_map(r);
-    return m.expr ? map_expr_children(&m, e) : e;
-}
-
-Stmt *rewrite_stmt_children(Rewriter *r, Stmt *s)
-{
-    Map m = rewriter_map(r);
-    return map_stmt_children(&m, s);
 }
 
 Expr *rewrite_expr(Rewriter *r, Expr *e)
 {
-    return r->expr ? r->expr(r, rewrite_expr_children(r, e)) : e;
+    if (!r->expr)
+        return e;
+    Map m = {r->ctx, r, rewriter_expr, rewriter_stmt};
+    return r->expr(r, map_expr_children(&m, e));
 }
 
 Stmt *rewrite_stmt(Rewriter *r, Stmt *s)

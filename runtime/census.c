@@ -12,7 +12,6 @@ typedef struct {
     int64_t launches; /* in all */
     Counters *workers[VM_WORKERS];
     bool out_of_memory[VM_WORKERS];
-    int64_t *numbers; /* of blocks; of the launch at work */
 } Taker;
 
 /* ---- the observer -------------------------------------------------------------------------- */

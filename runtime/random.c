@@ -25,7 +25,8 @@ Random random_new(uint64_t seed, uint64_t stream)
     return r;
 }
 
-uint64_t random_bits(Random *r)
+/* The next 64 bits of xoshiro256**. */
+static uint64_t next_bits(Random *r)
 {
     uint64_t *s = r->s, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
     s[2] ^= s[0];
@@ -39,12 +40,13 @@ uint64_t random_bits(Random *r)
 
 uint64_t random_below(Random *r, uint64_t n)
 {
-    return (uint64_t)(((unsigned __int128)random_bits(r) * n) >> 64);
+    return (uint64_t)(((unsigned __int128)next_bits(r) * n) >> 64);
 }
 
-double random_unit(Random *r)
+/* In [-1, 1), 53 random bits. */
+static double unit_float(Random *r)
 {
-    return (double)(random_bits(r) >> 11) * 0x1p-52 - 1.0;
+    return (double)(next_bits(r) >> 11) * 0x1p-52 - 1.0;
 }
 
 /* The values of an integer type: `least` and how many there are to choose from. */
@@ -68,11 +70,11 @@ static VmValue random_value(Random *r, DType type, int64_t bound)
 {
     VmValue value = {0};
     if (type == DT_BOOL) {
-        value.boolean = (uint8_t)(random_bits(r) >> 63);
+        value.boolean = (uint8_t)(next_bits(r) >> 63);
     } else if (type == DT_F64) {
-        value.f64 = random_unit(r);
+        value.f64 = unit_float(r);
     } else if (type_is_float(type)) {
-        value.f32 = (float)random_unit(r);
+        value.f32 = (float)unit_float(r);
     } else {
         int64_t least;
         uint64_t choices = int_choices(type, bound, &least);

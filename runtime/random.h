@@ -14,11 +14,8 @@ typedef struct {
 
 /* Generators of different streams of one seed are independent of each other. */
 Random random_new(uint64_t seed, uint64_t stream);
-uint64_t random_bits(Random *r);
 /* In [0, n), without bias that could be noticed; 0 for n = 0. */
 uint64_t random_below(Random *r, uint64_t n);
-/* In [-1, 1), 53 random bits. */
-double random_unit(Random *r);
 
 /* `n` elements of a type: floats uniform in [-1, 1) rounded to it, u8 and bool over all their
  * values, other integers in [-100, 100] or [0, 200], small enough that sums of a few million fit

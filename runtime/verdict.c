@@ -76,7 +76,9 @@ static int padded_wavefronts(const AccessCounter *a, int pad)
     return memory_wavefronts(&access);
 }
 
-int verdict_pad(const AccessGroup *accesses, int which, int *wavefronts)
+/* The least pad of the rows, in elements and beyond the one they have, after which the costliest requests of all accesses
+ * together take the fewest wavefronts; 0: no pad helps, or the buffer has no rows.  *wavefronts: of `which` then. */
+static int useful_pad(const AccessGroup *accesses, int which, int *wavefronts)
 {
     const VmBuffer *b = accesses->items[which]->buffer;
     int64_t size = type_bytes(b->type);
@@ -115,7 +117,7 @@ static const char *shared_verdict(Context *c, const AccessGroup *accesses, int w
     int active = __builtin_popcount(worst->active), wavefronts;
     StrBuf out = strbuf_new(c->arena);
     strbuf_addf(&out, "%d lanes fall into %d bank%s", active < lanes ? active : lanes, use.banks, use.banks == 1 ? "" : "s");
-    int pad = verdict_pad(accesses, which, &wavefronts);
+    int pad = useful_pad(accesses, which, &wavefronts);
     if (pad == 0) {
         strbuf_add(&out, ", and no pad of the row helps: swizzle it, or let neighbouring lanes walk along the row");
         return out.text;

@@ -14,8 +14,5 @@ typedef struct {
  * arena. */
 const char *verdict_of(Context *ctx, const AccessGroup *accesses, int which);
 
-/* The least pad of the rows, in elements and beyond the one they have, after which the costliest requests of all accesses
- * together take the fewest wavefronts; 0: no pad helps, or the buffer has no rows.  *wavefronts: of `which` then. */
-int verdict_pad(const AccessGroup *accesses, int which, int *wavefronts);
 
 #endif

@@ -122,8 +122,6 @@ bool facts_know(const Facts *f, const Expr *cond);
 void facts_assume_canonical(Facts *f, Expr *cond);
 /* The domains of a block's iterators; without reduce iterators and predicate for its init. */
 void facts_enter_block(Facts *f, const BlockStmt *block, bool init);
-/* var = value, for a let. */
-void facts_define(Facts *f, const Var *var, Expr *value);
 
 /* The facts as they were at a mark, to be asked and added to while `f` stays as it is. */
 Facts facts_outside(const Facts *f, FactsMark mark);
@@ -156,7 +154,6 @@ typedef struct {
     int64_t scale;
     Affine by[2];
 } Elimination;
-bool eliminate_term(Facts *f, const Term *t, Elimination *out);
 /* The innermost term that can be eliminated, or -1.  With `branch`, rather one of which all ends
  * must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one for b. */
 int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out);

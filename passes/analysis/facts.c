@@ -263,7 +263,8 @@ static Bounds defined_bounds(Facts *f, Expr *value)
     return bounds_minmax(value->kind, tight_bounds(f, value->u.arg[0]), tight_bounds(f, value->u.arg[1]));
 }
 
-void facts_define(Facts *f, const Var *var, Expr *value)
+/* var = value, for a let. */
+static void define(Facts *f, const Var *var, Expr *value)
 {
     Affine form;
     if (var->type != DT_INDEX || !affine_of(f->c, value, true, &form))
@@ -339,7 +340,7 @@ void facts_enter(Facts *f, const Stmt *s)
         facts_assume(f, s->u.cond.cond);
         break;
     case ST_LET:
-        facts_define(f, s->u.let.var, s->u.let.value);
+        define(f, s->u.let.var, s->u.let.value);
         break;
     case ST_LAUNCH:
         enter_launch(f, &s->u.launch);

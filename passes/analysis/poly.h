@@ -135,8 +135,6 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e);
 /* `cond` is true (holds) or false; what is not affine is dropped. */
 void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
 const Affine *env_find(const Env *env, const Var *var);
-/* factor * size for a form of fixed columns; unknown where neither is. */
-Affine poly_product(Poly *p, Affine a, Affine b);
 /* e / d for d > 0, truncating. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d);
 

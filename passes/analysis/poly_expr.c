@@ -149,7 +149,8 @@ static bool is_size(const Poly *p, Affine a)
     return affine_is_fixed(p, a) && min >= 0;
 }
 
-Affine poly_product(Poly *p, Affine a, Affine b)
+/* factor * size for a form of fixed columns; unknown where neither is. */
+static Affine times_size(Poly *p, Affine a, Affine b)
 {
     Affine product;
     if (a.n == 0)
@@ -190,7 +191,7 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
     Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column}));
     poly_row(p, &p->top, q, false);
-    Affine rest = poly_add(p, e, poly_product(p, q, size), -1);
+    Affine rest = poly_add(p, e, times_size(p, q, size), -1);
     poly_row(p, &p->top, rest, false);
     poly_at_most(p, &p->top, rest, size, -1);
     return q;
@@ -209,7 +210,7 @@ static Affine quotient(Poly *p, Affine e, Affine by)
 
 static Affine remainder_of(Poly *p, Affine e, Affine by)
 {
-    return poly_add(p, e, poly_product(p, quotient(p, e, by), by), -1);
+    return poly_add(p, e, times_size(p, quotient(p, e, by), by), -1);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -273,7 +274,7 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     case EX_SUB:
         return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
     case EX_MUL:
-        return poly_product(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+        return times_size(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_DIV:
         return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_MOD:

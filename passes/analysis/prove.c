@@ -109,7 +109,7 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
         out->by[out->n++] = product;
 }
 
-bool eliminate_term(Facts *f, const Term *t, Elimination *out)
+static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
 {
     *out = (Elimination){.scale = 1};
     if (t->coef == INT64_MIN)
@@ -154,7 +154,7 @@ int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
         bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
         int rank = 2 * facts_rank(f, atom) + !leaf;
         Elimination how;
-        if ((!branch && rank <= best_rank) || !eliminate_term(f, &a->items[t], &how))
+        if ((!branch && rank <= best_rank) || !eliminations_of(f, &a->items[t], &how))
             continue;
         if (how.all && branch) {
             *out = how;
@@ -244,7 +244,7 @@ static int pick_open(Facts *f, const Affine *a, Elimination *out)
         int rank = facts_rank(f, a->items[t].atom);
         Elimination how;
         if ((a->items[t].coef > 0 ? b.has_min : b.has_max) || (best >= 0 && rank <= best_rank) ||
-            !eliminate_term(f, &a->items[t], &how))
+            !eliminations_of(f, &a->items[t], &how))
             continue;
         best = t;
         best_rank = rank;

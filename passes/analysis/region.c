@@ -40,7 +40,8 @@ static Interval interval_between(Facts *f, Expr *min, Expr *end)
     return (Interval){min, extent_literal(f, extent)};
 }
 
-Interval interval_union(Facts *f, Interval a, Interval b)
+/* The smallest interval that holds both. */
+static Interval interval_hull(Facts *f, Interval a, Interval b)
 {
     Context *c = f->c;
     Expr *min = simplify(f, index_min(c, a.min, b.min));
@@ -107,7 +108,7 @@ static void touch(Walk *w, const Access *access)
         if (!subscript_interval(w, access->index[d], &one))
             w->whole[d] = true;
         else
-            w->box[d] = w->any ? interval_union(&outside, w->box[d], one) : one;
+            w->box[d] = w->any ? interval_hull(&outside, w->box[d], one) : one;
     }
     w->any = true;
 }

@@ -79,8 +79,7 @@ int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, in
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);
 
-/* Interval arithmetic: the hull of two intervals; without what is certainly outside 0..shape. */
-Interval interval_union(Facts *f, Interval a, Interval b);
+/* `box` without what is certainly outside 0..shape. */
 Interval interval_clip(Facts *f, Interval box, Expr *shape);
 
 #endif

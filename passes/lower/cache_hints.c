@@ -22,7 +22,8 @@ static CacheHint hint_of(const Annotation *a)
     return hint == HINT_COUNT ? HINT_NONE : hint;
 }
 
-CacheHint block_hint(const BlockStmt *block, const Buffer *buffer)
+/* What the block asks of the caches for a buffer in global memory. */
+static CacheHint hint_for(const BlockStmt *block, const Buffer *buffer)
 {
     for (int i = 0; i < block->n_annotations; i++) {
         const Annotation *a = &block->annotations[i];
@@ -34,7 +35,7 @@ CacheHint block_hint(const BlockStmt *block, const Buffer *buffer)
 
 static Expr *hint_load(Rewriter *r, Expr *e)
 {
-    CacheHint hint = e->kind == EX_LOAD ? block_hint(r->user, e->u.load.buffer) : HINT_NONE;
+    CacheHint hint = e->kind == EX_LOAD ? hint_for(r->user, e->u.load.buffer) : HINT_NONE;
     if (hint == HINT_NONE || !cache_hint_info(hint)->load)
         return e;
     Expr *load = expr_load_like(r->ctx, e, e->u.load.buffer, e->u.load.index);
@@ -44,7 +45,7 @@ static Expr *hint_load(Rewriter *r, Expr *e)
 
 static Stmt *hint_store(Rewriter *r, Stmt *s)
 {
-    CacheHint hint = s->kind == ST_STORE && !s->u.store.atomic ? block_hint(r->user, s->u.store.buffer) : HINT_NONE;
+    CacheHint hint = s->kind == ST_STORE && !s->u.store.atomic ? hint_for(r->user, s->u.store.buffer) : HINT_NONE;
     if (hint == HINT_NONE || !cache_hint_info(hint)->store)
         return s;
     Stmt *store = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
@@ -73,7 +74,7 @@ static bool claims_read_only(const BlockStmt *block)
 
 static bool claimed(void *user, const Buffer *buffer)
 {
-    return block_hint(user, buffer) == HINT_READ_ONLY;
+    return hint_for(user, buffer) == HINT_READ_ONLY;
 }
 
 /* The claims of one launch. */

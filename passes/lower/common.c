@@ -365,7 +365,7 @@ static void names_grow(Names *n)
             *names_slot(n, old.entries[i].name) = old.entries[i];
 }
 
-void names_take(Names *n, Name name)
+static void take_name(Names *n, Name name)
 {
     if (2 * (n->n + 1) > n->capacity)
         names_grow(n);
@@ -391,7 +391,7 @@ Name names_fresh(Names *n, const char *base)
         while (names_has(n, name));
         names_slot(n, first)->next = suffix;
     }
-    names_take(n, name);
+    take_name(n, name);
     return name;
 }
 
@@ -399,13 +399,13 @@ static bool take_stmt(Visitor *v, Stmt *s)
 {
     Names *n = v->user;
     if (s->kind == ST_FOR)
-        names_take(n, s->u.loop.var->name);
+        take_name(n, s->u.loop.var->name);
     else if (s->kind == ST_LET)
-        names_take(n, s->u.let.var->name);
+        take_name(n, s->u.let.var->name);
     else if (s->kind == ST_TEMP)
-        names_take(n, s->u.temp->name);
+        take_name(n, s->u.temp->name);
     else if (s->kind == ST_BLOCK)
-        names_take(n, s->u.block.name);
+        take_name(n, s->u.block.name);
     return true;
 }
 
@@ -413,9 +413,9 @@ Names names_of_kernel(Context *c, const Kernel *kernel)
 {
     Names n = {.c = c};
     for (int i = 0; i < kernel->n_sizes; i++)
-        names_take(&n, kernel->sizes[i].name);
+        take_name(&n, kernel->sizes[i].name);
     for (int i = 0; i < kernel->n_params; i++)
-        names_take(&n, kernel->params[i].buffer ? kernel->params[i].buffer->name
+        take_name(&n, kernel->params[i].buffer ? kernel->params[i].buffer->name
                                                 : kernel->params[i].scalar->name);
     Visitor v = {.user = &n, .expr = no_expr, .stmt = take_stmt};
     visit_stmt(&v, kernel->body);

@@ -400,7 +400,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Place place = {0};
     if (!choose_place(k, b, ancestor, &place))
         return;
-    Stmt *at = place.path.items[place.path.n - 1], *what = at;
+    Stmt *at = place.path.items[place.path.n - 1], *what;
     bool shared = b->scope == SCOPE_SHARED;
     Facts *f = facts_new(c);
     enter_path(f, &place, !shared);

@@ -166,7 +166,6 @@ static Stmt *without_block(void *user, Stmt *s)
 /* ---- apart: the buffer that is written, and its copy ----------------------------------------------- */
 
 typedef struct {
-    Context *c;
     const Buffer *old;
     Buffer *written; /* NULL: nothing writes it any more */
     Buffer *copy;
@@ -199,7 +198,7 @@ static void take_apart(Constants *k, const Buffer *b)
 {
     Context *c = k->c;
     Filled source = {.b = b};
-    Apart a = {.c = c, .old = b, .copy = buffer_copy(c, b)};
+    Apart a = {.old = b, .copy = buffer_copy(c, b)};
     Visitor v = {.user = &source, .stmt = find_source};
     visit_stmt(&v, k->body);
     if (source.from && uses_of(k->body, b).writes == 1) {

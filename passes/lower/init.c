@@ -21,7 +21,6 @@ typedef struct {
 
 typedef struct {
     Context *c;
-    const Kernel *kernel;
     Names names;
     StmtPath path;
     VEC(Pending) pending;
@@ -444,7 +443,7 @@ static Stmt *split_block(InitWalk *w, Stmt *s)
 bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
                          Stmt **init_nest, Stmt **update)
 {
-    InitWalk w = {.c = c, .kernel = kernel, .path = *path, .names = names_of_kernel(c, kernel)};
+    InitWalk w = {.c = c, .path = *path, .names = names_of_kernel(c, kernel)};
     *update = take_init(&w, path->items[path->n - 1], anchor, init_nest);
     return !w.failed;
 }
@@ -473,7 +472,7 @@ static Stmt *walk(void *user, Stmt *s)
 Kernel *pass_lower_init(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    InitWalk w = {.c = c, .kernel = kernel, .names = names_of_kernel(c, kernel)};
+    InitWalk w = {.c = c, .names = names_of_kernel(c, kernel)};
     Stmt *body = walk(&w, kernel->body);
     return w.failed ? NULL : kernel_with_body(c, kernel, body);
 }

@@ -41,9 +41,7 @@ bool expr_list_has(const ExprList *list, const Expr *e);
 /* The block's stores are asynchronous: it has the annotation `copy_async`. */
 bool block_is_async(const BlockStmt *block);
 
-/* What the block asks of the caches for a buffer in global memory (cache_hints.c), and `body`, a statement of it, with that said
- * at each access. */
-CacheHint block_hint(const BlockStmt *block, const Buffer *buffer);
+/* `body`, a statement of the block, with what the block asks of the caches said at each access (cache_hints.c). */
 Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);
 
 /* Statements with a property somewhere below. */
@@ -106,7 +104,6 @@ typedef struct {
     NameEntry *entries;
     int n, capacity; /* a power of two, at least twice n */
 } Names;
-void names_take(Names *n, Name name);
 Name names_fresh(Names *n, const char *base);
 /* Sizes, parameters, and every loop, let, temp and block below the body. */
 Names names_of_kernel(Context *c, const Kernel *kernel);

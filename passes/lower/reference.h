@@ -53,8 +53,6 @@ Ref ref_expr(RefBuilder *b, Expr *e);
 Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span);
 /* The element of a twin's buffer that is its value, with the error that sums have gathered. */
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span);
-/* A named value, so that it is computed once. */
-Expr *ref_let(RefBuilder *b, Expr *e);
 Expr *ref_float(RefBuilder *b, double value);
 Expr *ref_add(RefBuilder *b, Expr *x, Expr *y); /* either may be NULL */
 /* Can rounding change one of the subscripts? NULL: no. */

@@ -61,7 +61,8 @@ static Expr *zero_or(RefBuilder *b, Expr *x)
     return x ? x : ref_float(b, 0);
 }
 
-Expr *ref_let(RefBuilder *b, Expr *e)
+/* A named value, so that it is computed once. */
+static Expr *let_value(RefBuilder *b, Expr *e)
 {
     if (!e || e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT || b->dry)
         return e;
@@ -73,9 +74,9 @@ Expr *ref_let(RefBuilder *b, Expr *e)
 
 static Ref named(RefBuilder *b, Ref r)
 {
-    r.v = ref_let(b, r.v);
-    r.err = ref_let(b, r.err);
-    r.unsure = ref_let(b, r.unsure);
+    r.v = let_value(b, r.v);
+    r.err = let_value(b, r.err);
+    r.unsure = let_value(b, r.unsure);
     return r;
 }
 
@@ -124,7 +125,7 @@ static Expr *quotient_error(RefBuilder *b, Expr *v, Ref x, Ref y)
     Expr *top = ref_add(b, x.err, times(b, y.err ? magnitude(b, v) : NULL, y.err));
     if (!y.err)
         return op2(b, EX_DIV, top, magnitude(b, y.v));
-    Expr *left = ref_let(b, op2(b, EX_SUB, magnitude(b, y.v), y.err));
+    Expr *left = let_value(b, op2(b, EX_SUB, magnitude(b, y.v), y.err));
     return pick(b, op2(b, EX_GT, left, ref_float(b, 0)), op2(b, EX_DIV, top, left),
                 ref_float(b, INFINITY));
 }
@@ -175,7 +176,7 @@ Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span
         r.err = integer_error(b, kind, x, y);
         return named(b, r);
     }
-    r.v = ref_let(b, r.v);
+    r.v = let_value(b, r.v);
     if (kind == EX_MIN || kind == EX_MAX)
         r.err = larger(b, x.err, y.err);
     else if (kind == EX_MUL)
@@ -204,9 +205,9 @@ static Expr *scaled(RefBuilder *b, double by, Expr *e)
  * 1). */
 static Expr *tangent_error(RefBuilder *b, Expr *v, Expr *err)
 {
-    Expr *turn = ref_let(b, fn(b, CALL_TAN, err));
+    Expr *turn = let_value(b, fn(b, CALL_TAN, err));
     Expr *least =
-        ref_let(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
+        let_value(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
     Expr *slope = op2(b, EX_ADD, ref_float(b, 1), op2(b, EX_MUL, v, v));
     Expr *good = where_positive(b, least, op2(b, EX_DIV, op2(b, EX_MUL, slope, turn), least));
     return pick(b, op2(b, EX_LT, err, ref_float(b, 1)), good, ref_float(b, INFINITY));
@@ -225,16 +226,16 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     case CALL_LOG:
     case CALL_LOG2:
     case CALL_LOG10:
-        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
+        least = let_value(b, op2(b, EX_SUB, x.v, x.err));
         return where_positive(b, least, scaled(b, call == CALL_LOG2 ? 1.4426950408889636 : 1,
                                                op2(b, EX_DIV, x.err, least)));
     case CALL_SQRT:
-        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
+        least = let_value(b, op2(b, EX_SUB, x.v, x.err));
         return pick(b, op2(b, EX_GT, least, ref_float(b, 0)),
                     op2(b, EX_DIV, scaled(b, 0.5, x.err), fn(b, CALL_SQRT, least)),
                     fn(b, CALL_SQRT, op2(b, EX_ADD, magnitude(b, x.v), x.err)));
     case CALL_RSQRT:
-        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
+        least = let_value(b, op2(b, EX_SUB, x.v, x.err));
         return where_positive(b, least,
                               op2(b, EX_DIV, scaled(b, 0.5, x.err),
                                   op2(b, EX_MUL, least, fn(b, CALL_SQRT, least))));
@@ -260,7 +261,7 @@ static Expr *power_error(RefBuilder *b, Expr *v, Ref x, Ref y)
 {
     if (!x.err && !y.err)
         return NULL;
-    Expr *least = x.err ? ref_let(b, op2(b, EX_SUB, x.v, x.err)) : x.v;
+    Expr *least = x.err ? let_value(b, op2(b, EX_SUB, x.v, x.err)) : x.v;
     Expr *by_x = x.err ? op2(b, EX_MUL, ref_add(b, magnitude(b, y.v), y.err),
                              op2(b, EX_DIV, x.err, least))
                        : NULL;
@@ -293,7 +294,7 @@ static Ref call(RefBuilder *b, const Expr *e)
         arg[i] = ref_expr(b, e->u.call.arg[i]);
         values[i] = arg[i].v;
     }
-    r.v = ref_let(b, expr_call(b->c, e->u.call.call, values, e->span));
+    r.v = let_value(b, expr_call(b->c, e->u.call.call, values, e->span));
     Expr *through = info->arity == 1 ? through_call(b, e->u.call.call, r.v, arg[0])
                                      : through_many(b, e->u.call.call, r.v, arg);
     r.err = through;
@@ -304,7 +305,7 @@ static Ref call(RefBuilder *b, const Expr *e)
         double u = (info->ulp ? 2 * info->ulp : 1) * roundoff(computed) + 0x1p-52;
         if (computed != e->type && e->type != DT_F64)
             u += roundoff(e->type);
-        r.err = rounded(b, e->type, u, r.v, ref_let(b, through));
+        r.err = rounded(b, e->type, u, r.v, let_value(b, through));
     }
     return named(b, r);
 }
@@ -326,7 +327,7 @@ static double largest(DType type)
 /* Values beyond the type's range have no bound: the device has an infinity or the largest value. */
 static Expr *narrowed(RefBuilder *b, DType type, Expr *v, Expr *err)
 {
-    Expr *err_after = ref_let(b, rounded(b, type, roundoff(type), v, err));
+    Expr *err_after = let_value(b, rounded(b, type, roundoff(type), v, err));
     Expr *size = op2(b, EX_ADD, magnitude(b, v), err_after);
     return pick(b, op2(b, EX_LE, size, ref_float(b, largest(type))), err_after,
                 ref_float(b, INFINITY));
@@ -340,7 +341,7 @@ static int exact_bits(DType type)
 
 static Ref cast_to_float(RefBuilder *b, DType from, DType to, Ref x, Span span)
 {
-    Ref r = {.v = ref_let(b, type_is_float(from) ? x.v : expr_cast(b->c, DT_F64, x.v, span)),
+    Ref r = {.v = let_value(b, type_is_float(from) ? x.v : expr_cast(b->c, DT_F64, x.v, span)),
              .err = x.err};
     if (from == DT_BOOL && x.unsure)
         r.err = pick(b, x.unsure, ref_float(b, 1), ref_float(b, 0));
@@ -408,14 +409,14 @@ static Expr *read(RefBuilder *b, Buffer *buffer, Expr *const *index, Span span)
     Expr *load = expr_load(b->c, buffer, index, span);
     if (b->path)
         load = pick(b, b->path, load, zero_of(b, buffer->type));
-    return ref_let(b, load);
+    return let_value(b, load);
 }
 
 /* gamma_n |x| = n u / (1 - n u) |x|, no bound once n u reaches 1; nothing was added where n = 0. */
 static Expr *sum_error(RefBuilder *b, DType type, Expr *abs, Expr *n)
 {
-    Expr *nu = ref_let(b, scaled(b, roundoff(type), n));
-    Expr *left = ref_let(b, op2(b, EX_SUB, ref_float(b, 1), nu));
+    Expr *nu = let_value(b, scaled(b, roundoff(type), n));
+    Expr *left = let_value(b, op2(b, EX_SUB, ref_float(b, 1), nu));
     Expr *gamma = where_positive(b, left, op2(b, EX_DIV, op2(b, EX_MUL, nu, abs), left));
     return pick(b, op2(b, EX_GT, n, ref_float(b, 0)), gamma, ref_float(b, 0));
 }
@@ -455,7 +456,7 @@ Expr *ref_index(RefBuilder *b, const Buffer *buffer, Expr *const *index, Expr **
         if (at.err)
             unsure = either(b, unsure, op2(b, EX_GT, at.err, ref_float(b, 0)));
     }
-    return ref_let(b, unsure);
+    return let_value(b, unsure);
 }
 
 static Ref load(RefBuilder *b, const Expr *e)
@@ -465,7 +466,7 @@ static Ref load(RefBuilder *b, const Expr *e)
     Expr *unsure = ref_index(b, t->from, e->u.load.index, index);
     Ref r = ref_element(b, t, index, e->span);
     if (type_is_float(t->from->type) && t->from->type != DT_F64 && t->value->type != DT_F64)
-        r.v = ref_let(b, expr_cast(b->c, DT_F64, r.v, e->span));
+        r.v = let_value(b, expr_cast(b->c, DT_F64, r.v, e->span));
     if (unsure && t->from->type == DT_BOOL)
         r.unsure = either(b, r.unsure, unsure);
     else if (unsure)
@@ -478,7 +479,7 @@ static Ref load(RefBuilder *b, const Expr *e)
 static Ref under(RefBuilder *b, Expr *cond, Expr *e)
 {
     Expr *outer = b->path;
-    b->path = outer ? ref_let(b, op2(b, EX_AND, outer, cond)) : cond;
+    b->path = outer ? let_value(b, op2(b, EX_AND, outer, cond)) : cond;
     Ref r = ref_expr(b, e);
     b->path = outer;
     return r;
@@ -487,7 +488,7 @@ static Ref under(RefBuilder *b, Expr *cond, Expr *e)
 static Ref logic(RefBuilder *b, const Expr *e)
 {
     Ref x = ref_expr(b, e->u.arg[0]);
-    Expr *cond = e->kind == EX_AND ? x.v : ref_let(b, expr_unary(b->c, EX_NOT, x.v, e->span));
+    Expr *cond = e->kind == EX_AND ? x.v : let_value(b, expr_unary(b->c, EX_NOT, x.v, e->span));
     Ref y = under(b, cond, e->u.arg[1]);
     Ref r = {.v = op2(b, e->kind, x.v, y.v), .unsure = either(b, x.unsure, y.unsure)};
     return named(b, r);
@@ -497,8 +498,8 @@ static Ref selection(RefBuilder *b, const Expr *e)
 {
     Ref cond = ref_expr(b, e->u.arg[0]);
     Ref x = under(b, cond.v, e->u.arg[1]);
-    Ref y = under(b, ref_let(b, expr_unary(b->c, EX_NOT, cond.v, e->span)), e->u.arg[2]);
-    Ref r = {.v = ref_let(b, pick(b, cond.v, x.v, y.v))};
+    Ref y = under(b, let_value(b, expr_unary(b->c, EX_NOT, cond.v, e->span)), e->u.arg[2]);
+    Ref r = {.v = let_value(b, pick(b, cond.v, x.v, y.v))};
     if (r.v->type == DT_BOOL) {
         r.unsure = either(b, cond.unsure, either(b, x.unsure, y.unsure));
         return named(b, r);
@@ -547,7 +548,7 @@ static Ref variable(RefBuilder *b, Expr *e)
                          e->type == DT_BOOL ? NULL : b->let_err.items[i],
                          e->type == DT_BOOL ? b->let_err.items[i] : NULL};
     if (type_is_float(e->type) && e->type != DT_F64)
-        return (Ref){.v = ref_let(b, expr_cast(b->c, DT_F64, e, e->span))};
+        return (Ref){.v = let_value(b, expr_cast(b->c, DT_F64, e, e->span))};
     return (Ref){.v = e};
 }
 

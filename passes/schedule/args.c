@@ -130,7 +130,6 @@ static const char *names_of(Schedule *s, HandleKind kind, const char *word, cons
 
 typedef struct {
     Schedule *s;
-    const Primitive *primitive;
     const PrimParam *param;
     Span span; /* of the value, or of the call where it has none */
 } ArgPlace;
@@ -440,7 +439,7 @@ bool args_check(Schedule *s, const Primitive *primitive, const Value *args, cons
                 "argument '%s' is missing; the call is %s", params[i].name, usage(s, primitive));
         if (given[i] < 0)
             continue;
-        ArgPlace place = {s, primitive, &params[i], span};
+        ArgPlace place = {s, &params[i], span};
         Value value = args[given[i]];
         if (params[i].variadic && rest > 1)
             value = value_list(s, &args[given[i]], rest);

@@ -159,10 +159,6 @@ Buffer *sched_buffer(Schedule *s, uint32_t id);
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node);
 /* The whole body at once, for changes in several places. */
 void sched_replace_body(Schedule *s, Stmt *body);
-/* `id` no longer names anything, because of the step at work. Loops, blocks and buffers that vanish with a
- * replaced statement are consumed without it. */
-void sched_consume(Schedule *s, uint32_t id, Name name);
-
 /* Facts that hold at `path`'s last node. */
 Facts *sched_facts(Schedule *s, const StmtPath *path);
 /* `base`, or base_1, base_2 ... : no loop, let, buffer, size, scalar or block of the kernel has the name. */

@@ -233,14 +233,6 @@ void state_rebuild(Schedule *s)
     enter_stmt(s, kernel->body, 0, false);
 }
 
-void sched_consume(Schedule *s, uint32_t id, Name name)
-{
-    Handle *handle = state_handle(s, id);
-    if (handle)
-        handle->name = name;
-    handle_dead(s, id);
-}
-
 /* The handle of `kind` that bears the name now; `known` is the one that was seen last. */
 static uint32_t find_named(const Schedule *s, Name name, HandleKind kind, uint32_t known)
 {
