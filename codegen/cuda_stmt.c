@@ -57,15 +57,7 @@ Expr *cuda_stored_value(Context *c, const Stmt *s)
 {
     if (!store_updates(s->u.store.op))
         return s->u.store.value;
-    static const ExprKind kinds[] = {
-        [STORE_ADD] = EX_ADD, [STORE_MUL] = EX_MUL, [STORE_MIN] = EX_MIN,   [STORE_MAX] = EX_MAX,
-        [STORE_AND] = EX_AND, [STORE_OR] = EX_OR,   [STORE_XOR] = EX_BITXOR,
-    };
-    ExprKind kind = kinds[s->u.store.op];
-    if (s->u.store.buffer->type != DT_BOOL && s->u.store.op == STORE_AND)
-        kind = EX_BITAND;
-    if (s->u.store.buffer->type != DT_BOOL && s->u.store.op == STORE_OR)
-        kind = EX_BITOR;
+    ExprKind kind = store_op_kind(s->u.store.op, s->u.store.buffer->type);
     Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
     old->u.load.hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
     return expr_binary(c, kind, old, s->u.store.value, s->span);

@@ -38,7 +38,7 @@ static int depth_of(const AstExpr *e)
     return e ? e->depth : 0;
 }
 
-static int depth_of_list(const ExprList *list)
+static int depth_of_list(const AstExprList *list)
 {
     int depth = 0;
     for (int i = 0; i < list->n; i++)
@@ -98,7 +98,7 @@ AstExpr *ast_select(Parser *p, AstExpr *cond, AstExpr *a, AstExpr *b, Span span)
     return e;
 }
 
-AstExpr *ast_list(Parser *p, ExprList items, Span span)
+AstExpr *ast_list(Parser *p, AstExprList items, Span span)
 {
     AstExpr *e = above(p, AE_LIST, depth_of_list(&items), span);
     if (e->kind == AE_LIST) {
@@ -122,7 +122,7 @@ AstExpr *ast_pair(Parser *p, AstExprKind kind, AstExpr *lo, AstExpr *hi, Span sp
     return e;
 }
 
-AstExpr *ast_index(Parser *p, AstExpr *base, ExprList items, Span span)
+AstExpr *ast_index(Parser *p, AstExpr *base, AstExprList items, Span span)
 {
     AstExpr *e = above(p, AE_INDEX, max2(base->depth, depth_of_list(&items)), span);
     if (e->kind == AE_INDEX) {
@@ -174,7 +174,7 @@ AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span)
     return s;
 }
 
-AstStmt *ast_seq(Parser *p, StmtList items, Span span)
+AstStmt *ast_seq(Parser *p, AstStmtList items, Span span)
 {
     int depth = 0;
     for (int i = 0; i < items.n; i++)

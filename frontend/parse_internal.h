@@ -10,8 +10,8 @@
 
 #include "frontend/ast.h"
 
-typedef VEC(AstExpr *) ExprList;
-typedef VEC(AstStmt *) StmtList;
+typedef VEC(AstExpr *) AstExprList;
+typedef VEC(AstStmt *) AstStmtList;
 typedef VEC(AstName) NameList;
 typedef VEC(AstArg) ArgList;
 typedef VEC(AstPattern) PatternList;
@@ -82,15 +82,15 @@ AstExpr *ast_expr(Parser *p, AstExprKind kind, Span span);
 AstExpr *ast_unary(Parser *p, ExprKind op, AstExpr *a, Span span);
 AstExpr *ast_binary(Parser *p, ExprKind op, AstExpr *a, AstExpr *b, Span span);
 AstExpr *ast_select(Parser *p, AstExpr *cond, AstExpr *a, AstExpr *b, Span span);
-AstExpr *ast_list(Parser *p, ExprList items, Span span);
+AstExpr *ast_list(Parser *p, AstExprList items, Span span);
 AstExpr *ast_pair(Parser *p, AstExprKind kind, AstExpr *lo, AstExpr *hi, Span span);
-AstExpr *ast_index(Parser *p, AstExpr *base, ExprList items, Span span);
+AstExpr *ast_index(Parser *p, AstExpr *base, AstExprList items, Span span);
 AstExpr *ast_field(Parser *p, AstExpr *base, AstName name, Span span);
 AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span);
 
 /* A statement whose `u` the caller fills, above children of the given depth. */
 AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span);
-AstStmt *ast_seq(Parser *p, StmtList items, Span span);
+AstStmt *ast_seq(Parser *p, AstStmtList items, Span span);
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span);
 AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span);
 int ast_depth(const AstStmt *s); /* 0 for NULL */

@@ -33,8 +33,8 @@
     AstParam *param;
     AstScriptParam *sparam;
     NameList names;
-    ExprList exprs;
-    StmtList stmts;
+    AstExprList exprs;
+    AstStmtList stmts;
     ArgList args;
     PatternList patterns;
     AnnotationList annotations;
@@ -292,7 +292,7 @@ block:
   ;
 
 stmts:
-    %empty { $$ = (StmtList){0}; }
+    %empty { $$ = (AstStmtList){0}; }
   | stmts stmt { $$ = $1; PUSH($$, $2); }
   | stmts error ';' { $$ = $1; yyerrok; }
   ;
@@ -481,7 +481,7 @@ script:
   ;
 
 script_stmts:
-    %empty { $$ = (StmtList){0}; }
+    %empty { $$ = (AstStmtList){0}; }
   | script_stmts script_stmt { $$ = $1; PUSH($$, $2); }
   | script_stmts error ';' { $$ = $1; yyerrok; }
   ;
@@ -595,22 +595,22 @@ primary:
   | primary '.' name { $$ = ast_field(p, $1, $3, @$); }
   ;
 
-opt_exprs: %empty { $$ = (ExprList){0}; } | exprs;
+opt_exprs: %empty { $$ = (AstExprList){0}; } | exprs;
 
 exprs:
-    expr { $$ = (ExprList){0}; PUSH($$, $1); }
+    expr { $$ = (AstExprList){0}; PUSH($$, $1); }
   | exprs ',' expr { $$ = $1; PUSH($$, $3); }
   ;
 
-opt_values: %empty { $$ = (ExprList){0}; } | values;
+opt_values: %empty { $$ = (AstExprList){0}; } | values;
 
 values:
-    value { $$ = (ExprList){0}; PUSH($$, $1); }
+    value { $$ = (AstExprList){0}; PUSH($$, $1); }
   | values ',' value { $$ = $1; PUSH($$, $3); }
   ;
 
 subs:
-    sub { $$ = (ExprList){0}; PUSH($$, $1); }
+    sub { $$ = (AstExprList){0}; PUSH($$, $1); }
   | subs ',' sub { $$ = $1; PUSH($$, $3); }
   ;
 

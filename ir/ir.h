@@ -215,6 +215,8 @@ typedef enum {
     STORE_ASYNC, /* lowered: sets the element at some time before the next wait for it ends */
 } StoreOp;
 const char *store_op_token(StoreOp op); /* "=", "+=", "min=" */
+/* The operator of an update of elements of `type`: EX_ADD for `+=`, EX_AND for `&=` of truth values. EX_COUNT for a store that is none. */
+ExprKind store_op_kind(StoreOp op, DType type);
 /* The new value depends on the old one. */
 static inline bool store_updates(StoreOp op)
 {
@@ -464,6 +466,11 @@ typedef struct Visitor {
 void visit_expr(Visitor *v, Expr *e);
 void visit_stmt(Visitor *v, Stmt *s);
 
+typedef VEC(Expr *) ExprList;
+typedef VEC(Stmt *) StmtList;
+/* The statements of one kind below and including the root, in program order; none of those inside a block. */
+StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind);
+
 /* Bottom-up rewriting: children first, then the callback on the rebuilt node, whose result replaces
  * it.  A node with unchanged children is passed as it is, so an identity rewrite returns the same
  * pointer.  A NULL from `stmt` removes the statement (an empty seq takes its place where one must stand). */
@@ -495,8 +502,10 @@ const Expr *expr_copied(const Expr *value, Expr **where);
 
 /* The path from `root` to the loop or block with this id: items[0] is root, the last is the node
  * itself; false when there is none. */
-typedef VEC(Stmt *) StmtPath;
+typedef StmtList StmtPath;
 bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
+/* The same to a statement, by pointer. */
+bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);
 
 /* ---- text, checks (print.c, verify.c) ---------------------------------------------------------- */
 

@@ -195,6 +195,22 @@ const char *store_op_token(StoreOp op)
     return tokens[op];
 }
 
+ExprKind store_op_kind(StoreOp op, DType type)
+{
+    switch (op) {
+    case STORE_ADD: return EX_ADD;
+    case STORE_MUL: return EX_MUL;
+    case STORE_MIN: return EX_MIN;
+    case STORE_MAX: return EX_MAX;
+    case STORE_AND: return type == DT_BOOL ? EX_AND : EX_BITAND;
+    case STORE_OR: return type == DT_BOOL ? EX_OR : EX_BITOR;
+    case STORE_XOR: return EX_BITXOR;
+    case STORE_SET:
+    case STORE_ASYNC: break;
+    }
+    return EX_COUNT;
+}
+
 /* ---- errors ------------------------------------------------------------------------------------ */
 
 static const ErrorInfo errors[] = {

@@ -187,28 +187,64 @@ bool loop_const_extent(const ForStmt *loop, int64_t *extent)
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
-static bool find_below(Context *c, Stmt *s, uint32_t id, StmtPath *path)
+typedef struct {
+    Context *c;
+    StmtKind kind;
+    StmtList found;
+} KindSearch;
+
+static bool search_kind(Visitor *v, Stmt *s)
+{
+    KindSearch *search = v->user;
+    if (s->kind == search->kind)
+        VEC_PUSH(search->c->arena, &search->found, s);
+    return s->kind != ST_BLOCK;
+}
+
+StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind)
+{
+    KindSearch search = {.c = c, .kind = kind};
+    Visitor v = {.user = &search, .stmt = search_kind};
+    visit_stmt(&v, root);
+    return search.found;
+}
+
+/* What a path leads to: a node, or the loop or block with an id. */
+typedef struct {
+    const Stmt *node;
+    uint32_t id;
+} Target;
+
+static bool is_target(const Stmt *s, Target target)
+{
+    return s == target.node || (s->kind == ST_FOR && s->u.loop.id == target.id) ||
+           (s->kind == ST_BLOCK && s->u.block.id == target.id);
+}
+
+static bool find_below(Context *c, Stmt *s, Target target, StmtPath *path)
 {
     VEC_PUSH(c->arena, path, s);
+    if (is_target(s, target))
+        return true;
     bool found = false;
     switch (s->kind) {
     case ST_SEQ:
         for (int i = 0; i < s->u.seq.n && !found; i++)
-            found = find_below(c, s->u.seq.items[i], id, path);
+            found = find_below(c, s->u.seq.items[i], target, path);
         break;
     case ST_FOR:
-        found = s->u.loop.id == id || find_below(c, s->u.loop.body, id, path);
+        found = find_below(c, s->u.loop.body, target, path);
         break;
     case ST_IF:
-        found = find_below(c, s->u.cond.then, id, path) ||
-                (s->u.cond.otherwise && find_below(c, s->u.cond.otherwise, id, path));
+        found = find_below(c, s->u.cond.then, target, path) ||
+                (s->u.cond.otherwise && find_below(c, s->u.cond.otherwise, target, path));
         break;
     case ST_BLOCK:
-        found = s->u.block.id == id || (s->u.block.init && find_below(c, s->u.block.init, id, path)) ||
-                find_below(c, s->u.block.body, id, path);
+        found = (s->u.block.init && find_below(c, s->u.block.init, target, path)) ||
+                find_below(c, s->u.block.body, target, path);
         break;
     case ST_LAUNCH:
-        found = find_below(c, s->u.launch.body, id, path);
+        found = find_below(c, s->u.launch.body, target, path);
         break;
     case ST_STORE:
     case ST_TEMP:
@@ -224,5 +260,11 @@ static bool find_below(Context *c, Stmt *s, uint32_t id, StmtPath *path)
 bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path)
 {
     path->n = 0;
-    return find_below(c, root, id, path);
+    return find_below(c, root, (Target){.id = id}, path);
+}
+
+bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path)
+{
+    path->n = 0;
+    return find_below(c, root, (Target){.node = node}, path);
 }

@@ -61,7 +61,6 @@ int64_t gcd64(int64_t a, int64_t b);
 /* floor(a / d) for d > 0. */
 int64_t floor_div64(int64_t a, int64_t d);
 /* The factors of a product atom, in order; itself alone for another. */
-typedef VEC(Expr *) ExprList;
 void product_factors(Context *c, Expr *atom, ExprList *out);
 /* Their product again, in canonical order (sorts `factors`); NULL for none. */
 Expr *product_build(Context *c, ExprList *factors, Span span);

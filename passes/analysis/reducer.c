@@ -58,27 +58,10 @@ static Expr *identity_of(Context *c, StoreOp op, DType type, Span span)
 
 Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
 {
-    bool truth = a->type == DT_BOOL;
-    switch (r->op) {
-    case STORE_ADD:
-        return expr_binary(c, EX_ADD, a, b, a->span);
-    case STORE_MUL:
-        return expr_binary(c, EX_MUL, a, b, a->span);
-    case STORE_MIN:
-        return expr_binary(c, EX_MIN, a, b, a->span);
-    case STORE_MAX:
-        return expr_binary(c, EX_MAX, a, b, a->span);
-    case STORE_AND:
-        return expr_binary(c, truth ? EX_AND : EX_BITAND, a, b, a->span);
-    case STORE_OR:
-        return expr_binary(c, truth ? EX_OR : EX_BITOR, a, b, a->span);
-    case STORE_XOR:
-        return expr_binary(c, EX_BITXOR, a, b, a->span);
-    case STORE_SET:
-    case STORE_ASYNC:
-        break;
-    }
-    TIRC_BUG(c, "a plain store combines nothing");
+    ExprKind kind = store_op_kind(r->op, a->type);
+    if (kind == EX_COUNT)
+        TIRC_BUG(c, "a plain store combines nothing");
+    return expr_binary(c, kind, a, b, a->span);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------ */

@@ -66,25 +66,9 @@ int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, co
     return pending;
 }
 
-static bool note_block(Visitor *v, Stmt *s)
-{
-    StmtCollector *k = v->user;
-    if (s->kind == ST_BLOCK)
-        VEC_PUSH(k->c->arena, &k->blocks, s);
-    return s->kind != ST_BLOCK;
-}
-
-StmtList blocks_below(Context *c, Stmt *s)
-{
-    StmtCollector k = {.c = c};
-    Visitor v = {.user = &k, .stmt = note_block};
-    visit_stmt(&v, s);
-    return k.blocks;
-}
-
 bool async_copies_can(Context *c, Stmt *root)
 {
-    StmtList blocks = blocks_below(c, root);
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
         const char *obstacle = block_is_async(block) ? async_copy_obstacle(c, block) : NULL;

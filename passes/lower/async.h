@@ -4,11 +4,6 @@
 
 #include "passes/lower/pass.h"
 
-typedef struct {
-    Context *c;
-    StmtList blocks;
-} StmtCollector;
-
 /* The statement's blocks are asynchronous copies; it has some. */
 bool async_only(Stmt *s);
 /* The blocks below a statement that were told to copy asynchronously can still do that. False after a diagnostic. */
@@ -19,7 +14,5 @@ Stmt *async_commit(Context *c, const Stmt *copies);
  * copy of `flying` and an access of `blocks` in a later iteration of `carrier`, in iterations of `counted` (threads_meet), less one. */
 int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier, const Stmt *counted,
                   const Stmt *body);
-/* The blocks below a statement, in order. */
-StmtList blocks_below(Context *c, Stmt *s);
 
 #endif

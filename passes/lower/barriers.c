@@ -92,7 +92,7 @@ static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *car
 {
     Hazard hazard;
     const StmtList *flying = &reach->flying;
-    StmtList blocks = flying->n ? blocks_below(b->c, s) : (StmtList){0};
+    StmtList blocks = flying->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
     bool paced = carrier && reach->paced && reach->paced == carrier->u.loop.body;
     const Stmt *counted = paced ? reach->counted : carrier;
     int64_t distance = paced ? reach->pending : INT32_MAX;
@@ -109,7 +109,7 @@ static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *ne
 {
     Hazard hazard;
     const StmtList *flying = &inner->flying;
-    StmtList blocks = flying->n ? blocks_below(b->c, body) : (StmtList){0};
+    StmtList blocks = flying->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
     for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
         if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, outer->loop, nest->loop,
                           INT32_MAX, &hazard))
@@ -398,7 +398,7 @@ static void refuse_grid(Context *c, const Conflict *why)
 
 static bool has_async(Context *c, Stmt *root)
 {
-    StmtList blocks = blocks_below(c, root);
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++)
         if (block_is_async(&blocks.items[i]->u.block))
             return true;

@@ -81,7 +81,7 @@ static bool claimed(void *user, const Buffer *buffer)
 static Stmt *check_launch(LaunchWalk *w, Stmt *root)
 {
     Context *c = w->c;
-    StmtList blocks = blocks_below(c, root);
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     Threads *model = NULL;
     for (int i = 0; i < blocks.n; i++) {
         BlockStmt *block = &blocks.items[i]->u.block;

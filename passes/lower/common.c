@@ -220,47 +220,6 @@ bool expr_uses_any(const Expr *e, Var *const *vars, int n)
     return false;
 }
 
-static bool path_down(Context *c, Stmt *s, const Stmt *target, StmtPath *path)
-{
-    VEC_PUSH(c->arena, path, s);
-    if (s == target)
-        return true;
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            if (path_down(c, s->u.seq.items[i], target, path))
-                return true;
-        break;
-    case ST_FOR:
-        if (path_down(c, s->u.loop.body, target, path))
-            return true;
-        break;
-    case ST_IF:
-        if (path_down(c, s->u.cond.then, target, path) ||
-            (s->u.cond.otherwise && path_down(c, s->u.cond.otherwise, target, path)))
-            return true;
-        break;
-    case ST_LAUNCH:
-        if (path_down(c, s->u.launch.body, target, path))
-            return true;
-        break;
-    case ST_BLOCK:
-    case ST_STORE:
-    case ST_TEMP:
-    case ST_LET:
-    case ST_BARRIER:
-        break;
-    }
-    path->n--;
-    return false;
-}
-
-bool stmt_path_to(Context *c, Stmt *root, const Stmt *target, StmtPath *path)
-{
-    path->n = 0;
-    return path_down(c, root, target, path);
-}
-
 static Stmt *to_axes(void *user, Stmt *s)
 {
     Context *c = user;

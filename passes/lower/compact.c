@@ -432,28 +432,13 @@ static void compact_buffer(Compact *k, Stmt *temp)
     k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
 }
 
-typedef struct {
-    Context *c;
-    StmtList temps;
-} Found;
-
-static bool collect_temp(Visitor *v, Stmt *s)
-{
-    Found *found = v->user;
-    if (s->kind == ST_TEMP && !scope_outlives_launch(s->u.temp->scope))
-        VEC_PUSH(found->c->arena, &found->temps, s);
-    return s->kind != ST_BLOCK;
-}
-
 Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Found found = {.c = c};
-    Visitor v = {.user = &found, .stmt = collect_temp};
-    visit_stmt(&v, kernel->body);
+    StmtList temps = stmts_of_kind(c, kernel->body, ST_TEMP);
     Compact k = {.c = c, .kernel = kernel, .body = kernel->body};
-    for (int i = found.temps.n - 1; i >= 0;
-         i--) /* each goes in front, so the first ends up first */
-        compact_buffer(&k, found.temps.items[i]);
+    for (int i = temps.n - 1; i >= 0; i--) /* each goes in front, so the first ends up first */
+        if (!scope_outlives_launch(temps.items[i]->u.temp->scope))
+            compact_buffer(&k, temps.items[i]);
     return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
 }

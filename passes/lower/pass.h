@@ -15,8 +15,6 @@
 #include "passes/lower/pipeline.def"
 #undef PASS
 
-typedef VEC(Expr *) ExprList;
-typedef VEC(Stmt *) StmtList;
 typedef VEC(Subst) SubstList;
 typedef VEC(Var *) VarList;
 
@@ -53,9 +51,6 @@ bool expr_uses_any(const Expr *e, Var *const *vars, int n);
 
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
-
-/* The path from `root` to `target`, by pointer. */
-bool stmt_path_to(Context *c, Stmt *root, const Stmt *target, StmtPath *path);
 
 /* Loops bound inside `s` speak of the axis itself: what each thread has its own of, by the thread. Blocks in the result are for
  * measuring regions only, as their bindings no longer use the bound loops. */

@@ -123,22 +123,6 @@ static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
     put(b, t->n, index, STORE_ADD, ref_float(b, 1), span);
 }
 
-static ExprKind op_of_store(StoreOp op)
-{
-    switch (op) {
-    case STORE_MUL: return EX_MUL;
-    case STORE_MIN: return EX_MIN;
-    case STORE_MAX: return EX_MAX;
-    case STORE_AND: return EX_BITAND;
-    case STORE_OR: return EX_BITOR;
-    case STORE_XOR: return EX_BITXOR;
-    case STORE_SET:
-    case STORE_ASYNC:
-    case STORE_ADD: break;
-    }
-    return EX_ADD;
-}
-
 static void spoil(RefBuilder *b, Twin *t, Expr *when)
 {
     note(b, &t->has_unsure, true);
@@ -164,7 +148,7 @@ static void ref_store(RefBuilder *b, const Stmt *s)
     }
     if (op != STORE_SET) {
         Ref old = ref_element(b, t, index, s->span);
-        r = ref_binary(b, op_of_store(op), t->from->type, old, r, s->span);
+        r = ref_binary(b, store_op_kind(op, t->from->type), t->from->type, old, r, s->span);
     }
     store_set(b, t, index, r, s->span);
 }

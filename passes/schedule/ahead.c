@@ -88,26 +88,11 @@ Stmt *ahead_model(const AheadLoop *a, Stmt *group, Expr *value, Expr *cond)
     return stmt_if(c, cond, stmt_subst(c, group, &to, 1), NULL, group->span);
 }
 
-typedef struct {
-    Context *ctx;
-    BlockList blocks;
-} Collected;
-
-static bool collect_block(Visitor *v, Stmt *stmt)
-{
-    Collected *found = v->user;
-    if (stmt->kind == ST_BLOCK)
-        VEC_PUSH(found->ctx->arena, &found->blocks, stmt);
-    return stmt->kind != ST_BLOCK;
-}
-
 Value ahead_blocks(Schedule *s, Stmt *first)
 {
-    Collected found = {.ctx = s->ctx};
-    Visitor v = {.user = &found, .stmt = collect_block};
-    visit_stmt(&v, first);
-    Value *values = ARENA_ARRAY(s->ctx->arena, Value, found.blocks.n + 1);
-    for (int i = 0; i < found.blocks.n; i++)
-        values[i] = value_block(found.blocks.items[i]);
-    return value_list(s, values, found.blocks.n);
+    StmtList blocks = stmts_of_kind(s->ctx, first, ST_BLOCK);
+    Value *values = ARENA_ARRAY(s->ctx->arena, Value, blocks.n + 1);
+    for (int i = 0; i < blocks.n; i++)
+        values[i] = value_block(blocks.items[i]);
+    return value_list(s, values, blocks.n);
 }

@@ -8,22 +8,6 @@
  * depends on the order. */
 #include "passes/schedule/inline.h"
 
-static ExprKind kind_of_update(StoreOp op)
-{
-    switch (op) {
-    case STORE_ADD: return EX_ADD;
-    case STORE_MUL: return EX_MUL;
-    case STORE_MIN: return EX_MIN;
-    case STORE_MAX: return EX_MAX;
-    case STORE_AND: return EX_BITAND;
-    case STORE_OR: return EX_BITOR;
-    case STORE_XOR: return EX_BITXOR;
-    case STORE_SET:
-    case STORE_ASYNC: break;
-    }
-    return EX_COUNT;
-}
-
 static bool is_element_of(const Expr *e, const Buffer *b)
 {
     return e->kind == EX_LOAD && e->u.load.buffer->id == b->id;
@@ -129,7 +113,7 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
         return false;
     int n = sum->rank, *made = ARENA_ARRAY(c->arena, int, n + 1), *used = ARENA_ARRAY(c->arena, int, n + 1);
     const Stmt *update = flow_single_store(reduction), *store = flow_single_store(epilogue);
-    ExprKind op = kind_of_update(update->u.store.op);
+    ExprKind op = store_op_kind(update->u.store.op, sum->type);
     bool pure = flow_pure_index(&reduction->u.block, sum, update->u.store.index, made);
     for (int axis = 0; axis < n && pure; axis++)
         pure = reduction->u.block.iters[made[axis]].kind == ITER_SPATIAL;

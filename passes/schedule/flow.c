@@ -35,28 +35,12 @@ bool flow_touches(Schedule *s, Stmt *stmt, const Buffer *buffer, AccessMode mode
     return t.found;
 }
 
-typedef struct {
-    Schedule *s;
-    const Buffer *buffer;
-    AccessMode mode;
-    BlockList *out;
-} BlockSearch;
-
-static bool search_block(Visitor *v, Stmt *stmt)
-{
-    BlockSearch *b = v->user;
-    if (stmt->kind != ST_BLOCK)
-        return true;
-    if (flow_touches(b->s, stmt, b->buffer, b->mode))
-        VEC_PUSH(b->s->ctx->arena, b->out, stmt);
-    return false;
-}
-
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
 {
-    BlockSearch b = {s, buffer, mode, out};
-    Visitor v = {.user = &b, .stmt = search_block};
-    visit_stmt(&v, root);
+    StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (flow_touches(s, blocks.items[i], buffer, mode))
+            VEC_PUSH(s->ctx->arena, out, blocks.items[i]);
 }
 
 void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out)
@@ -240,28 +224,21 @@ Kernel *flow_kernel_with(Schedule *s, Stmt *body)
     return kernel;
 }
 
-/* Loops that are not plain, from the outside in. */
-typedef struct {
-    Arena *arena;
-    BlockList loops;
-} Kinds;
-
-static bool collect_kinds(Visitor *v, Stmt *stmt)
+static bool has_kind(const Stmt *s)
 {
-    Kinds *kinds = v->user;
-    if (stmt->kind == ST_FOR && stmt->u.loop.kind != LOOP_SERIAL &&
-        stmt->u.loop.kind != LOOP_UNROLL)
-        VEC_PUSH(kinds->arena, &kinds->loops, stmt);
-    return stmt->kind != ST_BLOCK;
+    return s->kind == ST_FOR && s->u.loop.kind != LOOP_SERIAL && s->u.loop.kind != LOOP_UNROLL;
 }
 
-static Kinds kinds_around_and_below(Context *c, const StmtPath *path)
+/* The loops around and below the end of `path` whose kind has to be legal, from the outside in. */
+static StmtList kinds_around_and_below(Context *c, const StmtPath *path)
 {
-    Kinds kinds = {.arena = c->arena};
-    Visitor v = {.user = &kinds, .stmt = collect_kinds};
+    StmtList kinds = {0}, below = stmts_of_kind(c, path->items[path->n - 1], ST_FOR);
     for (int i = 0; i + 1 < path->n; i++)
-        collect_kinds(&v, path->items[i]);
-    visit_stmt(&v, path->items[path->n - 1]);
+        if (has_kind(path->items[i]))
+            VEC_PUSH(c->arena, &kinds, path->items[i]);
+    for (int i = 0; i < below.n; i++)
+        if (has_kind(below.items[i]))
+            VEC_PUSH(c->arena, &kinds, below.items[i]);
     return kinds;
 }
 
@@ -282,14 +259,14 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
         return false;
     if (!stmt_find(s->ctx, kernel->body, loop, &path))
         return true;
-    Kinds kinds = kinds_around_and_below(s->ctx, &path);
+    StmtList kinds = kinds_around_and_below(s->ctx, &path);
     kernel = sched_kernel_around(s, kernel, &path);
-    for (int i = 0; i < kinds.loops.n; i++) {
-        const ForStmt *f = &kinds.loops.items[i]->u.loop;
-        if (is_asked_with(s->ctx, launch, kinds.loops.items[i]))
+    for (int i = 0; i < kinds.n; i++) {
+        const ForStmt *f = &kinds.items[i]->u.loop;
+        if (is_asked_with(s->ctx, launch, kinds.items[i]))
             continue;
         if (f->kind == LOOP_BIND)
-            launch = kinds.loops.items[i];
+            launch = kinds.items[i];
         if (dependence_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
             continue;
         sched_refuse(s, E0441, span,

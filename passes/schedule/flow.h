@@ -8,7 +8,7 @@
 bool flow_touches(Schedule *s, Stmt *stmt, const Buffer *buffer, AccessMode mode);
 
 /* The blocks that touch `buffer` in `mode`, in program order. */
-typedef VEC(Stmt *) BlockList;
+typedef StmtList BlockList;
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out);
 
 /* The buffers that a block reads or writes, each once. */

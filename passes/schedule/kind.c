@@ -185,22 +185,6 @@ static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kin
 /* ---- bind: one value of an axis for each block ------------------------------------------------ */
 
 typedef struct {
-    Axis axis;
-    uint32_t except;
-    Context *ctx;
-    StmtPath found;
-} AxisSearch;
-
-static bool search_axis(Visitor *v, Stmt *stmt)
-{
-    AxisSearch *search = v->user;
-    if (stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND &&
-        stmt->u.loop.axis == search->axis && stmt->u.loop.id != search->except)
-        VEC_PUSH(search->ctx->arena, &search->found, stmt);
-    return stmt->kind != ST_BLOCK;
-}
-
-typedef struct {
     const Var *var;
     Name block;
 } UseSearch;
@@ -272,13 +256,14 @@ static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span
             outer->u.loop.axis == axis && !require_apart(s, path, outer, outer, axis, span))
             return false;
     }
-    AxisSearch search = {.axis = axis, .except = loop->u.loop.id, .ctx = s->ctx};
-    Visitor visitor = {&search, NULL, search_axis};
-    visit_stmt(&visitor, loop->u.loop.body);
-    for (int i = 0; i < search.found.n; i++) {
+    StmtList below = stmts_of_kind(s->ctx, loop->u.loop.body, ST_FOR);
+    for (int i = 0; i < below.n; i++) {
+        const ForStmt *other = &below.items[i]->u.loop;
+        if (other->kind != LOOP_BIND || other->axis != axis)
+            continue;
         StmtPath inner = {0};
-        state_path(s, search.found.items[i]->u.loop.id, &inner);
-        if (!require_apart(s, &inner, loop, search.found.items[i], axis, span))
+        state_path(s, other->id, &inner);
+        if (!require_apart(s, &inner, loop, below.items[i], axis, span))
             return false;
     }
     return true;

@@ -42,44 +42,21 @@ static Stmt *rename_block(Rewriter *r, Stmt *stmt)
     return stmt_stamp(stmt_block(r->ctx, &block, stmt->span), stmt);
 }
 
-typedef struct {
-    Context *ctx;
-    VEC(Stmt *) loops, temps;
-} Definitions;
-
-static bool collect_definition(Visitor *v, Stmt *stmt)
-{
-    Definitions *d = v->user;
-    if (stmt->kind == ST_FOR)
-        VEC_PUSH(d->ctx->arena, &d->loops, stmt);
-    if (stmt->kind == ST_TEMP)
-        VEC_PUSH(d->ctx->arena, &d->temps, stmt);
-    return stmt->kind != ST_BLOCK;
-}
-
-static Definitions definitions_in(Context *c, Stmt *stmt)
-{
-    Definitions d = {.ctx = c};
-    Visitor v = {.user = &d, .stmt = collect_definition};
-    visit_stmt(&v, stmt);
-    return d;
-}
-
 /* Temps of the copy become buffers of its own; their shapes speak of the loops of the copy. */
 static Stmt *copy_temps(Partition *p, Stmt *original, Stmt *copy)
 {
     Context *c = p->s->ctx;
-    Definitions old = definitions_in(c, original), new = definitions_in(c, copy);
-    Subst *map = ARENA_ARRAY(c->arena, Subst, new.loops.n);
-    for (int i = 0; i < new.loops.n; i++)
-        map[i] = (Subst){old.loops.items[i]->u.loop.var,
-                         expr_var(c, new.loops.items[i]->u.loop.var, span_none())};
-    for (int i = 0; i < new.temps.n; i++) {
-        const Buffer *from = new.temps.items[i]->u.temp;
+    StmtList old = stmts_of_kind(c, original, ST_FOR), new = stmts_of_kind(c, copy, ST_FOR);
+    StmtList temps = stmts_of_kind(c, copy, ST_TEMP);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, new.n);
+    for (int i = 0; i < new.n; i++)
+        map[i] = (Subst){old.items[i]->u.loop.var, expr_var(c, new.items[i]->u.loop.var, span_none())};
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *from = temps.items[i]->u.temp;
         Buffer *to = buffer_copy(c, from);
         Expr **shape = ARENA_ARRAY(c->arena, Expr *, from->rank);
         for (int axis = 0; axis < from->rank; axis++)
-            shape[axis] = expr_subst(c, from->shape[axis], map, new.loops.n);
+            shape[axis] = expr_subst(c, from->shape[axis], map, new.n);
         to->shape = shape;
         to->id = ctx_new_id(c);
         to->name = copy_name(p, from->name);

@@ -50,20 +50,10 @@ static const Ahead *find_ahead(const Pipeline *p, const Buffer *buffer)
     return NULL;
 }
 
-static bool collect_block(Visitor *v, Stmt *stmt)
-{
-    BlockList *blocks = v->user;
-    if (stmt->kind == ST_BLOCK)
-        blocks->items[blocks->n++ % 2] = stmt;
-    return stmt->kind != ST_BLOCK;
-}
-
 /* The one block of a statement. */
 static Stmt *only_block(const Pipeline *p, Stmt *item)
 {
-    BlockList blocks = {.items = ARENA_ARRAY(p->s->ctx->arena, Stmt *, 2)};
-    Visitor v = {.user = &blocks, .stmt = collect_block};
-    visit_stmt(&v, item);
+    StmtList blocks = stmts_of_kind(p->s->ctx, item, ST_BLOCK);
     return blocks.n == 1 ? blocks.items[0] : NULL;
 }
 

@@ -2,31 +2,6 @@
 #include "passes/schedule/sched.h"
 
 typedef VEC(Value) ValueList;
-typedef VEC(Stmt *) BlockList;
-
-typedef struct {
-    Context *ctx;
-    BlockList *blocks;
-} BlockWalk;
-
-static bool collect_block(Visitor *v, Stmt *stmt)
-{
-    BlockWalk *walk = v->user;
-    if (stmt->kind == ST_BLOCK)
-        VEC_PUSH(walk->ctx->arena, walk->blocks, stmt);
-    return stmt->kind != ST_BLOCK;
-}
-
-/* The blocks of the kernel, in order. */
-static BlockList all_blocks(Schedule *s)
-{
-    BlockList blocks = {0};
-    BlockWalk walk = {s->ctx, &blocks};
-    Visitor visitor = {&walk, NULL, collect_block};
-    visit_stmt(&visitor, s->kernel->body);
-    return blocks;
-}
-
 bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -49,7 +24,7 @@ bool prim_block(Schedule *s, const PrimCall *call, Value *result)
 bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)call;
-    BlockList blocks = all_blocks(s);
+    StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
     ValueList values = {0};
     for (int i = 0; i < blocks.n; i++)
         VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
@@ -79,7 +54,7 @@ static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, Access
     Stmt *block = sched_block(s, &call->arg[0], &path);
     AccessList accesses = {0};
     access_collect(s->ctx, block, NULL, own, &accesses);
-    BlockList blocks = all_blocks(s);
+    StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
     ValueList values = {0};
     for (int i = 0; i < blocks.n; i++)
         if (blocks.items[i] != block && touches_any(s, blocks.items[i], theirs, &accesses))
