@@ -3,49 +3,8 @@
 #include <string.h>
 
 #include "analyze.h"
+#include "choice.h"
 #include "output.h"
-
-/* ---- a schedule with settings: "padded(row=2, T=16)" --------------------------------------------------------- */
-
-typedef struct {
-    char *text; /* a copy, cut into words */
-    const char *name;
-    const char **settings;
-    size_t n;
-} Choice;
-
-static void choice_free(Choice *c)
-{
-    free(c->text);
-    free(c->settings);
-}
-
-/* Words between commas, without the blanks before them. */
-static void cut_settings(Choice *c, char *at)
-{
-    for (char *word = strtok(at, ","); word; word = strtok(NULL, ","))
-        c->settings[c->n++] = word + strspn(word, " ");
-}
-
-static tirc_status choice_parse(const char *words, Choice *c)
-{
-    size_t length = strlen(words);
-    *c = (Choice){.text = malloc(length + 1), .settings = calloc(length + 1, sizeof *c->settings)};
-    if (!c->text || !c->settings) {
-        fputs("tirc: out of memory\n", stderr);
-        return TIRC_UNAVAILABLE;
-    }
-    memcpy(c->text, words, length + 1);
-    c->name = c->text;
-    char *open = strchr(c->text, '(');
-    if (!open)
-        return TIRC_OK;
-    if (c->text[length - 1] != ')')
-        return usage_error("--versus takes a schedule, 'padded', or one with settings, 'padded(row=2)'; found '%.60s'", words);
-    c->text[length - 1] = *open = '\0';
-    cut_settings(c, open + 1);
-    return TIRC_OK;
-}
 
 /* ---- analyzing --------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice.h"
 #include "report.h"
 
 /* What the list names: peers as they are, schedules as programs behind the first. */
@@ -19,13 +20,18 @@ static bool is_peer(const char *name)
     return !strcmp(name, "cublas") || !strcmp(name, "memcpy");
 }
 
-static tirc_status compile_schedule(const Command *c, tirc_device *device, const char *name, tirc_program **program)
+static tirc_status compile_schedule(const Command *c, tirc_device *device, const char *words, tirc_program **program)
 {
+    Choice choice;
     tirc_kernel *scheduled, *lowered;
     tirc_lower_options options = {0};
-    tirc_status status = tirc_apply(c->t, c->file, c->program, name, NULL, 0, &scheduled);
+    tirc_status status = choice_parse(words, &choice);
+    if (!status)
+        status = tirc_apply(c->t, c->file, c->program, choice.name, choice.settings, choice.n, &scheduled);
     status = status ? status : tirc_lower(c->t, scheduled, &options, &lowered);
-    return status ? status : tirc_compile(c->t, device, lowered, program);
+    status = status ? status : tirc_compile(c->t, device, lowered, program);
+    choice_free(&choice);
+    return status;
 }
 
 static tirc_status versus_read(const Command *c, tirc_device *device, tirc_program *program, Versus *v)
@@ -42,7 +48,8 @@ static tirc_status versus_read(const Command *c, tirc_device *device, tirc_progr
     }
     v->programs[v->n_programs++] = program;
     memcpy(v->text, length ? c->options->versus : "", length);
-    for (char *rest, *word = strtok_r(v->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+    char *rest = v->text;
+    for (char *word = choice_next(&rest); word; word = choice_next(&rest)) {
         v->names[v->n] = word;
         if (is_peer(word)) {
             v->place[v->n++] = -(int)v->n_peers - 1;

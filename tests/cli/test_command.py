@@ -188,6 +188,9 @@ def test_bench_versus(tirc):
         assert v["ratio"] == pytest.approx(v["median_ms"] / bench["median_ms"], rel=1e-3) and v["agrees"] is False
     r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--verify", "--bench", "--versus", "naive", "--json")
     assert [v["agrees"] for v in json.loads(r.out)["bench"]["versus"]] == [True]
+    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", "tiled32(T=16), naive(TX=8, TY=4)", "--json")
+    assert [v["name"] for v in json.loads(r.out)["bench"]["versus"]] == ["tiled32(T=16)", "naive(TX=8, TY=4)"]
+    assert tirc(MATMUL, *SMALL, "--device", "sim", "--bench", "--versus", "tiled32(T=16,naive").status == 2
     for list, status, words in [("cublas", 3, "E0640"), ("memcpy", 1, "E0642"), ("nothing", 1, "nothing")]:
         r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", list)
         assert r.status == status and words in r.err
