@@ -34,7 +34,7 @@ typedef struct {
     bool ok;               /* nothing is wrong and something was checked */
     int64_t total;         /* elements of all outputs */
     int64_t checked, wrong;
-    int64_t unchecked;     /* wanted elements for which rounding leaves no bound */
+    int64_t unchecked;     /* wanted elements for which rounding leaves no bound, or which overflow as the program says */
     double max_error, bound; /* of the element that comes nearest to its bound, or is furthest beyond */
     double worst_ratio;    /* max_error / bound; 0 where all are exact */
     double largest_bound;  /* of the elements checked */

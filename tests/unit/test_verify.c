@@ -108,6 +108,30 @@ static void test_missing_and_extra_elements(void **state)
     run_close(&r);
 }
 
+/* What the program itself makes too large for its type has no bound; a finite number in its place is wrong, and so is an
+ * element that is not written. */
+static void test_what_overflows_has_no_bound(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Kernel *k = parsed(c, "kernel grow<N = 100>(x: f32[N]) -> y: f32[N]"
+                          " { for i in N y[i] = i < 90 ? x[i] : (x[i] + 2.0) * 1e38 * 1e5; }");
+    Run r = run_open(c, k);
+    float *y = data_of(&r, "y");
+    memcpy(y, data_of(&r, "x"), 360);
+    for (int i = 90; i < 100; i++)
+        y[i] = INFINITY;
+    VerifyResult v = verified(c, &r, k, 0);
+    assert_true(v.ok);
+    assert_int_equal(v.unchecked, 10);
+    y[7] = INFINITY;
+    y[95] = 1e38f;
+    memset(&y[97], 0xff, 4);
+    v = verified(c, &r, k, 0);
+    assert_int_equal(v.wrong, 3);
+    run_close(&r);
+}
+
 /* ---- programs of every kind, run by the machine and checked against their references ------------------ */
 
 static const char *const programs[] = {
@@ -197,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_missing_term_is_seen, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_a_sum_that_goes_on_has_a_bound, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_missing_and_extra_elements, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_what_overflows_has_no_bound, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_programs_agree_with_their_references, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_references_print_and_parse, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_a_large_matmul_is_sampled_quickly, new_context, free_context),
