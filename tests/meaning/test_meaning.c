@@ -4,7 +4,8 @@
  * additions keep their order, must agree bit for bit; others lie within the bound of verification.
  *
  *     test_meaning FOLDER           sizes all alike and seeded mixes of them
- *     test_meaning FOLDER --long    every combination of sizes */
+ *     test_meaning FOLDER --long    every combination of sizes
+ *     test_meaning FOLDER --short PROGRAM, or --long PROGRAM    one program */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -340,7 +341,7 @@ int main(int argc, char **argv)
 {
     Tests t = {.every_size = argc > 2 && strcmp(argv[2], "--long") == 0};
     if (argc < 2)
-        return fputs("usage: test_meaning FOLDER [--long]\n", stderr), 2;
+        return fputs("usage: test_meaning FOLDER [--short|--long [PROGRAM]]\n", stderr), 2;
     t.n_programs = programs_read(argv[1], &t.programs);
     Case *cases = calloc((size_t)t.n_programs, sizeof *cases);
     struct CMUnitTest *tests = calloc((size_t)t.n_programs + 1, sizeof *tests);

@@ -18,9 +18,11 @@ fails, crashes or does not end. Checks that no test can notice stand in equivale
 when a check outside of that list goes unnoticed, or one in it is noticed or no longer there.
 """
 import argparse
+import functools
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -125,11 +127,16 @@ def commands(work):
         out[name] = [python_with_pytest(), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", source / name,
                      "-k", "not nvrtc"]
     out["fuzz"] = [tests / "fuzz" / "fuzz_schedule", "600", "1", source / "fuzz" / "programs", source / "programs"]
-    for name in ("once", "meaning"):
-        out[name] = [tests / f"test_{name}", source / "programs"]
+    for path in sorted((source / "programs").glob("*.tir")): # each program a test: what asks for a check is few of them
+        kernels = re.findall(r"^kernel (\w+)", path.read_text(), re.M)
+        for kernel in kernels:
+            program = path.stem if len(kernels) == 1 else f"{path.stem}.{kernel}"
+            for name in ("once", "meaning"):
+                out[f"{name}.{program}"] = [tests / f"test_{name}", source / "programs", "--short", program]
     return out
 
 
+@functools.lru_cache
 def python_with_pytest():
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import pytest"], capture_output=True).returncode == 0:

@@ -1,7 +1,7 @@
 /* Every element of every output is written exactly once: each program with each of its schedules is lowered, with symbolic sizes
  * where it takes them and with literal ones, and asked who writes what (passes/lower/written.h).
  *
- *     test_once FOLDER
+ *     test_once FOLDER [--short PROGRAM]      all programs, or one
  *
  * Then each guard around a store to an output is made one wider and one narrower. The answer has to change, but where other
  * stores write the same elements (the init of a sum), or where the guard is about something else (the loop of the sum). */
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 {
     Tests t = {0};
     if (argc < 2)
-        return fputs("usage: test_once FOLDER\n", stderr), 2;
+        return fputs("usage: test_once FOLDER [--short PROGRAM]\n", stderr), 2;
     t.n_programs = programs_read(argv[1], &t.programs);
     Case *cases = calloc((size_t)t.n_programs, sizeof *cases);
     struct CMUnitTest *tests = calloc((size_t)t.n_programs + 1, sizeof *tests);
@@ -185,6 +185,8 @@ int main(int argc, char **argv)
         tests[i] = (struct CMUnitTest){t.programs[i].name, writes_once, NULL, NULL, &cases[i]};
     }
     tests[t.n_programs] = (struct CMUnitTest){"most_is_proved", most_is_proved, NULL, NULL, &t};
+    if (argc > 3)
+        cmocka_set_test_filter(argv[3]);
     int failed = _cmocka_run_group_tests("once", tests, (size_t)t.n_programs + 1, NULL, NULL);
     free(tests);
     free(cases);
