@@ -142,13 +142,16 @@ static bool count_block(Visitor *v, Stmt *s)
     return false;
 }
 
-/* One block, which reads nothing that it writes but by its updates: there is nothing new that could need an order. */
+/* One block, which writes what is each thread's own and reads nothing of that but by its updates: there is nothing new that could
+ * need an order. */
 static bool holds_what_it_held(Context *c, Stmt *loop)
 {
     Blocks blocks = {0};
     Visitor v = {.user = &blocks, .stmt = count_block};
     AccessList all = {0};
     visit_stmt(&v, loop);
+    if (!writes_own(c, loop))
+        return false;
     access_collect(c, loop, NULL, ACCESS_ANY, &all);
     for (int i = 0; i < all.n; i++)
         for (int k = 0; k < all.n && all.items[i].mode & ACCESS_WRITE; k++)
@@ -166,9 +169,9 @@ static bool check_turn(Visitor *v, Stmt *s)
     if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || holds_what_it_held(t->c, s) || may_turn(t, s, &why))
         return true;
     t->failed = true;
-    diag_error(t->c, E0499, why.first_span, "loop '%s' runs forwards and backwards in turn, and since a step after serpentine that changes "
-               "what is computed: block '%s' at %s touches %s ...", s->u.loop.var->name, why.first->name, why.first_at, why.element);
-    diag_note(t->c, why.second_span, "... and so does block '%s' at %s: %s; call serpentine last, where it is refused or right",
+    diag_error(t->c, E0499, why.first_span, "loop '%s' runs forwards and backwards in turn, and with all steps done that changes what is "
+               "computed: block '%s' at %s touches %s ...", s->u.loop.var->name, why.first->name, why.first_at, why.element);
+    diag_note(t->c, why.second_span, "... and so does block '%s' at %s: %s; leave out serpentine, or the step that bound or filled the loops",
               why.second->name, why.second_at, why.reason);
     return false;
 }
