@@ -12,7 +12,8 @@ PAGE = ROOT / "docs" / "primitives.md"
 
 
 def test_page(update):
-    refused = [ROOT / "tests" / "legality" / name for name in ("refused.tir", "conditions.tir")]
+    legality = ROOT / "tests" / "legality"
+    refused = [legality / "refused.tir", *sorted(legality.glob("conditions/*.tir"))]
     text = subprocess.run([os.environ["PRINT_PRIMITIVES"], *refused], capture_output=True, check=True).stdout.decode()
     if update:
         PAGE.write_text(text)

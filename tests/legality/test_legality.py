@@ -1,5 +1,5 @@
-"""What has to be accepted, and what has to be refused, with what other systems do: accepted.tir and refused.tir; a case for each
-condition of the primitives: conditions.tir; and both kinds of what random schedules came upon: found.tir.
+"""What has to be accepted, and what has to be refused, with what other systems do: accepted/ and refused.tir; a case for each
+condition of the primitives: conditions/; and both kinds of what random schedules came upon: found.tir.
 
 A schedule in them is a case. The comment above it says why it is there, and in lines of their own
     with: ARGUMENTS      of the command
@@ -33,12 +33,11 @@ class Case:
         return subprocess.run([*command, *self.arguments, *more], capture_output=True, text=True, timeout=60)
 
 
-def cases(name):
-    path = HERE / name
-    return [Case(path, *m.groups()) for m in CASE.finditer(path.read_text())]
+def cases(pattern):
+    return [Case(path, *m.groups()) for path in sorted(HERE.glob(pattern)) for m in CASE.finditer(path.read_text())]
 
 
-ACCEPTED, REFUSED, CONDITIONS = cases("accepted.tir"), cases("refused.tir"), cases("conditions.tir")
+ACCEPTED, REFUSED, CONDITIONS = cases("accepted/*.tir"), cases("refused.tir"), cases("conditions/*.tir")
 ACCEPTED += [case for case in cases("found.tir") if not case.errors]
 REFUSED += [case for case in cases("found.tir") if case.errors]
 
@@ -79,7 +78,7 @@ UNCHECKED = ("TVM's check that a bound loop", "TVM checks no extents", "TVM's ca
 
 
 def test_every_known_point_has_a_case():
-    text = "".join((HERE / name).read_text() for name in ("accepted.tir", "refused.tir"))
+    text = "".join(path.read_text() for path in [*HERE.glob("accepted/*.tir"), HERE / "refused.tir"])
     missing = [point for point in (*KNOWN, *UNCHECKED) if point not in text]
     assert not missing, missing
 
