@@ -47,14 +47,16 @@ static Expr *without_term(Context *c, Expr *e, const Var *var)
         return !rest ? NULL : expr_is_const(rest, &zero) ? expr_int(c, DT_I64, zero, e->span)
                                                          : expr_cast(c, DT_I64, rest, e->span);
     }
-    if (e->kind != EX_ADD)
+    if (e->kind != EX_ADD && e->kind != EX_SUB)
         return NULL;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < (e->kind == EX_ADD ? 2 : 1); side++) {
         Expr *rest = without_term(c, e->u.arg[side], var), *other = e->u.arg[1 - side];
         if (!rest || expr_uses_var(other, var))
             continue;
-        if (expr_is_const(rest, &zero) && zero == 0)
+        if (e->kind == EX_ADD && expr_is_const(rest, &zero) && zero == 0)
             return other;
+        if (e->kind == EX_SUB)
+            return expr_binary(c, EX_SUB, rest, other, e->span);
         return side ? expr_binary(c, EX_ADD, other, rest, e->span)
                     : expr_binary(c, EX_ADD, rest, other, e->span);
     }

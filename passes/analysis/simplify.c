@@ -339,3 +339,20 @@ bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest)
     *rest = affine_expr(f->c, &form, e->span);
     return true;
 }
+
+bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *factor),
+                 const void *user, Expr **chosen, Expr **rest)
+{
+    Affine form;
+    if (!simplify_affine(f, e, &form))
+        return false;
+    Affine some = {.constant = 0}, others = {.constant = form.constant};
+    for (int t = 0; t < form.n; t++) {
+        Affine *to = chooses(user, form.items[t].atom) ? &some : &others;
+        if (!affine_push(f->c, to, form.items[t].coef, form.items[t].atom))
+            return false;
+    }
+    *chosen = affine_expr(f->c, &some, e->span);
+    *rest = affine_expr(f->c, &others, e->span);
+    return true;
+}

@@ -53,6 +53,11 @@ bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr 
 /* e = rest + number, the number as it stands in the sum; false where that does not fit. */
 bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest);
 
+/* e = chosen + rest: the terms whose factor beside their number `chooses`, and the others. The number alone is in `rest`. False where e
+ * has no such form. */
+bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *factor),
+                 const void *user, Expr **chosen, Expr **rest);
+
 /* Simplifying constructors for INDEX arithmetic, without facts: literals fold, zeros and ones vanish. */
 Expr *index_add(Context *c, Expr *a, Expr *b);
 Expr *index_sub(Context *c, Expr *a, Expr *b);

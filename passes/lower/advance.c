@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     Expr *stays; /* INDEX */
     Expr *moves; /* I64; NULL: nothing */
-    Expr *offset; /* INDEX: variables of unrolled loops, and a number */
+    Expr *offset; /* INDEX: what is a number once loops are written out */
 } Address;
 
 static Expr *to_i64(Advance *a, Expr *e)
@@ -33,6 +33,32 @@ static bool is_written_out(const ForStmt *loop)
     return loop->kind == LOOP_UNROLL || loop->kind == LOOP_VECTORIZE;
 }
 
+typedef struct {
+    const Advance *a;
+    bool fails;
+} NumberSearch;
+
+static bool find_other_than_number(Visitor *v, Expr *e)
+{
+    NumberSearch *search = v->user;
+    bool written_out = e->kind == EX_INT;
+    for (int i = 0; i < search->a->loops.n && e->kind == EX_VAR; i++)
+        written_out |=
+            search->a->loops.items[i]->var == e->u.var && is_written_out(search->a->loops.items[i]);
+    search->fails |= (e->kind == EX_VAR && !written_out) || e->kind == EX_AXIS ||
+                     e->kind == EX_LOAD || e->kind == EX_CALL;
+    return !search->fails;
+}
+
+/* The factor is a number once loops are written out: `each`, `each / 2`. */
+static bool becomes_number(const void *user, Expr *factor)
+{
+    NumberSearch search = {.a = user};
+    Visitor v = {.user = &search, .expr = find_other_than_number};
+    visit_expr(&v, factor);
+    return !search.fails;
+}
+
 /* Takes the multiples of the loop's variable out of what stays. */
 static bool take_loop(Advance *a, const ForStmt *loop, Address *at)
 {
@@ -41,16 +67,14 @@ static bool take_loop(Advance *a, const ForStmt *loop, Address *at)
     Expr *rest;
     if (!expr_uses_var(at->stays, loop->var))
         return true;
-    if (!split_linear(a->facts, at->stays, loop->var, &coefficient, &rest))
+    if (is_written_out(loop) || !split_linear(a->facts, at->stays, loop->var, &coefficient, &rest))
         return false;
-    Expr *var = expr_var(c, loop->var, at->stays->span);
+    Expr *var = to_i64(a, expr_var(c, loop->var, at->stays->span));
+    Expr *term =
+        coefficient == 1
+            ? var
+            : expr_binary(c, EX_MUL, var, expr_int(c, DT_I64, coefficient, var->span), var->span);
     at->stays = rest;
-    if (is_written_out(loop)) {
-        at->offset = index_add(c, at->offset, index_mul(c, var, expr_index(c, coefficient)));
-        return true;
-    }
-    Expr *times = expr_int(c, DT_I64, coefficient, var->span);
-    Expr *term = coefficient == 1 ? to_i64(a, var) : expr_binary(c, EX_MUL, to_i64(a, var), times, var->span);
     at->moves = at->moves ? expr_binary(c, EX_ADD, at->moves, term, var->span) : term;
     return true;
 }
@@ -60,11 +84,14 @@ static Expr *advance_subscript(Advance *a, Expr *e)
 {
     Context *c = a->c;
     int64_t number;
-    Address at = {.stays = expr_subst(c, e, a->lets.items, a->lets.n), .offset = expr_index(c, 0)};
+    Address at = {.stays = expr_subst(c, e, a->lets.items, a->lets.n)};
+    if (e->type != DT_INDEX ||
+        !split_terms(a->facts, at.stays, becomes_number, a, &at.offset, &at.stays))
+        return e;
     for (int i = 0; i < a->loops.n; i++)
         if (!take_loop(a, a->loops.items[i], &at))
             return e;
-    if (!at.moves || e->type != DT_INDEX || !split_number(a->facts, at.stays, &number, &at.stays))
+    if (!at.moves || !split_number(a->facts, at.stays, &number, &at.stays))
         return e;
     at.offset = simplify(a->facts, index_add(c, at.offset, expr_index(c, number)));
     Expr *sum = expr_binary(c, EX_ADD, to_i64(a, at.stays), at.moves, e->span);

@@ -57,3 +57,13 @@ def test_more_blocks_than_fit_on_an_axis(tirc, kernel, sizes, grid):
                 *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")))
     assert done.status == 0, done.err
     assert grid in done.out
+
+
+def test_copies_at_the_edge_are_as_wide_as_others(tirc):
+    """Zeros before k and beyond the columns: a condition on all lanes, and an address that advances with the loop."""
+    done = tirc(PROGRAM, "--kernel", "matmul", "--schedule", "sgemm", "--emit", "cuda", "-D", "M=1000", "-D", "N=1000", "-D", "K=1000")
+    assert done.status == 0, done.err
+    main_loop = done.out[done.out.index("for (int ko_0"):]
+    copies = [line for line in main_loop.splitlines() if "copy_async_or_zero<" in line]
+    assert ["copy_async_or_zero<4>" in copies[0], "copy_async_or_zero<16>" in copies[1]] == [True, True] and len(copies) == 2
+    assert all("(long long)ko_0 * " in line for line in copies)

@@ -286,6 +286,29 @@ static void test_64_bits_where_needed(void **state)
                 "y[i * 256 + t] = x[i * 256 + t]", "i64");
 }
 
+#define COPIED(row, column)                                                                        \
+    "kernel k(a: f32[64, 4096]) -> c: f32[64, 16] { temp s: f32[64, 4096] in shared; for t in "    \
+    "256 bind threadIdx.x for ko in 128 {"                                                         \
+    " for each in 4 unroll for u in 256 bind threadIdx.x"                                          \
+    " block s(i in 64 = " row ", k in 4096 = ko * 32 + " column                                    \
+    ") @copy_async(1) { s[i, k] = a[i, k]; }"                                                      \
+    " for w in 4 block c(i in 64 = t / 4, j in 16 = t % 4 * 4 + w, reduce q in 4096 = ko * 32 + "  \
+    "w)"                                                                                           \
+    " { init c[i, j] = 0.0; c[i, j] += s[i, q]; } } }"
+
+/* What is a number once loops are written out is no part of what advances, in whatever form; what mixes both does not advance. */
+static void test_addresses_that_advance(void **state)
+{
+    (void)state;
+    expect_part(COPIED("each * 16 + u / 16", "u % 16"),
+                "a[i64(t / 16 * 4096 + t % 16) + i64(ko) * 32 + i64(each * 65536)]", NULL);
+    expect_part(
+        COPIED("each % 2 * 32 + u / 8", "each / 2 * 8 + u % 8"),
+        "a[i64(t / 8 * 4096 + t % 8) + i64(ko) * 32 + i64(each % 2 * 131072 + each / 2 * 8)]",
+        NULL);
+    expect_part(COPIED("each % 2 * 32 + u / 8", "each / 2 * 8 + (u + each) % 8"), "= a[", "i64");
+}
+
 static void test_several_launches(void **state)
 {
     (void)state;
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_wide_value_under_a_condition),
         cmocka_unit_test(test_strided_vector_unrolls),
         cmocka_unit_test(test_64_bits_where_needed),
+        cmocka_unit_test(test_addresses_that_advance),
         cmocka_unit_test(test_several_launches),
         cmocka_unit_test(test_runner_reports_every_pass),
         cmocka_unit_test(test_refusals),

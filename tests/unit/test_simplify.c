@@ -322,6 +322,26 @@ static void test_split_linear(void **state)
     ctx_free(w.c);
 }
 
+static bool has_no_x(const void *x, Expr *factor)
+{
+    return !expr_uses_var(factor, x);
+}
+
+static void test_split_terms(void **state)
+{
+    (void)state;
+    World w = tiled();
+    Expr *chosen, *rest;
+    Expr *e = text_expr(&w, "(x + f / 4 + 2) * 4 + y - x");
+    assert_true(split_terms(w.f, e, has_no_x, world_var(&w, "x"), &chosen, &rest));
+    assert_string_equal(text_of(&w, chosen), "f / 4 * 4 + y");
+    assert_string_equal(text_of(&w, rest), "x * 3 + 8");
+    assert_true(
+        split_terms(w.f, text_expr(&w, "x + 1"), has_no_x, world_var(&w, "x"), &chosen, &rest));
+    assert_string_equal(text_of(&w, chosen), "0");
+    ctx_free(w.c);
+}
+
 static void test_overflow_is_left_alone(void **state)
 {
     (void)state;
@@ -356,13 +376,19 @@ static void test_constructors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_quotients),
-        cmocka_unit_test(test_comparisons),  cmocka_unit_test(test_minima),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_comparisons),
+        cmocka_unit_test(test_minima),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_tiles_of_a_padded_size),
-        cmocka_unit_test(test_named_minimum),  cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bound_over),   cmocka_unit_test(test_split_linear),
-        cmocka_unit_test(test_constructors), cmocka_unit_test(test_overflow_is_left_alone),
+        cmocka_unit_test(test_named_minimum),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bound_over),
+        cmocka_unit_test(test_split_linear),
+        cmocka_unit_test(test_split_terms),
+        cmocka_unit_test(test_constructors),
+        cmocka_unit_test(test_overflow_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
