@@ -20,14 +20,6 @@ static int64_t floor_of(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-static int count_terms(const System *s, const Line *l)
-{
-    int n = 0;
-    for (int i = 0; i < s->n; i++)
-        n += l->factor[i] != 0;
-    return n;
-}
-
 /* ---- bounds of single variables -------------------------------------------------------------- */
 
 /* Rows of at most n variables, as bounds. */
@@ -35,7 +27,7 @@ static void read_bounds(System *s, int n)
 {
     for (int k = 0; k < s->n_lines && !s->impossible; k++) {
         const Line *l = &s->lines[k];
-        if (!l->gone && count_terms(s, l) <= n)
+        if (!l->gone && l->n_terms <= n)
             system_bound(s, l);
     }
 }
@@ -45,9 +37,10 @@ static bool rest_range(System *s, const Line *l, int64_t g, int64_t *min, int64_
 {
     *min = *max = l->factor[s->n];
     system_work(s);
-    for (int i = 0; i < s->n; i++) {
+    for (int t = 0; t < l->n_terms; t++) {
+        int i = l->term[t];
         int64_t f = l->factor[i], a, b;
-        if (f == 0 || (g && f % g == 0))
+        if (g && f % g == 0)
             continue;
         if (s->min[i] == INT64_MIN || s->max[i] == INT64_MAX ||
             !checked_mul(f, f > 0 ? s->min[i] : s->max[i], &a) ||
@@ -65,9 +58,9 @@ static Line *opposite(System *s, const Line *l)
 {
     for (int k = 0; k < s->n_lines; k++) {
         Line *other = &s->lines[k];
-        bool same = other != l && !other->gone && !other->equal;
-        for (int i = 0; i < s->n && same; i++)
-            same = other->factor[i] == -l->factor[i];
+        bool same = other != l && !other->gone && !other->equal && other->n_terms == l->n_terms;
+        for (int t = 0; t < l->n_terms && same; t++)
+            same = other->factor[l->term[t]] == -l->factor[l->term[t]];
         if (same)
             return other;
     }
@@ -75,15 +68,16 @@ static Line *opposite(System *s, const Line *l)
 }
 
 /* The variable of factor 1 in a line whose other factors are multiples of `g`; -1 if there is none. */
-static int digit_variable(const System *s, const Line *l, int64_t g)
+static int digit_variable(const Line *l, int64_t g)
 {
     int at = -1;
-    for (int i = 0; i < s->n; i++) {
-        if (l->factor[i] % g == 0)
+    for (int t = 0; t < l->n_terms; t++) {
+        int64_t factor = l->factor[l->term[t]];
+        if (factor % g == 0)
             continue;
-        if (l->factor[i] != 1 || at >= 0)
+        if (factor != 1 || at >= 0)
             return -1;
-        at = i;
+        at = l->term[t];
     }
     return at;
 }
@@ -91,7 +85,7 @@ static int digit_variable(const System *s, const Line *l, int64_t g)
 /* The variable `at` becomes the value of the line, which has it with factor 1. */
 static void put_value_in_place(System *s, Line *l, int at)
 {
-    Line shift = *l;
+    Line shift = *l; /* of its terms, one is 0 */
     shift.factor = s->spare;
     for (int i = 0; i <= s->n; i++)
         shift.factor[i] = i == at ? 0 : l->factor[i];
@@ -102,6 +96,7 @@ static void put_value_in_place(System *s, Line *l, int at)
     }
     for (int i = 0; i <= s->n; i++)
         l->factor[i] = i == at;
+    system_find_terms(s, l);
 }
 
 static void name_remainders(System *s)
@@ -109,11 +104,11 @@ static void name_remainders(System *s)
     for (int k = 0; k < s->n_lines && !s->overflow; k++) {
         Line *l = &s->lines[k], *other;
         int64_t width;
-        if (l->gone || l->equal || count_terms(s, l) < 2 || !(other = opposite(s, l)))
+        if (l->gone || l->equal || l->n_terms < 2 || !(other = opposite(s, l)))
             continue;
         if (!checked_add(l->factor[s->n], other->factor[s->n], &width) || width < 1)
             continue;
-        int at = digit_variable(s, l, width + 1);
+        int at = digit_variable(l, width + 1);
         if (at < 0)
             continue;
         put_value_in_place(s, l, at);
@@ -130,10 +125,13 @@ static void add_high(System *s, const Line *from, int64_t g, int64_t constant)
     if (s->n_lines == s->capacity)
         return;
     Line *high = &s->lines[s->n_lines++];
-    *high = (Line){ARENA_ARRAY(s->arena, int64_t, s->n + 1), true, false};
-    for (int i = 0; i < s->n; i++)
+    *high = (Line){ARENA_ARRAY(s->arena, int64_t, s->n + 1), ARENA_ARRAY(s->arena, int, s->n), 0, true, false};
+    for (int t = 0; t < from->n_terms; t++) {
+        int i = from->term[t];
         high->factor[i] = from->factor[i] % g == 0 ? from->factor[i] / g : 0;
+    }
     high->factor[s->n] = constant;
+    system_find_terms(s, high);
 }
 
 /* g high + low == 0, where only m of all multiples m g is a value that low can have. */
@@ -151,6 +149,7 @@ static bool split_equality(System *s, Line *l, int64_t g)
     for (int i = 0; i < s->n; i++)
         if (l->factor[i] % g == 0)
             l->factor[i] = 0;
+    system_find_terms(s, l);
     system_normalize(s, l);
     system_normalize(s, &s->lines[s->n_lines - 1]);
     return true;
@@ -180,11 +179,11 @@ static bool try_digits(System *s, Line *l)
     const Line *other_side = l->equal ? NULL : opposite(s, l);
     if (!l->equal && !other_side)
         return false;
-    for (int i = 0; i < s->n && !s->impossible && !s->overflow; i++) {
-        int64_t g = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
+    for (int t = 0; t < l->n_terms && !s->impossible && !s->overflow; t++) {
+        int64_t factor = l->factor[l->term[t]], g = factor < 0 ? -factor : factor;
         bool other = false;
-        for (int k = 0; k < s->n; k++)
-            other |= g > 1 && l->factor[k] % g != 0;
+        for (int k = 0; k < l->n_terms && g > 1 && !other; k++)
+            other = l->factor[l->term[k]] % g != 0;
         if (other && (l->equal ? split_equality(s, l, g) : find_equality(s, l, other_side, g)))
             return true;
     }
@@ -194,13 +193,11 @@ static bool try_digits(System *s, Line *l)
 /* x == y + constant: uses it up, which mixes no digits. */
 static bool use_short_equality(System *s, Line *l)
 {
-    int n = 0, at = -1;
-    for (int i = 0; i < s->n; i++) {
-        n += l->factor[i] != 0;
-        if (l->factor[i] == 1 || l->factor[i] == -1)
-            at = i;
-    }
-    if (n > 2 || at < 0)
+    int at = -1;
+    for (int t = 0; t < l->n_terms; t++)
+        if (l->factor[l->term[t]] == 1 || l->factor[l->term[t]] == -1)
+            at = l->term[t];
+    if (l->n_terms > 2 || at < 0)
         return false;
     system_eliminate(s, l, at);
     return true;
@@ -220,7 +217,7 @@ void system_split_digits(System *s)
                 continue;
             if (l->equal)
                 again |= use_short_equality(s, l) || try_digits(s, l);
-            else if (!tried[k] && count_terms(s, l) > 1)
+            else if (!tried[k] && l->n_terms > 1)
                 again |= tried[k] = try_digits(s, l);
         }
     }

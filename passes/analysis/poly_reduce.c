@@ -19,11 +19,11 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-static int64_t divisor_of(const Line *l, int n)
+static int64_t divisor_of(const Line *l)
 {
     int64_t g = 0;
-    for (int i = 0; i < n && g != 1; i++) {
-        int64_t a = l->factor[i] < 0 ? -l->factor[i] : l->factor[i];
+    for (int t = 0; t < l->n_terms && g != 1; t++) {
+        int64_t factor = l->factor[l->term[t]], a = factor < 0 ? -factor : factor;
         if (a == 1)
             return 1;
         while (a) {
@@ -42,17 +42,25 @@ void system_work(System *s)
     s->overflow |= *s->left < 0;
 }
 
+void system_find_terms(System *s, Line *l)
+{
+    l->n_terms = 0;
+    for (int i = 0; i < s->n; i++)
+        if (l->factor[i])
+            l->term[l->n_terms++] = i;
+}
+
 /* Divides a row by the divisor of its factors; settles rows without variables. */
 void system_normalize(System *s, Line *l)
 {
     system_work(s);
-    bool large = false;
-    for (int i = 0; i <= s->n; i++)
-        large |= is_far(l->factor[i]);
+    bool large = is_far(l->factor[s->n]);
+    for (int t = 0; t < l->n_terms; t++)
+        large |= is_far(l->factor[l->term[t]]);
     s->overflow |= large;
     if (s->overflow)
         return;
-    int64_t g = divisor_of(l, s->n), constant = l->factor[s->n];
+    int64_t g = divisor_of(l), constant = l->factor[s->n];
     if (g == 0) {
         s->impossible |= l->equal ? constant != 0 : constant < 0;
         l->gone = true;
@@ -61,8 +69,8 @@ void system_normalize(System *s, Line *l)
     if (g == 1)
         return;
     s->impossible |= l->equal && constant % g != 0;
-    for (int i = 0; i < s->n; i++)
-        l->factor[i] /= g;
+    for (int t = 0; t < l->n_terms; t++)
+        l->factor[l->term[t]] /= g;
     l->factor[s->n] = floor_div(constant, g);
 }
 
@@ -70,14 +78,14 @@ void system_normalize(System *s, Line *l)
 void system_add(System *s, Line *to, const Line *from, int64_t factor)
 {
     system_work(s);
-    for (int i = 0; i <= s->n; i++) {
+    for (int t = 0; t <= from->n_terms; t++) {
+        int i = t < from->n_terms ? from->term[t] : s->n;
         int64_t product;
-        if (!from->factor[i])
-            continue;
         if (!checked_mul(from->factor[i], factor, &product) ||
             !checked_add(to->factor[i], product, &to->factor[i]))
             s->overflow = true;
     }
+    system_find_terms(s, to);
 }
 
 void system_eliminate(System *s, Line *l, int at)
@@ -97,9 +105,9 @@ static void eliminate_equalities(System *s)
     for (int k = 0; k < s->n_lines && !s->overflow && !s->impossible; k++) {
         Line *l = &s->lines[k];
         int at = -1;
-        for (int i = 0; i < s->n && l->equal && !l->gone && at < 0; i++)
-            if (l->factor[i] == 1 || l->factor[i] == -1)
-                at = i;
+        for (int t = 0; t < l->n_terms && l->equal && !l->gone && at < 0; t++)
+            if (l->factor[l->term[t]] == 1 || l->factor[l->term[t]] == -1)
+                at = l->term[t];
         if (at < 0)
             continue;
         system_eliminate(s, l, at);
@@ -110,16 +118,16 @@ static void eliminate_equalities(System *s)
 /* x = the variable that comes first in  y - x + constant >= 0, constant < 0; -1 for other rows. */
 static int order_row(const System *s, const Line *l, int *y)
 {
-    int x = -1, n_terms = 0;
+    int x = -1;
     *y = -1;
-    for (int i = 0; i < s->n; i++) {
-        n_terms += l->factor[i] != 0;
+    for (int t = 0; t < l->n_terms; t++) {
+        int i = l->term[t];
         if (l->factor[i] == 1)
             *y = i;
         else if (l->factor[i] == -1)
             x = i;
     }
-    return !l->equal && n_terms == 2 && *y >= 0 && l->factor[s->n] < 0 ? x : -1;
+    return !l->equal && l->n_terms == 2 && *y >= 0 && l->factor[s->n] < 0 ? x : -1;
 }
 
 static void measure_distances(System *s)
@@ -139,6 +147,7 @@ static void measure_distances(System *s)
             }
         for (int i = 0; i <= s->n; i++)
             l->factor[i] = i == y;
+        system_find_terms(s, l);
     }
 }
 
@@ -156,10 +165,9 @@ static void bound_by_line(System *s, const Line *l, int64_t sign)
     int open = -1, n_open = 0;
     system_work(s);
     int64_t sum = sign * l->factor[s->n];
-    for (int i = 0; i < s->n; i++) {
+    for (int t = 0; t < l->n_terms; t++) {
+        int i = l->term[t];
         int64_t part;
-        if (!l->factor[i])
-            continue;
         if (!most(s, i, sign * l->factor[i], &part) || !checked_add(sum, part, &sum)) {
             open = i;
             n_open++;
@@ -168,9 +176,10 @@ static void bound_by_line(System *s, const Line *l, int64_t sign)
     if (n_open > 1)
         return;
     s->impossible |= n_open == 0 && sum < 0;
-    for (int i = 0; i < s->n && !s->impossible; i++) {
+    for (int t = 0; t < l->n_terms && !s->impossible; t++) {
+        int i = l->term[t];
         int64_t factor = sign * l->factor[i], part = 0, rest;
-        if (!factor || (n_open == 1 && i != open))
+        if (n_open == 1 && i != open)
             continue;
         if (n_open == 0 && !most(s, i, factor, &part))
             continue;
@@ -225,9 +234,9 @@ static bool least_values_hold(System *s)
     for (int k = 0; k < s->n_lines && !s->impossible; k++) {
         const Line *l = &s->lines[k];
         int64_t sum = l->factor[s->n], product;
-        for (int i = 0; i < s->n && !l->gone; i++)
-            if (l->factor[i] &&
-                (!checked_mul(l->factor[i], s->min[i], &product) || !checked_add(sum, product, &sum)))
+        for (int t = 0; t < l->n_terms && !l->gone; t++)
+            if (!checked_mul(l->factor[l->term[t]], s->min[l->term[t]], &product) ||
+                !checked_add(sum, product, &sum))
                 return false;
         if (!l->gone && (l->equal ? sum != 0 : sum < 0))
             return false;
@@ -249,15 +258,19 @@ static bool is_normal(Affine form)
 static void read_rows(Context *c, System *s, const Row *rows, const int *dimension)
 {
     int64_t *numbers = ARENA_ARRAY(c->arena, int64_t, s->n_lines * (s->n + 1));
+    int *terms = ARENA_ARRAY(c->arena, int, s->n_lines * s->n);
     for (int k = 0; k < s->n_lines; k++) {
         Affine form = rows[k].form;
-        s->lines[k].equal = rows[k].equal;
-        s->lines[k].factor = numbers + (size_t)k * (size_t)(s->n + 1);
+        Line *l = &s->lines[k];
+        l->equal = rows[k].equal;
+        l->factor = numbers + (size_t)k * (size_t)(s->n + 1);
+        l->term = terms + (size_t)k * (size_t)s->n;
         for (int i = 0; i < form.n; i++)
-            s->lines[k].factor[dimension[form.terms[i].column]] = form.terms[i].factor;
-        s->lines[k].factor[s->n] = form.constant;
+            l->factor[dimension[form.terms[i].column]] = form.terms[i].factor;
+        l->factor[s->n] = form.constant;
+        system_find_terms(s, l);
         if (!is_normal(form))
-            system_normalize(s, &s->lines[k]);
+            system_normalize(s, l);
     }
 }
 

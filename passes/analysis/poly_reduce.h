@@ -10,8 +10,10 @@ Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension
 
 /* ---- what poly_reduce.c and poly_digits.c share ---------------------------------------------- */
 
+/* Most factors of a row are 0, and nearly all work is looking at rows: they say where the others are. */
 typedef struct {
     int64_t *factor; /* [n] then the constant */
+    int *term, n_terms; /* the variables whose factor is not 0, ascending */
     bool equal, gone;
 } Line;
 
@@ -35,6 +37,8 @@ static inline bool is_far(int64_t number)
 
 /* Counts another look at a row. */
 void system_work(System *s);
+/* Finds the terms of a row whose factors were written. */
+void system_find_terms(System *s, Line *l);
 /* Divides a row by the divisor of its factors; settles rows without variables. */
 void system_normalize(System *s, Line *l);
 /* to += factor * from */
