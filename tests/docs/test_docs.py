@@ -45,7 +45,7 @@ def steps_make(tirc, before, steps):
 def commands_succeed(tirc, block):
     for line in block.text.splitlines():
         if not line.startswith(("#", *OUTSIDE)):
-            status, out = tirc.line(line)
+            status, out = tirc.line(line, shown=False)
             assert status == 0, f"{block.where}: {line}\n{out}"
 
 

@@ -40,11 +40,15 @@ typedef struct {
     int failures;
 } Case;
 
+enum { MOST_SETS = 5 };
+
 /* One run: which program form, which sizes, and where it stands. */
 typedef struct {
     Case *at;
     const char *type; /* "f32", "f64", or NULL */
     const int64_t *sizes;
+    const int64_t *const *sets; /* the sizes that symbols stand for, one after the other; else `sizes` alone */
+    int n_sets;
     const char *form;
     Use use;
 } Trial;
@@ -210,13 +214,9 @@ static bool run(Trial *t, const Module *m, Data *d)
     return ok;
 }
 
-static void run_module(Trial *t, const Module *m)
+static void run_at_sizes(Trial *t, const Module *m)
 {
     Data got, expected;
-    if (!m) {
-        complain(t, use_messages(&t->use));
-        return;
-    }
     data_make(&got, m, t->at->reference, t->sizes);
     data_make(&expected, m, t->at->reference, t->sizes);
     const Reference *r = t->at->reference;
@@ -227,6 +227,16 @@ static void run_module(Trial *t, const Module *m)
         complain(t, use_messages(&t->use));
     data_free(&got);
     data_free(&expected);
+}
+
+static void run_module(Trial *t, const Module *m)
+{
+    if (!m)
+        complain(t, use_messages(&t->use));
+    for (int i = 0; m && i < t->n_sets; i++) {
+        t->sizes = t->sets[i];
+        run_at_sizes(t, m);
+    }
 }
 
 static void run_forms(Trial *t, const char *schedule, const char *const *overrides, int n, bool symbolic)
@@ -258,42 +268,50 @@ static void run_forms(Trial *t, const char *schedule, const char *const *overrid
     ctx_free(t->use.c);
 }
 
-static void run_sizes(Case *k, const int64_t *sizes)
+/* With `default`, and with the kernel's own schedule if it has one. */
+static void run_schedules(Case *k, const char *type, const int64_t *const *sets, int n_sets, bool symbolic)
 {
     const Program *p = k->program;
-    for (int type = 0; type < (p->n_types ? p->n_types : 1); type++)
-        for (int symbolic = 0; symbolic < 2; symbolic++) {
-            char text[POLYBENCH_SIZES + 1][48];
-            const char *overrides[POLYBENCH_SIZES + 1];
-            Trial t = {.at = k, .type = p->n_types ? p->types[type] : NULL, .sizes = sizes, .form = ""};
-            int n = 0;
-            for (int i = 0; i < p->n_sizes; i++)
-                if (symbolic)
-                    snprintf(text[n++], sizeof text[0], "%s=?", p->sizes[i]);
-                else
-                    snprintf(text[n++], sizeof text[0], "%s=%lld", p->sizes[i], (long long)sizes[i]);
-            if (t.type)
-                snprintf(text[n++], sizeof text[0], "%s=%s", p->type, t.type);
-            for (int i = 0; i < n; i++)
-                overrides[i] = text[i];
-            run_forms(&t, "default", overrides, n, symbolic == 1);
-            for (size_t i = 0; i < sizeof tiled / sizeof *tiled; i++)
-                if (strcmp(tiled[i].name, k->reference->name) == 0)
-                    run_forms(&t, tiled[i].schedule, overrides, n, symbolic == 1);
-        }
+    char text[POLYBENCH_SIZES + 1][48];
+    const char *overrides[POLYBENCH_SIZES + 1];
+    Trial t = {.at = k, .type = type, .sizes = sets[0], .sets = sets, .n_sets = n_sets, .form = ""};
+    int n = 0;
+    for (int i = 0; i < p->n_sizes; i++)
+        if (symbolic)
+            snprintf(text[n++], sizeof text[0], "%s=?", p->sizes[i]);
+        else
+            snprintf(text[n++], sizeof text[0], "%s=%lld", p->sizes[i], (long long)t.sizes[i]);
+    if (type)
+        snprintf(text[n++], sizeof text[0], "%s=%s", p->type, type);
+    for (int i = 0; i < n; i++)
+        overrides[i] = text[i];
+    run_forms(&t, "default", overrides, n, symbolic);
+    for (size_t i = 0; i < sizeof tiled / sizeof *tiled; i++)
+        if (strcmp(tiled[i].name, k->reference->name) == 0)
+            run_forms(&t, tiled[i].schedule, overrides, n, symbolic);
 }
 
 static void agrees_with_c(void **state)
 {
     Case *k = *state;
-    for (int64_t tiny = 1; tiny <= 3 && !k->on_gpu; tiny++)
-        run_sizes(k, (const int64_t[POLYBENCH_SIZES]){tiny, tiny, tiny, tiny, tiny});
+    const Program *p = k->program;
+    const int64_t tiny[3][POLYBENCH_SIZES] = {{1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, {3, 3, 3, 3, 3}};
+    const int64_t *sets[MOST_SETS];
+    int n = 0;
+    for (; n < 3 && !k->on_gpu; n++)
+        sets[n] = tiny[n];
     if (!k->on_gpu)
-        run_sizes(k, k->reference->mini);
+        sets[n++] = k->reference->mini;
     if (k->with_small)
-        run_sizes(k, k->reference->small);
+        sets[n++] = k->reference->small;
+    for (int i = 0; i < (p->n_types ? p->n_types : 1); i++) {
+        const char *type = p->n_types ? p->types[i] : NULL;
+        run_schedules(k, type, sets, n, true);
+        for (int set = 0; set < n; set++)
+            run_schedules(k, type, &sets[set], 1, false);
+    }
     if (k->failures > 0)
-        fail_msg("%s: %d runs went wrong", k->program->name, k->failures);
+        fail_msg("%s: %d runs went wrong", p->name, k->failures);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,8 @@
  * kernel print as text that reads back to an equal kernel, which prints the same; finishing the pipeline from there
  * gives the same CUDA; and the trace of a schedule runs again to the same kernel.
  *
- *     test_roundtrip FOLDER... */
+ *     test_roundtrip FOLDER...          a use of each schedule with each element type: sizes are numbers and symbols in turn
+ *     test_roundtrip --long FOLDER...   both */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,12 @@
 #include "codegen/cuda.h"
 #include "passes/lower/lower.h"
 #include "support/program.h"
+
+/* A program, with what a test asks of it. */
+typedef struct {
+    const Program *program;
+    bool both;
+} Subject;
 
 typedef struct {
     const Program *program;
@@ -173,30 +180,39 @@ static void check_case(Case *k)
     ctx_free(k->use.c);
 }
 
-/* With the sizes of the file, or symbolic, and the element type. */
-static void reads_back(void **state)
+/* One use, with sizes or with symbols for them, and the element type of that number; the count of failures. */
+static int check_use(const Program *p, int schedule, int type, bool symbolic)
 {
-    const Program *p = *state;
     char text[9][48];
     const char *overrides[9] = {text[0]};
+    int n = 0;
+    if (p->n_types)
+        snprintf(text[n++], sizeof text[0], "%s=%s", p->type, p->types[type]);
+    for (int i = 0; i < p->n_sizes; i++)
+        if (symbolic)
+            snprintf(text[n++], sizeof text[0], "%s=?", p->sizes[i]);
+        else
+            snprintf(text[n++], sizeof text[0], "%s=%d", p->sizes[i], i == 0 ? 33 : 40 + 20 * i);
+    for (int i = 0; i < n; i++)
+        overrides[i] = text[i];
+    Case k = {.program = p, .schedule = p->schedules[schedule], .overrides = overrides, .n_overrides = n};
+    check_case(&k);
+    return k.failures;
+}
+
+static void reads_back(void **state)
+{
+    const Subject *subject = *state;
+    const Program *p = subject->program;
     int failures = 0, types = p->n_types ? p->n_types : 1;
-    for (int s = 0; s < p->n_schedules; s++) {
-        for (int variant = 0; variant < types * 2; variant++) {
-            int n = 0;
-            if (p->n_types)
-                snprintf(text[n++], sizeof text[0], "%s=%s", p->type, p->types[variant / 2]);
-            for (int i = 0; i < p->n_sizes; i++)
-                if (variant % 2 == 0 && !p->literal[s])
-                    snprintf(text[n++], sizeof text[0], "%s=?", p->sizes[i]);
-                else
-                    snprintf(text[n++], sizeof text[0], "%s=%d", p->sizes[i], i == 0 ? 33 : 40 + 20 * i);
-            for (int i = 0; i < n; i++)
-                overrides[i] = text[i];
-            Case k = {.program = p, .schedule = p->schedules[s], .overrides = overrides, .n_overrides = n};
-            check_case(&k);
-            failures += k.failures;
+    for (int s = 0; s < p->n_schedules; s++)
+        for (int type = 0; type < types; type++) {
+            bool symbolic = p->n_sizes > 0 && !p->literal[s], in_turn = (s + type) % 2 == 0;
+            if (symbolic && (subject->both || in_turn))
+                failures += check_use(p, s, type, true);
+            if (!symbolic || subject->both || !in_turn)
+                failures += check_use(p, s, type, false);
         }
-    }
     if (failures > 0)
         fail_msg("%s: %d of its texts do not read back", p->name, failures);
 }
@@ -204,14 +220,19 @@ static void reads_back(void **state)
 int main(int argc, char **argv)
 {
     int failed = 0;
-    for (int f = 1; f < argc; f++) {
+    bool both = argc > 1 && strcmp(argv[1], "--long") == 0;
+    for (int f = 1 + both; f < argc; f++) {
         Program *programs;
         int n = programs_read(argv[f], &programs);
+        Subject *subjects = calloc((size_t)n, sizeof *subjects);
         struct CMUnitTest *tests = calloc((size_t)n, sizeof *tests);
-        for (int i = 0; i < n; i++)
-            tests[i] = (struct CMUnitTest){programs[i].name, reads_back, NULL, NULL, &programs[i]};
+        for (int i = 0; i < n; i++) {
+            subjects[i] = (Subject){&programs[i], both};
+            tests[i] = (struct CMUnitTest){programs[i].name, reads_back, NULL, NULL, &subjects[i]};
+        }
         failed += _cmocka_run_group_tests("roundtrip", tests, (size_t)n, NULL, NULL);
         free(tests);
+        free(subjects);
         programs_free(programs, n);
     }
     return failed;
