@@ -367,13 +367,15 @@ static int widest(const VmFunction *f)
     return width;
 }
 
-/* Copies may overlap: a vector loads all of its elements before it stores them. */
+/* Copies may overlap: a vector loads all of its elements before it stores them. Several loads may go into one store. */
 static bool make_carriers(VmState *st)
 {
     for (int i = 0; i < st->f->n_code; i++) {
         if (!st->steps[i].into)
             continue;
         VmStep *store = &st->steps[st->steps[i].into - st->steps];
+        if (store->carried)
+            continue;
         store->carried = calloc(1 + st->shadow->n_carried, 1);
         if (!store->carried)
             return false;

@@ -209,6 +209,8 @@ static bool run(Trial *t, const Module *m, Data *d)
     RunArguments args = {t->sizes, scalars, buffers};
     ok = loaded && device->ops->run(device, loaded, &args) && device->ops->sync(device) &&
          move_buffers(device, buffers, d, true);
+    for (int i = 0; device && i < m->n_buffers; i++)
+        device->ops->free(device, buffers[i]);
     if (device)
         device->ops->close(device);
     return ok;
