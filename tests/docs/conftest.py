@@ -51,6 +51,7 @@ class Tirc:
 
 def pytest_addoption(parser):
     parser.addoption("--update-docs", action="store_true", help="write what tirc prints now; look at the difference with git")
+    parser.addoption("--long", action="store_true", help="every size of every example, as numbers and as symbols")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Every example, with each of its schedules, is right on the simulator: at sizes that tiles divide and that they do not, at
-sizes of 1, and with symbolic sizes. Each has a README, whose blocks test_docs.py runs."""
+sizes of 1, and with symbolic sizes (--long: each of these sizes as numbers and as symbols). Each has a README, whose blocks
+test_docs.py runs."""
 
 import re
 
@@ -9,6 +10,7 @@ from conftest import FOLDERS, ROOT
 
 # Small sizes of each kind; a kernel takes as many as it has.
 DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
+FIXED, SYMBOLIC = {DIVIDING, ODD}, {ODD, ONES}  # what is run as numbers, and as symbols
 
 # What they write, and where, depends on data; of the others it is proved that each element is written once.
 DATA = ("histogram",)
@@ -33,30 +35,37 @@ def needs_constants(listing, path, schedule):
     return file and (path.parent / file[1]).exists() and "// literal\n" in (path.parent / file[1]).read_text()
 
 
-def check_kernel(tirc, path, kernel, all_values):
+def uses(names, values, literal, long):
+    """The arguments of each use of the sizes."""
+    if long or literal or values in FIXED:
+        yield [w for n, v in zip(names, values) for w in ("-D", f"{n}={v}")]
+    if not literal and (long or values in SYMBOLIC):
+        yield [w for n, v in zip(names, values) for w in ("-D", f"{n}=?", "--size", f"{n}={v}")]
+
+
+def check_kernel(tirc, path, kernel, all_values, long):
     status, listing = tirc("--list", path, "--kernel", kernel)
     assert status == 0
     names = sizes_of(listing)
     for schedule in schedules_of(listing):
-        for values in all_values:
-            fixed = [w for n, v in zip(names, values) for w in ("-D", f"{n}={v}")]
-            symbolic = [w for n, v in zip(names, values) for w in ("-D", f"{n}=?", "--size", f"{n}={v}")]
-            for sizes in (fixed, symbolic)[:1 if needs_constants(listing, path, schedule) else 2]:
-                status, out = tirc(path, "--kernel", kernel, "--schedule", schedule, "--device", "sim", "--verify", *sizes)
-                assert status == 0 and "verify  ok" in out, f"{schedule} {sizes}\n{out}"
-                proved = "once    proved" in out or path.stem in DATA or sizes is symbolic
-                assert proved, f"{schedule} {sizes}\n{out}"
+        literal = needs_constants(listing, path, schedule)
+        for sizes in [words for values in all_values for words in uses(names, values, literal, long)]:
+            status, out = tirc(path, "--kernel", kernel, "--schedule", schedule, "--device", "sim", "--verify", *sizes)
+            assert status == 0 and "verify  ok" in out, f"{schedule} {sizes}\n{out}"
+            proved = "once    proved" in out or path.stem in DATA or "--size" in sizes
+            assert proved, f"{schedule} {sizes}\n{out}"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
-def test_example(tirc, folder):
+def test_example(tirc, folder, request):
+    long = request.config.getoption("--long")
     kernels = sorted(folder.glob("*.tir"))
     assert kernels
     for path in kernels:
         first, *others = kernels_of(path)
-        check_kernel(tirc, path, first, (DIVIDING, ODD, ONES))
+        check_kernel(tirc, path, first, (DIVIDING, ODD, ONES), long)
         for kernel in others:
-            check_kernel(tirc, path, kernel, (ODD,))
+            check_kernel(tirc, path, kernel, (ODD,), long)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
