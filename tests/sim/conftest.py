@@ -32,6 +32,10 @@ def simulate(path, *options):
     return status, faults[0], json.dumps(report.get("run", {}).get("outputs", err), sort_keys=True)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--part", type=int, default=1, metavar="N", help="each N-th mutant of the texts that have many")
+
+
 @pytest.fixture
 def tirc():
     return run
