@@ -44,6 +44,11 @@ static int64_t idle(const char *text, const char *define)
 #define TRIANGLE                                                                                   \
     "kernel triangle<N = 40>(x: f32[N, N]) -> y: f32[N, N] { for i in N, j in N if j < i y[i, j] = x[i, j]; }\n" \
     "schedule s for triangle() { let [i, j] = loops(y); bind(i, blockIdx.x); bind(j, threadIdx.x); }\n"
+/* A warp for each row, of which one lane stores the sum of all. */
+#define WARPS(columns)                                                                             \
+    "kernel sum<R = 50, C = " #columns ">(x: f32[R, C]) -> y: f32[R] { for r in R { y[r] = 0; for c in C y[r] += x[r, c]; } }\n" \
+    "schedule s for sum() { let [r, c] = loops(y); let [block, row] = split(r, [_, 8]); let [step, lane] = split(c, [_, 32]); " \
+    "bind(block, blockIdx.x); bind(row, threadIdx.y); bind(lane, threadIdx.x); }\n"
 
 static void tails_leave_threads_over(void **state)
 {
@@ -60,6 +65,13 @@ static void tails_leave_threads_over(void **state)
     assert_int_equal(idle(TRIANGLE, NULL), 40 * 41 / 2);
 }
 
+static void lanes_that_read_for_others_are_busy(void **state)
+{
+    (void)state;
+    assert_int_equal(idle(WARPS(4096), NULL), 6 * 32);
+    assert_int_equal(idle(WARPS(20), NULL), 6 * 32 + 50 * 12);
+}
+
 static void what_is_not_known_is_said(void **state)
 {
     (void)state;
@@ -70,6 +82,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails_leave_threads_over),
+        cmocka_unit_test(lanes_that_read_for_others_are_busy),
         cmocka_unit_test(what_is_not_known_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

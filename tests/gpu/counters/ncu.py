@@ -5,6 +5,7 @@ Runs Nsight Compute over every transpose of ROWS, in two types and three shapes 
 `tirc --analyze` counts beside what the hardware counted, as a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must be equal,
 wavefronts of shared memory within 6 %. What ncu printed is kept in FOLDER. Needs a GPU, ncu and nvcc; says so where they are missing."""
 
+import concurrent.futures
 import csv
 import json
 import shutil
@@ -147,17 +148,18 @@ def on_gpu(tirc, folder, name, words):
 
 
 def transposes(tirc, folder):
-    wrong = 0
+    wrong, every = 0, list(cases())
     print("| kernel | " + " | ".join(KINDS) + " |\n|" + " --- |" * (len(KINDS) + 1))
-    for n, (name, words) in enumerate(cases()):
-        ours, cells = model(tirc, words), []
+    models = concurrent.futures.ThreadPoolExecutor(2).map(lambda case: model(tirc, case[1]), every)
+    for n, ((name, words), ours) in enumerate(zip(every, models)):
+        cells = []
         row, = on_gpu(tirc, folder, f"transpose-{n}", words)
         for kind in KINDS:
             theirs = per_request(row, kind)
             good = agrees(kind, ours[kind], theirs)
             wrong += not good
             cells.append(f"{cell(ours[kind])} / {cell(theirs)}{'' if good else ' !'}" if theirs is not None else "")
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
     print(f"\n{n + 1} kernels, {wrong} figures that disagree")
     return wrong
 
