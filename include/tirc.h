@@ -240,7 +240,7 @@ typedef struct {
     int64_t grid[3], block[3]; /* x, y, z; a grid of zeros: these sizes never launch it */
     int64_t shared_bytes;      /* of a block */
     int barriers;              /* in the text of the kernel */
-    int64_t idle_threads;      /* how many of all blocks' threads store nothing, because of guards; -1: not known */
+    int64_t idle_threads;      /* how many threads of all blocks have nothing to do, because of guards; -1: not known */
 } tirc_launch_info;
 bool tirc_launch_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                     tirc_launch_info *launch);

@@ -23,6 +23,7 @@ typedef struct {
     const LaunchStmt *launch;
     Range axis[AXIS_COUNT];
     VEC(Bound) env;
+    bool exchanges; /* lanes hand values to each other */
     int boxes; /* left */
 } Idle;
 
@@ -150,7 +151,35 @@ static Range works_in_loop(Idle *k, const ForStmt *loop)
     return range_of(lo.hi < hi.lo && (all.lo || first.lo), all.hi);
 }
 
-/* Whether the threads of the box store something: 0, 1, or some do. */
+/* Whether the threads of the box read memory for the value. */
+static Range reads(const Idle *k, const Expr *e)
+{
+    if (e->kind == EX_LOAD)
+        return range_of(e->u.load.buffer->scope != SCOPE_LOCAL, e->u.load.buffer->scope != SCOPE_LOCAL);
+    if (e->kind == EX_SELECT) {
+        Range cond = eval(k, e->u.arg[0]), yes = reads(k, e->u.arg[1]), no = reads(k, e->u.arg[2]);
+        cond = cond.known ? cond : range_of(0, 1);
+        return cond.lo ? yes : !cond.hi ? no : range_of(yes.lo & no.lo, yes.hi | no.hi);
+    }
+    Range r = range_of(0, 0);
+    int arity = expr_is_binary(e->kind) ? 2 : expr_is_unary(e->kind) || e->kind == EX_CAST ? 1
+                : e->kind == EX_CALL    ? call_info(e->u.call.call)->arity : 0;
+    for (int i = 0; i < arity; i++) {
+        Range one = reads(k, e->kind == EX_CALL ? e->u.call.arg[i] : e->u.arg[i]);
+        r = range_of(r.lo | one.lo, r.hi | one.hi);
+    }
+    return r;
+}
+
+/* What a thread reads may be for other lanes, if they exchange anything. */
+static Range works_in_store(const Idle *k, const Stmt *s)
+{
+    if (s->u.store.buffer->scope != SCOPE_LOCAL)
+        return range_of(1, 1);
+    return k->exchanges ? reads(k, s->u.store.value) : range_of(0, 0);
+}
+
+/* Whether the threads of the box store something, or read something for others: 0, 1, or some do. */
 static Range works(Idle *k, const Stmt *s)
 {
     Range r = range_of(0, 0);
@@ -176,7 +205,7 @@ static Range works(Idle *k, const Stmt *s)
         return range_of(cond.lo ? yes.lo : !cond.hi ? no.lo : yes.lo & no.lo, yes.hi | no.hi);
     }
     case ST_STORE:
-        return s->u.store.buffer->scope != SCOPE_LOCAL ? range_of(1, 1) : r;
+        return works_in_store(k, s);
     default:
         return r;
     }
@@ -214,6 +243,13 @@ static int64_t idle_of(Idle *k)
     return idle;
 }
 
+static bool find_exchange(Visitor *v, Expr *e)
+{
+    bool *found = v->user;
+    *found |= e->kind == EX_SHUFFLE_XOR;
+    return !*found;
+}
+
 bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t *idle)
 {
     Idle k = {.c = c, .launch = launch, .boxes = BOXES};
@@ -226,6 +262,8 @@ bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t 
         k.axis[AXIS_BLOCK_X + i] = range_of(0, blocks - 1);
         k.axis[AXIS_THREAD_X + i] = range_of(0, launch->block[i] - 1);
     }
+    Visitor v = {.user = &k.exchanges, .expr = find_exchange};
+    visit_stmt(&v, launch->body);
     *idle = idle_of(&k);
     return k.boxes >= 0;
 }
