@@ -33,22 +33,40 @@ static void wide_store(VmCoder *k, const VectorPlan *plan, const Value *values)
     coder_release(k, at);
 }
 
-/* The wide loads; those of a copy that fills, for the threads in which it does not. */
 static void wide_loads(VmCoder *k, const VectorPlan *plan, Value *loaded)
 {
-    Value cond = {0};
-    int open = 0;
-    if (plan->fills) {
-        cond = coder_expr(k, plan->where);
-        open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0);
-    }
     for (int i = 0; i < plan->loads.n; i++)
         wide_load(k, plan, &plan->loads.items[i], loaded + i * plan->lanes);
-    if (plan->fills) {
-        coder_patch(k, open, coder_here(k));
-        coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
-        coder_release(k, cond);
+}
+
+/* A copy that fills: the wide load for the threads in which the condition holds, then a choice for each lane. */
+static void filled_lanes(VmCoder *k, const VectorPlan *plan, Value *loaded, Value *values)
+{
+    Value cond = coder_expr(k, plan->where), fill = coder_expr(k, plan->value->u.arg[2]);
+    int open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    wide_loads(k, plan, loaded);
+    coder_patch(k, open, coder_here(k));
+    coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    for (int i = 0; i < plan->lanes; i++) {
+        VmType type = coder_type(k, loaded[i].reg);
+        values[i] = coder_temporary(k, type, coder_uniform(k, cond.reg) && coder_uniform(k, loaded[i].reg));
+        coder_emit(k, VM_SELECT, type, 0, values[i].reg, cond.reg, loaded[i].reg, fill.reg);
     }
+    coder_release(k, fill);
+    coder_release(k, cond);
+}
+
+static void computed_lanes(VmCoder *k, const VectorPlan *plan, Value *loaded, Value *values)
+{
+    WideLane outer = k->wide;
+    wide_loads(k, plan, loaded);
+    for (int i = 0; i < plan->lanes; i++) {
+        k->wide = (WideLane){plan, loaded, i};
+        coder_define(k, plan->var, coder_int(k, i));
+        coder_forget_element(k); /* subscripts with the variable go elsewhere in each lane */
+        values[i] = coder_expr(k, plan->value);
+    }
+    k->wide = outer;
 }
 
 bool coder_vector_loop(VmCoder *k, const ForStmt *loop)
@@ -60,15 +78,10 @@ bool coder_vector_loop(VmCoder *k, const ForStmt *loop)
     Value *loaded = ARENA_ARRAY(k->c->arena, Value, plan.loads.n * lanes + 1);
     Value *values = ARENA_ARRAY(k->c->arena, Value, lanes);
     k->at = (Origin){plan.store->span, plan.store->step};
-    wide_loads(k, &plan, loaded);
-    WideLane outer = k->wide;
-    for (int i = 0; i < lanes; i++) {
-        k->wide = (WideLane){&plan, loaded, i};
-        coder_define(k, plan.var, coder_int(k, i));
-        coder_forget_element(k); /* subscripts with the variable go elsewhere in each lane */
-        values[i] = coder_expr(k, plan.value);
-    }
-    k->wide = outer;
+    if (plan.fills)
+        filled_lanes(k, &plan, loaded, values);
+    else
+        computed_lanes(k, &plan, loaded, values);
     wide_store(k, &plan, values);
     coder_forget_element(k);
     for (int i = 0; i < lanes; i++)

@@ -21,7 +21,7 @@ struct VmAsync {
     Copy *copies; /* under way, in the order in which they began */
     int n, capacity;
     const VmStep *load; /* of the sources below, whose store is to come; or NULL */
-    int64_t *from;      /* [lanes] */
+    int64_t *from;      /* [lanes] -1: the lane fills, and reads nothing */
     int64_t groups[];   /* [lanes] how many each thread has committed, then `from` */
 };
 
@@ -57,7 +57,7 @@ bool vm_async_source(VmState *st, const VmStep *load)
         return vm_fault(st, load, FAULT_STOPPED, 0, "no memory for an asynchronous store");
     async->load = load;
     for (int i = 0; i < st->lanes; i++)
-        async->from[i] = index[load->lanes_a ? i : 0];
+        async->from[i] = vm_runs(st, i) ? index[load->lanes_a ? i : 0] : -1;
     return true;
 }
 
@@ -91,7 +91,7 @@ bool vm_async_defer(VmState *st, const VmStep *s)
         const VmStep *load = st->async->load && st->async->load->into == s ? st->async->load : NULL;
         *copy = (Copy){.to = (uint8_t *)s->memory + element * size, .group = st->async->groups[i], .element = element,
                        .inst = (int)(s - st->steps), .lane = i, .bytes = bytes,
-                       .source = load ? (int)(load - st->steps) : -1, .from = st->async->from[i]};
+                       .source = load && st->async->from[i] >= 0 ? (int)(load - st->steps) : -1, .from = st->async->from[i]};
         memcpy(copy->data, copy->to, (size_t)bytes);
     }
     if (st->async)

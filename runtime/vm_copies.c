@@ -1,4 +1,5 @@
-/* vm_copies.c - which loads only move a value into other memory.
+/* vm_copies.c - which loads only move a value into other memory, as they are or by way of a selection: `s[i] = in ? x[i] : 0.0`
+ * moves the element in the lanes whose condition holds, which are those that load.
  *
  * A copy of an element that nothing has written is no fault by itself: a copy of a whole buffer takes what nobody needs along.
  * So the mark "undefined" goes where the value goes, as in valgrind's memcheck, and a later use of the copy is the fault.
@@ -21,8 +22,17 @@ typedef struct {
     int *made, *line; /* [registers] the number of the instruction that made the value, counted from 1 (0: none, it was there before
                          the first), and which straight-line code that is in */
     int *uses;        /* [1 + instructions] of the values that it makes */
+    int *passes;      /* [1 + instructions] of a selection: the number of the load whose value it passes on, as of `made` */
     int now;
+    int opened;       /* the IF that straight-line code has followed since; -1: none */
+    int closed;       /* the END of that IF, which straight-line code has followed since; -1: it has not come */
 } Flow;
+
+/* The load of a value, and the register that it left it in. */
+typedef struct {
+    const VmInst *load; /* NULL: something else made the value */
+    int reg;
+} Moved;
 
 static void read_register(Flow *w, int reg)
 {
@@ -50,6 +60,24 @@ static bool ends_line(VmOp op)
     return op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END || op == VM_BARRIER || op == VM_STOP;
 }
 
+static void note_branch(Flow *w, int i)
+{
+    VmOp op = (VmOp)w->f->code[i].op;
+    if (!ends_line(op))
+        return;
+    bool closes = op == VM_END && w->opened >= 0 && w->closed < 0;
+    w->closed = closes ? i : -1;
+    w->opened = closes ? w->opened : op == VM_IF ? i : -1;
+}
+
+/* The number of the load whose value a selection has where its condition holds: in the IF of that condition, right before. */
+static int passed_on(const Flow *w, const VmInst *select)
+{
+    int load = w->made[select->b] - 1;
+    bool behind = w->closed >= 0 && load > w->opened && load < w->closed && w->f->code[load].op == VM_LOAD;
+    return behind && w->f->code[w->opened].a == select->a && w->made[select->a] - 1 < w->opened ? load + 1 : 0;
+}
+
 static void follow(Flow *w, int i)
 {
     const VmInst *inst = &w->f->code[i];
@@ -57,6 +85,9 @@ static void follow(Flow *w, int i)
     int width = inst->width > 1 ? inst->width : 1;
     if (op == VM_LAUNCH)
         return;
+    note_branch(w, i);
+    if (op == VM_SELECT)
+        w->passes[i + 1] = passed_on(w, inst);
     if (has(op, 'a'))
         read_register(w, inst->a);
     for (int k = 0; has(op, 'b') && k < (op == VM_STORE ? width : 1); k++)
@@ -68,25 +99,31 @@ static void follow(Flow *w, int i)
         make_register(w, op == VM_LOAD ? part(w->f, inst->d, width, k) : inst->d, i);
 }
 
-/* The load that made a register, in the straight-line code that is now; NULL: something else did. */
-static const VmInst *load_of(const Flow *w, int reg)
+/* Where the value of a register is that of a load. */
+static Moved moved(const Flow *w, int reg)
 {
-    int load = w->line[reg] == w->now ? w->made[reg] - 1 : -1;
-    return load >= 0 && w->f->code[load].op == VM_LOAD ? &w->f->code[load] : NULL;
+    int inst = w->line[reg] == w->now ? w->made[reg] : 0;
+    if (inst && w->passes[inst]) {
+        reg = w->f->code[inst - 1].b;
+        inst = w->passes[inst];
+    }
+    bool loads = inst && w->f->code[inst - 1].op == VM_LOAD;
+    return (Moved){loads ? &w->f->code[inst - 1] : NULL, reg};
 }
 
 /* The loads of the values that a store takes: one of all, in their order, or one for each. */
 static void link_store(const Flow *w, VmStep *steps, int store)
 {
-    const VmInst *s = &w->f->code[store], *first = load_of(w, part(w->f, s->b, s->width, 0));
+    const VmInst *s = &w->f->code[store];
+    const VmInst *first = moved(w, part(w->f, s->b, s->width, 0)).load;
     int width = s->width > 1 ? s->width : 1;
     bool together = first && first->width > 1 && first->width == width;
     for (int k = 0; k < width && together; k++)
-        together = part(w->f, s->b, width, k) == part(w->f, first->d, width, k);
+        together = moved(w, part(w->f, s->b, width, k)).reg == part(w->f, first->d, width, k);
     if (together)
         steps[first - w->f->code].into = &steps[store];
     for (int k = 0; k < width && !together; k++) {
-        const VmInst *load = load_of(w, part(w->f, s->b, width, k));
+        const VmInst *load = moved(w, part(w->f, s->b, width, k)).load;
         if (!load || load->width > 1)
             continue;
         steps[load - w->f->code].into = &steps[store];
@@ -107,6 +144,8 @@ static void link_copies(Flow *w, VmStep *steps)
         int width = l->width > 1 ? l->width : 1;
         if (w->uses[i + 1] != width)
             steps[i].into = NULL;
+        if (w->passes[i + 1] && w->uses[i + 1] != 1)
+            steps[w->passes[i + 1] - 1].into = NULL;
     }
 }
 
@@ -114,13 +153,15 @@ bool vm_find_copies(VmState *st)
 {
     const VmFunction *f = st->f;
     size_t n = (size_t)f->n_registers + 1;
-    Flow w = {f, calloc(n, sizeof(int)), calloc(n, sizeof(int)),
-              calloc((size_t)f->n_code + 1, sizeof(int)), 1};
-    bool ok = w.made && w.line && w.uses;
+    size_t n_values = (size_t)f->n_code + 1;
+    Flow w = {f, calloc(n, sizeof(int)), calloc(n, sizeof(int)), calloc(n_values, sizeof(int)), calloc(n_values, sizeof(int)),
+              1, -1, -1};
+    bool ok = w.made && w.line && w.uses && w.passes;
     if (ok)
         link_copies(&w, st->steps);
     free(w.made);
     free(w.line);
     free(w.uses);
+    free(w.passes);
     return ok;
 }
