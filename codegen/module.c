@@ -211,7 +211,7 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     VmCoder *k = coder_new(b->c, b->kernel, b->m, b->ids.items, launch->name);
-    k->in_launch = true;
+    k->inside = launch;
     for (int i = 0; i < use->values.n; i++)
         if (is_host_value(use->values.items[i]))
             coder_input(k, use->values.items[i], vm_type_of(use->values.items[i]->type));

@@ -18,7 +18,7 @@ static CodedBuffer code_shape(VmCoder *k, const Buffer *buffer, int64_t *element
     coded.strides = ARENA_ARRAY(k->c->arena, int64_t, buffer->rank + 1);
     *elements = -1;
     Buffer placed = *buffer;
-    if (!k->in_launch)
+    if (!k->inside)
         placed.layout = NULL;
     if (!buffer_strides(&placed, coded.strides, elements))
         coded.strides = NULL;
@@ -127,8 +127,18 @@ static Value step_offset(VmCoder *k, Value a, int stride, Value b)
     return sum;
 }
 
-/* Is the subscript a loop over nothing but indices of the axis? Then it needs no check. */
-static bool stays_inside(const VmCoder *k, const Expr *at, const Expr *extent)
+/* Is the register a coordinate of threads, of which a block has no more than the extent? */
+static bool is_coordinate(const VmCoder *k, int reg, const Expr *extent)
+{
+    int64_t end;
+    bool inside = false;
+    for (int axis = 0; k->inside && axis < 3; axis++)
+        inside |= reg == k->f->axes.axis[AXIS_THREAD_X + axis] && expr_is_const(extent, &end) && k->inside->block[axis] <= end;
+    return inside;
+}
+
+/* Is the subscript, in `reg`, a loop or a coordinate over nothing but indices of the axis? Then it needs no check. */
+static bool stays_inside(const VmCoder *k, const Expr *at, int reg, const Expr *extent)
 {
     int64_t lo, hi, end;
     for (int i = k->loops.n - 1; at->kind == EX_VAR && i >= 0; i--) {
@@ -139,7 +149,7 @@ static bool stays_inside(const VmCoder *k, const Expr *at, const Expr *extent)
                (expr_equal(l->hi, extent) ||
                 (expr_is_const(l->hi, &hi) && expr_is_const(extent, &end) && hi <= end));
     }
-    return false;
+    return is_coordinate(k, reg, extent);
 }
 
 /* Does the access go to the same place of a buffer of the same shape as the one before? */
@@ -183,7 +193,7 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
     Value offset = {-1, false};
     for (int i = 0; i < buffer->rank; i++) {
         Value at = coder_index(k, index[i]);
-        if (buffer->rank > 1 && !stays_inside(k, index[i], buffer->shape[i]))
+        if (buffer->rank > 1 && !stays_inside(k, index[i], at.reg, buffer->shape[i]))
             coder_emit(k, VM_CHECK, VM_I64, i, 0, at.reg, coded.extents[i], number);
         if (coded.strides) {
             offset = step_offset(k, at, coder_int(k, coded.strides[i]), offset);

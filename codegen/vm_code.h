@@ -77,7 +77,7 @@ typedef struct {
     Origin at;                  /* of the statement or access at work */
     const LaunchUse *launches;  /* of a host part, in program order */
     int n_launches;             /* met so far */
-    bool in_launch;
+    const LaunchStmt *inside;   /* the launch whose kernel it is; NULL: a host part */
 } VmCoder;
 
 /* vm_coder.c: registers, instructions, the function as a whole. */

@@ -63,7 +63,7 @@ static void store(VmCoder *k, const Stmt *s)
 
 static void loop(VmCoder *k, const ForStmt *l)
 {
-    if (k->in_launch && coder_vector_loop(k, l))
+    if (k->inside && coder_vector_loop(k, l))
         return;
     Value lo = coder_index(k, l->lo), hi = coder_index(k, l->hi);
     bool uniform = coder_uniform(k, lo.reg) && coder_uniform(k, hi.reg);
@@ -229,7 +229,7 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         store(k, s);
         break;
     case ST_TEMP:
-        if (!scope_outlives_launch(s->u.temp->scope) && k->in_launch)
+        if (!scope_outlives_launch(s->u.temp->scope) && k->inside)
             coder_place_temp(k, s->u.temp);
         break;
     case ST_LET:

@@ -33,14 +33,14 @@
     }
 
 #define BINARY(name, R, T, expr)                                                                   \
-    static bool name(VmState *st, const VmStep *s)                                                 \
+    VM_LANES static bool name(VmState *st, const VmStep *s)                                        \
     {                                                                                              \
         (void)st;                                                                                  \
         LOOP2(R, T, expr)                                                                          \
         return true;                                                                               \
     }
 #define UNARY(name, R, T, expr)                                                                    \
-    static bool name(VmState *st, const VmStep *s)                                                 \
+    VM_LANES static bool name(VmState *st, const VmStep *s)                                        \
     {                                                                                              \
         (void)st;                                                                                  \
         R *d = s->d;                                                                               \
@@ -89,7 +89,7 @@ UNSIGNED_DIVISION(u64, uint64_t)
     BINARY(ne_##t, uint8_t, T, a != b)
 #define SELECTION(t, T)                                                                            \
     UNARY(move_##t, T, T, a)                                                                       \
-    static bool select_##t(VmState *st, const VmStep *s)                                           \
+    VM_LANES static bool select_##t(VmState *st, const VmStep *s)                                  \
     {                                                                                              \
         (void)st;                                                                                  \
         T *d = s->d;                                                                               \

@@ -13,6 +13,15 @@ typedef struct VmState VmState;
 typedef struct VmStep VmStep;
 struct BlockShadow;
 
+/* Before a function that goes over lanes: compiled for AVX2 as well, which the loader takes where the processor has it. Not under
+ * sanitizers, which are not ready yet when it chooses. */
+#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__ &&          \
+    !defined __SANITIZE_THREAD__
+#define VM_LANES __attribute__((target_clones("avx2", "default")))
+#else
+#define VM_LANES
+#endif
+
 /* Does the work of one instruction for the lanes that run. False with st->fault filled in. */
 typedef bool VmApply(VmState *st, const VmStep *s);
 

@@ -25,7 +25,7 @@ static bool out_of_bounds(VmState *st, const VmStep *s, int lane, int64_t elemen
 }
 
 /* Does every lane that runs access elements in [0, bound)? The sign bit of i | (last - i) says that it does not. */
-static bool check_bounds(VmState *st, const VmStep *s, const char *how)
+VM_LANES static bool check_bounds(VmState *st, const VmStep *s, const char *how)
 {
     const int64_t *index = s->a, last = *s->bound - s->width;
     if (!s->lanes_a)
@@ -84,7 +84,7 @@ static bool all_within(const VmState *st, const int64_t *index, int64_t end)
     return !(bad >> 63);
 }
 
-static bool check_subscript(VmState *st, const VmStep *s)
+VM_LANES static bool check_subscript(VmState *st, const VmStep *s)
 {
     const int64_t *index = s->a, *extent = s->b;
     int n = s->lanes_a || s->lanes_b ? st->lanes : 1;
@@ -139,15 +139,21 @@ static Placement placement(const VmState *st, const VmStep *s)
 
 /* Element `plus` of every lane's access, to n values of d. */
 #define LOAD(t, S, R, in, out)                                                                     \
-    static void fetch_##t(const VmState *st, const VmStep *s, int64_t plus, R *d)                  \
+    VM_LANES static void fetch_##t(const VmState *st, const VmStep *s, int64_t plus, R *d)         \
     {                                                                                              \
         const Placement p = placement(st, s);                                                      \
         const S *memory = (const S *)s->memory + plus * p.stride;                                  \
         const int64_t *index = s->a;                                                               \
-        if (!s->lanes_a) {                                                                         \
+        if (!s->lanes_a && s->n == 1) {                                                            \
+            *d = in(memory[*index * p.stride]);                                                    \
+        } else if (!s->lanes_a && p.beside == 1) {                                                 \
             const S *from = memory + *index * p.stride;                                            \
             for (int i = 0; i < s->n; i++)                                                         \
-                d[i] = in(from[i * p.beside]);                                                     \
+                d[i] = in(from[i]);                                                                \
+        } else if (!s->lanes_a) {                                                                  \
+            const R value = in(memory[*index * p.stride]);                                         \
+            for (int i = 0; i < s->n; i++)                                                         \
+                d[i] = value;                                                                      \
         } else if (st->full[st->level] && p.beside == 0) {                                         \
             for (int i = 0; i < s->n; i++)                                                         \
                 d[i] = in(memory[index[i]]);                                                       \
@@ -174,14 +180,20 @@ static Placement placement(const VmState *st, const VmStep *s)
         return true;                                                                               \
     }
 #define STORE(t, S, R, in, out)                                                                    \
-    static void put_##t(const VmState *st, const VmStep *s, int64_t plus, const R *value,          \
-                        bool lanes)                                                                \
+    VM_LANES static void put_##t(const VmState *st, const VmStep *s, int64_t plus, const R *value, \
+                                 bool lanes)                                                       \
     {                                                                                              \
         const Placement p = placement(st, s);                                                      \
         S *memory = (S *)s->memory + plus * p.stride;                                              \
         const int64_t *index = s->a;                                                               \
         if (s->n == 1 && st->lanes > 1) {                                                          \
             memory[*index] = out(*value);                                                          \
+            return;                                                                                \
+        }                                                                                          \
+        if (st->full[st->level] && !s->lanes_a && lanes && p.beside == 1) {                        \
+            S *to = memory + *index * p.stride;                                                    \
+            for (int i = 0; i < st->lanes; i++)                                                    \
+                to[i] = out(value[i]);                                                             \
             return;                                                                                \
         }                                                                                          \
         for (int i = 0; i < st->lanes; i++)                                                        \

@@ -29,7 +29,7 @@ static bool read_each(VmState *st, const VmStep *s, int plus)
     return true;
 }
 
-static bool read_local(VmState *st, const VmStep *s)
+VM_LANES static bool read_local(VmState *st, const VmStep *s)
 {
     for (int k = 0; k < s->width; k++) {
         int64_t first = *(const int64_t *)s->a + k;
@@ -41,7 +41,7 @@ static bool read_local(VmState *st, const VmStep *s)
     return true;
 }
 
-static bool write_local(VmState *st, const VmStep *s)
+VM_LANES static bool write_local(VmState *st, const VmStep *s)
 {
     const int64_t *index = s->a;
     const uint8_t *mask = vm_mask(st);

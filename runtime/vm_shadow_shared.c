@@ -160,7 +160,7 @@ static bool read_same(const Access *a, int first, int64_t element)
            (read_cell(a, first, element) && read_cell(a, first + 1, element));
 }
 
-static bool read_warp(const Access *a, int first, int end)
+VM_LANES static bool read_warp(const Access *a, int first, int end)
 {
     const int64_t *index = (const int64_t *)a->s->a + first;
     if (end - first < WARP || !a->st->full[a->st->level] || a->s->width > 1)
