@@ -4,15 +4,17 @@
  * turns between barriers, in either direction. Before that, the schedules that the files hold are known to be legal, and must
  * be accepted, lowered and right.
  *
- *     fuzz_schedule [-j PROCESSES] COUNT SEED FOLDER...
+ *     fuzz_schedule [-j PROCESSES] [-t SECONDS] COUNT SEED FOLDER...
  *
- * Trials SEED, SEED + 1, ...; a failure is reduced and printed, and makes the status 1, and so does a primitive of the table that two
- * thousand trials or more never call. The report has a line for each primitive. */
+ * Trials SEED, SEED + 1, ..., of which none begins after SECONDS; a failure is reduced and printed, and makes
+ * the status 1, and so does a primitive of the table that two thousand trials or more never call, or call nearly always without
+ * success. The report has a line for each primitive: how many calls it accepted of those that were made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -83,15 +85,26 @@ static Trial draw_trial(void *user, uint64_t seed, Random *r)
     return trial_draw(&programs->of[f][at], r, seed);
 }
 
+static int usage(void)
+{
+    fputs("usage: fuzz_schedule [-j PROCESSES] [-t SECONDS] COUNT SEED FOLDER...\n", stderr);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    int jobs = 1, at = 1;
-    if (argc > 2 && strcmp(argv[1], "-j") == 0) {
-        jobs = atoi(argv[2]);
-        at = 3;
+    int jobs = 1, seconds = 0, option;
+    while ((option = getopt(argc, argv, "j:t:")) != -1) {
+        if (option == 'j')
+            jobs = atoi(optarg);
+        else if (option == 't')
+            seconds = atoi(optarg);
+        else
+            return usage();
     }
-    if (argc - at < 3 || jobs < 1 || jobs > WORKERS_MOST)
-        return fputs("usage: fuzz_schedule [-j PROCESSES] COUNT SEED FOLDER...\n", stderr), 2;
+    int at = optind;
+    if (argc - at < 3 || jobs < 1 || jobs > WORKERS_MOST || seconds < 0)
+        return usage();
     long count = atol(argv[at]);
     uint64_t seed = strtoull(argv[at + 1], NULL, 10);
     Programs programs = {0};
@@ -101,10 +114,10 @@ int main(int argc, char **argv)
     }
     long known_wrong = seed == 1 ? run_all_known(&programs) : 0;
     Tally tally = {0};
-    bool ran = workers_run(&(WorkPlan){count, seed, jobs, draw_trial, &programs}, &tally);
-    tally_report(&tally);
+    bool ran = workers_run(&(WorkPlan){count, seed, jobs, seconds, draw_trial, &programs}, &tally);
+    tally_report(&tally, count);
     for (int f = 0; f < programs.n_folders; f++)
         programs_free(programs.of[f], programs.n[f]);
-    int uncalled = count >= 2000 ? tally_uncalled(&tally) : 0;
-    return !ran || uncalled > 0 || tally.wrong + tally.crashed + tally.hung + known_wrong > 0;
+    int lacking = tally.trials >= 2000 ? tally_lacking(&tally) : 0;
+    return !ran || lacking > 0 || tally.wrong + tally.crashed + tally.hung + known_wrong > 0;
 }

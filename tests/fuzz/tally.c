@@ -73,16 +73,21 @@ static void print_codes(const long *by_code, int most)
     printf("\n");
 }
 
+/* Calls that were made: the kernel had something to make them with. */
+static long calls_made(const CallTally *t)
+{
+    return t->drawn - t->inapplicable;
+}
+
 static void report_call(const Primitive *p, const CallTally *t)
 {
-    long refused = t->drawn - t->accepted - t->inapplicable;
-    printf("%-24s %8ld %8ld %5.1f%% %8ld %8ld %8ld %6ld ", p->name, t->drawn, t->accepted,
-           t->drawn > 0 ? 100.0 * (double)t->accepted / (double)t->drawn : 0, refused, t->inapplicable, t->run,
-           t->wrong);
+    long made = calls_made(t);
+    printf("%-24s %8ld %8ld %8ld %8ld %5.1f%% %8ld %6ld ", p->name, t->drawn, t->inapplicable, made - t->accepted,
+           t->accepted, made > 0 ? 100.0 * (double)t->accepted / (double)made : 0, t->run, t->wrong);
     print_codes(t->refused, 3);
 }
 
-void tally_report(const Tally *t)
+void tally_report(const Tally *t, long planned)
 {
     long drawn = 0, accepted = 0;
     int n;
@@ -91,7 +96,7 @@ void tally_report(const Tally *t)
         drawn += t->calls[p].drawn;
         accepted += t->calls[p].accepted;
     }
-    printf("%-24s %8s %8s %6s %8s %8s %8s %6s  %s\n", "primitive", "drawn", "accepted", "", "refused", "no place", "run",
+    printf("%-24s %8s %8s %8s %8s %6s %8s %6s  %s\n", "primitive", "drawn", "no place", "refused", "accepted", "", "run",
            "wrong", "refused most with");
     for (int p = 0; p < n; p++)
         if (!table[p].is_query)
@@ -100,20 +105,23 @@ void tally_report(const Tally *t)
     print_codes(t->not_lowered, 20);
     printf("slowest trial %.2f s (seed %llu), most memory %ld MiB\n", t->slowest, (unsigned long long)t->slowest_seed,
            t->memory / 1024);
+    if (t->trials < planned)
+        printf("%ld trials of %ld were made in the time given\n", t->trials, planned);
     printf("%ld trials: %ld calls drawn, %ld accepted; %ld schedules lowered, %ld refused by lowering (%ld lowered "
            "when shortened); %ld wrong, %ld crashed, %ld hung\n",
            t->trials, drawn, accepted, t->lowered, t->unlowered, t->shortened, t->wrong, t->crashed, t->hung);
 }
 
-int tally_uncalled(const Tally *t)
+int tally_lacking(const Tally *t)
 {
-    int n, uncalled = 0;
+    int n, lacking = 0;
     const Primitive *table = primitive_table(&n);
     for (int p = 0; p < n; p++) {
-        if (table[p].is_query || t->calls[p].drawn > t->calls[p].inapplicable)
+        long made = calls_made(&t->calls[p]), accepted = t->calls[p].accepted;
+        if (table[p].is_query || (made > 0 && made < TALLY_CALLS) || 100 * accepted > TALLY_PERCENT * made)
             continue;
-        fprintf(stderr, "%s was never called\n", table[p].name);
-        uncalled++;
+        fprintf(stderr, "of %ld calls of %s %ld were accepted\n", made, table[p].name, accepted);
+        lacking++;
     }
-    return uncalled;
+    return lacking;
 }

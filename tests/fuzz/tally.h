@@ -8,7 +8,11 @@
 #include "ir/diag.h"
 #include "passes/schedule/schedule.h"
 
-enum { TALLY_PRIMITIVES = 96 };
+enum {
+    TALLY_PRIMITIVES = 96,
+    TALLY_PERCENT = 5,  /* a primitive that accepts fewer of its calls says nothing about what it accepts */
+    TALLY_CALLS = 500,  /* of which there are at least as many */
+};
 
 /* Calls of one primitive. drawn = accepted + refused + inapplicable */
 typedef struct {
@@ -34,9 +38,10 @@ CallTally *tally_of(Tally *t, const Primitive *primitive);
 /* Counts the first error among the diagnostics. */
 void tally_refusal(long *by_code, const Context *c);
 void tally_add(Tally *sum, const Tally *t);
-/* Names to stderr the primitives that were never called, which needs a row in fit.c or in draw.c; how many. */
-int tally_uncalled(const Tally *t);
-/* Prints all of it to stdout, with a line for each primitive. */
-void tally_report(const Tally *t);
+/* Names to stderr the primitives that were never called, or refuse nearly all of their calls: either the draw (fit.c, draw.c) or the
+ * primitive is to blame. How many. */
+int tally_lacking(const Tally *t);
+/* Prints all of it to stdout, with a line for each primitive; `planned` trials were asked for. */
+void tally_report(const Tally *t, long planned);
 
 #endif

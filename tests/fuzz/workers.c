@@ -24,6 +24,7 @@ typedef struct {
 typedef struct {
     atomic_long next;  /* the trial that begins next */
     atomic_long wrong; /* failures so far */
+    time_t begin;
     Slot slots[];
 } Shared;
 
@@ -106,10 +107,17 @@ static void measure(Tally *tally, uint64_t seed, double seconds)
     tally->slowest_seed = seed;
 }
 
+/* Whether another trial may begin. */
+static bool goes_on(const WorkPlan *plan, const Shared *shared)
+{
+    bool in_time = plan->seconds == 0 || time(NULL) < shared->begin + plan->seconds;
+    return in_time && atomic_load(&shared->wrong) < WORKERS_WRONG;
+}
+
 static void work(const WorkPlan *plan, Shared *shared, Slot *slot)
 {
     long i;
-    while (atomic_load(&shared->wrong) < WORKERS_WRONG && (i = atomic_fetch_add(&shared->next, 1)) < plan->count) {
+    while (goes_on(plan, shared) && (i = atomic_fetch_add(&shared->next, 1)) < plan->count) {
         Random r;
         uint64_t seed = plan->seed + (uint64_t)i;
         double begin = cpu_seconds();
@@ -172,6 +180,7 @@ bool workers_run(const WorkPlan *plan, Tally *tally)
     int running = 0;
     if (shared == MAP_FAILED)
         return false;
+    shared->begin = time(NULL);
     for (int i = 0; i < plan->n; i++)
         running += start(plan, shared, &shared->slots[i]);
     watch(plan, shared, running);

@@ -16,7 +16,8 @@ enum {
 typedef struct {
     long count;
     uint64_t seed;
-    int n; /* processes */
+    int n;       /* processes */
+    int seconds; /* after which no trial begins; 0: no such time */
     /* The trial of a seed, before its steps; `r` goes on with those. */
     Trial (*draw)(void *user, uint64_t seed, Random *r);
     void *user;
