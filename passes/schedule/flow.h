@@ -69,6 +69,10 @@ Kernel *flow_kernel_with(Schedule *s, Stmt *body);
  * asked of. NULL after an error in the name of the primitive at work. */
 const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span);
 
+/* The threads of the launch around `path` in the kernel with this body, for what an iteration of the loops among the first `n` of the
+ * path finds in a buffer (threads_reads_covered); *n_fixed counts those loops. NULL after an error in the name of the primitive at work. */
+Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span span, int *n_fixed);
+
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi);
 

@@ -24,7 +24,8 @@ typedef struct {
     Buffer *buffer;
     Name name;    /* of its block */
     bool drains;  /* reads registers that another ahead statement has filled */
-    bool stays;   /* read by ahead statements only: used up in the iteration that fills it */
+    bool stays;   /* read by ahead statements only */
+    bool used_up; /* and that in the iteration which fills it, without anything left for later ones */
     int axis;     /* that moves with the loop ... */
     int64_t step; /* ... by this many elements an iteration */
 } Ahead;
@@ -352,8 +353,22 @@ static Buffer *folded(Context *c, const Ahead *a, int64_t stages)
     return buffer;
 }
 
+/* What each iteration of the loop reads of these buffers it has written itself. False after an error. */
+static bool find_used_up(Pipeline *p)
+{
+    Threads *t = NULL;
+    int n_fixed = 0;
+    for (int i = 0; i < p->ahead.n; i++) {
+        Ahead *a = &p->ahead.items[i];
+        if (a->stays && !t && !(t = flow_threads(p->s, p->s->kernel->body, p->path, p->path->n, p->call->span, &n_fixed)))
+            return false;
+        a->used_up = a->stays && threads_reads_covered(t, a->buffer, n_fixed);
+    }
+    return true;
+}
+
 /* The kernel's body with the pipeline in place of the loop. What an iteration fills and uses up is no circle: before the
- * loop it gets a buffer of its own. */
+ * loop it gets a buffer of its own. What stays for later iterations is where they look for it. */
 static Stmt *build_body(const Pipeline *p, Stmt **first)
 {
     Schedule *s = p->s;
@@ -361,7 +376,7 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
     const Stmt *loop = p->path->items[p->path->n - 1];
     BufferSet own = {0};
     for (int i = 0; i < p->ahead.n; i++)
-        if (p->ahead.items[i].stays) {
+        if (p->ahead.items[i].used_up) {
             Buffer *buffer = first_buffer(p, p->ahead.items[i].buffer);
             *first = stmt_replace_buffer(c, *first, p->ahead.items[i].buffer, buffer);
             VEC_PUSH(c->arena, &own, buffer);
@@ -399,7 +414,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
         if (!check_users(&p, &p.ahead.items[i]) ||
             (!p.ahead.items[i].stays && !measure(&p, &p.ahead.items[i])))
             return false;
-    if (!check_order(&p))
+    if (!check_order(&p) || !find_used_up(&p))
         return false;
 
     Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), stages - 1), *body = build_body(&p, &first);

@@ -223,18 +223,11 @@ static Stmt *rolled_body(const Rolling *r)
 static bool check_reads(const Rolling *r, Stmt *body)
 {
     Schedule *s = r->s;
-    int root = 0, n_fixed = 0;
-    StmtPath now = {0};
     Conflict why;
-    const Kernel *kernel = flow_threads_apart(s, flow_kernel_with(s, body), r->call->span);
-    if (!kernel)
+    int n_fixed;
+    Threads *t = flow_threads(s, body, &r->path, r->loop_at, r->call->span, &n_fixed);
+    if (!t)
         return false;
-    while (r->path.items[root]->kind == ST_SEQ || r->path.items[root]->kind == ST_IF)
-        root++;
-    for (int i = root; i < r->loop_at; i++)
-        n_fixed += r->path.items[i]->kind == ST_FOR;
-    stmt_find(s->ctx, kernel->body, r->path.items[root]->u.loop.id, &now);
-    Threads *t = threads_model(s->ctx, kernel, now.items[now.n - 1]);
     REQUIRE(s, E0923, r->call->span, threads_reads_covered(t, r->buffer, n_fixed),
             "that each element of '%s' which an iteration of '%s' reads has been made by it or one before could not be "
             "proved",
