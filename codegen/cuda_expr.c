@@ -331,7 +331,7 @@ void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
     if (is_scalar_buffer(buffer))
         return;
     int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
-    if (buffer->rank > 1 && (buffer->scope == SCOPE_GLOBAL || !cuda_array_dims(w->c, buffer, dims))) {
+    if (buffer->scope == SCOPE_GLOBAL ? buffer->rank > 1 : !cuda_array_dims(w->c, buffer, dims)) {
         flat_subscript(w, buffer, index);
         return;
     }

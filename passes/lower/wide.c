@@ -53,6 +53,9 @@ static void check_width(WideCheck *v, const Buffer *b)
 /* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it is contiguous. */
 static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const *index)
 {
+    int64_t apart;
+    if (expr_is_const(stride_of(v->c, b, b->rank - 1), &apart) && apart > 1)
+        return "lay its last axis out without storage_align, so that neighbours lie side by side";
     Expr *last = simplify(v->facts, lanes_expand(v->c, &v->lets, index[b->rank - 1])), *rest;
     for (int i = v->around.n - 1; i >= 0; i--) {
         const ForStmt *loop = &v->around.items[i]->u.loop;
@@ -84,8 +87,8 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool
     if (read && b->scope == SCOPE_LOCAL && v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
         return;
     for (int d = 0; d < b->rank && !v->why; d++) {
-        int64_t coefficient;
-        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d]));
+        int64_t coefficient, distance;
+        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])), *stride = stride_of(c, b, d);
         if (!expr_uses_var(e, var))
             continue;
         if (!split_linear(v->facts, e, var, &coefficient, &rest)) {
@@ -93,13 +96,11 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool
                    arena_printf(c->arena, "'%s' is not accessed at equal distances along %s",
                                 b->name, var->name),
                    "vectorize a loop along which it is contiguous");
-        } else if (d != b->rank - 1 || coefficient != 1) {
-            StrBuf stride = strbuf_new(c->arena);
-            Expr *step = index_mul(c, stride_of(c, b, d), expr_index(c, coefficient));
-            print_expr(c, simplify(v->facts, step), &stride);
+        } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) || distance != 1) {
+            StrBuf step = strbuf_new(c->arena);
+            print_expr(c, simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient))), &step);
             refuse(v,
-                   arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
-                                stride.text, var->name),
+                   arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name, step.text, var->name),
                    contiguous_remedy(v, b, index));
         } else {
             check_width(v, b);
