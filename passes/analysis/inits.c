@@ -24,8 +24,25 @@ const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
     return NULL;
 }
 
-/* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, where the reduction is
- * empty, which has its init nevertheless. (A loop that runs more often computes the block anew each time, and one of a literal
+/* The elements that the init writes are those that the block has: what loops around `path->items[depth]` give the spatial iterators
+ * lies in their domains. */
+static void assume_point(Facts *f, Context *c, const BlockStmt *block, const StmtPath *path, int depth)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        bool known = iter->kind == ITER_SPATIAL;
+        for (int k = depth; k < path->n && known; k++)
+            known = path->items[k]->kind != ST_FOR || !expr_uses_var(iter->binding, path->items[k]->u.loop.var);
+        if (!known)
+            continue;
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        facts_assume(f, expr_binary(c, EX_LE, lo, iter->binding, span_none()));
+        facts_assume(f, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
+    }
+}
+
+/* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, for elements whose reduction
+ * is empty, which have their init nevertheless. (A loop that runs more often computes the block anew each time, and one of a literal
  * number of iterations runs or does not, whatever the reduction is.) */
 static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
 {
@@ -38,7 +55,11 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
     for (int i = 0; i < depth; i++)
         if (path->items[i]->kind == ST_FOR)
             facts_enter(f, path->items[i]);
-    return prove(f, expr_binary(c, EX_LE, loop_extent(c, loop), expr_index(c, 1), span_none()));
+    Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
+    if (!prove(f, expr_binary(c, EX_LE, runs, one, span_none())))
+        return false;
+    assume_point(f, c, block, path, depth);
+    return !prove(f, expr_binary(c, EX_GE, runs, one, span_none()));
 }
 
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
