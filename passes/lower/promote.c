@@ -10,8 +10,10 @@
  *
  * Right because nobody else touches the element in the meantime: two threads that update one element in one loop are a
  * race, which binding refused. What is added is a load before and a store after the loop, by threads that
- * might not have run any update. The load is left out where the loop sets the element before it reads it. The conditions on the way to the updates must therefore be the same for all threads that share the
- * element: those that vary in the loop may not depend on the thread, unless the element tells the threads apart. */
+ * might not have run any update. The load is left out where the loop sets the element before it reads it. The conditions on the way to
+ * the updates must therefore be the same for all threads that share the element: those that vary in the loop may not depend on the
+ * thread, unless the element tells the threads apart. Both the load and the store pass the barriers of the loop, so where it has some
+ * no other thread may touch the element before or after it. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -233,6 +235,69 @@ static bool control_is_uniform(Scan *scan)
     return axes == 0;
 }
 
+/* ---- who else touches it -------------------------------------------------------------------------- */
+
+/* Accesses of the buffer of `scan` in the launch, outside of the loop. */
+typedef struct {
+    Scan *scan;
+    const Var *loop;
+    SubstList lets;
+    bool touched; /* by other threads, perhaps, than the one whose element it is in the loop */
+} Others;
+
+static bool find_barrier(Visitor *v, Stmt *s)
+{
+    bool *found = v->user;
+    *found |= s->kind == ST_BARRIER;
+    return !*found;
+}
+
+static bool has_barrier(Stmt *s)
+{
+    bool found = false;
+    Visitor v = {.user = &found, .stmt = find_barrier};
+    visit_stmt(&v, s);
+    return found;
+}
+
+/* The element is that of the loop, and no two threads of a block have it. */
+static bool is_same_thread(const Others *o, Expr *const *index)
+{
+    Promote *p = o->scan->p;
+    unsigned shared = 0;
+    for (int axis = AXIS_THREAD_X; axis < AXIS_COUNT; axis++)
+        shared |= p->launch->block[axis - AXIS_THREAD_X] > 1 ? 1u << axis : 0;
+    for (int d = 0; d < o->scan->buffer->rank; d++) {
+        Expr *mine = simplify(p->facts, expanded(p, o->scan->index[d])), *e = index[d];
+        for (int i = o->lets.n - 1; i >= 0; i--)
+            e = expr_subst(p->c, e, &o->lets.items[i], 1);
+        if (!expr_equal(mine, simplify(p->facts, e)))
+            return false;
+        unsigned here = axes_of(mine);
+        if ((here & shared) && tells_apart(p, mine, here))
+            shared &= ~here;
+    }
+    return shared == 0;
+}
+
+static bool note_other_load(Visitor *v, Expr *e)
+{
+    Others *o = v->user;
+    if (e->kind == EX_LOAD && e->u.load.buffer == o->scan->buffer && !is_same_thread(o, e->u.load.index))
+        o->touched = true;
+    return true;
+}
+
+static bool note_other_stmt(Visitor *v, Stmt *s)
+{
+    Others *o = v->user;
+    if (s->kind == ST_LET)
+        VEC_PUSH(o->scan->p->c->arena, &o->lets, ((Subst){s->u.let.var, s->u.let.value}));
+    if (s->kind == ST_STORE && s->u.store.buffer == o->scan->buffer && !is_same_thread(o, s->u.store.index))
+        o->touched = true;
+    return s->kind != ST_FOR || s->u.loop.var != o->loop;
+}
+
 /* ---- rewriting ---------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -442,6 +507,18 @@ static bool can_start(Scan *scan, Stmt *loop, const StmtList *before)
     return first_access(scan, loop) != FIRST_MAY_SET || take_start(scan, &trial);
 }
 
+/* The load before the loop (if there is one) finds what the first read in it would, and the store after it comes in time for those
+ * who read behind it, though barriers of the loop lie between. */
+static bool passes_barriers(Scan *scan, Stmt *loop)
+{
+    if (!has_barrier(loop))
+        return true;
+    Others others = {.scan = scan, .loop = loop->u.loop.var};
+    Visitor v = {&others, note_other_load, note_other_stmt};
+    visit_stmt(&v, scan->p->launch->body);
+    return !others.touched;
+}
+
 /* Keeps the element of `scan` in a register during `loop`; what comes before it goes to `before`, what comes after to
  * `after`. */
 static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
@@ -507,7 +584,8 @@ static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
     }
     for (int i = 0; i < stored.found.n; i++) {
         Scan scan;
-        if (promotable(p, loop, stored.found.items[i], &scan) && can_start(&scan, loop, out))
+        if (promotable(p, loop, stored.found.items[i], &scan) && can_start(&scan, loop, out) &&
+            passes_barriers(&scan, loop))
             loop = promote(&scan, loop, out, &after);
     }
     VEC_PUSH(c->arena, out, walk(p, loop));
