@@ -325,6 +325,27 @@ Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span
     return threads_model(s->ctx, kernel, now.items[now.n - 1]);
 }
 
+static Stmt *serial_loop(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_FOR || s->u.loop.kind == LOOP_SERIAL)
+        return s;
+    ForStmt loop = s->u.loop;
+    loop.kind = LOOP_SERIAL;
+    loop.axis = AXIS_NONE;
+    return stmt_stamp(stmt_for(r->ctx, &loop, s->span), s);
+}
+
+bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer)
+{
+    int at = 0;
+    while (path->items[at]->kind != ST_FOR)
+        at++;
+    Rewriter r = {.ctx = s->ctx, .stmt = serial_loop};
+    Stmt *root = rewrite_stmt(&r, path->items[at]);
+    const Kernel *kernel = flow_kernel_with(s, stmt_replace(s->ctx, s->kernel->body, path->items[at], root));
+    return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, 0);
+}
+
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)
 {
     return (ForStmt){

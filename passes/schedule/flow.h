@@ -73,6 +73,9 @@ const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span);
  * path finds in a buffer (threads_reads_covered); *n_fixed counts those loops. NULL after an error in the name of the primitive at work. */
 Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span span, int *n_fixed);
 
+/* Every element of `buffer` that is read below the outermost loop of the path has been written there before, in the order of one thread. */
+bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer);
+
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi);
 

@@ -52,6 +52,32 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
     return true;
 }
 
+static bool shares_loop(const StmtPath *a, const StmtPath *b)
+{
+    for (int i = flow_common(a, b) - 1; i >= 0; i--)
+        if (a->items[i]->kind == ST_FOR)
+            return true;
+    return false;
+}
+
+/* What a reader copies of elements that the block has not made yet does no harm, but the expression in their place may read what is
+ * not there yet. */
+static bool made_before_read(Schedule *s, const PrimCall *call, const StmtPath *path, const BlockList *readers, const Buffer *buffer)
+{
+    for (int r = 0; r < readers->n; r++) {
+        StmtPath reader = {0};
+        stmt_find(s->ctx, s->kernel->body, readers->items[r]->u.block.id, &reader);
+        if (!shares_loop(path, &reader))
+            continue;
+        REQUIRE(s, E0461, call->arg[0].span, flow_written_before_read(s, path, buffer),
+                "block '%s' and others under the same loop read '%s', and that they read only elements which block '%s' has made by "
+                "then could not be proved: the inlined expression might read what is not there yet",
+                readers->items[r]->u.block.name, buffer->name, path->items[path->n - 1]->u.block.name);
+        return true;
+    }
+    return true;
+}
+
 /* No block but the readers' own statements stands between, that writes what the block reads. */
 static bool inputs_last(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
                         const BlockList *readers)
@@ -97,7 +123,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
             block->u.block.name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
     REQUIRE(s, E0460, call->arg[0].span, readers.n > 0, "nothing reads '%s'", buffer->name);
-    if (!inputs_last(s, call, block, &path, &readers))
+    if (!inputs_last(s, call, block, &path, &readers) || !made_before_read(s, call, &path, &readers, buffer))
         return false;
 
     Var **iters = ARENA_ARRAY(c->arena, Var *, buffer->rank + 1);
