@@ -131,6 +131,15 @@ static void index_units(Threads *t)
         qsort(t->unit_of, (size_t)n, sizeof *t->unit_of, compare_places);
 }
 
+static void find_empty_axes(Threads *t)
+{
+    Context *c = t->ctx;
+    Facts *f = facts_new(c);
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
+        t->may_be_empty[axis] =
+            t->axis[axis] && !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]), expr_index(c, 1), span_none()));
+}
+
 Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
 {
     Threads *t = ARENA_NEW(c->arena, Threads);
@@ -146,8 +155,27 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
                 t->axis[u->loops[k]->axis] = u->loops[k];
         place_unit(t, u, &t->places[i]);
     }
+    find_empty_axes(t);
     index_units(t);
     return t;
+}
+
+/* Any coordinate that the launch has on an axis: what stands outside of the axis' loops runs on coordinate 0 also where those
+ * have no iteration. */
+static Affine any_coordinate(Threads *t, Poly *p, Axis axis)
+{
+    const ForStmt *loop = t->axis[axis];
+    Affine any = poly_column(p, 0, INT64_MAX, false);
+    Affine lo = poly_value(p, &p->fixed, loop->lo), extent = poly_add(p, poly_value(p, &p->fixed, loop->hi), lo, -1);
+    poly_row(p, &p->top, any, false);
+    if (!t->may_be_empty[axis]) {
+        poly_at_most(p, &p->top, any, extent, -1);
+        return any;
+    }
+    Conj **either = poly_choice(p, &p->top, 2);
+    poly_at_most(p, either[0], any, extent, -1);
+    poly_at_most(p, either[1], any, affine_const(0), 0);
+    return any;
 }
 
 /* The coordinate on an axis: loop value - lo, 0, or any that the launch has. */
@@ -157,14 +185,7 @@ static Affine coordinate(Threads *t, Poly *p, const Place *place, const Instance
         const ForStmt *loop = at->unit->loops[place->loop[axis]];
         return poly_add(p, at->loops[place->loop[axis]], poly_value(p, &at->env, loop->lo), -1);
     }
-    if (!place->every[axis] || !t->axis[axis])
-        return affine_const(0);
-    const ForStmt *loop = t->axis[axis];
-    Affine any = poly_column(p, 0, INT64_MAX, false);
-    Affine lo = poly_value(p, &p->fixed, loop->lo), hi = poly_value(p, &p->fixed, loop->hi);
-    poly_row(p, &p->top, any, false);
-    poly_at_most(p, &p->top, any, poly_add(p, hi, lo, -1), -1);
-    return any;
+    return place->every[axis] && t->axis[axis] ? any_coordinate(t, p, axis) : affine_const(0);
 }
 
 static ThreadInstance place_instance(Threads *t, Poly *p, int unit, Instance instance)

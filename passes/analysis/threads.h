@@ -24,6 +24,7 @@ struct Threads {
     Place *places;                   /* [units] */
     UnitOf *unit_of;                 /* [units] by block */
     const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
+    bool may_be_empty[AXIS_COUNT];   /* it is not known to have an iteration */
 };
 
 typedef struct {
