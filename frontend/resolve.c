@@ -221,6 +221,27 @@ static bool is_written(const Resolver *r, const Buffer *buffer)
     return false;
 }
 
+typedef struct {
+    const Buffer *output;
+    bool set;
+} SetSearch;
+
+static bool search_set(Visitor *v, Stmt *s)
+{
+    SetSearch *search = v->user;
+    search->set |= s->kind == ST_STORE && s->u.store.buffer->id == search->output->id && !store_updates(s->u.store.op);
+    return !search->set;
+}
+
+/* Some store gives elements of the output a value, which others may update. */
+static bool is_set(const Kernel *kernel, const Buffer *output)
+{
+    SetSearch search = {.output = output};
+    Visitor v = {.user = &search, .stmt = search_set};
+    visit_stmt(&v, kernel->body);
+    return search.set;
+}
+
 static void check_outputs(Resolver *r, const Kernel *kernel)
 {
     bool writable = false;
@@ -234,6 +255,11 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
                        "the output '%.60s' is never written; every element of an output "
                        "gets a value",
                        b->name);
+        else if (b->role == ROLE_OUT && !is_set(kernel, b))
+            diag_error(r->ctx, E0212, b->span,
+                       "the output '%.60s' is updated, but nothing gives it a first value; set it before, as in "
+                       "%.60s[...] = 0, or declare it 'inout' among the inputs if the caller does",
+                       b->name, b->name);
     }
     if (!writable)
         diag_error(r->ctx, E0212, kernel->span,

@@ -64,17 +64,18 @@ static bool call_max(Script *s, const AstExpr *call, const Value *args, int n, V
 /* The functions of scripts that are no primitives; NULL: no such name. */
 typedef bool BuiltinFunction(Script *s, const AstExpr *call, const Value *args, int n, Value *out);
 
+static const struct {
+    const char *name;
+    BuiltinFunction *function;
+} builtins[] = {
+    {"len", call_len}, {"ceildiv", call_ceildiv}, {"min", call_min}, {"max", call_max},
+};
+
 static BuiltinFunction *find_builtin(Name name)
 {
-    static const struct {
-        const char *name;
-        BuiltinFunction *function;
-    } table[] = {
-        {"len", call_len}, {"ceildiv", call_ceildiv}, {"min", call_min}, {"max", call_max},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (!strcmp(table[i].name, name))
-            return table[i].function;
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (!strcmp(builtins[i].name, name))
+            return builtins[i].function;
     return NULL;
 }
 
@@ -149,30 +150,43 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
 /* All names that may be called, for suggestions. */
 static int callable_names(Context *c, const AstFile *file, const char ***names)
 {
-    static const char *const builtins[] = {"len", "ceildiv", "min", "max"};
     VEC(const char *) all = {0};
     int n;
     const Primitive *primitives = primitive_table(&n);
     for (int i = 0; i < n; i++)
         VEC_PUSH(c->arena, &all, primitives[i].name);
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        VEC_PUSH(c->arena, &all, builtins[i]);
+        VEC_PUSH(c->arena, &all, builtins[i].name);
     for (int i = 0; file && i < file->n_procs; i++)
         VEC_PUSH(c->arena, &all, file->procs[i]->name.text);
     *names = all.items;
     return all.n;
 }
 
+/* The primitive that TVM calls by that name, and tirc by another; NULL if there is none. */
+static const char *known_to_tvm_as(Name name)
+{
+    int n;
+    const Primitive *primitives = primitive_table(&n);
+    for (int i = 0; i < n; i++)
+        if (!strcmp(primitives[i].tvm, name))
+            return primitives[i].name;
+    return NULL;
+}
+
 static bool no_such_function(Script *s, const AstExpr *call)
 {
     const char **names;
     Name callee = call->u.call.callee.text;
+    Span span = call->u.call.callee.span;
+    const char *here = known_to_tvm_as(callee);
+    if (here)
+        return script_error(s, E0303, span, "there is no primitive '%s'; what TVM calls so is '%s' here", callee, here);
     int n = callable_names(s->c, s->frame->file, &names);
     const char *near = diag_suggest(callee, names, n);
-    return script_error(s, E0303, call->u.call.callee.span,
-                        near ? "there is no primitive, proc or function '%s'; did you mean '%s'?"
-                             : "there is no primitive, proc or function '%s'",
-                        callee, near);
+    return near ? script_error(s, E0303, span, "there is no primitive, proc or function '%s'; did you mean '%s'?", callee, near)
+                : script_error(s, E0303, span, "there is no primitive, proc or function '%s'; tirc --help primitives lists the "
+                                               "primitives", callee);
 }
 
 static bool call_primitive(Script *s, const AstExpr *call, const Primitive *primitive,

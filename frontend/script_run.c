@@ -108,7 +108,7 @@ static bool run_each(Script *s, const AstStmt *stmt)
     if (!script_eval(s, stmt->u.each.value, &list))
         return false;
     if (list.kind != VALUE_LIST)
-        return script_error(s, E0304, stmt->u.each.value->span, "'for' runs over a list, found %s",
+        return script_error(s, E0304, stmt->u.each.value->span, "'for' runs over a list, found %s; the integers below n are 0..n",
                             value_kind_name(list.kind));
     for (int i = 0; i < list.u.list.n && !s->frame->returned; i++) {
         Binding *outer = s->frame->names;

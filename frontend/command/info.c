@@ -1,5 +1,6 @@
 /* info.c - --list, --help, --explain, --devices. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -73,9 +74,16 @@ tirc_status command_help(tirc *t, const char *topic)
     return TIRC_OK;
 }
 
+/* E0424, e0424, 0424 and 424 are one code. */
 tirc_status command_explain(tirc *t, const char *code)
 {
-    const char *text = tirc_explain(t, code);
+    char full[8];
+    const char *digits = code + (*code == 'E' || *code == 'e');
+    size_t n = strspn(digits, "0123456789");
+    bool short_form = n > 0 && n <= 4 && !digits[n];
+    if (short_form)
+        snprintf(full, sizeof full, "E%04d", atoi(digits));
+    const char *text = tirc_explain(t, short_form ? full : code);
     if (text)
         fputs(text, stdout);
     else if (!tirc_diagnostic_count(t))

@@ -251,7 +251,8 @@ bool options_parse(int argc, char **argv, Options *out)
     }
     out->word = argv[optind];
     if (optind + 1 < argc) {
-        usage_error("one FILE at a time: '%.60s' follows '%.60s'", argv[optind + 1], argv[optind]);
+        usage_error("one FILE at a time: '%.60s' follows '%.60s'; a schedule is named with --schedule", argv[optind + 1],
+                    argv[optind]);
         return false;
     }
     return true;

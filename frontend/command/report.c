@@ -1,4 +1,4 @@
-/* report.c - results for people. */
+/* report.c - results for people: what --run, --verify, --bench and --analyze found, as lines of text. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -77,7 +77,7 @@ void report_print(const Command *c, const Report *r)
         printf("  verify  %s: %s\n", r->verification.ok           ? "ok"
                : r->verification.checked == 0 ? "NOT CHECKED"
                                               : "WRONG",
-               r->verification.method);
+               *r->verification.method ? r->verification.method : "the run did not end");
     if (r->verified && r->verification.written)
         print_written(&r->verification);
     if (r->measured)

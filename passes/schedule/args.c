@@ -221,6 +221,8 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
     if (id == 0) {
         const char *near;
         const char *all = names_of(s, block ? HANDLE_BLOCK : HANDLE_BUFFER, value->u.s, &near);
+        if (block && state_find_buffer(s, value->u.s))
+            near = ", only a buffer; a block is called after its label, or after what it writes";
         return sched_refuse(s, block ? E0403 : E0404, p->span,
                             "kernel '%s' has no %s called '%s'%s (it has: %s)", s->kernel->name,
                             block ? "block" : "buffer", value->u.s, near, all);
@@ -230,36 +232,40 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
     return true;
 }
 
-static bool check_scope(const ArgPlace *p, const Value *value, Value *out)
+/* One of `n` words; `what` they are, for messages. */
+static bool check_word(const ArgPlace *p, const Value *value, ErrorCode code, const char *what, const char *const *words, int n,
+                       Value *out)
 {
     Schedule *s = p->s;
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
         return refuse_kind(p, value);
-    const char *words[SCOPE_COUNT];
-    for (int i = 0; i < SCOPE_COUNT; i++)
-        words[i] = scope_name((Scope)i);
-    REQUIRE(s, E0405, p->span, scope_find(value->u.s) != SCOPE_COUNT,
-            "there is no scope '%s'%s (scopes: global, shared, local)", value->u.s,
-            suggestion(s, value->u.s, words, SCOPE_COUNT));
+    StrBuf all = strbuf_new(s->ctx->arena);
+    bool known = false;
+    for (int i = 0; i < n; i++) {
+        known |= !strcmp(words[i], value->u.s);
+        strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    REQUIRE(s, code, p->span, known, "there is no %s '%s'%s (there are: %s)", what, value->u.s,
+            suggestion(s, value->u.s, words, n), all.text);
     *out = *value;
     out->kind = VALUE_WORD;
     return true;
 }
 
+static bool check_scope(const ArgPlace *p, const Value *value, Value *out)
+{
+    const char *words[SCOPE_COUNT];
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        words[i] = scope_name((Scope)i);
+    return check_word(p, value, E0405, "scope", words, SCOPE_COUNT, out);
+}
+
 static bool check_axis(const ArgPlace *p, const Value *value, Value *out)
 {
-    Schedule *s = p->s;
-    if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
-        return refuse_kind(p, value);
     const char *words[AXIS_COUNT];
     for (int i = 0; i < AXIS_COUNT; i++)
         words[i] = axis_name((Axis)i);
-    REQUIRE(s, E0406, p->span, axis_find(value->u.s) != AXIS_NONE,
-            "there is no axis '%s'%s (axes: blockIdx.x, .y, .z and threadIdx.x, .y, .z)",
-            value->u.s, suggestion(s, value->u.s, words, AXIS_COUNT));
-    *out = *value;
-    out->kind = VALUE_WORD;
-    return true;
+    return check_word(p, value, E0406, "axis", words, AXIS_COUNT, out);
 }
 
 static bool is_identifier(const char *text)

@@ -361,6 +361,8 @@ def test_explain(tirc):
     r = tirc("--explain", "E0613")
     assert r.status == 0 and "tirc says:" not in r.out
     assert tirc("--explain", "E9999").status == 2
+    for short in "e0413", "0413", "413":
+        assert tirc("--explain", short).out.startswith("E0413: ")
 
 
 def test_version(tirc):
@@ -382,7 +384,7 @@ def test_version(tirc):
     ((MATMUL, "--vers"), "'--vers' could be --versus or --version; write it out"),
     ((MATMUL, "-x"), "there is no option '-x'; tirc --help lists them"),
     ((MATMUL, "--run=yes"), "--run takes no argument"),
-    ((MATMUL, TRANSPOSE, "--emit", "cuda"), "one FILE at a time"),
+    ((MATMUL, TRANSPOSE, "--emit", "cuda"), "; a schedule is named with --schedule"),
     ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes, or the page of --analyze"),
     ((MATMUL, "--emit", "tir", "--annotate"), "where the lines of --emit cuda and cu come from"),
     ((MATMUL, "--run", "--annotate"), "where the lines of --emit cuda and cu come from"),

@@ -31,7 +31,7 @@ static void refuse(const char *program, const char *steps, const char *code, con
 
 #define TWO  "kernel k<N = 8>(x: f32[N]) -> y: f32[N], z: f32[N] { for i in N { y[i] = x[i]; z[i] = x[i]; } }"
 #define TEMP "kernel k<N = 8>(x: f32[N]) -> y: f32[N] { for i in N { temp t: f32[1]; t[0] = x[i]; y[i] = t[0]; } }"
-#define HIST "kernel k(c: u8[64]) -> h: i32[256], n: i32[64] { for i in 64 { h[c[i]] += 1; n[i] = 1; } }"
+#define HIST "kernel k(c: u8[64], inout h: i32[256]) -> n: i32[64] { for i in 64 { h[c[i]] += 1; n[i] = 1; } }"
 #define SUM(type, value)                                                                           \
     "kernel k(A: " type "[60, 30], b: " type "[60]) -> y: " type "[60] { temp t: " type "[60]; for i in 60 { t[i] = 0; " \
     "for k in 30 t[i] += A[i, k]; } for i in 60 y[i] = " value "; }"

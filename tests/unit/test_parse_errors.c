@@ -115,6 +115,7 @@ static void test_names(void **state)
         {E0211, HEAD "for i in N |N = 1; }", "'N' is a size and cannot be written"},
         {E0211, HEAD "for i in N |i = i + 1; }", "'i' is a loop and cannot be written"},
         {E0212, "kernel k<N = 8>(x: f32[N]) -> |y: f32[N] { }", "'y' is never written"},
+        {E0212, "kernel k<N = 8>(x: f32[N]) -> |y: f32[N] { for i in N y[i] += x[i]; }", "'y' is updated, but nothing gives it"},
         {E0215, HEAD "y[0] = |sqroot(x[0]); }", "did you mean 'sqrt'?"},
         {E0215, HEAD "y[0] = |x(0); }", "'x' is a buffer; its elements are written with brackets"},
         {E0216, HEAD "y[0] = |fma(x[0], 1); }", "'fma' takes 3 arguments, but 2 are given"},

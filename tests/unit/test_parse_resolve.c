@@ -89,11 +89,11 @@ static void test_control(void **state)
          REST "    for i in 8\n        block y(i in 8 = i) {\n            if x[i, i] > 0.5 {\n"
               "                y[i] = 1.0;\n                for k in i\n                    y[k] += 1.0;\n"
               "            }\n        }\n"},
-        {HEAD, REST "rows: for i in N for k in idx[i]..idx[i + 1] y[i] += x[i, k];",
-         REST "    for i in 8\n        block rows(i in 8 = i) {\n            for k in idx[i]..idx[i + 1]\n"
+        {HEAD, REST "for i in N y[i] = 0; rows: for i in N for k in idx[i]..idx[i + 1] y[i] += x[i, k];",
+         REST "    for i in 8\n        y[i] = 0.0;\n    for i in 8\n        block rows(i in 8 = i) {\n            for k in idx[i]..idx[i + 1]\n"
               "                y[i] += x[i, k];\n        }\n"},
-        {HEAD, REST "for i in N y[c[i]] -= 2;",
-         REST "    for i in 8\n        y[c[i]] += -2.0;\n"},
+        {HEAD, REST "for i in N y[i] = 0; for i in N less: y[c[i]] -= 2;",
+         REST "    for i in 8\n        y[i] = 0.0;\n    for i in 8\n        less: y[c[i]] += -2.0;\n"},
         {HEAD, REST "for i in N y[i] /= 2;", REST "    for i in 8\n        y[i] = y[i] / 2.0;\n"},
     };
     CHECK_CASES(cases);

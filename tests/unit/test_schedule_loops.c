@@ -560,9 +560,9 @@ static void atomic_updates_may_collide(void **state)
            "            hist[color[i]] += 1;\n"
            "        }\n");
     refuse(HISTOGRAM, "atomic(hist);", E0432, "block 'hist' has 'hist =' on elements of type i32");
-    refuse("kernel h(x: u8[8]) -> y: u8[8] { for i in 8 y[0] += x[i]; }\n", "atomic(y);", E0432,
+    refuse("kernel h(x: u8[8], inout y: u8[8]) { for i in 8 y[0] += x[i]; }\n", "atomic(y);", E0432,
            "has 'y +=' on elements of type u8");
-    refuse("kernel h(x: f32[8]) -> y: f32[8] { for i in 8 y[0] += y[i]; }\n", "atomic(y);", E0432,
+    refuse("kernel h(inout y: f32[8]) { for i in 8 y[0] += y[i]; }\n", "atomic(y);", E0432,
            "block 'y' updates 'y' and reads it elsewhere");
 }
 
