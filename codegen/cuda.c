@@ -85,6 +85,38 @@ void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
     strbuf_add(w->out, ")");
 }
 
+/* A temp between launches: memory that the caller provides. */
+static void temp_comment(CudaWriter *w, const Buffer *temp)
+{
+    strbuf_addf(w->out, "//   %s: %s[", temp->name, type_info(temp->type)->name);
+    for (int i = 0; i < temp->rank; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        print_expr(w->c, temp->shape[i], w->out);
+    }
+    if (temp->copy_of)
+        strbuf_addf(w->out, "], constant: holds what %s holds when a launch begins\n", temp->copy_of->name);
+    else
+        strbuf_add(w->out, "], temporary, allocated by the caller\n");
+}
+
+static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next);
+
+/* The rest of the line that a loop or condition begins, and what it holds. */
+static void nested_comment(CudaWriter *w, const Stmt *body, const LaunchUseList *uses, int *next)
+{
+    strbuf_add(w->out, ":\n");
+    w->indent++;
+    host_comment(w, body, uses, next);
+    w->indent--;
+}
+
+static void begin_comment(CudaWriter *w)
+{
+    strbuf_add(w->out, "//");
+    cuda_indent(w);
+    strbuf_add(w->out, " ");
+}
+
 /* The host's part of the program, as a comment. */
 static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next)
 {
@@ -94,52 +126,31 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
             host_comment(w, s->u.seq.items[i], uses, next);
         return;
     case ST_FOR:
-        strbuf_add(w->out, "//");
-        cuda_indent(w);
-        strbuf_addf(w->out, " for %s from ", s->u.loop.var->name);
+        begin_comment(w);
+        strbuf_addf(w->out, "for %s in ", s->u.loop.var->name);
         cuda_expr(w, s->u.loop.lo, 0);
-        strbuf_add(w->out, s->u.loop.step > 0 ? " up to, without, " : " down to ");
+        strbuf_add(w->out, "..");
         cuda_expr(w, s->u.loop.hi, 0);
-        if (s->u.loop.step != 1 && s->u.loop.step != -1)
-            strbuf_addf(w->out, " in steps of %lld", (long long)s->u.loop.step);
-        strbuf_add(w->out, ":\n");
-        w->indent++;
-        host_comment(w, s->u.loop.body, uses, next);
-        w->indent--;
+        if (s->u.loop.step != 1)
+            strbuf_addf(w->out, " step %lld", (long long)s->u.loop.step);
+        nested_comment(w, s->u.loop.body, uses, next);
         return;
     case ST_IF:
-        strbuf_add(w->out, "//");
-        cuda_indent(w);
-        strbuf_add(w->out, " if ");
+        begin_comment(w);
+        strbuf_add(w->out, "if ");
         cuda_expr(w, s->u.cond.cond, 0);
-        strbuf_add(w->out, ":\n");
-        w->indent++;
-        host_comment(w, s->u.cond.then, uses, next);
-        w->indent--;
-        if (s->u.cond.otherwise) {
-            strbuf_add(w->out, "//");
-            cuda_indent(w);
-            strbuf_add(w->out, " else:\n");
-            w->indent++;
-            host_comment(w, s->u.cond.otherwise, uses, next);
-            w->indent--;
-        }
+        nested_comment(w, s->u.cond.then, uses, next);
+        if (!s->u.cond.otherwise)
+            return;
+        begin_comment(w);
+        strbuf_add(w->out, "else");
+        nested_comment(w, s->u.cond.otherwise, uses, next);
         return;
     case ST_TEMP:
-        strbuf_addf(w->out, "//   %s: %s[", s->u.temp->name, type_info(s->u.temp->type)->name);
-        for (int i = 0; i < s->u.temp->rank; i++) {
-            strbuf_add(w->out, i ? ", " : "");
-            print_expr(w->c, s->u.temp->shape[i], w->out);
-        }
-        if (s->u.temp->copy_of)
-            strbuf_addf(w->out, "], constant: holds what %s holds when a launch begins\n", s->u.temp->copy_of->name);
-        else
-            strbuf_add(w->out, "], temporary, allocated by the caller\n");
+        temp_comment(w, s->u.temp);
         return;
     case ST_LAUNCH:
-        strbuf_add(w->out, "//");
-        cuda_indent(w);
-        strbuf_add(w->out, " ");
+        begin_comment(w);
         cuda_launch_call(w, &uses->items[(*next)++]);
         strbuf_add(w->out, ";\n");
         return;
