@@ -1,4 +1,4 @@
-/* visit.c - walking.  What rebuilds is rewrite.c's.
+/* visit.c - going through trees: visitors, searches, paths.  What rebuilds is rewrite.c's.
  *
  * The order is that of the text: outer first; of a block its iterators, its predicate, init, body. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* dependence.c - the questions about order.  See dependence.h.
+/* dependence.c - the questions about order: is it kept, what does a loop carry, may its iterations run at once?  See dependence.h.
  *
  * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both
  * instances, for "the same element", for "first comes before second", and for what must not be

@@ -19,7 +19,7 @@
  * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become remainders. The
  * order of reads and writes is checked once more here, because steps after the one that chose the fold may have
  * changed it. */
-#include "passes/lower/flow.h"
+#include "passes/lower/own_writes.h"
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -357,7 +357,7 @@ static void find_strides(Rebase *r, Stmt *at, Expr **shape)
 static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
 {
     int n_loops;
-    if (flow_within(k->c, place->path.items, place->path.n, place->root, b))
+    if (reads_own_writes(k->c, place->path.items, place->path.n, place->root, b))
         return true;
     if (place->root >= place->path.n)
         return false;

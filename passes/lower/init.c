@@ -12,6 +12,7 @@
 #include "passes/analysis/index_map.h"
 #include "passes/analysis/inits.h"
 #include "passes/lower/pass.h"
+#include "passes/lower/reductions.h"
 
 /* An init nest that waits for the walk to come back to the statement at `depth` on the path. */
 typedef struct {

@@ -41,23 +41,6 @@ typedef struct {
 } PassInfo;
 const PassInfo *lower_passes(int *n);
 
-/* Takes the init out of the reduction block at the end of `path`: a nest that runs it for the values that its spatial
- * iterators take inside path->items[anchor], to stand before that statement, and the block that is left. What
- * the lower_init pass does everywhere and decompose_reduction where it is asked to. False after a diagnostic. */
-bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
-                         Stmt **init_nest, Stmt **update);
-
-/* The kernel with every reduction across threads - a block with an init, one of whose reduction loops is bound to a thread
- * axis - taken apart into partial results of the threads and their combination (thread_reduction.c): what the
- * lower_thread_reductions pass does, and what primitives ask of when a loop is bound. The kernel itself where there is none;
- * NULL, with the block, the loop and a sentence, where one cannot be taken apart. */
-typedef struct {
-    const BlockStmt *block;
-    const Stmt *lanes;
-    const char *why;
-} ThreadReduction;
-const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadReduction *refused);
-
 /* The reference of --verify: the program in which every floating value is an f64, and beside each output and temp X
  * that is not exact by nature more buffers of its shape, from which the error bound of each element follows
  * (docs/verification.md): X_err (f64), where X is a sum X_abs and X_n (f64), and X_unsure (u8[1]) where rounding may decide

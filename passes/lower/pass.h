@@ -28,13 +28,14 @@ Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), v
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
 /* s1 then s2; either may be NULL. */
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
+/* The kernel with another body; it shares the rest. */
 Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);
-Stmt *stmt_empty(Context *c, Span span);
+Stmt *stmt_empty(Context *c, Span span); /* a sequence of nothing */
 
 /* The conjuncts of `cond`, from left to right, added to `out`; and back (NULL for none). */
 void cond_split(Context *c, Expr *cond, ExprList *out);
 Expr *cond_join(Context *c, const ExprList *conds);
-bool expr_list_has(const ExprList *list, const Expr *e);
+bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 
 /* The block's stores are asynchronous: it has the annotation `copy_async`. */
 bool block_is_async(const BlockStmt *block);
@@ -89,7 +90,7 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
-/* Names in use, as a hash table; `base`, or base_1, base_2 ... that is not, which then is. */
+/* Names in use, as a hash table. */
 typedef struct {
     Name name; /* NULL: free */
     int next;  /* the first suffix of the name that has not been tried */
@@ -99,6 +100,7 @@ typedef struct {
     NameEntry *entries;
     int n, capacity; /* a power of two, at least twice n */
 } Names;
+/* `base`, or the first of base_1, base_2 ... that is not in use; it then is. */
 Name names_fresh(Names *n, const char *base);
 /* Sizes, parameters, and every loop, let, temp and block below the body. */
 Names names_of_kernel(Context *c, const Kernel *kernel);
@@ -127,6 +129,7 @@ typedef struct {
     StmtList lets;         /* made: values that row and column speak of */
     Expr *row, *column;    /* made: what this block computes, in terms of blockIdx */
 } Remap;
+/* Fills in what is made. */
 void remap_coordinates(Remap *r);
 
 #endif

@@ -16,6 +16,7 @@
  * blocks that shuffle write local memory only, so they run on every thread, whatever guards their neighbours have. */
 #include "passes/analysis/reducer.h"
 #include "passes/lower/pass.h"
+#include "passes/lower/reductions.h"
 
 enum { WARP = 32, MAX_LANES = 1024 };
 

@@ -13,7 +13,7 @@
  * each loop outside that what becomes its body depends on, a reduce iterator where that loop carries on a reduction whose init
  * is taken over, or may run not at all where such a reduction is empty. Nothing runs in another order than before. */
 #include "passes/analysis/inits.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/reductions.h"
 #include "passes/schedule/flow.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* flow.c - who writes and who reads what; small rewrites that several primitives share. */
 #include "passes/schedule/flow.h"
 
-#include "passes/lower/lower.h"
+#include "passes/lower/reductions.h"
 
 typedef struct {
     const Buffer *buffer;
@@ -69,6 +69,11 @@ const Stmt *flow_single_store(const Stmt *block)
     while (body->kind == ST_SEQ && body->u.seq.n == 1)
         body = body->u.seq.items[0];
     return body->kind == ST_STORE ? body : NULL;
+}
+
+bool flow_starts_anew(Schedule *s, Stmt *block, const Stmt *store, const Buffer *buffer)
+{
+    return store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ) : block->u.block.init != NULL;
 }
 
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)

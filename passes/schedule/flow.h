@@ -21,6 +21,9 @@ Buffer *flow_written(Schedule *s, Stmt *block);
 /* The block is one store of `op =`, beside its init: no control flow of its own. NULL otherwise. */
 const Stmt *flow_single_store(const Stmt *block);
 
+/* `store`, the block's only one of `buffer`, gives each element a value that does not depend on what was there before. */
+bool flow_starts_anew(Schedule *s, Stmt *block, const Stmt *store, const Buffer *buffer);
+
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);
 

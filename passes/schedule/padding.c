@@ -5,7 +5,7 @@
  *                                                      for i in 66
  *                                                          block p(..) where i >= 1 && i < 65 { p[i] = x[i - 1]; }
  */
-#include "passes/lower/lower.h"
+#include "passes/lower/reductions.h"
 #include "passes/schedule/stage.h"
 
 /* ---- decompose_padding -------------------------------------------------------------------------- */

@@ -311,9 +311,7 @@ static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, cons
             "'%s' is also written by block '%s', so block '%s' alone does not make its values",
             buffer->name, writers.items[writers.items[0] == block]->u.block.name,
             block->u.block.name);
-    REQUIRE(s, E0452, span,
-            store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ)
-                                           : block->u.block.init != NULL,
+    REQUIRE(s, E0452, span, flow_starts_anew(s, block, store, buffer),
             "block '%s' continues from what '%s' held before, so running it again would change the "
             "result; give the reduction its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
@@ -408,6 +406,30 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
     return false;
 }
 
+/* The last check of a move, and the move. */
+static bool finish_move(Schedule *s, const PrimCall *call, const Stmt *loop, Stmt *body)
+{
+    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+        return false;
+    sched_replace_body(s, body);
+    return true;
+}
+
+/* Which axis of the buffer each iterator of the block is the subscript of, -1: of none. */
+static bool find_axes(Schedule *s, const PrimCall *call, const BlockStmt *block, const Buffer *buffer, const Stmt *store, int *axis_of)
+{
+    int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
+    REQUIRE(s, E0455, call->arg[0].span, flow_pure_index(block, buffer, store->u.store.index, axes),
+            "block '%s' does not write '%s' at its iterators alone, so which iterations make an element "
+            "is not known",
+            block->name, buffer->name);
+    for (int i = 0; i < block->n_iters; i++)
+        axis_of[i] = -1;
+    for (int axis = 0; axis < buffer->rank; axis++)
+        axis_of[axes[axis]] = axis;
+    return true;
+}
+
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
@@ -416,7 +438,7 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Stmt *loop = sched_loop(s, &call->arg[1], &target);
     const Stmt *store = flow_single_store(block), *seq;
     const Buffer *overwritten;
-    int block_item = 0, loop_item = 0, *axes, *axis_of;
+    int block_item = 0, loop_item = 0;
     REQUIRE(s, E0452, call->arg[0].span, store != NULL,
             "block '%s' holds more than one store, so tirc does not know how to compute a part of it",
             block->u.block.name);
@@ -437,17 +459,9 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
             "read other values there",
             writer->u.block.name, overwritten->name, block->u.block.name,
             loop->u.loop.var->name);
-    axes = ARENA_ARRAY(c->arena, int, buffer->rank + 1);
-    REQUIRE(s, E0455, call->arg[0].span,
-            flow_pure_index(&block->u.block, buffer, store->u.store.index, axes),
-            "block '%s' does not write '%s' at its iterators alone, so which iterations make an element "
-            "is not known",
-            block->u.block.name, buffer->name);
-    axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
-    for (int i = 0; i < block->u.block.n_iters; i++)
-        axis_of[i] = -1;
-    for (int axis = 0; axis < buffer->rank; axis++)
-        axis_of[axes[axis]] = axis;
+    int *axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
+    if (!find_axes(s, call, &block->u.block, buffer, store, axis_of))
+        return false;
 
     Facts *facts = sched_facts(s, &target);
     facts_enter(facts, loop);
@@ -461,11 +475,8 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, true));
     if (!runs_no_more(s, call, &path, flow_common(&path, &target), body))
         return false;
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
-        return false;
-    sched_replace_body(s, body);
     (void)result;
-    return true;
+    return finish_move(s, call, loop, body);
 }
 
 /* ---- reverse_compute_at ------------------------------------------------------------------------------ */
@@ -593,9 +604,6 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
         sched_note_conflict(s, &why);
         return false;
     }
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
-        return false;
-    sched_replace_body(s, body);
     (void)result;
-    return true;
+    return finish_move(s, call, loop, body);
 }

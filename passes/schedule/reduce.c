@@ -1,6 +1,6 @@
 /* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a loop. */
 #include "passes/analysis/inits.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/reductions.h"
 #include "passes/schedule/flow.h"
 
 static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)

@@ -13,7 +13,7 @@
  * forbid becomes a predicate where it speaks of such a loop, since an init runs whatever happens in the loops of its
  * reduction; else the value added there is the identity. */
 #include "passes/analysis/reducer.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/reductions.h"
 #include "passes/schedule/stage.h"
 
 typedef struct {

@@ -1,5 +1,7 @@
-/* whole.c - whether a block runs for all that its iterators may be (flow.h): domains say what may run, and loops with steps, with
- * other bounds and under conditions run a part of it, or something more than once. */
+/* whole.c - whether a block runs for all that its iterators may be, and once (flow.h).
+ *
+ * Domains say what may run; loops with steps, with other bounds and under conditions run a part of it, or something more than
+ * once. */
 #include "passes/schedule/flow.h"
 
 Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)

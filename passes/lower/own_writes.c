@@ -1,4 +1,4 @@
-/* flow.c - does an iteration read only what it has written itself?
+/* own_writes.c - does an iteration read only what it has written itself?
  *
  * The first statements of the place that only write the buffer are run on paper: all values of the loops inside,
  * whose numbers must be literal, give the elements that are written, relative to the box that the whole place touches. If
@@ -6,7 +6,7 @@
  * domain do not count where the domain is the buffer's own shape: no read is outside that either.
  *
  * The answer "no" may be wrong and costs memory; "yes" is exact. */
-#include "passes/lower/flow.h"
+#include "passes/lower/own_writes.h"
 
 enum { MAX_ELEMENTS = 1 << 20, MAX_STEPS = 1 << 21 };
 
@@ -216,7 +216,7 @@ static bool prepare(Paper *p, Interval *box)
     return true;
 }
 
-bool flow_within(Context *c, Stmt *const *path, int n, int root, const Buffer *b)
+bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buffer *b)
 {
     Stmt *s = path[n - 1];
     Paper p = {.c = c, .b = b, .facts = facts_new(c), .keep_threads = b->scope == SCOPE_LOCAL};
