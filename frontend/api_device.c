@@ -278,16 +278,7 @@ double tirc_element(const char *type, const void *data, size_t index)
     DType found = type_find(type);
     if (found >= DT_INDEX)
         return NAN;
-    VmValue value = vm_value_load(found, (const char *)data + index * (size_t)type_bytes(found));
-    switch (vm_type_of(found)) {
-    case VM_F64: return value.f64;
-    case VM_F32: return value.f32;
-    case VM_I64: return (double)value.i64;
-    case VM_U64: return (double)value.u64;
-    case VM_I32: return value.i32;
-    case VM_U32: return value.u32;
-    default: return value.boolean;
-    }
+    return vm_value_double(found, vm_value_load(found, (const char *)data + index * (size_t)type_bytes(found)));
 }
 
 /* ---- launches -------------------------------------------------------------------------------------------- */

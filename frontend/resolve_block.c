@@ -144,27 +144,12 @@ static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
         return reduction_nest(red, skip_wrapping(s->u.loop.body, &label), 0);
     if (s->kind != AS_FOR)
         return reduction_leaf(red, s);
-    int outside = r->symbols.n, loops = r->loops.n;
-    Mode mode = r->mode;
-    ForStmt loop;
-    bool good = resolve_loop(r, &s->u.loop.loops[i], &loop);
-    bool data = good && loop_reads_data(r, &loop);
-    if (data) {
+    OpenLoop open = loop_open(r, s, i);
+    if (open.data)
         separate(red);
-        r->mode = MODE_BLOCK;
-    } else if (good && mode == MODE_PROGRAM) {
-        VEC_PUSH(r->ctx->arena, &r->loops, &loop);
-    }
-    loop.body = reduction_nest(red, s, i + 1);
-    r->loops.n = loops;
-    r->mode = mode;
-    names_cut(r, outside);
-    if (!good || !loop.body)
-        return NULL;
-    Span span = i == 0 ? s->span : s->u.loop.loops[i].span;
-    span.end = s->span.end;
-    Stmt *out = stmt_for(r->ctx, &loop, span);
-    return data ? block_wrap(r, NULL, out, r->loops.n, &red->second) : out;
+    loop_enter(r, &open);
+    Stmt *body = reduction_nest(red, s, i + 1);
+    return loop_close(r, &open, s, i, body, &red->second);
 }
 
 Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)

@@ -71,9 +71,11 @@ void names_add(Resolver *r, Symbol symbol);
 void names_cut(Resolver *r, int n);
 /* The same for the braces inside a sequence, which becomes one with it: the names stay taken. */
 void names_end(Resolver *r, int n);
+/* What a name means here; NULL: nothing. */
 const Symbol *names_find(const Resolver *r, Name name);
 /* Reports a name that means nothing here, with the nearest one that does. `what` says what was looked for. */
 void names_unknown(Resolver *r, AstName name, const char *what);
+/* "a buffer", "a loop": for messages. */
 const char *symbol_describe(const Symbol *s);
 
 /* Counts the names that labels and written blocks claim; two claims of one name are an error. */
@@ -109,6 +111,7 @@ bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr
 
 /* ---- expressions ---- */
 
+/* With the type that it has by itself; .e is NULL after an error. */
 Value resolve_value(Resolver *r, const AstExpr *e);
 /* As INDEX: an extent or bound. `what` names it in messages. */
 Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
@@ -145,6 +148,20 @@ bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const A
 
 /* A loop of an AS_FOR without its body; false after an error. Its variable is declared either way. */
 bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out);
+/* A loop whose body is being resolved. */
+typedef struct {
+    ForStmt loop;
+    bool good; /* no error so far */
+    bool data; /* its bounds read buffers: it becomes one block with all that is in it */
+    int symbols, loops; /* how many there were outside */
+    Mode mode;          /* outside */
+} OpenLoop;
+/* Loop number `i` of `s`, an AS_FOR; then what its body sees, with `open` where it is until loop_close; then the loop with its body
+ * (NULL: an error), in a block with this label where it has to be one. */
+OpenLoop loop_open(Resolver *r, const AstStmt *s, int i);
+void loop_enter(Resolver *r, OpenLoop *open);
+Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label);
+/* A `for` with its body, and an `if` with its branches; NULL after an error. */
 Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);
 /* Whether the loop, outside of any block, is one that data decide. */

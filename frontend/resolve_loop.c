@@ -148,30 +148,45 @@ bool loop_reads_data(const Resolver *r, const ForStmt *loop)
     return r->mode == MODE_PROGRAM && (expr_has_load(loop->lo) || expr_has_load(loop->hi));
 }
 
-/* The loop number `i` of `s` with what is in it. */
+OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
+{
+    OpenLoop open = {.symbols = r->symbols.n, .loops = r->loops.n, .mode = r->mode};
+    open.good = resolve_loop(r, &s->u.loop.loops[i], &open.loop);
+    open.data = open.good && loop_reads_data(r, &open.loop);
+    return open;
+}
+
+void loop_enter(Resolver *r, OpenLoop *open)
+{
+    if (open->data)
+        r->mode = MODE_BLOCK;
+    else if (open->good && r->mode == MODE_PROGRAM)
+        VEC_PUSH(r->ctx->arena, &r->loops, &open->loop);
+}
+
+Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label)
+{
+    r->loops.n = open->loops;
+    r->mode = open->mode;
+    names_cut(r, open->symbols);
+    if (!open->good || !body)
+        return NULL;
+    open->loop.body = body;
+    Span span = i == 0 ? s->span : s->u.loop.loops[i].span;
+    span.end = s->span.end;
+    Stmt *out = stmt_for(r->ctx, &open->loop, span);
+    return open->data ? block_wrap(r, NULL, out, r->loops.n, label) : out;
+}
+
+/* Loop number `i` of `s` with what is in it. */
 static Stmt *resolve_nest(Resolver *r, const AstStmt *s, int i)
 {
     if (i == s->u.loop.n)
         return resolve_body(r, s->u.loop.body);
-    int outside = r->symbols.n, loops = r->loops.n;
-    Mode mode = r->mode;
-    ForStmt loop;
-    bool good = resolve_loop(r, &s->u.loop.loops[i], &loop);
-    bool data = good && loop_reads_data(r, &loop);
-    if (data)
-        r->mode = MODE_BLOCK;
-    else if (good && mode == MODE_PROGRAM)
-        VEC_PUSH(r->ctx->arena, &r->loops, &loop);
-    loop.body = resolve_nest(r, s, i + 1);
-    r->loops.n = loops;
-    r->mode = mode;
-    names_cut(r, outside);
-    if (!good || !loop.body)
-        return NULL;
-    Span span = i == 0 ? s->span : s->u.loop.loops[i].span;
-    span.end = s->span.end;
-    Stmt *out = stmt_for(r->ctx, &loop, span);
-    return data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
+    OpenLoop open = loop_open(r, s, i);
+    loop_enter(r, &open);
+    Stmt *body = resolve_nest(r, s, i + 1);
+    return loop_close(r, &open, s, i, body, &r->label);
 }
 
 Stmt *resolve_for(Resolver *r, const AstStmt *s)

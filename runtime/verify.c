@@ -67,19 +67,6 @@ static const double *companion(const Verify *v, const char *name, const char *su
 
 /* ---- the reference's data ------------------------------------------------------------------ */
 
-static double value_as_double(DType type, VmValue value)
-{
-    switch (vm_type_of(type)) {
-    case VM_F64: return value.f64;
-    case VM_F32: return value.f32;
-    case VM_I64: return (double)value.i64;
-    case VM_U64: return (double)value.u64;
-    case VM_I32: return value.i32;
-    case VM_U32: return value.u32;
-    default: return value.boolean;
-    }
-}
-
 static bool no_memory(Verify *v, const char *name)
 {
     diag_error(v->d->ctx, E0600, span_none(), "no memory for '%s' of the reference", name);
@@ -109,7 +96,7 @@ static bool fill_value(Verify *v, int at, int of)
     } else {
         double *to = v->data[at];
         for (int64_t i = 0; i < v->elements[at]; i++)
-            to[i] = value_as_double(from->type,
+            to[i] = vm_value_double(from->type,
                                     vm_value_load(from->type, input + i * type_bytes(from->type)));
     }
     return true;
@@ -264,8 +251,8 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
     VmValue got = vm_value_load(type, bytes);
     VmValue expected =
         vm_value_load(k->reference_type, k->expected + at * type_bytes(k->reference_type));
-    VerifyWrong e = {.got = value_as_double(type, got),
-                     .expected = value_as_double(k->reference_type, expected),
+    VerifyWrong e = {.got = vm_value_double(type, got),
+                     .expected = vm_value_double(k->reference_type, expected),
                      .bound = bound_of(k, at)};
     e.never_written = is_poison(bytes, type_bytes(type));
     bool overflown = !isfinite(e.got) && !e.never_written && may_overflow(type, e.expected, e.bound);

@@ -39,6 +39,8 @@ typedef union {
  * register's, and back. */
 VmValue vm_value_load(DType type, const void *from);
 void vm_value_store(DType type, VmValue value, void *to);
+/* The value of a register of that type as the nearest f64. */
+double vm_value_double(DType type, VmValue value);
 
 typedef enum {
 #define OP(e, operands, meaning) VM_##e,

@@ -340,3 +340,16 @@ void vm_value_store(DType type, VmValue value, void *to)
     }
 #undef CASE
 }
+
+double vm_value_double(DType type, VmValue value)
+{
+    switch (vm_type_of(type)) {
+    case VM_F64: return value.f64;
+    case VM_F32: return value.f32;
+    case VM_I64: return (double)value.i64;
+    case VM_U64: return (double)value.u64;
+    case VM_I32: return value.i32;
+    case VM_U32: return value.u32;
+    default: return value.boolean;
+    }
+}
