@@ -56,6 +56,7 @@ void cuda_stored(CudaWriter *w, const Expr *e);
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index);
 /* The value that a store leaves in its element: for `x += v` the expression x + v. */
 Expr *cuda_stored_value(Context *c, const Stmt *store);
+/* A statement with what is in it, on lines of its own. */
 void cuda_statement(CudaWriter *w, const Stmt *s);
 /* `for (int i = 0; i < n; ++i)`, without a body. */
 void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
@@ -85,6 +86,7 @@ Origin cuda_mark(CudaWriter *w, Span span, int step);
 /* The origin of each line of `text`, which w's marks are about, added to `lines`. */
 void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines);
 
+/* A whole line at the depth of the place; and only what it begins with. */
 void cuda_line(CudaWriter *w, const char *format, ...) TIRC_PRINTF(2, 3);
 void cuda_indent(CudaWriter *w);
 

@@ -80,27 +80,33 @@ typedef struct {
     const LaunchStmt *inside;   /* the launch whose kernel it is; NULL: a host part */
 } VmCoder;
 
-/* vm_coder.c: registers, instructions, the function as a whole. */
+/* vm_coder.c: registers, instructions, the function as a whole. A function begins, and is finished; `buffer_ids` are those of the
+ * module's buffers, in its order, or NULL where it has none. */
 VmCoder *coder_new(Context *c, const Kernel *kernel, const Module *module,
                    const uint32_t *buffer_ids, const char *name);
 const VmFunction *coder_finish(VmCoder *k);
 int coder_register(VmCoder *k, VmType type, bool uniform); /* for the function's life */
+/* A register that is free again once it is released; releasing any other value does nothing. */
 Value coder_temporary(VmCoder *k, VmType type, bool uniform);
 void coder_release(VmCoder *k, Value v);
+/* A register that holds the number from the start; one for all places that want it. */
 int coder_constant(VmCoder *k, VmType type, VmValue value);
 int coder_int(VmCoder *k, int64_t value); /* an I64 constant */
+/* The register of a variable: from where it is defined. */
 void coder_define(VmCoder *k, const Var *var, int reg);
 int coder_variable(VmCoder *k, const Var *var);
 /* What is written between the two runs before the body, in registers of its own. */
 SpareRegisters coder_enter_prologue(VmCoder *k);
 void coder_leave_prologue(VmCoder *k, SpareRegisters spare);
+/* The register in which a size, scalar or loop of the host comes in. */
 int coder_input(VmCoder *k, const Var *var, VmType type);
+/* Whether a register has one value for all lanes; and its type. */
 bool coder_uniform(const VmCoder *k, int reg);
 VmType coder_type(const VmCoder *k, int reg);
 /* Appends; returns the instruction's place, for `to` to be filled in. */
 int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c);
 void coder_patch(VmCoder *k, int inst, int to);
-int coder_here(const VmCoder *k);
+int coder_here(const VmCoder *k); /* the place of the next instruction */
 /* Registers as a list; returns its place in `lists`. */
 int coder_list(VmCoder *k, const Value *values, int n);
 

@@ -64,7 +64,9 @@ typedef struct {
     const Diag *last;
 } ApiFrame;
 
+/* A call begins: the guard that it stands in, and the last diagnostic so far. */
 ApiFrame api_enter(const tirc *t);
+/* The call ends: TIRC_OK if it is `done`, else what the code of its first error means for the caller. */
 tirc_status api_leave(tirc *t, const ApiFrame *frame, bool done);
 /* After a longjmp to the frame. */
 tirc_status api_unwind(tirc *t, const ApiFrame *frame);
@@ -83,9 +85,11 @@ tirc_status api_unwind(tirc *t, const ApiFrame *frame);
 
 /* ---- shared by the api_*.c files ---------------------------------------------------------------- */
 
+/* A handle of `kernel`, which lives as long as the context; all else that is known of it is as in `from` (NULL: nothing yet). */
 tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *from);
 /* False, with E0702, when the kernel is not lowered. */
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what);
+/* The CUDA text of a lowered kernel, made anew at each call. */
 const char *api_cuda_text(tirc *t, const tirc_kernel *lowered);
 /* The reference of a kernel, as verify and --emit cu need it; NULL after a diagnostic. */
 const Kernel *api_reference(tirc *t, const tirc_kernel *kernel);
@@ -103,11 +107,11 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
 /* Compares the outputs of two runs of a program, which may be of different modules: parameters have the same numbers in all. */
 bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w, const Workload *other,
                          double tolerance, Agreement *out);
-/* Where a line comes from; the texts live as long as the context (api_lines.c). */
 /* Runs a program on its device; a fault is told with the schedule steps that made the two accesses. */
-/* Says that `what` comes from that step of the kernel's schedule, if it does. */
-void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what);
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
+/* Adds the note that `what` comes from that step of the kernel's schedule, if it does. */
+void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what);
+/* Where a line comes from; the texts live as long as the context (api_lines.c). */
 tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
 /* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
 void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,

@@ -78,6 +78,8 @@ Token words_next(Parser *p);
 /* Refuses a tree of more than AST_MAX_DEPTH levels and gives up on the text. */
 void parse_too_deep(Parser *p, Span span);
 
+/* Nodes above children that are built, each one level deeper than they are; a tree that gets too deep is refused (parse_too_deep).
+ * ast_expr leaves `u` to the caller. */
 AstExpr *ast_expr(Parser *p, AstExprKind kind, Span span);
 AstExpr *ast_unary(Parser *p, ExprKind op, AstExpr *a, Span span);
 AstExpr *ast_binary(Parser *p, ExprKind op, AstExpr *a, AstExpr *b, Span span);

@@ -44,14 +44,17 @@ bool script_block(Script *s, const AstStmt *body);
 bool script_map(Script *s, const AstExpr *e, Value *out);
 /* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
+/* A name of the frame, which hides an older one until its scope ends. */
 void script_bind(Script *s, Name name, const Value *value);
 /* Where a frame keeps a name. */
 Binding **script_bucket(const Script *s, Name name);
+/* What it is bound to; NULL: nothing. */
 const Binding *script_lookup(const Script *s, Name name);
 
 /* An error in the script, with a note for every call on the way to it. Always false. */
 bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
     TIRC_PRINTF(4, 5);
+/* The notes alone, for errors that others report. */
 void script_note_callers(Script *s);
 /* Counts one step of work; false once the budget is spent. */
 bool script_tick(Script *s, Span span);

@@ -52,6 +52,7 @@ typedef struct {
 } tirc_options;
 /* NULL only when there is no memory. */
 tirc *tirc_new(const tirc_options *options);
+/* With everything that it handed out, devices and programs included; NULL is allowed. */
 void tirc_free(tirc *t);
 
 /* ---- diagnostics --------------------------------------------------------------------------------- */
@@ -64,10 +65,12 @@ typedef struct {
     int line, column;    /* from 1; 0 where there is no place */
     const char *message; /* notes follow the error that they belong to */
 } tirc_diagnostic;
+/* How many there are since tirc_new or tirc_clear_diagnostics, and one of them, i below that. */
 size_t tirc_diagnostic_count(const tirc *t);
 tirc_diagnostic tirc_diagnostic_at(const tirc *t, size_t i);
 /* All of them as the command prints them, with source lines and carets. */
 const char *tirc_diagnostics(tirc *t, bool color);
+/* Forgets them; their texts stay until tirc_free. */
 void tirc_clear_diagnostics(tirc *t);
 /* After TIRC_BUG: a .tir text that reproduces it, or NULL. */
 const char *tirc_bug_report(const tirc *t);
@@ -101,6 +104,7 @@ const char *tirc_file_signature(tirc *t, const tirc_file *file, const char *kern
 tirc_status tirc_resolve(tirc *t, const tirc_file *file, const char *name,
                          const char *const *defines, size_t n_defines, tirc_kernel **kernel);
 
+/* As the program names it. */
 const char *tirc_kernel_name(const tirc_kernel *kernel);
 /* The level that a kernel is written at. A scheduled kernel that shows nothing that only schedules write is a program. */
 typedef enum { TIRC_PROGRAM, TIRC_SCHEDULED, TIRC_LOWERED } tirc_level;
@@ -215,6 +219,7 @@ typedef struct {
  * tirc_free. */
 tirc_status tirc_device_open(tirc *t, tirc_device_kind kind, int ordinal, const char *arch,
                              tirc_device **device);
+/* Frees what lies on the device, its programs included, which are not to be used any more. */
 void tirc_device_close(tirc *t, tirc_device *device);
 tirc_device_info tirc_device_describe(const tirc_device *device);
 
@@ -258,6 +263,7 @@ tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void 
  * aligned to 16 bytes and must not overlap. Scalars are passed by host pointer. */
 tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
                         void *const *arguments);
+/* Waits until the launches of the program are done; what went wrong in them is told here. */
 tirc_status tirc_synchronize(tirc *t, tirc_program *program);
 
 /* After TIRC_WRONG from the simulator: what the kernel did. False past the last. */
@@ -327,6 +333,7 @@ typedef struct tirc_analysis tirc_analysis;
 tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *sizes,
                          const tirc_analyze_options *options, tirc_analysis **analysis);
 
+/* The figures of all kernels together. */
 typedef struct {
     const char *profile;            /* "NVIDIA H200" */
     int64_t blocks, counted_blocks; /* equal: every figure is exact */
@@ -366,6 +373,7 @@ typedef struct {
 /* In the order of the kernels' text. False past the last. */
 bool tirc_access_at(const tirc_analysis *analysis, size_t i, tirc_access *access);
 
+/* A barrier of one kernel, and how often it was executed. False past the last. */
 typedef struct {
     const char *kernel;
     tirc_origin origin;
@@ -375,7 +383,8 @@ typedef struct {
 } tirc_barrier;
 bool tirc_barrier_at(const tirc_analysis *analysis, size_t i, tirc_barrier *barrier);
 
-/* A kernel, and how many of its blocks a multiprocessor holds at a time. Kernels that these sizes never launch are left out. */
+/* A kernel, and how many of its blocks a multiprocessor holds at a time. Kernels that these sizes never launch are left
+ * out. False past the last. */
 typedef struct {
     const char *name;
     int64_t launches, grid[3], block[3]; /* the grid of the first launch */
@@ -388,7 +397,7 @@ typedef struct {
 } tirc_kernel_use;
 bool tirc_kernel_use_at(const tirc_analysis *analysis, size_t i, tirc_kernel_use *use);
 
-/* A part of the GPU: the least time that it takes for its share of the work. */
+/* A part of the GPU: the least time that it takes for its share of the work. False past the last. */
 typedef struct {
     const char *name, *unit; /* "device memory", "byte" */
     double amount, rate;     /* units, units a second; rate 0: not known, and so is ms */

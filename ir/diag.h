@@ -92,6 +92,7 @@ TIRC_NORETURN void ctx_fatal(Context *ctx, FatalKind kind, const char *format, .
     TIRC_PRINTF(3, 4);
 #define TIRC_BUG(ctx, ...) ctx_fatal((ctx), FATAL_BUG, __VA_ARGS__)
 
+/* The one copy of a text that this context has: names are compared by pointer. */
 Name ctx_name(Context *ctx, const char *text);
 Name ctx_namef(Context *ctx, const char *format, ...) TIRC_PRINTF(2, 3);
 
@@ -110,7 +111,7 @@ void diag_warning(Context *ctx, ErrorCode code, Span span, const char *format, .
     TIRC_PRINTF(4, 5);
 void diag_note(Context *ctx, Span span, const char *format, ...) TIRC_PRINTF(3, 4);
 
-/* A place to come back to: an attempt that failed can be forgotten. */
+/* A place to come back to: what an attempt that failed has reported can be forgotten. */
 typedef struct {
     Diag *last;
     int n_errors, n_warnings;

@@ -410,6 +410,7 @@ static inline const Buffer *buffer_defined(const Buffer *buffer)
 }
 /* A copy with the same id, to be changed by the caller before it is used. */
 Buffer *buffer_copy(Context *c, const Buffer *buffer);
+/* An id that no loop, block or buffer of the context has. */
 uint32_t ctx_new_id(Context *c);
 
 /* The types that a binary operator takes: what expr_binary checks and ir_verify demands. */
@@ -493,6 +494,7 @@ Stmt *stmt_clone_fresh(Context *c, Stmt *s);
 /* root with the node `from` (by pointer, once) replaced by `to`; NULL `to` removes it. */
 Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 
+/* Somewhere in it. Shapes of buffers do not count. */
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);

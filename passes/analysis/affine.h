@@ -136,6 +136,7 @@ void facts_answered(Facts *f, const Question *q);
 
 /* ---- bounds.c, prove.c ----------------------------------------------------------------------- */
 
+/* Of an atom: by its structure, and by the conditions that are about it. */
 Bounds bounds_of_atom(Facts *f, Expr *atom);
 /* By the literal bounds of atoms alone: fast. */
 Bounds bounds_of_affine(Facts *f, const Affine *a);
@@ -143,6 +144,7 @@ Bounds bounds_of_affine(Facts *f, const Affine *a);
 Bounds bounds_tight(Facts *f, const Affine *a);
 /* Of the minimum (EX_MIN) or maximum of two values with bounds. */
 Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
+/* e >= 0, by its bounds alone. */
 bool bounds_nonneg(Facts *f, Expr *e);
 
 /* What a term scale * coef * atom is at least.  `all`: it is one of `by`, so that all must be

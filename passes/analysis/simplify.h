@@ -40,6 +40,7 @@ Expr *simplify(Facts *f, Expr *e);
  * it is bound, vectorized, or annotated). */
 Stmt *simplify_stmt(Facts *f, Stmt *s);
 
+/* `cond` holds for all values that the facts allow; false says that it is not known. */
 bool prove(Facts *f, Expr *cond);
 /* Literal bounds, both inclusive. False, and nothing set, where a side is unbounded. */
 bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max);

@@ -58,6 +58,7 @@ typedef struct {
     } *slots;
     int n, capacity;
 } NameMap;
+/* The value of a name, 0 where it has none; and a value for it, in place of the one that it has. */
 uint32_t namemap_get(const NameMap *map, Name name);
 void namemap_set(Arena *arena, NameMap *map, Name name, uint32_t value);
 
@@ -206,6 +207,7 @@ Stmt *loop_guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bou
 /* The serial loop at the end of `path` as one from 0 in steps of 1, under the same id; itself if it is one. */
 Stmt *loop_from_zero(Schedule *s, const StmtPath *path);
 
+/* Results of primitives: handles, a number, a list (copied). */
 Value value_loop(const Stmt *loop);
 Value value_block(const Stmt *block);
 Value value_buffer(const Buffer *buffer);
