@@ -125,8 +125,8 @@ Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
 /* A literal integer. */
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
 /* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory, and then
- * *buffer becomes the view that has one. */
-Expr **resolve_subscripts(Resolver *r, Buffer **buffer, AstExpr *const *items, int n, Span span);
+ * *accessed becomes the view that has one. */
+Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);
 /* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
 bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint);
 /* The element type that a name stands for; DT_COUNT after an error. */
@@ -176,7 +176,7 @@ bool expr_is_affine(const Expr *e);
 Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label);
 Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
 /* `init S` followed by `next`: a reduction block. */
-Stmt *resolve_init(Resolver *r, const AstStmt *init, const AstStmt *next);
+Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
 /* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may be
  * one reduction; and what they are: one statement or two. */
 bool reduction_is_possible(const AstStmt *first, const AstStmt *next);

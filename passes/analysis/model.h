@@ -91,9 +91,9 @@ typedef struct {
 void unit_assume_runs(Poly *p, const Unit *unit);
 /* A fresh instance: columns for its loops, rows for its domain. */
 Instance instance_new(Poly *p, const Unit *unit);
-/* An instance in the same iteration of its first n loops as one whose values `loops` are: what is
+/* An instance in the same iteration of its first n_shared loops as one whose values `shared` are: what is
  * computed from them, quotients and products too, is then the same column in both. */
-Instance instance_within(Poly *p, const Unit *unit, const Affine *loops, int n);
+Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_shared);
 /* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */
 const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);
 

@@ -31,7 +31,7 @@ static const Annotation *without(Context *c, const ForStmt *loop)
     Annotation *kept = ARENA_ARRAY(c->arena, Annotation, loop->n_annotations);
     int n = 0;
     for (int i = 0; i < loop->n_annotations; i++)
-        if (strcmp(loop->annotations[i].key, "serpentine"))
+        if (strcmp(loop->annotations[i].key, "serpentine") != 0)
             kept[n++] = loop->annotations[i];
     return kept;
 }

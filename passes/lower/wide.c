@@ -178,33 +178,33 @@ static bool subscripts_use(const Stmt *store, const Var *var)
     return false;
 }
 
-void wide_check(WideCheck *v, Stmt *s)
+void wide_check(WideCheck *w, Stmt *loop)
 {
-    v->loop = s;
-    v->why = NULL;
-    const ForStmt *loop = &s->u.loop;
-    Stmt *store = loop->body;
-    if (!loop_const_extent(loop, &v->lanes) || loop->step != 1)
-        refuse(v, "the number of lanes is not a constant", "split the loop by a constant");
+    w->loop = loop;
+    w->why = NULL;
+    const ForStmt *f = &loop->u.loop;
+    Stmt *store = f->body;
+    if (!loop_const_extent(f, &w->lanes) || f->step != 1)
+        refuse(w, "the number of lanes is not a constant", "split the loop by a constant");
     else if (store->kind == ST_IF)
-        refuse(v, "its guard may be true for some lanes and false for others",
+        refuse(w, "its guard may be true for some lanes and false for others",
                "make the extent a multiple of the lanes");
     else if (store->kind != ST_STORE)
-        refuse(v, "the loop is more than one store", "cache what else is in the loop");
+        refuse(w, "the loop is more than one store", "cache what else is in the loop");
     else if (store->u.store.atomic)
-        refuse(v, "an atomic update is not wide", "leave the loop serial");
-    else if (!subscripts_use(store, loop->var))
-        refuse(v,
-               arena_printf(v->c->arena, "all lanes store to one element of '%s'",
+        refuse(w, "an atomic update is not wide", "leave the loop serial");
+    else if (!subscripts_use(store, f->var))
+        refuse(w,
+               arena_printf(w->c->arena, "all lanes store to one element of '%s'",
                             store->u.store.buffer->name),
                "vectorize a loop along which it is contiguous");
-    if (v->why)
+    if (w->why)
         return;
-    check_access(v, store->u.store.buffer, store->u.store.index, false);
-    Visitor visitor = {.user = v, .expr = check_expr};
+    check_access(w, store->u.store.buffer, store->u.store.index, false);
+    Visitor visitor = {.user = w, .expr = check_expr};
     Expr *where;
     const Expr *copied = store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
-    bool fills = copied && where && !expr_uses_var(where, loop->var); /* the copy itself has the condition */
+    bool fills = copied && where && !expr_uses_var(where, f->var); /* the copy itself has the condition */
     visit_expr(&visitor, store->u.store.value);
     visitor.expr = check_lazy;
     visit_expr(&visitor, fills ? (Expr *)copied : store->u.store.value);

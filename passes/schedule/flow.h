@@ -27,8 +27,8 @@ bool flow_starts_anew(Schedule *s, Stmt *block, const Stmt *store, const Buffer 
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);
 
-/* The block alone in loops of its own over all that its iterators may be. */
-Stmt *flow_whole_nest(Schedule *s, const Stmt *block);
+/* The block `stmt` alone in loops of its own over all that its iterators may be. */
+Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt);
 /* The block runs for each value of its iterators' domains: no step of a loop and no condition leaves some out. */
 bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why);
 /* And it runs once for each. */

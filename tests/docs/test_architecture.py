@@ -46,7 +46,7 @@ def first_sentence(path):
     paragraph = re.split(r"\n \*[ ]*\n", comment[1])[0]
     text = re.sub(r"\s+", " ", paragraph.replace("\n *", " ")).strip()
     assert text.startswith(f"{path.name} - "), f"{path}: the comment at the top begins with '{path.name} - '"
-    text = re.match(r".*?(?:[.?](?= )|$)", text.removeprefix(f"{path.name} - "))[0].rstrip(".:")
+    text = re.match(r".*?(?:[.?](?= [A-Z])|$)", text.removeprefix(f"{path.name} - "))[0].rstrip(".:")
     return first_sentence(path.with_suffix(".h")) if text.startswith("see ") else text.replace("|", "\\|")
 
 
