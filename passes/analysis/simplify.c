@@ -293,6 +293,22 @@ static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int d
     return all;
 }
 
+/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is a multiple of 8. */
+static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine *out)
+{
+    *out = (Affine){.constant = form->constant};
+    for (int t = 0; t < form->n; t++) {
+        const Term *term = &form->items[t];
+        int64_t divisor, multiple;
+        bool drops = term->atom->kind == EX_MOD && expr_is_const(term->atom->u.arg[1], &divisor) &&
+                     checked_mul(term->coef, divisor, &multiple) && multiple % by == 0;
+        if (drops ? !affine_collect(f->c, term->atom->u.arg[0], term->coef, true, out)
+                  : !affine_push(f->c, out, term->coef, term->atom))
+            return false;
+    }
+    return affine_normalize(out);
+}
+
 bool prove_divisible(Facts *f, Expr *e, int64_t by)
 {
     enum { DEPTH = 4, LARGEST = 1 << 30 };
@@ -302,8 +318,8 @@ bool prove_divisible(Facts *f, Expr *e, int64_t by)
     if (by > LARGEST)
         return false;
     Question q = facts_ask(f);
-    Affine form;
-    bool all = simplify_affine(f, e, &form) && form.constant % by == 0;
+    Affine simple, form;
+    bool all = simplify_affine(f, e, &simple) && without_remainders(f, &simple, by, &form) && form.constant % by == 0;
     for (int t = 0; t < form.n && all; t++)
         all = term_divisible(f, form.items[t].coef, form.items[t].atom, by, DEPTH);
     facts_answered(f, &q);

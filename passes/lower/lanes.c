@@ -19,12 +19,22 @@ static Expr *in_lane(const Lanes *l, Expr *cond, int64_t lane)
     return simplify(l->facts, expr_subst(l->c, cond, &at, 1));
 }
 
+static bool compares(const Expr *cond)
+{
+    return (cond->kind == EX_LT || cond->kind == EX_LE || cond->kind == EX_GT || cond->kind == EX_GE) &&
+           cond->u.arg[0]->type == DT_INDEX;
+}
+
+/* side = coefficient * var + rest */
+static bool linear(const Lanes *l, Expr *side, int64_t *coefficient, Expr **rest)
+{
+    return split_linear(l->facts, simplify(l->facts, lanes_expand(l->c, l->lets, side)), l->var, coefficient, rest);
+}
+
 /* cond is  coefficient * var + rest  op  bound  with an index comparison. */
 static bool comparison(const Lanes *l, Expr *cond, int64_t *coefficient, Expr **rest)
 {
-    bool compares = cond->kind == EX_LT || cond->kind == EX_LE || cond->kind == EX_GT || cond->kind == EX_GE;
-    return compares && cond->u.arg[0]->type == DT_INDEX && !expr_uses_var(cond->u.arg[1], l->var) &&
-           split_linear(l->facts, simplify(l->facts, lanes_expand(l->c, l->lets, cond->u.arg[0])), l->var, coefficient, rest);
+    return compares(cond) && !expr_uses_var(cond->u.arg[1], l->var) && linear(l, cond->u.arg[0], coefficient, rest);
 }
 
 /* v + rest < bound, where rest and bound are multiples of the number of lanes. */
@@ -53,7 +63,7 @@ Expr *lanes_agree(const Lanes *l, Expr *cond)
 
 Expr *lanes_all(const Lanes *l, Expr *cond)
 {
-    int64_t coefficient;
+    int64_t left, right;
     Expr *rest;
     if (!expr_uses_var(cond, l->var))
         return cond;
@@ -61,8 +71,8 @@ Expr *lanes_all(const Lanes *l, Expr *cond)
         Expr *a = lanes_all(l, cond->u.arg[0]), *b = a ? lanes_all(l, cond->u.arg[1]) : NULL;
         return b ? expr_binary(l->c, EX_AND, a, b, cond->span) : NULL;
     }
-    if (!comparison(l, cond, &coefficient, &rest))
+    if (!compares(cond) || !linear(l, cond->u.arg[0], &left, &rest) || !linear(l, cond->u.arg[1], &right, &rest))
         return NULL;
     bool above = cond->kind == EX_LT || cond->kind == EX_LE;
-    return in_lane(l, cond, above == (coefficient > 0) ? l->count - 1 : 0);
+    return in_lane(l, cond, above == (left > right) ? l->count - 1 : 0);
 }

@@ -252,6 +252,9 @@ static void test_wide_value_under_a_condition(void **state)
     expect_part(FILLED("j < 999"), "if t < 249\n", NULL);
     expect_part(FILLED("j < 999"), "else\n            for v in 4 unroll\n", NULL);
     expect_part(FILLED("j >= 3 && j < 998"), "if t > 0 && t < 249\n", NULL);
+    expect_part(FILLED("i <= j && j < 1000"), "if g <= t * 4 &&", NULL);
+    expect_part(FILLED("i * 3 < j && j < 1000"), "if g * 3 < t * 4 &&", NULL);
+    expect_part(FILLED("2 * j <= i + j"), "if t * 4 + 2 < g\n", NULL);
     expect_part(FILLED("j % 3 == 0 && j < 1000"), "for v in 4 unroll\n", "vectorize");
 }
 

@@ -265,6 +265,10 @@ static void test_bounds(void **state)
     assert_false(bounds_const(w.f, text_expr(&w, "q"), &low, &high));
     assert_true(prove_divisible(w.f, text_expr(&w, "b * 32 + N * 8"), 4));
     assert_false(prove_divisible(w.f, text_expr(&w, "b * 32 + f"), 4));
+    assert_true(prove_divisible(w.f, text_expr(&w, "(b * 32 + q) * 37 + f * 8 - q * 37 % 16"), 8));
+    assert_true(prove_divisible(w.f, text_expr(&w, "q * N - q * N % 8"), 8));
+    assert_false(prove_divisible(w.f, text_expr(&w, "q * 37 + f * 8 - q * 37 % 12"), 8));
+    assert_false(prove_divisible(w.f, text_expr(&w, "q * 37 - q * 36 % 16"), 8));
     ctx_free(w.c);
 }
 
