@@ -10,21 +10,26 @@
  * quotient. */
 #include "passes/analysis/affine.h"
 
-static bool push_atom(Facts *f, Affine *out, bool mod, const Affine *a, Expr *divisor,
-                      int64_t scale, Span span)
+/* What a division is pushed to: out += scale * (a / d), or of a % d, with a, d and scale as each function has them. */
+typedef struct {
+    Facts *f;
+    Affine *out;
+    bool mod;
+    Span span;
+} Division;
+
+static bool push_atom(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
 {
-    Expr *atom =
-        expr_binary(f->c, mod ? EX_MOD : EX_DIV, affine_expr(f->c, a, span), divisor, span);
-    return affine_push(f->c, out, scale, atom);
+    Context *c = p->f->c;
+    Expr *atom = expr_binary(c, p->mod ? EX_MOD : EX_DIV, affine_expr(c, a, p->span), divisor, p->span);
+    return affine_push(c, p->out, scale, atom);
 }
 
-static bool push_const_quotient(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod,
-                                int64_t scale, Span span);
+static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, int64_t scale);
 
-static bool push_const_atom(Facts *f, Affine *out, bool mod, const Affine *a, int64_t d,
-                            int64_t scale, Span span)
+static bool push_const_atom(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
-    return push_atom(f, out, mod, a, expr_int(f->c, DT_INDEX, d, span), scale, span);
+    return push_atom(p, a, expr_int(p->f->c, DT_INDEX, d, p->span), scale);
 }
 
 /* (x / k) / d = x / (k * d) and (x % k) % d = x % d for d dividing k, whatever the signs. */
@@ -69,18 +74,16 @@ static bool one_quotient(Facts *f, const Affine *a, int64_t d, int64_t *quotient
 }
 
 /* All numbers of a / d have a common divisor: it cancels, whatever the signs. */
-static bool push_cancelled(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod,
-                           int64_t scale, Span span)
+static bool push_cancelled(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
     int64_t g = gcd64(gcd64(affine_gcd(a), a->constant), d);
     if (g <= 1)
-        return push_const_atom(f, out, mod, a, d, scale, span);
+        return push_const_atom(p, a, d, scale);
     Affine less = {.constant = a->constant / g};
     for (int t = 0; t < a->n; t++)
-        if (!affine_push(f->c, &less, a->items[t].coef / g, a->items[t].atom))
+        if (!affine_push(p->f->c, &less, a->items[t].coef / g, a->items[t].atom))
             return false;
-    return (!mod || checked_mul(scale, g, &scale)) &&
-           push_const_quotient(f, out, &less, d / g, mod, scale, span);
+    return (!p->mod || checked_mul(scale, g, &scale)) && push_const_quotient(p, &less, d / g, scale);
 }
 
 /* In a remainder by d of something non-negative, x % k stands for x if d divides k. */
@@ -104,42 +107,40 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
 /* The rest = g * high + low where floor(low / g) is known, for g dividing d: divide by g first.
  *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8
  *   (x * 8 + c) % 32 = x % 4 * 8 + c */
-static bool push_coarser(Facts *f, Affine *out, const Affine *rest, int64_t d, bool mod,
-                         int64_t scale, Span span, bool *done)
+static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64_t scale, bool *done)
 {
     for (int t = 0; t < rest->n && !*done; t++) {
         int64_t g = gcd64(rest->items[t].coef, d), quotient;
         Affine high, low;
-        if (g <= 1 || !split_multiples(f->c, rest, g, &high, &low) ||
-            !one_quotient(f, &low, g, &quotient))
+        if (g <= 1 || !split_multiples(p->f->c, rest, g, &high, &low) || !one_quotient(p->f, &low, g, &quotient))
             continue;
         if (!checked_add(high.constant, quotient, &high.constant))
             return false;
         *done = true;
-        if (!mod)
-            return push_const_quotient(f, out, &high, d / g, false, scale, span);
+        if (!p->mod)
+            return push_const_quotient(p, &high, d / g, scale);
         int64_t step;
         return checked_sub(low.constant, g * quotient, &low.constant) &&
-               affine_push_scaled(f->c, out, &low, scale) && checked_mul(scale, g, &step) &&
-               push_const_quotient(f, out, &high, d / g, true, step, span);
+               affine_push_scaled(p->f->c, p->out, &low, scale) && checked_mul(scale, g, &step) &&
+               push_const_quotient(p, &high, d / g, step);
     }
     return true;
 }
 
 /* a >= 0 and d > 1. */
-static bool push_floor(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod, int64_t scale,
-                       Span span)
+static bool push_floor(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
+    Facts *f = p->f;
     Affine multiple, rest;
     int64_t quotient, k;
     if (!split_multiples(f->c, a, d, &multiple, &rest))
         return false;
     if (one_quotient(f, &rest, d, &quotient)) {
-        if (mod)
+        if (p->mod)
             return checked_mul(quotient, d, &k) && checked_sub(rest.constant, k, &rest.constant) &&
-                   affine_push_scaled(f->c, out, &rest, scale);
+                   affine_push_scaled(f->c, p->out, &rest, scale);
         return checked_add(multiple.constant, quotient, &multiple.constant) &&
-               affine_push_scaled(f->c, out, &multiple, scale);
+               affine_push_scaled(f->c, p->out, &multiple, scale);
     }
     if (rest.constant < 0 && multiple.n > 0 && !prove_nonneg(f, &rest)) {
         rest.constant += d;
@@ -149,42 +150,42 @@ static bool push_floor(Facts *f, Affine *out, const Affine *a, int64_t d, bool m
         rest = *a;
         multiple = (Affine){0};
     }
-    if (!mod && !affine_push_scaled(f->c, out, &multiple, scale))
+    if (!p->mod && !affine_push_scaled(f->c, p->out, &multiple, scale))
         return false;
     bool done = false;
-    if (!push_coarser(f, out, &rest, d, mod, scale, span, &done) || done)
+    if (!push_coarser(p, &rest, d, scale, &done) || done)
         return done;
-    return push_const_atom(f, out, mod, &rest, d, scale, span);
+    return push_const_atom(p, &rest, d, scale);
 }
 
-static bool push_const_quotient(Facts *f, Affine *out, const Affine *a, int64_t d, bool mod,
-                                int64_t scale, Span span)
+static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
+    Facts *f = p->f;
     Affine x, multiple, rest;
     if (d == 0 || d == INT64_MIN)
-        return push_const_atom(f, out, mod, a, d, scale, span);
+        return push_const_atom(p, a, d, scale);
     if (d < 0) {
         d = -d;
-        if (!mod && !checked_mul(scale, -1, &scale))
+        if (!p->mod && !checked_mul(scale, -1, &scale))
             return false;
     }
     if (a->n == 0) {
-        Affine folded = {.constant = mod ? a->constant % d : a->constant / d};
-        return affine_push_scaled(f->c, out, &folded, scale);
+        Affine folded = {.constant = p->mod ? a->constant % d : a->constant / d};
+        return affine_push_scaled(f->c, p->out, &folded, scale);
     }
     if (d == 1)
-        return mod || affine_push_scaled(f->c, out, a, scale);
-    if (nested_dividend(f, a, &d, mod, &x))
-        return push_const_quotient(f, out, &x, d, mod, scale, span);
+        return p->mod || affine_push_scaled(f->c, p->out, a, scale);
+    if (nested_dividend(f, a, &d, p->mod, &x))
+        return push_const_quotient(p, &x, d, scale);
     if (!split_multiples(f->c, a, d, &multiple, &rest))
         return false;
     if (rest.n == 0 && rest.constant == 0)
-        return mod || affine_push_scaled(f->c, out, &multiple, scale);
+        return p->mod || affine_push_scaled(f->c, p->out, &multiple, scale);
     if (!prove_nonneg(f, a))
-        return push_cancelled(f, out, a, d, mod, scale, span);
-    if (mod && strip_remainders(f, a, d, &x) && prove_nonneg(f, &x))
+        return push_cancelled(p, a, d, scale);
+    if (p->mod && strip_remainders(f, a, d, &x) && prove_nonneg(f, &x))
         a = &x;
-    return push_floor(f, out, a, d, mod, scale, span);
+    return push_floor(p, a, d, scale);
 }
 
 /* ---- symbolic divisors ----------------------------------------------------------------------- */
@@ -239,30 +240,30 @@ static bool rest_is_remainder(Facts *f, const Affine *a, const Affine *rest, Exp
            prove_nonneg(f, a);
 }
 
-static bool push_symbolic_quotient(Facts *f, Affine *out, const Affine *a, Expr *divisor, bool mod,
-                                   int64_t scale, Span span)
+static bool push_symbolic_quotient(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
 {
     Affine multiple, rest;
-    if (!split_symbolic(f->c, a, divisor, span, &multiple, &rest))
+    if (!split_symbolic(p->f->c, a, divisor, p->span, &multiple, &rest))
         return false;
     bool exact = rest.n == 0 && rest.constant == 0;
-    if (exact || rest_is_remainder(f, a, &rest, divisor))
-        return affine_push_scaled(f->c, out, mod ? &rest : &multiple, scale);
-    return push_atom(f, out, mod, a, divisor, scale, span);
+    if (exact || rest_is_remainder(p->f, a, &rest, divisor))
+        return affine_push_scaled(p->f->c, p->out, p->mod ? &rest : &multiple, scale);
+    return push_atom(p, a, divisor, scale);
 }
 
 bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *b, bool mod,
                           int64_t scale, Span span)
 {
+    Division p = {f, out, mod, span};
     if (b->n == 0)
-        return push_const_quotient(f, out, a, b->constant, mod, scale, span);
+        return push_const_quotient(&p, a, b->constant, scale);
     Expr *divisor = affine_expr(f->c, b, span);
     bool single = b->n == 1 && b->constant == 0 && b->items[0].coef == 1;
     if (single)
-        return push_symbolic_quotient(f, out, a, divisor, mod, scale, span);
+        return push_symbolic_quotient(&p, a, divisor, scale);
     if (rest_is_remainder(f, a, a, divisor))
         return !mod || affine_push_scaled(f->c, out, a, scale);
-    return push_atom(f, out, mod, a, divisor, scale, span);
+    return push_atom(&p, a, divisor, scale);
 }
 
 /* ---- putting together ------------------------------------------------------------------------ */

@@ -400,22 +400,27 @@ static bool refuse_unknown(Schedule *s, const Primitive *primitive, const PrimPa
                         suggestion(s, name, words, n), usage(s, primitive));
 }
 
-/* Which argument each parameter gets: given[i] is its place, or -1; a variadic one takes `*rest` in a row. */
-static bool assign(Schedule *s, const Primitive *primitive, const PrimParam *params, int n_params,
-                   const Name *names, int n_args, Span span, int *given, int *rest)
+/* Which argument each parameter gets. */
+typedef struct {
+    PrimParam params[PRIM_MAX_PARAMS];
+    int n_params;
+    int given[PRIM_MAX_PARAMS]; /* its place, or -1 */
+    int rest;                   /* how many in a row a variadic one takes */
+} Assignment;
+
+static bool assign(Schedule *s, const Primitive *primitive, const Name *names, int n_args, Span span, Assignment *a)
 {
-    int next = 0;
-    *rest = 0;
+    int next = 0, n_params = a->n_params = primitive_params(primitive, a->params);
     for (int i = 0; i < n_params; i++)
-        given[i] = -1;
+        a->given[i] = -1;
     for (int i = 0; i < n_args; i++) {
         int at = next;
         if (names && names[i]) {
-            at = find_param(params, n_params, names[i]);
+            at = find_param(a->params, n_params, names[i]);
             if (at == n_params)
-                return refuse_unknown(s, primitive, params, n_params, names[i], span);
-        } else if (next > 0 && params[next - 1].variadic) {
-            ++*rest;
+                return refuse_unknown(s, primitive, a->params, n_params, names[i], span);
+        } else if (next > 0 && a->params[next - 1].variadic) {
+            a->rest++;
             continue;
         } else {
             next++;
@@ -423,11 +428,11 @@ static bool assign(Schedule *s, const Primitive *primitive, const PrimParam *par
         REQUIRE(s, E0400, span, at < n_params,
                 "it takes %d argument%s, and here are %d; the call is %s", n_params,
                 n_params == 1 ? "" : "s", n_args, usage(s, primitive));
-        REQUIRE(s, E0400, span, given[at] < 0, "argument '%s' is given twice; the call is %s",
-                params[at].name, usage(s, primitive));
-        given[at] = i;
-        if (params[at].variadic)
-            *rest = 1;
+        REQUIRE(s, E0400, span, a->given[at] < 0, "argument '%s' is given twice; the call is %s",
+                a->params[at].name, usage(s, primitive));
+        a->given[at] = i;
+        if (a->params[at].variadic)
+            a->rest = 1;
     }
     return true;
 }
@@ -435,20 +440,20 @@ static bool assign(Schedule *s, const Primitive *primitive, const PrimParam *par
 bool args_check(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
                 int n_args, Span span, PrimCall *call)
 {
-    PrimParam params[PRIM_MAX_PARAMS];
-    int n_params = primitive_params(primitive, params), given[PRIM_MAX_PARAMS], rest;
+    Assignment a = {0};
     *call = (PrimCall){.primitive = primitive, .span = span};
-    if (!assign(s, primitive, params, n_params, names, n_args, span, given, &rest))
+    if (!assign(s, primitive, names, n_args, span, &a))
         return false;
-    for (int i = 0; i < n_params; i++) {
-        REQUIRE(s, E0400, span, given[i] >= 0 || params[i].optional,
-                "argument '%s' is missing; the call is %s", params[i].name, usage(s, primitive));
-        if (given[i] < 0)
+    for (int i = 0; i < a.n_params; i++) {
+        const PrimParam *param = &a.params[i];
+        REQUIRE(s, E0400, span, a.given[i] >= 0 || param->optional,
+                "argument '%s' is missing; the call is %s", param->name, usage(s, primitive));
+        if (a.given[i] < 0)
             continue;
-        ArgPlace place = {s, &params[i], span};
-        Value value = args[given[i]];
-        if (params[i].variadic && rest > 1)
-            value = value_list(s, &args[given[i]], rest);
+        ArgPlace place = {s, param, span};
+        Value value = args[a.given[i]];
+        if (param->variadic && a.rest > 1)
+            value = value_list(s, &args[a.given[i]], a.rest);
         if (!check_value(place, &value, &call->arg[i]))
             return false;
     }
