@@ -232,16 +232,10 @@ static bool parameter_at(tirc *t, const tirc_program *program, const int64_t *va
     return true;
 }
 
-static tirc_status parameter_guarded(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
-                                     tirc_parameter *out)
-{
-    API_GUARDED(t, parameter_at(t, program, sizes, i, out));
-}
-
 bool tirc_parameter_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                        tirc_parameter *parameter)
 {
-    return parameter_guarded(t, program, sizes, i, parameter) == TIRC_OK;
+    API_ANSWER(t, parameter_at(t, program, sizes, i, parameter));
 }
 
 static bool fill_random(tirc *t, const tirc_program *program, const int64_t *values, uint64_t seed, size_t i,
@@ -330,16 +324,10 @@ static bool launch_at(tirc *t, const tirc_program *program, const int64_t *value
     return true;
 }
 
-static tirc_status launch_at_guarded(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
-                                     tirc_launch_info *launch)
-{
-    API_GUARDED(t, launch_at(t, program, sizes, i, launch));
-}
-
 bool tirc_launch_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                     tirc_launch_info *launch)
 {
-    return launch_at_guarded(t, program, sizes, i, launch) == TIRC_OK;
+    API_ANSWER(t, launch_at(t, program, sizes, i, launch));
 }
 
 /* ---- running ---------------------------------------------------------------------------------------------- */

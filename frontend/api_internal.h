@@ -71,16 +71,18 @@ tirc_status api_leave(tirc *t, const ApiFrame *frame, bool done);
 /* After a longjmp to the frame. */
 tirc_status api_unwind(tirc *t, const ApiFrame *frame);
 
-/* Ends the function with the status of `call`, a bool. */
-#define API_GUARDED(t, call)                                                                       \
+/* Ends the function with the status of `call`, a bool; API_ANSWER with whether it is TIRC_OK, for questions. */
+#define API_GUARDED(t, call) API_RETURN(t, call, )
+#define API_ANSWER(t, call) API_RETURN(t, call, TIRC_OK ==)
+#define API_RETURN(t, call, as)                                                                    \
     do {                                                                                           \
         if ((t)->dead)                                                                             \
-            return (t)->dead;                                                                      \
+            return as (t)->dead;                                                                   \
         ApiFrame frame_ = api_enter(t);                                                            \
         if (setjmp(frame_.guard))                                                                  \
-            return api_unwind((t), &frame_);                                                       \
+            return as api_unwind((t), &frame_);                                                    \
         (t)->ctx->guard = &frame_.guard;                                                           \
-        return api_leave((t), &frame_, (call));                                                    \
+        return as api_leave((t), &frame_, (call));                                                 \
     } while (0)
 
 /* ---- shared by the api_*.c files ---------------------------------------------------------------- */

@@ -294,16 +294,10 @@ static bool schedule_at(tirc *t, const tirc_file *file, const char *kernel, size
     return true;
 }
 
-static tirc_status schedule_at_guarded(tirc *t, const tirc_file *file, const char *kernel, size_t i,
-                                       tirc_schedule_info *info)
-{
-    API_GUARDED(t, schedule_at(t, file, kernel, i, info));
-}
-
 bool tirc_schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
                       tirc_schedule_info *info)
 {
-    return schedule_at_guarded(t, file, kernel, i, info) == TIRC_OK;
+    API_ANSWER(t, schedule_at(t, file, kernel, i, info));
 }
 
 static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, const char *name,
@@ -413,14 +407,9 @@ static bool knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *
     return true;
 }
 
-static tirc_status knob_at_guarded(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *knob)
-{
-    API_GUARDED(t, knob_at(t, scheduled, i, knob));
-}
-
 bool tirc_knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *knob)
 {
-    return knob_at_guarded(t, scheduled, i, knob) == TIRC_OK;
+    API_ANSWER(t, knob_at(t, scheduled, i, knob));
 }
 
 static bool knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice, const char **text)
