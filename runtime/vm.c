@@ -1,4 +1,4 @@
-/* vm.c - what others ask of the machine: run a host part, a launch, a shape; print code. */
+/* vm.c - what others ask of the machine: run a host part, a launch, a shape. */
 #include "runtime/vm.h"
 
 #include <pthread.h>
@@ -197,45 +197,4 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
     free(others);
     free(inputs);
     return fault->kind == FAULT_NONE;
-}
-
-/* ---- text ---------------------------------------------------------------------------------- */
-
-static void print_parts(const VmFunction *f, int list, int n, StrBuf *out)
-{
-    for (int k = 0; k < n; k++) {
-        int r = f->lists[list + k];
-        strbuf_addf(out, k ? ",%c%d" : " %c%d", f->registers[r].uniform ? 'u' : 'r', r);
-    }
-}
-
-void vm_print(const VmFunction *f, StrBuf *out)
-{
-    static const struct {
-        const char *name, *operands;
-    } ops[] = {
-#define OP(e, operands, meaning) {#e, operands},
-#include "runtime/vm.def"
-#undef OP
-    };
-    static const char *const types[] = {"f64", "f32", "i64", "u64", "i32", "u32", "bool"};
-    strbuf_addf(out, "%s: %d registers, %d shared bytes\n", f->name, f->n_registers,
-                (int)f->shared_bytes);
-    for (int i = 0; i < f->n_code; i++) {
-        const VmInst *inst = &f->code[i];
-        strbuf_addf(out, "%4d %s.%s", i, ops[inst->op].name, types[inst->type]);
-        for (const char *o = ops[inst->op].operands; *o; o++)
-            if (inst->width > 1 && *o == (inst->op == VM_LOAD ? 'd' : 'b')) {
-                print_parts(f, inst->op == VM_LOAD ? inst->d : inst->b, inst->width, out);
-            } else if (*o == 'd' || (*o >= 'a' && *o <= 'c')) {
-                int r = *o == 'd' ? inst->d : *o == 'a' ? inst->a : *o == 'b' ? inst->b : inst->c;
-                strbuf_addf(out, " %c%d", f->registers[r].uniform ? 'u' : 'r', r);
-            } else if (*o == 't') {
-                strbuf_addf(out, " to %d", inst->to);
-                o++;
-            }
-        if (inst->op >= VM_CHECK && inst->op <= VM_ATOMIC)
-            strbuf_addf(out, " of %s", f->buffers[inst->c].name);
-        strbuf_addf(out, inst->sub ? " .%d\n" : "\n", inst->sub);
-    }
 }

@@ -240,9 +240,6 @@ bool vm_run_kernel_in_groups(const struct Module *m, const struct RunArguments *
 /* Evaluates a shape for sizes: f->n_outputs dimensions. False on a fault (a division by zero). */
 bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims);
 
-/* The instructions as text, one a line, for debugging and tests. */
-void vm_print(const VmFunction *f, StrBuf *out);
-
 /* ---- 16- and 8-bit floats ------------------------------------------------------------------ */
 
 /* To nearest, ties to even. Overflow gives infinity in f16 and bf16 and the largest finite value
