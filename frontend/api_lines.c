@@ -2,7 +2,8 @@
  *
  *     const int i = by * 32 + ty;    // matmul.tir:4, tiled32.sched:5: split(i, [_, 32])
  *
- * Comments stand in one column and give names of files without folders; lines of nothing but a brace get none. An origin is a span of the program's text and the number of a step; here they get their names. */
+ * Comments stand in one column and give names of files without folders; lines of nothing but a brace get none. An origin is
+ * a span of the program's text and the number of a step; here they get their names. */
 #include "frontend/api_internal.h"
 
 #include <string.h>

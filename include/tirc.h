@@ -311,8 +311,8 @@ tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const i
                        tirc_measurement *results);
 
 /* The same beside peers, in turn with programs[0..n) and on inputs like those of programs[0]: "cublas" for a product of matrices in
- * f32 or f64, and in f32 with a bias behind it, "memcpy" for a program that reads as many bytes as it writes. results[n + n_peers]. TIRC_REFUSED where a peer does
- * not fit the program, TIRC_UNAVAILABLE where it is not there. */
+ * f32 or f64, and in f32 with a bias behind it, "memcpy" for a program that reads as many bytes as it writes. results[n + n_peers].
+ * TIRC_REFUSED where a peer does not fit the program, TIRC_UNAVAILABLE where it is not there. */
 tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
                               size_t n_peers, const int64_t *sizes, tirc_measurement *results);
 

@@ -215,7 +215,7 @@ typedef enum {
     STORE_ASYNC, /* lowered: sets the element at some time before the next wait for it ends */
 } StoreOp;
 const char *store_op_token(StoreOp op); /* "=", "+=", "min=" */
-/* The operator of an update of elements of `type`: EX_ADD for `+=`, EX_AND for `&=` of truth values. EX_COUNT for a store that is none. */
+/* The operator of an update of elements of `type`: EX_ADD for `+=`, EX_AND for `&=` of truth values. EX_COUNT for a plain store. */
 ExprKind store_op_kind(StoreOp op, DType type);
 /* The new value depends on the old one. */
 static inline bool store_updates(StoreOp op)
