@@ -46,26 +46,28 @@ static bool is_iter(const Keeper *k, const Var *var)
 
 typedef struct {
     const Keeper *k;
+    Facts *facts;     /* of the iterators */
     bool other, iter; /* it needs something else than iterators and sizes; an iterator */
 } UseSearch;
 
 static bool search_uses(Visitor *v, Expr *e)
 {
     UseSearch *search = v->user;
-    int64_t divisor;
     bool iter = e->kind == EX_VAR && is_iter(search->k, e->u.var);
     search->iter |= iter;
     search->other |= e->type != DT_INDEX || e->kind == EX_LOAD ||
                      (e->kind == EX_VAR && !iter && e->u.var->kind != VAR_SIZE);
-    if (e->kind == EX_DIV || e->kind == EX_MOD)
-        search->other |= !expr_is_const(e->u.arg[1], &divisor) || divisor <= 0;
+    if (!search->other && (e->kind == EX_DIV || e->kind == EX_MOD))
+        search->other = !prove(search->facts, expr_binary(search->k->s->ctx, EX_GT, e->u.arg[1], expr_index(search->k->s->ctx, 0), e->span));
     return !search->other;
 }
 
 static bool is_worth(const Keeper *k, Expr *e)
 {
     bool arithmetic = false;
-    UseSearch search = {k, false, false};
+    UseSearch search = {k, facts_new(k->s->ctx), false, false};
+    PointBox points = stage_points(k->s, &k->stmt->u.block, &e, 1);
+    facts_points(search.facts, &points);
     Visitor first = {.user = &arithmetic, .expr = has_arithmetic}, second = {.user = &search, .expr = search_uses};
     visit_expr(&first, e);
     visit_expr(&second, e);

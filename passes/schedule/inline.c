@@ -176,15 +176,20 @@ bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, 
     return block->u.block.n_iters == between->rank;
 }
 
-/* The iterators of both blocks run over the same ranges, axis by axis. */
+/* The iterators of both blocks run over the same ranges, axis by axis, also where ranges speak of other iterators. */
 bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
                          const int *b_axes, int rank)
 {
-    Facts *facts = facts_new(s->ctx);
+    Context *c = s->ctx;
+    Facts *facts = facts_new(c);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, rank + 1);
+    for (int axis = 0; axis < rank; axis++)
+        map[axis] = (Subst){b->u.block.iters[b_axes[axis]].var,
+                            expr_var(c, a->u.block.iters[a_axes[axis]].var, span_none())};
     for (int axis = 0; axis < rank; axis++) {
         const BlockIter *x = &a->u.block.iters[a_axes[axis]], *y = &b->u.block.iters[b_axes[axis]];
-        if (!expr_equal(simplify(facts, x->lo), simplify(facts, y->lo)) ||
-            !expr_equal(simplify(facts, x->hi), simplify(facts, y->hi)))
+        if (!expr_equal(simplify(facts, x->lo), simplify(facts, expr_subst(c, y->lo, map, rank))) ||
+            !expr_equal(simplify(facts, x->hi), simplify(facts, expr_subst(c, y->hi, map, rank))))
             return false;
     }
     return true;

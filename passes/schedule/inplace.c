@@ -7,8 +7,9 @@
  *                                              x[...] = x_shared[i * 8 .. i * 8 + 8];
  *                                          }
  *
- * Between the two copies nothing but the block touches the buffer. Copies hold all that the block touches there, and may hold more:
- * that goes back as it came. Iterations that run at the same time and touch each other's part are refused by their kinds. */
+ * Between the two copies nothing but the block touches the buffer. The copy holds all that the block touches there, and may hold more;
+ * what goes back is what the block has written: the others' elements are not written, not even as they were. Iterations that run at
+ * the same time and touch each other's part are refused by their kinds. */
 #include "passes/schedule/stage.h"
 
 typedef struct {
@@ -21,17 +22,25 @@ typedef struct {
     const Stmt *loop; /* whose body the copies stand in; NULL: around everything */
     StmtPath at;      /* to the loop */
     Facts *facts;     /* that hold in the loop's body */
-    Interval *box;    /* what they copy; NULL: the whole buffer */
+    Interval *box;    /* what is copied in; NULL: the whole buffer */
+    Interval *back;   /* what is copied back */
 } InPlace;
 
 /* The outermost place where the block is alone with the buffer: around the block itself it always is. */
 static void place_outside(InPlace *p)
 {
+    Schedule *s = p->s;
     BlockList users = {0};
     BufferSet staged = {0};
-    VEC_PUSH(p->s->ctx->arena, &users, p->block);
-    VEC_PUSH(p->s->ctx->arena, &staged, p->from);
-    stage_place(p->s, &users, &staged, ACCESS_ANY, &p->place);
+    StmtPath at = {0};
+    VEC_PUSH(s->ctx->arena, &users, p->block);
+    VEC_PUSH(s->ctx->arena, &staged, p->from);
+    stage_place(s, &users, &staged, ACCESS_ANY, &p->place);
+    for (int i = 0; i < p->path.n && p->path.items[i] != p->place.parent; i++)
+        VEC_PUSH(s->ctx->arena, &at, p->path.items[i]);
+    p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
+    if (!region_touched(sched_facts(s, &at), p->place.parent, p->from, ACCESS_WRITE, 0, p->back))
+        p->back = NULL;
 }
 
 static bool is_item(Stmt *item, const Stmt *block, Context *c)
@@ -60,19 +69,53 @@ static bool place_inside(InPlace *p)
             "block '%s' touches '%s' under loop '%s', too, and would not see what is in the copy",
             users.items[users.items[0] == p->block]->u.block.name, p->from->name, loop);
     p->box = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
+    p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
     p->facts = sched_facts(s, &p->at);
     facts_enter(p->facts, p->loop);
     REQUIRE(s, E0455, span,
-            stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box),
+            stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box) &&
+                stage_box(s, p->facts, &p->at, p->from, ACCESS_WRITE, p->to->scope, p->back),
             "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
             p->from->name, loop);
     return true;
 }
 
-static Stmt *copy_nest(const InPlace *p, Name block, Buffer *to, Buffer *from)
+static Stmt *copy_nest(const InPlace *p, Name block, Buffer *to, Buffer *from, const Interval *box)
 {
     Name name = sched_fresh_name(p->s, block);
-    return stage_copy_box(p->s, p->block, name, to, from, p->box, p->block->span);
+    return stage_copy_box(p->s, p->block, name, to, from, box, p->block->span);
+}
+
+/* Loops one iteration after the other, and stores to the copy that read nothing of it. */
+static Stmt *only_write(Rewriter *r, Stmt *stmt)
+{
+    const InPlace *p = r->user;
+    if (stmt->kind == ST_FOR && stmt->u.loop.kind != LOOP_SERIAL) {
+        ForStmt loop = stmt->u.loop;
+        loop.kind = LOOP_SERIAL;
+        loop.axis = AXIS_NONE;
+        return stmt_for(r->ctx, &loop, stmt->span);
+    }
+    if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != p->to->id)
+        return stmt;
+    Expr *value = expr_load(r->ctx, p->from, stmt->u.store.index, stmt->span);
+    return stmt_store(r->ctx, p->to, stmt->u.store.index, STORE_SET, value, false, stmt->span);
+}
+
+/* The block writes each element that is copied back: in a program without the copy in, where the block does nothing but write, the
+ * copy back would read what is there. */
+static bool check_written(InPlace *p, Stmt *out)
+{
+    Schedule *s = p->s;
+    Context *c = s->ctx;
+    Rewriter r = {.ctx = c, .user = p, .stmt = only_write};
+    Stmt *block = rewrite_stmt(&r, stmt_replace_buffer(c, p->block, p->from, p->to));
+    Stmt *list = rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
+    const Kernel *kernel = flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
+    REQUIRE(s, E0914, p->call->arg[1].span, threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
+            "block '%s' writes only some elements of the part of '%s' that would be copied back%s", p->block->u.block.name,
+            p->from->name, p->loop ? "; choose a loop in whose iterations it writes a whole box" : "");
+    return true;
 }
 
 static bool check_block(const InPlace *p)
@@ -112,13 +155,13 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
         place_outside(&p);
     else if (!place_inside(&p))
         return false;
-    Stmt *in = copy_nest(&p, p.to->name, p.to, p.from);
-    Stmt *out = copy_nest(&p, arena_printf(c->arena, "%s_back", p.to->name), p.from, p.to);
+    Stmt *in = copy_nest(&p, p.to->name, p.to, p.from, p.box);
+    Stmt *out = copy_nest(&p, arena_printf(c->arena, "%s_back", p.to->name), p.from, p.to, p.back);
     Stmt *list = stage_insert(s, &p.place, in, out);
     list = stmt_replace(c, list, p.block, stmt_replace_buffer(c, p.block, p.from, p.to));
     Stmt *body = stmt_replace(c, s->kernel->body, p.place.parent, list);
     body = flow_declare_beside(s, body, p.from, p.to);
-    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
+    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span) || !check_written(&p, out))
         return false;
     sched_replace_body(s, body);
     Value blocks[] = {value_block(stage_block(in)), value_block(stage_block(out))};

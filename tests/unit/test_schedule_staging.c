@@ -240,6 +240,29 @@ static void blocks_work_in_copies(void **state)
     refuse(TWICE "kernel k<N>(inout u: f32[4, N], inout v: f32[4]) {}", "cache_inplace(u, u, local, 3);", E0401, "takes a loop");
 }
 
+/* No element is written that the program leaves alone, not even as it was. */
+static void only_what_is_written_goes_back(void **state)
+{
+    (void)state;
+    expect("kernel k<N>(inout u: f32[N]) { for i in 1..N u[i] = u[i - 1] * 2; }\n", "cache_inplace(u, u, global);",
+           "    temp u_global: f32[N];\n"
+           "    for ax0 in N\n"
+           "        block u_global(v0 in N = ax0) {\n"
+           "            u_global[v0] = u[v0];\n"
+           "        }\n"
+           "    for i in 1..N\n"
+           "        u: u_global[i] = u_global[i - 1] * 2.0;\n"
+           "    for ax0 in N - 1\n"
+           "        block u_global_back(v0 in N = ax0 + 1) {\n"
+           "            u[v0] = u_global[v0];\n"
+           "        }\n"
+           "}\n");
+    refuse("kernel k<N>(inout u: f32[N, N]) { for i in N for j in i + 1 u[i, j] = u[i, j] * 2; }\n",
+           "cache_inplace(u, u, global);", E0914, "block 'u' writes only some elements of the part of 'u' that would be copied back");
+    refuse("kernel k<N>(inout u: f32[N]) { for i in N { if u[i] > 0 u[i] = -u[i]; } }\n", "cache_inplace(u, u, global);", E0914,
+           "writes only some elements");
+}
+
 /* Iterations on different blocks that touch each other's part. */
 static void copies_of_neighbours_clash(void **state)
 {
@@ -412,7 +435,7 @@ int main(void)
         cmocka_unit_test(copies_have_their_place),
         cmocka_unit_test(half_a_step_is_none),
         cmocka_unit_test(blocks_work_in_copies),
-        cmocka_unit_test(copies_of_neighbours_clash),
+        cmocka_unit_test(only_what_is_written_goes_back), cmocka_unit_test(copies_of_neighbours_clash),
         cmocka_unit_test(subscripts_are_computed_once),
         cmocka_unit_test(staged_means_the_same),
         cmocka_unit_test(only_the_new_part_is_made),
