@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "frontend/resolve_internal.h"
+#include "passes/analysis/outside.h"
 
 /* ---- -D ---- */
 
@@ -304,5 +305,7 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
     /* Lowering leaves out stores in loops that have no iterations. */
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
         check_outputs(&r, kernel);
+    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
+        warn_outside(c, kernel);
     return kernel->body && c->n_errors == errors ? kernel : NULL;
 }
