@@ -8,6 +8,7 @@
 #define TIRC_TESTS_RUN_IR_H
 
 #include <math.h>
+#include <string.h>
 
 #include "ir/ir.h"
 

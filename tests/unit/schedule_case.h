@@ -3,34 +3,9 @@
 #ifndef TIRC_TESTS_SCHEDULE_CASE_H
 #define TIRC_TESTS_SCHEDULE_CASE_H
 
-#include "frontend/script.h"
-#include "parse_text.h"
 #include "passes/lower/lower.h"
-
 #include "run_ir.h"
-
-typedef struct {
-    Text text;
-    Kernel *kernel;
-    Schedule *schedule; /* NULL where it was refused */
-} Case;
-
-static inline void case_run(Case *k, const char *program, const char *steps)
-{
-    text_open(&k->text);
-    Context *c = k->text.ctx;
-    k->schedule = NULL;
-    if (setjmp(k->text.guard)) {
-        fail_msg("fatal: %s", c->fatal_message);
-        return;
-    }
-    char *text = arena_printf(c->arena, "%sschedule s for any {\n%s\n}\n", program, steps);
-    AstFile *file = parse_text(c, source_add(c, "test.tir", text, strlen(text)));
-    k->kernel = file ? resolve_kernel(c, file->kernels[0], NULL, 0) : NULL;
-    FoundSchedule found;
-    if (k->kernel && script_find(c, file, k->kernel->name, "s", &found))
-        k->schedule = script_run(c, k->kernel, &found, NULL, 0);
-}
+#include "schedule_steps.h"
 
 /* The kernel after the steps, lowered. */
 static inline Kernel *case_lowered(Case *k)
@@ -53,20 +28,6 @@ static inline void expect(const char *program, const char *steps, const char *bo
     const char *open = strstr(text, "\n{\n");
     assert_non_null(open);
     assert_string_equal(open + 3, body);
-    text_close(&k.text);
-}
-
-/* The last step is refused with this code and a message that has this piece. */
-static inline void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
-{
-    Case k;
-    case_run(&k, program, steps);
-    const Diag *first = k.text.ctx->first;
-    if (k.schedule || !first)
-        fail_msg("not refused: %s", steps);
-    if (first->code != code || !strstr(text_report(&k.text), piece))
-        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece,
-                 text_report(&k.text));
     text_close(&k.text);
 }
 

@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
-#include "frontend/script.h"
+#include "schedule_steps.h"
 
 #define MATMUL                                                                                     \
     "kernel matmul<M = 100, N = 64, K = 32>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"         \
@@ -55,70 +54,13 @@
     "block out(i in 8 = b, j in 8 = t) { y[i, j] = s[j]; } } } }\n"
 #define IJK "let [i, j, k] = loops(C); "
 
-/* ---- running texts ---------------------------------------------------------------------------- */
-
-typedef struct {
-    Context *c;
-    Kernel *kernel;
-    Schedule *schedule;
-} Run;
-
-/* The kernel of `program` with a schedule of `steps`; `schedule` is NULL where it was refused. */
-static Run run(const char *program, const char *steps)
-{
-    Run r = {.c = ctx_new(0)};
-    jmp_buf guard;
-    if (setjmp(guard)) {
-        fail_msg("%s", r.c->fatal_message);
-        return r;
-    }
-    r.c->guard = &guard;
-    char *text = arena_printf(r.c->arena, "%sschedule s for any {\n%s\n}\n", program, steps);
-    AstFile *file = parse_text(r.c, source_add(r.c, "test.tir", text, strlen(text)));
-    r.kernel = file ? resolve_kernel(r.c, file->kernels[0], NULL, 0) : NULL;
-    FoundSchedule found;
-    if (r.kernel && script_find(r.c, file, r.kernel->name, "s", &found))
-        r.schedule = script_run(r.c, r.kernel, &found, NULL, 0);
-    r.c->guard = NULL;
-    return r;
-}
-
-static const char *messages(const Run *r)
-{
-    StrBuf text = strbuf_new(r->c->arena);
-    diag_render_all(r->c, false, &text);
-    return text.text;
-}
-
-static const char *printed(const Run *r)
-{
-    StrBuf text = strbuf_new(r->c->arena);
-    print_kernel(r->c, schedule_kernel(r->schedule), &text);
-    return text.text;
-}
-
-/* The body that the steps make of the program: what stands between the kernel's braces. */
+/* The body that the steps make of the program. */
 static void expect(const char *program, const char *steps, const char *body)
 {
-    Run r = run(program, steps);
-    if (!r.schedule)
-        fail_msg("%s", messages(&r));
-    const char *text = printed(&r), *open = strstr(text, "\n{\n");
-    assert_non_null(open);
-    char *inner = arena_strndup(r.c->arena, open + 3, strlen(open + 3) - 2);
-    assert_string_equal(inner, body);
-    ctx_free(r.c);
-}
-
-/* The steps are refused with this code and a message that holds `piece`. */
-static void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
-{
-    Run r = run(program, steps);
-    if (r.schedule || !r.c->first)
-        fail_msg("not refused: %s", steps);
-    if (r.c->first->code != code || !strstr(messages(&r), piece))
-        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece, messages(&r));
-    ctx_free(r.c);
+    Case k;
+    case_run(&k, program, steps);
+    assert_string_equal(case_made(&k), body);
+    text_close(&k.text);
 }
 
 /* ---- what primitives make ---------------------------------------------------------------------- */
@@ -600,10 +542,11 @@ static void registers_of_fused_rows_are_each_threads_own(void **state)
     (void)state;
     const char steps[] = "let [i, jo, c] = loops(r); let [b, t] = split(fuse(i, jo), [_, 32]);"
                          "bind(b, blockIdx.x); bind(t, threadIdx.x);";
-    Run r = run(REGISTERS("j"), steps);
+    Case r;
+    case_run(&r, REGISTERS("j"), steps);
     if (!r.schedule)
-        fail_msg("%s", messages(&r));
-    ctx_free(r.c);
+        fail_msg("%s", text_report(&r.text));
+    text_close(&r.text);
     refuse(REGISTERS("max(j - 1, 0)"), steps, E0423, "each thread has its own");
 }
 
@@ -619,10 +562,11 @@ static Value word(Context *c, const char *text)
 static void a_refusal_changes_nothing(void **state)
 {
     (void)state;
-    Run r = run(MATMUL, IJK "split(i, [_, 4]);");
+    Case r;
+    case_run(&r, MATMUL, IJK "split(i, [_, 4]);");
     const Kernel *before = schedule_kernel(r.schedule);
-    const char *text = printed(&r);
-    Value args[2] = {word(r.c, "C"), word(r.c, "blockIdx.x")}, loops, result;
+    const char *text = text_print(&r.text, schedule_kernel(r.schedule));
+    Value args[2] = {word(r.text.ctx, "C"), word(r.text.ctx, "blockIdx.x")}, loops, result;
     assert_true(
         schedule_call(r.schedule, primitive_find("loops"), args, NULL, 1, span_none(), &loops));
     assert_int_equal(loops.u.list.n, 4);
@@ -630,20 +574,21 @@ static void a_refusal_changes_nothing(void **state)
     assert_false(
         schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
     assert_ptr_equal(schedule_kernel(r.schedule), before);
-    assert_string_equal(printed(&r), text);
+    assert_string_equal(text_print(&r.text, schedule_kernel(r.schedule)), text);
     assert_int_equal(schedule_steps(r.schedule), 1);
     args[0].u.id = UINT32_MAX;
     assert_false(
         schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
-    assert_non_null(strstr(messages(&r), "a loop of another schedule"));
-    ctx_free(r.c);
+    assert_non_null(strstr(text_report(&r.text), "a loop of another schedule"));
+    text_close(&r.text);
 }
 
 static void steps_are_kept(void **state)
 {
     (void)state;
-    Run r = run(MATMUL,
-                IJK "let [a, b] = split(i, [_, 4]); fuse(a); annotate(C, tag, [1, 2]); unroll(b);");
+    Case r;
+    case_run(&r, MATMUL,
+             IJK "let [a, b] = split(i, [_, 4]); fuse(a); annotate(C, tag, [1, 2]); unroll(b);");
     assert_non_null(r.schedule);
     assert_int_equal(schedule_steps(r.schedule), 3);
     assert_string_equal(schedule_step_text(r.schedule, 1), "split(i, [_, 4])");
@@ -652,32 +597,34 @@ static void steps_are_kept(void **state)
     assert_string_equal(schedule_step_name(r.schedule, 3), "unroll");
     assert_ptr_equal(schedule_kernel_after(r.schedule, 0), r.kernel);
     assert_ptr_equal(schedule_kernel_after(r.schedule, 3), schedule_kernel(r.schedule));
-    assert_ptr_equal(schedule_context(r.schedule), r.c);
-    ctx_free(r.c);
+    assert_ptr_equal(schedule_context(r.schedule), r.text.ctx);
+    text_close(&r.text);
 }
 
 /* The trace of the steps, and that it runs again to the same kernel and the same trace. */
 static void trace(const char *program, const char *steps, const char *expected)
 {
-    Run r = run(program, steps);
+    Case r;
+    case_run(&r, program, steps);
     if (!r.schedule)
-        fail_msg("%s", messages(&r));
-    StrBuf text = strbuf_new(r.c->arena);
-    schedule_trace(r.schedule, ctx_name(r.c, "s"), &text);
+        fail_msg("%s", text_report(&r.text));
+    StrBuf text = strbuf_new(r.text.ctx->arena);
+    schedule_trace(r.schedule, ctx_name(r.text.ctx, "s"), &text);
     char *open = strstr(text.text, "\n{\n");
     assert_non_null(open);
-    char *body = arena_strndup(r.c->arena, open + 3, strlen(open + 3) - 2);
+    char *body = arena_strndup(r.text.ctx->arena, open + 3, strlen(open + 3) - 2);
     if (expected)
         assert_string_equal(body, expected);
-    Run again = run(program, body);
+    Case again;
+    case_run(&again, program, body);
     if (!again.schedule)
-        fail_msg("%s", messages(&again));
-    assert_string_equal(printed(&again), printed(&r));
-    StrBuf second = strbuf_new(again.c->arena);
-    schedule_trace(again.schedule, ctx_name(again.c, "s"), &second);
+        fail_msg("%s", text_report(&again.text));
+    assert_string_equal(text_print(&again.text, schedule_kernel(again.schedule)), text_print(&r.text, schedule_kernel(r.schedule)));
+    StrBuf second = strbuf_new(again.text.ctx->arena);
+    schedule_trace(again.schedule, ctx_name(again.text.ctx, "s"), &second);
     assert_string_equal(second.text, text.text);
-    ctx_free(again.c);
-    ctx_free(r.c);
+    text_close(&again.text);
+    text_close(&r.text);
 }
 
 static void traces_run_again(void **state)
@@ -734,14 +681,14 @@ static void many_steps_are_cheap(void **state)
 {
     (void)state;
     clock_t begin = clock();
-    Run r =
-        run(MATMUL, "for n in 0..5000 { let [a, b] = split(loops(C)[0], [_, 4]); fuse(a, b); }");
+    Case r;
+    case_run(&r, MATMUL, "for n in 0..5000 { let [a, b] = split(loops(C)[0], [_, 4]); fuse(a, b); }");
     assert_non_null(r.schedule);
     assert_int_equal(schedule_steps(r.schedule), 10000);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    printf("10,000 steps: %.3f s, %zu bytes a step\n", seconds, arena_used(r.c->arena) / 10000);
-    assert_true(arena_used(r.c->arena) < 200u << 20);
-    ctx_free(r.c);
+    printf("10,000 steps: %.3f s, %zu bytes a step\n", seconds, arena_used(r.text.ctx->arena) / 10000);
+    assert_true(arena_used(r.text.ctx->arena) < 200u << 20);
+    text_close(&r.text);
 }
 
 int main(void)

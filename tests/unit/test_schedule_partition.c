@@ -8,9 +8,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
-#include "frontend/script.h"
 #include "passes/lower/lower.h"
+#include "schedule_steps.h"
 
 #define COPY    "kernel copy<N>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
 #define COPY100 "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
@@ -58,99 +57,44 @@
     "{ for i in M, j in N y[i, j] = x[i, j]; }\n"
 #define BOUND "let [i, j] = loops(y); bind(i, blockIdx.y); bind(j, blockIdx.x); "
 
-/* ---- running texts ---------------------------------------------------------------------------- */
-
-typedef struct {
-    Context *c;
-    Kernel *kernel;
-    Schedule *schedule;
-} Run;
-
-/* The kernel of `program` with a schedule of `steps`; `schedule` is NULL where it was refused. */
-static Run run(const char *program, const char *steps)
-{
-    Run r = {.c = ctx_new(0)};
-    jmp_buf guard;
-    if (setjmp(guard)) {
-        fail_msg("%s", r.c->fatal_message);
-        return r;
-    }
-    r.c->guard = &guard;
-    char *text = arena_printf(r.c->arena, "%sschedule s for any {\n%s\n}\n", program, steps);
-    AstFile *file = parse_text(r.c, source_add(r.c, "test.tir", text, strlen(text)));
-    r.kernel = file ? resolve_kernel(r.c, file->kernels[0], NULL, 0) : NULL;
-    FoundSchedule found;
-    if (r.kernel && script_find(r.c, file, r.kernel->name, "s", &found))
-        r.schedule = script_run(r.c, r.kernel, &found, NULL, 0);
-    r.c->guard = NULL;
-    return r;
-}
-
-static const char *messages(const Run *r)
-{
-    StrBuf text = strbuf_new(r->c->arena);
-    diag_render_all(r->c, false, &text);
-    return text.text;
-}
-
-/* What stands between the braces of a kernel. */
-static const char *body_text(Context *c, const Kernel *kernel)
-{
-    StrBuf text = strbuf_new(c->arena);
-    print_kernel(c, kernel, &text);
-    const char *open = strstr(text.text, "\n{\n");
-    assert_non_null(open);
-    return arena_strndup(c->arena, open + 3, strlen(open + 3) - 2);
-}
-
 /* The trace of the run, as the steps of another one. */
-static const char *trace_steps(const Run *r)
+static const char *trace_steps(Case *k)
 {
-    StrBuf text = strbuf_new(r->c->arena);
-    schedule_trace(r->schedule, ctx_name(r->c, "s"), &text);
+    Context *c = k->text.ctx;
+    StrBuf text = strbuf_new(c->arena);
+    schedule_trace(k->schedule, ctx_name(c, "s"), &text);
     const char *open = strstr(text.text, "{\n") + 2;
-    return arena_strndup(r->c->arena, open, strlen(open) - 2);
+    return arena_strndup(c->arena, open, strlen(open) - 2);
 }
 
 /* The body that the steps make of the program, and that their trace makes of it. */
 static void expect(const char *program, const char *steps, const char *body)
 {
-    Run r = run(program, steps);
-    if (!r.schedule)
-        fail_msg("%s", messages(&r));
-    assert_string_equal(body_text(r.c, schedule_kernel(r.schedule)), body);
-    Run again = run(program, trace_steps(&r));
+    Case k, again;
+    case_run(&k, program, steps);
+    assert_string_equal(case_made(&k), body);
+    case_run(&again, program, trace_steps(&k));
     if (!again.schedule)
-        fail_msg("the trace is refused: %s\n%s", messages(&again), trace_steps(&r));
-    assert_string_equal(body_text(again.c, schedule_kernel(again.schedule)), body);
-    ctx_free(again.c);
-    ctx_free(r.c);
+        fail_msg("the trace is refused: %s\n%s", text_report(&again.text), trace_steps(&k));
+    assert_string_equal(case_made(&again), body);
+    text_close(&again.text);
+    text_close(&k.text);
 }
 
 /* A piece of the lowered kernel. */
 static void expect_lowered(const char *program, const char *steps, const char *piece)
 {
-    Run r = run(program, steps);
-    if (!r.schedule)
-        fail_msg("%s", messages(&r));
+    Case k;
+    case_run(&k, program, steps);
+    if (!k.schedule)
+        fail_msg("%s", text_report(&k.text));
     LowerOptions options = {.limits = limits_default()};
-    const Kernel *lowered = lower_kernel(r.c, schedule_kernel(r.schedule), &options);
+    const Kernel *lowered = lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options);
     assert_non_null(lowered);
-    const char *text = body_text(r.c, lowered);
+    const char *text = case_body(&k, lowered);
     if (!strstr(text, piece))
         fail_msg("expected '%s' in:\n%s", piece, text);
-    ctx_free(r.c);
-}
-
-/* The steps are refused with this code and a message that holds `piece`. */
-static void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
-{
-    Run r = run(program, steps);
-    if (r.schedule || !r.c->first)
-        fail_msg("not refused: %s", steps);
-    if (r.c->first->code != code || !strstr(messages(&r), piece))
-        fail_msg("expected %s with '%s', got:\n%s", error_info(code)->id, piece, messages(&r));
-    ctx_free(r.c);
+    text_close(&k.text);
 }
 
 /* ---- what primitives make ---------------------------------------------------------------------- */
@@ -575,28 +519,30 @@ static void remap_computes_coordinates(void **state)
 static void empty_parts_vanish(void **state)
 {
     (void)state;
-    Run r = run(COPY100, "let [i] = loops(y); let [a, b] = loop_partition(i, [100, _]); bind(a, blockIdx.x);");
+    Case r;
+    case_run(&r, COPY100, "let [i] = loops(y); let [a, b] = loop_partition(i, [100, _]); bind(a, blockIdx.x);");
     assert_non_null(r.schedule);
     LowerOptions options = {.limits = limits_default()};
-    const char *text = body_text(r.c, lower_kernel(r.c, schedule_kernel(r.schedule), &options));
+    const char *text = case_body(&r, lower_kernel(r.text.ctx, schedule_kernel(r.schedule), &options));
     assert_string_equal(text, "    launch copy grid(100, 1, 1) block(1, 1, 1) {\n"
                               "        let a = blockIdx.x;\n"
                               "        y[a] = x[a];\n"
                               "    }\n");
-    ctx_free(r.c);
+    text_close(&r.text);
 }
 
 /* A loop whose variable nothing uses gets another name, too, where the value of an iterator has it. */
 static void names_mean_one_thing(void **state)
 {
     (void)state;
-    Run r = run("kernel k(x: i32[7]) -> y: i32[7, 1], z: i32[7, 7]\n"
-                "{ for j in 7 z[j, j] = x[j]; for i in 7, j in 1 y[i, j] = x[i]; }\n",
-                "merge(loops(z)[0], loops(y)[0]); shift(loops(z)[0], -2);");
+    Case r;
+    case_run(&r, "kernel k(x: i32[7]) -> y: i32[7, 1], z: i32[7, 7]\n"
+             "{ for j in 7 z[j, j] = x[j]; for i in 7, j in 1 y[i, j] = x[i]; }\n",
+             "merge(loops(z)[0], loops(y)[0]); shift(loops(z)[0], -2);");
     assert_non_null(r.schedule);
     LowerOptions options = {.limits = limits_default()};
-    assert_non_null(lower_kernel(r.c, schedule_kernel(r.schedule), &options));
-    ctx_free(r.c);
+    assert_non_null(lower_kernel(r.text.ctx, schedule_kernel(r.schedule), &options));
+    text_close(&r.text);
 }
 
 /* ---- refusals --------------------------------------------------------------------------------- */
