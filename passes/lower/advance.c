@@ -1,4 +1,4 @@
-/* advance.c - addresses of asynchronous copies that advance with a loop.
+/* advance.c - addresses as sums in 64 bits: of asynchronous copies that advance with a loop, and of stores that are written out often.
  *
  *   for ko in 128                                           for ko in 128
  *       s[x] async= A[(by * 64 + y) * 4096 + ko * 32 + x + 96]  =>   s[x] async= A[i64((by * 64 + y) * 4096 + x) + i64(ko) * 32 + 96]
@@ -6,8 +6,13 @@
  * The instruction takes an address. Where the subscript is an int, the compiler computes one for each copy, and extends it to 64
  * bits; a multiplication for each, in the pipe that the arithmetic needs. A sum in 64 bits, of what stays the same in the loops, of
  * multiples of the variables of serial loops, and of what is a number once loops are unrolled, becomes one address that advances, with
- * offsets in the instructions. */
+ * offsets in the instructions.
+ *
+ * Where a store is written out, the compiler finds in each copy by itself that addresses differ by a number. For the 32 of a tile of
+ * sgemm that took it an eighth of its time. */
 #include "passes/lower/pass.h"
+
+enum { OFTEN = 16 }; /* copies of a store, from which on their addresses cost the compiler time */
 
 typedef struct {
     Context *c;
@@ -79,25 +84,33 @@ static bool take_loop(Advance *a, const ForStmt *loop, Address *at)
     return true;
 }
 
-/* The subscript as a sum in 64 bits; itself where it does not move with a loop, or not by literal steps. */
-static Expr *advance_subscript(Advance *a, Expr *e)
+/* The summands of a subscript; false where it is none of literal steps. */
+static bool take_apart(Advance *a, Expr *e, Address *at)
+{
+    int64_t number;
+    *at = (Address){.stays = expr_subst(a->c, e, a->lets.items, a->lets.n)};
+    if (e->type != DT_INDEX ||
+        !split_terms(a->facts, at->stays, becomes_number, a, &at->offset, &at->stays))
+        return false;
+    for (int i = 0; i < a->loops.n; i++)
+        if (!take_loop(a, a->loops.items[i], at))
+            return false;
+    if (!split_number(a->facts, at->stays, &number, &at->stays))
+        return false;
+    at->offset = simplify(a->facts, index_add(a->c, at->offset, expr_index(a->c, number)));
+    return true;
+}
+
+static Expr *sum_of(Advance *a, const Address *at, Span span)
 {
     Context *c = a->c;
     int64_t number;
-    Address at = {.stays = expr_subst(c, e, a->lets.items, a->lets.n)};
-    if (e->type != DT_INDEX ||
-        !split_terms(a->facts, at.stays, becomes_number, a, &at.offset, &at.stays))
-        return e;
-    for (int i = 0; i < a->loops.n; i++)
-        if (!take_loop(a, a->loops.items[i], &at))
-            return e;
-    if (!at.moves || !split_number(a->facts, at.stays, &number, &at.stays))
-        return e;
-    at.offset = simplify(a->facts, index_add(c, at.offset, expr_index(c, number)));
-    Expr *sum = expr_binary(c, EX_ADD, to_i64(a, at.stays), at.moves, e->span);
-    if (expr_is_const(at.offset, &number))
-        return number == 0 ? sum : expr_binary(c, EX_ADD, sum, expr_int(c, DT_I64, number, e->span), e->span);
-    return expr_binary(c, EX_ADD, sum, to_i64(a, at.offset), e->span);
+    Expr *sum = to_i64(a, at->stays);
+    if (at->moves)
+        sum = expr_binary(c, EX_ADD, sum, at->moves, span);
+    if (!expr_is_const(at->offset, &number))
+        return expr_binary(c, EX_ADD, sum, to_i64(a, at->offset), span);
+    return number == 0 ? sum : expr_binary(c, EX_ADD, sum, expr_int(c, DT_I64, number, span), span);
 }
 
 static Expr *advance_load(Rewriter *r, Expr *e)
@@ -106,8 +119,11 @@ static Expr *advance_load(Rewriter *r, Expr *e)
     const Buffer *b = e->kind == EX_LOAD ? e->u.load.buffer : NULL;
     if (!b || b->scope != SCOPE_GLOBAL || b->rank != 1)
         return e;
-    Expr *index = advance_subscript(a, e->u.load.index[0]);
-    return index == e->u.load.index[0] ? e : expr_load_like(a->c, e, e->u.load.buffer, &index);
+    Address at;
+    if (!take_apart(a, e->u.load.index[0], &at) || !at.moves)
+        return e;
+    Expr *index = sum_of(a, &at, e->span);
+    return expr_load_like(a->c, e, e->u.load.buffer, &index);
 }
 
 static Stmt *walk(void *user, Stmt *s);
@@ -135,13 +151,35 @@ static void note_let(Advance *a, const Stmt *s)
         }
 }
 
+/* How often what stands here is written out; OFTEN where that is more. */
+static int64_t copies_here(const Advance *a)
+{
+    int64_t copies = 1, extent;
+    for (int i = 0; i < a->loops.n && copies < OFTEN; i++)
+        if (a->loops.items[i]->kind == LOOP_UNROLL &&
+            loop_const_extent(a->loops.items[i], &extent) && extent > 0)
+            copies *= extent < OFTEN ? extent : OFTEN;
+    return copies < OFTEN ? copies : OFTEN;
+}
+
 static Stmt *walk_store(Advance *a, Stmt *s)
 {
     Rewriter r = {.ctx = a->c, .user = a, .expr = advance_load};
-    if (s->u.store.op != STORE_ASYNC)
+    const Buffer *b = s->u.store.buffer;
+    Address at;
+    int64_t number;
+    if (s->u.store.op == STORE_ASYNC) {
+        Expr *value = rewrite_expr(&r, s->u.store.value);
+        return value == s->u.store.value
+                   ? s
+                   : stmt_store_like(a->c, s, s->u.store.buffer, s->u.store.index, value);
+    }
+    if (b->scope != SCOPE_GLOBAL || b->rank != 1 || copies_here(a) < OFTEN ||
+        !take_apart(a, s->u.store.index[0], &at) || expr_is_const(at.stays, &number) ||
+        expr_is_const(at.offset, &number))
         return s;
-    Expr *value = rewrite_expr(&r, s->u.store.value);
-    return value == s->u.store.value ? s : stmt_store_like(a->c, s, s->u.store.buffer, s->u.store.index, value);
+    Expr *index = sum_of(a, &at, s->span);
+    return stmt_store_like(a->c, s, s->u.store.buffer, &index, s->u.store.value);
 }
 
 static Stmt *walk(void *user, Stmt *s)

@@ -312,6 +312,18 @@ static void test_addresses_that_advance(void **state)
     expect_part(COPIED("each % 2 * 32 + u / 8", "each / 2 * 8 + (u + each) % 8"), "= a[", "i64");
 }
 
+#define TILE(rows)                                                                                 \
+    "kernel k(a: f32[64]) -> c: f32[64, 64] { for t in 64 bind threadIdx.x for r in " rows         \
+    " unroll for w in 2 unroll"                                                                    \
+    " block c(i in 64 = t / 16 * " rows " + r, j in 64 = t % 16 * 2 + w) { c[i, j] = a[j]; } }"
+
+static void test_stores_that_are_written_out_often(void **state)
+{
+    (void)state;
+    expect_part(TILE("8"), "c[i64(t / 16 * 512 + t % 16 * 2) + i64(r * 64 + w)] = ", NULL);
+    expect_part(TILE("4"), "c[(t / 16 * 4 + r) * 64 + j] = ", "i64");
+}
+
 static void test_several_launches(void **state)
 {
     (void)state;
@@ -391,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_strided_vector_unrolls),
         cmocka_unit_test(test_64_bits_where_needed),
         cmocka_unit_test(test_addresses_that_advance),
+        cmocka_unit_test(test_stores_that_are_written_out_often),
         cmocka_unit_test(test_several_launches),
         cmocka_unit_test(test_runner_reports_every_pass),
         cmocka_unit_test(test_refusals),
