@@ -10,21 +10,21 @@ from conftest import EXAMPLES
 PROGRAM = EXAMPLES / "products" / "products.tir"
 KERNELS = ("matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_batched", "matmul_bias_relu")
 
-# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and eight tiles of k.
+# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and eight tiles of k. The last two: stages, copies of the loop.
 TILES = {
-    "large": ("f32", 128, 256, 64, 64, 8, 1),
-    "between": ("f32", 128, 128, 32, 64, 8, 1),
-    "middle": ("f32", 64, 128, 32, 32, 16, 1),
-    "parts": ("f32", 64, 128, 32, 32, 16, 2),
-    "small": ("f32", 32, 64, 16, 32, 16, 1),
-    "double": ("f64", 128, 128, 32, 64, 8, 1),
-    "small double": ("f64", 64, 64, 32, 32, 8, 1),
+    "large": ("f32", 128, 256, 64, 64, 8, 1, 2, 2),
+    "between": ("f32", 128, 128, 32, 64, 8, 1, 2, 2),
+    "middle": ("f32", 64, 128, 32, 32, 16, 1, 4, 4),
+    "parts": ("f32", 64, 128, 32, 32, 16, 2, 4, 4),
+    "small": ("f32", 32, 64, 16, 32, 16, 1, 4, 2),
+    "double": ("f64", 128, 128, 32, 64, 8, 1, 2, 2),
+    "small double": ("f64", 64, 64, 32, 32, 8, 1, 2, 2),
 }
 
 
 def arguments(kernel, tile):
     element, *numbers = TILES[tile]
-    named = dict(zip(("BM", "BN", "WM", "WN", "BK", "parts"), numbers))
+    named = dict(zip(("BM", "BN", "WM", "WN", "BK", "parts", "stages", "copies"), numbers))
     sizes = {"M": named["BM"], "N": named["BN"], "K": 8 * named["BK"] * named["parts"], "T": element}
     if kernel == "matmul_batched":
         sizes["P"] = 2
