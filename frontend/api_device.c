@@ -91,7 +91,7 @@ bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fau
     if (!f || i > 0 || f->kind == FAULT_NONE || f->kind == FAULT_STOPPED)
         return false;
     *fault = (tirc_fault){.kind = fault_name(f->kind), .message = f->message, .where = where_text(t, f->span),
-                          .is_race = f->other.known};
+                          .has_other = f->other.known};
     if (t->dead || !device->ran)
         return true;
     fault->origin = api_origin(t, device->ran, (Origin){f->span, f->step});

@@ -272,7 +272,7 @@ typedef struct {
     const char *message; /* what, which buffer, which element, which thread */
     const char *where;   /* "matmul.tir:7:13", or NULL */
     tirc_origin origin;  /* the line of the program, and the schedule step that made it */
-    bool is_race;        /* then also of the other access: */
+    bool has_other;      /* the other access of a race, or the one that copied what nothing had written: */
     const char *other_where;
     tirc_origin other;
     int64_t block[3], thread[3], other_block[3], other_thread[3]; /* x, y, z */

@@ -117,7 +117,7 @@ typedef enum {
 } FaultKind;
 const char *fault_name(FaultKind kind);
 
-/* The other one of two accesses that clash. */
+/* The other one of two accesses that clash; the one that copied what nothing had written, which was read. */
 typedef struct {
     bool known;
     Span span;
@@ -134,7 +134,7 @@ typedef struct {
     bool in_kernel;         /* block and thread say something */
     int64_t block[3], thread[3];
     char message[320];      /* what, which buffer, which element, which thread */
-    VmOther other;          /* of a race */
+    VmOther other;
 } VmFault;
 
 /* ---- running ------------------------------------------------------------------------------- */

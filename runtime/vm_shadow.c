@@ -66,6 +66,15 @@ static const char *missing(const VmInst *other, bool in_flight, bool far)
                                 : "no barrier stands between the two";
 }
 
+void vm_other(VmState *st, const Party *other)
+{
+    VmOther *o = &st->fault.other;
+    *o = (VmOther){.known = true, .span = st->f->spans[other->inst], .step = st->f->steps[other->inst],
+                   .does = does(&st->f->code[other->inst])};
+    memcpy(o->block, other->block, sizeof o->block);
+    thread_of(st, other->thread, o->thread);
+}
+
 bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs)
 {
     const VmFunction *f = st->f;
@@ -82,13 +91,9 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
              copies ? "into which" : "which", (long long)t[0], (long long)t[1], (long long)t[2],
              far ? " of another block" : "", copies ? "copies" : does(other), copies ? "" : ", too",
              missing(other, theirs->in_flight, far));
-    VmFault *fault = &st->fault;
-    memcpy(fault->block, mine->block, sizeof mine->block);
-    thread_of(st, mine->thread, fault->thread);
-    fault->other = (VmOther){.known = true, .span = f->spans[theirs->inst], .step = f->steps[theirs->inst],
-                             .does = does(other)};
-    memcpy(fault->other.thread, t, sizeof t);
-    memcpy(fault->other.block, theirs->block, sizeof theirs->block);
+    memcpy(st->fault.block, mine->block, sizeof mine->block);
+    thread_of(st, mine->thread, st->fault.thread);
+    vm_other(st, theirs);
     return false;
 }
 

@@ -136,6 +136,8 @@ typedef struct {
 
 /* A race in an element of the buffer that step `s` accesses, as the fault of `mine`. Both give false. */
 bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs);
+/* The fault is about this access, too. */
+void vm_other(VmState *st, const Party *other);
 /* An element in words: its number, or its subscripts. */
 void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room);
 /* An element is read that nothing has written, or whose value is a copy of such a one. A load that is the first half of a copy

@@ -22,11 +22,15 @@ static Access access_of(VmState *st, const VmStep *s)
     return (Access){st, s, s->cells, s->crowded, epoch, mark_of(epoch, (int)(s - st->steps), st->first)};
 }
 
-static bool conflict(const Access *a, int lane, int64_t element, Mark with)
+static Party party_of(const Access *a, Mark mark)
 {
     const int64_t *block = a->st->block;
-    Party mine = {mark_inst(a->mark), a->st->first + lane, {block[0], block[1], block[2]}, false};
-    Party theirs = {mark_inst(with), mark_thread(with), {block[0], block[1], block[2]}, mark_is_in_flight(with)};
+    return (Party){mark_inst(mark), mark_thread(mark), {block[0], block[1], block[2]}, mark_is_in_flight(mark)};
+}
+
+static bool conflict(const Access *a, int lane, int64_t element, Mark with)
+{
+    Party mine = party_of(a, a->mark + (Mark)lane), theirs = party_of(a, with);
     return vm_race(a->st, a->s, element, &mine, &theirs);
 }
 
@@ -65,6 +69,18 @@ static bool is_defined(const Access *a, int64_t element)
     return is_written(a, element) && !a->s->vague[element];
 }
 
+/* The copy of what nothing has written is part of the fault, if it is one. */
+static bool is_undefined(const Access *a, int lane, int64_t element)
+{
+    bool copied = is_written(a, element);
+    if (vm_undefined(a->st, a->s, lane, element, copied))
+        return true;
+    Party copy = party_of(a, a->cells[element].writer);
+    if (copied)
+        vm_other(a->st, &copy);
+    return false;
+}
+
 /* One that is undefined leaves no mark: whatever comes of it is undefined, too. */
 static bool read_cell(const Access *a, int lane, int64_t element)
 {
@@ -73,7 +89,7 @@ static bool read_cell(const Access *a, int lane, int64_t element)
     if (clashes(a, mine, cell->writer))
         return conflict(a, lane, element, cell->writer);
     if (!is_defined(a, element))
-        return vm_undefined(a->st, a->s, lane, element, is_written(a, element));
+        return is_undefined(a, lane, element);
     for (int i = 0; i < 2; i++)
         if (clashes(a, mine, cell->reader[i]) && mark_is_atomic(a->st, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
@@ -103,7 +119,7 @@ static bool update_cell(const Access *a, int lane, int64_t element)
     Mark mine = a->mark + (Mark)lane;
     bool defined = is_defined(a, element);
     if (!defined && a->s->inst->sub != VM_MOVE)
-        return vm_undefined(a->st, a->s, lane, element, is_written(a, element));
+        return is_undefined(a, lane, element);
     if (clashes(a, mine, cell->writer) && !mark_is_atomic(a->st, cell->writer))
         return conflict(a, lane, element, cell->writer);
     for (int i = 0; i < 2; i++)

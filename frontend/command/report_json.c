@@ -115,7 +115,7 @@ static json_t *faults_json(const Command *c, const Report *r)
     for (size_t i = 0; r->faults && tirc_fault_at(c->t, r->faults, i, &f); i++) {
         json_t *fault = json_pack("{s:s, s:s, s:s?}", "kind", f.kind, "message", f.message, "where", f.where);
         json_object_update_new(fault, access_json(&f.origin, f.block, f.thread));
-        if (f.is_race) {
+        if (f.has_other) {
             json_t *other = json_pack("{s:s?}", "where", f.other_where);
             json_object_update_new(other, access_json(&f.other, f.other_block, f.other_thread));
             json_object_set_new(fault, "other", other);

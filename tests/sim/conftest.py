@@ -36,6 +36,19 @@ def pytest_addoption(parser):
     parser.addoption("--part", type=int, default=1, metavar="N", help="each N-th mutant of the texts that have many")
 
 
+TALLIES = []  # of changed kernels (test_mutants.py)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How many changed kernels there were in all, and how many were caught."""
+    if not TALLIES:
+        return
+    total = TALLIES[0]
+    for tally in TALLIES[1:]:
+        total.add(tally)
+    terminalreporter.write_line(str(total))
+
+
 @pytest.fixture
 def tirc():
     return run

@@ -7,6 +7,10 @@ whose outputs have equal fingerprints compute the same expressions of the same i
 of these sizes, up to a collision of fingerprints. This needs control flow and subscripts that depend on no number of this kind; arrays that others are subscripted
 with, or that conditions ask, keep their values.
 
+With `exact`, + - and * are those of numbers modulo the prime, and literals that are whole numbers stand for themselves: kernels with equal
+outputs then compute the same rational functions, up to the order of additions, that is up to rounding (Schwartz and Zippel: polynomials that
+differ seldom agree in a random point).
+
 Two functions of terms mix by a * b modulo a prime, each side first moved by constants of its own, so that neither order nor
 grouping is lost."""
 
@@ -37,11 +41,23 @@ def mix(name, *terms):
     return out
 
 
+def residue(term):
+    return f"((i64({term}) % {PRIME} + {PRIME}) % {PRIME})"
+
+
+def combine(op, exact, *terms):
+    """The fingerprint of an operator."""
+    if not exact or op not in ("+", "-", "*", "unary -"):
+        return mix(op, *terms)
+    a, b = [residue(0), *map(residue, terms)][-2:]
+    return residue(f"{a} {op[-1]} {b}")
+
+
 class Parser:
     """An expression of numbers as one of fingerprints."""
 
-    def __init__(self, text, kept):
-        self.tokens, self.at, self.kept = [], 0, kept
+    def __init__(self, text, kept, exact):
+        self.tokens, self.at, self.kept, self.exact = [], 0, kept, exact
         i = 0
         while i < len(text.rstrip()):
             match = TOKEN.match(text, i)
@@ -86,12 +102,12 @@ class Parser:
             return self.unary()
         out = self.binary(level + 1)
         while self.peek() in LEVELS[level]:
-            out = mix(self.take(), out, self.binary(level + 1))
+            out = combine(self.take(), self.exact, out, self.binary(level + 1))
         return out
 
     def unary(self):
         if self.peek() in ("-", "!", "~"):
-            return mix("unary " + self.take(), self.unary())
+            return combine("unary " + self.take(), self.exact, self.unary())
         return self.primary()
 
     def skip(self, open_, close):
@@ -114,7 +130,8 @@ class Parser:
         if self.peek() == "(":
             return self.call(token)
         if re.match(r"\d", token):
-            return str(number(str(float(token))))
+            value = float(token)
+            return str(int(value) if self.exact and value.is_integer() else number(str(value)))
         return token
 
     def call(self, name):
@@ -133,8 +150,8 @@ class Parser:
         return mix(name, *terms)
 
 
-def fingerprint(text, kept):
-    parser = Parser(text, kept)
+def fingerprint(text, kept, exact):
+    parser = Parser(text, kept, exact)
     out = parser.ternary()
     if parser.peek():
         raise Unsupported(text)
@@ -147,7 +164,7 @@ def decisive(text, arrays):
     return {name for name in arrays if re.search(rf"\b{name}\[", deciding)}
 
 
-def terms(text):
+def terms(text, exact=False):
     """The kernel on fingerprints. Unsupported where numbers are too small to be some, or decide what happens."""
     head = re.compile(r"\b(\w+): (\w+)\b(?=[\[,;)]| in )")
     declared = dict(head.findall(text))
@@ -163,7 +180,7 @@ def terms(text):
             out.append(line)
             continue
         space, name, at, atomic, op, value = store.groups()
-        new, kind = fingerprint(value, kept), TYPES[declared[name]]
+        new, kind = fingerprint(value, kept, exact), TYPES[declared[name]]
         grows = f"((i64({new}) * {number('each')} + {number('of')}) % {PRIME})"
         if atomic:
             out.append(f"{space}{name}{at} atomic += {kind}({grows});")
@@ -171,6 +188,6 @@ def terms(text):
         if op in ("min", "max"):
             new = f"(i64({name}{at}) * {grows} % {PRIME})"
         elif op and op != "async":
-            new = mix(op, f"{name}{at}", new)
+            new = combine(op, exact, f"{name}{at}", new)
         out.append(f"{space}{name}{at} {'async' if op == 'async' else ''}= {new if op == 'async' and new.endswith(']') else f'{kind}({new})'};")
     return "\n".join(out)

@@ -2,9 +2,9 @@
 each barrier left out, each guard one too wide, each two dependent statements in the other order (mutants.py).
 
 A mutant is caught by a fault. One whose accesses are all in order may still compute something else: then `--verify --against` the
-program says so, and names the line that wrote the first wrong element (--part N looks at each N-th of many). Barriers and waits must give faults. What is left has to be
-proved to be the same kernel: its outputs are the same expressions of the inputs (terms.py). One that computes other expressions, which
-only other inputs or rounding tell apart, is counted by itself."""
+program says so, and names the line that wrote the first wrong element, on random inputs or on gentle ones (gentle.py). Barriers and waits must
+give faults. What is left has to be proved to be the same kernel: its outputs are the same expressions of the inputs, or the same up to the order
+of additions (terms.py). So as many are caught as are not the same."""
 
 import collections
 import concurrent.futures
@@ -12,7 +12,8 @@ import re
 
 import pytest
 
-from conftest import ROOT, run, simulate
+from conftest import ROOT, TALLIES, run, simulate
+from gentle import SETTINGS, gentle
 from mutants import mutants
 from terms import Unsupported, terms
 
@@ -67,45 +68,66 @@ def is_refuted(path, mutant, program):
     return status == 4 and "E0635" in said, names_line(re.findall(r"^(\S+:\d+:\d+): note", said, re.M), mutant)
 
 
-def terms_of(folder, number, text):
+def terms_of(folder, number, text, exact=False):
     """What the outputs are as expressions of the inputs, as fingerprints for three sets of inputs; None where that cannot be said."""
     try:
-        runs = [judge(folder, f"{number}.terms", terms(text), seed) for seed in (1, 2, 3)]
+        runs = [judge(folder, f"{number}.terms", terms(text, exact), seed) for seed in (1, 2, 3)]
     except Unsupported:
         return None
     return [outputs for _, _, outputs in runs] if all(status == 0 for status, _, _ in runs) else None
 
 
-# What became of a mutant: "faults", "wrong", "other", "equal" or "survivors"; and whether a changed line is named.
+# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding) or "survivors"; and whether a changed line is named.
 Verdict = collections.namedtuple("Verdict", "what named status")
 
 
 class Original:
     """A kernel of an example, lowered."""
 
-    def __init__(self, folder, program, text):
-        self.folder, self.program, self.text = folder, program, text
+    def __init__(self, folder, program, kernel, text):
+        self.folder, self.program, self.kernel, self.text = folder, program, kernel, text
         status, fault, self.outputs = judge(folder, "right", text)
         assert status == 0, f"{program.stem}: {fault}\n{text}"
         self.terms = terms_of(folder, "right", text)
 
+    def differs_gently(self, number, mutant):
+        """Is it wrong on gentle inputs, on which the original is right?"""
+        program, right, path = (self.folder / f"{number}.{what}.tir" for what in ("program", "original", "gentle"))
+        for setting in SETTINGS:
+            for to, text in ((program, self.program.read_text()), (right, self.text), (path, mutant.text)):
+                to.write_text(gentle(text, self.kernel, *setting))
+            if run(right, "--verify", "--against", program, "--device", "sim")[0] == 0:
+                refuted, named = is_refuted(path, mutant, program)
+                if refuted:
+                    return True, named
+        return False, False
+
+    def settle(self, number, mutant, status):
+        """No fault, and no wrong result on random inputs."""
+        found = self.terms and terms_of(self.folder, number, mutant.text)
+        if not found:
+            return Verdict("survivors", False, status)
+        if found == self.terms:
+            return Verdict("equal", False, status)
+        if terms_of(self.folder, number, mutant.text, True) == terms_of(self.folder, f"{number}.right", self.text, True):
+            return Verdict("close", False, status)
+        refuted, named = self.differs_gently(number, mutant)
+        return Verdict("wrong" if refuted else "survivors", named, status)
+
     def examine(self, number, mutant):
         status, fault, outputs = judge(self.folder, number, mutant.text)
         if status == 4 and fault:
-            return Verdict("faults", names_line(places_of(fault), mutant), status)
-        if mutant.kind not in ("barrier", "wait"):
-            refuted, named = is_refuted(self.folder / f"{number}.tir", mutant, self.program) if outputs != self.outputs else (False, False)
-            if refuted:
-                return Verdict("wrong", named, status)
-            found = self.terms and terms_of(self.folder, number, mutant.text)
-            if found:
-                return Verdict("equal" if found == self.terms else "other", False, status)
-        return Verdict("survivors", False, status)
+            return Verdict("faults", names_line(places_of(fault), mutant), fault["kind"])
+        if mutant.kind in ("barrier", "wait"):
+            return Verdict("survivors", False, status)
+        refuted, named = is_refuted(self.folder / f"{number}.tir", mutant, self.program) if outputs != self.outputs else (False, False)
+        return Verdict("wrong", named, status) if refuted else self.settle(number, mutant, status)
 
 
 class Tally:
     def __init__(self):
-        self.made, self.faults, self.named, self.wrong, self.told, self.equal, self.other = (collections.Counter() for _ in range(7))
+        self.made, self.faults, self.named, self.wrong, self.told, self.equal, self.close = (collections.Counter() for _ in range(7))
+        self.bounds = collections.Counter()  # faults that are accesses out of bounds
         self.survivors = []
 
     def note(self, mutant, verdict, program):
@@ -114,17 +136,33 @@ class Tally:
             self.survivors.append(f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, status {verdict.status}\n{mutant.text}")
             return
         getattr(self, verdict.what)[mutant.kind] += 1
+        self.bounds[mutant.kind] += verdict.status == "out_of_bounds"
         if verdict.named:
             (self.told if verdict.what == "wrong" else self.named)[mutant.kind] += 1
 
+    def add(self, other):
+        for name, value in vars(self).items():
+            setattr(self, name, value + vars(other)[name])
+
+    def differ(self, kind):
+        """How many are not the same kernel."""
+        return self.made[kind] - self.equal[kind] - self.close[kind]
+
+    def caught(self, kind):
+        return self.faults[kind] + self.wrong[kind]
+
     def __str__(self):
-        return "\n".join(f"{kind}: {self.made[kind]} made, {self.faults[kind]} faults ({self.named[kind]} at a changed line), "
-                         f"{self.wrong[kind]} wrong results ({self.told[kind]} written by a changed line), {self.other[kind]} wrong up to "
-                         f"rounding or for other inputs, {self.equal[kind]} proved equal" for kind in self.made)
+        kinds = [k for k in ("barrier", "wait", "guard", "swap") if self.made[k]]
+        lines = [f"{kind}: {self.made[kind]} made, {self.equal[kind]} proved the same, {self.close[kind]} the same up to rounding; "
+                 f"{self.differ(kind)} change the kernel, {self.caught(kind)} caught: {self.faults[kind]} faults ({self.bounds[kind]} out of "
+                 f"bounds, {self.named[kind]} at a changed line), {self.wrong[kind]} wrong results ({self.told[kind]} written by a changed line)"
+                 for kind in kinds]
+        differ, caught = (sum(map(count, kinds)) for count in (self.differ, self.caught))
+        return "\n".join([*lines, f"{sum(self.made.values())} mutants, {differ} change the kernel, {caught} caught"])
 
 
-def check(folder, tally, program, text, part, number):
-    original, found = Original(folder, program, text), list(mutants(text))
+def check(folder, tally, program, kernel, text, part, number):
+    original, found = Original(folder, program, kernel, text), list(mutants(text))
     if len(found) > MANY:
         found = found[number % part::part]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -141,7 +179,8 @@ def test_every_mutant_is_caught(folder, tmp_path, request):
         text = lowered(path, kernel, sizes, schedule)
         if text and text not in seen:
             seen.add(text)
-            check(tmp_path, tally, path, text, part, len(seen))
-    print(tally)
+            check(tmp_path, tally, path, kernel, text, part, len(seen))
+    TALLIES.append(tally)
     assert not tally.survivors, "\n".join(tally.survivors) + f"\n{tally}"
     assert sum(tally.made.values()) > 0
+    assert all(tally.caught(kind) == tally.differ(kind) for kind in tally.made)
