@@ -98,8 +98,10 @@
         }
         return el('div', {}, ...lines.map((l) => el('p', { class: 'note' }, l)));
     }
+    const narrow = matchMedia('(max-width: 820px)');
     function drawRoofline() {
-        const flops = analysis.f32_flops + analysis.f64_flops, W = 560, H = 330, left = 62, right = 18, top = 18, bottom = 44;
+        const flops = analysis.f32_flops + analysis.f64_flops;
+        const W = narrow.matches ? 390 : 560, H = narrow.matches ? 300 : 330, left = 62, right = 18, top = 18, bottom = 44;
         const dram = analysis.limits[1].rate, l2 = analysis.limits[2].rate, peak = analysis.peak_gflops * 1e9;
         if (!dram || !peak) return el('p', { class: 'note' }, 'The profile has no bandwidth or no peak, so that there is no roof to draw.');
         const worst = Math.max(...analysis.limits.map((l) => l.ms || 0)), reached = worst ? flops / worst * 1000 : 0;
@@ -141,7 +143,7 @@
             chart.append(svg('line', { x1: X(p.x), x2: X(p.x), y1: y, y2: H - bottom, stroke: colors[i], 'stroke-dasharray': '3 4' }),
                 svg('circle', { cx: X(p.x), cy: y, r: 6, fill: colors[i], stroke: 'var(--card)', 'stroke-width': 2, 'data-point': p.name }));
         });
-        const ends = points.map((p) => X(p.x)), above = Y(reached) - 12 > top + 10;
+        const ends = points.map((p) => X(p.x)), above = Y(reached) - 12 > top + 10 && Y(reached) - Y(peak) > 14;
         chart.append(svg('text', { x: Math.min(Math.max((ends[0] + ends[1]) / 2, left + 90), W - right - 90), y: Y(reached) + (above ? -12 : 20),
             'font-size': 12, 'font-weight': 600, 'text-anchor': 'middle' }, data.kernel + ': at most ' + short(reached, 'flop/s')));
         return chart;
@@ -383,20 +385,22 @@
     // ---- kernels -------------------------------------------------------------------------------------------------
 
     function drawKernels() {
-        const rows = analysis.kernels.map((k) => el('tr', {}, el('td', {}, el('code', {}, k.name)), el('td', {}, k.grid.join(' × ')), el('td', {}, k.block.join(' × ')),
-            el('td', { class: 'number' }, k.shared_bytes.toLocaleString('en')), el('td', { class: 'number' }, k.registers === null ? '?' : String(k.registers)),
-            el('td', {}, k.limited_by === null ? '?' : plural(k.resident_blocks, 'block') + ', ' + plural(k.resident_threads, 'thread')),
-            el('td', {}, k.limited_by || '?')));
-        body('kernels').append(el('div', { class: 'scroll' }, el('table', { id: 'kernel-table' }, el('thead', {}, el('tr', {}, el('th', {}, 'Kernel'), el('th', {}, 'Grid'),
-            el('th', {}, 'Block'), el('th', { class: 'number' }, 'Shared bytes'), el('th', { class: 'number' }, 'Registers'), el('th', {}, 'A multiprocessor holds'),
-            el('th', {}, 'Limited by'))), el('tbody', {}, ...rows))));
+        const columns = [['Kernel', (k) => el('code', {}, k.name)], ['Grid', (k) => k.grid.join(' × ')], ['Block', (k) => k.block.join(' × ')],
+            ['Shared bytes', (k) => k.shared_bytes.toLocaleString('en'), 'number'], ['Registers', (k) => k.registers === null ? '?' : String(k.registers), 'number'],
+            ['A multiprocessor holds', (k) => k.limited_by === null ? '?' : plural(k.resident_blocks, 'block') + ', ' + plural(k.resident_threads, 'thread')],
+            ['Limited by', (k) => k.limited_by || '?']];
+        const rows = analysis.kernels.map((k) => el('tr', {}, ...columns.map(([of, show, c]) => el('td', { class: c || '', 'data-of': of }, show(k)))));
+        body('kernels').append(el('div', { class: 'scroll' }, el('table', { id: 'kernel-table' },
+            el('thead', {}, el('tr', {}, ...columns.map(([of, , c]) => el('th', { class: c || '' }, of)))), el('tbody', {}, ...rows))));
         if (!analysis.barriers.length) return;
         body('kernels').append(el('h3', {}, 'Barriers'), el('table', { id: 'barrier-table' }, el('tbody', {}, ...analysis.barriers.map((b) => el('tr', {},
             el('td', { class: 'number' }, plain(b.per_block) + ' a block'), el('td', { class: 'soft wide' }, baseName(b.file) + ':' + b.line), el('td', {}, b.reason || ''))))));
     }
 
     drawHead();
-    body('limits').append(el('div', { class: 'two' }, el('div', {}, drawBars(), drawIntensity()), el('div', { class: 'scroll' }, drawRoofline())));
+    const roofline = el('div', {}, drawRoofline());
+    narrow.addEventListener('change', () => roofline.replaceChildren(drawRoofline()));
+    body('limits').append(el('div', { class: 'two' }, el('div', {}, drawBars(), drawIntensity()), roofline));
     drawAccesses();
     drawVersus();
     drawCode();
