@@ -2,7 +2,8 @@
 tests/docs/test_transposes.py, beside their table.)
 
 A row names a program and a schedule with its settings, and what its accesses cost: "OP BUFFER" is the sectors (global memory) or
-wavefronts (shared memory) of each request. Other keys name figures of the JSON, dotted where they are nested."""
+wavefronts (shared memory) of each request. Other keys name figures of the JSON, dotted where they are nested. Behind the rows stand those
+whose figure is a refusal, a warning or a text."""
 
 import json
 
@@ -114,3 +115,83 @@ def test_occupancy_of_an_old_gpu(tirc):
     if kernel["limited_by"] != "registers":  # they are known with NVRTC only
         assert (kernel["resident_blocks"], kernel["resident_threads"], kernel["limited_by"]) == (3, 768, "threads")
         assert kernel["occupancy"] == 1
+
+
+# ---- what is refused, and what is said -----------------------------------------------------------------------
+
+
+def said(tirc, file, schedule, *words):
+    """Status and diagnostics of a schedule of an example."""
+    r = tirc(EXAMPLES / file, "--schedule", schedule, *words, "--emit", "lowered", "-o", "lowered.tir")
+    return r.status, r.err
+
+
+def test_rows_fit_no_block(tirc):
+    """M3: a thread for each column is refused over 1024 of them, at the `bind`."""
+    assert said(tirc, MATMUL, "tvm_step1", "-D", "N=1024")[0] == 0
+    status, text = said(tirc, MATMUL, "tvm_step1", "-D", "N=1025")
+    assert status == 1 and "error[E0422]: bind: loop 'j' has 1025 iterations, and threadIdx.x has at most 1024" in text
+    assert "bind(j, threadIdx.x);\n" in text
+
+
+def test_two_extents_of_an_axis(tirc):
+    """M5 as printed: 4 and 128 threads on threadIdx.x, refused at the second `bind`, with the place of the first."""
+    steps = (EXAMPLES / "matmul/tvm_steps.sched").read_text()
+    tirc.write("printed.sched", steps + """
+schedule printed for matmul()
+{
+    let [ty, k_outer, k_inner, i_elem, j_elem] = tvm_tiles();
+    let s = cache_read(C, A, shared);
+    compute_at(s, k_outer);
+    let [f_ty, f_tx] = split(fuse(loops(s)[-2:]), [8, _]);
+    bind(f_tx, threadIdx.x);
+}
+""")
+    status, text = said(tirc, MATMUL, "./printed.sched")
+    assert status == 1 and "error[E0421]: bind: threadIdx.x would have 4 iterations at loop 'tx' and 128 at loop 'f_tx'" in text
+    assert "    bind(f_tx, threadIdx.x);\n" in text and "note: loop 'tx' was bound here" in text
+    assert "bind(tx, threadIdx.x);  bind(ty, threadIdx.y);\n" in text
+    assert said(tirc, MATMUL, "tvm_step3")[0] == 0
+
+
+def test_the_strided_axis_takes_no_wide_access(tirc):
+    """M6: said, with the axis that would."""
+    status, text = said(tirc, MATMUL, "tvm_step4")
+    assert status == 0 and "warning[E0511]: no wide access: 'C' is strided by 1024 elements along row" in text
+    assert "vectorize loop 'column', along which 'C' is contiguous" in text
+
+
+def test_a_pipeline_needs_one_barrier(tirc):
+    """M7: two barriers in the loop before, one behind it, which says both that it is for."""
+    sizes = ("M=64", "N=64", "K=128")
+    before, after = ([b for b in analyze(tirc, MATMUL, s, sizes)["analyze"]["barriers"] if b["per_block"] > 1]
+                     for s in ("tvm_step3", "tvm_step5"))
+    assert len(before) == 2 and len(after) == 1
+    assert "read in the next iteration of k_outer" in after[0]["reason"] and "overwritten in the next iteration of k_outer" in after[0]["reason"]
+
+
+def test_collisions_have_to_be_said(tirc):
+    """K1: a parallel update that is not marked is refused."""
+    tirc.write("careless.sched", "schedule careless for histogram()\n{\n    let [i] = loops(hist_1);\n    bind(i, threadIdx.x);\n}\n")
+    status, text = said(tirc, HISTOGRAM, "./careless.sched", "-D", "N=1024")
+    assert status == 1 and "error[E0423]" in text and "atomic(hist_1)" in text
+
+
+def test_constant_memory_is_read_by_all_lanes_at_once(tirc):
+    """K5: one element for all lanes, and a warning where it is another for each."""
+    result = analyze(tirc, "constant/polynomial.tir", "constant", ("N=1024",))
+    assert {a["passes_per_request"] for a in result["accesses"] if a["scope"] == "constant"} == {1}
+    tirc.write("pick.tir", "kernel pick<N = 1024>(x: f32[N], table: f32[64]) -> y: f32[N]\n{\n    for i in N\n"
+               "        y[i] = x[i] * table[i % 64];\n}\nschedule s for pick()\n{\n    cache_read(y, table, constant);\n"
+               "    let [i] = loops(y);\n    let [block, thread] = split(i, [_, 64]);\n    bind(block, blockIdx.x);\n"
+               "    bind(thread, threadIdx.x);\n}\n")
+    r = tirc("pick.tir", "--schedule", "s", "--emit", "cuda")
+    assert r.status == 0 and "warning[E0805]: lanes of a warp ask for 32 different elements of 'table_constant'" in r.err
+
+
+def test_more_than_48_kilobytes_a_block(tirc):
+    """K6: the launch asks for it."""
+    small, large = (tirc(EXAMPLES / "reverse/reverse.tir", "--schedule", "reverse_shared", "--set", f"elements={n}", "--emit", "cu").out
+                    for n in (1024, 16384))
+    assert "cudaFuncAttributeMaxDynamicSharedMemorySize" not in small and "__shared__" in small
+    assert "cudaFuncAttributeMaxDynamicSharedMemorySize" in large and "extern __shared__" in large
