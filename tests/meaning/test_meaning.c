@@ -19,9 +19,8 @@
 
 #include "codegen/codegen.h"
 #include "passes/lower/lower.h"
-#include "runtime/device.h"
 #include "runtime/random.h"
-#include "runtime/verify.h"
+#include "support/form.h"
 #include "support/program.h"
 
 enum { MAX_SIZES = 8, MIXES = 6, PART = 3, MOST_COMBINATIONS = 4096, MOST_PRIMITIVES = 128 };
@@ -56,59 +55,6 @@ static void complain(Case *k, const int64_t *sizes, const char *what, const char
                 k->program->schedules[k->schedule], k->type ? ", " : "", k->type ? k->type : "", text,
                 what, why);
     k->failures++;
-}
-
-/* ---- running ------------------------------------------------------------------------------------- */
-
-/* A form of the program on the simulator; `data` is NULL where something failed. */
-typedef struct {
-    const Module *module;
-    Workload *data;
-} Form;
-
-static void form_free(Form *form)
-{
-    workload_free(form->data);
-    form->data = NULL;
-}
-
-static bool form_run(Device *d, Form *form, const int64_t *sizes, const Form *inputs)
-{
-    form->data = workload_new(d, form->module, sizes, 7);
-    if (!form->data)
-        return false;
-    const RunArguments *args = workload_arguments(form->data);
-    for (int i = 0; inputs && i < form->module->n_buffers; i++) {
-        const ModuleBuffer *b = &form->module->buffers[i];
-        if (b->role != BUFFER_IN && b->role != BUFFER_INOUT)
-            continue;
-        size_t bytes = (size_t)workload_elements(form->data, i) * (size_t)type_bytes(b->type);
-        if (!d->ops->write(d, args->buffers[i], workload_input(inputs->data, i), bytes))
-            return false;
-    }
-    LoadedModule *loaded = d->ops->load(d, form->module);
-    bool ok = loaded && d->ops->run(d, loaded, args) && d->ops->sync(d);
-    if (loaded)
-        d->ops->unload(d, loaded);
-    return ok;
-}
-
-/* The first byte in which an output differs, as a text; NULL where all are the same. */
-static const char *difference(Context *c, const Form *a, const Form *b)
-{
-    const RunArguments *x = workload_arguments(a->data), *y = workload_arguments(b->data);
-    for (int i = 0; i < a->module->n_buffers; i++) {
-        const ModuleBuffer *buffer = &a->module->buffers[i];
-        if (buffer->role != BUFFER_OUT && buffer->role != BUFFER_INOUT)
-            continue;
-        const char *p = (const char *)(uintptr_t)x->buffers[i], *q = (const char *)(uintptr_t)y->buffers[i];
-        int64_t n = workload_elements(a->data, i), bytes = type_bytes(buffer->type);
-        for (int64_t e = 0; e < n; e++)
-            if (memcmp(p + e * bytes, q + e * bytes, (size_t)bytes) != 0)
-                return arena_printf(c->arena, "output '%s' differs at element %lld of %lld", buffer->name,
-                                    (long long)e, (long long)n);
-    }
-    return NULL;
 }
 
 /* ---- one use of a schedule ----------------------------------------------------------------------- */
@@ -149,25 +95,10 @@ static bool build(Case *k, Built *b, const char *const *overrides, int n)
 
 static void compare(Case *k, Device *d, Built *b, Form *form, const int64_t *sizes, const char *what)
 {
-    Context *c = b->use.c;
-    if (!form_run(d, form, sizes, &b->program)) {
-        complain(k, sizes, what, use_messages(&b->use));
-        return;
-    }
-    const char *why = difference(c, &b->program, form);
-    if (!why || !b->reference) {
-        if (why)
-            complain(k, sizes, what, why);
-        return;
-    }
-    VerifyResult result;
-    StrBuf text = strbuf_new(c->arena);
-    if (!verify_run(d, form->module, form->data, b->reference, &(VerifyOptions){0}, &result)) {
-        complain(k, sizes, what, use_messages(&b->use));
-    } else if (result.wrong > 0) {
-        verify_describe(&result, &text);
-        complain(k, sizes, what, text.text);
-    }
+    bool ran = form_run(d, form, sizes, &b->program, (Turns){0});
+    const char *why = ran ? form_difference(b->use.c, d, &b->program, form, b->reference) : use_messages(&b->use);
+    if (why)
+        complain(k, sizes, what, why);
 }
 
 static void run_at(Case *k, Built *b, const int64_t *sizes)
@@ -181,7 +112,7 @@ static void run_at(Case *k, Built *b, const int64_t *sizes)
     c->guard = &guard;
     ArenaMark mark = arena_mark(c->arena);
     Device *d = device_open(c, &(DeviceOptions){.kind = DEVICE_SIM});
-    if (!form_run(d, &b->program, sizes, NULL)) {
+    if (!form_run(d, &b->program, sizes, NULL, (Turns){0})) {
         complain(k, sizes, "the program itself", use_messages(&b->use));
     } else {
         compare(k, d, b, &b->sequential, sizes, "scheduled, in order");
