@@ -118,6 +118,8 @@ static Pick draw_int(Focus *f, const char *parameter)
         return pick_int(1 + (int64_t)random_below(f->r, 4));
     if (strcmp(parameter, "axis") == 0 || strcmp(parameter, "by") == 0)
         return pick_int((int64_t)random_below(f->r, 3) - (random_below(f->r, 4) == 0));
+    if (strcmp(parameter, "uses") == 0)
+        return pick_int(1 + (int64_t)random_below(f->r, 2));
     if (strcmp(parameter, "amount") == 0 || strcmp(parameter, "offset") == 0)
         return pick_int((int64_t)random_below(f->r, 6) - 1);
     return draw_factor(f);
@@ -132,7 +134,7 @@ static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
     case PARAM_LOOP:
         return draw_loop(f, pick);
     case PARAM_NODE:
-        return random_below(f->r, 2) ? draw_loop(f, pick) : draw_block(f, pick);
+        return f->fit.loop != LOOP_SHARED && random_below(f->r, 2) ? draw_loop(f, pick) : draw_block(f, pick);
     case PARAM_BLOCK:
         return draw_block(f, pick);
     case PARAM_BUFFER:

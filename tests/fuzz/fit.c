@@ -31,7 +31,7 @@ static const Fit fits[] = {
     {"swizzle", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
     {"transform_layout", 3, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
     {"transform_block_layout", 1, BLOCK_WHOLE, LOOP_ANY, BUFFER_ANY},
-    {"rolling_buffer", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
+    {"rolling_buffer", 1, BLOCK_BESIDE_USER, LOOP_ANY, BUFFER_ANY},
     {"compute_at", 6, BLOCK_MAKER, LOOP_OF_USER, BUFFER_ANY},
     {"reverse_compute_at", 5, BLOCK_USER, LOOP_OF_MAKER, BUFFER_ANY},
     {"compute_inline", 2, BLOCK_MAKER, LOOP_ANY, BUFFER_ANY},
@@ -43,7 +43,7 @@ static const Fit fits[] = {
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
-    {"pad_einsum", 1, BLOCK_WHOLE, LOOP_ANY, BUFFER_ANY},
+    {"pad_einsum", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
 };
 
 Fit fit_of(const Primitive *primitive)
@@ -106,16 +106,33 @@ static bool is_whole(const Stmt *block, const StmtPath *path)
     return !b->predicate;
 }
 
+static bool note_digits(Visitor *v, Expr *e)
+{
+    *(bool *)v->user |= e->kind == EX_MUL || e->kind == EX_DIV || e->kind == EX_MOD;
+    return e->kind != EX_LOAD;
+}
+
 static bool has_digits(Schedule *s, Stmt *block)
 {
     AccessList reads = {0};
+    bool found = false;
+    Visitor v = {.user = &found, .expr = note_digits};
     access_collect(schedule_context(s), block, NULL, ACCESS_READ, &reads);
     for (int i = 0; i < reads.n; i++)
-        for (int axis = 0; axis < reads.items[i].buffer->rank; axis++) {
-            ExprKind kind = reads.items[i].index[axis]->kind;
-            if (kind == EX_MUL || kind == EX_DIV || kind == EX_MOD || kind == EX_ADD)
-                return true;
-        }
+        for (int axis = 0; axis < reads.items[i].buffer->rank; axis++)
+            visit_expr(&v, reads.items[i].index[axis]);
+    return found;
+}
+
+/* A loop is around the block and one that reads what it writes. */
+static bool stands_beside_user(Schedule *s, Value block)
+{
+    Value users = query(s, "consumers", &block, 1), own = all_loops(s, block);
+    for (int i = 0; i < users.u.list.n && own.u.list.n > 0; i++) {
+        Value loops = all_loops(s, users.u.list.items[i]);
+        if (loops.u.list.n > 0 && loops.u.list.items[0].u.id == own.u.list.items[0].u.id)
+            return true;
+    }
     return false;
 }
 
@@ -130,7 +147,9 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
     case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);
+    case BLOCK_BESIDE_USER: return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
     case BLOCK_WHOLE: return is_whole(block, &path);
+    case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
@@ -211,6 +230,18 @@ static void add_common(Schedule *s, LoopFit fit, Value block, Values *out)
         VEC_PUSH(arena, out, own.u.list.items[i]);
 }
 
+/* The innermost one, if it is serial. */
+static void keep_inner(Schedule *s, Values *loops)
+{
+    if (loops->n == 0)
+        return;
+    Value inner = loops->items[loops->n - 1];
+    StmtPath path = {0};
+    loops->n = 0;
+    if (sched_loop(s, &inner, &path)->u.loop.kind == LOOP_SERIAL)
+        loops->items[loops->n++] = inner;
+}
+
 Value fit_loops(Schedule *s, LoopFit fit, Value block)
 {
     Values out = {0};
@@ -223,10 +254,8 @@ Value fit_loops(Schedule *s, LoopFit fit, Value block)
     case LOOP_SIBLINGS: add_common(s, fit, block, &out); break;
     default: add_loops(s, block, &out); break;
     }
-    if (fit == LOOP_INNER && out.n > 1) {
-        out.items += out.n - 1;
-        out.n = 1;
-    }
+    if (fit == LOOP_INNER)
+        keep_inner(s, &out);
     return as_list(s, &out);
 }
 

@@ -8,14 +8,16 @@
 
 typedef enum {
     BLOCK_ANY,
-    BLOCK_REDUCTION, /* has an init */
-    BLOCK_PARTIAL,   /* that, and writes a temp */
-    BLOCK_MAKER,     /* writes a temp */
-    BLOCK_USER,      /* reads a temp */
-    BLOCK_STAGER,    /* writes a temp in shared or local memory */
-    BLOCK_WHOLE,     /* alone in one loop for each iterator, without a condition */
-    BLOCK_DIGITS,    /* reads at a subscript that multiplies or divides */
-    BLOCK_CHOICE,    /* stores a value where a condition holds, and another elsewhere */
+    BLOCK_REDUCTION,    /* has an init */
+    BLOCK_PARTIAL,      /* that, and writes a temp */
+    BLOCK_MAKER,        /* writes a temp */
+    BLOCK_USER,         /* reads a temp */
+    BLOCK_STAGER,       /* writes a temp in shared or local memory */
+    BLOCK_BESIDE_USER,  /* that, and one which reads it stands under the same loop */
+    BLOCK_WHOLE,        /* alone in one loop for each iterator, without a condition */
+    BLOCK_EINSUM,       /* that, and updates what it writes */
+    BLOCK_DIGITS,       /* reads at a subscript that multiplies or divides */
+    BLOCK_CHOICE,       /* stores a value where a condition holds, and another elsewhere */
 } BlockFit;
 
 typedef enum {
@@ -23,7 +25,7 @@ typedef enum {
     LOOP_OF_USER,  /* around one that reads what the block writes */
     LOOP_OF_MAKER, /* around one that writes what the block reads */
     LOOP_REDUCED,  /* carries its reduction */
-    LOOP_INNER,    /* the innermost */
+    LOOP_INNER,    /* the innermost, and serial */
     LOOP_GRID,     /* bound to blockIdx.y and blockIdx.x, in this order */
     LOOP_SHARED,   /* around other blocks as well */
     LOOP_SIBLINGS, /* pairs: a loop, and one of another block that stands beside it */
