@@ -82,6 +82,21 @@ static void narrow(Walk *w, Expr *e, Interval *box)
     box->extent = expr_index(f->c, high + 1);
 }
 
+static bool find_cast(Visitor *v, Expr *e)
+{
+    *(bool *)v->user |= e->kind == EX_CAST;
+    return e->kind != EX_CAST;
+}
+
+/* The bounds of loops hold none. */
+static bool has_cast(Expr *e)
+{
+    bool found = false;
+    Visitor v = {.user = &found, .expr = find_cast};
+    visit_expr(&v, e);
+    return found;
+}
+
 static bool subscript_interval(Walk *w, Expr *e, Interval *out)
 {
     Facts *f = w->f;
@@ -90,7 +105,7 @@ static bool subscript_interval(Walk *w, Expr *e, Interval *out)
         return false;
     Expr *min = bound_over(f, e, w->over.items, w->over.n, false, NULL);
     Expr *max = min ? bound_over(f, e, w->over.items, w->over.n, true, NULL) : NULL;
-    if (!max)
+    if (!max || has_cast(min) || has_cast(max))
         return false;
     *out = interval_between(f, min, index_add(f->c, max, expr_index(f->c, 1)));
     narrow(w, e, out);

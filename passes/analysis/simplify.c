@@ -85,7 +85,7 @@ static bool value_fits(Facts *f, Expr *e, DType type)
     return b.has_min && b.has_max && fits_type(b.min, type) && fits_type(b.max, type);
 }
 
-/* Casts that keep every value: of literals, to the same type, and to INDEX and back. */
+/* Casts that keep every value: of literals, to the same type, and to INDEX and back (which has 64 bits where it runs). */
 static Expr *simplify_cast(Facts *f, Expr *e)
 {
     Expr *inner = simplify_once(f, e->u.arg[0]);
@@ -98,7 +98,7 @@ static Expr *simplify_cast(Facts *f, Expr *e)
         return expr_int(f->c, e->type, value, e->span);
     bool back = integers && inner->kind == EX_CAST && inner->u.arg[0]->type == DT_INDEX &&
                 e->type == DT_INDEX;
-    if (back && value_fits(f, inner->u.arg[0], inner->type))
+    if (back && (inner->type == DT_I64 || value_fits(f, inner->u.arg[0], inner->type)))
         return inner->u.arg[0];
     return inner == e->u.arg[0] ? e : expr_cast(f->c, e->type, inner, e->span);
 }

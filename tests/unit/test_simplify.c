@@ -358,6 +358,18 @@ static void test_overflow_is_left_alone(void **state)
     ctx_free(w.c);
 }
 
+/* 64 bits hold every index that there is; 32 only one that is known to fit. */
+static void test_casts_and_back(void **state)
+{
+    (void)state;
+    World w = world_new();
+    Context *c = w.c;
+    Expr *n = text_expr(&w, "N"), *wide = expr_cast(c, DT_I64, n, span_none()), *narrow = expr_cast(c, DT_I32, n, span_none());
+    assert_ptr_equal(simplify(w.f, expr_cast(c, DT_INDEX, wide, span_none())), n);
+    assert_int_equal(simplify(w.f, expr_cast(c, DT_INDEX, narrow, span_none()))->kind, EX_CAST);
+    ctx_free(w.c);
+}
+
 static void test_constructors(void **state)
 {
     (void)state;
@@ -391,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_bound_over),
         cmocka_unit_test(test_split_linear),
         cmocka_unit_test(test_split_terms),
+        cmocka_unit_test(test_casts_and_back),
         cmocka_unit_test(test_constructors),
         cmocka_unit_test(test_overflow_is_left_alone),
     };
