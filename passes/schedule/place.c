@@ -430,6 +430,31 @@ static bool find_axes(Schedule *s, const PrimCall *call, const BlockStmt *block,
     return true;
 }
 
+/* The block alone in its loops. */
+static Stmt *alone(Schedule *s, const StmtPath *path)
+{
+    Stmt *body = path->items[path->n - 1];
+    for (int i = path->n - 2; i >= 0; i--)
+        if (path->items[i]->kind == ST_FOR) {
+            ForStmt loop = path->items[i]->u.loop;
+            loop.body = body;
+            body = stmt_for(s->ctx, &loop, path->items[i]->span);
+        }
+    return body;
+}
+
+/* The loops of the new place follow the iterators, and may add the floats of a reduction in another order than the old ones. */
+static void note_order(Schedule *s, const StmtPath *path)
+{
+    Stmt *block = path->items[path->n - 1], *before = alone(s, path);
+    bool reassociates = false;
+    Conflict why;
+    if (!block->u.block.init || !type_is_float(flow_single_store(block)->u.store.buffer->type))
+        return;
+    bool kept = dependence_order_kept(s->ctx, flow_kernel_with(s, before), before, flow_whole_nest(s, block), &reassociates, &why);
+    s->reassociates |= !kept || reassociates;
+}
+
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
@@ -475,6 +500,7 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = moved_body(s, block, loop, body_with(s, loop->u.loop.body, buffer, nest, true));
     if (!runs_no_more(s, call, &path, flow_common(&path, &target), body))
         return false;
+    note_order(s, &path);
     (void)result;
     return finish_move(s, call, loop, body);
 }

@@ -256,6 +256,15 @@ static void traces_say_what_rounds_otherwise(void **state)
         "let [c] = loops(y); bind(c, threadIdx.x);", NULL, 0);
     assert_null(strstr(tirc_trace(k.t, k.scheduled), "//"));
     tirc_free(k.t);
+    /* the loops of a new place follow the iterators */
+    const char *squares = "kernel q(x: f32[4, 8, 8]) -> y: f32[4] { temp s: f32[4]; for i in 4 { s[i] = 0;\n"
+                          "    for a in 8, b in 8 s[i] += x[i, a, b]; } for i in 4 y[i] = s[i]; }\n";
+    k = expect_lowered(squares, "compute_at(s, loops(y)[0]);", NULL, 0);
+    assert_null(strstr(tirc_trace(k.t, k.scheduled), "//"));
+    tirc_free(k.t);
+    k = expect_lowered(squares, "reorder_block_iter_var(s, [0, 2, 1]); compute_at(s, loops(y)[0]);", NULL, 0);
+    assert_non_null(strstr(tirc_trace(k.t, k.scheduled), "compute_at(s, i);  // changes the order of floating-point additions\n"));
+    tirc_free(k.t);
 }
 
 /* ---- meaning --------------------------------------------------------------------------------------- */
