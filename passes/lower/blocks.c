@@ -97,6 +97,30 @@ static int depth_of(const Blocks *b, const Expr *value)
     return 0;
 }
 
+typedef struct {
+    Blocks *b;
+    bool found;
+} ZeroSearch;
+
+static bool search_zero(Visitor *v, Expr *e)
+{
+    ZeroSearch *search = v->user;
+    Blocks *b = search->b;
+    if (e->kind == EX_DIV || e->kind == EX_MOD)
+        search->found |= !prove(b->facts, expr_binary(b->c, EX_NE, e->u.arg[1], expr_index(b->c, 0), e->span));
+    return !search->found;
+}
+
+/* A quotient by what may be 0, of which a condition of the block makes sure that it is not. */
+static bool needs_condition(Blocks *b, const BlockStmt *block, Expr *value)
+{
+    ZeroSearch search = {b, false};
+    Visitor v = {.user = &search, .expr = search_zero};
+    if (block->predicate)
+        visit_expr(&v, value);
+    return search.found;
+}
+
 /* What stands for an iterator with this value: itself where it is short, or where it differs between the lanes of a
  * vectorized loop, which has no room for names; else a name. */
 static Expr *name_value(Blocks *b, const Var *iter, Expr *value)
@@ -249,7 +273,7 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     for (int i = 0; i < block->n_iters && exists; i++) {
         const BlockIter *iter = &block->iters[i];
         Expr *value = simplify(b->facts, iter->binding);
-        Expr *shown = name_value(b, iter->var, value);
+        Expr *shown = needs_condition(b, block, value) ? value : name_value(b, iter->var, value);
         c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
         exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
         c->step = 0;

@@ -165,6 +165,43 @@ static void refuse_shared_loop(InitBuild *b, const Expr *cond)
     refuse_condition(b, cond, "is on a loop that carries the reduction and also says which elements are computed");
 }
 
+/* Facts at the block, with the loops that are dropped still there. */
+static Facts *facts_at_block(InitWalk *w)
+{
+    Facts *f = facts_new(w->c);
+    for (int i = 0; i + 1 < w->path.n; i++)
+        if (w->path.items[i]->kind == ST_FOR)
+            facts_enter(f, w->path.items[i]);
+    return f;
+}
+
+/* `cond` speaks of a loop of one iteration that no iterator counts in. */
+static bool names_idle_single(const InitBuild *b, const Expr *cond)
+{
+    for (int i = 0; i < b->w->path.n; i++) {
+        const Stmt *s = b->w->path.items[i];
+        int64_t extent;
+        if (s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var) && loop_const_extent(&s->u.loop, &extent) && extent == 1 &&
+            !block_uses_loop(b->block, ITER_REDUCE, s->u.loop.var) && !block_uses_loop(b->block, ITER_SPATIAL, s->u.loop.var))
+            return true;
+    }
+    return false;
+}
+
+/* `cond` holds wherever the reduction is not empty: it is said of the reduction's iterations, of which an element needs none. */
+static bool leaves_no_update_out(const InitBuild *b, Expr *cond)
+{
+    Context *c = b->w->c;
+    Facts *f = facts_at_block(b->w);
+    for (int i = 0; i < b->block->n_iters; i++) {
+        const BlockIter *iter = &b->block->iters[i];
+        Expr *lo = iters_to_loops(c, b->block, iter->lo), *hi = iters_to_loops(c, b->block, iter->hi);
+        if (iter->kind == ITER_REDUCE)
+            facts_assume(f, expr_binary(c, EX_LT, lo, hi, span_none()));
+    }
+    return prove(f, cond);
+}
+
 /* The conjuncts of `cond` that say nothing about the reduction. */
 static Expr *keep_condition(InitBuild *b, Expr *cond)
 {
@@ -175,6 +212,8 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
         Expr *plain = without_single(b, all.items[i]);
         bool inside = uses_dropped(b, all.items[i]), dropped = uses_dropped(b, plain);
         if (plain->kind == EX_INT && plain->u.i)
+            continue;
+        if (!dropped && names_idle_single(b, all.items[i]) && leaves_no_update_out(b, plain))
             continue;
         if (!dropped && inside && reduction_empty_for_some(c, b->block))
             refuse_idle_loop(b, all.items[i]); /* whether it is said of the elements or of the reduction, nothing tells any more */
@@ -211,16 +250,6 @@ static void copy_frames(InitBuild *b)
             }
         }
     }
-}
-
-/* Facts at the block, with the loops that are dropped still there. */
-static Facts *facts_at_block(InitWalk *w)
-{
-    Facts *f = facts_new(w->c);
-    for (int i = 0; i + 1 < w->path.n; i++)
-        if (w->path.items[i]->kind == ST_FOR)
-            facts_enter(f, w->path.items[i]);
-    return f;
 }
 
 enum { MAX_VALUES = 1 << 16 };

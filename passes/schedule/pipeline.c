@@ -78,6 +78,17 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
     return true;
 }
 
+/* A temp that is declared in the loop is another one in each iteration, and does not exist before the loop. */
+static bool touches_own_temp(const Pipeline *p, Stmt *block)
+{
+    for (int i = 0; i < ahead_items(&p->at); i++) {
+        const Stmt *item = ahead_item(&p->at, i);
+        if (item->kind == ST_TEMP && flow_touches(p->s, block, item->u.temp, ACCESS_ANY))
+            return true;
+    }
+    return false;
+}
+
 static bool try_ahead(Pipeline *p, Stmt *item)
 {
     Stmt *block = only_block(p, item);
@@ -85,7 +96,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
     Ahead ahead = {.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         store->u.store.buffer->role != ROLE_TEMP || scope_outlives_launch(store->u.store.buffer->scope) ||
-        flow_touches(p->s, block, store->u.store.buffer, ACCESS_READ) ||
+        flow_touches(p->s, block, store->u.store.buffer, ACCESS_READ) || touches_own_temp(p, block) ||
         !reads_ahead(p, block, &ahead.drains))
         return false;
     ahead.buffer = sched_buffer(p->s, store->u.store.buffer->id);
