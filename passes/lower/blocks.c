@@ -11,6 +11,7 @@
  * once for all blocks that use it; one that is used a single time is written where it is used. A guard moves
  * outwards as long as everything it would then cover needs it and no barrier is among that: all threads
  * have to reach a barrier. */
+#include "passes/analysis/zero_divisor.h"
 #include "passes/lower/lanes.h"
 
 /* A condition under which a statement runs: as it will stand, and in terms of loops only. */
@@ -38,6 +39,7 @@ typedef struct {
     Facts *facts;
     StmtPath loops; /* open ones, outermost first */
     VEC(Named) named;
+    const LaunchStmt *launch;
 } Blocks;
 
 static Guarded lower(Blocks *b, Stmt *s);
@@ -97,28 +99,15 @@ static int depth_of(const Blocks *b, const Expr *value)
     return 0;
 }
 
-typedef struct {
-    Blocks *b;
-    bool found;
-} ZeroSearch;
-
-static bool search_zero(Visitor *v, Expr *e)
-{
-    ZeroSearch *search = v->user;
-    Blocks *b = search->b;
-    if (e->kind == EX_DIV || e->kind == EX_MOD)
-        search->found |= !prove(b->facts, expr_binary(b->c, EX_NE, e->u.arg[1], expr_index(b->c, 0), e->span));
-    return !search->found;
-}
-
-/* A quotient by what may be 0, of which a condition of the block makes sure that it is not. */
+/* A quotient by what may be 0 where the loops around it run: that is left to a condition of the block. */
 static bool needs_condition(Blocks *b, const BlockStmt *block, Expr *value)
 {
-    ZeroSearch search = {b, false};
-    Visitor v = {.user = &search, .expr = search_zero};
-    if (block->predicate)
-        visit_expr(&v, value);
-    return search.found;
+    ExprList extents = {0};
+    for (int i = 0; i < b->loops.n; i++)
+        VEC_PUSH(b->c->arena, &extents, loop_extent(b->c, &b->loops.items[i]->u.loop));
+    for (int d = 0; d < 3; d++)
+        VEC_PUSH(b->c->arena, &extents, b->launch->grid[d]);
+    return block->predicate && may_divide_by_zero(b->facts, value, extents.items, extents.n);
 }
 
 /* What stands for an iterator with this value: itself where it is short, or where it differs between the lanes of a
@@ -458,6 +447,7 @@ static Stmt *lower_launch(Blocks *b, Stmt *s)
     Context *c = b->c;
     LaunchStmt launch = s->u.launch;
     FactsMark mark = facts_mark(b->facts);
+    b->launch = &s->u.launch;
     facts_enter(b->facts, s);
     Stmt *const *items = &launch.body;
     int n = 1, top = 0;

@@ -7,6 +7,7 @@
  *   for i in 100        for i_0 in 4, i_1 in 32
  *       S(i in 100 = i)     S(i in 100 = i_0 * 32 + i_1)      no guard: i is outside 0..100 where it would be needed */
 #include "passes/analysis/inits.h"
+#include "passes/analysis/zero_divisor.h"
 #include "passes/schedule/sched.h"
 
 static Expr *replaced(Below *b, Expr *e)
@@ -87,76 +88,33 @@ static bool leaves_domain(Below *b, const BlockStmt *block)
 
 typedef struct {
     Below *b;
-    Subst to;
-    bool found;
-} EmptySearch;
+    ExprList *extents;
+} ExtentSearch;
 
-static bool search_empty(Visitor *v, Expr *e)
+static bool add_extent(Visitor *v, Expr *e)
 {
-    EmptySearch *search = v->user;
-    Context *c = search->b->s->ctx;
-    Facts *f = search->b->facts, *none = facts_new(c);
-    int64_t least, most;
+    ExtentSearch *search = v->user;
+    Below *b = search->b;
+    Context *c = b->s->ctx;
     bool exact;
     if (e->kind != EX_VAR)
-        return !search->found;
-    const Var *over[] = {e->u.var};
-    Expr *lo = bound_over(f, e, over, 1, false, &exact), *hi = lo && exact ? bound_over(f, e, over, 1, true, &exact) : NULL;
-    search->found |= hi && exact && expr_is_const(simplify(none, expr_subst(c, lo, &search->to, 1)), &least) &&
-                     expr_is_const(simplify(none, expr_subst(c, hi, &search->to, 1)), &most) && most < least;
-    return !search->found;
-}
-
-/* A loop that the old variable is made of has no iteration where `var` is `value`. */
-static bool never_runs(Below *b, Var *var, Expr *value)
-{
-    EmptySearch search = {b, {var, value}, false};
-    Visitor v = {.user = &search, .expr = search_empty};
-    visit_expr(&v, b->map[0].value);
-    return search.found;
-}
-
-static bool first_var(Visitor *v, Expr *e)
-{
-    Var **found = v->user;
-    if (e->kind == EX_VAR && !*found)
-        *found = e->u.var;
-    return !*found;
-}
-
-typedef struct {
-    Below *b;
-    bool found;
-} ZeroSearch;
-
-/* Whether the divisor may be 0, and the loops run then. */
-static bool search_zero(Visitor *v, Expr *e)
-{
-    ZeroSearch *search = v->user;
-    Context *c = search->b->s->ctx;
-    Var *var = NULL;
-    Visitor vars = {.user = &var, .expr = first_var};
-    int64_t coefficient;
-    Expr *rest;
-    if (e->kind != EX_DIV && e->kind != EX_MOD)
-        return !search->found;
-    Expr *divisor = e->u.arg[1];
-    if (prove(search->b->facts, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())))
         return true;
-    visit_expr(&vars, divisor);
-    bool solved = var && split_linear(search->b->facts, divisor, var, &coefficient, &rest) &&
-                  (coefficient == 1 || coefficient == -1);
-    search->found |= !solved || !never_runs(search->b, var, index_mul(c, expr_index(c, -coefficient), rest));
-    return !search->found;
+    const Var *over[] = {e->u.var};
+    Expr *lo = bound_over(b->facts, e, over, 1, false, &exact);
+    Expr *hi = lo && exact ? bound_over(b->facts, e, over, 1, true, &exact) : NULL;
+    if (hi && exact)
+        VEC_PUSH(c->arena, search->extents, index_add(c, index_sub(c, hi, lo), expr_index(c, 1)));
+    return true;
 }
 
-/* A quotient by what may be 0 in an iteration that is new has no value there, so no domain excludes it. */
-static bool may_divide_by_zero(Below *b, Expr *e)
+/* A quotient by 0 has no value, so no domain excludes an iteration that has one. */
+static bool may_have_no_value(Below *b, Expr *binding)
 {
-    ZeroSearch search = {b, false};
-    Visitor v = {.user = &search, .expr = search_zero};
-    visit_expr(&v, e);
-    return search.found;
+    ExprList extents = {0};
+    ExtentSearch search = {b, &extents};
+    Visitor v = {.user = &search, .expr = add_extent};
+    visit_expr(&v, b->map[0].value);
+    return may_divide_by_zero(b->facts, binding, extents.items, extents.n);
 }
 
 /* The guard follows from the domains and the predicate of the rewritten block. */
@@ -165,7 +123,7 @@ static bool guard_follows(Below *b, const BlockStmt *block)
     Context *c = b->s->ctx;
     FactsMark mark = facts_mark(b->facts);
     for (int i = 0; i < block->n_iters; i++)
-        if (may_divide_by_zero(b, block->iters[i].binding))
+        if (may_have_no_value(b, block->iters[i].binding))
             return false;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];

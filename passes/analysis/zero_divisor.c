@@ -1,0 +1,61 @@
+/* zero_divisor.c - see zero_divisor.h. The divisor is solved for a variable of it, and the extents are asked whether one of them is
+ * empty for that value. */
+#include "passes/analysis/zero_divisor.h"
+
+#include "passes/analysis/affine.h"
+
+typedef struct {
+    Facts *f;
+    Expr *const *extents;
+    int n;
+    bool found;
+} ZeroSearch;
+
+static bool first_var(Visitor *v, Expr *e)
+{
+    Var **found = v->user;
+    if (e->kind == EX_VAR && !*found)
+        *found = e->u.var;
+    return !*found;
+}
+
+static bool some_loop_is_empty(const ZeroSearch *search, Var *var, Expr *value)
+{
+    Context *c = search->f->c;
+    Subst to = {var, value};
+    int64_t extent;
+    for (int i = 0; i < search->n; i++)
+        if (expr_is_const(simplify(facts_new(c), expr_subst(c, search->extents[i], &to, 1)), &extent) && extent <= 0)
+            return true;
+    return false;
+}
+
+static bool is_safe(const ZeroSearch *search, Expr *divisor)
+{
+    Context *c = search->f->c;
+    Var *var = NULL;
+    Visitor v = {.user = &var, .expr = first_var};
+    int64_t coefficient;
+    Expr *rest;
+    if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())))
+        return true;
+    visit_expr(&v, divisor);
+    return var && split_linear(search->f, divisor, var, &coefficient, &rest) && (coefficient == 1 || coefficient == -1) &&
+           some_loop_is_empty(search, var, index_mul(c, expr_index(c, -coefficient), rest));
+}
+
+static bool search_divisor(Visitor *v, Expr *e)
+{
+    ZeroSearch *search = v->user;
+    if ((e->kind == EX_DIV || e->kind == EX_MOD) && !is_safe(search, e->u.arg[1]))
+        search->found = true;
+    return !search->found;
+}
+
+bool may_divide_by_zero(Facts *f, Expr *e, Expr *const *extents, int n)
+{
+    ZeroSearch search = {f, extents, n, false};
+    Visitor v = {.user = &search, .expr = search_divisor};
+    visit_expr(&v, e);
+    return search.found;
+}
