@@ -91,7 +91,8 @@ void options_help(FILE *out)
         fprintf(out, wide ? "  %s\n  %-26s  %s\n" : "  %-26s%s  %s\n", left, "", o->help);
     }
     fputs("\nexit status: 0 done; 1 the input was refused; 2 wrong usage; 3 something outside is missing or failed;\n"
-          "4 the result was wrong or the simulator found a fault; 70 a bug in tirc, with a file that reproduces it\n",
+          "4 the result was wrong or the simulator found a fault; 70 a bug in tirc, with a file that reproduces it\n"
+          "environment: TIRC_CACHE_DIR, TIRC_NVRTC, TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, NO_COLOR, TMPDIR (docs/cli.md)\n",
           out);
 }
 

@@ -71,3 +71,10 @@ def test_files_and_functions_are_short():
         for number, line in enumerate(lines, 1):
             begin = number if line == "{" else begin
             assert line != "}" or number - begin < 80 or "tests" in path.parts, f"{path.relative_to(ROOT)}:{begin}: {number - begin} lines"
+
+
+def test_environment_variables_are_documented():
+    """Those of tirc's own, in the manual and in --help."""
+    read = {name for path in sources(".c") for name in re.findall(r'"(TIRC_[A-Z]+(?:_[A-Z]+)*)"', path.read_text())}
+    texts = [(ROOT / "docs/cli.md").read_text(), (ROOT / "frontend/command/options.c").read_text()]
+    assert len(read) > 4 and all(name in text for name in read for text in texts), read
