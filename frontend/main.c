@@ -74,6 +74,11 @@ static tirc_status check_usage(const Options *o)
         return usage_error("--profile and --budget say how --analyze works, which is not given");
     if (o->versus && !o->analyze && !o->bench)
         return usage_error("--versus says what --bench measures or --analyze compares the kernel with, and neither is given");
+    if ((o->sizes.n || o->seed) && !options_measure(o))
+        return usage_error("--size and --seed are for --run, --verify, --bench and --analyze, and none is given; -D gives a size its "
+                           "value in the text, too");
+    if (o->against && !o->verify && o->emit != EMIT_CU)
+        return usage_error("--against names the program that --verify, or what --emit cu writes, compares with, and neither is given");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
         return usage_error("--annotate says where the lines of --emit cuda and cu come from, and neither is given; --emit json "
                            "always does");
