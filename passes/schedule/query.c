@@ -235,10 +235,11 @@ bool prim_width(Schedule *s, const PrimCall *call, Value *result)
 {
     enum { WIDEST_BYTES = 16 };
     const Buffer *b = sched_buffer(s, call->arg[0].u.id);
-    int64_t width = 1, extent;
-    if (b->rank > 0 && expr_is_const(b->shape[b->rank - 1], &extent))
-        while (extent % (2 * width) == 0 && 2 * width * type_bytes(b->type) <= WIDEST_BYTES)
-            width *= 2;
+    Facts *facts = facts_new(s->ctx);
+    int64_t width = 1;
+    while (b->rank > 0 && 2 * width * type_bytes(b->type) <= WIDEST_BYTES &&
+           prove_divisible(facts, b->shape[b->rank - 1], 2 * width))
+        width *= 2;
     *result = value_int(width);
     return true;
 }
