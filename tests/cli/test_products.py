@@ -48,6 +48,42 @@ def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
         assert cost <= a["ideal"], f"{a['op']} {a['buffer']}: {cost} where {a['ideal']} would do"
 
 
+@pytest.mark.parametrize("sizes", ["numbers", "symbols"])
+@pytest.mark.parametrize("kernel, tile", [(kernel, "small") for kernel in KERNELS] + [("matmul", "small double")])
+def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
+    """Results go out through shared memory there; where sizes are symbols, the second matrix is packed before."""
+    element, *numbers = TILES[tile]
+    extents = {"M": 45, "N": 83, "K": 37} | ({"P": 2} if kernel == "matmul_batched" else {})
+    flags = [("-D", f"T={element}")] + [("--set", f"{k}={v}") for k, v in zip(("BM", "BN", "WM", "WN", "BK"), numbers)]
+    for k, v in extents.items():
+        flags += [("-D", f"{k}={v}")] if sizes == "numbers" else [("-D", f"{k}=?"), ("--size", f"{k}={v}")]
+    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *(word for flag in flags for word in flag), "--device", "sim",
+                "--verify", "--analyze", "--json")
+    assert done.status == 0, done.err
+    report = json.loads(done.out)
+    assert report["verify"]["ok"] and not report["faults"]
+    for a in report["accesses"]:
+        if a["scope"] == "shared":
+            assert a["wavefronts_per_request"] <= a["ideal"], f"{a['op']} {a['buffer']}"
+    assert len(report["launches"]) == (1 if sizes == "numbers" else 2)
+
+
+@pytest.mark.parametrize("kernel, sizes, launches", [
+    ("matmul", (4096, 4096, 4096), 1),
+    ("matmul", (4097, 4095, 4093), 2),     # rows of B begin anywhere
+    ("matmul_nt", (4096, 4096, 4096), 2),  # rows of B go along k
+    ("matmul_nt", (1024, 4096, 4096), 1),  # too few rows of the result to be worth it
+    ("matmul_tn", (4096, 4096, 4096), 1),
+])
+def test_large_products_pack_what_would_be_copied_element_by_element(tirc, kernel, sizes, launches):
+    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", "--emit", "cuda",
+                *(word for k, v in zip("MNK", sizes) for word in ("-D", f"{k}={v}")))
+    assert done.status == 0, done.err
+    assert done.out.count("__global__") == launches
+    main_loop = done.out[done.out.index("for (int ko_0"):]
+    assert ("copy_async<16>(&B_" in main_loop) == (sizes[0] != 1024)
+
+
 @pytest.mark.parametrize("kernel, sizes, grid", [
     ("matmul", {"M": 9000000, "N": 300, "K": 16}, "dim3(70313, 2)"),
     ("matmul_batched", {"M": 64, "N": 64, "K": 16, "P": 100000}, "<<<100000, "),

@@ -78,7 +78,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         }
     }
     #pragma unroll
-    for (int row2 = 0; row2 < 4; ++row2) {
-        *(float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + row2) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[row2][0], C_shared[row2][1], C_shared[row2][2], C_shared[row2][3]);
+    for (int loop = 0; loop < 4; ++loop) {
+        *(float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
     }
 }

@@ -30,9 +30,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 {
     __shared__ __align__(16) float A_shared[8][20];
     __shared__ __align__(16) float B_shared[8][32];
+    __shared__ __align__(16) float C_shared[16][32];
     const int by = blockIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[4][4];
+    __align__(16) float C_shared_shared[4][4];
     const int k = lane % 4;
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
@@ -49,7 +50,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int row = 0; row < 4; ++row) {
         #pragma unroll
         for (int column = 0; column < 4; ++column)
-            C_shared[row][column] = 0.0f;
+            C_shared_shared[row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
@@ -79,7 +80,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn) {
                         const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                        C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
+                        C_shared_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
                     }
                 }
             }
@@ -88,15 +89,16 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         }
     }
     #pragma unroll
-    for (int row2 = 0; row2 < 4; ++row2) {
-        const int i = by * 16 + lane / 2 % 4 * 4 + row2;
-        if (i < 33) {
-            #pragma unroll
-            for (int each = 0; each < 2; ++each) {
-                if (lane / 8 * 4 + lane % 2 * 2 + each < 15) {
-                    *(float2 *)&C[i * 30 + lane / 8 * 8 + lane % 2 * 4 + each * 2] = make_float2(C_shared[row2][each * 2], C_shared[row2][each * 2 + 1]);
-                }
-            }
+    for (int ti = 0; ti < 4; ++ti) {
+        *(float4 *)&C_shared[lane / 2 % 4 * 4 + ti][(lane / 8 * 2 + lane % 2 ^ lane / 2 % 4 * 2 + ti / 2) * 4] = make_float4(C_shared_shared[ti][0], C_shared_shared[ti][1], C_shared_shared[ti][2], C_shared_shared[ti][3]);
+    }
+    __syncthreads();  // C_shared: written above by other threads, read below
+    if (lane < 30) {
+        #pragma unroll
+        for (int each = 0; each < 16; ++each) {
+            const int i = by * 16 + each;
+            if (i < 33)
+                C[(long long)(by * 480 + lane) + each * 30] = C_shared[each][(lane / 4 ^ each / 2) * 4 + lane % 4];
         }
     }
 }

@@ -89,7 +89,7 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
         }
     }
     #pragma unroll
-    for (int row2 = 0; row2 < 8; ++row2) {
-        *(float4 *)&C[(by * 32 + row2 / 4 * 16 + lane / 2 % 4 * 4 + row2 % 4) * 64 + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[row2 / 4 * 16 + row2 % 4][0], C_shared[row2 / 4 * 16 + row2 % 4][1], C_shared[row2 / 4 * 16 + row2 % 4][2], C_shared[row2 / 4 * 16 + row2 % 4][3]);
+    for (int loop = 0; loop < 8; ++loop) {
+        *(float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64 + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[loop / 4 * 16 + loop % 4][0], C_shared[loop / 4 * 16 + loop % 4][1], C_shared[loop / 4 * 16 + loop % 4][2], C_shared[loop / 4 * 16 + loop % 4][3]);
     }
 }

@@ -96,8 +96,8 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
         }
     }
     #pragma unroll
-    for (int row2 = 0; row2 < 4; ++row2) {
-        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + row2) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[0][row2][0], acc_rf[0][row2][1], acc_rf[0][row2][2], acc_rf[0][row2][3]);
+    for (int loop = 0; loop < 4; ++loop) {
+        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[0][loop][0], acc_rf[0][loop][1], acc_rf[0][loop][2], acc_rf[0][loop][3]);
     }
 }
 
