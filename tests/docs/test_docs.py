@@ -13,7 +13,7 @@ from conftest import ROOT
 DOCUMENTS = sorted(p.relative_to(ROOT) for p in [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md"),
                                                  *ROOT.glob("examples/**/README.md")] if p.exists())
 NOTHING_TO_RUN = {"ebnf", "text", "cmake"}
-OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ")
+OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ", "export ")
 
 
 def program_compiles(tirc, block, name):
