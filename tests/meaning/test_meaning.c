@@ -3,8 +3,8 @@
  * sizes 1, primes, powers of two and their neighbours, symbolic and literal. Integers, and floats whose
  * additions keep their order, must agree bit for bit; others lie within the bound of verification.
  *
- *     test_meaning FOLDER           sizes all alike and seeded mixes of them, as symbols; as numbers a part of them, other ones
- *                                   for each schedule (all where sizes must be numbers)
+ *     test_meaning FOLDER           sizes all alike and seeded mixes of them, as symbols; as numbers, and with further element types,
+ *                                   a part of them, other ones for each schedule
  *     test_meaning FOLDER --long    every combination of sizes
  *     test_meaning FOLDER --short PROGRAM, or --long PROGRAM    one program */
 #include <setjmp.h>
@@ -217,7 +217,7 @@ static void visit_literal(Case *k, const int64_t *sizes, void *user)
     ctx_free(b.use.c);
 }
 
-static void run_symbolic(Case *k)
+static void run_symbolic(Case *k, int part)
 {
     char text[MAX_SIZES + 1][48];
     const char *overrides[MAX_SIZES + 1];
@@ -225,7 +225,7 @@ static void run_symbolic(Case *k)
     Built b;
     if (build(k, &b, overrides, n)) {
         note_primitives(k->tests, b.use.schedule);
-        each_size(k, 1, visit_symbolic, &b);
+        each_size(k, part, visit_symbolic, &b);
         int64_t none[MAX_SIZES] = {0};
         if (k->program->values[0] == 1)
             run_at(k, &b, none);
@@ -247,8 +247,8 @@ static void keeps_its_meaning(void **state)
             Case k = {given->tests, p, s, p->n_types ? p->types[t] : NULL, 0};
             bool symbolic = p->n_sizes > 0 && !p->literal[s];
             if (symbolic)
-                run_symbolic(&k);
-            each_size(&k, symbolic ? PART : 1, visit_literal, NULL);
+                run_symbolic(&k, t == 0 ? 1 : PART);
+            each_size(&k, symbolic || t > 0 ? PART : 1, visit_literal, NULL);
             failures += k.failures;
         }
     }

@@ -2,8 +2,8 @@
  * kernel print as text that reads back to an equal kernel, which prints the same; finishing the pipeline from there
  * gives the same CUDA; and the trace of a schedule runs again to the same kernel.
  *
- *     test_roundtrip FOLDER...          a use of each schedule with each element type: sizes are numbers and symbols in turn
- *     test_roundtrip --long FOLDER...   both */
+ *     test_roundtrip FOLDER...          each schedule with sizes as symbols and as numbers; one element type for each, in turn
+ *     test_roundtrip --long FOLDER...   all of them for both */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 /* A program, with what a test asks of it. */
 typedef struct {
     const Program *program;
-    bool both;
+    bool every_type;
 } Subject;
 
 typedef struct {
@@ -207,10 +207,10 @@ static void reads_back(void **state)
     int failures = 0, types = p->n_types ? p->n_types : 1;
     for (int s = 0; s < p->n_schedules; s++)
         for (int type = 0; type < types; type++) {
-            bool symbolic = p->n_sizes > 0 && !p->literal[s], in_turn = (s + type) % 2 == 0;
-            if (symbolic && (subject->both || in_turn))
+            bool symbolic = p->n_sizes > 0 && !p->literal[s], all = subject->every_type;
+            if (symbolic && (all || type == s % types))
                 failures += check_use(p, s, type, true);
-            if (!symbolic || subject->both || !in_turn)
+            if (all || type == (s + 1) % types)
                 failures += check_use(p, s, type, false);
         }
     if (failures > 0)
@@ -220,14 +220,14 @@ static void reads_back(void **state)
 int main(int argc, char **argv)
 {
     int failed = 0;
-    bool both = argc > 1 && strcmp(argv[1], "--long") == 0;
-    for (int f = 1 + both; f < argc; f++) {
+    bool every_type = argc > 1 && strcmp(argv[1], "--long") == 0;
+    for (int f = 1 + every_type; f < argc; f++) {
         Program *programs;
         int n = programs_read(argv[f], &programs);
         Subject *subjects = calloc((size_t)n, sizeof *subjects);
         struct CMUnitTest *tests = calloc((size_t)n, sizeof *tests);
         for (int i = 0; i < n; i++) {
-            subjects[i] = (Subject){&programs[i], both};
+            subjects[i] = (Subject){&programs[i], every_type};
             tests[i] = (struct CMUnitTest){programs[i].name, reads_back, NULL, NULL, &subjects[i]};
         }
         failed += _cmocka_run_group_tests("roundtrip", tests, (size_t)n, NULL, NULL);
