@@ -401,6 +401,47 @@ static bool runs_after_first(Poly *p, const Unit *u, int at)
     return some;
 }
 
+/* No write of the one comes after the first iteration of loop `at` of both and before a later run of the other, which reads there. */
+static bool none_between(Meeting *m, int at, const char *reason)
+{
+    Poly *p = m->p;
+    PolyMark mark = poly_mark(p);
+    const Unit *w = thread_unit(m->t, m->a), *r = thread_unit(m->t, m->b);
+    bool up = r->loops[at]->step > 0, behind = w->order > r->order;
+    Instance write = instance_new(p, w), read = instance_new(p, r);
+    instances_collide(p, &write, m->x, &read, m->y);
+    for (int i = 0; i < at; i++)
+        poly_equal(p, &p->top, write.loops[i], read.loops[i]);
+    Affine lo = poly_value(p, &read.env, r->loops[at]->lo), written = write.loops[at], again = read.loops[at];
+    poly_at_most(p, &p->top, up ? lo : written, up ? written : lo, behind ? 0 : -1);
+    poly_at_most(p, &p->top, up ? written : again, up ? again : written, behind ? -1 : 0);
+    bool none = conflict_none(p, &write, m->x, &read, m->y, reason, m->why);
+    poly_reset(p, mark);
+    return none;
+}
+
+/* What runs once in the place of each iteration of loop `at` reads the same in all of them, as far as others write another part of it in
+ * each. */
+static bool reads_are_steady(Threads *t, Poly *p, int unit, int at, Conflict *why)
+{
+    const Unit *u = thread_unit(t, unit);
+    const char *reason = arena_printf(t->ctx->arena, "block '%s' would run once for all iterations of loop '%s', on which its iterators "
+                                      "do not depend, but what it reads is written in between", u->block->name, u->loops[at]->var->name);
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *w = thread_unit(t, i);
+        if (i == unit || units_common(w, u) <= at || !t->places[i].used[at])
+            continue;
+        for (int k = 0; k < w->touches.n; k++)
+            for (int r = 0; r < u->touches.n; r++) {
+                const Touch *x = &w->touches.items[k], *y = &u->touches.items[r];
+                Meeting m = {.t = t, .p = p, .a = i, .b = unit, .x = x, .y = y, .why = why};
+                if (x->writes && y->reads && x->buffer->id == y->buffer->id && !none_between(&m, at, reason))
+                    return false;
+            }
+    }
+    return true;
+}
+
 /* A unit under a bound loop runs on one thread for each of its iterations, or once for all. */
 static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
@@ -429,7 +470,7 @@ static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
                       why);
         return false;
     }
-    return true;
+    return !place->rerun[at] || !runs_after_first(p, u, at) || reads_are_steady(t, p, unit, at, why);
 }
 
 static bool units_placed(Threads *t, Poly *p, Conflict *why)

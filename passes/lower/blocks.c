@@ -99,15 +99,16 @@ static int depth_of(const Blocks *b, const Expr *value)
     return 0;
 }
 
-/* A quotient by what may be 0 where the loops around it run: that is left to a condition of the block. */
-static bool needs_condition(Blocks *b, const BlockStmt *block, Expr *value)
+/* Inside of the outermost `n` of the open loops alone, a divisor of the value may be 0: others keep it from being evaluated then, or a
+ * condition of the block. */
+static bool may_fail_outside(Blocks *b, Expr *value, int n)
 {
     ExprList extents = {0};
-    for (int i = 0; i < b->loops.n; i++)
+    for (int i = 0; i < n; i++)
         VEC_PUSH(b->c->arena, &extents, loop_extent(b->c, &b->loops.items[i]->u.loop));
     for (int d = 0; d < 3; d++)
         VEC_PUSH(b->c->arena, &extents, b->launch->grid[d]);
-    return block->predicate && may_divide_by_zero(b->facts, value, extents.items, extents.n);
+    return may_divide_by_zero(b->facts, value, extents.items, extents.n);
 }
 
 /* What stands for an iterator with this value: itself where it is short, or where it differs between the lanes of a
@@ -262,7 +263,8 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     for (int i = 0; i < block->n_iters && exists; i++) {
         const BlockIter *iter = &block->iters[i];
         Expr *value = simplify(b->facts, iter->binding);
-        Expr *shown = needs_condition(b, block, value) ? value : name_value(b, iter->var, value);
+        bool stays = (block->predicate || depth_of(b, value) < b->loops.n) && may_fail_outside(b, value, depth_of(b, value));
+        Expr *shown = stays ? value : name_value(b, iter->var, value);
         c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
         exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
         c->step = 0;
@@ -308,8 +310,8 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     Guarded outer = {.barrier = inner.barrier}, rest = {.s = inner.s};
     for (int i = 0; i < inner.guards.n; i++) {
         Guard guard = inner.guards.items[i];
-        bool stays = expr_uses_var(guard.expanded, s->u.loop.var) &&
-                     !guard_for_all(b, &s->u.loop, &guard);
+        bool stays = (expr_uses_var(guard.expanded, s->u.loop.var) && !guard_for_all(b, &s->u.loop, &guard)) ||
+                     may_fail_outside(b, guard.expanded, b->loops.n - 1);
         add_guard(c, stays ? &rest : &outer, guard);
     }
     facts_reset(b->facts, mark);
