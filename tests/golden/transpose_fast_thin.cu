@@ -3,21 +3,32 @@
 //   out: f32[7, 1], written
 // transpose<<<1, 256>>>(in, out);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 transpose(const float *__restrict__ in, float *__restrict__ out)
 {
-    __shared__ float in_shared[1][8];
-    const int lane = threadIdx.x;
-    const int r = lane % 32;
-    if (lane < 7)
-        in_shared[0][lane] = in[lane];
-    __syncthreads();  // in_shared: written above by other threads, read below
+    __shared__ float out_shared[7][32];
+    const int t = threadIdx.x;
+    float in_local;
+    const int c = t % 128;
+    const int r = t % 64;
+    if (c < 7) {
+        in_local = in[c];
+        #pragma unroll
+        for (int turn = 0; turn < 8; ++turn) {
+            #pragma unroll
+            for (int vr = 0; vr < 4; ++vr) {
+                if (t / 128 * 32 + turn * 4 + vr < 1)
+                    out_shared[c][(t / 128 * 8 + turn ^ c) * 4 + vr] = in_local;
+            }
+        }
+    }
+    __syncthreads();  // out_shared: written above by other threads, read below
     if (r < 1) {
         #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            const int c = each * 8 + lane / 32;
-            if (c < 7)
-                out[c + r] = in_shared[r][c];
+        for (int again = 0; again < 32; ++again) {
+            const int c_1 = again * 4 + t / 64;
+            if (c_1 < 7)
+                out[c_1 + r] = out_shared[c_1][(0 ^ c_1) * 4 + r];
         }
     }
 }

@@ -23,10 +23,12 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
     __syncthreads();  // in_shared: written above by other threads, read below
     if (r >= 0 && r < 6001) {
         #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            const int c_1 = bc * 64 + each * 8 + lane / 32;
-            if (c_1 < 4000)
-                out[c_1 * 6001 + r] = in_shared[lane % 32 - lane / 32 * 6001 % 8 + 7][each * 8 + lane / 32];
+        for (int ec = 0; ec < 8; ++ec) {
+            const int c_1 = bc * 64 + ec * 8 + lane / 32;
+            if (c_1 < 4000) {
+                float in_shared_local = in_shared[lane % 32 - lane / 32 * 6001 % 8 + 7][ec * 8 + lane / 32];
+                out[c_1 * 6001 + r] = in_shared_local;
+            }
         }
     }
 }
