@@ -100,7 +100,7 @@ static int depth_of(const Blocks *b, const Expr *value)
 }
 
 /* Inside of the outermost `n` of the open loops alone, a divisor of the value may be 0: others keep it from being evaluated then, or a
- * condition of the block. */
+ * condition of the block, so that nothing which holds further in may be asked. */
 static bool may_fail_outside(Blocks *b, Expr *value, int n)
 {
     ExprList extents = {0};
@@ -108,7 +108,7 @@ static bool may_fail_outside(Blocks *b, Expr *value, int n)
         VEC_PUSH(b->c->arena, &extents, loop_extent(b->c, &b->loops.items[i]->u.loop));
     for (int d = 0; d < 3; d++)
         VEC_PUSH(b->c->arena, &extents, b->launch->grid[d]);
-    return may_divide_by_zero(b->facts, value, extents.items, extents.n);
+    return may_divide_by_zero(facts_new(b->c), value, extents.items, extents.n);
 }
 
 /* What stands for an iterator with this value: itself where it is short, or where it differs between the lanes of a

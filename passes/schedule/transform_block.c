@@ -164,7 +164,7 @@ static Name name_of(const Transform *t, int k)
     return ctx_name(t->s->ctx, "u");
 }
 
-/* No loop outside, no new loop before number k, and nothing else of the kernel has the name; the block's own loops go. */
+/* No loop outside or in the block, no new loop before number k, and nothing else of the kernel has the name; the loops between go. */
 static bool is_free(const Transform *t, Name name, int k)
 {
     const NameUse *use = state_name(t->s, name);
@@ -173,6 +173,9 @@ static bool is_free(const Transform *t, Name name, int k)
         taken |= t->path->items[i]->kind == ST_FOR && t->path->items[i]->u.loop.var->name == name;
     for (int i = 0; i < k; i++)
         taken |= t->loops[i].var->name == name;
+    StmtList inner = stmts_of_kind(t->s->ctx, t->stmt->u.block.body, ST_FOR);
+    for (int i = 0; i < inner.n; i++)
+        taken |= inner.items[i]->u.loop.var->name == name;
     return !taken;
 }
 
