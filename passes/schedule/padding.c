@@ -97,7 +97,12 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     BlockStmt apart = block->u.block;
     apart.init = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.fill, false, p.store->span);
     apart.body = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.value, false, p.store->span);
-    path.items[path.n - 1] = stmt_block(c, &apart, block->span);
+    Stmt *loop = path.items[anchor], *now = stmt_block(c, &apart, block->span);
+    for (int i = path.n - 1; i >= 0; i--) { /* the path as it would be, of which ifs know the branch by the statement */
+        Stmt *old = path.items[i];
+        path.items[i] = now;
+        now = i > 0 ? stmt_replace(c, path.items[i - 1], old, now) : NULL;
+    }
     if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &copy))
         return false;
     BlockStmt fill = stage_block(nest)->u.block, inside = copy->u.block;
@@ -105,7 +110,6 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     nest = stmt_replace(c, nest, stage_block(nest), stmt_block(c, &fill, block->span));
     Expr *cond = simplify(sched_facts(s, &path), iters_to_loops(c, &inside, p.cond));
     inside.predicate = cond->kind == EX_INT && cond->u.i ? NULL : cond;
-    Stmt *loop = path.items[anchor];
     Stmt *pair[2] = {nest, stmt_replace(c, loop, block, stmt_block(c, &inside, block->span))};
     sched_replace(s, loop, stmt_seq(c, pair, 2, loop->span));
     *result = value_block(stage_block(nest));

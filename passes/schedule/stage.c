@@ -192,8 +192,8 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
 
 Stmt *stage_block(Stmt *nest)
 {
-    while (nest->kind == ST_FOR)
-        nest = nest->u.loop.body;
+    while (nest->kind != ST_BLOCK)
+        nest = nest->kind == ST_FOR ? nest->u.loop.body : nest->u.cond.then;
     return nest;
 }
 
