@@ -30,7 +30,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 {
     __shared__ __align__(16) float A_shared[8][20];
     __shared__ __align__(16) float B_shared[8][32];
-    __shared__ __align__(16) float C_shared[16][32];
+    __shared__ __align__(16) float C_shared[4][4][40];
     const int by = blockIdx.y;
     const int lane = threadIdx.x;
     __align__(16) float C_shared_shared[4][4];
@@ -90,7 +90,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     }
     #pragma unroll
     for (int ti = 0; ti < 4; ++ti) {
-        *(float4 *)&C_shared[lane / 2 % 4 * 4 + ti][(lane / 8 * 2 + lane % 2 ^ lane / 2 % 4 * 2 + ti / 2) * 4] = make_float4(C_shared_shared[ti][0], C_shared_shared[ti][1], C_shared_shared[ti][2], C_shared_shared[ti][3]);
+        *(float4 *)&C_shared[ti][lane / 2 % 4][lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared_shared[ti][0], C_shared_shared[ti][1], C_shared_shared[ti][2], C_shared_shared[ti][3]);
     }
     __syncthreads();  // C_shared: written above by other threads, read below
     if (lane < 30) {
@@ -98,7 +98,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int each = 0; each < 16; ++each) {
             const int i = by * 16 + each;
             if (i < 33)
-                C[(long long)(by * 480 + lane) + each * 30] = C_shared[each][(lane / 4 ^ each / 2) * 4 + lane % 4];
+                C[(long long)(by * 480 + lane) + each * 30] = C_shared[i % 4][each / 4][lane];
         }
     }
 }
