@@ -1,5 +1,5 @@
-/* threads.h - the model of a launch, shared by threads.c (who runs what, order among threads) and
- * own_copy.c (memory that every thread or block has its own copy of). */
+/* threads.h - the model of a launch, and pairs of accesses by its threads: what the questions about threads in dependence.h are
+ * asked with (thread_bind.c, thread_hazards.c, thread_meet.c, own_copy.c, leave_alone.c, fold.c). */
 #ifndef TIRC_PASSES_ANALYSIS_THREADS_H
 #define TIRC_PASSES_ANALYSIS_THREADS_H
 
@@ -48,6 +48,37 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run);
 /* One in the same iteration of its first n loops as `other` (instance_within). */
 ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const ThreadInstance *other,
                                       int n);
+
+/* The first unit of a block of the launch. */
+int thread_unit_of(const Threads *t, const Stmt *block);
+
+/* ---- two accesses (thread_pairs.c) ----------------------------------------------------------- */
+
+/* An access by one thread and another that may clash with it, in a question of its own. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int a, b; /* units */
+    ThreadInstance at_a, at_b;
+    const Touch *x, *y;
+    void *user; /* of threads_pair_holds */
+} Meeting;
+
+/* `holds` for all pairs of accesses by units a and b of one buffer that threads share, one of them writing, and not both atomic
+ * updates by one operator. When it fails for one, what it left in the arena stays. Part of a question (poly_new). */
+bool threads_pair_holds(Threads *t, int a, int b, bool (*holds)(Meeting *), void *user);
+
+/* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
+void meeting_enter(Meeting *m);
+/* Rows, after those: they run in one block of the grid. */
+void meeting_in_block(Meeting *m);
+/* Rows: the two touch one element on different threads of one block. */
+void meeting_of_threads(Meeting *m);
+/* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a carrier, in a later one of it.
+ * False if the text has them the other way round. */
+bool meeting_is_later(Meeting *m, const ForStmt *carrier);
+/* What there is to say about it. */
+Hazard meeting_hazard(const Meeting *m);
 
 /* dependence_loop_kind_legal for LOOP_BIND. `loop` is in the kernel. */
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,

@@ -1,0 +1,131 @@
+/* thread_hazards.c - accesses of one element by different threads of a block that only a barrier orders.
+ *
+ * Between two lists of blocks, such as what stands before a place and what stands after it. A barrier that lies in a loop of
+ * either orders what its iterations do, so what is left are the last iteration before the place and the first after it. */
+#include "passes/analysis/threads.h"
+
+/* ---- two accesses ---------------------------------------------------------------------------- */
+
+/* What is asked of a pair: across which loop, and which loops pass a barrier in each iteration. */
+typedef struct {
+    const ForStmt *carrier;
+    Stmt *const *passed;
+    int n_passed;
+} Across;
+
+static bool passes_barrier(const Across *across, const ForStmt *loop)
+{
+    for (int i = 0; i < across->n_passed; i++)
+        if (&across->passed[i]->u.loop == loop)
+            return true;
+    return false;
+}
+
+/* Rows: the instance is in the last (or first) iteration of the loops from `level` on that pass a barrier in each. */
+static void at_end(Poly *p, const Across *across, const Instance *at, int level, bool last)
+{
+    const Unit *u = at->unit;
+    for (int i = level; i < u->n_loops; i++) {
+        const ForStmt *loop = u->loops[i];
+        if (u->absent[i] || !passes_barrier(across, loop) || (last && loop->step != 1 && loop->step != -1))
+            continue;
+        bool up = loop->step == 1;
+        Affine end = poly_value(p, &at->env, last ? loop->hi : loop->lo);
+        poly_equal(p, &p->top, at->loops[i], last && up ? poly_add(p, end, affine_const(1), -1) : end);
+    }
+}
+
+/* Rows: no barrier in a loop lies between the two. */
+static void run_unparted(Meeting *m, const Across *across)
+{
+    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
+    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
+    int level = 0;
+    while (level < units_common(a, b) && a->loops[level] != across->carrier)
+        level++;
+    if (level < units_common(a, b)) {
+        if (passes_barrier(across, across->carrier))
+            poly_equal(m->p, &m->p->top, to[level], poly_add(m->p, from[level], affine_const(1), across->carrier->step));
+        level++;
+    }
+    at_end(m->p, across, &m->at_a.at, level, true);
+    at_end(m->p, across, &m->at_b.at, level, false);
+}
+
+typedef struct {
+    Threads *t;
+    Across across;
+    HazardFound *found;
+    void *user;
+    Hazard hazard; /* the last */
+} HazardSearch;
+
+/* No hazard; one that there is stays with the search. */
+static bool is_parted(Meeting *m)
+{
+    HazardSearch *search = m->user;
+    const Across *across = &search->across;
+    PolyMark mark = poly_mark(m->p);
+    meeting_of_threads(m);
+    bool later = meeting_is_later(m, across->carrier);
+    if (later)
+        run_unparted(m, across);
+    bool parted = !later || poly_solve(m->p, NULL, 0, NULL) == POLY_NONE;
+    poly_reset(m->p, mark);
+    if (!parted)
+        search->hazard = meeting_hazard(m);
+    return parted;
+}
+
+/* ---- lists of blocks ------------------------------------------------------------------------- */
+
+/* Is the unit's block in the list, which is in the order of the text? */
+static bool list_has(const Threads *t, Stmt *const *blocks, int n, int unit)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (thread_unit_of(t, blocks[middle]) <= unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && blocks[low - 1]->u.block.id == thread_unit(t, unit)->block->id;
+}
+
+static void search_pair(HazardSearch *h, int a, int b)
+{
+    ArenaMark mark = arena_mark(h->t->ctx->arena);
+    bool parted = threads_pair_holds(h->t, a, b, is_parted, h);
+    arena_reset(h->t->ctx->arena, mark);
+    if (!parted)
+        h->found(h->user, &h->hazard);
+}
+
+/* Hazards between the units of one block and a list; `after` says on which side the list stands. */
+static void search_list(HazardSearch *h, const Stmt *block, Stmt *const *list, int n, bool after)
+{
+    Threads *t = h->t;
+    for (int u = thread_unit_of(t, block); u < t->model->units.n; u++) {
+        if (thread_unit(t, u)->block->id != block->u.block.id)
+            break;
+        UnitList met = model_neighbours(t->model, u);
+        for (int i = 0; i < met.n; i++)
+            if (list_has(t, list, n, met.items[i]))
+                search_pair(h, after ? u : met.items[i], after ? met.items[i] : u);
+    }
+}
+
+void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found, void *user)
+{
+    HazardSearch h = {
+        .t = t, .across = {carrier ? &carrier->u.loop : NULL, passed, n_passed}, .found = found, .user = user};
+    poly_new(t->ctx);
+    if (n_before <= n_after)
+        for (int i = 0; i < n_before; i++)
+            search_list(&h, before[i], after, n_after, true);
+    else
+        for (int i = 0; i < n_after; i++)
+            search_list(&h, after[i], before, n_before, false);
+}
