@@ -71,9 +71,21 @@ typedef struct {
 
 /* The units below `tree`, which stands in place of `root` in the kernel's body. */
 Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree);
+
+/* ---- which units can meet (neighbours.c) ----------------------------------------------------- */
+
+/* The two touch one buffer and one of them writes it, and no literal subscripts tell them apart. */
+bool touches_meet(const Touch *a, const Touch *b);
+/* Both are updates by one operator, so that they may change places. */
+bool touches_commute(const Touch *a, const Touch *b);
+/* Fills in m->all, m->writes and m->met, which model_neighbours goes by. */
+void model_index_touches(Model *m);
 /* The units with a touch that may meet one of unit `unit` (touches_meet), ascending. In the arena. */
 typedef VEC(int) UnitList;
 UnitList model_neighbours(Model *m, int unit);
+
+/* ---- instances (instance.c) ------------------------------------------------------------------ */
+
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
 /* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is known of it. */
@@ -103,17 +115,15 @@ int units_common(const Unit *a, const Unit *b);
  * Level k == common: all are equal and a stands before b in the text; false when it does not. */
 bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, int level);
 
-/* The two touch one buffer and one of them writes it, and no literal subscripts tell them apart. */
-bool touches_meet(const Touch *a, const Touch *b);
-/* "write then read" and the like. */
-const char *touches_kind(const Touch *x, const Touch *y);
-/* Both are updates by one operator, so that they may change places. */
-bool touches_commute(const Touch *a, const Touch *b);
 /* Rows: both touch the same element. */
 void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
                        const Touch *y);
 
-/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b` (conflict.c).
+/* ---- answers in words (conflict.c) ----------------------------------------------------------- */
+
+/* "write then read" and the like. */
+const char *touches_kind(const Touch *x, const Touch *y);
+/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b`.
  * `reason` is a whole sentence, in the arena. True if there is none. */
 bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
                    const char *reason, Conflict *why);
