@@ -19,7 +19,7 @@ REFUSE = r"\b(?:sched_refuse|diag_error|refuse)\s*\("
 CHECK = re.compile(r"(?<![\w.>])(?:\w*require_\w+|check_\w+|flow_recheck_kinds|threads_proved|"
                    r"dependence_\w+_(?:kept|legal|none)|threads_\w+_(?:kept|covered|legal))\s*\(")
 # Where "false" is an answer about legality.
-ANALYSIS = ["conflict", "dependence", "fold", "own_copy", "reducer", "threads"]
+ANALYSIS = ["conflict", "dependence", "fold", "own_copy", "reducer", "thread_bind", "thread_hazards", "thread_meet", "thread_pairs", "threads"]
 
 
 class Mutant:
