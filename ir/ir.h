@@ -471,6 +471,8 @@ typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 /* The statements of one kind below and including the root, in program order; none of those inside a block. */
 StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind);
+/* The block inside of a nest of loops and conditions that holds nothing else. */
+Stmt *stmt_nest_block(Stmt *nest);
 
 /* Bottom-up rewriting: children first, then the callback on the rebuilt node, whose result replaces
  * it.  A node with unchanged children is passed as it is, so an identity rewrite returns the same

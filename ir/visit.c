@@ -209,6 +209,13 @@ StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind)
     return search.found;
 }
 
+Stmt *stmt_nest_block(Stmt *nest)
+{
+    while (nest->kind != ST_BLOCK)
+        nest = nest->kind == ST_FOR ? nest->u.loop.body : nest->u.cond.then;
+    return nest;
+}
+
 /* What a path leads to: a node, or the loop or block with an id. */
 typedef struct {
     const Stmt *node;

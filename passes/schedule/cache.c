@@ -124,7 +124,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
     sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
 
-    *result = value_block(stage_block(nest));
+    *result = value_block(stmt_nest_block(nest));
     return true;
 }
 
@@ -197,7 +197,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     copied = stmt_replace(s->ctx, copied, block, redirected);
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
     sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
-    *result = value_block(stage_block(nest));
+    *result = value_block(stmt_nest_block(nest));
     return true;
 }
 

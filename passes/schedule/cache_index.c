@@ -192,7 +192,7 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
         Stmt *nest = kept->uses >= least ? keep(&k, kept) : NULL;
         if (!nest)
             continue;
-        VEC_PUSH(c->arena, &blocks, value_block(stage_block(nest)));
+        VEC_PUSH(c->arena, &blocks, value_block(stmt_nest_block(nest)));
         stage_place(s, &users, &none, ACCESS_ANY, &place);
         body = stmt_replace(c, s->kernel->body, place.parent, stage_insert(s, &place, nest, NULL));
         sched_replace_body(s, flow_declare(s, body, kept->buffer));

@@ -164,7 +164,7 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span) || !check_written(&p, out))
         return false;
     sched_replace_body(s, body);
-    Value blocks[] = {value_block(stage_block(in)), value_block(stage_block(out))};
+    Value blocks[] = {value_block(stmt_nest_block(in)), value_block(stmt_nest_block(out))};
     *result = value_list(s, blocks, 2);
     return true;
 }

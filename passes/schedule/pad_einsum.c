@@ -451,7 +451,7 @@ static void add_copy(Einsum *e, const Access *a, bool written, Padded *p)
     }
     Stmt *nest = copy_between(e, shifts_of(e, a), pad, from, pad->name);
     VEC_PUSH(c->arena, &p->before, nest);
-    VEC_PUSH(c->arena, &p->blocks, value_block(stage_block(nest)));
+    VEC_PUSH(c->arena, &p->blocks, value_block(stmt_nest_block(nest)));
 }
 
 /* All accesses of the block to the buffer have the subscripts of this one. */
@@ -488,7 +488,7 @@ static bool pad_buffers(Einsum *e, Padded *p)
         }
         VEC_PUSH(c->arena, &p->grown, growth);
         if (!written)
-            VEC_PUSH(c->arena, &p->blocks, value_block(stage_block(growth.filled)));
+            VEC_PUSH(c->arena, &p->blocks, value_block(stmt_nest_block(growth.filled)));
     }
     return true;
 }
@@ -529,7 +529,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
         return false;
     sched_replace_body(s, put_together(&e, &p));
     for (int i = 0; i < p.after.n; i++)
-        VEC_PUSH(c->arena, &p.blocks, value_block(stage_block(p.after.items[i])));
+        VEC_PUSH(c->arena, &p.blocks, value_block(stmt_nest_block(p.after.items[i])));
     *result = value_list(s, p.blocks.items, p.blocks.n);
     return true;
 }

@@ -105,13 +105,13 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     }
     if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &copy))
         return false;
-    BlockStmt fill = stage_block(nest)->u.block, inside = copy->u.block;
+    BlockStmt fill = stmt_nest_block(nest)->u.block, inside = copy->u.block;
     fill.name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", inside.name));
-    nest = stmt_replace(c, nest, stage_block(nest), stmt_block(c, &fill, block->span));
+    nest = stmt_replace(c, nest, stmt_nest_block(nest), stmt_block(c, &fill, block->span));
     Expr *cond = simplify(sched_facts(s, &path), iters_to_loops(c, &inside, p.cond));
     inside.predicate = cond->kind == EX_INT && cond->u.i ? NULL : cond;
     Stmt *pair[2] = {nest, stmt_replace(c, loop, block, stmt_block(c, &inside, block->span))};
     sched_replace(s, loop, stmt_seq(c, pair, 2, loop->span));
-    *result = value_block(stage_block(nest));
+    *result = value_block(stmt_nest_block(nest));
     return true;
 }

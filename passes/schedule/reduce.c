@@ -80,8 +80,6 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     Stmt *loop = path.items[anchor];
     Stmt *pair[2] = {nest, stmt_replace(c, loop, block, update)};
     sched_replace(s, loop, stmt_seq(c, pair, 2, loop->span));
-    while (nest->kind != ST_BLOCK)
-        nest = nest->kind == ST_FOR ? nest->u.loop.body : nest->u.cond.then;
-    *result = value_block(nest);
+    *result = value_block(stmt_nest_block(nest));
     return true;
 }

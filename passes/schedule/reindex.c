@@ -415,7 +415,7 @@ static bool stage_read(Reindex *r, Value *result)
     Stmt *body = stage_copy(s, to, place_index(r), r->from, r->element, r->stmt->span);
     Stmt *nest = copy_nest(r, to->name, existing_elements(r, where), body);
     put(r, &place, to, nest, NULL);
-    *result = value_block(stage_block(nest));
+    *result = value_block(stmt_nest_block(nest));
     return true;
 }
 
@@ -464,7 +464,7 @@ static bool stage_write(Reindex *r, Value *result)
     Stmt *body = stage_copy(s, r->from, r->element, to, place_index(r), r->stmt->span);
     Stmt *nest = copy_nest(r, to->name, taken_places(r), body);
     put(r, &place, to, NULL, nest);
-    *result = value_block(stage_block(nest));
+    *result = value_block(stmt_nest_block(nest));
     return true;
 }
 

@@ -73,7 +73,7 @@ static Expr *producer_condition(Schedule *s, const StmtPath *target, const Buffe
 
 static Stmt *under_condition(Schedule *s, Stmt *nest, Expr *cond)
 {
-    Stmt *old = stage_block(nest);
+    Stmt *old = stmt_nest_block(nest);
     BlockStmt block = old->u.block;
     block.predicate = cond_and(s->ctx, block.predicate, cond);
     return stmt_replace(s->ctx, nest, old, stmt_block(s->ctx, &block, old->span));

@@ -362,9 +362,7 @@ static Stmt *final_nest(Factor *f)
     Stmt *nest, *rest;
     if (!reduction_take_init(c, f->s->kernel, &path, f->top, &nest, &rest))
         return NULL;
-    Stmt *bottom = nest;
-    while (bottom->kind != ST_BLOCK)
-        bottom = bottom->kind == ST_FOR ? bottom->u.loop.body : bottom->u.cond.then;
+    Stmt *bottom = stmt_nest_block(nest);
 
     BlockStmt final = bottom->u.block;
     Expr *lo, *hi;

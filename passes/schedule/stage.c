@@ -190,13 +190,6 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
     return shape;
 }
 
-Stmt *stage_block(Stmt *nest)
-{
-    while (nest->kind != ST_BLOCK)
-        nest = nest->kind == ST_FOR ? nest->u.loop.body : nest->u.cond.then;
-    return nest;
-}
-
 static bool uses(Expr *const *e, int n, const Var *var)
 {
     for (int i = 0; i < n; i++)

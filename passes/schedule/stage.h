@@ -52,8 +52,6 @@ bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *bu
 PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n);
 /* The extents [n] of a space as the shape of a buffer, which has one element at least. */
 Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
-/* The block inside of a nest of loops and conditions: what stage_nest made, or reduction_take_init. */
-Stmt *stage_block(Stmt *nest);
 
 /* ---- blocks whose results are copied out ---- */
 

@@ -258,6 +258,6 @@ bool prim_transform_layout(Schedule *s, const PrimCall *call, Value *result)
         return false;
     sched_replace_body(s, body);
     if (nest)
-        *result = value_block(stage_block(nest));
+        *result = value_block(stmt_nest_block(nest));
     return true;
 }
