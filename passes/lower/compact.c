@@ -13,14 +13,14 @@
  * A serial loop may stay outside only if each of its iterations reads nothing but what it has written (flow.c); else the
  * allocation moves out of it.
  *
- * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, say: then only every
- * 16th is kept.
+ * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, or the first 4 of every 32: then only
+ * those are kept (spread.c).
  *
  * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become remainders. The
  * order of reads and writes is checked once more here, because steps after the one that chose the fold may have
  * changed it. */
 #include "passes/lower/own_writes.h"
-#include "passes/lower/pass.h"
+#include "passes/lower/spread.h"
 
 typedef struct {
     Context *c;
@@ -205,15 +205,19 @@ static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interva
 
 /* ---- rebasing ------------------------------------------------------------------------------------- */
 
+typedef enum { REBASE_SUGGEST, REBASE_MEASURE, REBASE } RebaseStep; /* the first two only look at subscripts */
+
 typedef struct {
     Context *c;
     Facts *facts;
     const Buffer *from;
     Buffer *to;
     const Interval *box;
-    const int64_t *fold; /* [rank], 0 where an axis is no circle */
-    int64_t *stride;     /* [rank] of this many elements of the box one is used */
-    const int64_t *last; /* [rank] while strides are sought: the last element of the box; else NULL */
+    const int64_t *fold;    /* [rank], 0 where an axis is no circle */
+    Spread *spread;         /* [rank] which elements of the box are used */
+    RebaseStep step;
+    SpreadSearch *searches; /* [rank] in the first two steps; of axes that are wanted */
+    const int64_t *last;    /* [rank] there: the last element of the box, 0 where an axis is not searched */
     const BlockStmt *block; /* the one at work, or NULL */
     SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
 } Rebase;
@@ -242,13 +246,19 @@ static void enter_bound(Rebase *r, const ForStmt *loop)
     VEC_PUSH(r->c->arena, &r->bound, to);
 }
 
-/* The largest stride, of those that lead to the last element of the box, that `offset` keeps to. */
-static void fit_stride(Rebase *r, int d, Expr *offset)
+static Expr *rebase_spread(Rebase *r, int d, Expr *offset)
 {
-    while (r->stride[d] > 1 && !prove_divisible(r->facts, offset, r->stride[d]))
-        do
-            r->stride[d]--;
-        while (r->last[d] % r->stride[d] != 0);
+    switch (r->step) {
+    case REBASE_SUGGEST:
+        spread_suggest(r->c, &r->searches[d], offset, r->last[d]);
+        return offset;
+    case REBASE_MEASURE:
+        spread_measure(r->c, r->facts, &r->searches[d], offset);
+        return offset;
+    case REBASE:
+        break;
+    }
+    return spread_pack(r->c, r->facts, r->spread[d], offset);
 }
 
 /* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps its own. */
@@ -257,18 +267,17 @@ static Expr *const *rebase_index(Rebase *r, Expr *const *index)
     Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
     for (int d = 0; d < r->from->rank; d++) {
         int64_t min;
+        bool dense = r->step == REBASE ? r->spread[d].period == 1 : r->last[d] == 0;
         out[d] = index[d];
-        if (expr_is_const(r->box[d].min, &min) && min == 0 && r->fold[d] == 0 && r->stride[d] == 1)
+        if (expr_is_const(r->box[d].min, &min) && min == 0 && r->fold[d] == 0 && dense)
             continue;
         Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
         Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);
         if (r->fold[d] > 0)
             offset = index_mod(r->c, offset, expr_index(r->c, r->fold[d]));
         offset = simplify(r->facts, offset);
-        if (r->last)
-            fit_stride(r, d, offset);
-        else if (r->stride[d] > 1)
-            offset = simplify(r->facts, index_div(r->c, offset, expr_index(r->c, r->stride[d])));
+        if (!dense)
+            offset = rebase_spread(r, d, offset);
         out[d] = from_axes(r, offset);
     }
     return out;
@@ -331,24 +340,33 @@ static Stmt *rebase(void *user, Stmt *s)
     return done;
 }
 
-enum { MAX_STRIDE = 1024 };
-
-/* Registers: makes the shape as small as the strides of the subscripts allow. */
-static void find_strides(Rebase *r, Stmt *at, Expr **shape)
+/* Registers: makes the shape as small as the subscripts allow. */
+static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
 {
     int rank = r->from->rank;
+    bool any = false;
     int64_t *last = ARENA_ARRAY(r->c->arena, int64_t, rank + 1);
+    r->searches = ARENA_ARRAY(r->c->arena, SpreadSearch, rank + 1);
     for (int d = 0; d < rank; d++) {
-        expr_is_const(shape[d], &last[d]);
-        last[d]--;
-        bool spread = last[d] > 1 && last[d] <= MAX_STRIDE && r->fold[d] == 0;
-        r->stride[d] = spread && r->from->scope == SCOPE_LOCAL ? last[d] : 1;
+        r->spread[d] = (Spread){1, 1};
+        r->searches[d] = (SpreadSearch){0};
+        bool wanted = r->from->scope == SCOPE_LOCAL && r->fold[d] == 0;
+        last[d] = wanted && expr_is_const(shape[d], &last[d]) ? last[d] - 1 : 0;
+        any = any || last[d] > 0;
     }
+    if (!any)
+        return;
     r->last = last;
-    rebase(r, at);
-    r->last = NULL;
-    for (int d = 0; d < rank; d++)
-        shape[d] = expr_index(r->c, last[d] / r->stride[d] + 1);
+    for (r->step = REBASE_SUGGEST; r->step < REBASE; r->step++) {
+        for (int d = 0; d < rank && r->step == REBASE_MEASURE; d++)
+            spread_close(&r->searches[d]);
+        rebase(r, at);
+    }
+    for (int d = 0; d < rank; d++) {
+        r->spread[d] = spread_choose(&r->searches[d], last[d]);
+        if (last[d] > 0)
+            shape[d] = expr_index(r->c, spread_extent(r->spread[d], last[d]));
+    }
 }
 
 /* ---- one buffer ------------------------------------------------------------------------------------ */
@@ -425,8 +443,9 @@ static void compact_buffer(Compact *k, Stmt *temp)
     if (!shared)
         axis_facts(inside, c, at);
     Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box, .fold = fold};
-    r.stride = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
-    find_strides(&r, at, shape);
+    r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
+    r.step = REBASE;
+    find_spreads(&r, at, shape);
     Stmt *done = rebase(&r, at);
     done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
     k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);

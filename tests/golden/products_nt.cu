@@ -33,7 +33,7 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     const int by = blockIdx.y;
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[20][4];
+    __align__(16) float C_shared[8][4];
     const int k = lane % 8;
     #pragma unroll
     for (int each = 0; each < 4; ++each)
@@ -48,7 +48,7 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     for (int row = 0; row < 8; ++row) {
         #pragma unroll
         for (int column = 0; column < 4; ++column)
-            C_shared[row / 4 * 16 + row % 4][column] = 0.0f;
+            C_shared[row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
@@ -68,11 +68,11 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
             copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int ki = 0; ki < 8; ++ki) {
-                __align__(16) float A_shared_local[1][20];
+                __align__(16) float A_shared_local[1][8];
                 __align__(16) float B_shared_local[1][4];
                 #pragma unroll
                 for (int run1 = 0; run1 < 2; ++run1) {
-                    *(float4 *)&A_shared_local[0][run1 * 16] = *(const float4 *)&A_shared[again * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
+                    *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[again * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
                 }
                 *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 8 + ki][wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
@@ -80,7 +80,7 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn) {
                         const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                        C_shared[row / 4 * 16 + row % 4][column] += A_shared_local[0][row / 4 * 16 + row % 4] * B_shared_local[0][column];
+                        C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
                     }
                 }
             }
@@ -90,6 +90,6 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     }
     #pragma unroll
     for (int loop = 0; loop < 8; ++loop) {
-        *(float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64 + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[loop / 4 * 16 + loop % 4][0], C_shared[loop / 4 * 16 + loop % 4][1], C_shared[loop / 4 * 16 + loop % 4][2], C_shared[loop / 4 * 16 + loop % 4][3]);
+        *(float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64 + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
     }
 }

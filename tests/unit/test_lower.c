@@ -276,6 +276,37 @@ static void test_strided_vector_unrolls(void **state)
     text_close(&t);
 }
 
+/* A thread keeps some of x in registers, and writes it out again. */
+#define KEPT(loops, mine)                                                                          \
+    "kernel k(x: f32[64]) -> y: f32[64] { temp R: f32[64] in local; for t in 4 bind threadIdx.x {" \
+    " " loops " block R(i in 64 = " mine ") { R[i] = x[i]; }"                                      \
+    " " loops " block y(i in 64 = " mine ") { y[i] = R[i]; } } }"
+
+static void test_registers_without_gaps(void **state)
+{
+    (void)state;
+    const char *groups = KEPT("for g in 8 for e in 2", "g * 8 + t * 2 + e");
+    expect_part(groups, "temp R: f32[16] in local", NULL);
+    expect_part(groups, "R[g * 2 + e] = x[g * 8 + t * 2 + e]", NULL);
+    expect_part(groups, "y[g * 8 + t * 2 + e] = R[g * 2 + e]", NULL);
+    expect_part(KEPT("for f in 16", "f / 2 * 8 + t * 2 + f % 2"), "R[f] = x[", NULL);
+    expect_part(KEPT("for g in 16", "g * 4 + t"), "temp R: f32[16] in local", NULL);
+    expect_part(KEPT("for g in 3 for h in 2", "g * 16 + h * 12 + t"), "temp R: f32[12] in local", NULL);
+    expect_part(KEPT("for g in 5 for h in 2", "g * 12 + h * 7 + t"), "R[g * 8 + h * 7] = x[", NULL);
+}
+
+/* Groups that overlap; and one of two blocks that touches what lies between. */
+static void test_registers_in_no_groups(void **state)
+{
+    (void)state;
+    expect_part(KEPT("for g in 4 for e in 4", "t * 16 + g * 3 + e"), "R[g * 3 + e] = x[", NULL);
+    expect_part("kernel k(x: f32[64]) -> y: f32[64] { temp R: f32[64] in local;"
+                " for t in 4 bind threadIdx.x {"
+                " for g in 61 block R(i in 64 = g + t) { R[i] = x[i]; }"
+                " for g in 16 block y(i in 64 = g * 4 + t) { y[i] = R[i]; } } }",
+                "R[g] = x[", "f32[16]");
+}
+
 static void test_64_bits_where_needed(void **state)
 {
     (void)state;
@@ -401,6 +432,8 @@ int main(void)
         cmocka_unit_test(test_guard_of_a_whole_vector),
         cmocka_unit_test(test_wide_value_under_a_condition),
         cmocka_unit_test(test_strided_vector_unrolls),
+        cmocka_unit_test(test_registers_without_gaps),
+        cmocka_unit_test(test_registers_in_no_groups),
         cmocka_unit_test(test_64_bits_where_needed),
         cmocka_unit_test(test_addresses_that_advance),
         cmocka_unit_test(test_stores_that_are_written_out_often),
