@@ -81,5 +81,8 @@ const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swiz
         return arena_printf(c->arena, "rows change places every 1 row or more, found %lld", (long long)s->every);
     if (buffer->layout && buffer->layout[s->by].swizzle.chunk > 0)
         return arena_printf(c->arena, "axis %d has a swizzle itself, so it cannot choose for axis %d", s->by, axis);
+    for (int i = 0; buffer->layout && i < buffer->rank; i++)
+        if (i != axis && buffer->layout[i].swizzle.chunk > 0 && buffer->layout[i].swizzle.by == axis)
+            return arena_printf(c->arena, "axis %d chooses where chunks of axis %d lie, so it cannot have a swizzle itself", axis, i);
     return NULL;
 }
