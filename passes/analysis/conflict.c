@@ -114,8 +114,8 @@ bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b
             b = later;
             conflict_unproved(a, y, b, x, reason, why);
         }
-        why->first_at = instance_text(p, a, false, point);
-        why->second_at = instance_text(p, b, false, point);
+        why->first_at = instance_text(p, a, a->unit->block->n_iters == 0, point);
+        why->second_at = instance_text(p, b, b->unit->block->n_iters == 0, point);
         if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {
             why->first_at = instance_text(p, a, true, point);
             why->second_at = instance_text(p, b, true, point);

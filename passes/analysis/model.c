@@ -162,6 +162,13 @@ static StmtPath whole_path(const Walk *w, Stmt *block)
     return path;
 }
 
+/* Does the init of the block run below the root? Not where the reduction begins further out. */
+static bool init_is_inside(const Walk *w, Stmt *block)
+{
+    StmtPath path = whole_path(w, block);
+    return reduction_start(w->model->ctx, &path) >= w->model->outer.n;
+}
+
 /* An init is ordered by the loops outside the one that it stands before, and stands where that loop does. */
 static void place_init(const Walk *w, Unit *u, Stmt *block, const int *loop_order)
 {
@@ -242,7 +249,7 @@ static void walk_tree(Walk *w, Stmt *s, int *loop_order, int n_loops)
             walk_tree(w, s->u.cond.otherwise, loop_order, n_loops);
         break;
     case ST_BLOCK:
-        if (s->u.block.init)
+        if (s->u.block.init && init_is_inside(w, s))
             fill_unit(w, add_unit(w, s, true, loop_order), s->u.block.init);
         fill_unit(w, add_unit(w, s, false, loop_order), s->u.block.body);
         break;

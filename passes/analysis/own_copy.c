@@ -12,8 +12,8 @@
 #include <isl/set.h>
 
 /* What every question about one read needs. A definition is a write before the read: in the text under the same
- * iteration of all loops that they share, or (where `carried`) also in an earlier iteration of one of them, from the
- * loop number `from` on. */
+ * iteration of all loops that they share, or (where `carried`) also in an earlier iteration of one of them; in the same iteration of
+ * the first `from` loops. */
 typedef struct {
     Threads *t;
     Poly *p;
@@ -23,7 +23,8 @@ typedef struct {
     bool carried;
     int from;
     bool any_run; /* a reader that runs once for all values of a loop may stand for any of them */
-    int n_least, n_most;   /* loops with equal values in the read and its definitions */
+    int n_least;           /* loops with equal values in the read and its definitions */
+    int n_most;            /* loops whose values tell a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
     const Touch *write;
@@ -36,11 +37,11 @@ static bool is_definition(const OwnCopy *o, const Unit *w, const Touch *x, int l
 {
     const Unit *r = thread_unit(o->t, o->reader);
     int common = units_common(w, r);
-    if (!x->writes || x->buffer->id != o->read->buffer->id || level > common)
+    if (!x->writes || x->buffer->id != o->read->buffer->id || level > common || level < o->from)
         return false;
     if (level == common)
         return w->order < r->order;
-    return o->carried && level >= o->from && loop_has_order(r->loops[level]);
+    return o->carried && loop_has_order(r->loops[level]);
 }
 
 /* The reader runs once for all values of its loop `i`, and which of them does not matter. */
@@ -49,10 +50,11 @@ static bool free_loop(const OwnCopy *o, int i)
     return o->any_run && o->t->places[o->reader].rerun[i];
 }
 
-static void add_definition(OwnCopy *o, int level)
+static void add_definition(OwnCopy *o, int level, bool carried)
 {
+    int compared = level + carried;
     o->n_least = o->defined && o->n_least < level ? o->n_least : level;
-    o->n_most = level > o->n_most ? level : o->n_most;
+    o->n_most = compared > o->n_most ? compared : o->n_most;
     o->defined = true;
 }
 
@@ -75,7 +77,7 @@ static void find_definitions(OwnCopy *o)
             o->written = true;
             for (int level = 0; level <= common; level++)
                 if (is_definition(o, w, x, level))
-                    add_definition(o, level);
+                    add_definition(o, level, level < common);
         }
     }
 }
@@ -436,6 +438,17 @@ bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
         }
     }
     return true;
+}
+
+bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed)
+{
+    Conflict ignored;
+    OwnCopy o = own_copy_of(t, p, unit, read, &ignored);
+    o.n_axes = 0;
+    o.carried = true;
+    o.from = n_fixed;
+    find_definitions(&o);
+    return o.defined && reads_covered(&o);
 }
 
 bool threads_copies_own(Threads *t, Poly *p, Conflict *why)

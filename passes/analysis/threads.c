@@ -88,7 +88,6 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
     for (int i = 0; i < u->n_scopes; i++)
         path[i] = u->scopes[i].stmt;
     path[u->n_scopes] = u->stmt;
-    unsigned scopes = written_scopes(u->block);
     for (Axis axis = 0; axis < AXIS_COUNT; axis++) {
         const Stmt *loop = coordinate_loop(path, u->n_scopes + 1, axis, &place->every[axis]);
         place->loop[axis] = -1;
@@ -104,7 +103,7 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
         const ForStmt *loop = &path[i]->u.loop;
         bool bound = loop->kind == LOOP_BIND && !u->absent[n];
         place->used[n] = bound && path_uses(path, u->n_scopes + 1, i, loop->var);
-        place->rerun[n] = bound && !place->used[n] && !runs_on_all(scopes, loop->axis);
+        place->rerun[n] = bound && !place->used[n] && place->loop[loop->axis] != n;
         n++;
     }
 }
@@ -203,7 +202,7 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
     const Place *place = &t->places[unit];
     ThreadInstance at = place_instance(t, p, unit, instance_new(p, u));
     for (int i = 0; i < u->n_loops && first_run; i++)
-        if (place->rerun[i] && (u->idempotent || u->block->init))
+        if (place->rerun[i])
             poly_equal(p, &p->top, at.at.loops[i], poly_value(p, &at.at.env, u->loops[i]->lo));
     return at;
 }

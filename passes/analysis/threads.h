@@ -9,7 +9,7 @@ typedef struct {
     int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
     bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
     bool *used;             /* [n_loops] a bound loop that tells the unit's instances apart */
-    bool *rerun;            /* [n_loops] one that does not, on an axis that distributes it */
+    bool *rerun;            /* [n_loops] one that does not, and for all of whose iterations it runs once */
 } Place;
 
 typedef struct {
@@ -83,6 +83,14 @@ Hazard meeting_hazard(const Meeting *m);
 /* dependence_loop_kind_legal for LOOP_BIND. `loop` is in the kernel. */
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,
                         Conflict *why);
+
+/* Each unit takes its coordinate on an axis from one loop, and where it runs once for all iterations of a bound loop, that is what
+ * running it in each of them does. */
+bool threads_run_alike(Threads *t, Poly *p, Conflict *why);
+
+/* All that a unit reads there was written before, by whichever thread, in the same iteration of its first n_fixed loops. False may be
+ * wrong, true is not. */
+bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed);
 
 /* What is read from local or shared memory was written by the same thread or block, and by no
  * other in between. A buffer that nothing in the launch writes is not its business. */

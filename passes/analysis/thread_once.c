@@ -1,0 +1,207 @@
+/* thread_once.c - what a binding makes run once in the place of many times.
+ *
+ * A block that does not depend on a bound loop around it runs once for all iterations of the loop, unless it fills memory that each
+ * of them has its own of. The program runs it in each iteration:
+ *
+ *   for t in 4 bind threadIdx.x            the launch: b = a once, by thread 0; after a barrier a = 5 once;
+ *       { b = a;  a = 5;  y[t] = x[t]; }   the program: b = 5 in the end, since the second run of b = a finds the 5
+ *
+ * The first run may stand for all of them when the later ones read what the first one read, and when nothing else writes in between what
+ * the block writes. In between, what depends on the loop writes other elements in each iteration. What does not depend on it does the
+ * same in each iteration, so it only counts where it writes, after a read, what nothing writes again before that read in the next
+ * iteration. */
+#include "passes/analysis/threads.h"
+
+/* A unit that runs once for all iterations of its loop number `at`, and one under the same loop that may come between two of its
+ * runs. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int at;
+    int again, other; /* units: the one that runs again in the program, the one in between */
+    const Touch *touch, *written; /* an access of each to one buffer */
+    const char *reason;
+    Conflict *why;
+} Between;
+
+/* Rows: value `a` of the unit's loop comes before value `b`. */
+static void loop_before(Poly *p, const Unit *u, int at, Affine a, Affine b)
+{
+    bool up = u->loops[at]->step > 0;
+    poly_at_most(p, &p->top, up ? a : b, up ? b : a, -1);
+}
+
+/* Instances of the unit lie in more than the first iteration of its loop `at`. */
+static bool runs_after_first(Poly *p, const Unit *u, int at)
+{
+    PolyMark mark = poly_mark(p);
+    Instance one = instance_new(p, u);
+    loop_before(p, u, at, poly_value(p, &one.env, u->loops[at]->lo), one.loops[at]);
+    bool some = poly_solve(p, NULL, 0, NULL) != POLY_NONE;
+    poly_reset(p, mark);
+    return some;
+}
+
+/* ---- between two runs ------------------------------------------------------------------------- */
+
+/* Rows, but for the loops outside of the first one after `at`: within an iteration of loop `at`, `a` comes before `b` at this level
+ * (instance_before); a unit does not come before itself, but its reads before its writes. */
+static bool before_inside(Poly *p, const Instance *a, const Instance *b, int at, int level)
+{
+    int common = units_common(a->unit, b->unit);
+    if (level == common && a->unit != b->unit && a->unit->order >= b->unit->order)
+        return false;
+    for (int i = at + 1; i < level; i++)
+        poly_equal(p, &p->top, a->loops[i], b->loops[i]);
+    if (level < common)
+        loop_before(p, a->unit, level, a->loops[level], b->loops[level]);
+    return true;
+}
+
+/* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of that than its first. */
+static void enter_both(const Between *b, Instance *again, Instance *other)
+{
+    Poly *p = b->p;
+    const Unit *u = thread_unit(b->t, b->again);
+    *again = instance_new(p, u);
+    *other = instance_within(p, thread_unit(b->t, b->other), again->loops, b->at);
+    instances_collide(p, other, b->written, again, b->touch);
+    loop_before(p, u, b->at, poly_value(p, &again->env, u->loops[b->at]->lo), again->loops[b->at]);
+}
+
+/* Nothing of the first iteration is written behind the place of what runs again. */
+static bool none_behind(const Between *b)
+{
+    Poly *p = b->p;
+    PolyMark start = poly_mark(p);
+    Instance again, other;
+    enter_both(b, &again, &other);
+    poly_equal(p, &p->top, other.loops[b->at], poly_value(p, &again.env, again.unit->loops[b->at]->lo));
+    PolyMark mark = poly_mark(p);
+    bool none = true;
+    for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
+        none = !before_inside(p, &again, &other, b->at, level) ||
+               conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+        poly_reset(p, mark);
+    }
+    poly_reset(p, start);
+    return none;
+}
+
+/* Nothing of the iterations after the first is written in front of what runs again. */
+static bool none_in_front(const Between *b)
+{
+    Poly *p = b->p;
+    PolyMark start = poly_mark(p);
+    Instance again, other;
+    enter_both(b, &again, &other);
+    Affine first = poly_value(p, &again.env, again.unit->loops[b->at]->lo);
+    loop_before(p, again.unit, b->at, first, other.loops[b->at]);
+    PolyMark mark = poly_mark(p);
+    loop_before(p, again.unit, b->at, other.loops[b->at], again.loops[b->at]);
+    bool none = conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+    for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
+        poly_reset(p, mark);
+        poly_equal(p, &p->top, other.loops[b->at], again.loops[b->at]);
+        none = !before_inside(p, &other, &again, b->at, level) ||
+               conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+    }
+    poly_reset(p, start);
+    return none;
+}
+
+/* ---- the runs are one ------------------------------------------------------------------------- */
+
+/* Why the runs are not one because of this access. */
+static const char *between_reason(const Between *b)
+{
+    Context *c = b->t->ctx;
+    const Unit *u = thread_unit(b->t, b->again);
+    const ForStmt *loop = u->loops[b->at];
+    if (b->other == b->again)
+        return arena_printf(c->arena,
+                            "block '%s' updates what it reads, in each iteration of loop '%s'; bound to %s it would run once, as its "
+                            "iterators do not depend on the loop",
+                            u->block->name, loop->var->name, axis_name(loop->axis));
+    return arena_printf(c->arena,
+                        "block '%s' would run once for all iterations of loop '%s', on which its iterators do not depend, but what it %s "
+                        "in between",
+                        u->block->name, loop->var->name, b->touch->reads ? "reads is written" : "writes is overwritten");
+}
+
+static bool touch_is_steady(Between *b)
+{
+    bool used = b->t->places[b->other].used[b->at];
+    if (!b->written->writes || b->written->buffer->id != b->touch->buffer->id || !(used || b->touch->reads))
+        return true;
+    b->reason = between_reason(b);
+    if (!used)
+        return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->touch, b->at + 1);
+    return none_behind(b) && none_in_front(b);
+}
+
+/* Nothing between the runs of the unit changes what they read, or what they leave. */
+static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
+{
+    const Unit *u = thread_unit(t, unit);
+    Between b = {.t = t, .p = p, .at = at, .again = unit, .why = why};
+    for (b.other = 0; b.other < t->model->units.n; b.other++) {
+        const Unit *w = thread_unit(t, b.other);
+        for (int i = 0; i < w->touches.n && units_common(w, u) > at; i++)
+            for (int k = 0; k < u->touches.n; k++) {
+                b.written = &w->touches.items[i];
+                b.touch = &u->touches.items[k];
+                if (!touch_is_steady(&b))
+                    return false;
+            }
+    }
+    return true;
+}
+
+static void describe_unit(const Unit *u, const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = u->block,
+                      .second = u->block,
+                      .buffer = u->touches.n ? u->touches.items[u->touches.n - 1].buffer : NULL,
+                      .first_span = u->stmt->span,
+                      .second_span = u->stmt->span,
+                      .kind = "",
+                      .first_at = "",
+                      .second_at = "",
+                      .element = "",
+                      .reason = reason};
+}
+
+/* The unit takes its coordinate on an axis from one loop. */
+static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
+{
+    const Unit *u = thread_unit(t, unit);
+    const Place *place = &t->places[unit];
+    const ForStmt *loop = u->loops[at];
+    int inner = loop->kind == LOOP_BIND ? place->loop[loop->axis] : -1;
+    if (!place->used[at] || inner < 0 || inner == at)
+        return true;
+    describe_unit(u,
+                  arena_printf(t->ctx->arena,
+                               "block '%s' depends on loops '%s' and '%s', which "
+                               "are one and the same coordinate when both are bound to %s",
+                               u->block->name, loop->var->name, u->loops[inner]->var->name,
+                               axis_name(loop->axis)),
+                  why);
+    return false;
+}
+
+static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
+{
+    return one_loop_counts(t, unit, at, why) &&
+           (!t->places[unit].rerun[at] || !runs_after_first(p, thread_unit(t, unit), at) || runs_are_one(t, p, unit, at, why));
+}
+
+bool threads_run_alike(Threads *t, Poly *p, Conflict *why)
+{
+    for (int i = 0; i < t->model->units.n; i++)
+        for (int k = 0; k < thread_unit(t, i)->n_loops; k++)
+            if (!loop_places(t, p, i, k, why))
+                return false;
+    return true;
+}
