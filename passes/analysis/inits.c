@@ -55,11 +55,9 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
     for (int i = 0; i < depth; i++)
         if (path->items[i]->kind == ST_FOR)
             facts_enter(f, path->items[i]);
-    Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
-    if (!prove(f, expr_binary(c, EX_LE, runs, one, span_none())))
-        return false;
     assume_point(f, c, block, path, depth);
-    return !prove(f, expr_binary(c, EX_GE, runs, one, span_none()));
+    Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
+    return prove(f, expr_binary(c, EX_LE, runs, one, span_none())) && !prove(f, expr_binary(c, EX_GE, runs, one, span_none()));
 }
 
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)

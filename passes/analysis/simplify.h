@@ -40,6 +40,12 @@ Expr *simplify(Facts *f, Expr *e);
  * it is bound, vectorized, or annotated). */
 Stmt *simplify_stmt(Facts *f, Stmt *s);
 
+/* The init of the block and its body are one store each, of one element in the same words. */
+bool block_has_one_element(const BlockStmt *block);
+/* `body`, which a rewriting made of old's beside `init`, with the subscripts of that where old has one element: the ranges of the
+ * reduction's iterators would make words of them that only hold where it is not empty. */
+Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *body);
+
 /* `cond` holds for all values that the facts allow; false says that it is not known. */
 bool prove(Facts *f, Expr *cond);
 /* Literal bounds, both inclusive. False, and nothing set, where a side is unbounded. */

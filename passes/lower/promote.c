@@ -94,7 +94,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Buffer *acc = buffer_new(c, names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
                              scan->buffer->type, &one, 1, SCOPE_LOCAL, ROLE_TEMP, at);
     if (!start)
-        promote_guard_loop(scan, &loop->u.loop);
+        promote_guard_loops(scan, loop);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
     if (!start)
         first->u.load.hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;

@@ -33,6 +33,8 @@ typedef struct {
 /* What the accesses of scan->buffer in the loop have in common. False where they have too little: other elements, other conditions, atomic
  * updates. */
 bool promote_scan(Scan *scan, const Stmt *loop);
+/* The expression has one value throughout the loop. */
+bool promote_is_invariant(const Scan *scan, const Expr *e);
 
 /* ---- whose it is (promote_owner.c) ------------------------------------------------------------------ */
 
@@ -56,8 +58,9 @@ First promote_first_access(Scan *scan, Stmt *loop);
 bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before);
 /* Takes the start value of the element out of the statements before the loop; NULL if they do not say it. */
 Expr *promote_take_start(Scan *scan, StmtList *before);
-/* A thread whose loop has no iterations leaves the element alone, which may be another thread's: unless its start was taken from
- * a store that came before, it is neither loaded nor stored. Adds that to the guards. */
-void promote_guard_loop(Scan *scan, const ForStmt *l);
+/* A thread whose loop has no iterations, or none of the loops inside of it that hold all updates, leaves the element alone, which may
+ * be another thread's, or nobody's yet: unless its start was taken from a store that came before, it is neither loaded nor stored.
+ * Adds that to the guards. */
+void promote_guard_loops(Scan *scan, Stmt *loop);
 
 #endif

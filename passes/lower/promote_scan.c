@@ -1,7 +1,7 @@
 /* promote_scan.c - what all accesses of one buffer in a loop have in common: the element, and the conditions around them. See promote.h. */
 #include "passes/lower/promote.h"
 
-static bool invariant(const Scan *scan, const Expr *e)
+bool promote_is_invariant(const Scan *scan, const Expr *e)
 {
     return !expr_uses_any(e, scan->inside.items, scan->inside.n) && !expr_has_load(e);
 }
@@ -11,7 +11,7 @@ static void note_access(Scan *scan, Expr *const *index)
     Context *c = scan->p->c;
     ExprList guards = {0};
     for (int i = 0; i < scan->conds.n; i++) {
-        ExprList *to = invariant(scan, scan->conds.items[i]) ? &guards : &scan->varying;
+        ExprList *to = promote_is_invariant(scan, scan->conds.items[i]) ? &guards : &scan->varying;
         VEC_PUSH(c->arena, to, scan->conds.items[i]);
     }
     for (int i = 0; i < scan->control.n; i++)
@@ -21,7 +21,7 @@ static void note_access(Scan *scan, Expr *const *index)
         scan->index = index;
         scan->guards = guards;
         for (int d = 0; d < scan->buffer->rank; d++)
-            scan->ok &= invariant(scan, index[d]);
+            scan->ok &= promote_is_invariant(scan, index[d]);
     } else {
         for (int d = 0; d < scan->buffer->rank; d++)
             scan->ok &= expr_equal(index[d], scan->index[d]);

@@ -126,8 +126,28 @@ bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before)
     return promote_first_access(scan, loop) != FIRST_MAY_SET || promote_take_start(scan, &trial);
 }
 
-void promote_guard_loop(Scan *scan, const ForStmt *l)
+/* The one statement below `s` that touches the element, if it is a loop: where that has no iterations, nothing does. */
+static Stmt *only_loop(const Scan *scan, Stmt *s)
 {
-    if (!certainly_runs(scan, l))
-        VEC_PUSH(scan->p->c->arena, &scan->guards, simplify(scan->p->facts, runs_at_all(scan, l)));
+    Stmt *found = NULL;
+    if (s->kind == ST_FOR)
+        return s;
+    if (s->kind == ST_IF && !s->u.cond.otherwise)
+        return only_loop(scan, s->u.cond.then);
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (touches(scan->p->c, s->u.seq.items[i], scan->buffer)) {
+            if (found)
+                return NULL;
+            found = s->u.seq.items[i];
+        }
+    return found ? only_loop(scan, found) : NULL;
+}
+
+void promote_guard_loops(Scan *scan, Stmt *loop)
+{
+    for (; loop; loop = only_loop(scan, loop->u.loop.body)) {
+        const ForStmt *l = &loop->u.loop;
+        if (promote_is_invariant(scan, l->lo) && promote_is_invariant(scan, l->hi) && !certainly_runs(scan, l))
+            VEC_PUSH(scan->p->c->arena, &scan->guards, simplify(scan->p->facts, runs_at_all(scan, l)));
+    }
 }

@@ -73,7 +73,7 @@ const Stmt *flow_single_store(const Stmt *block)
 
 bool flow_starts_anew(Schedule *s, Stmt *block, const Stmt *store, const Buffer *buffer)
 {
-    return store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ) : block->u.block.init != NULL;
+    return store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ) : block_has_one_element(&block->u.block);
 }
 
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)

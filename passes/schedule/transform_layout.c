@@ -149,7 +149,7 @@ static Stmt *relayout_stmt(Rewriter *rewriter, Stmt *stmt)
         return stmt;
     BlockStmt block = stmt->u.block;
     block.init = relayout_part(r, &stmt->u.block, block.init, true);
-    block.body = relayout_part(r, &stmt->u.block, block.body, false);
+    block.body = block_body_at_init(rewriter->ctx, &stmt->u.block, block.init, relayout_part(r, &stmt->u.block, block.body, false));
     bool same = block.init == stmt->u.block.init && block.body == stmt->u.block.body;
     return same ? stmt : stmt_block(rewriter->ctx, &block, stmt->span);
 }
