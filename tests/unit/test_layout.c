@@ -93,7 +93,8 @@ static void refuses_what_is_no_swizzle(void **state)
     refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, 0);", E0448, "rows change places every 1 row or more, found 0");
     refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, 1, 1, 1);", E0448, "axis 1 cannot choose where chunks of axis 1 lie");
     refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8); swizzle(t, 4, 8, 1, 0);", E0448, "axis 1 has a swizzle itself");
-    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, 1, 0); swizzle(t, 4, 8);", E0448, "axis 1 chooses where chunks of axis 0 lie");
+    refuse(TRANSPOSE, "let t = reindex_cache_read(out, in, shared, [i, j] -> [i, j, 0]); swizzle(t, 4, 8, 1, 2); swizzle(t, 4, 8, 1, 1);", E0448,
+           "axis 1 chooses where chunks of axis 2 lie");
     refuse(TRANSPOSE, SHARED "swizzle(t, 4);", E0448, "needs a count, the number of chunks that change places; write swizzle(in_shared, auto)");
     refuse(TRANSPOSE, SHARED "swizzle(t, some);", E0401, "argument 'chunk' takes an integer, or auto, and here is 'some'");
     refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, axis = 2);", E0446, "there is no axis 2");
