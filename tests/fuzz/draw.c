@@ -302,9 +302,9 @@ static bool draw_args(Focus *f, Step *step)
     return true;
 }
 
-bool draw_step(Schedule *s, Random *r, Step *step)
+bool draw_step(Schedule *s, Random *r, const Primitive *wanted, Step *step)
 {
-    *step = (Step){.primitive = draw_primitive(r)};
+    *step = (Step){.primitive = wanted ? wanted : draw_primitive(r)};
     Focus f = {.s = s, .r = r, .primitive = step->primitive, .fit = fit_of(step->primitive)};
     if (!random_below(r, 8))
         f.fit = (Fit){.weight = 1};

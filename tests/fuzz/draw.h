@@ -33,9 +33,9 @@ Pick pick_handle(Schedule *s, Value handle, Value block);
 Pick pick_word(const char *word);
 Pick pick_int(int64_t i);
 
-/* A call that looks plausible in the kernel as it is: factors are small, loops of one call stand around one block, and most
+/* A call of `wanted` (NULL: of any primitive) that looks plausible in the kernel as it is: factors are small, loops of one call stand around one block, and most
  * arguments suit the primitive (fit.h). False where the kernel has nothing that step->primitive could be called with. */
-bool draw_step(Schedule *s, Random *r, Step *step);
+bool draw_step(Schedule *s, Random *r, const Primitive *wanted, Step *step);
 /* Calls that usually follow an accepted step: bindings of the loops of a split, a place for a copy. How many. */
 int draw_sequel(Schedule *s, Random *r, const Step *step, const Value *result, Step out[DRAW_ITEMS]);
 /* Makes the call. False: a name is gone (*refused = false), or the primitive refused. */

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "fuzz/pairs.h"
+
 CallTally *tally_of(Tally *t, const Primitive *primitive)
 {
     int n;
@@ -43,6 +45,8 @@ void tally_add(Tally *sum, const Tally *t)
         to->run += from->run;
         to->wrong += from->wrong;
         add_codes(to->refused, from->refused);
+        for (int k = 0; k < TALLY_PRIMITIVES; k++)
+            sum->pairs[p][k] += t->pairs[p][k];
     }
     if (t->slowest > sum->slowest) {
         sum->slowest = t->slowest;
@@ -103,6 +107,7 @@ void tally_report(const Tally *t, long planned)
             report_call(&table[p], &t->calls[p]);
     printf("lowering refused:");
     print_codes(t->not_lowered, 20);
+    pairs_report(t);
     printf("slowest trial %.2f s (seed %llu), most memory %ld MiB\n", t->slowest, (unsigned long long)t->slowest_seed,
            t->memory / 1024);
     if (t->trials < planned)

@@ -29,6 +29,7 @@ typedef struct {
     long wrong, crashed, hung;
     long not_lowered[ERROR_COUNT];         /* by code, of lowering */
     CallTally calls[TALLY_PRIMITIVES];     /* by the primitive's place in the table */
+    unsigned pairs[TALLY_PRIMITIVES][TALLY_PRIMITIVES]; /* schedules that ran with the one before the other (pairs.h) */
     double slowest;                        /* seconds of CPU of one trial */
     uint64_t slowest_seed;
     long memory;                           /* the most that a process held, in KiB */

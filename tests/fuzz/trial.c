@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fuzz/check.h"
+#include "fuzz/pairs.h"
 
 /* One execution of a trial. */
 typedef struct {
@@ -16,6 +17,7 @@ typedef struct {
     Schedule *schedule;
     const char *why; /* what is wrong, or NULL */
     bool refused;    /* by lowering */
+    Pair pair;
     Step queue[DRAW_ITEMS];
     int n_queue;
 } Execution;
@@ -64,7 +66,7 @@ static bool next_step(Execution *x, Step *step)
     if (x->n_queue > 0) {
         *step = x->queue[0];
         memmove(x->queue, x->queue + 1, sizeof *x->queue * (size_t)--x->n_queue);
-    } else if (!draw_step(x->schedule, x->random, step)) {
+    } else if (!draw_step(x->schedule, x->random, pair_wanted(&x->pair, x->random), step)) {
         tally_of(x->tally, step->primitive)->drawn++;
         tally_of(x->tally, step->primitive)->inapplicable++;
         return false;
@@ -77,15 +79,21 @@ static void draw_steps(Execution *x)
 {
     Trial *t = x->trial;
     int most = 1 + (int)random_below(x->random, 12);
-    for (int attempt = 0; attempt < 3 * most && t->n_steps < most && !x->why; attempt++) {
+    x->pair = pair_draw(x->random);
+    int attempts = 3 * most + (x->pair.first ? 12 : 0);
+    most += x->pair.first ? 2 : 0;
+    for (int attempt = 0; attempt < attempts && t->n_steps < most && !x->why; attempt++) {
         Step *step = &t->steps[t->n_steps];
         Value result = {.kind = VALUE_NONE};
         if (!next_step(x, step))
             continue;
         t->n_steps++; /* there while it runs, so that a crash can be made again */
-        if (!make_step(x, step, &result))
+        if (!make_step(x, step, &result)) {
             t->n_steps--;
-        else if (x->n_queue == 0 && !x->why)
+            continue;
+        }
+        pair_made(&x->pair, step->primitive);
+        if (x->n_queue == 0 && !x->why)
             x->n_queue = draw_sequel(x->schedule, x->random, step, &result, x->queue);
     }
 }
@@ -109,6 +117,7 @@ static void run_kernel(Execution *x)
         x->tally->lowered++;
         for (int i = 0; i < t->n_steps; i++)
             tally_of(x->tally, t->steps[i].primitive)->run++;
+        pairs_count(x->tally, t->steps, t->n_steps);
         break;
     case CHECK_REFUSED:
         x->refused = true;
