@@ -47,8 +47,8 @@ void ctx_free(Context *ctx)
 {
     if (!ctx)
         return;
-    if (ctx->isl && ctx->isl_free)
-        ctx->isl_free(ctx->isl);
+    if (ctx->solver && ctx->solver_free)
+        ctx->solver_free(ctx->solver);
     arena_free(ctx->arena);
     free(ctx);
 }

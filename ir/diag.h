@@ -72,8 +72,8 @@ typedef struct Context {
     int max_errors;    /* stop collecting after this many */
     uint32_t next_id;  /* of loops, blocks, buffers and variables */
     int step;          /* the schedule step at work, stamped on every node it makes; 0: none */
-    struct isl_ctx *isl; /* made on first use by passes/analysis */
-    void (*isl_free)(struct isl_ctx *);
+    struct PolySolver *solver; /* made on first use by passes/analysis */
+    void (*solver_free)(struct PolySolver *);
     int64_t work_left; /* of the present question to the dependence analysis, beside isl's own budget */
     struct ScriptFiles *script_files; /* schedule files read so far; kept by frontend/ */
     jmp_buf *guard; /* where ctx_fatal unwinds to */

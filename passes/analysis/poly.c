@@ -1,8 +1,9 @@
 /* poly.c - columns, rows and choices of a system, and arithmetic on affine forms.  See poly.h. */
-#include "passes/analysis/poly.h"
+#include "passes/analysis/poly_memo.h"
 
 #include <isl/ctx.h>
 #include <isl/options.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Enough for hundreds of ordinary questions; a few seconds when all of it is spent. */
@@ -10,28 +11,42 @@
 /* The same for our own work, in numbers of rows looked at. */
 #define WORK_PER_QUESTION INT64_C(400000000)
 
-static void free_isl(struct isl_ctx *isl)
+/* What the questions of a context share. */
+struct PolySolver {
+    isl_ctx *isl;
+    PolyMemo *memo;
+};
+
+static void free_solver(struct PolySolver *solver)
 {
-    isl_ctx_free(isl);
+    if (solver->isl)
+        isl_ctx_free(solver->isl);
+    memo_free(solver->memo);
+    free(solver);
 }
 
-static isl_ctx *context_isl(Context *c)
+static const struct PolySolver *context_solver(Context *c)
 {
-    if (!c->isl) {
-        c->isl = isl_ctx_alloc();
-        if (!c->isl)
+    if (!c->solver) {
+        struct PolySolver *solver = c->solver = calloc(1, sizeof *solver);
+        c->solver_free = free_solver;
+        if (solver) {
+            solver->isl = isl_ctx_alloc();
+            solver->memo = memo_new(c);
+        }
+        if (!solver || !solver->isl || !solver->memo)
             ctx_fatal(c, FATAL_OUT_OF_MEMORY, "no memory for the dependence analysis");
-        isl_options_set_on_error(c->isl, ISL_ON_ERROR_CONTINUE);
-        c->isl_free = free_isl;
+        isl_options_set_on_error(solver->isl, ISL_ON_ERROR_CONTINUE);
     }
-    return c->isl;
+    return c->solver;
 }
 
 Poly *poly_part(Context *c)
 {
     Poly *p = ARENA_NEW(c->arena, Poly);
     p->ctx = c;
-    p->isl = context_isl(c);
+    p->isl = context_solver(c)->isl;
+    p->memo = context_solver(c)->memo;
     return p;
 }
 

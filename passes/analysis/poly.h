@@ -11,7 +11,7 @@
  * with p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would
  * depend on it, which is what loops split or fused by symbolic extents need.
  *
- * isl decides each case. Memory is the context's arena; the caller marks and resets it. */
+ * isl decides each case, unless the same one was decided before. Memory is the context's arena; the caller marks and resets it. */
 #ifndef TIRC_PASSES_ANALYSIS_POLY_H
 #define TIRC_PASSES_ANALYSIS_POLY_H
 
@@ -78,6 +78,7 @@ typedef VEC(Meaning) Env;
 typedef struct {
     Context *ctx;
     struct isl_ctx *isl;
+    struct PolyMemo *memo; /* of what the context has asked before */
     VEC(Column) columns;
     VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
     Conj top;

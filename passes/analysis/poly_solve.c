@@ -4,6 +4,7 @@
  * the columns that it mentions; isl says whether it holds an integer point. Where products of
  * symbolic sizes are involved, a point that isl finds may not be one of the program: then the
  * order of each two factors of one size is tried as well, which brings in monotony (poly.h). */
+#include "passes/analysis/poly_memo.h"
 #include "passes/analysis/poly_reduce.h"
 
 #include <isl/aff.h>
@@ -133,7 +134,7 @@ static Answer reduce_rows(Search *s, bool find)
     return poly_reduce(s->p->ctx, s->rows.items, s->rows.n, s->dimension, s->n_dimensions, find);
 }
 
-static Answer rows_feasible(Search *s)
+static Answer decide_rows(Search *s)
 {
     Answer answer = reduce_rows(s, true);
     if (answer != POLY_SPENT || s->p->ctx->work_left < 0)
@@ -142,6 +143,20 @@ static Answer rows_feasible(Search *s)
     isl_bool empty = isl_basic_set_is_empty(set);
     isl_basic_set_free(set);
     return empty == isl_bool_error ? POLY_SPENT : empty ? POLY_NONE : POLY_SOME;
+}
+
+static Answer rows_feasible(Search *s)
+{
+    if (contradicts(s))
+        return POLY_NONE;
+    number_columns(s);
+    Asked asked = {s->rows.items, s->rows.n, s->dimension};
+    Answer answer = memo_find(s->p->memo, asked);
+    if (answer != POLY_SPENT)
+        return answer;
+    answer = decide_rows(s);
+    memo_keep(s->p->memo, asked, answer);
+    return answer;
 }
 
 /* ---- a solution to show ---------------------------------------------------------------------- */

@@ -1,0 +1,110 @@
+/* What the dependence analysis keeps of its questions (passes/analysis/poly_memo.h): rows are found again by what they say, under
+ * other names of columns too, and by nothing less. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "passes/analysis/poly_memo.h"
+
+static const int names[] = {0, 1, 2, 3};
+
+/* a >= x, 3 y == b, by the columns x and y. */
+typedef struct {
+    Term terms[2];
+    Row rows[2];
+} Pair;
+
+static void make_pair(Pair *p, int x, int y, int64_t a, int64_t b)
+{
+    p->terms[0] = (Term){x, -1};
+    p->terms[1] = (Term){y, 3};
+    p->rows[0] = (Row){{a, &p->terms[0], 1}, false};
+    p->rows[1] = (Row){{-b, &p->terms[1], 1}, true};
+}
+
+static Answer find(PolyMemo *m, const Pair *p)
+{
+    return memo_find(m, (Asked){p->rows, 2, names});
+}
+
+static void test_same_rows(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    PolyMemo *m = memo_new(c);
+    Pair p;
+    for (int i = 0; i < 5000; i++) {
+        make_pair(&p, 0, 1, i % 70, i / 70);
+        assert_int_equal(find(m, &p), POLY_SPENT);
+        memo_keep(m, (Asked){p.rows, 2, names}, i % 3 == 0 ? POLY_NONE : i % 3 == 1 ? POLY_SOME : POLY_SPENT);
+    }
+    for (int i = 0; i < 5000; i++) {
+        make_pair(&p, 0, 1, i % 70, i / 70);
+        assert_int_equal(find(m, &p), i % 3 == 0 ? POLY_NONE : i % 3 == 1 ? POLY_SOME : POLY_SPENT);
+    }
+    make_pair(&p, 7, 9, 0, 0);
+    int other_names[10] = {[7] = 0, [9] = 1};
+    assert_int_equal(memo_find(m, (Asked){p.rows, 2, other_names}), POLY_NONE);
+    memo_free(m);
+    ctx_free(c);
+}
+
+static void test_other_rows(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    PolyMemo *m = memo_new(c);
+    Pair p;
+    make_pair(&p, 0, 1, 5, 6);
+    memo_keep(m, (Asked){p.rows, 2, names}, POLY_SOME);
+    assert_int_equal(memo_find(m, (Asked){p.rows, 1, names}), POLY_SPENT);
+    assert_int_equal(memo_find(m, (Asked){p.rows, 2, names + 1}), POLY_SPENT);
+    p.rows[0].equal = true;
+    assert_int_equal(find(m, &p), POLY_SPENT);
+    p.rows[0].equal = false;
+    p.terms[1].factor = 4;
+    assert_int_equal(find(m, &p), POLY_SPENT);
+    p.terms[1].factor = 3;
+    p.rows[1].form.n = 0;
+    assert_int_equal(find(m, &p), POLY_SPENT);
+    p.rows[1].form.n = 1;
+    assert_int_equal(find(m, &p), POLY_SOME);
+    memo_free(m);
+    ctx_free(c);
+}
+
+/* The table never holds more than some 32 MiB. */
+static void test_forgets(void **state)
+{
+    (void)state;
+    enum { MANY = 1000, ENOUGH = 2000 };
+    static Row rows[MANY];
+    Context *c = ctx_new(0);
+    PolyMemo *m = memo_new(c);
+    int found = 0;
+    for (int i = 0; i < ENOUGH; i++) {
+        rows[0].form.constant = i;
+        memo_keep(m, (Asked){rows, MANY, names}, POLY_NONE);
+    }
+    for (int i = 0; i < ENOUGH; i++) {
+        rows[0].form.constant = i;
+        found += memo_find(m, (Asked){rows, MANY, names}) == POLY_NONE;
+    }
+    assert_in_range(found, 1, ENOUGH - 1);
+    assert_int_equal(memo_find(m, (Asked){rows, MANY, names}), POLY_NONE);
+    memo_free(m);
+    ctx_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_rows),
+        cmocka_unit_test(test_other_rows),
+        cmocka_unit_test(test_forgets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
