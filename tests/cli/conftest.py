@@ -43,3 +43,9 @@ class Tirc:
 @pytest.fixture
 def tirc(tmp_path):
     return Tirc(tmp_path)
+
+
+@pytest.fixture
+def without_nvrtc(monkeypatch):
+    """For who looks at results and counters: only an analysis' registers need machine code."""
+    monkeypatch.setenv("TIRC_NVRTC", "/nowhere")

@@ -7,6 +7,8 @@ import pytest
 
 from conftest import EXAMPLES
 
+pytestmark = pytest.mark.usefixtures("without_nvrtc")
+
 PROGRAM = EXAMPLES / "products" / "products.tir"
 KERNELS = ("matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_batched", "matmul_bias_relu")
 

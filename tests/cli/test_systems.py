@@ -10,6 +10,8 @@ import json
 import pytest
 from conftest import EXAMPLES
 
+pytestmark = pytest.mark.usefixtures("without_nvrtc")
+
 MATMUL = "matmul/matmul.tir"
 HISTOGRAM = "histogram/histogram.tir"
 PRIVATE = "histogram/histogram_private.tir"

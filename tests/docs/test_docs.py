@@ -4,6 +4,7 @@ With --update-docs the shown outputs are written anew instead of compared.
 """
 
 import re
+import shutil
 
 import pytest
 
@@ -13,7 +14,19 @@ from conftest import ROOT
 DOCUMENTS = sorted(p.relative_to(ROOT) for p in [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md"),
                                                  *ROOT.glob("examples/**/README.md")] if p.exists())
 NOTHING_TO_RUN = {"ebnf", "text", "cmake"}
+FILES = sorted([*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")])
 OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ", "export ")
+
+
+@pytest.fixture
+def tirc(tirc):
+    """Its folder holds the programs of the examples, under the names that documents give them."""
+    for path in FILES:
+        shutil.copy(path, tirc.folder)
+        folder = tirc.folder / path.relative_to(ROOT).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder)
+    return tirc
 
 
 def program_compiles(tirc, block, name):

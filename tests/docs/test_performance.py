@@ -7,6 +7,8 @@ import pytest
 
 from conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("without_nvrtc")
+
 PAGE = (ROOT / "docs" / "performance.md").read_text()
 ROAD = ROOT / "examples" / "road"
 MATMUL = (ROAD / "road_matmul.tir", "-D", "M=512", "-D", "N=512", "-D", "K=64")

@@ -7,6 +7,8 @@ import pytest
 
 from conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("without_nvrtc")
+
 FOLDER = ROOT / "examples" / "transpose"
 SIZES = ["-D", "R=128", "-D", "C=192"]
 BLOCK = {n: ["--set", f"BX={n}", "--set", f"BY={n}"] for n in (16, 32)}

@@ -10,6 +10,7 @@ A case is a file NAME.case. Lines of the form `key: value` come first:
 
 and after an empty line, where `run` names no file, a program with its schedule.
 """
+import functools
 import os
 import re
 import subprocess
@@ -56,11 +57,21 @@ class Case:
         assert status == 0, f"{self.name}: tirc {' '.join(more)} gave status {status}\n{messages}"
         return output.decode()
 
+    @functools.cache
+    def kept(self, kind):
+        """What is kept under that name in `emit`."""
+        return self.text("--emit", *ARGUMENTS.get(kind, (kind,)))
+
+    def files(self):
+        """The names of the files that the case makes."""
+        endings = (".before.tir", ".after.tir") if self.lower_pass else [EXTENSION[kind] for kind in self.emit]
+        return {self.name + ending for ending in endings}
+
     def outputs(self):
         """File name -> text."""
         if self.lower_pass:
             return self.around_pass()
-        return {self.name + EXTENSION[kind]: self.text("--emit", *ARGUMENTS.get(kind, (kind,))) for kind in self.emit}
+        return {self.name + EXTENSION[kind]: self.kept(kind) for kind in self.emit}
 
     def around_pass(self):
         """What stands before a pass and after it, from the text of all of them."""

@@ -9,13 +9,14 @@ CASES = cases()
 
 
 def named(name):
-    return Case(HERE / f"{name}.case")
+    return next(case for case in CASES if case.name == name)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_golden(case, request):
     made = case.outputs()
     assert made, f"{case.path.name} asks for nothing: give it `emit:` or `pass:`"
+    assert set(made) == case.files()
     for name, text in made.items():
         path = HERE / name
         if request.config.getoption("--update-golden"):
@@ -26,7 +27,7 @@ def test_golden(case, request):
 
 
 def test_no_orphans(request):
-    expected = {name for case in CASES for name in case.outputs()}
+    expected = {name for case in CASES for name in case.files()}
     orphans = golden_files() - expected
     if request.config.getoption("--update-golden"):
         for name in orphans:
@@ -47,7 +48,7 @@ def test_nvrtc_compiles(case):
 @pytest.mark.parametrize("case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name)
 def test_no_line_is_left_over(case):
     """What a person would not write: trailing blanks, divisions by one, additions of zero, empty bodies."""
-    text = case.text("--emit", "cuda")
+    text = case.kept("cuda")
     for pattern in (r"[ \t]$", r"[*/] 1\b(?!\.)", r"[+-] 0\b(?![.x])", r"\{\s*\}"):
         found = re.search(pattern, text, re.M)
         assert not found, f"{case.name}: '{found.group(0)}' in\n{text}"
@@ -66,7 +67,7 @@ def loop_body(cuda, header):
 
 
 def test_tiled32_at_1024():
-    cuda = named("matmul_tiled32").text("--emit", "cuda")
+    cuda = named("matmul_tiled32").kept("cuda")
     assert len(re.findall(r"__shared__", cuda)) == 2
     assert len(re.findall(r"__syncthreads", loop_body(cuda, "for (int ko"))) == 2
     assert len(re.findall(r"__syncthreads", cuda)) == 2
@@ -75,14 +76,14 @@ def test_tiled32_at_1024():
 
 @pytest.mark.parametrize("name", ["matmul_tiled32_odd", "matmul_tiled32_symbolic"])
 def test_tiled32_guards(name):
-    cuda = named(name).text("--emit", "cuda")
+    cuda = named(name).kept("cuda")
     assert len(re.findall(r"__shared__", cuda)) == 2
     assert len(re.findall(r"__syncthreads", loop_body(cuda, "for (int ko"))) == 2
     assert re.search(r"\bif\b", cuda)
 
 
 def test_padded_transpose_pads():
-    assert "__shared__ float in_shared[32][33]" in named("transpose_padded_f32").text("--emit", "cuda")
+    assert "__shared__ float in_shared[32][33]" in named("transpose_padded_f32").kept("cuda")
 
 
 def test_every_primitive_and_pass_has_a_case():
