@@ -14,9 +14,10 @@
 #define MATMUL                                                                                     \
     "kernel matmul<M, N, K>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"                         \
     "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n" FETCH
-#define MATMUL_OF(size)                                                                            \
-    "kernel matmul<M = " size ", N = " size ", K = " size ">(A: f32[M, K], B: f32[K, N]) -> C: "   \
+#define MATMUL_BY(rows, depth)                                                                     \
+    "kernel matmul<M = " rows ", N = " rows ", K = " depth ">(A: f32[M, K], B: f32[K, N]) -> C: "  \
     "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n" FETCH
+#define MATMUL_OF(size) MATMUL_BY(size, size)
 /* T x T tiles, a thread for each element. */
 #define TILES                                                                                      \
     "let [i, j, k] = loops(C);\n"                                                                  \
@@ -327,18 +328,18 @@ static const char *const ways[] = {
 /* One kernel for all sizes: none, one, two and more iterations. */
 static void symbolic_sizes_mean_the_same(void **state)
 {
-    static const int sizes[] = {1, 7, 8, 9, 16, 17, 25};
+    static const int sizes[] = {1, 7, 8, 9, 17, 25};
     (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
-        expect_same(MATMUL, ways[i], sizes, 7);
+        expect_same(MATMUL, ways[i], sizes, 6);
 }
 
 /* Sizes that are known, where loops and boxes are clipped: fewer iterations than stages, too. */
 static void constant_sizes_mean_the_same(void **state)
 {
     static const char *const programs[] = {
-        MATMUL_OF("1"),  MATMUL_OF("7"),  MATMUL_OF("8"),  MATMUL_OF("9"),
-        MATMUL_OF("16"), MATMUL_OF("20"), MATMUL_OF("33"),
+        MATMUL_OF("1"),       MATMUL_OF("7"),       MATMUL_OF("8"),       MATMUL_OF("9"),
+        MATMUL_BY("9", "16"), MATMUL_BY("9", "20"), MATMUL_BY("9", "33"),
     };
     static const int none = 0;
     (void)state;
