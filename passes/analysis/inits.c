@@ -41,14 +41,26 @@ static void assume_point(Facts *f, Context *c, const BlockStmt *block, const Stm
     }
 }
 
+/* How often the loop at `depth` runs is another number for other elements of the block. */
+static bool changes_with_elements(const BlockStmt *block, const StmtPath *path, int depth)
+{
+    const ForStmt *loop = &path->items[depth]->u.loop;
+    for (int i = 0; i < depth; i++) {
+        const Stmt *outer = path->items[i];
+        if (outer->kind == ST_FOR && block_uses_loop(block, ITER_SPATIAL, outer->u.loop.var) &&
+            (expr_uses_var(loop->lo, outer->u.loop.var) || expr_uses_var(loop->hi, outer->u.loop.var)))
+            return true;
+    }
+    return false;
+}
+
 /* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it may be, for elements whose reduction
- * is empty, which have their init nevertheless. (A loop that runs more often computes the block anew each time, and one of a literal
- * number of iterations runs or does not, whatever the reduction is.) */
+ * is empty, which have their init nevertheless. (A loop that runs more often computes the block anew each time, and one that runs as
+ * often for all elements does so whatever the reduction is.) */
 static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
 {
     const ForStmt *loop = &path->items[depth]->u.loop;
-    int64_t extent;
-    if (loop_const_extent(loop, &extent) || block_uses_loop(block, ITER_SPATIAL, loop->var) ||
+    if (!changes_with_elements(block, path, depth) || block_uses_loop(block, ITER_SPATIAL, loop->var) ||
         block_uses_loop(block, ITER_REDUCE, loop->var) || !reduction_empty_for_some(c, block))
         return false;
     Facts *f = facts_new(c);
