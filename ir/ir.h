@@ -438,6 +438,9 @@ Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name n
 
 bool expr_is_const(const Expr *e, int64_t *value);  /* an integer literal */
 int expr_arity(ExprKind kind); /* how many of u.arg are used; 0 for the other leaves */
+/* How many operands an expression has, arguments of calls and subscripts of loads among them, and each. */
+int expr_operands(const Expr *e);
+Expr *expr_operand(const Expr *e, int k);
 bool expr_equal(const Expr *a, const Expr *b);      /* structure; variables by identity */
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
@@ -469,8 +472,31 @@ void visit_stmt(Visitor *v, Stmt *s);
 
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
+
+/* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a name in its sequence. */
+typedef struct {
+    const Stmt *stmt; /* ST_FOR, ST_LAUNCH, ST_BLOCK, ST_IF or ST_LET */
+    bool otherwise;   /* the other branch of the if */
+} Enclosing;
+typedef VEC(Enclosing) EnclosingList;
+
+/* Going through statements with what is around each: the callback sees them outer first, in the order of the text, and says whether
+ * to go on below. Blocks are not gone into. */
+typedef struct Walker {
+    Context *ctx;
+    void *user;
+    bool (*stmt)(struct Walker *w, Stmt *s);
+    EnclosingList path; /* around the statement, outermost first, after what it held before the walk */
+} Walker;
+void walk_stmt(Walker *w, Stmt *s);
+/* Of a path: its loops, and the conditions that hold there (negated in the other branch), outermost first. */
+StmtList enclosing_loops(Context *c, const EnclosingList *path);
+ExprList enclosing_conds(Context *c, const EnclosingList *path);
+
 /* The statements of one kind below and including the root, in program order; none of those inside a block. */
 StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind);
+/* The outermost loop below and including `s` that is bound, the first in the text; none of those inside a block. NULL: there is none. */
+Stmt *stmt_bound_loop(Stmt *s);
 /* The block inside of a nest of loops and conditions that holds nothing else. */
 Stmt *stmt_nest_block(Stmt *nest);
 
@@ -510,6 +536,8 @@ typedef StmtList StmtPath;
 bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
 /* The same to a statement, by pointer. */
 bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);
+/* Adds what the node is inside of, below `root`; false, and nothing, when it is not there. */
+bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around);
 
 /* ---- text, checks (print.c, verify.c) ---------------------------------------------------------- */
 

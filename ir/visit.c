@@ -1,4 +1,4 @@
-/* visit.c - going through trees: visitors, searches, paths.  What rebuilds is rewrite.c's.
+/* visit.c - going through trees: visitors, walks, searches, paths.  What rebuilds is rewrite.c's.
  *
  * The order is that of the text: outer first; of a block its iterators, its predicate, init, body. */
 #include <math.h>
@@ -6,6 +6,29 @@
 #include "ir/ir.h"
 
 /* ---- visiting ---------------------------------------------------------------------------------- */
+
+int expr_arity(ExprKind kind)
+{
+    if (kind == EX_SELECT)
+        return 3;
+    if (kind == EX_CAST || expr_is_unary(kind))
+        return 1;
+    return expr_is_binary(kind) ? 2 : 0;
+}
+
+int expr_operands(const Expr *e)
+{
+    if (e->kind == EX_CALL)
+        return call_info(e->u.call.call)->arity;
+    return e->kind == EX_LOAD ? e->u.load.buffer->rank : expr_arity(e->kind);
+}
+
+Expr *expr_operand(const Expr *e, int k)
+{
+    if (e->kind == EX_CALL)
+        return e->u.call.arg[k];
+    return e->kind == EX_LOAD ? e->u.load.index[k] : e->u.arg[k];
+}
 
 static void visit_exprs(Visitor *v, Expr *const *items, int n)
 {
@@ -17,21 +40,9 @@ void visit_expr(Visitor *v, Expr *e)
 {
     if (!v->expr || !v->expr(v, e))
         return;
-    switch (e->kind) {
-    case EX_INT:
-    case EX_FLOAT:
-    case EX_VAR:
-    case EX_AXIS:
-        return;
-    case EX_LOAD:
-        visit_exprs(v, e->u.load.index, e->u.load.buffer->rank);
-        return;
-    case EX_CALL:
-        visit_exprs(v, e->u.call.arg, call_info(e->u.call.call)->arity);
-        return;
-    default:
-        visit_exprs(v, e->u.arg, expr_arity(e->kind));
-    }
+    int n = expr_operands(e);
+    for (int i = 0; i < n; i++)
+        visit_expr(v, expr_operand(e, i));
 }
 
 static void visit_block(Visitor *v, const BlockStmt *block)
@@ -88,13 +99,73 @@ void visit_stmt(Visitor *v, Stmt *s)
     }
 }
 
-int expr_arity(ExprKind kind)
+/* ---- walking ----------------------------------------------------------------------------------- */
+
+static void walk_branch(Walker *w, const Stmt *s, bool otherwise, Stmt *branch)
 {
-    if (kind == EX_SELECT)
-        return 3;
-    if (kind == EX_CAST || expr_is_unary(kind))
-        return 1;
-    return expr_is_binary(kind) ? 2 : 0;
+    VEC_PUSH(w->ctx->arena, &w->path, ((Enclosing){s, otherwise}));
+    walk_stmt(w, branch);
+    w->path.n--;
+}
+
+static void walk_items(Walker *w, const Stmt *s)
+{
+    int depth = w->path.n;
+    for (int i = 0; i < s->u.seq.n; i++) {
+        walk_stmt(w, s->u.seq.items[i]);
+        if (s->u.seq.items[i]->kind == ST_LET)
+            VEC_PUSH(w->ctx->arena, &w->path, ((Enclosing){s->u.seq.items[i], false}));
+    }
+    w->path.n = depth;
+}
+
+void walk_stmt(Walker *w, Stmt *s)
+{
+    if (!w->stmt(w, s))
+        return;
+    switch (s->kind) {
+    case ST_SEQ:
+        walk_items(w, s);
+        return;
+    case ST_FOR:
+        walk_branch(w, s, false, s->u.loop.body);
+        return;
+    case ST_IF:
+        walk_branch(w, s, false, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            walk_branch(w, s, true, s->u.cond.otherwise);
+        return;
+    case ST_LAUNCH:
+        walk_branch(w, s, false, s->u.launch.body);
+        return;
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_LET:
+    case ST_TEMP:
+    case ST_BARRIER:
+        return;
+    }
+}
+
+StmtList enclosing_loops(Context *c, const EnclosingList *path)
+{
+    StmtList loops = {0};
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i].stmt->kind == ST_FOR)
+            VEC_PUSH(c->arena, &loops, (Stmt *)path->items[i].stmt);
+    return loops;
+}
+
+ExprList enclosing_conds(Context *c, const EnclosingList *path)
+{
+    ExprList conds = {0};
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *s = path->items[i].stmt;
+        if (s->kind == ST_IF)
+            VEC_PUSH(c->arena, &conds,
+                     path->items[i].otherwise ? expr_unary(c, EX_NOT, s->u.cond.cond, s->span) : s->u.cond.cond);
+    }
+    return conds;
 }
 
 /* ---- questions --------------------------------------------------------------------------------- */
@@ -209,6 +280,22 @@ StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind)
     return search.found;
 }
 
+static bool search_bound(Visitor *v, Stmt *s)
+{
+    Stmt **found = v->user;
+    if (!*found && s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
+        *found = s;
+    return !*found && s->kind != ST_BLOCK;
+}
+
+Stmt *stmt_bound_loop(Stmt *s)
+{
+    Stmt *found = NULL;
+    Visitor v = {.user = &found, .stmt = search_bound};
+    visit_stmt(&v, s);
+    return found;
+}
+
 Stmt *stmt_nest_block(Stmt *nest)
 {
     while (nest->kind != ST_BLOCK)
@@ -274,4 +361,20 @@ bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path)
 {
     path->n = 0;
     return find_below(c, root, (Target){.node = node}, path);
+}
+
+bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around)
+{
+    StmtPath path = {0};
+    if (!stmt_path_to(c, root, node, &path))
+        return false;
+    for (int i = 0; i + 1 < path.n; i++) {
+        const Stmt *s = path.items[i], *next = path.items[i + 1];
+        if (s->kind != ST_SEQ)
+            VEC_PUSH(c->arena, around, ((Enclosing){s, s->kind == ST_IF && next != s->u.cond.then}));
+        for (int k = 0; s->kind == ST_SEQ && s->u.seq.items[k] != next; k++)
+            if (s->u.seq.items[k]->kind == ST_LET)
+                VEC_PUSH(c->arena, around, ((Enclosing){s->u.seq.items[k], false}));
+    }
+    return true;
 }

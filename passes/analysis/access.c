@@ -21,21 +21,14 @@ static void add_access(Collector *k, const Access *access)
 
 static void collect_expr(Collector *k, Expr *e)
 {
-    if (e->kind == EX_LOAD) {
-        const Buffer *buffer = e->u.load.buffer;
-        for (int d = 0; d < buffer->rank; d++)
-            collect_expr(k, e->u.load.index[d]);
-        add_access(k, &(Access){.buffer = buffer,
+    for (int i = 0; i < expr_operands(e); i++)
+        collect_expr(k, expr_operand(e, i));
+    if (e->kind == EX_LOAD)
+        add_access(k, &(Access){.buffer = e->u.load.buffer,
                                 .index = e->u.load.index,
                                 .mode = ACCESS_READ,
                                 .block = k->block,
                                 .span = e->span});
-        return;
-    }
-    Expr *const *args = e->kind == EX_CALL ? e->u.call.arg : e->u.arg;
-    int n = e->kind == EX_CALL ? call_info(e->u.call.call)->arity : expr_arity(e->kind);
-    for (int a = 0; a < n; a++)
-        collect_expr(k, args[a]);
 }
 
 static void collect_store(Collector *k, Stmt *s)
@@ -202,46 +195,14 @@ static int inner_stmts(const Stmt *s, Stmt *out[2])
     return n;
 }
 
-static bool enter_path(Facts *f, Stmt *s, const Stmt *target);
-
-/* The lets before the item hold at it. */
-static bool enter_seq(Facts *f, Stmt *s, const Stmt *target)
-{
-    FactsMark mark = facts_mark(f);
-    for (int k = 0; k < s->u.seq.n; k++) {
-        if (enter_path(f, s->u.seq.items[k], target))
-            return true;
-        if (s->u.seq.items[k]->kind == ST_LET)
-            facts_enter(f, s->u.seq.items[k]);
-    }
-    facts_reset(f, mark);
-    return false;
-}
-
-static bool enter_path(Facts *f, Stmt *s, const Stmt *target)
-{
-    Stmt *inner[2];
-    if (s == target)
-        return true;
-    if (s->kind == ST_SEQ)
-        return enter_seq(f, s, target);
-    int n = inner_stmts(s, inner);
-    for (int k = 0; k < n; k++) {
-        FactsMark mark = facts_mark(f);
-        if (s->kind == ST_IF && k == 1)
-            facts_assume(f, expr_unary(f->c, EX_NOT, s->u.cond.cond, s->span));
-        else
-            facts_enter(f, s);
-        if (enter_path(f, inner[k], target))
-            return true;
-        facts_reset(f, mark);
-    }
-    return false;
-}
-
 bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
 {
-    return enter_path(f, root, target);
+    EnclosingList around = {0};
+    if (!stmt_enclosing(f->c, root, target, &around))
+        return false;
+    for (int i = 0; i < around.n; i++)
+        facts_enter_enclosing(f, around.items[i]);
+    return true;
 }
 
 static bool expr_reads(Context *c, Expr *e, const Buffer *buffer)

@@ -28,9 +28,6 @@ typedef struct {
 /* A total order of expressions by structure; 0 only for equal ones.  Axes first, then variables
  * by age, then other expressions, literals last. */
 int expr_order(const Expr *a, const Expr *b);
-/* How many operands an expression has, and each. */
-int expr_operands(const Expr *e);
-Expr *expr_operand(const Expr *e, int k);
 /* The same for factors of a product: sizes come last, `i * N`. */
 int factor_order(const Expr *a, const Expr *b);
 

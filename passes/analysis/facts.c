@@ -327,6 +327,14 @@ static void enter_launch(Facts *f, const LaunchStmt *launch)
     }
 }
 
+void facts_enter_enclosing(Facts *f, Enclosing around)
+{
+    if (around.otherwise)
+        facts_assume(f, expr_unary(f->c, EX_NOT, around.stmt->u.cond.cond, around.stmt->span));
+    else
+        facts_enter(f, around.stmt);
+}
+
 void facts_enter(Facts *f, const Stmt *s)
 {
     switch (s->kind) {

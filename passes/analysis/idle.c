@@ -162,10 +162,8 @@ static Range reads(const Idle *k, const Expr *e)
         return cond.lo ? yes : !cond.hi ? no : range_of(yes.lo & no.lo, yes.hi | no.hi);
     }
     Range r = range_of(0, 0);
-    int arity = expr_is_binary(e->kind) ? 2 : expr_is_unary(e->kind) || e->kind == EX_CAST ? 1
-                : e->kind == EX_CALL    ? call_info(e->u.call.call)->arity : 0;
-    for (int i = 0; i < arity; i++) {
-        Range one = reads(k, e->kind == EX_CALL ? e->u.call.arg[i] : e->u.arg[i]);
+    for (int i = 0; i < expr_operands(e); i++) {
+        Range one = reads(k, expr_operand(e, i));
         r = range_of(r.lo | one.lo, r.hi | one.hi);
     }
     return r;

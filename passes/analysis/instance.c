@@ -33,7 +33,7 @@ static Affine know_loop(Poly *p, Env *env, const ForStmt *loop, Affine value)
     return value;
 }
 
-void model_enter_scope(Poly *p, Env *env, Step scope, bool fixed)
+void model_enter_scope(Poly *p, Env *env, Enclosing scope, bool fixed)
 {
     const Stmt *s = scope.stmt;
     if (s->kind == ST_FOR)
@@ -131,7 +131,7 @@ Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_
     Affine *loops = ARENA_ARRAY(p->ctx->arena, Affine, unit->n_loops);
     int n = 0;
     for (int i = 0; i < unit->n_scopes; i++) {
-        Step scope = unit->scopes[i];
+        Enclosing scope = unit->scopes[i];
         if (scope.stmt->kind == ST_IF)
             assume_known(p, &at, scope.stmt->u.cond.cond, !scope.otherwise);
         if (scope.stmt->kind != ST_FOR)

@@ -15,12 +15,6 @@
 #include "passes/analysis/dependence.h"
 #include "passes/analysis/poly.h"
 
-/* What a path enters on its way down. */
-typedef struct {
-    const Stmt *stmt; /* ST_FOR, ST_IF or ST_LET */
-    bool otherwise;   /* the other branch of the if */
-} Step;
-
 /* One access of a unit. */
 typedef struct {
     const Buffer *buffer;
@@ -29,7 +23,7 @@ typedef struct {
     StoreOp op; /* of a write */
     bool atomic;
     Span span;
-    const Step *inner; /* in the block's body */
+    const Enclosing *inner; /* in the block's body */
     int n_inner;
 } Touch;
 
@@ -37,7 +31,7 @@ typedef struct {
     const Stmt *stmt; /* the ST_BLOCK */
     const BlockStmt *block;
     bool init;
-    const Step *scopes; /* from the root down to the block */
+    const Enclosing *scopes; /* from the root down to the block */
     int n_scopes;
     const ForStmt **loops; /* those of scopes */
     int n_loops;
@@ -62,7 +56,7 @@ typedef struct {
     Context *ctx;
     const Kernel *kernel;
     const Stmt *root;
-    VEC(Step) outer; /* loops and ifs of the kernel around the root */
+    EnclosingList outer; /* loops and ifs of the kernel around the root */
     VEC(Unit *) units;
     VEC(const Buffer *) inside; /* buffers declared below the root */
     TouchRefs all, writes;      /* touches by what they touch */
@@ -89,7 +83,7 @@ UnitList model_neighbours(Model *m, int unit);
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
 /* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is known of it. */
-void model_enter_scope(Poly *p, Env *env, Step scope, bool fixed);
+void model_enter_scope(Poly *p, Env *env, Enclosing scope, bool fixed);
 
 typedef struct {
     const Unit *unit;

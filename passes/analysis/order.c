@@ -6,33 +6,6 @@
 
 #include "passes/analysis/affine.h"
 
-int expr_operands(const Expr *e)
-{
-    if (expr_is_unary(e->kind) || e->kind == EX_CAST)
-        return 1;
-    if (expr_is_binary(e->kind))
-        return 2;
-    switch (e->kind) {
-    case EX_SELECT:
-        return 3;
-    case EX_CALL:
-        return call_info(e->u.call.call)->arity;
-    case EX_LOAD:
-        return e->u.load.buffer->rank;
-    default:
-        return 0;
-    }
-}
-
-Expr *expr_operand(const Expr *e, int k)
-{
-    if (e->kind == EX_CALL)
-        return e->u.call.arg[k];
-    if (e->kind == EX_LOAD)
-        return e->u.load.index[k];
-    return e->u.arg[k];
-}
-
 static int compare(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);

@@ -122,28 +122,20 @@ static void check_block(Outside *o, const BlockStmt *block)
     visit_expr(&v, store->u.store.value);
 }
 
-static void walk(Outside *o, Stmt *s)
+/* A condition decides what runs, so nothing under one is asked. */
+static bool check_stmt(Walker *w, Stmt *s)
 {
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            walk(o, s->u.seq.items[i]);
-        break;
-    case ST_FOR:
-        VEC_PUSH(o->c->arena, &o->loops, s);
-        walk(o, s->u.loop.body);
-        o->loops.n--;
-        break;
-    case ST_BLOCK:
+    Outside *o = w->user;
+    if (s->kind == ST_BLOCK) {
+        o->loops = enclosing_loops(o->c, &w->path);
         check_block(o, &s->u.block);
-        break;
-    default: /* an `if` decides; nothing else holds accesses */
-        break;
     }
+    return s->kind != ST_IF;
 }
 
 void warn_outside(Context *c, const Kernel *program)
 {
     Outside o = {.c = c, .facts = facts_new(c)};
-    walk(&o, program->body);
+    Walker w = {.ctx = c, .user = &o, .stmt = check_stmt};
+    walk_stmt(&w, program->body);
 }

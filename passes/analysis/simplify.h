@@ -22,6 +22,8 @@ void facts_axis(Facts *f, Axis axis, Expr *extent);
 void facts_assume(Facts *f, Expr *cond);
 /* What holds inside a loop (its range), a block (domains of its iterators), an if (then), a launch. */
 void facts_enter(Facts *f, const Stmt *s);
+/* The same, of what a place is inside of. */
+void facts_enter_enclosing(Facts *f, Enclosing around);
 
 /* Facts added since a mark are dropped by facts_reset. */
 typedef struct {

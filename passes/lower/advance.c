@@ -126,19 +126,6 @@ static Expr *advance_load(Rewriter *r, Expr *e)
     return expr_load_like(a->c, e, e->u.load.buffer, &index);
 }
 
-static Stmt *walk(void *user, Stmt *s);
-
-static Stmt *walk_loop(Advance *a, Stmt *s)
-{
-    FactsMark mark = facts_mark(a->facts);
-    facts_enter(a->facts, s);
-    VEC_PUSH(a->c->arena, &a->loops, &s->u.loop);
-    Stmt *done = stmt_map_children(a->c, s, walk, a);
-    a->loops.n--;
-    facts_reset(a->facts, mark);
-    return done;
-}
-
 /* A name for something that moves: subscripts see through it. */
 static void note_let(Advance *a, const Stmt *s)
 {
@@ -185,30 +172,18 @@ static Stmt *walk_store(Advance *a, Stmt *s)
 static Stmt *walk(void *user, Stmt *s)
 {
     Advance *a = user;
-    FactsMark mark = facts_mark(a->facts);
-    int lets = a->lets.n;
-    switch (s->kind) {
-    case ST_FOR:
-        return walk_loop(a, s);
-    case ST_STORE:
+    if (s->kind == ST_STORE)
         return walk_store(a, s);
-    case ST_LET: /* known to what follows in its sequence */
+    if (s->kind == ST_LET) { /* known to what follows in its sequence */
         note_let(a, s);
         return s;
-    case ST_IF:
-    case ST_LAUNCH:
-        facts_enter(a->facts, s);
-        break;
-    case ST_SEQ:
-    case ST_TEMP:
-    case ST_BARRIER:
-    case ST_BLOCK:
-        break;
     }
-    Stmt *done = stmt_map_children(a->c, s, walk, a);
-    if (s->kind == ST_SEQ)
-        a->lets.n = lets;
-    facts_reset(a->facts, mark);
+    int lets = a->lets.n, loops = a->loops.n;
+    if (s->kind == ST_FOR)
+        VEC_PUSH(a->c->arena, &a->loops, &s->u.loop);
+    Stmt *done = stmt_map_inside(a->c, a->facts, s, walk, a);
+    a->loops.n = loops;
+    a->lets.n = lets;
     return done;
 }
 

@@ -410,7 +410,7 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
     if (!async_copies_can(w->c, root))
         return NULL;
-    if (!stmt_has_bound_loop(root) && !has_async(w->c, root))
+    if (!stmt_bound_loop(root) && !has_async(w->c, root))
         return root;
     Barriers b = {.c = w->c, .facts = w->facts};
     Kernel around = *w->kernel;

@@ -474,11 +474,7 @@ static Stmt *lower_host(void *user, Stmt *s)
     Blocks *b = user;
     if (s->kind == ST_LAUNCH)
         return lower_launch(b, s);
-    FactsMark mark = facts_mark(b->facts);
-    if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
-        facts_enter(b->facts, s);
-    Stmt *done = stmt_map_children(b->c, s, lower_host, b);
-    facts_reset(b->facts, mark);
+    Stmt *done = stmt_map_inside(b->c, b->facts, s, lower_host, b);
     if (done && done->kind == ST_FOR && done->u.loop.kind != LOOP_SERIAL) {
         ForStmt loop = done->u.loop;
         loop.kind = LOOP_SERIAL;

@@ -5,29 +5,10 @@
  * more special reason to refuse it. One question covers a launch: it asks about all its threads. */
 #include "passes/lower/pass.h"
 
-/* The outermost bound loop below `s`, or NULL. */
-static const Stmt *bound_loop(const Stmt *s)
-{
-    const Stmt *found = NULL;
-    switch (s->kind) {
-    case ST_FOR:
-        return s->u.loop.kind == LOOP_BIND ? s : bound_loop(s->u.loop.body);
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n && !found; i++)
-            found = bound_loop(s->u.seq.items[i]);
-        return found;
-    case ST_IF:
-        found = bound_loop(s->u.cond.then);
-        return found || !s->u.cond.otherwise ? found : bound_loop(s->u.cond.otherwise);
-    default:
-        return NULL;
-    }
-}
-
 static Stmt *check_root(LaunchWalk *w, Stmt *s)
 {
     Conflict why = {0};
-    const Stmt *loop = bound_loop(s);
+    const Stmt *loop = stmt_bound_loop(s);
     Kernel around = *w->kernel; /* what the launch costs to ask about does not grow with the program */
     around.body = w->nest;
     if (!loop || dependence_loop_kind_legal(w->c, &around, loop->u.loop.id, LOOP_BIND,

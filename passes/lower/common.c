@@ -42,10 +42,9 @@ static Stmt *map_seq(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *use
     return items.n ? stmt_seq(c, items.items, items.n, s->span) : NULL;
 }
 
-static Stmt *map_if(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user)
+/* The condition with other branches. */
+static Stmt *with_branches(Context *c, Stmt *s, Stmt *then, Stmt *otherwise)
 {
-    Stmt *then = fn(user, s->u.cond.then);
-    Stmt *otherwise = s->u.cond.otherwise ? fn(user, s->u.cond.otherwise) : NULL;
     if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
         return s;
     if (!then && !otherwise)
@@ -53,6 +52,13 @@ static Stmt *map_if(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user
     if (!then)
         then = stmt_empty(c, s->span);
     return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
+}
+
+static Stmt *map_if(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user)
+{
+    Stmt *then = fn(user, s->u.cond.then);
+    Stmt *otherwise = s->u.cond.otherwise ? fn(user, s->u.cond.otherwise) : NULL;
+    return with_branches(c, s, then, otherwise);
 }
 
 Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
@@ -83,6 +89,33 @@ Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), v
         return s;
     }
     return s;
+}
+
+/* fn(user, branch) where the condition holds, or not. */
+static Stmt *map_branch(Facts *f, const Stmt *s, bool otherwise, Stmt *(*fn)(void *, Stmt *), void *user)
+{
+    Stmt *branch = otherwise ? s->u.cond.otherwise : s->u.cond.then;
+    if (!branch)
+        return NULL;
+    FactsMark mark = facts_mark(f);
+    facts_enter_enclosing(f, (Enclosing){s, otherwise});
+    Stmt *done = fn(user, branch);
+    facts_reset(f, mark);
+    return done;
+}
+
+Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
+{
+    if (s->kind == ST_IF) {
+        Stmt *then = map_branch(f, s, false, fn, user);
+        return with_branches(c, s, then, map_branch(f, s, true, fn, user));
+    }
+    FactsMark mark = facts_mark(f);
+    if (s->kind == ST_FOR || s->kind == ST_LAUNCH)
+        facts_enter(f, s);
+    Stmt *done = stmt_map_children(c, s, fn, user);
+    facts_reset(f, mark);
+    return done;
 }
 
 Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body)
@@ -123,42 +156,6 @@ bool expr_list_has(const ExprList *list, const Expr *e)
 
 /* ---- searching ---------------------------------------------------------------------------------- */
 
-static bool find_bound_loop(Visitor *v, Stmt *s)
-{
-    bool *found = v->user;
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
-        *found = true;
-    return !*found && s->kind != ST_BLOCK;
-}
-
-static bool find_barrier(Visitor *v, Stmt *s)
-{
-    bool *found = v->user;
-    if (s->kind == ST_BARRIER)
-        *found = true;
-    return !*found && s->kind != ST_BLOCK;
-}
-
-static bool no_expr(Visitor *v, Expr *e)
-{
-    (void)v;
-    (void)e;
-    return false;
-}
-
-static bool stmt_search(Stmt *s, bool (*test)(Visitor *, Stmt *))
-{
-    bool found = false;
-    Visitor v = {.user = &found, .expr = no_expr, .stmt = test};
-    visit_stmt(&v, s);
-    return found;
-}
-
-bool stmt_has_bound_loop(Stmt *s)
-{
-    return stmt_search(s, find_bound_loop);
-}
-
 bool block_is_async(const BlockStmt *block)
 {
     for (int i = 0; i < block->n_annotations; i++)
@@ -167,9 +164,19 @@ bool block_is_async(const BlockStmt *block)
     return false;
 }
 
+static bool find_barrier(Visitor *v, Stmt *s)
+{
+    bool *found = v->user;
+    *found |= s->kind == ST_BARRIER;
+    return !*found && s->kind != ST_BLOCK;
+}
+
 bool stmt_has_barrier(Stmt *s)
 {
-    return stmt_search(s, find_barrier);
+    bool found = false;
+    Visitor v = {.user = &found, .stmt = find_barrier};
+    visit_stmt(&v, s);
+    return found;
 }
 
 typedef struct {
@@ -190,7 +197,7 @@ static bool collect_defined(Visitor *v, Stmt *s)
 void vars_defined_in(Context *c, Stmt *s, VarList *out)
 {
     Defined d = {c, out};
-    Visitor v = {.user = &d, .expr = no_expr, .stmt = collect_defined};
+    Visitor v = {.user = &d, .stmt = collect_defined};
     visit_stmt(&v, s);
 }
 
@@ -258,9 +265,9 @@ bool stmt_is_launch_root(Stmt *s)
 {
     switch (s->kind) {
     case ST_FOR:
-        return s->u.loop.kind == LOOP_BIND || !stmt_has_bound_loop(s);
+        return s->u.loop.kind == LOOP_BIND || !stmt_bound_loop(s);
     case ST_IF:
-        return !stmt_has_bound_loop(s);
+        return !stmt_bound_loop(s);
     case ST_BLOCK:
         return true;
     case ST_SEQ:
@@ -282,16 +289,14 @@ static Stmt *walk_host(void *user, Stmt *s)
     Stmt *outside = w->nest, *done;
     if (!outside && s->kind != ST_SEQ)
         w->nest = s;
-    FactsMark mark = facts_mark(w->facts);
     if (stmt_is_launch_root(s)) {
+        FactsMark mark = facts_mark(w->facts);
         done = w->root(w, s);
         w->failed |= !done;
+        facts_reset(w->facts, mark);
     } else {
-        if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
-            facts_enter(w->facts, s);
-        done = stmt_map_children(w->c, s, walk_host, w);
+        done = stmt_map_inside(w->c, w->facts, s, walk_host, w);
     }
-    facts_reset(w->facts, mark);
     w->nest = outside;
     return done;
 }
@@ -376,7 +381,7 @@ Names names_of_kernel(Context *c, const Kernel *kernel)
     for (int i = 0; i < kernel->n_params; i++)
         take_name(&n, kernel->params[i].buffer ? kernel->params[i].buffer->name
                                                 : kernel->params[i].scalar->name);
-    Visitor v = {.user = &n, .expr = no_expr, .stmt = take_stmt};
+    Visitor v = {.user = &n, .stmt = take_stmt};
     visit_stmt(&v, kernel->body);
     return n;
 }

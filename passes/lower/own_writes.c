@@ -155,44 +155,27 @@ static void write_block(Paper *p, const Stmt *s)
         p->give_up = true;
 }
 
-static void write_all(Paper *p, const Stmt *s)
+/* What stands under a condition with two branches is not counted. */
+static bool write_stmt(Walker *w, Stmt *s)
 {
-    Context *c = p->c;
+    Paper *p = w->user;
+    if (s->kind != ST_BLOCK)
+        return s->kind != ST_IF || !s->u.cond.otherwise;
     FactsMark mark = facts_mark(p->facts);
-    int conds = p->conds.n, loops = p->loops.n;
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            write_all(p, s->u.seq.items[i]);
-        break;
-    case ST_FOR: {
-        bool fixed = p->keep_threads && s->u.loop.kind == LOOP_BIND;
-        facts_enter(p->facts, s);
-        if (!fixed)
-            VEC_PUSH(c->arena, &p->loops, s->u.loop);
-        write_all(p, s->u.loop.body);
-        break;
+    int loops = p->loops.n;
+    for (int i = 0; i < w->path.n; i++) {
+        const Stmt *around = w->path.items[i].stmt;
+        if (around->kind != ST_FOR)
+            continue;
+        facts_enter(p->facts, around);
+        if (!p->keep_threads || around->u.loop.kind != LOOP_BIND)
+            VEC_PUSH(p->c->arena, &p->loops, around->u.loop);
     }
-    case ST_IF:
-        if (s->u.cond.otherwise) { /* not counted */
-            break;
-        }
-        VEC_PUSH(c->arena, &p->conds, s->u.cond.cond);
-        write_all(p, s->u.cond.then);
-        break;
-    case ST_BLOCK:
-        write_block(p, s);
-        break;
-    case ST_STORE:
-    case ST_TEMP:
-    case ST_LET:
-    case ST_BARRIER:
-    case ST_LAUNCH:
-        break;
-    }
-    p->conds.n = conds;
+    p->conds = enclosing_conds(p->c, &w->path);
+    write_block(p, s);
     p->loops.n = loops;
     facts_reset(p->facts, mark);
+    return false;
 }
 
 static bool reads(Context *c, Stmt *s, const Buffer *b)
@@ -252,10 +235,11 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
     if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, 0, box) ||
         !prepare(&p, box))
         return false;
+    Walker w = {.ctx = c, .user = &p, .stmt = write_stmt};
     for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {
         if (reads(c, s->u.seq.items[i], b))
             return false;
-        write_all(&p, s->u.seq.items[i]);
+        walk_stmt(&w, s->u.seq.items[i]);
     }
     return p.missing == 0 && !p.give_up;
 }

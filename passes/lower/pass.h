@@ -24,6 +24,9 @@ typedef VEC(Var *) VarList;
  * the child out, and with it a loop or if that it leaves empty (then the result is NULL). The init
  * and body of blocks are not children: a block is returned as it is. */
 Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
+/* The same with the facts that hold below `s`: of a loop, a launch, a branch. A name that `fn` enters into them is known until
+ * its sequence ends. */
+Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 /* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
 /* s1 then s2; either may be NULL. */
@@ -43,9 +46,7 @@ bool block_is_async(const BlockStmt *block);
 /* `body`, a statement of the block, with what the block asks of the caches said at each access (cache_hints.c). */
 Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);
 
-/* Statements with a property somewhere below. */
-bool stmt_has_bound_loop(Stmt *s);
-bool stmt_has_barrier(Stmt *s);
+bool stmt_has_barrier(Stmt *s); /* somewhere below */
 /* The variables of loops and lets below `s`, added to `out`. */
 void vars_defined_in(Context *c, Stmt *s, VarList *out);
 bool expr_uses_any(const Expr *e, Var *const *vars, int n);

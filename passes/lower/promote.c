@@ -189,30 +189,11 @@ static Stmt *walk_body(void *user, Stmt *s)
     return s->kind == ST_SEQ || s->kind == ST_FOR ? walk_items(user, s) : walk(user, s);
 }
 
-static Stmt *walk_if(Promote *p, Stmt *s)
-{
-    FactsMark mark = facts_mark(p->facts);
-    facts_assume(p->facts, s->u.cond.cond);
-    Stmt *then = walk_body(p, s->u.cond.then);
-    facts_reset(p->facts, mark);
-    Stmt *otherwise = s->u.cond.otherwise ? walk_body(p, s->u.cond.otherwise) : NULL;
-    if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
-        return s;
-    return stmt_stamp(stmt_if(p->c, s->u.cond.cond, then, otherwise, s->span), s);
-}
-
 /* Below a statement of a launch. */
 static Stmt *walk(void *user, Stmt *s)
 {
     Promote *p = user;
-    if (s->kind == ST_IF)
-        return walk_if(p, s);
-    FactsMark mark = facts_mark(p->facts);
-    if (s->kind == ST_FOR)
-        facts_enter(p->facts, s);
-    Stmt *done = stmt_map_children(p->c, s, walk_body, p);
-    facts_reset(p->facts, mark);
-    return done;
+    return stmt_map_inside(p->c, p->facts, s, walk_body, p);
 }
 
 static Stmt *walk_host(void *user, Stmt *s)
@@ -220,12 +201,8 @@ static Stmt *walk_host(void *user, Stmt *s)
     Promote *p = user;
     if (s->kind != ST_LAUNCH)
         return stmt_map_children(p->c, s, walk_host, p);
-    FactsMark mark = facts_mark(p->facts);
     p->launch = &s->u.launch;
-    facts_enter(p->facts, s);
-    Stmt *done = stmt_map_children(p->c, s, walk_body, p);
-    facts_reset(p->facts, mark);
-    return done;
+    return walk(p, s);
 }
 
 Kernel *pass_promote_accumulators(Context *c, const Kernel *kernel, const LowerOptions *options)

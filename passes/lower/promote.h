@@ -18,8 +18,7 @@ typedef struct {
     Buffer *buffer;
     Expr *const *index; /* of the first access */
     VarList inside;     /* variables defined in the loop */
-    ExprList conds;     /* conditions around the place at work, inside the loop */
-    ExprList control;   /* bounds of loops around it, likewise */
+    Walker walk;        /* of the loop */
     ExprList guards;    /* invariant conditions around every access */
     ExprList varying;   /* other conditions and the bounds on the way to an access */
     SubstList lets;     /* values of the names in the loop */
@@ -32,7 +31,7 @@ typedef struct {
 
 /* What the accesses of scan->buffer in the loop have in common. False where they have too little: other elements, other conditions, atomic
  * updates. */
-bool promote_scan(Scan *scan, const Stmt *loop);
+bool promote_scan(Scan *scan, Stmt *loop);
 /* The expression has one value throughout the loop. */
 bool promote_is_invariant(const Scan *scan, const Expr *e);
 

@@ -7,14 +7,8 @@
 static unsigned axes_of(const Expr *e)
 {
     unsigned axes = e->kind == EX_AXIS ? 1u << e->u.axis : 0;
-    for (int i = 0; i < expr_arity(e->kind); i++)
-        axes |= axes_of(e->u.arg[i]);
-    if (e->kind == EX_CALL)
-        for (int i = 0; i < call_info(e->u.call.call)->arity; i++)
-            axes |= axes_of(e->u.call.arg[i]);
-    if (e->kind == EX_LOAD)
-        for (int d = 0; d < e->u.load.buffer->rank; d++)
-            axes |= axes_of(e->u.load.index[d]);
+    for (int i = 0; i < expr_operands(e); i++)
+        axes |= axes_of(expr_operand(e, i));
     return axes;
 }
 

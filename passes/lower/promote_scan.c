@@ -6,16 +6,32 @@ bool promote_is_invariant(const Scan *scan, const Expr *e)
     return !expr_uses_any(e, scan->inside.items, scan->inside.n) && !expr_has_load(e);
 }
 
-static void note_access(Scan *scan, Expr *const *index)
+/* The conditions of the path that hold at an access: those that do not change in the loop are its guards. */
+static ExprList guards_of(Scan *scan)
 {
     Context *c = scan->p->c;
     ExprList guards = {0};
-    for (int i = 0; i < scan->conds.n; i++) {
-        ExprList *to = promote_is_invariant(scan, scan->conds.items[i]) ? &guards : &scan->varying;
-        VEC_PUSH(c->arena, to, scan->conds.items[i]);
+    const EnclosingList *path = &scan->walk.path;
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *s = path->items[i].stmt;
+        ExprList parts = {0};
+        if (s->kind == ST_FOR) {
+            VEC_PUSH(c->arena, &scan->varying, s->u.loop.lo);
+            VEC_PUSH(c->arena, &scan->varying, s->u.loop.hi);
+        } else if (path->items[i].otherwise) {
+            VEC_PUSH(c->arena, &parts, expr_unary(c, EX_NOT, s->u.cond.cond, s->span));
+        } else if (s->kind == ST_IF) {
+            cond_split(c, s->u.cond.cond, &parts);
+        }
+        for (int k = 0; k < parts.n; k++)
+            VEC_PUSH(c->arena, promote_is_invariant(scan, parts.items[k]) ? &guards : &scan->varying, parts.items[k]);
     }
-    for (int i = 0; i < scan->control.n; i++)
-        VEC_PUSH(c->arena, &scan->varying, scan->control.items[i]);
+    return guards;
+}
+
+static void note_access(Scan *scan, Expr *const *index)
+{
+    ExprList guards = guards_of(scan);
     if (!scan->seen) {
         scan->seen = true;
         scan->index = index;
@@ -47,69 +63,47 @@ static void scan_exprs(Scan *scan, Expr *e)
     visit_expr(&v, e);
 }
 
-static void scan_stmt(Scan *scan, const Stmt *s)
+static void scan_store(Scan *scan, const Stmt *s)
 {
-    Context *c = scan->p->c;
-    int conds = scan->conds.n, control = scan->control.n;
-    int64_t extent;
-    if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent < 1)
-        return; /* what never runs needs no register */
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n && scan->ok; i++)
-            scan_stmt(scan, s->u.seq.items[i]);
-        break;
-    case ST_FOR:
-        scan_exprs(scan, s->u.loop.lo);
-        scan_exprs(scan, s->u.loop.hi);
-        VEC_PUSH(c->arena, &scan->control, s->u.loop.lo);
-        VEC_PUSH(c->arena, &scan->control, s->u.loop.hi);
-        scan_stmt(scan, s->u.loop.body);
-        break;
-    case ST_IF:
-        scan_exprs(scan, s->u.cond.cond);
-        if (s->u.cond.otherwise) {
-            Expr *negated = expr_unary(c, EX_NOT, s->u.cond.cond, s->span);
-            VEC_PUSH(c->arena, &scan->conds, negated);
-            scan_stmt(scan, s->u.cond.otherwise);
-            scan->conds.n = conds;
-        }
-        cond_split(c, s->u.cond.cond, &scan->conds);
-        scan_stmt(scan, s->u.cond.then);
-        break;
-    case ST_STORE:
-        if (s->u.store.buffer == scan->buffer) {
-            scan->ok &= !s->u.store.atomic && s->u.store.op != STORE_ASYNC;
-            scan->written = true;
-            scan->update = s->span;
-            scan->hint = s->u.store.hint;
-            scan->read |= s->u.store.op != STORE_SET;
-            note_access(scan, s->u.store.index);
-        }
-        for (int d = 0; d < s->u.store.buffer->rank; d++)
-            scan_exprs(scan, s->u.store.index[d]);
-        scan_exprs(scan, s->u.store.value);
-        break;
-    case ST_LET: {
-        Subst to = {s->u.let.var, s->u.let.value};
-        VEC_PUSH(c->arena, &scan->lets, to);
-        scan_exprs(scan, s->u.let.value);
-        break;
+    if (s->u.store.buffer == scan->buffer) {
+        scan->ok &= !s->u.store.atomic && s->u.store.op != STORE_ASYNC;
+        scan->written = true;
+        scan->update = s->span;
+        scan->hint = s->u.store.hint;
+        scan->read |= s->u.store.op != STORE_SET;
+        note_access(scan, s->u.store.index);
     }
-    case ST_TEMP: /* a buffer that begins in the loop has no element before it */
-        scan->ok &= s->u.temp != scan->buffer;
-        break;
-    case ST_BLOCK:
-    case ST_BARRIER:
-    case ST_LAUNCH:
-        break;
-    }
-    scan->conds.n = conds;
-    scan->control.n = control;
+    for (int d = 0; d < s->u.store.buffer->rank; d++)
+        scan_exprs(scan, s->u.store.index[d]);
+    scan_exprs(scan, s->u.store.value);
 }
 
-bool promote_scan(Scan *scan, const Stmt *loop)
+static bool scan_stmt(Walker *w, Stmt *s)
 {
-    scan_stmt(scan, loop);
+    Scan *scan = w->user;
+    int64_t extent;
+    if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent < 1)
+        return false; /* what never runs needs no register */
+    if (s->kind == ST_FOR) {
+        scan_exprs(scan, s->u.loop.lo);
+        scan_exprs(scan, s->u.loop.hi);
+    }
+    if (s->kind == ST_IF)
+        scan_exprs(scan, s->u.cond.cond);
+    if (s->kind == ST_STORE)
+        scan_store(scan, s);
+    if (s->kind == ST_LET) {
+        VEC_PUSH(w->ctx->arena, &scan->lets, ((Subst){s->u.let.var, s->u.let.value}));
+        scan_exprs(scan, s->u.let.value);
+    }
+    if (s->kind == ST_TEMP) /* a buffer that begins in the loop has no element before it */
+        scan->ok &= s->u.temp != scan->buffer;
+    return scan->ok;
+}
+
+bool promote_scan(Scan *scan, Stmt *loop)
+{
+    scan->walk = (Walker){.ctx = scan->p->c, .user = scan, .stmt = scan_stmt};
+    walk_stmt(&scan->walk, loop);
     return scan->ok && scan->read && scan->written;
 }

@@ -177,55 +177,42 @@ static bool visit_loads(Visitor *v, Expr *e)
     return true;
 }
 
-static void walk_expr(Walk *w, Expr *e)
+static void visit_operand(Walk *w, Expr *e)
 {
     Visitor v = {.user = w, .expr = visit_loads};
     visit_expr(&v, e);
 }
 
-static void walk(Walk *w, Stmt *s)
+static void note_enclosing(Walk *w, const EnclosingList *path)
 {
-    Context *c = w->c;
-    int lets = w->lets.n;
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            walk(w, s->u.seq.items[i]);
-        w->lets.n = lets;
-        return;
-    case ST_FOR:
-        VEC_PUSH(c->arena, &w->loops, s);
-        walk(w, s->u.loop.body);
-        w->loops.n--;
-        return;
-    case ST_IF:
-        walk_expr(w, s->u.cond.cond);
-        VEC_PUSH(c->arena, &w->conds, s->u.cond.cond);
-        walk(w, s->u.cond.then);
-        w->conds.items[w->conds.n - 1] = expr_unary(c, EX_NOT, s->u.cond.cond, s->span);
-        if (s->u.cond.otherwise)
-            walk(w, s->u.cond.otherwise);
-        w->conds.n--;
-        return;
-    case ST_LET: {
-        Subst to = {s->u.let.var, s->u.let.value};
-        walk_expr(w, s->u.let.value);
-        VEC_PUSH(c->arena, &w->lets, to);
-        return;
-    }
-    case ST_STORE:
-        walk_expr(w, s->u.store.value);
-        for (int d = 0; d < s->u.store.buffer->rank; d++)
-            walk_expr(w, s->u.store.index[d]);
-        if (s->u.store.buffer == w->buffer)
-            add_access(w, s->u.store.index, s->span, true);
-        return;
-    case ST_BLOCK:
-    case ST_TEMP:
-    case ST_BARRIER:
-    case ST_LAUNCH:
-        return;
-    }
+    w->loops = enclosing_loops(w->c, path);
+    w->conds = enclosing_conds(w->c, path);
+    w->lets.n = 0;
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i].stmt->kind == ST_LET) {
+            Subst to = {path->items[i].stmt->u.let.var, path->items[i].stmt->u.let.value};
+            VEC_PUSH(w->c->arena, &w->lets, to);
+        }
+}
+
+static bool visit_accesses(Walker *walker, Stmt *s)
+{
+    Walk *w = walker->user;
+    if (s->kind != ST_IF && s->kind != ST_LET && s->kind != ST_STORE)
+        return true;
+    note_enclosing(w, &walker->path);
+    if (s->kind == ST_IF)
+        visit_operand(w, s->u.cond.cond);
+    if (s->kind == ST_LET)
+        visit_operand(w, s->u.let.value);
+    if (s->kind != ST_STORE)
+        return true;
+    visit_operand(w, s->u.store.value);
+    for (int d = 0; d < s->u.store.buffer->rank; d++)
+        visit_operand(w, s->u.store.index[d]);
+    if (s->u.store.buffer == w->buffer)
+        add_access(w, s->u.store.index, s->span, true);
+    return true;
 }
 
 void requests_of(Context *c, const Stmt *launch, const Buffer *buffer, BufferAccesses *out)
@@ -233,7 +220,8 @@ void requests_of(Context *c, const Stmt *launch, const Buffer *buffer, BufferAcc
     Walk w = {.c = c, .launch = &launch->u.launch, .buffer = buffer, .out = out};
     for (int a = 0; a < AXIS_COUNT; a++)
         w.axis[a] = var_new(c, axis_name((Axis)a), DT_INDEX, VAR_LET, span_none());
-    walk(&w, launch->u.launch.body);
+    Walker walker = {.ctx = c, .user = &w, .stmt = visit_accesses};
+    walk_stmt(&walker, launch->u.launch.body);
 }
 
 void request_addresses(const Buffer *buffer, const int64_t *strides, const BufferAccess *access, const Request *request,

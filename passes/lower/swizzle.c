@@ -119,15 +119,11 @@ static Stmt *walk(void *user, Stmt *s)
         facts_enter(z->facts, s);
         return s;
     }
-    FactsMark mark = facts_mark(z->facts);
     const Var *lane = z->lane;
-    if (s->kind == ST_FOR || s->kind == ST_LAUNCH || (s->kind == ST_IF && !s->u.cond.otherwise))
-        facts_enter(z->facts, s);
     if (s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE)
         z->lane = s->u.loop.var;
-    Stmt *done = stmt_map_children(z->c, s, walk, z);
+    Stmt *done = stmt_map_inside(z->c, z->facts, s, walk, z);
     z->lane = lane;
-    facts_reset(z->facts, mark);
     return done ? rewrite_own(z, done) : done;
 }
 

@@ -123,7 +123,7 @@ static void use_axis(Mapper *m, const Stmt *s)
     VEC_PUSH(m->c->arena, &m->lets, stmt_stamp(let, s));
 }
 
-/* Every bound loop of the launch, outermost first. */
+/* A loop may ask how many blocks should fit onto a multiprocessor. */
 static void note_min_blocks(Mapper *m, const Stmt *s)
 {
     for (int i = 0; i < s->u.loop.n_annotations; i++) {
@@ -139,34 +139,17 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
     }
 }
 
-static void collect_axes(Mapper *m, Stmt *s)
+/* Every loop of the launch, outermost first. */
+static bool collect_axes(Walker *w, Stmt *s)
 {
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            collect_axes(m, s->u.seq.items[i]);
-        break;
-    case ST_IF:
-        collect_axes(m, s->u.cond.then);
-        if (s->u.cond.otherwise)
-            collect_axes(m, s->u.cond.otherwise);
-        break;
-    case ST_FOR:
-        if (s->u.loop.kind == LOOP_BIND)
-            use_axis(m, s);
-        note_min_blocks(m, s);
-        VEC_PUSH(m->c->arena, &m->inner, s);
-        collect_axes(m, s->u.loop.body);
-        m->inner.n--;
-        break;
-    case ST_BLOCK:
-    case ST_STORE:
-    case ST_TEMP:
-    case ST_LET:
-    case ST_BARRIER:
-    case ST_LAUNCH:
-        break;
-    }
+    Mapper *m = w->user;
+    if (s->kind != ST_FOR)
+        return true;
+    m->inner = enclosing_loops(m->c, &w->path);
+    if (s->u.loop.kind == LOOP_BIND)
+        use_axis(m, s);
+    note_min_blocks(m, s);
+    return true;
 }
 
 static void push_coordinate(Mapper *m, StmtList *lets, Axis axis, Expr *value)
@@ -355,7 +338,8 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
 static Stmt *map_root(LaunchWalk *w, Stmt *root)
 {
     Mapper m = {.c = w->c, .facts = w->facts};
-    collect_axes(&m, root);
+    Walker axes = {.ctx = w->c, .user = &m, .stmt = collect_axes};
+    walk_stmt(&axes, root);
     if (m.failed)
         return NULL;
     fill_empty_axes(&m, root);

@@ -161,19 +161,15 @@ static Stmt *vectorize_loop(WideCheck *v, Stmt *s)
 static Stmt *walk(void *user, Stmt *s)
 {
     WideCheck *v = user;
-    FactsMark mark = facts_mark(v->facts);
     int lets = v->lets.n, around = v->around.n;
     if (s->kind == ST_LET) {
         Subst to = {s->u.let.var, s->u.let.value};
         VEC_PUSH(v->c->arena, &v->lets, to);
         return s;
     }
-    if (s->kind == ST_FOR || s->kind == ST_LAUNCH || (s->kind == ST_IF && !s->u.cond.otherwise))
-        facts_enter(v->facts, s);
     if (s->kind == ST_FOR)
         VEC_PUSH(v->c->arena, &v->around, s);
-    Stmt *done = stmt_map_children(v->c, s, walk, v);
-    facts_reset(v->facts, mark);
+    Stmt *done = stmt_map_inside(v->c, v->facts, s, walk, v);
     v->lets.n = lets;
     v->around.n = around;
     if (done->kind == ST_FOR && done->u.loop.kind == LOOP_VECTORIZE)

@@ -18,7 +18,7 @@ enum { MAX_DIMENSIONS = 64 };
 /* A store to an output, and what is around it. */
 typedef struct {
     const Stmt *store;
-    const Step *scopes;
+    const Enclosing *scopes;
     int n_scopes;
     int launch; /* how many of the scopes are outside of the launch; behind them stand its axes */
     int epoch;  /* how many barriers stand before it in the text */
@@ -28,7 +28,7 @@ typedef VEC(Writer) WriterList;
 typedef struct {
     Context *c;
     const Kernel *program, *lowered;
-    VEC(Step) path;
+    Walker walk;
     int launch, epoch; /* as of a writer here; -1: outside of a launch */
     WriterList writers;
     WrittenProof proof;
@@ -50,19 +50,12 @@ static Expr *axis_to_var(Rewriter *r, Expr *e)
     return e->kind == EX_AXIS ? expr_var(r->ctx, axes[e->u.axis], e->span) : e;
 }
 
-static void push(Question *q, const Stmt *s, bool otherwise)
-{
-    VEC_PUSH(q->c->arena, &q->path, ((Step){s, otherwise}));
-}
-
-static void find_writers(Question *q, Stmt *s);
-
 /* The axes as loops around the body. */
 static void enter_launch(Question *q, const Stmt *s)
 {
     const LaunchStmt *launch = &s->u.launch;
     Var *axes[AXIS_COUNT];
-    q->launch = q->path.n;
+    q->launch = q->walk.path.n;
     for (int k = 0; k < AXIS_COUNT; k++) {
         axes[k] = var_new(q->c, ctx_name(q->c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, s->span);
         Expr *extent = k < AXIS_THREAD_X ? launch->grid[k]
@@ -70,10 +63,11 @@ static void enter_launch(Question *q, const Stmt *s)
         ForStmt loop = {
             .var = axes[k], .lo = expr_index(q->c, 0), .hi = extent, .step = 1, .axis = AXIS_NONE};
         loop.body = stmt_empty(q->c, s->span);
-        push(q, stmt_for(q->c, &loop, s->span), false);
+        VEC_PUSH(q->c->arena, &q->walk.path, ((Enclosing){stmt_for(q->c, &loop, s->span), false}));
     }
     Rewriter r = {.ctx = q->c, .user = axes, .expr = axis_to_var};
-    find_writers(q, rewrite_stmt(&r, launch->body));
+    walk_stmt(&q->walk, rewrite_stmt(&r, launch->body));
+    q->walk.path.n = q->launch;
     q->launch = -1;
 }
 
@@ -86,10 +80,10 @@ static void add_writer(Question *q, const Stmt *s)
 {
     if (!is_output(buffer_defined(s->u.store.buffer)))
         return;
-    Step *scopes = ARENA_ARRAY(q->c->arena, Step, q->path.n + 1);
-    for (int i = 0; i < q->path.n; i++)
-        scopes[i] = q->path.items[i];
-    VEC_PUSH(q->c->arena, &q->writers, ((Writer){s, scopes, q->path.n, q->launch, q->epoch}));
+    Enclosing *scopes = ARENA_ARRAY(q->c->arena, Enclosing, q->walk.path.n + 1);
+    for (int i = 0; i < q->walk.path.n; i++)
+        scopes[i] = q->walk.path.items[i];
+    VEC_PUSH(q->c->arena, &q->writers, ((Writer){s, scopes, q->walk.path.n, q->launch, q->epoch}));
 }
 
 /* The two kernels may have been read from two texts. */
@@ -98,41 +92,16 @@ static bool writes(const Writer *w, const Buffer *output)
     return w->store->u.store.buffer->name == output->name;
 }
 
-static void find_writers(Question *q, Stmt *s)
+static bool find_writers(Walker *w, Stmt *s)
 {
-    int depth = q->path.n;
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++) {
-            find_writers(q, s->u.seq.items[i]);
-            if (s->u.seq.items[i]->kind == ST_LET)
-                push(q, s->u.seq.items[i], false);
-        }
-        break;
-    case ST_FOR:
-        push(q, s, false);
-        find_writers(q, s->u.loop.body);
-        break;
-    case ST_IF:
-        push(q, s, false);
-        find_writers(q, s->u.cond.then);
-        q->path.items[depth].otherwise = true;
-        if (s->u.cond.otherwise)
-            find_writers(q, s->u.cond.otherwise);
-        break;
-    case ST_LAUNCH:
+    Question *q = w->user;
+    if (s->kind == ST_LAUNCH)
         enter_launch(q, s);
-        break;
-    case ST_STORE:
+    if (s->kind == ST_STORE)
         add_writer(q, s);
-        break;
-    case ST_BARRIER:
+    if (s->kind == ST_BARRIER)
         q->epoch += s->u.barrier.kind == SYNC_THREADS;
-        break;
-    default:
-        break;
-    }
-    q->path.n = depth;
+    return s->kind != ST_LAUNCH;
 }
 
 /* ---- which elements are written ------------------------------------------------------------------ */
@@ -363,7 +332,8 @@ static void ask_writers(Question *q, const Buffer *buffer)
 WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
 {
     Question q = {.c = c, .program = program, .lowered = lowered, .launch = -1};
-    find_writers(&q, lowered->body);
+    q.walk = (Walker){.ctx = q.c, .user = &q, .stmt = find_writers};
+    walk_stmt(&q.walk, lowered->body);
     Model *m = model_new(c, program, program->body, program->body);
     for (int i = 0; i < program->n_params && q.proof.answer != WRITTEN_WRONG; i++) {
         const Buffer *buffer = program->params[i].buffer;

@@ -75,21 +75,6 @@ bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- bands ------------------------------------------------------------------------------------ */
 
-static bool search_bound(Visitor *v, Stmt *stmt)
-{
-    bool *found = v->user;
-    *found |= stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND;
-    return !*found && stmt->kind != ST_BLOCK;
-}
-
-static bool has_bound_loop(Stmt *stmt)
-{
-    bool found = false;
-    Visitor visitor = {&found, NULL, search_bound};
-    visit_stmt(&visitor, stmt);
-    return found;
-}
-
 /* The loop may be fused with others and bound: it goes over elements, and its iterations are independent. */
 static bool runs_parallel(Schedule *s, const Stmt *stmt)
 {
@@ -130,37 +115,29 @@ static Value band_from(Schedule *s, Stmt *top)
     return value_list(s, band.items, band.n);
 }
 
-static void find_bands(Schedule *s, Stmt *stmt, ValueList *bands)
+typedef struct {
+    Schedule *s;
+    ValueList found;
+} BandSearch;
+
+static bool search_band(Visitor *v, Stmt *stmt)
 {
-    switch (stmt->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < stmt->u.seq.n; i++)
-            find_bands(s, stmt->u.seq.items[i], bands);
-        return;
-    case ST_IF:
-        find_bands(s, stmt->u.cond.then, bands);
-        if (stmt->u.cond.otherwise)
-            find_bands(s, stmt->u.cond.otherwise, bands);
-        return;
-    case ST_FOR:
-        if (stmt->u.loop.kind == LOOP_BIND)
-            return;
-        if (!has_bound_loop(stmt->u.loop.body) && runs_parallel(s, stmt))
-            VEC_PUSH(s->ctx->arena, bands, band_from(s, stmt));
-        else
-            find_bands(s, stmt->u.loop.body, bands);
-        return;
-    default:
-        return;
-    }
+    BandSearch *search = v->user;
+    if (stmt->kind != ST_FOR)
+        return stmt->kind != ST_BLOCK;
+    if (stmt_bound_loop(stmt) || !runs_parallel(search->s, stmt))
+        return stmt->u.loop.kind != LOOP_BIND;
+    VEC_PUSH(search->s->ctx->arena, &search->found, band_from(search->s, stmt));
+    return false;
 }
 
 bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)call;
-    ValueList bands = {0};
-    find_bands(s, s->kernel->body, &bands);
-    *result = value_list(s, bands.items, bands.n);
+    BandSearch search = {.s = s};
+    Visitor v = {.user = &search, .stmt = search_band};
+    visit_stmt(&v, s->kernel->body);
+    *result = value_list(s, search.found.items, search.found.n);
     return true;
 }
 

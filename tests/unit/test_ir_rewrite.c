@@ -41,6 +41,52 @@ static void test_identity_returns_the_same_pointer(void **state)
     assert_int_equal(visited, 6 + 6 + 9 + 3 + 9); /* statements, bounds, iterators, init, update */
 }
 
+/* What each store stands in, in words. */
+static bool list_stores(Walker *w, Stmt *s)
+{
+    StrBuf *out = w->user;
+    if (s->kind == ST_STORE) {
+        for (int i = 0; i < w->path.n; i++) {
+            const Stmt *around = w->path.items[i].stmt;
+            const char *word = around->kind == ST_FOR ? around->u.loop.var->name
+                               : around->kind == ST_LET ? around->u.let.var->name
+                               : w->path.items[i].otherwise ? "else" : "if";
+            strbuf_addf(out, "%s ", word);
+        }
+        strbuf_addf(out, "%s; ", s->u.store.buffer->name);
+    }
+    return s->kind != ST_FOR || strcmp(s->u.loop.var->name, "skipped") != 0;
+}
+
+static Stmt *store_to(Context *c, const char *name)
+{
+    Buffer *b = buffer1(c, name, DT_F32, ROLE_OUT, expr_index(c, 4));
+    return stmt_store(c, b, EXPRS(expr_index(c, 0)), STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), false, NOWHERE);
+}
+
+static void test_a_walk_knows_what_is_around(void **state)
+{
+    Context *c = *state;
+    Var *i = loop_var(c, "i"), *skipped = loop_var(c, "skipped"), *n = var_new(c, ctx_name(c, "n"), DT_INDEX, VAR_LET, NOWHERE);
+    Expr *four = expr_index(c, 4), *cond = expr_binary(c, EX_LT, use(c, i), expr_index(c, 2), NOWHERE);
+    Stmt *last = store_to(c, "d");
+    Stmt *branches = stmt_if(c, cond, SEQ(c, store_to(c, "a"), stmt_let(c, n, use(c, i), NOWHERE), store_to(c, "b")), last, NOWHERE);
+    Stmt *body = SEQ(c, branches, loop_to(c, skipped, four, store_to(c, "c")), store_to(c, "e"));
+    Stmt *root = loop_to(c, i, four, body);
+    StrBuf text = strbuf_new(c->arena);
+    Walker w = {.ctx = c, .user = &text, .stmt = list_stores};
+    walk_stmt(&w, root);
+    assert_string_equal(text.text, "i if a; i if n b; i else d; i e; ");
+    assert_int_equal(w.path.n, 0);
+    EnclosingList around = {0};
+    assert_true(stmt_enclosing(c, root, last, &around));
+    assert_int_equal(around.n, 2);
+    assert_true(around.items[1].stmt == branches && around.items[1].otherwise);
+    assert_int_equal(enclosing_loops(c, &around).n, 1);
+    assert_int_equal(enclosing_conds(c, &around).items[0]->kind, EX_NOT);
+    assert_false(stmt_enclosing(c, body, root, &around));
+}
+
 static Stmt *drop_stores(Rewriter *r, Stmt *s)
 {
     (void)r;
@@ -155,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_identity_returns_the_same_pointer),
+        TEST(test_a_walk_knows_what_is_around),
         TEST(test_removing_statements),
         TEST(test_seq_flattens),
         TEST(test_subst_and_uses),
