@@ -121,7 +121,7 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
     Context *c = w->c;
     Name old = ctx_name(c, "old");
     Buffer *stand_in = buffer_new(c, old, type, NULL, 0, SCOPE_LOCAL, ROLE_TEMP, s->span);
-    Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, false, s->span);
+    Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, s->span);
     strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_addf(w->out, ", [=](%s old) { return (%s)(", cuda_storage_type(type),

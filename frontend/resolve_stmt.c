@@ -130,7 +130,8 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
         return NULL;
     VEC_PUSH(r->ctx->arena, &r->written, buffer);
     value = desugar(r, s, buffer, index, value);
-    Stmt *store = stmt_store(r->ctx, buffer, index, store_op, value, s->u.store.atomic, s->span);
+    Stmt *store = stmt_store(r->ctx, buffer, index, store_op, value, s->span);
+    store->u.store.atomic = s->u.store.atomic;
     store->u.store.hint = hint;
     return store;
 }

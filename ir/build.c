@@ -297,7 +297,7 @@ Stmt *stmt_block(Context *c, const BlockStmt *block, Span span)
 }
 
 Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
-                 bool atomic, Span span)
+                 Span span)
 {
     check_subscripts(c, buffer, index);
     if (value->type != buffer->type)
@@ -308,13 +308,13 @@ Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Exp
     s->u.store.index = copy_exprs(c, index, buffer->rank);
     s->u.store.op = op;
     s->u.store.value = value;
-    s->u.store.atomic = atomic;
     return s;
 }
 
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value)
 {
-    Stmt *s = stmt_store(c, buffer, index, like->u.store.op, value, like->u.store.atomic, like->span);
+    Stmt *s = stmt_store(c, buffer, index, like->u.store.op, value, like->span);
+    s->u.store.atomic = like->u.store.atomic;
     s->u.store.hint = like->u.store.hint;
     return stmt_stamp(s, like);
 }

@@ -380,9 +380,8 @@ Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span); /* flattens; o
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span);
 Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
-Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
-                 bool atomic, Span span);
-/* The store `like` of another value to another place: with its operator, span, step and hint. */
+Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span);
+/* The store `like` of another value to another place: with its operator, span, step and hint, and atomic if that is. */
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value);
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);

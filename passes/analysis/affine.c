@@ -103,7 +103,7 @@ static bool push_multiplied(Context *c, Affine *out, const Affine *a, const Affi
 }
 
 bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
-                         bool expand, Span span)
+                         Products products, Span span)
 {
     int64_t k;
     if (a->n == 0)
@@ -111,40 +111,40 @@ bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine 
     if (b->n == 0)
         return checked_mul(b->constant, scale, &k) && affine_push_scaled(c, out, a, k);
     bool single = a->n == 1 && a->constant == 0 && b->n == 1 && b->constant == 0;
-    if (single || (expand && (a->n + 1) * (b->n + 1) <= PRODUCT_TERMS))
+    if (single || (products == PRODUCTS_EXPANDED && (a->n + 1) * (b->n + 1) <= PRODUCT_TERMS))
         return push_multiplied(c, out, a, b, scale, span);
     return affine_push(c, out, scale,
                        atom_product(c, affine_expr(c, a, span), affine_expr(c, b, span), span));
 }
 
-bool affine_collect(Context *c, Expr *e, int64_t scale, bool expand, Affine *out)
+bool affine_collect(Context *c, Expr *e, int64_t scale, Products products, Affine *out)
 {
     int64_t negated;
     switch (e->kind) {
     case EX_ADD:
-        return affine_collect(c, e->u.arg[0], scale, expand, out) &&
-               affine_collect(c, e->u.arg[1], scale, expand, out);
+        return affine_collect(c, e->u.arg[0], scale, products, out) &&
+               affine_collect(c, e->u.arg[1], scale, products, out);
     case EX_SUB:
         return checked_mul(scale, -1, &negated) &&
-               affine_collect(c, e->u.arg[0], scale, expand, out) &&
-               affine_collect(c, e->u.arg[1], negated, expand, out);
+               affine_collect(c, e->u.arg[0], scale, products, out) &&
+               affine_collect(c, e->u.arg[1], negated, products, out);
     case EX_NEG:
         return checked_mul(scale, -1, &negated) &&
-               affine_collect(c, e->u.arg[0], negated, expand, out);
+               affine_collect(c, e->u.arg[0], negated, products, out);
     case EX_MUL: {
         Affine a, b;
-        return affine_of(c, e->u.arg[0], expand, &a) && affine_of(c, e->u.arg[1], expand, &b) &&
-               affine_push_product(c, out, &a, &b, scale, expand, e->span);
+        return affine_of(c, e->u.arg[0], products, &a) && affine_of(c, e->u.arg[1], products, &b) &&
+               affine_push_product(c, out, &a, &b, scale, products, e->span);
     }
     default:
         return affine_push(c, out, scale, e);
     }
 }
 
-bool affine_of(Context *c, Expr *e, bool expand, Affine *out)
+bool affine_of(Context *c, Expr *e, Products products, Affine *out)
 {
     *out = (Affine){0};
-    return affine_collect(c, e, 1, expand, out) && affine_normalize(out);
+    return affine_collect(c, e, 1, products, out) && affine_normalize(out);
 }
 
 bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,

@@ -37,18 +37,21 @@ int factor_order(const Expr *a, const Expr *b);
 bool affine_push(Context *c, Affine *a, int64_t coef, Expr *atom);
 bool affine_push_scaled(Context *c, Affine *out, const Affine *a, int64_t scale);
 bool affine_normalize(Affine *a);
-/* Adds scale * e to `out`, taking e apart down to its atoms as they stand.  With `expand`,
- * products of sums are multiplied out: the form for proofs; without, it is the form that is
- * printed. */
-bool affine_collect(Context *c, Expr *e, int64_t scale, bool expand, Affine *out);
+/* What becomes of products of sums. */
+typedef enum {
+    PRODUCTS_KEPT,     /* they are atoms: the form that is printed */
+    PRODUCTS_EXPANDED, /* they are multiplied out: the form for proofs */
+} Products;
+/* Adds scale * e to `out`, taking e apart down to its atoms as they stand. */
+bool affine_collect(Context *c, Expr *e, int64_t scale, Products products, Affine *out);
 /* out = e, normal. */
-bool affine_of(Context *c, Expr *e, bool expand, Affine *out);
+bool affine_of(Context *c, Expr *e, Products products, Affine *out);
 /* out = a * ka + b * kb, normal. */
 bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,
                     Affine *out);
 /* Adds scale * a * b to `out`. */
 bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
-                         bool expand, Span span);
+                         Products products, Span span);
 /* The position of `atom` in a normal form, or -1. */
 int affine_find(const Affine *a, const Expr *atom);
 bool affine_equal(const Affine *a, const Affine *b);
@@ -116,8 +119,10 @@ bool facts_know(const Facts *f, const Expr *cond);
 /* facts_assume for a condition that is canonical, or the opposite of one: it is not simplified
  * again, so that nested conditions cost what they are long. */
 void facts_assume_canonical(Facts *f, Expr *cond);
-/* The domains of a block's iterators; without reduce iterators and predicate for its init. */
-void facts_enter_block(Facts *f, const BlockStmt *block, bool init);
+/* The domains of a block's iterators, and its predicate; */
+void facts_enter_block(Facts *f, const BlockStmt *block);
+/* for its init, the domains of the spatial ones. */
+void facts_enter_init(Facts *f, const BlockStmt *block);
 
 /* The facts as they were at a mark, to be asked and added to while `f` stays as it is. */
 Facts facts_outside(const Facts *f, FactsMark mark);

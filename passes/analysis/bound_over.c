@@ -246,7 +246,7 @@ static bool restricted(const Over *o)
     return false;
 }
 
-Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, bool *exact)
+static Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, bool *exact)
 {
     Over o = {f, over, n, true, OVER_STEPS};
     o.exact = !restricted(&o);
@@ -255,4 +255,14 @@ Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, b
     if (exact)
         *exact = bound && o.exact;
     return bound ? simplify(f, bound) : NULL;
+}
+
+Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
+{
+    return bound_over(f, e, over, n, false, exact);
+}
+
+Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
+{
+    return bound_over(f, e, over, n, true, exact);
 }

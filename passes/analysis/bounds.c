@@ -79,7 +79,7 @@ static Bounds bounds_expr(Facts *f, Expr *e)
     if (f->depth == DEPTH)
         return b;
     f->depth++;
-    if (affine_of(f->c, e, true, &form))
+    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
         b = bounds_of_affine(f, &form);
     f->depth--;
     return b;
@@ -274,7 +274,7 @@ bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max)
     Affine form;
     Bounds b = {0};
     if (simplify_affine(f, e, &form) &&
-        affine_of(f->c, affine_expr(f->c, &form, e->span), true, &form))
+        affine_of(f->c, affine_expr(f->c, &form, e->span), PRODUCTS_EXPANDED, &form))
         b = bounds_tight(f, &form);
     facts_answered(f, &q);
     if (!b.has_min || !b.has_max)

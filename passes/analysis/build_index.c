@@ -256,7 +256,7 @@ static Expr *difference(Context *c, Expr *a, Expr *b)
     Affine x, y, d;
     if (is_literal(b, 0))
         return a;
-    if (affine_of(c, a, false, &x) && affine_of(c, b, false, &y) &&
+    if (affine_of(c, a, PRODUCTS_KEPT, &x) && affine_of(c, b, PRODUCTS_KEPT, &y) &&
         affine_combine(c, &x, 1, &y, -1, &d))
         return affine_expr(c, &d, a->span);
     return index_sub(c, a, b);

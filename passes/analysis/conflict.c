@@ -19,7 +19,8 @@ static void add_value(StrBuf *out, Name name, int64_t value)
     strbuf_addf(out, "%s%s = %lld", out->length ? ", " : "", name, (long long)value);
 }
 
-const char *instance_text(Poly *p, const Instance *at, bool loops, const int64_t *point)
+/* Sizes, then the loops of a unit or the iterators of its block. */
+static const char *values_text(Poly *p, const Instance *at, bool loops, const int64_t *point)
 {
     StrBuf out = strbuf_new(p->ctx->arena);
     const Unit *u = at->unit;
@@ -33,6 +34,11 @@ const char *instance_text(Poly *p, const Instance *at, bool loops, const int64_t
         if (!u->absent[i])
             add_value(&out, u->loops[i]->var->name, affine_at(at->loops[i], point));
     return out.text ? out.text : "";
+}
+
+const char *instance_text(Poly *p, const Instance *at, const int64_t *point)
+{
+    return values_text(p, at, false, point);
 }
 
 static const char *element_text(Poly *p, const Touch *x, const Affine *index, const int64_t *point)
@@ -114,11 +120,11 @@ bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b
             b = later;
             conflict_unproved(a, y, b, x, reason, why);
         }
-        why->first_at = instance_text(p, a, a->unit->block->n_iters == 0, point);
-        why->second_at = instance_text(p, b, b->unit->block->n_iters == 0, point);
+        why->first_at = values_text(p, a, a->unit->block->n_iters == 0, point);
+        why->second_at = values_text(p, b, b->unit->block->n_iters == 0, point);
         if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {
-            why->first_at = instance_text(p, a, true, point);
-            why->second_at = instance_text(p, b, true, point);
+            why->first_at = values_text(p, a, true, point);
+            why->second_at = values_text(p, b, true, point);
         }
         why->element = element_text(p, x, index, point);
     } else {

@@ -256,7 +256,7 @@ static bool runs_once(Poly *p, const Unit *u, Conflict *why)
     poly_differ(p, &p->top, a.loops, b.loops, u->n_loops);
     int64_t *point;
     Answer answer = poly_solve(p, a.loops, u->n_loops, &point);
-    const char *at = answer == POLY_SOME ? instance_text(p, &a, false, point) : "";
+    const char *at = answer == POLY_SOME ? instance_text(p, &a, point) : "";
     if (answer != POLY_NONE)
         describe_instance(u, at,
                           answer == POLY_SOME ? "this instance would run more than once"

@@ -43,7 +43,7 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
         return false;
     if (mod ? k % *d != 0 : !checked_mul(k, *d, d))
         return false;
-    return affine_of(f->c, atom->u.arg[0], false, x);
+    return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
 /* a = d * multiple + rest, by terms; the constant of the rest is in (-d, d). */
@@ -96,7 +96,7 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
         int64_t k, coef = a->items[t].coef;
         bool strip = atom->kind == EX_MOD && expr_is_const(atom->u.arg[1], &k) && k > 0 &&
                      coef > 0 && k % d == 0 && bounds_nonneg(f, atom->u.arg[0]);
-        if (!(strip ? affine_collect(f->c, atom->u.arg[0], coef, false, out)
+        if (!(strip ? affine_collect(f->c, atom->u.arg[0], coef, PRODUCTS_KEPT, out)
                     : affine_push(f->c, out, coef, atom)))
             return false;
         found = found || strip;
@@ -221,7 +221,7 @@ static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Span span
         if (!remove_factors(c, a->items[t].atom, &factors, span, &left))
             fits = affine_push(c, rest, coef, a->items[t].atom);
         else if (left)
-            fits = affine_collect(c, left, coef, false, multiple);
+            fits = affine_collect(c, left, coef, PRODUCTS_KEPT, multiple);
         else
             fits = checked_add(multiple->constant, coef, &multiple->constant);
         if (!fits)
@@ -234,7 +234,7 @@ static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Span span
 static bool rest_is_remainder(Facts *f, const Affine *a, const Affine *rest, Expr *divisor)
 {
     Affine d, room;
-    return prove_nonneg(f, rest) && affine_of(f->c, divisor, false, &d) &&
+    return prove_nonneg(f, rest) && affine_of(f->c, divisor, PRODUCTS_KEPT, &d) &&
            affine_combine(f->c, &d, 1, rest, -1, &room) &&
            checked_sub(room.constant, 1, &room.constant) && prove_nonneg(f, &room) &&
            prove_nonneg(f, a);
@@ -321,7 +321,7 @@ static bool replace_pair(Context *c, Affine *a, int s, int t, int64_t coef, Expr
     for (int k = 0; k < a->n; k++)
         if (k != s && k != t && !affine_push(c, &out, a->items[k].coef, a->items[k].atom))
             return false;
-    if (!affine_collect(c, e, coef, false, &out) || !affine_normalize(&out))
+    if (!affine_collect(c, e, coef, PRODUCTS_KEPT, &out) || !affine_normalize(&out))
         return false;
     *a = out;
     return true;
@@ -333,7 +333,7 @@ static bool subtract_multiple(Context *c, Affine *a, int t, Span span, bool *cha
     Expr *x;
     int64_t d = divided(a->items[t].atom, EX_DIV, &x), coef = a->items[t].coef;
     Affine form, out = {.constant = a->constant};
-    if (d == 0 || coef % d != 0 || coef == INT64_MIN || !affine_of(c, x, false, &form))
+    if (d == 0 || coef % d != 0 || coef == INT64_MIN || !affine_of(c, x, PRODUCTS_KEPT, &form))
         return true;
     int64_t m = -(coef / d), k;
     for (int s = 0; s < form.n; s++) {

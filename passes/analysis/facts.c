@@ -100,22 +100,22 @@ bool facts_know(const Facts *f, const Expr *cond)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* Remembers that form >= 0, unless it says nothing. */
-static void push_form(Facts *f, Expr *cond, Affine form, bool derived)
+/* Remembers that form >= 0, unless it says nothing. Without a condition it is derived, from a range or a definition. */
+static void push_form(Facts *f, Expr *cond, Affine form)
 {
     if (form.n == 0)
         return;
-    Condition known = {cond, true, derived, form};
+    Condition known = {cond, true, cond == NULL, form};
     VEC_PUSH(f->c->arena, &f->conditions, known);
 }
 
 /* a - b - slack >= 0 holds; nothing is learnt where numbers do not fit. */
-static void push_difference(Facts *f, Expr *cond, Expr *a, Expr *b, int64_t slack, bool derived)
+static void push_difference(Facts *f, Expr *cond, Expr *a, Expr *b, int64_t slack)
 {
     Affine x, y, d;
-    if (affine_of(f->c, a, true, &x) && affine_of(f->c, b, true, &y) &&
+    if (affine_of(f->c, a, PRODUCTS_EXPANDED, &x) && affine_of(f->c, b, PRODUCTS_EXPANDED, &y) &&
         affine_combine(f->c, &x, 1, &y, -1, &d) && checked_sub(d.constant, slack, &d.constant))
-        push_form(f, cond, d, derived);
+        push_form(f, cond, d);
 }
 
 static void push_opaque(Facts *f, Expr *cond)
@@ -129,20 +129,20 @@ static void assume_comparison(Facts *f, Expr *cond)
     Expr *a = cond->u.arg[0], *b = cond->u.arg[1];
     switch (cond->kind) {
     case EX_LT:
-        push_difference(f, cond, b, a, 1, false);
+        push_difference(f, cond, b, a, 1);
         break;
     case EX_LE:
-        push_difference(f, cond, b, a, 0, false);
+        push_difference(f, cond, b, a, 0);
         break;
     case EX_GT:
-        push_difference(f, cond, a, b, 1, false);
+        push_difference(f, cond, a, b, 1);
         break;
     case EX_GE:
-        push_difference(f, cond, a, b, 0, false);
+        push_difference(f, cond, a, b, 0);
         break;
     case EX_EQ:
-        push_difference(f, cond, a, b, 0, false);
-        push_difference(f, cond, b, a, 0, false);
+        push_difference(f, cond, a, b, 0);
+        push_difference(f, cond, b, a, 0);
         break;
     default:
         push_opaque(f, cond);
@@ -210,7 +210,7 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     if (expr_is_const(r.lo, &first) && expr_is_const(r.hi, &end) && end <= first)
         return;
     r.conditions_before = f->conditions.n;
-    r.affine = affine_of(c, r.lo, true, &r.low) && affine_of(c, r.hi, true, &r.high) &&
+    r.affine = affine_of(c, r.lo, PRODUCTS_EXPANDED, &r.low) && affine_of(c, r.hi, PRODUCTS_EXPANDED, &r.high) &&
                checked_sub(r.high.constant, 1, &r.high.constant);
     if (r.affine)
         r.bounds = range_bounds(f, &r);
@@ -224,7 +224,7 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     VEC_PUSH(c->arena, &f->ranges, r);
     Affine some;
     if (r.affine && affine_combine(c, &r.high, 1, &r.low, -1, &some))
-        push_form(f, NULL, some, true);
+        push_form(f, NULL, some);
 }
 
 static Range range_of(const Var *var, Axis axis)
@@ -252,7 +252,7 @@ void facts_axis(Facts *f, Axis axis, Expr *extent)
 static Bounds tight_bounds(Facts *f, Expr *e)
 {
     Affine form;
-    return affine_of(f->c, e, true, &form) ? bounds_tight(f, &form) : (Bounds){0};
+    return affine_of(f->c, e, PRODUCTS_EXPANDED, &form) ? bounds_tight(f, &form) : (Bounds){0};
 }
 
 /* Of a value that gets a name: a min or max is followed into its operands, once. */
@@ -267,7 +267,7 @@ static Bounds defined_bounds(Facts *f, Expr *value)
 static void define(Facts *f, const Var *var, Expr *value)
 {
     Affine form;
-    if (var->type != DT_INDEX || !affine_of(f->c, value, true, &form))
+    if (var->type != DT_INDEX || !affine_of(f->c, value, PRODUCTS_EXPANDED, &form))
         return;
     Range r = range_of(var, AXIS_NONE);
     r.lo = value;
@@ -280,8 +280,8 @@ static void define(Facts *f, const Var *var, Expr *value)
     if (expr_has_load(value))
         return;
     Expr *self = expr_var(f->c, (Var *)var, span_none());
-    push_difference(f, NULL, self, value, 0, true);
-    push_difference(f, NULL, value, self, 0, true);
+    push_difference(f, NULL, self, value, 0);
+    push_difference(f, NULL, value, self, 0);
 }
 
 /* ---- entering statements --------------------------------------------------------------------- */
@@ -308,14 +308,18 @@ static void enter_loop(Facts *f, const ForStmt *loop)
     }
 }
 
-void facts_enter_block(Facts *f, const BlockStmt *block, bool init)
+void facts_enter_init(Facts *f, const BlockStmt *block)
 {
-    for (int k = 0; k < block->n_iters; k++) {
-        const BlockIter *iter = &block->iters[k];
-        if (iter->kind == ITER_SPATIAL || !init)
-            facts_range(f, iter->var, iter->lo, iter->hi);
-    }
-    if (block->predicate && !init)
+    for (int k = 0; k < block->n_iters; k++)
+        if (block->iters[k].kind == ITER_SPATIAL)
+            facts_range(f, block->iters[k].var, block->iters[k].lo, block->iters[k].hi);
+}
+
+void facts_enter_block(Facts *f, const BlockStmt *block)
+{
+    for (int k = 0; k < block->n_iters; k++)
+        facts_range(f, block->iters[k].var, block->iters[k].lo, block->iters[k].hi);
+    if (block->predicate)
         facts_assume(f, block->predicate);
 }
 
@@ -342,7 +346,7 @@ void facts_enter(Facts *f, const Stmt *s)
         enter_loop(f, &s->u.loop);
         break;
     case ST_BLOCK:
-        facts_enter_block(f, &s->u.block, false);
+        facts_enter_block(f, &s->u.block);
         break;
     case ST_IF:
         facts_assume(f, s->u.cond.cond);

@@ -78,8 +78,8 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
     bool kept = true;
     PolyMark mark = poly_mark(p);
     for (int level = 0; level <= common && kept; level++) {
-        ThreadInstance a = thread_instance(q->t, p, pair->a, false);
-        ThreadInstance b = thread_instance(q->t, p, pair->b, false);
+        ThreadInstance a = thread_instance(q->t, p, pair->a);
+        ThreadInstance b = thread_instance(q->t, p, pair->b);
         if (before_at(q, &a, &b, level)) {
             meet_place(q, pair, &a, &b);
             kept = conflict_none(p, &a.at, pair->x, &b.at, pair->y, reason, q->why);

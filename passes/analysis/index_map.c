@@ -68,7 +68,7 @@ int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Exp
 {
     bool exact;
     for (int k = 0; k < n; k++) {
-        Expr *last = bound_over(f, e[k], (const Var *const *)box->var, box->n, true, &exact);
+        Expr *last = largest_over(f, e[k], (const Var *const *)box->var, box->n, &exact);
         if (!last || !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
             return k;
         extent[k] = extent_to(c, f, box, last);

@@ -5,8 +5,9 @@
 /* ---- instances ------------------------------------------------------------------------------- */
 
 /* A loop's variable: lo + step * t for a column t >= 0, which is the variable itself for step 1. */
-static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop, bool fixed)
+static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
 {
+    bool fixed = env == &p->fixed;
     Affine lo = poly_value(p, env, loop->lo), hi = poly_value(p, env, loop->hi), value;
     int64_t lo_min, lo_max, hi_min, hi_max;
     affine_range(p, lo, &lo_min, &lo_max);
@@ -16,7 +17,7 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop, bool fixed)
         poly_at_most(p, &p->top, lo, value, 0);
     } else {
         Affine t = poly_column(p, 0, INT64_MAX, fixed);
-        poly_row(p, &p->top, t, false);
+        poly_not_negative(p, &p->top, t);
         value = poly_add(p, lo, t, loop->step);
     }
     if (loop->step > 0)
@@ -33,11 +34,11 @@ static Affine know_loop(Poly *p, Env *env, const ForStmt *loop, Affine value)
     return value;
 }
 
-void model_enter_scope(Poly *p, Env *env, Enclosing scope, bool fixed)
+void model_enter_scope(Poly *p, Env *env, Enclosing scope)
 {
     const Stmt *s = scope.stmt;
     if (s->kind == ST_FOR)
-        enter_loop(p, env, &s->u.loop, fixed);
+        enter_loop(p, env, &s->u.loop);
     else if (s->kind == ST_IF)
         poly_assume(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
     else if (type_is_int(s->u.let.var->type))
@@ -50,7 +51,7 @@ void model_enter(const Model *m, Poly *p)
         if (m->kernel->sizes[i].symbolic)
             poly_size(p, m->kernel->sizes[i].var);
     for (int i = 0; i < m->outer.n; i++)
-        model_enter_scope(p, &p->fixed, m->outer.items[i], true);
+        model_enter_scope(p, &p->fixed, m->outer.items[i]);
 }
 
 static bool absent_in(const Unit *u, const Expr *e)
@@ -139,7 +140,7 @@ Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_
         const ForStmt *loop = &scope.stmt->u.loop;
         loops[n] = unit->absent[n] ? affine_const(0)
                    : n < n_shared  ? know_loop(p, &at.env, loop, shared[n])
-                                   : enter_loop(p, &at.env, loop, false);
+                                   : enter_loop(p, &at.env, loop);
         n++;
     }
     at.loops = loops;
@@ -155,7 +156,7 @@ const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch)
     for (int i = 0; i < at->env.n; i++)
         VEC_PUSH(p->ctx->arena, &env, at->env.items[i]);
     for (int i = 0; i < touch->n_inner; i++)
-        model_enter_scope(p, &env, touch->inner[i], false);
+        model_enter_scope(p, &env, touch->inner[i]);
     int rank = touch->buffer->rank;
     Affine *index = ARENA_ARRAY(p->ctx->arena, Affine, rank);
     for (int i = 0; i < rank; i++) {
@@ -163,7 +164,7 @@ const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch)
         p->inexact = false;
         index[i] = poly_value(p, &env, touch->index[i]);
         if (p->inexact) {
-            poly_row(p, &p->top, index[i], false);
+            poly_not_negative(p, &p->top, index[i]);
             poly_at_most(p, &p->top, index[i], poly_value(p, &p->fixed, touch->buffer->shape[i]),
                          -1);
         }

@@ -83,7 +83,7 @@ UnitList model_neighbours(Model *m, int unit);
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
 /* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is known of it. */
-void model_enter_scope(Poly *p, Env *env, Enclosing scope, bool fixed);
+void model_enter_scope(Poly *p, Env *env, Enclosing scope);
 
 typedef struct {
     const Unit *unit;
@@ -124,7 +124,7 @@ bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b
 /* The answer "not proved" about a block or two, without numbers. */
 void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
                        const char *reason, Conflict *why);
-/* "N = 2, i = 3": sizes, then the iterators of a block (or their loops) at a point. */
-const char *instance_text(Poly *p, const Instance *at, bool loops, const int64_t *point);
+/* "N = 2, i = 3": sizes, then the iterators of a block at a point. */
+const char *instance_text(Poly *p, const Instance *at, const int64_t *point);
 
 #endif

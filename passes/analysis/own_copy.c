@@ -125,7 +125,7 @@ static void assume_broken(Poly *p, const Row *rows, int n)
         if (rows[i].equal)
             poly_at_most(p, broken[2 * i + 1], affine_const(1), rows[i].form, 0);
         else
-            poly_row(p, broken[2 * i + 1], affine_const(-1), false);
+            poly_not_negative(p, broken[2 * i + 1], affine_const(-1));
     }
 }
 
@@ -156,7 +156,7 @@ static bool all_plainly_cover(OwnCopy *o)
 {
     PolyMark start = poly_mark(o->p);
     const Unit *u = thread_unit(o->t, o->reader);
-    ThreadInstance r = thread_instance(o->t, o->p, o->reader, false);
+    ThreadInstance r = thread_instance(o->t, o->p, o->reader);
     const Affine *read = instance_index(o->p, &r.at, o->read);
     bool covered = false;
     for (int i = 0; i < o->t->model->units.n && !covered; i++) {
@@ -203,7 +203,7 @@ static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int leve
     Poly *p = o->p;
     PolyMark mark = poly_mark(p);
     p->inexact = false;
-    ThreadInstance at = thread_instance(o->t, p, unit, false);
+    ThreadInstance at = thread_instance(o->t, p, unit);
     const Affine *index = instance_index(p, &at.at, x);
     *exact = !p->inexact;
     VEC(Affine) forms = {0};
@@ -309,8 +309,8 @@ static bool writes_own(OwnCopy *o)
             if (!x->writes || x->buffer->id != o->read->buffer->id)
                 continue;
             PolyMark mark = poly_mark(p);
-            ThreadInstance a = thread_instance(o->t, p, i, true);
-            ThreadInstance b = thread_instance(o->t, p, o->reader, true);
+            ThreadInstance a = thread_first_run(o->t, p, i);
+            ThreadInstance b = thread_first_run(o->t, p, o->reader);
             for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
                 poly_equal(p, &p->top, a.at.loops[l], b.at.loops[l]);
             instances_collide(p, &a.at, x, &b.at, o->read);

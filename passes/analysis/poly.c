@@ -90,7 +90,7 @@ void poly_raise(Poly *p, int column, int64_t min)
     raised->min = min;
     Term *term = ARENA_NEW(p->ctx->arena, Term);
     *term = (Term){column, 1};
-    poly_row(p, &p->top, (Affine){-min, term, 1}, false);
+    poly_not_negative(p, &p->top, (Affine){-min, term, 1});
 }
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
@@ -187,25 +187,30 @@ void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
 
 /* ---- constraints ----------------------------------------------------------------------------- */
 
-void poly_row(Poly *p, Conj *into, Affine form, bool equal)
+void poly_not_negative(Poly *p, Conj *into, Affine form)
 {
-    if (form.n == 0 && (equal ? form.constant == 0 : form.constant >= 0))
-        return;
-    VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, equal}));
+    if (form.n > 0 || form.constant < 0)
+        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, false}));
+}
+
+void poly_zero(Poly *p, Conj *into, Affine form)
+{
+    if (form.n > 0 || form.constant != 0)
+        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, true}));
 }
 
 void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset)
 {
     Affine gap = poly_add(p, b, a, -1);
     if (checked_add(gap.constant, offset, &gap.constant))
-        poly_row(p, into, gap, false);
+        poly_not_negative(p, into, gap);
     else
         p->inexact = true;
 }
 
 void poly_equal(Poly *p, Conj *into, Affine a, Affine b)
 {
-    poly_row(p, into, poly_add(p, a, b, -1), true);
+    poly_zero(p, into, poly_add(p, a, b, -1));
 }
 
 Conj **poly_choice(Poly *p, Conj *into, int n)

@@ -117,10 +117,13 @@ bool affine_is_fixed(const Poly *p, Affine a);
 /* Bounds from those of the columns. */
 void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max);
 
-/* Adds a row to `into`: form >= 0, or form == 0. */
-void poly_row(Poly *p, Conj *into, Affine form, bool equal);
-/* a <= b + offset. */
+/* Adds a row to `into`: form >= 0, */
+void poly_not_negative(Poly *p, Conj *into, Affine form);
+/* form == 0, */
+void poly_zero(Poly *p, Conj *into, Affine form);
+/* a <= b + offset, */
 void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset);
+/* a == b. */
 void poly_equal(Poly *p, Conj *into, Affine a, Affine b);
 /* Adds a choice of n new, empty alternatives, for the caller to fill. */
 Conj **poly_choice(Poly *p, Conj *into, int n);

@@ -19,7 +19,7 @@ Affine poly_size(Poly *p, const Var *var)
     Affine column = poly_column(p, var->kind == VAR_SIZE ? 0 : INT64_MIN, INT64_MAX, true);
     VEC_PUSH(p->ctx->arena, &p->fixed, ((Meaning){var, column}));
     if (var->kind == VAR_SIZE)
-        poly_row(p, &p->top, column, false);
+        poly_not_negative(p, &p->top, column);
     return column;
 }
 
@@ -41,7 +41,7 @@ static Affine variable_value(Poly *p, const Env *env, const Var *var)
 static void row_quotient(Poly *p, Conj *into, Affine e, Affine q, int64_t d, int sign)
 {
     Affine rest = poly_add(p, affine_const(0), poly_add(p, e, q, -d), sign);
-    poly_row(p, into, rest, false);
+    poly_not_negative(p, into, rest);
     poly_at_most(p, into, rest, affine_const(d), -1);
 }
 
@@ -122,7 +122,7 @@ Affine poly_quotient(Poly *p, Affine e, int64_t d)
         return q;
     }
     Conj **sign = poly_choice(p, &p->top, 2);
-    poly_row(p, sign[0], e, false);
+    poly_not_negative(p, sign[0], e);
     row_quotient(p, sign[0], e, q, d, 1);
     poly_at_most(p, sign[1], e, affine_const(0), -1);
     row_quotient(p, sign[1], e, q, d, -1);
@@ -169,7 +169,7 @@ static Affine times_size(Poly *p, Affine a, Affine b)
                           affine_is_fixed(p, a) && affine_is_fixed(p, b));
     int column = product.terms[0].column;
     if (positive)
-        poly_row(p, &p->top, product, false);
+        poly_not_negative(p, &p->top, product);
     if (is_size(p, b))
         VEC_PUSH(p->ctx->arena, &p->products, ((Product){a, b, column}));
     if (is_size(p, a))
@@ -190,9 +190,9 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
         return known;
     Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column}));
-    poly_row(p, &p->top, q, false);
+    poly_not_negative(p, &p->top, q);
     Affine rest = poly_add(p, e, times_size(p, q, size), -1);
-    poly_row(p, &p->top, rest, false);
+    poly_not_negative(p, &p->top, rest);
     poly_at_most(p, &p->top, rest, size, -1);
     return q;
 }
@@ -341,7 +341,7 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hol
     Expr *const *arg = cond->u.arg;
     if (cond->kind == EX_INT) {
         if ((cond->u.i != 0) != holds)
-            poly_row(p, into, affine_const(-1), false);
+            poly_not_negative(p, into, affine_const(-1));
     } else if (cond->kind == EX_NOT) {
         poly_assume(p, into, env, arg[0], !holds);
     } else if (cond->kind == EX_AND || cond->kind == EX_OR) {

@@ -89,26 +89,49 @@ static void give_value(Extension *e, int column, Affine value)
     e->open.items[column - e->from] = false;
 }
 
-/* The terms of `a` whose columns are open, or the others with the constant. */
-static Affine part_of(const Extension *e, Affine a, bool open)
+static Affine some_terms(const Extension *e, Affine a, bool open)
 {
     Term *terms = ARENA_ARRAY(e->p->ctx->arena, Term, a.n);
-    Affine part = {open ? 0 : a.constant, terms, 0};
+    Affine part = {0, terms, 0};
     for (int i = 0; i < a.n; i++)
         if (is_open(e, a.terms[i].column) == open)
             terms[part.n++] = a.terms[i];
     return part;
 }
 
-/* The terms whose factors `g` divides, divided by it, or those that it does not divide, as they are; no constant. */
-static Affine split_terms(const Extension *e, Affine a, int64_t g, bool multiples)
+/* The terms of `a` whose columns are open. */
+static Affine open_part(const Extension *e, Affine a)
+{
+    return some_terms(e, a, true);
+}
+
+/* The others, and the constant. */
+static Affine known_part(const Extension *e, Affine a)
+{
+    Affine part = some_terms(e, a, false);
+    part.constant = a.constant;
+    return part;
+}
+
+/* The terms whose factors `g` divides, divided by it; no constant. */
+static Affine multiples_of(const Extension *e, Affine a, int64_t g)
 {
     Term *terms = ARENA_ARRAY(e->p->ctx->arena, Term, a.n);
     Affine part = {0, terms, 0};
     for (int i = 0; i < a.n; i++)
-        if ((a.terms[i].factor % g == 0) == multiples)
-            terms[part.n++] =
-                (Term){a.terms[i].column, multiples ? a.terms[i].factor / g : a.terms[i].factor};
+        if (a.terms[i].factor % g == 0)
+            terms[part.n++] = (Term){a.terms[i].column, a.terms[i].factor / g};
+    return part;
+}
+
+/* The others, as they are; no constant. */
+static Affine remainders_of(const Extension *e, Affine a, int64_t g)
+{
+    Term *terms = ARENA_ARRAY(e->p->ctx->arena, Term, a.n);
+    Affine part = {0, terms, 0};
+    for (int i = 0; i < a.n; i++)
+        if (a.terms[i].factor % g != 0)
+            terms[part.n++] = a.terms[i];
     return part;
 }
 
@@ -122,12 +145,12 @@ static void shorten_quotient(Extension *e, Quotient *q)
         int64_t g = magnitude(form->terms[i].factor), min, max;
         if (g < 2 || q->divisor.constant % g != 0)
             continue;
-        Affine low = split_terms(e, *form, g, false);
+        Affine low = remainders_of(e, *form, g);
         low.constant = form->constant - g * floor_of(form->constant, g);
         affine_range(e->p, low, &min, &max);
         if (min < 0 || max >= g)
             continue;
-        Affine high = split_terms(e, *form, g, true);
+        Affine high = multiples_of(e, *form, g);
         high.constant = floor_of(form->constant, g);
         *form = high;
         q->divisor.constant /= g;
@@ -156,7 +179,7 @@ static void name_remainder(Extension *e, int i)
     if (q->divisor.n > 0 || q->divisor.constant < 2 || min < 0)
         return;
     bool open = is_open(e, q->column);
-    if (open && part_of(e, q->dividend, true).n == 0) {
+    if (open && open_part(e, q->dividend).n == 0) {
         affine_range(p, q->dividend, &min, &max);
         if (min >= 0)
             give_value(e, q->column, poly_quotient(p, q->dividend, q->divisor.constant));
@@ -175,7 +198,7 @@ static void name_remainder(Extension *e, int i)
     Affine rest = poly_add(p, q->dividend, column_form(e, q->column), -d);
     rest = poly_add(p, rest, digit, -1);
     if (!open)
-        poly_row(p, &p->top, rest, true);
+        poly_zero(p, &p->top, rest);
     /* rest == 0 gives the column: column - factor * rest */
     int64_t factor = factor_of(q->dividend, at);
     Affine change = poly_add(p, affine_const(0), rest, -factor);
@@ -209,8 +232,8 @@ static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, 
 {
     Poly *p = e->p;
     Affine form = e->rows.items[row].form;
-    Affine known = part_of(e, form, false);
-    Affine low = split_terms(e, known, g, false), high = split_terms(e, form, g, true);
+    Affine known = known_part(e, form);
+    Affine low = remainders_of(e, known, g), high = multiples_of(e, form, g);
     int64_t min, max, least, greatest;
     affine_range(p, low, &min, &max);
     if (min == INT64_MIN || max == INT64_MAX || !checked_add(b, min, &least) ||
@@ -232,7 +255,7 @@ static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, 
 static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t a)
 {
     Poly *p = e->p;
-    Affine form = e->rows.items[row].form, known = part_of(e, form, false);
+    Affine form = e->rows.items[row].form, known = known_part(e, form);
     Affine y = poly_add(p, affine_const(-a), known, -1);
     int64_t min, max;
     affine_range(p, y, &min, &max);
@@ -244,7 +267,7 @@ static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t 
     Affine low = poly_add(p, known, q, g);
     if (x.factor)
         low = poly_add(p, low, column_form(e, x.column), x.factor);
-    Affine high = split_terms(e, part_of(e, form, true), g, true);
+    Affine high = multiples_of(e, open_part(e, form), g);
     e->rows.items[row].form = poly_add(p, high, q, -1);
     VEC_PUSH(p->ctx->arena, &e->rows, ((Row){low, true}));
     return true;
@@ -253,12 +276,12 @@ static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t 
 /* An equality whose open columns are told apart as digits, or the only one gets its value. */
 static bool solve_row(Extension *e, int row)
 {
-    Affine form = e->rows.items[row].form, open = part_of(e, form, true);
+    Affine form = e->rows.items[row].form, open = open_part(e, form);
     if (!e->rows.items[row].equal || open.n == 0)
         return false;
     if (open.n == 1 && magnitude(open.terms[0].factor) == 1) {
         Term t = open.terms[0];
-        Affine known = part_of(e, form, false);
+        Affine known = known_part(e, form);
         give_value(e, t.column, poly_add(e->p, affine_const(0), known, -t.factor));
         return true;
     }
@@ -339,7 +362,7 @@ static bool row_holds(Poly *p, Row row)
 /* The only open column of the row; -1 for none or several. */
 static int only_open(const Extension *e, Affine form)
 {
-    Affine open = part_of(e, form, true);
+    Affine open = open_part(e, form);
     return open.n == 1 ? open.terms[0].column : -1;
 }
 
@@ -351,7 +374,7 @@ static Row normal_row(const Extension *e, Row row)
         g = common_divisor(g, row.form.terms[i].factor);
     if (g < 2 || row.equal)
         return row;
-    Affine form = split_terms(e, row.form, g, true);
+    Affine form = multiples_of(e, row.form, g);
     form.constant = floor_of(row.form.constant, g);
     return (Row){form, false};
 }
@@ -402,7 +425,7 @@ static bool choose_bound(Extension *e)
 static bool all_known(const Extension *e)
 {
     for (int i = 0; i < e->rows.n; i++)
-        if (part_of(e, e->rows.items[i].form, true).n > 0)
+        if (open_part(e, e->rows.items[i].form).n > 0)
             return false;
     return true;
 }

@@ -15,7 +15,7 @@
 static void offer(Facts *f, Elimination *out, Expr *e, int64_t k, int64_t constant)
 {
     Affine form;
-    if (affine_of(f->c, e, true, &form)) {
+    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form)) {
         Affine zero = {.constant = constant};
         if (affine_combine(f->c, &form, k, &zero, 1, &out->by[out->n]))
             out->n++;
@@ -102,8 +102,8 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
             return;
     Expr *rest = product_build(c, &factors, span_none());
     Affine product = {0}, others;
-    if (rest && affine_of(c, rest, true, &others) &&
-        affine_push_product(c, &product, t->coef > 0 ? &r->low : &r->high, &others, t->coef, true,
+    if (rest && affine_of(c, rest, PRODUCTS_EXPANDED, &others) &&
+        affine_push_product(c, &product, t->coef > 0 ? &r->low : &r->high, &others, t->coef, PRODUCTS_EXPANDED,
                             span_none()) &&
         affine_normalize(&product))
         out->by[out->n++] = product;
@@ -297,7 +297,7 @@ bool prove_nonneg(Facts *f, const Affine *a)
     Affine expanded = {.constant = a->constant};
     bool fits = true;
     for (int t = 0; t < a->n && fits; t++)
-        fits = affine_collect(f->c, a->items[t].atom, a->items[t].coef, true, &expanded);
+        fits = affine_collect(f->c, a->items[t].atom, a->items[t].coef, PRODUCTS_EXPANDED, &expanded);
     bool proved = fits && affine_normalize(&expanded) &&
                   (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0));
     facts_answered(f, &q);

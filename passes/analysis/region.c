@@ -103,8 +103,8 @@ static bool subscript_interval(Walk *w, Expr *e, Interval *out)
     e = simplify(f, in_loops(w, e));
     if (expr_has_load(e))
         return false;
-    Expr *min = bound_over(f, e, w->over.items, w->over.n, false, NULL);
-    Expr *max = min ? bound_over(f, e, w->over.items, w->over.n, true, NULL) : NULL;
+    Expr *min = least_over(f, e, w->over.items, w->over.n, NULL);
+    Expr *max = min ? largest_over(f, e, w->over.items, w->over.n, NULL) : NULL;
     if (!max || has_cast(min) || has_cast(max))
         return false;
     *out = interval_between(f, min, index_add(f->c, max, expr_index(f->c, 1)));

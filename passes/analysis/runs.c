@@ -116,7 +116,7 @@ int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, in
     if (search.found && facts_enter_path(facts, s, search.found)) {
         Expr *e = simplify(facts, iters_to_loops(c, search.block, all.items[0].index[axis])), *least;
         Affine form = {0};
-        if (!expr_has_load(e) && affine_of(c, e, true, &form))
+        if (!expr_has_load(e) && affine_of(c, e, PRODUCTS_EXPANDED, &form))
             n = runs_of(facts, &form, first, runs, &least);
         if (n > 0 && (!fewer(runs, n, box) || !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
             n = 0;

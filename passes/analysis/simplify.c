@@ -79,7 +79,7 @@ static bool fits_type(int64_t value, DType type)
 static bool value_fits(Facts *f, Expr *e, DType type)
 {
     Affine form;
-    if (!affine_of(f->c, e, true, &form))
+    if (!affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
         return false;
     Bounds b = bounds_tight(f, &form);
     return b.has_min && b.has_max && fits_type(b.min, type) && fits_type(b.max, type);
@@ -110,7 +110,7 @@ static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
 {
     Affine x, y, d;
     int64_t sign = kind == EX_MIN ? 1 : -1;
-    return affine_of(f->c, a, true, &x) && affine_of(f->c, b, true, &y) &&
+    return affine_of(f->c, a, PRODUCTS_EXPANDED, &x) && affine_of(f->c, b, PRODUCTS_EXPANDED, &y) &&
            affine_combine(f->c, &x, sign, &y, -sign, &d) && prove_nonneg(f, &d);
 }
 
@@ -164,7 +164,7 @@ static bool collect_product(Facts *f, Expr *e, int64_t scale, Affine *out)
 {
     Affine a, b;
     return simplify_affine(f, e->u.arg[0], &a) && simplify_affine(f, e->u.arg[1], &b) &&
-           affine_push_product(f->c, out, &a, &b, scale, false, e->span);
+           affine_push_product(f->c, out, &a, &b, scale, PRODUCTS_KEPT, e->span);
 }
 
 /* 0 divided by anything is 0: where that is 0 as well there is no iteration to compute it for, and lowering may have moved it out of
@@ -200,15 +200,15 @@ static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out)
         return collect_quotient(f, e, scale, out);
     case EX_MIN:
     case EX_MAX:
-        return affine_collect(f->c, simplify_minmax(f, e), scale, false, out);
+        return affine_collect(f->c, simplify_minmax(f, e), scale, PRODUCTS_KEPT, out);
     case EX_SELECT:
-        return affine_collect(f->c, simplify_select(f, e), scale, false, out);
+        return affine_collect(f->c, simplify_select(f, e), scale, PRODUCTS_KEPT, out);
     case EX_CAST:
-        return affine_collect(f->c, simplify_cast(f, e), scale, false, out);
+        return affine_collect(f->c, simplify_cast(f, e), scale, PRODUCTS_KEPT, out);
     case EX_VAR:
     case EX_AXIS:
         range = facts_find(f, e);
-        return affine_collect(f->c, range && range->value ? range->value : e, scale, false, out);
+        return affine_collect(f->c, range && range->value ? range->value : e, scale, PRODUCTS_KEPT, out);
     default:
         return affine_push(f->c, out, scale, with_operands(f, e, simplify_once));
     }
@@ -282,7 +282,7 @@ static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int d
     int64_t stride;
     Affine start;
     if (!r || depth == 0 || r->stride <= 1 || !checked_mul(coef, r->stride, &stride) ||
-        stride % by != 0 || !r->low_met || !affine_of(f->c, r->lo, false, &start))
+        stride % by != 0 || !r->low_met || !affine_of(f->c, r->lo, PRODUCTS_KEPT, &start))
         return false;
     bool all = (start.constant % by) * (coef % by) % by == 0;
     for (int t = 0; t < start.n && all; t++) {
@@ -302,7 +302,7 @@ static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine 
         int64_t divisor, multiple;
         bool drops = term->atom->kind == EX_MOD && expr_is_const(term->atom->u.arg[1], &divisor) &&
                      checked_mul(term->coef, divisor, &multiple) && multiple % by == 0;
-        if (drops ? !affine_collect(f->c, term->atom->u.arg[0], term->coef, true, out)
+        if (drops ? !affine_collect(f->c, term->atom->u.arg[0], term->coef, PRODUCTS_EXPANDED, out)
                   : !affine_push(f->c, out, term->coef, term->atom))
             return false;
     }

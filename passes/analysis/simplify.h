@@ -52,9 +52,10 @@ Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *bod
 bool prove(Facts *f, Expr *cond);
 /* Literal bounds, both inclusive. False, and nothing set, where a side is unbounded. */
 bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max);
-/* An expression without the variables in `over` that is at most (upper: at least) `e` for all their
+/* An expression without the variables in `over` that is at most (largest_over: at least) `e` for all their
  * values, and reached by some of them if `exact` comes back true. NULL if there is none. */
-Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, bool *exact);
+Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
+Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
 /* e is a multiple of `by` for every value. */
 bool prove_divisible(Facts *f, Expr *e, int64_t by);
 /* e = coefficient * var + rest, rest free of var; false where e is not of that form. */

@@ -166,11 +166,11 @@ static Stmt *simplify_block(Facts *f, Stmt *s)
         return empty_stmt(f, s);
     FactsMark mark = facts_mark(f);
     if (block.init) {
-        facts_enter_block(f, &block, true);
+        facts_enter_init(f, &block);
         block.init = simplify_stmt(f, block.init);
         facts_reset(f, mark);
     }
-    facts_enter_block(f, &block, false);
+    facts_enter_block(f, &block);
     const BlockStmt *old = &s->u.block;
     block.body = block_body_at_init(f->c, old, block.init, simplify_stmt(f, block.body));
     facts_reset(f, mark);

@@ -29,8 +29,8 @@ void meeting_enter(Meeting *m)
 {
     unit_assume_runs(m->p, thread_unit(m->t, m->a));
     unit_assume_runs(m->p, thread_unit(m->t, m->b));
-    m->at_a = thread_instance(m->t, m->p, m->a, true);
-    m->at_b = thread_instance(m->t, m->p, m->b, true);
+    m->at_a = thread_first_run(m->t, m->p, m->a);
+    m->at_b = thread_first_run(m->t, m->p, m->b);
     instances_collide(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
 }
 

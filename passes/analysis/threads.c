@@ -160,7 +160,7 @@ static Affine any_coordinate(Threads *t, Poly *p, Axis axis)
     const ForStmt *loop = t->axis[axis];
     Affine any = poly_column(p, 0, INT64_MAX, false);
     Affine lo = poly_value(p, &p->fixed, loop->lo), extent = poly_add(p, poly_value(p, &p->fixed, loop->hi), lo, -1);
-    poly_row(p, &p->top, any, false);
+    poly_not_negative(p, &p->top, any);
     if (!t->may_be_empty[axis]) {
         poly_at_most(p, &p->top, any, extent, -1);
         return any;
@@ -196,12 +196,17 @@ ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const Threa
     return place_instance(t, p, unit, instance);
 }
 
-ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run)
+ThreadInstance thread_instance(Threads *t, Poly *p, int unit)
+{
+    return place_instance(t, p, unit, instance_new(p, thread_unit(t, unit)));
+}
+
+ThreadInstance thread_first_run(Threads *t, Poly *p, int unit)
 {
     const Unit *u = thread_unit(t, unit);
     const Place *place = &t->places[unit];
-    ThreadInstance at = place_instance(t, p, unit, instance_new(p, u));
-    for (int i = 0; i < u->n_loops && first_run; i++)
+    ThreadInstance at = thread_instance(t, p, unit);
+    for (int i = 0; i < u->n_loops; i++)
         if (place->rerun[i])
             poly_equal(p, &p->top, at.at.loops[i], poly_value(p, &at.at.env, u->loops[i]->lo));
     return at;

@@ -43,8 +43,10 @@ static inline const Unit *thread_unit(const Threads *t, int i)
     return t->model->units.items[i];
 }
 
-/* An instance and the thread it runs on; `first_run` leaves out its reruns. */
-ThreadInstance thread_instance(Threads *t, Poly *p, int unit, bool first_run);
+/* An instance and the thread it runs on. */
+ThreadInstance thread_instance(Threads *t, Poly *p, int unit);
+/* One that is no rerun. */
+ThreadInstance thread_first_run(Threads *t, Poly *p, int unit);
 /* One in the same iteration of its first n loops as `other` (instance_within). */
 ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const ThreadInstance *other,
                                       int n);

@@ -198,17 +198,16 @@ static Stmt *make_atomic(Rewriter *r, Stmt *s)
     if (s->kind != ST_STORE || s->u.store.op == STORE_SET || s->u.store.atomic ||
         s->u.store.buffer->scope == SCOPE_LOCAL)
         return s;
-    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, s->u.store.op,
-                                 s->u.store.value, true, s->span),
-                      s);
+    s = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
+    s->u.store.atomic = true;
+    return s;
 }
 
 static Stmt *make_async(Rewriter *r, Stmt *s)
 {
     if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
         return s;
-    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, STORE_ASYNC, s->u.store.value,
-                                 false, s->span),
+    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, STORE_ASYNC, s->u.store.value, s->span),
                       s);
 }
 

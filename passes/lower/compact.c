@@ -288,9 +288,7 @@ static Expr *rebase_load(Rewriter *rewriter, Expr *e)
     Rebase *r = rewriter->user;
     if (e->kind != EX_LOAD || e->u.load.buffer != r->from)
         return e;
-    Expr *load = expr_load(r->c, r->to, rebase_index(r, e->u.load.index), e->span);
-    load->step = e->step;
-    return load;
+    return expr_load_like(r->c, e, r->to, rebase_index(r, e->u.load.index));
 }
 
 static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
@@ -298,9 +296,7 @@ static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
     Rebase *r = rewriter->user;
     if (s->kind != ST_STORE || s->u.store.buffer != r->from)
         return s;
-    return stmt_stamp(stmt_store(r->c, r->to, rebase_index(r, s->u.store.index), s->u.store.op,
-                                 s->u.store.value, s->u.store.atomic, s->span),
-                      s);
+    return stmt_store_like(r->c, s, r->to, rebase_index(r, s->u.store.index), s->u.store.value);
 }
 
 /* What the domains of a block say about its loops. */

@@ -185,8 +185,7 @@ static Stmt *apart_stmt(Rewriter *r, Stmt *s)
 {
     Apart *a = r->user;
     if (s->kind == ST_STORE && s->u.store.buffer->id == a->old->id)
-        return stmt_stamp(stmt_store(r->ctx, a->written, s->u.store.index, s->u.store.op,
-                                     s->u.store.value, s->u.store.atomic, s->span), s);
+        return stmt_store_like(r->ctx, s, a->written, s->u.store.index, s->u.store.value);
     if (s->kind != ST_TEMP || s->u.temp->id != a->old->id)
         return s;
     Stmt *copy = stmt_stamp(stmt_temp(r->ctx, a->copy, s->span), s);

@@ -311,8 +311,8 @@ static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
     Context *c = w->c;
     bool exact_lo = false, exact_hi = false;
     Facts *f = facts_at_block(w);
-    Expr *lo = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, false, &exact_lo);
-    Expr *hi = bound_over(f, iter->binding, b->dropped.items, b->dropped.n, true, &exact_hi);
+    Expr *lo = least_over(f, iter->binding, b->dropped.items, b->dropped.n, &exact_lo);
+    Expr *hi = largest_over(f, iter->binding, b->dropped.items, b->dropped.n, &exact_hi);
     if (!lo || !hi || !exact_lo || !exact_hi || !takes_every_value(b, f, iter->binding, lo, hi)) {
         diag_error(
             c, E0501, block->span,

@@ -38,7 +38,7 @@ static Stmt *replace_store(Rewriter *r, Stmt *s)
     if (s->kind != ST_STORE || s->u.store.buffer != x->from)
         return s;
     return stmt_stamp(
-        stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, false, s->span), s);
+        stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, s->span), s);
 }
 
 static Stmt *guarded(Context *c, const ExprList *guards, Stmt *s)
@@ -98,7 +98,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
     if (!start)
         first->u.load.hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
-    Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first, false,
+    Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first,
                                        first->span.source ? first->span : at),
                             loop);
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
@@ -106,8 +106,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
         VEC_PUSH(c->arena, before, init);
     else if (promote_first_access(scan, loop) == FIRST_READS)
         VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
-    Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
-                            false, scan->update);
+    Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at), scan->update);
     last->u.store.hint = scan->hint;
     VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
     Replace x = {scan->buffer, acc, zero};

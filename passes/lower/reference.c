@@ -89,7 +89,7 @@ static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, E
                 Span span)
 {
     if (buffer && !b->dry)
-        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, buffer, index, op, value, false, span));
+        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, buffer, index, op, value, span));
 }
 
 /* |v| + err */
@@ -129,7 +129,7 @@ static void spoil(RefBuilder *b, Twin *t, Expr *when)
     Expr *zero = expr_index(b->c, 0), *one = expr_int(b->c, DT_U8, 1, span_none());
     if (b->dry || !t->unsure)
         return;
-    Stmt *set = stmt_store(b->c, t->unsure, &zero, STORE_SET, one, false, span_none());
+    Stmt *set = stmt_store(b->c, t->unsure, &zero, STORE_SET, one, span_none());
     VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, when, set, NULL, span_none()));
 }
 
@@ -366,7 +366,7 @@ static void clear_unsure(RefBuilder *b, StmtList *out)
         Expr *zero = expr_index(b->c, 0), *off = expr_int(b->c, DT_U8, 0, span_none());
         if (t->unsure && t->from->role != ROLE_INOUT)
             VEC_PUSH(b->c->arena, out,
-                     stmt_store(b->c, t->unsure, &zero, STORE_SET, off, false, t->from->span));
+                     stmt_store(b->c, t->unsure, &zero, STORE_SET, off, t->from->span));
     }
 }
 
@@ -384,7 +384,7 @@ static Stmt *start_sum(RefBuilder *b, const Twin *t)
     if (value->type != DT_F64)
         value = expr_cast(c, DT_F64, value, span_none());
     Stmt *nest = stmt_store(c, t->abs, index, STORE_SET,
-                            expr_call(c, CALL_ABS, &value, span_none()), false, t->from->span);
+                            expr_call(c, CALL_ABS, &value, span_none()), t->from->span);
     for (int i = rank - 1; i >= 0; i--) {
         ForStmt loop = {.var = index[i]->u.var, .lo = expr_index(c, 0), .hi = t->from->shape[i],
                         .step = 1, .axis = AXIS_NONE, .body = nest};

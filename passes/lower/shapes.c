@@ -50,8 +50,8 @@ static Buffer *widest(Shapes *s, const Buffer *b)
         bool bounded = b->rank == 1 || !s->lowered;
         shape[axis] = s->never > 0 ? expr_index(c, 1)
                       : bounded
-                          ? bound_over(s->facts, b->shape[axis], (const Var *const *)s->loops.items,
-                                       s->loops.n, true, NULL)
+                          ? largest_over(s->facts, b->shape[axis], (const Var *const *)s->loops.items,
+                                       s->loops.n, NULL)
                           : NULL;
         if (!shape[axis]) {
             refuse_extent(s, b, axis);

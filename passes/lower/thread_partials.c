@@ -64,7 +64,7 @@ Expr *partials_load(Apart *a, Buffer *b, const Frame *f, Expr *last)
 
 Stmt *partials_store(Apart *a, Buffer *b, const Frame *f, Expr *last, StoreOp op, Expr *value)
 {
-    Stmt *s = stmt_store(a->c, b, at(a, f, last), op, value, false, a->r.update->span);
+    Stmt *s = stmt_store(a->c, b, at(a, f, last), op, value, a->r.update->span);
     return stmt_stamp(s, a->lanes);
 }
 

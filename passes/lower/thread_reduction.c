@@ -102,7 +102,7 @@ static Stmt *finish(Apart *a, bool in_registers)
         value = reducer_combine(c, &a->r, a->r.start, value);
     BlockStmt block = with_frame(a, &f, a->dims.n);
     block.init = stmt_stamp(
-        stmt_store(c, to->u.store.buffer, to->u.store.index, STORE_SET, value, false, to->span),
+        stmt_store(c, to->u.store.buffer, to->u.store.index, STORE_SET, value, to->span),
         old);
     StmtPath path = {0};
     for (int i = 0; i + 1 < a->path.n; i++)

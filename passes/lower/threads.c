@@ -61,7 +61,7 @@ static Expr *axis_extent(Mapper *m, const ForStmt *loop)
     for (int i = 0; i < over.n; i++)
         inside |= expr_uses_var(extent, over.items[i]);
     if (inside)
-        extent = bound_over(m->facts, extent, over.items, over.n, true, &exact);
+        extent = largest_over(m->facts, extent, over.items, over.n, &exact);
     facts_reset(m->facts, mark);
     return extent;
 }

@@ -17,8 +17,7 @@ static Lanes lanes_of(WideCheck *v, const Stmt *s)
 static Stmt *with_value(WideCheck *v, const Stmt *loop, Expr *value)
 {
     const Stmt *store = loop->u.loop.body;
-    return loop_with_body(v->c, loop, stmt_stamp(stmt_store(v->c, store->u.store.buffer, store->u.store.index, store->u.store.op, value,
-                                                    store->u.store.atomic, store->span), store));
+    return loop_with_body(v->c, loop, stmt_store_like(v->c, store, store->u.store.buffer, store->u.store.index, value));
 }
 
 static Stmt *unrolled(WideCheck *v, const Stmt *s)

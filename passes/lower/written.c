@@ -164,7 +164,7 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 static void enter_scopes(Poly *p, Env *env, const Writer *w, int from, int to)
 {
     for (int i = from; i < to; i++)
-        model_enter_scope(p, env, w->scopes[i], false);
+        model_enter_scope(p, env, w->scopes[i]);
 }
 
 static const Affine *subscripts(Question *q, Poly *p, const Env *env, const Writer *w)
@@ -274,7 +274,7 @@ static void enter_like(Poly *p, Env *env, const Writer *w, const Writer *like, c
             VEC_PUSH(p->ctx->arena, env,
                      ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
         else
-            model_enter_scope(p, env, w->scopes[i], false);
+            model_enter_scope(p, env, w->scopes[i]);
     }
 }
 
@@ -292,7 +292,7 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
     Poly *p = poly_new(q->c);
     enter_parameters(q->lowered, p, parameters);
     for (int i = 0; i < a->launch; i++)
-        model_enter_scope(p, &p->fixed, a->scopes[i], true);
+        model_enter_scope(p, &p->fixed, a->scopes[i]);
     Env env_a = {0}, env_b = {0};
     enter_scopes(p, &env_a, a, a->launch, a->n_scopes);
     enter_like(p, &env_b, b, a, &env_a);

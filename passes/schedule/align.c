@@ -69,8 +69,7 @@ static Stmt *build_align(Schedule *s, const StmtPath *path, Expr *offset, int64_
     loop.lo = lo;
     loop.hi = hi;
     facts_enter(around, stmt_for(c, &loop, old->span));
-    loop.body = loop_guard_side(s, around, loop.var, loop.body, old->u.loop.lo, lo, false);
-    loop.body = loop_guard_side(s, around, loop.var, loop.body, old->u.loop.hi, hi, true);
+    loop.body = loop_guard_range(s, around, &old->u.loop, lo, hi);
     loop.lo = old->u.loop.lo;
     loop.hi = simplify(inside, hi);
     loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);

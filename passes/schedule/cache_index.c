@@ -165,7 +165,7 @@ static Stmt *keep(Keeper *k, Kept *kept)
     Buffer *b = buffer_new(c, name, type_for(f, kept->e), stage_shape(s, shape, n), n, k->scope, ROLE_TEMP, kept->e->span);
     b->origin = k->call->span;
     Expr *value = expr_cast(c, b->type, expr_subst(c, kept->e, to, n), kept->e->span);
-    Stmt *store = stmt_store(c, b, index, STORE_SET, value, false, kept->e->span);
+    Stmt *store = stmt_store(c, b, index, STORE_SET, value, kept->e->span);
     kept->buffer = b;
     kept->index = old;
     return stage_nest(s, &(StageNest){name, n, var, lo, hi, NULL, store, NULL}, k->stmt->span);

@@ -142,9 +142,9 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
     if (rest)
         start = started_from(c, op, start, expr_subst(c, rest, map, n));
     BlockStmt fused = reduction->u.block;
-    fused.init = stmt_store(c, store->u.store.buffer, index, STORE_SET, start, false, init->span);
-    fused.body = stmt_store(c, store->u.store.buffer, index, update->u.store.op, update->u.store.value,
-                            update->u.store.atomic, update->span);
+    fused.init = stmt_store(c, store->u.store.buffer, index, STORE_SET, start, init->span);
+    fused.body = stmt_store(c, store->u.store.buffer, index, update->u.store.op, update->u.store.value, update->span);
+    fused.body->u.store.atomic = update->u.store.atomic;
     Stmt *body = stmt_replace(c, s->kernel->body, reduction, stmt_block(c, &fused, reduction->span));
     sched_replace_body(s, flow_undeclare(s, flow_remove(s, body, epilogue), sum));
     *result = value_block(reduction);

@@ -99,7 +99,7 @@ static Stmt *only_write(Rewriter *r, Stmt *stmt)
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != p->to->id)
         return stmt;
     Expr *value = expr_load(r->ctx, p->from, stmt->u.store.index, stmt->span);
-    return stmt_store(r->ctx, p->to, stmt->u.store.index, STORE_SET, value, false, stmt->span);
+    return stmt_store(r->ctx, p->to, stmt->u.store.index, STORE_SET, value, stmt->span);
 }
 
 /* The block writes each element that is copied back: in a program without the copy in, where the block does nothing but write, the

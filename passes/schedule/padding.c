@@ -95,8 +95,8 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     if (!find_padding(s, block, call->arg[0].span, &p) || !check_padding(s, call, &path, anchor, &p))
         return false;
     BlockStmt apart = block->u.block;
-    apart.init = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.fill, false, p.store->span);
-    apart.body = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.value, false, p.store->span);
+    apart.init = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.fill, p.store->span);
+    apart.body = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.value, p.store->span);
     Stmt *loop = path.items[anchor], *now = stmt_block(c, &apart, block->span);
     for (int i = path.n - 1; i >= 0; i--) { /* the path as it would be, of which ifs know the branch by the statement */
         Stmt *old = path.items[i];

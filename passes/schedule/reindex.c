@@ -263,8 +263,9 @@ static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
     Redirect *d = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != d->r->from->id)
         return stmt;
-    return stmt_store(rewriter->ctx, d->to, d->r->to, stmt->u.store.op, stmt->u.store.value,
-                      stmt->u.store.atomic, stmt->span);
+    Stmt *store = stmt_store(rewriter->ctx, d->to, d->r->to, stmt->u.store.op, stmt->u.store.value, stmt->span);
+    store->u.store.atomic = stmt->u.store.atomic;
+    return store;
 }
 
 /* The kernel's body with the copy at its place and the block on it. */

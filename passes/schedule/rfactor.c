@@ -337,8 +337,8 @@ static Stmt *partial_block(Factor *f)
                        .annotations = f->block->annotations,
                        .n_annotations = f->block->n_annotations};
     if (f->reduces)
-        block.init = stmt_store(c, f->rf, index, STORE_SET, f->r.identity, false, span);
-    block.body = stmt_store(c, f->rf, index, f->reduces ? f->r.op : STORE_SET, value, false, span);
+        block.init = stmt_store(c, f->rf, index, STORE_SET, f->r.identity, span);
+    block.body = stmt_store(c, f->rf, index, f->reduces ? f->r.op : STORE_SET, value, span);
     return stmt_block(c, &block, f->node->span);
 }
 
@@ -352,7 +352,7 @@ static Stmt *final_nest(Factor *f)
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
     Expr *load = expr_load(c, f->rf, partial_index(f, part), span);
     Stmt *both[2] = {f->block->init, stmt_store(c, to->u.store.buffer, to->u.store.index, f->r.op,
-                                                load, false, span)};
+                                                load, span)};
     BlockStmt block = *f->block;
     block.init = stmt_seq(c, both, 2, span);
     StmtPath path = {0};

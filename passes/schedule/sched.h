@@ -201,9 +201,9 @@ typedef struct {
 /* The statement with variables replaced in bounds, conditions, bindings and predicates, each simplified where it
  * changed. A block gets the guard as a predicate unless the domains of its iterators exclude what it forbids. */
 Stmt *below_rewrite(Below *b, Stmt *stmt);
-/* The body of a loop that comes to have a wider range: `wide` for `bound`, at its upper end or its lower one. Iterations that were
- * not there run nothing. `facts` hold in the loop with the wider range (widen.c). */
-Stmt *loop_guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide, bool upper);
+/* The body of `narrow` for a loop of the same variable that comes to have the range lo..hi around the one that it has: iterations that
+ * were not there run nothing. `facts` hold in the loop with the wider range (widen.c). */
+Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *lo, Expr *hi);
 /* The serial loop at the end of `path` as one from 0 in steps of 1, under the same id; itself if it is one. */
 Stmt *loop_from_zero(Schedule *s, const StmtPath *path);
 

@@ -108,7 +108,7 @@ Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from, E
                  Span span)
 {
     Expr *value = expr_load(s->ctx, from, from_index, span);
-    return stmt_store(s->ctx, to, to_index, STORE_SET, value, false, span);
+    return stmt_store(s->ctx, to, to_index, STORE_SET, value, span);
 }
 
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)

@@ -25,8 +25,8 @@ static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Inter
     Expr *one = expr_index(c, 1);
     for (int i = 0; i < buffer->rank && n > 0; i++) {
         Expr *last = simplify(facts, index_sub(c, index_add(c, box[i].min, box[i].extent), one));
-        Expr *lo = bound_over(facts, box[i].min, vars, n, false, &exact);
-        Expr *hi = bound_over(facts, last, vars, n, true, &exact);
+        Expr *lo = least_over(facts, box[i].min, vars, n, &exact);
+        Expr *hi = largest_over(facts, last, vars, n, &exact);
         if (!lo || !hi)
             return false;
         box[i].min = simplify(facts, lo);

@@ -100,8 +100,8 @@ static bool add_extent(Visitor *v, Expr *e)
     if (e->kind != EX_VAR)
         return true;
     const Var *over[] = {e->u.var};
-    Expr *lo = bound_over(b->facts, e, over, 1, false, &exact);
-    Expr *hi = lo && exact ? bound_over(b->facts, e, over, 1, true, &exact) : NULL;
+    Expr *lo = least_over(b->facts, e, over, 1, &exact);
+    Expr *hi = lo && exact ? largest_over(b->facts, e, over, 1, &exact) : NULL;
     if (hi && exact)
         VEC_PUSH(c->arena, search->extents, index_add(c, index_sub(c, hi, lo), expr_index(c, 1)));
     return true;

@@ -122,8 +122,10 @@ static Stmt *relayout_store(Rewriter *rewriter, Stmt *stmt)
     Relayout *r = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != r->from->id)
         return stmt;
-    return stmt_store(rewriter->ctx, r->to, relayout_index(r, stmt->u.store.index), stmt->u.store.op,
-                      stmt->u.store.value, stmt->u.store.atomic, stmt->span);
+    Stmt *store = stmt_store(rewriter->ctx, r->to, relayout_index(r, stmt->u.store.index), stmt->u.store.op,
+                             stmt->u.store.value, stmt->span);
+    store->u.store.atomic = stmt->u.store.atomic;
+    return store;
 }
 
 /* The init or the body; an init knows nothing of reduction iterators, which it runs without. */
@@ -222,7 +224,7 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
         return true;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
     StageNest fill = {name, n, at, lo, r->to->shape, padding,
-                      stmt_store(c, r->to, index, STORE_SET, literal, false, v->span), NULL};
+                      stmt_store(c, r->to, index, STORE_SET, literal, v->span), NULL};
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }

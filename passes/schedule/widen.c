@@ -29,7 +29,8 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
     return false;
 }
 
-Stmt *loop_guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide, bool upper)
+/* The body of a loop with `wide` for its upper or its lower bound. */
+static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide, bool upper)
 {
     Context *c = s->ctx;
     if (expr_equal(bound, wide))
@@ -41,6 +42,12 @@ Stmt *loop_guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bou
     return below_rewrite(&below, body);
 }
 
+Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *lo, Expr *hi)
+{
+    Stmt *body = guard_side(s, facts, narrow->var, narrow->body, narrow->lo, lo, false);
+    return guard_side(s, facts, narrow->var, body, narrow->hi, hi, true);
+}
+
 static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narrow, Expr *lo, Expr *hi)
 {
     Context *c = s->ctx;
@@ -50,8 +57,7 @@ static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narro
     loop.hi = hi;
     Facts *facts = sched_facts(s, path);
     facts_enter(facts, stmt_for(c, &loop, old->span));
-    loop.body = loop_guard_side(s, facts, loop.var, loop.body, narrow->lo, lo, false);
-    loop.body = loop_guard_side(s, facts, loop.var, loop.body, narrow->hi, hi, true);
+    loop.body = loop_guard_range(s, facts, narrow, lo, hi);
     return stmt_for(c, &loop, old->span);
 }
 
@@ -74,8 +80,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     if (narrow->step != 1)
         narrow = &loop_from_zero(s, &path)->u.loop;
     Facts *facts = sched_facts(s, &path);
-    Expr *lo = bound_over(facts, narrow->lo, vars, n, false, &exact);
-    Expr *hi = bound_over(facts, narrow->hi, vars, n, true, &exact);
+    Expr *lo = least_over(facts, narrow->lo, vars, n, &exact);
+    Expr *hi = largest_over(facts, narrow->hi, vars, n, &exact);
     if (!lo || !hi) {
         sched_refuse(s, E0497, call->span,
                      "no range without loop '%s' is known that holds all values of loop '%s'; widen a loop "

@@ -86,8 +86,8 @@ static inline Matmul matmul(Context *c)
     Expr *product = expr_binary(c, EX_MUL,
                                 expr_load(c, m.a, EXPRS(use(c, m.i), use(c, m.k)), NOWHERE),
                                 expr_load(c, m.b, EXPRS(use(c, m.k), use(c, m.j)), NOWHERE), NOWHERE);
-    Stmt *init = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), false, NOWHERE);
-    Stmt *update = stmt_store(c, m.c, at, STORE_ADD, product, false, NOWHERE);
+    Stmt *init = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
+    Stmt *update = stmt_store(c, m.c, at, STORE_ADD, product, NOWHERE);
     Stmt *shell = stmt_seq(c, NULL, 0, NOWHERE); /* loops for block_implied; their bodies do not matter */
     const ForStmt *loops[] = {&loop_to(c, m.i, rows, shell)->u.loop,
                               &loop_to(c, m.j, columns, shell)->u.loop,

@@ -138,7 +138,7 @@ static inline Expr *load(Context *c, Buffer *b, Expr *i, Expr *j)
 static inline Stmt *store(Context *c, Buffer *b, Expr *i, Expr *j, StoreOp how, Expr *value)
 {
     Expr *index[2] = {i, j};
-    return stmt_store(c, b, index, how, value, false, span_none());
+    return stmt_store(c, b, index, how, value, span_none());
 }
 
 static inline Expr *zero(Context *c)

@@ -93,14 +93,13 @@ static void test_lowered(void **state)
                            expr_binary(c, EX_MUL, expr_axis(c, AXIS_BLOCK_X), expr_index(c, 32), NOWHERE),
                            thread, NOWHERE);
     Var *i = var_new(c, ctx_name(c, "i"), DT_INDEX, VAR_LET, NOWHERE);
+    Stmt *add = stmt_store(c, x, EXPRS(use(c, i)), STORE_ADD, expr_load(c, s, EXPRS(thread), NOWHERE), NOWHERE);
+    add->u.store.atomic = true;
     Stmt *body = SEQ(c, stmt_temp(c, s, NOWHERE), stmt_let(c, i, at, NOWHERE),
-                     stmt_store(c, s, EXPRS(thread), STORE_SET, expr_float(c, DT_F32, 1.5, NOWHERE), false,
+                     stmt_store(c, s, EXPRS(thread), STORE_SET, expr_float(c, DT_F32, 1.5, NOWHERE),
                                 NOWHERE),
                      stmt_barrier(c, "s: written above", NOWHERE),
-                     stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE),
-                             stmt_store(c, x, EXPRS(use(c, i)), STORE_ADD,
-                                        expr_load(c, s, EXPRS(thread), NOWHERE), true, NOWHERE),
-                             NULL, NOWHERE));
+                     stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE), add, NULL, NOWHERE));
     LaunchStmt launch = {.name = ctx_name(c, "main"),
                          .grid = {expr_index(c, 2), expr_index(c, 1), expr_index(c, 1)},
                          .block = {32, 1, 1},
@@ -130,8 +129,8 @@ static void test_store_before_its_update(void **state)
     Expr *const *at = EXPRS(use(c, m.i), use(c, m.j));
     const ForStmt *loops[] = {&m.kernel.body->u.loop, &m.kernel.body->u.loop.body->u.loop,
                               &m.kernel.body->u.loop.body->u.loop.body->u.loop};
-    Stmt *set = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), false, NOWHERE);
-    Stmt *add = stmt_store(c, m.c, at, STORE_ADD, expr_float(c, DT_F32, 1, NOWHERE), false, NOWHERE);
+    Stmt *set = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
+    Stmt *add = stmt_store(c, m.c, at, STORE_ADD, expr_float(c, DT_F32, 1, NOWHERE), NOWHERE);
     Stmt *first = block_implied(c, loops, 2, ctx_name(c, "C_init"), NULL, set, NOWHERE);
     Stmt *second = block_implied(c, loops, 3, NULL, NULL, add, NOWHERE);
     Stmt *seq = SEQ(c, first, loop_to(c, m.k, expr_index(c, 32), second));
@@ -156,7 +155,7 @@ static void test_downward_loop(void **state)
     Var *i = loop_var(c, "i");
     ForStmt loop = {.var = i, .lo = expr_index(c, 9), .hi = expr_index(c, 0), .step = -1,
                     .axis = AXIS_NONE, .body = stmt_seq(c, NULL, 0, NOWHERE)};
-    Stmt *store = stmt_store(c, x, EXPRS(use(c, i)), STORE_MAX, expr_int(c, DT_I32, -1, NOWHERE), false,
+    Stmt *store = stmt_store(c, x, EXPRS(use(c, i)), STORE_MAX, expr_int(c, DT_I32, -1, NOWHERE),
                              NOWHERE);
     loop.body = block_implied(c, (const ForStmt *[]){&loop}, 1, NULL, NULL, store, NOWHERE);
     assert_int_equal(loop.body->u.block.iters[0].hi->u.i, 10);

@@ -61,7 +61,7 @@ static bool list_stores(Walker *w, Stmt *s)
 static Stmt *store_to(Context *c, const char *name)
 {
     Buffer *b = buffer1(c, name, DT_F32, ROLE_OUT, expr_index(c, 4));
-    return stmt_store(c, b, EXPRS(expr_index(c, 0)), STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), false, NOWHERE);
+    return stmt_store(c, b, EXPRS(expr_index(c, 0)), STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
 }
 
 static void test_a_walk_knows_what_is_around(void **state)

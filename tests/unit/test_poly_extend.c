@@ -41,7 +41,7 @@ static Affine add_column(Case *k, int64_t min, int64_t max)
         if (k->from)
             k->rows[k->n_rows++] = rows.rows.items[i];
         else
-            poly_row(k->p, &k->p->top, rows.rows.items[i].form, false);
+            poly_not_negative(k->p, &k->p->top, rows.rows.items[i].form);
     k->min[k->n] = min;
     k->max[k->n] = max;
     return k->column[k->n++] = column;

@@ -22,7 +22,7 @@ static Stmt *copy_stmt(World *w, Buffer *dst, const char *i, const char *j, Buff
                        const char *a, const char *b)
 {
     Expr *to[] = {text_expr(w, i), text_expr(w, j)}, *from[] = {text_expr(w, a), text_expr(w, b)};
-    return stmt_store(w->c, dst, to, STORE_SET, expr_load(w->c, src, from, span_none()), false,
+    return stmt_store(w->c, dst, to, STORE_SET, expr_load(w->c, src, from, span_none()),
                       span_none());
 }
 
@@ -151,7 +151,7 @@ static void test_memory_subscripts_touch_all(void **state)
     Expr *loaded = expr_cast(w.c, DT_INDEX, expr_load(w.c, c, at, span_none()), span_none());
     Expr *from[] = {loaded, text_expr(&w, "i")}, *to[] = {text_expr(&w, "i"), text_expr(&w, "0")};
     Stmt *s =
-        stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), false, span_none());
+        stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), span_none());
     expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, 0, "0 : N, 0 : 4");
     AccessList list = {0};
     access_collect(w.c, s, NULL, ACCESS_ANY, &list);

@@ -279,7 +279,7 @@ static void expect_over(World *w, const char *text, const char *const *names, in
     bool exact;
     for (int k = 0; k < n; k++)
         over[k] = world_var(w, names[k]);
-    Expr *bound = bound_over(w->f, text_expr(w, text), over, n, upper, &exact);
+    Expr *bound = (upper ? largest_over : least_over)(w->f, text_expr(w, text), over, n, &exact);
     const char *got = bound ? text_of(w, bound) : "none";
     if (strcmp(got, want) != 0 || exact != want_exact)
         fail_msg("%s: got %s%s, want %s", text, got, exact ? " (exact)" : "", want);

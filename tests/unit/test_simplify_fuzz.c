@@ -272,7 +272,7 @@ static void check_over(Fuzz *z, Expr *e, bool upper)
     for (int k = 1; k < VARS; k++)
         if (pick(z, 2))
             over[n++] = z->vars[k];
-    Expr *bound = bound_over(z->w.f, e, over, n, upper, NULL);
+    Expr *bound = (upper ? largest_over : least_over)(z->w.f, e, over, n, NULL);
     for (int k = 0; k < n && bound; k++)
         assert_false(expr_uses_var(bound, over[k]));
     for (int k = 0; k < z->n_points && bound; k++) {
@@ -348,7 +348,7 @@ static void test_exact_bounds_are_reached(void **state)
         }
         Expr *e = random_index(&z, 2);
         bool exact, upper = pick(&z, 2), met = false, some = false;
-        Expr *bound = bound_over(z.w.f, e, over, VARS - 1, upper, &exact);
+        Expr *bound = (upper ? largest_over : least_over)(z.w.f, e, over, VARS - 1, &exact);
         int64_t p[VARS] = {3}, end[VARS];
         Eval v = {&z, p, false};
 #define EACH(k) for (p[k] = eval(&v, lo[k]), end[k] = eval(&v, hi[k]); p[k] < end[k]; p[k]++)
