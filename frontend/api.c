@@ -65,6 +65,7 @@ void tirc_free(tirc *t)
     if (!t)
         return;
     t->dead = TIRC_OK;
+    nvrtc_warmup_end(t->warmup);
     if (t->ctx)
         release_devices(t);
     if (t->texts)

@@ -61,12 +61,23 @@ static bool emit_cu(tirc *t, const tirc_kernel *kernel, tirc_annotation annotate
     return reference != NULL;
 }
 
+static const char *arch_of(const tirc_emit_options *options)
+{
+    return options && options->arch ? options->arch : "sm_90a";
+}
+
+void tirc_prepare(tirc *t, tirc_format format, const tirc_emit_options *options)
+{
+    if ((format == TIRC_PTX || format == TIRC_CUBIN) && !t->warmup)
+        t->warmup = nvrtc_warmup_begin(arch_of(options));
+}
+
 static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind,
                               const tirc_emit_options *options, const void **data, size_t *length)
 {
     tirc_annotation annotate = options->annotate == TIRC_DIRECTIVES ? TIRC_DIRECTIVES : TIRC_PLAIN;
     return nvrtc_compile(t->ctx, cuda_text(t, kernel, annotate).text, kernel->kernel->name,
-                         options->arch ? options->arch : "sm_90a", kind, annotate == TIRC_DIRECTIVES, data,
+                         arch_of(options), kind, annotate == TIRC_DIRECTIVES, data,
                          length);
 }
 

@@ -22,6 +22,7 @@ struct tirc {
     const char *bug_report;
     const char *subject; /* the command line that repeats what is being done, for a bug report */
     VEC(tirc_device *) devices;
+    NvrtcWarmup *warmup; /* since tirc_prepare, or NULL */
     double full_work;    /* stores of a reference that are worth waiting for: beyond, it computes a sample */
     Workload *workload, *other; /* of the call at work */
     const tirc_program *verified; /* the last one that was right, and how far two right results may be apart */

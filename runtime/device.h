@@ -90,6 +90,13 @@ typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
                    NvrtcKind kind, bool line_info, const void **image, size_t *bytes);
 
+/* NVRTC is loaded, and compiles nothing on a thread of its own: a compilation that comes later, and need not wait for that, is spared
+ * what the first one of a process costs. NULL where there is no thread for it, which changes nothing but time. */
+typedef struct NvrtcWarmup NvrtcWarmup;
+NvrtcWarmup *nvrtc_warmup_begin(const char *arch);
+/* Waits for the thread. NULL is allowed. */
+void nvrtc_warmup_end(NvrtcWarmup *w);
+
 /* ---- above a device ------------------------------------------------------------------------------ */
 
 /* Buffers and scalars of one module on one device, filled with seeded random data. */

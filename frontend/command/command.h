@@ -23,6 +23,8 @@ double seconds_now(void);
 tirc_status command_compile(Command *c);
 
 /* ---- emit.c ---------------------------------------------------------------------------------------------- */
+/* Begins what --emit will need and what no program matters to. */
+void command_prepare(const Command *c);
 tirc_status command_emit(const Command *c);
 
 /* ---- run.c: --run, --verify, --bench ----------------------------------------------------------------------- */

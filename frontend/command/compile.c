@@ -209,6 +209,7 @@ tirc_status command_compile(Command *c)
     status = status ? status : read_against(c);
     if (status)
         return status;
+    command_prepare(c);
     Progress *progress = progress_begin("scheduling");
     status = schedule_program(c);
     progress_end(progress);

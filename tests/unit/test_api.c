@@ -99,6 +99,7 @@ static void wrong_calls_are_usage(void **state)
     assert_int_equal(tirc_emit(t, kernel, TIRC_CUDA, NULL, &data, &length), TIRC_USAGE);
     assert_int_equal(tirc_lower(t, kernel, NULL, &lowered), TIRC_OK);
     assert_int_equal(tirc_emit(t, lowered, (tirc_format)99, NULL, &data, &length), TIRC_USAGE);
+    tirc_prepare(t, (tirc_format)99, NULL);
     assert_null(tirc_trace(t, kernel));
     assert_null(tirc_step_text(kernel, 1));
     assert_null(tirc_file_signature(t, file, "nosuch"));

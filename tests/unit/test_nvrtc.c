@@ -186,6 +186,35 @@ static void long_and_empty_logs(void **state)
     expect_text(ctx, "something else");
 }
 
+/* ---- getting ready ---------------------------------------------------------------------------- */
+
+/* A compilation that begins while the thread is at work is right, and so is one after it. */
+static void warms_up_beside_others(void **state)
+{
+    Context *ctx = *state;
+    const void *images[2] = {NULL, NULL};
+    size_t bytes[2] = {0, 0};
+    need_nvrtc(ctx);
+    NvrtcWarmup *w = nvrtc_warmup_begin("sm_90a");
+    assert_non_null(w);
+    assert_true(compile(ctx, KERNEL, "sm_90a", NVRTC_CUBIN, &images[0], &bytes[0]));
+    nvrtc_warmup_end(w);
+    assert_true(compile(ctx, KERNEL, "sm_90a", NVRTC_CUBIN, &images[1], &bytes[1]));
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(images[0], images[1], bytes[0]);
+}
+
+/* What is missing or wrong is said where something is compiled. */
+static void warms_up_in_silence(void **state)
+{
+    (void)state;
+    setenv("TIRC_NVRTC", "/nowhere/libnvrtc.so.13", 1);
+    nvrtc_warmup_end(nvrtc_warmup_begin("sm_90a"));
+    unsetenv("TIRC_NVRTC");
+    nvrtc_warmup_end(nvrtc_warmup_begin("no architecture, and a name that is longer than any of them is"));
+    nvrtc_warmup_end(NULL);
+}
+
 /* ---- finding the library --------------------------------------------------------------------- */
 
 static void a_named_file_that_is_missing(void **state)
@@ -257,6 +286,8 @@ int main(void)
         TEST(refuses_architectures),
         TEST(reads_every_form_of_log),
         TEST(long_and_empty_logs),
+        TEST(warms_up_beside_others),
+        TEST(warms_up_in_silence),
         TEST(a_named_file_that_is_missing),
         TEST(a_named_file_that_is_another_library),
         TEST(packages_of_python_are_found),
