@@ -87,6 +87,12 @@ typedef struct {
     const char *remark; /* what else is worth saying of it in the trace, or NULL */
 } StepRecord;
 
+/* What stood in a list before a step put another statement there (versions.c). */
+typedef struct {
+    Stmt **at, *before;
+    int step;
+} ListChange;
+
 struct Schedule {
     Context *ctx;
     const Kernel *first, *kernel; /* as it came; as it is */
@@ -104,6 +110,8 @@ struct Schedule {
     VEC(StepRecord) steps;
     VEC(Knob) knobs;
     VEC(Stmt *) scratch;
+    VEC(Stmt **) lists;           /* long ones that are changed in place ... */
+    VEC(ListChange) changes;      /* ... and how, in the order of the steps */
 };
 
 /* Reads the whole kernel anew. */
@@ -119,6 +127,15 @@ uint32_t state_find_buffer(const Schedule *s, Name name);
 Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path);
 /* Another name for the variable of a loop that the last step made. */
 void state_rename_loop(Schedule *s, ForStmt *loop, Name name);
+
+/* ---- older kernels (versions.c) ---- */
+
+/* A node like the list `seq`, with `item` at a place of it. Long lists are changed in place: `seq` shows the same. */
+Stmt *versions_put(Schedule *s, const Stmt *seq, int at, Stmt *item);
+/* Undoes that for the step at work. */
+void versions_take_back(Schedule *s);
+/* `kernel`, which was the present one after a step, as it was then. */
+const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step);
 
 /* ---- calls and their text (args.c, trace.c) ---- */
 

@@ -135,7 +135,7 @@ int schedule_steps(const Schedule *s)
 
 const Kernel *schedule_kernel_after(const Schedule *s, int step)
 {
-    return step == 0 ? s->first : s->steps.items[step - 1].kernel;
+    return step == 0 ? s->first : versions_kernel(s, s->steps.items[step - 1].kernel, step);
 }
 
 const char *schedule_step_text(const Schedule *s, int step)
@@ -213,7 +213,7 @@ static void verify_step(Schedule *s, const Kernel *before, const char *text)
     if (!broken)
         return;
     StrBuf state = strbuf_new(s->ctx->arena);
-    print_kernel(s->ctx, before, &state);
+    print_kernel(s->ctx, versions_kernel(s, before, s->step - 1), &state);
     s->ctx->bug_state = state.text;
     TIRC_BUG(s->ctx, "%s broke the program: %s", text, broken);
 #else
@@ -242,6 +242,7 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     s->ctx->step = 0;
     if (!done && s->kernel != before) {
         s->kernel = before;
+        versions_take_back(s);
         state_rebuild(s);
     }
     if (!done || s->kernel == before)

@@ -82,6 +82,7 @@ void primitive_usage(const Primitive *primitive, StrBuf *out);
 
 /* Starts scheduling `kernel` (program or scheduled level). Lives in the context's arena. */
 Schedule *schedule_new(Context *c, const Kernel *kernel);
+/* As it is now: the next step may change it in place. What schedule_kernel_after gives lasts. */
 const Kernel *schedule_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 

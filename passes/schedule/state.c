@@ -352,7 +352,7 @@ int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops)
 
 /* ---- replacement ------------------------------------------------------------------------------ */
 
-/* `seq` with one item replaced by one statement that is no seq: a copy that need not look at the others. */
+/* `seq` with one item replaced by one statement that is no seq, without a look at the others. */
 static Stmt *seq_with_item(Schedule *s, const Stmt *seq, const Stmt *child, Stmt *new_child)
 {
     int n = seq->u.seq.n;
@@ -360,13 +360,7 @@ static Stmt *seq_with_item(Schedule *s, const Stmt *seq, const Stmt *child, Stmt
     int at = handle && handle->place < n ? handle->place : 0;
     while (seq->u.seq.items[at] != child)
         at = at + 1 < n ? at + 1 : 0;
-    Stmt **items = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
-    memcpy(items, seq->u.seq.items, sizeof *items * (size_t)n);
-    items[at] = new_child;
-    Stmt *copy = ARENA_NEW(s->ctx->arena, Stmt);
-    *copy = *seq;
-    copy->u.seq.items = items;
-    return copy;
+    return versions_put(s, seq, at, new_child);
 }
 
 /* `seq` with `child` replaced, or without it where `new_child` is NULL; NULL if nothing is left. */
