@@ -195,14 +195,13 @@ bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before,
 static isl_set *unit_instances(Poly *p, const Unit *u, int n_fixed, Instance *at, bool *exact)
 {
     PolyMark mark = poly_mark(p);
-    p->inexact = false;
+    p->inexact = p->lost = false;
     *at = instance_new(p, u);
     int n = n_fixed + u->block->n_iters;
     Affine *forms = ARENA_ARRAY(p->ctx->arena, Affine, n);
     for (int i = 0; i < n; i++)
         forms[i] = i < n_fixed ? p->fixed.items[i].value : at->iters[i - n_fixed];
-    isl_set *set = poly_image(p, forms, n);
-    *exact = !p->inexact;
+    isl_set *set = poly_image(p, forms, n, exact);
     poly_reset(p, mark);
     return set;
 }

@@ -97,21 +97,11 @@ static void assume_known(Poly *p, const Instance *at, const Expr *cond, bool hol
     }
 }
 
-static bool of_sizes(const Expr *e)
-{
-    if (e->kind == EX_VAR)
-        return e->u.var->kind == VAR_SIZE;
-    bool ok = e->kind == EX_INT || expr_is_unary(e->kind) || expr_is_binary(e->kind);
-    for (int i = 0; i < expr_arity(e->kind); i++)
-        ok = ok && of_sizes(e->u.arg[i]);
-    return ok;
-}
-
 void unit_assume_runs(Poly *p, const Unit *unit)
 {
     for (int i = 0; i < unit->block->n_iters; i++) {
         const BlockIter *iter = &unit->block->iters[i];
-        if ((unit->init && iter->kind == ITER_REDUCE) || !of_sizes(iter->lo) || !of_sizes(iter->hi))
+        if ((unit->init && iter->kind == ITER_REDUCE) || !expr_of_sizes(iter->lo) || !expr_of_sizes(iter->hi))
             continue;
         Affine extent = poly_add(p, poly_value(p, &p->fixed, iter->hi),
                                  poly_value(p, &p->fixed, iter->lo), -1);

@@ -202,10 +202,9 @@ static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int leve
 {
     Poly *p = o->p;
     PolyMark mark = poly_mark(p);
-    p->inexact = false;
+    p->inexact = p->lost = false;
     ThreadInstance at = thread_instance(o->t, p, unit);
     const Affine *index = instance_index(p, &at.at, x);
-    *exact = !p->inexact;
     VEC(Affine) forms = {0};
     Arena *arena = p->ctx->arena;
     for (int i = 0; i < p->fixed.n; i++)
@@ -216,7 +215,7 @@ static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int leve
         VEC_PUSH(arena, &forms, at.axis[i]);
     for (int i = 0; i < x->buffer->rank; i++)
         VEC_PUSH(arena, &forms, index[i]);
-    isl_set *set = poly_image(p, forms.items, forms.n);
+    isl_set *set = poly_image(p, forms.items, forms.n, exact);
     poly_reset(p, mark);
     return set;
 }

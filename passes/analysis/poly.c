@@ -63,7 +63,7 @@ Poly *poly_new(Context *c)
 PolyMark poly_mark(const Poly *p)
 {
     return (PolyMark){p->columns.n,  p->top.rows.n, p->top.choices.n, p->quotients.n,
-                      p->products.n, p->fixed.n,    p->raised.n,   p->inexact};
+                      p->products.n, p->fixed.n,    p->raised.n,   p->inexact, p->lost};
 }
 
 void poly_reset(Poly *p, PolyMark mark)
@@ -79,6 +79,7 @@ void poly_reset(Poly *p, PolyMark mark)
         p->columns.items[last.column].min = last.min;
     }
     p->inexact = mark.inexact;
+    p->lost = mark.lost;
 }
 
 void poly_raise(Poly *p, int column, int64_t min)
@@ -104,13 +105,13 @@ Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
 {
     Term *term = ARENA_NEW(p->ctx->arena, Term);
     *term = (Term){p->columns.n, 1};
-    VEC_PUSH(p->ctx->arena, &p->columns, ((Column){min, max, fixed}));
+    VEC_PUSH(p->ctx->arena, &p->columns, ((Column){min, max, fixed, false}));
     return (Affine){0, term, 1};
 }
 
 Affine poly_unknown(Poly *p)
 {
-    p->inexact = true;
+    p->inexact = p->lost = true;
     return poly_column(p, INT64_MIN, INT64_MAX, false);
 }
 
@@ -205,7 +206,7 @@ void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset)
     if (checked_add(gap.constant, offset, &gap.constant))
         poly_not_negative(p, into, gap);
     else
-        p->inexact = true;
+        p->inexact = p->lost = true;
 }
 
 void poly_equal(Poly *p, Conj *into, Affine a, Affine b)

@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
     int64_t min, max;
     bool fixed; /* the same in all instances: sizes, scalars, and what is computed from them */
+    bool lost;  /* rows that have it stand for some that are not known */
 } Column;
 
 /* A column whose lower bound was raised, and what it was. */
@@ -48,19 +49,22 @@ typedef struct {
     bool equal; /* form == 0, else form >= 0 */
 } Row;
 
+typedef VEC(Row) RowList;
+
 typedef struct Conj Conj;
 typedef struct {
     Conj *const *alternatives; /* at least one holds */
     int n;
 } Choice;
 struct Conj {
-    VEC(Row) rows;
+    RowList rows;
     VEC(Choice) choices;
 };
 
 typedef struct {
     Affine dividend, divisor;
     int column;
+    int remainder; /* its column, where the divisor is one of few numbers */
 } Quotient;
 
 typedef struct {
@@ -85,7 +89,8 @@ typedef struct {
     VEC(Quotient) quotients;
     VEC(Product) products;
     Env fixed;    /* sizes and scalars met so far, loops outside the root */
-    bool inexact; /* a constraint was dropped or a value is unknown */
+    bool inexact; /* a constraint was dropped, a value is unknown or a product of sizes */
+    bool lost;    /* the first two of these */
 } Poly;
 
 /* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
@@ -97,7 +102,7 @@ Poly *poly_part(Context *c);
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {
     int columns, rows, choices, quotients, products, fixed, raised;
-    bool inexact;
+    bool inexact, lost;
 } PolyMark;
 PolyMark poly_mark(const Poly *p);
 void poly_reset(Poly *p, PolyMark mark);
@@ -139,6 +144,10 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e);
 /* `cond` is true (holds) or false; what is not affine is dropped. */
 void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
 const Affine *env_find(const Env *env, const Var *var);
+/* Sizes, numbers, and what is computed from them. */
+bool expr_of_sizes(const Expr *e);
+/* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M + 255) / 256 says N >= 3. */
+void poly_assume_positive(Poly *p, const Expr *e);
 /* e / d for d > 0, truncating. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d);
 
@@ -161,9 +170,10 @@ int64_t affine_at(Affine a, const int64_t *point);
  * answer says that there are none. */
 int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most);
 
-/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the
- * budget is spent. The caller frees it. */
-struct isl_set *poly_image(Poly *p, const Affine *forms, int n);
+/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the budget is spent. *exact: it holds
+ * no other values, which constraints that were dropped would have ruled out, or products of sizes (poly_products.c). The caller
+ * frees it. */
+struct isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact);
 /* A point of the set with small coordinates; false if it is empty; *spent when not decided. */
 bool poly_set_point(struct isl_set *set, int64_t *point, int n, bool *spent);
 

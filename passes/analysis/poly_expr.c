@@ -3,7 +3,7 @@
  * Helper columns are defined at the top of the system even where the expression stands in one
  * branch of a choice: they are total functions, so that costs no solution, and equal quotients
  * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
-#include "passes/analysis/poly.h"
+#include "passes/analysis/poly_reduce.h"
 
 const Affine *env_find(const Env *env, const Var *var)
 {
@@ -110,13 +110,13 @@ Affine poly_quotient(Poly *p, Affine e, int64_t d)
         return known;
     if (min >= 0 && quotient_of_quotient(p, e, d, &known)) {
         if (known.n == 1 && known.terms[0].factor == 1 && known.constant == 0)
-            VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), known.terms[0].column}));
+            VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), known.terms[0].column, -1}));
         row_quotient(p, &p->top, e, known, d, 1);
         return known;
     }
     Affine q = poly_column(p, min == INT64_MIN ? min : min / d, max == INT64_MAX ? max : max / d,
                            affine_is_fixed(p, e));
-    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column}));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column, -1}));
     if (min >= 0) {
         row_quotient(p, &p->top, e, q, d, 1);
         return q;
@@ -149,6 +149,32 @@ static bool is_size(const Poly *p, Affine a)
     return affine_is_fixed(p, a) && min >= 0;
 }
 
+/* Also what is known of remainders, e - d (e / d). */
+static void value_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
+{
+    int64_t least, most;
+    affine_range(p, a, min, max);
+    for (int i = 0; i < p->quotients.n && a.n > 0; i++) {
+        const Quotient *q = &p->quotients.items[i];
+        affine_range(p, q->dividend, &least, &most);
+        if (q->divisor.n > 0 || least < 0 || a.constant != q->dividend.constant)
+            continue;
+        int k = 0, met = 0;
+        for (int j = 0; j < a.n; j++) {
+            Term t = a.terms[j];
+            if (t.column == q->column && t.factor == -q->divisor.constant)
+                met++;
+            else if (k < q->dividend.n && q->dividend.terms[k].column == t.column &&
+                     q->dividend.terms[k].factor == t.factor)
+                k++;
+        }
+        if (met != 1 || k != q->dividend.n || a.n != k + 1)
+            continue;
+        *min = *min < 0 ? 0 : *min;
+        *max = *max >= q->divisor.constant ? q->divisor.constant - 1 : *max;
+    }
+}
+
 /* factor * size for a form of fixed columns; unknown where neither is. */
 static Affine times_size(Poly *p, Affine a, Affine b)
 {
@@ -162,8 +188,8 @@ static Affine times_size(Poly *p, Affine a, Affine b)
     if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
         return product;
     int64_t a_min, b_min, max;
-    affine_range(p, a, &a_min, &max);
-    affine_range(p, b, &b_min, &max);
+    value_range(p, a, &a_min, &max);
+    value_range(p, b, &b_min, &max);
     bool positive = a_min >= 0 && b_min >= 0;
     product = poly_column(p, positive ? 0 : INT64_MIN, INT64_MAX,
                           affine_is_fixed(p, a) && affine_is_fixed(p, b));
@@ -189,7 +215,7 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
     if (find_quotient(p, e, size, &known))
         return known;
     Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
-    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column}));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column, -1}));
     poly_not_negative(p, &p->top, q);
     Affine rest = poly_add(p, e, times_size(p, q, size), -1);
     poly_not_negative(p, &p->top, rest);
@@ -197,10 +223,67 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
     return q;
 }
 
+/* The rows say that e >= 0. */
+static bool never_negative(Poly *p, Affine e)
+{
+    int n = p->top.rows.n;
+    Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n + 1);
+    for (int i = 0; i < n; i++)
+        rows[i] = p->top.rows.items[i];
+    rows[n] = (Row){poly_add(p, affine_const(-1), e, -1), false};
+    return poly_rows(p, rows, n + 1) == POLY_NONE;
+}
+
+/* Divisors that are not the same in all instances are looked at number by number: the height of the last of the groups that blocks
+ * of a grid go in. */
+enum { MOST_DIVISORS = 8 };
+
+/* e / by and e % by for `by` in 1..MOST_DIVISORS + 1; in what a program runs it is not 0. */
+static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
+{
+    int64_t min, max, by_min, by_max;
+    affine_range(p, e, &min, &max);
+    affine_range(p, by, &by_min, &by_max);
+    if (by_max > MOST_DIVISORS || by_max < 1 || affine_is_fixed(p, by))
+        return false;
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *known = &p->quotients.items[i];
+        if (known->remainder >= 0 && poly_affine_equal(known->dividend, e) &&
+            poly_affine_equal(known->divisor, by)) {
+            *q = column_value(p, known->column);
+            *rest = column_value(p, known->remainder);
+            return true;
+        }
+    }
+    if (min < 0 && !never_negative(p, e))
+        return false;
+    *q = poly_column(p, by_min < 1 ? INT64_MIN : 0, max, false);
+    *rest = poly_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1, false);
+    VEC_PUSH(p->ctx->arena, &p->quotients,
+             ((Quotient){e, by, q->terms[0].column, rest->terms[0].column}));
+    Conj **cases = poly_choice(p, &p->top, (int)by_max + (by_min < 1));
+    for (int64_t d = 1; d <= by_max; d++) {
+        Conj *here = cases[d - 1];
+        poly_equal(p, here, by, affine_const(d));
+        poly_equal(p, here, e, poly_add(p, *rest, *q, d));
+        poly_not_negative(p, here, *rest);
+        poly_at_most(p, here, *rest, affine_const(d), -1);
+    }
+    if (by_min < 1) {
+        Affine lost = poly_column(p, 0, INT64_MAX, false);
+        p->columns.items[lost.terms[0].column].lost = true;
+        poly_not_negative(p, cases[by_max], lost);
+        poly_at_most(p, cases[by_max], by, affine_const(0), -1);
+        p->inexact = true;
+    }
+    return true;
+}
+
 static Affine quotient(Poly *p, Affine e, Affine by)
 {
+    Affine q, rest;
     if (by.n > 0)
-        return quotient_size(p, e, by);
+        return divide_cases(p, e, by, &q, &rest) ? q : quotient_size(p, e, by);
     if (by.constant == 0 || by.constant == INT64_MIN)
         return poly_unknown(p);
     if (by.constant < 0)
@@ -210,6 +293,9 @@ static Affine quotient(Poly *p, Affine e, Affine by)
 
 static Affine remainder_of(Poly *p, Affine e, Affine by)
 {
+    Affine q, rest;
+    if (by.n > 0 && divide_cases(p, e, by, &q, &rest))
+        return rest;
     return poly_add(p, e, times_size(p, quotient(p, e, by), by), -1);
 }
 
@@ -234,6 +320,14 @@ static Affine extreme(Poly *p, Affine a, Affine b, bool least)
     if (max <= 0)
         return least ? b : a;
     Affine m = either(p, a, b);
+    int64_t a_min, a_max, b_min, b_max;
+    affine_range(p, a, &a_min, &a_max);
+    affine_range(p, b, &b_min, &b_max);
+    Column *known = &p->columns.items[m.terms[0].column];
+    if (least)
+        known->max = a_max < b_max ? a_max : b_max;
+    else
+        known->min = a_min > b_min ? a_min : b_min;
     Conj **which = poly_choice(p, &p->top, 2);
     poly_at_most(p, which[0], a, b, 0);
     poly_equal(p, which[0], m, least ? a : b);
@@ -289,6 +383,61 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
         return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
     default:
         return poly_unknown(p);
+    }
+}
+
+bool expr_of_sizes(const Expr *e)
+{
+    if (e->kind == EX_VAR)
+        return e->u.var->kind == VAR_SIZE;
+    bool ok = e->kind == EX_INT || expr_is_unary(e->kind) || expr_is_binary(e->kind);
+    for (int i = 0; i < expr_arity(e->kind); i++)
+        ok = ok && expr_of_sizes(e->u.arg[i]);
+    return ok;
+}
+
+/* ---- what follows from an extent ------------------------------------------------------------- */
+
+/* A value that is never negative, as it stands in the program. */
+static bool size_not_negative(Poly *p, const Expr *e)
+{
+    int64_t min, max, value;
+    if (e->kind == EX_MAX)
+        return (expr_is_const(e->u.arg[0], &value) && value >= 0) ||
+               (expr_is_const(e->u.arg[1], &value) && value >= 0);
+    if (e->kind == EX_MUL)
+        return size_not_negative(p, e->u.arg[0]) && size_not_negative(p, e->u.arg[1]);
+    affine_range(p, poly_value(p, &p->fixed, e), &min, &max);
+    return min >= 0;
+}
+
+/* max(e, 0) >= 1 says e >= 1; one that is at least 1 anyway says nothing of the other. */
+static void assume_one(Poly *p, const Expr *e, const Expr *other)
+{
+    int64_t value;
+    if (expr_is_const(other, &value) && value < 1)
+        poly_assume_positive(p, e);
+}
+
+void poly_assume_positive(Poly *p, const Expr *e)
+{
+    if (e->type != DT_INDEX || !expr_of_sizes(e))
+        return;
+    Expr *const *arg = e->u.arg;
+    int64_t add, by;
+    if (e->kind == EX_MUL && size_not_negative(p, arg[0]) && size_not_negative(p, arg[1])) {
+        poly_assume_positive(p, arg[0]);
+        poly_assume_positive(p, arg[1]);
+    } else if (e->kind == EX_DIV && arg[0]->kind == EX_ADD && expr_is_const(arg[1], &by) &&
+               expr_is_const(arg[0]->u.arg[1], &add) && add >= 0 && add < by) {
+        poly_assume_positive(p, arg[0]->u.arg[0]);
+    } else if (e->kind == EX_MAX) {
+        assume_one(p, arg[0], arg[1]);
+        assume_one(p, arg[1], arg[0]);
+    } else if (e->kind == EX_VAR || e->kind == EX_ADD || e->kind == EX_SUB) {
+        Affine value = poly_value(p, &p->fixed, e);
+        if (value.n == 1 && value.terms[0].factor == 1 && affine_is_fixed(p, value))
+            poly_raise(p, value.terms[0].column, 1 - value.constant);
     }
 }
 
@@ -354,6 +503,6 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hol
         assume_comparison(p, into, holds ? cond->kind : negated(cond->kind),
                           poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     } else {
-        p->inexact = true;
+        p->inexact = p->lost = true;
     }
 }

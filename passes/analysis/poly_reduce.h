@@ -50,4 +50,11 @@ void system_bound(System *s, const Line *l);
 /* Splits numbers of tiles into their digits (poly_digits.c); rows and variables change, integer solutions stay. */
 void system_split_digits(System *s);
 
+/* Whether the rows have a solution where products of sizes are any numbers (poly_solve.c). */
+Answer poly_rows(Poly *p, const Row *rows, int n);
+/* Cases without products in which the forms together take the values that they take over all solutions: each is visited, until
+ * `visit` returns false. False also where they are not found. Rows and forms are written over; columns that come are new. */
+typedef bool (*PolySplit)(void *user, const RowList *rows, const Affine *forms);
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit, void *user);
+
 #endif

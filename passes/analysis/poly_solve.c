@@ -21,7 +21,7 @@
 
 typedef struct {
     Poly *p;
-    VEC(Row) rows;            /* of the alternatives taken */
+    RowList rows;             /* of the alternatives taken */
     VEC(const Choice *) todo; /* choices[next..] are open */
     int next;
     int cases;
@@ -32,6 +32,7 @@ typedef struct {
     int64_t *point;      /* [columns] the solution, or NULL */
     const Affine *image; /* for poly_image */
     int n_image;
+    bool exact; /* the image so far */
     isl_set *set;
     Answer answer;
 } Search;
@@ -157,6 +158,14 @@ static Answer rows_feasible(Search *s)
     answer = decide_rows(s);
     memo_keep(s->p->memo, asked, answer);
     return answer;
+}
+
+Answer poly_rows(Poly *p, const Row *rows, int n)
+{
+    Search s = {.p = p, .dimension = ARENA_ARRAY(p->ctx->arena, int, p->columns.n + 1)};
+    for (int i = 0; i < n; i++)
+        VEC_PUSH(p->ctx->arena, &s.rows, rows[i]);
+    return rows_feasible(&s);
 }
 
 /* ---- a solution to show ---------------------------------------------------------------------- */
@@ -308,16 +317,89 @@ static bool search_products(Search *s, int i, int j)
     return search_order(s, i, j, 0) || search_order(s, i, j, -1) || search_order(s, i, j, 1);
 }
 
+/* Rows without products of sizes, in the place of those of the search. */
+static Search with_rows(const Search *s, const RowList *rows, const Affine *image)
+{
+    Search without = *s;
+    without.rows = *rows;
+    without.image = image;
+    without.dimension = ARENA_ARRAY(s->p->ctx->arena, int, s->p->columns.n + 1);
+    return without;
+}
+
+/* Visits the rows in cases without products; false where they are not found. */
+static bool split_products(Search *s, PolySplit visit)
+{
+    Arena *arena = s->p->ctx->arena;
+    Affine *image = ARENA_ARRAY(arena, Affine, s->n_image + 1);
+    for (int i = 0; i < s->n_image; i++)
+        image[i] = s->image[i];
+    RowList rows = {0};
+    for (int i = 0; i < s->rows.n; i++)
+        VEC_PUSH(arena, &rows, s->rows.items[i]);
+    return poly_split_products(s->p, &rows, image, s->n_image, visit, s);
+}
+
+static bool has_lost_row(const Search *s)
+{
+    for (int i = 0; i < s->rows.n; i++)
+        for (int k = 0; k < s->rows.items[i].form.n; k++)
+            if (s->p->columns.items[s->rows.items[i].form.terms[k].column].lost)
+                return true;
+    return false;
+}
+
+/* The image under the rows of `at`, as one more part of the set of `s`. */
+static void join_image(Search *s, Search *at)
+{
+    isl_basic_set *set = rows_to_isl(at);
+    set = isl_basic_set_project_out(set, isl_dim_set, (unsigned)at->n_image,
+                                    (unsigned)(at->n_dimensions - at->n_image));
+    s->set = isl_set_union(s->set, isl_set_from_basic_set(set));
+    s->answer = s->set ? POLY_SOME : POLY_SPENT;
+}
+
+static bool join_case(void *user, const RowList *rows, const Affine *image)
+{
+    Search *s = user, at = with_rows(s, rows, image);
+    if (rows_feasible(&at) != POLY_NONE) {
+        s->exact &= !has_lost_row(&at);
+        join_image(s, &at);
+    }
+    return s->set != NULL;
+}
+
 static bool add_to_image(Search *s)
 {
     if (contradicts(s))
         return false;
-    isl_basic_set *set = rows_to_isl(s);
-    set = isl_basic_set_project_out(set, isl_dim_set, (unsigned)s->n_image,
-                                    (unsigned)(s->n_dimensions - s->n_image));
-    s->set = isl_set_union(s->set, isl_set_from_basic_set(set));
-    s->answer = s->set ? POLY_SOME : POLY_SPENT;
+    isl_set *before = isl_set_copy(s->set);
+    if (s->p->products.n > 0 && split_products(s, join_case)) {
+        isl_set_free(before);
+        return !s->set;
+    }
+    isl_set_free(s->set);
+    s->set = before;
+    s->exact &= s->p->products.n == 0 && (!has_lost_row(s) || rows_feasible(s) == POLY_NONE);
+    join_image(s, s);
     return !s->set;
+}
+
+static bool none_in_case(void *user, const RowList *rows, const Affine *image)
+{
+    Search at = with_rows(user, rows, image);
+    return rows_feasible(&at) == POLY_NONE;
+}
+
+/* Monotony first; what it leaves open may still be a question about digits. */
+static bool search_leaf(Search *s)
+{
+    Answer before = s->answer;
+    bool over = search_products(s, 0, 1);
+    if (!over || s->answer == POLY_NONE || s->p->products.n == 0 || !split_products(s, none_in_case))
+        return over;
+    s->answer = before;
+    return false;
 }
 
 /* True if the search is over: `answer` says how. */
@@ -328,7 +410,7 @@ static bool search(Search *s)
         return true;
     }
     if (s->next == s->todo.n)
-        return s->image ? add_to_image(s) : search_products(s, 0, 1);
+        return s->image ? add_to_image(s) : search_leaf(s);
     int n_rows = s->rows.n, n_todo = s->todo.n;
     const Choice *choice = s->todo.items[s->next];
     /* Many cases ahead: is it plain that none holds? */
@@ -370,14 +452,15 @@ int64_t affine_at(Affine a, const int64_t *point)
     return value;
 }
 
-isl_set *poly_image(Poly *p, const Affine *forms, int n)
+isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact)
 {
-    Search s = {.p = p, .image = forms, .n_image = n, .answer = POLY_NONE};
+    Search s = {.p = p, .image = forms, .n_image = n, .exact = !p->lost, .answer = POLY_NONE};
     s.set = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
     search_begin(&s);
     search(&s);
     if (s.answer == POLY_SPENT)
         s.set = isl_set_free(s.set);
+    *exact = s.exact;
     return s.set;
 }
 

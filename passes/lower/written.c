@@ -129,9 +129,9 @@ static bool add_image(Poly *p, Affine *dims, int n, const Affine *index, int ran
 {
     for (int i = 0; i < rank; i++)
         dims[n + i] = index[i];
-    if (p->inexact || p->products.n > 0)
-        return false;
-    *set = join(*set, poly_image(p, dims, n + rank));
+    bool exact;
+    isl_set *image = poly_image(p, dims, n + rank, &exact);
+    *set = join(*set, exact ? image : isl_set_free(image));
     return *set != NULL;
 }
 
@@ -167,6 +167,13 @@ static void enter_scopes(Poly *p, Env *env, const Writer *w, int from, int to)
         model_enter_scope(p, env, w->scopes[i]);
 }
 
+/* The sizes are such that the launch has blocks. */
+static void assume_launched(Poly *p, const Writer *w)
+{
+    for (int k = 0; k < AXIS_COUNT && w->launch >= 0; k++)
+        poly_assume_positive(p, w->scopes[w->launch + k].stmt->u.loop.hi);
+}
+
 static const Affine *subscripts(Question *q, Poly *p, const Env *env, const Writer *w)
 {
     int rank = w->store->u.store.buffer->rank;
@@ -187,6 +194,7 @@ static isl_set *lowered_image(Question *q, const Buffer *buffer)
         Poly *p = poly_new(q->c);
         int n = enter_parameters(q->lowered, p, dims);
         Env env = {0};
+        assume_launched(p, w);
         enter_scopes(p, &env, w, 0, w->n_scopes);
         if (!add_image(p, dims, n, subscripts(q, p, &env, w), buffer->rank, &set))
             return isl_set_free(set);
@@ -291,6 +299,7 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
     Affine parameters[MAX_DIMENSIONS], at_a[AXIS_COUNT], at_b[AXIS_COUNT];
     Poly *p = poly_new(q->c);
     enter_parameters(q->lowered, p, parameters);
+    assume_launched(p, a);
     for (int i = 0; i < a->launch; i++)
         model_enter_scope(p, &p->fixed, a->scopes[i]);
     Env env_a = {0}, env_b = {0};
