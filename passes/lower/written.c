@@ -292,6 +292,18 @@ static bool same_launch(const Writer *a, const Writer *b)
            a->scopes[a->launch].stmt == b->scopes[b->launch].stmt;
 }
 
+/* A loop around `a` and not around `b` has barriers inside: those of its iterations that come before another order the two. */
+static bool parted_in_loop(Question *q, const Writer *a, const Writer *b)
+{
+    int shared = 0;
+    while (shared < a->n_scopes && shared < b->n_scopes && a->scopes[shared].stmt == b->scopes[shared].stmt)
+        shared++;
+    for (int i = shared; i < a->n_scopes; i++)
+        if (a->scopes[i].stmt->kind == ST_FOR && stmts_of_kind(q->c, a->scopes[i].stmt->u.loop.body, ST_BARRIER).n > 0)
+            return true;
+    return false;
+}
+
 /* Two threads of a launch do not write one element in one iteration of the loops around both; a barrier between the stores orders
  * those of one block. */
 static void ask_pair(Question *q, const Writer *a, const Writer *b)
@@ -316,7 +328,7 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
     poly_differ(p, &p->top, at_a, at_b, a->epoch == b->epoch ? AXIS_COUNT : AXIS_THREAD_X);
     Answer found = poly_solve(p, NULL, 0, NULL);
     const Buffer *buffer = a->store->u.store.buffer;
-    if (found == POLY_SOME && !p->inexact)
+    if (found == POLY_SOME && !p->inexact && !parted_in_loop(q, a, b) && !parted_in_loop(q, b, a))
         answer(q, WRITTEN_WRONG,
                arena_printf(q->c->arena, "two threads of a launch write one element of '%s'",
                             buffer->name));

@@ -171,6 +171,26 @@ static Expr *unless_known(Blockize *b, Expr *all, ExprKind kind, Expr *x, Expr *
     return prove(b->facts, cond) ? all : cond_and(b->s->ctx, all, simplify(b->facts, cond));
 }
 
+/* Bounds are written as numbers where they are: so they are read. */
+static Stmt *fold_bounds(Rewriter *r, Stmt *stmt)
+{
+    if (stmt->kind != ST_FOR)
+        return stmt;
+    Facts *none = facts_new(r->ctx);
+    ForStmt loop = stmt->u.loop;
+    loop.lo = simplify(none, loop.lo);
+    loop.hi = simplify(none, loop.hi);
+    return loop.lo == stmt->u.loop.lo && loop.hi == stmt->u.loop.hi ? stmt : stmt_stamp(stmt_for(r->ctx, &loop, stmt->span), stmt);
+}
+
+/* The body, shorter by what the facts say of it. What never runs stays, for what it writes. */
+static Stmt *simple_body(Blockize *b, Stmt *body)
+{
+    Stmt *simple = simplify_stmt(b->facts, body);
+    Rewriter bounds = {.ctx = b->s->ctx, .stmt = fold_bounds};
+    return simple->kind == ST_SEQ && simple->u.seq.n == 0 ? rewrite_stmt(&bounds, body) : simple;
+}
+
 /* The body in terms of the loops, under the conditions that make an instance exist. */
 static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
 {
@@ -184,9 +204,7 @@ static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
         cond = unless_known(b, cond, EX_LT, iter->binding, expr_subst(c, iter->hi, map, i));
         map[i] = (Subst){iter->var, iter->binding};
     }
-    Stmt *body = stmt_subst(c, block->body, map, block->n_iters);
-    Stmt *simple = simplify_stmt(b->facts, body); /* what never runs stays, for what it writes */
-    body = simple->kind == ST_SEQ && simple->u.seq.n == 0 ? body : simple;
+    Stmt *body = simple_body(b, stmt_subst(c, block->body, map, block->n_iters));
     return cond ? stmt_if(c, cond, body, NULL, stmt->span) : body;
 }
 

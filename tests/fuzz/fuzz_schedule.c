@@ -38,10 +38,12 @@ static bool is_right(Use *use, const int64_t *sizes, const char **why)
         return false;
     }
     use->c->guard = &guard;
-    return check_run(use->c, use->kernel, schedule_kernel(use->schedule), sizes, true, 1, true, why) == CHECK_OK;
+    const Kernel *scheduled = schedule_kernel(use->schedule);
+    *why = check_text(use->c, scheduled);
+    return !*why && check_run(use->c, use->kernel, scheduled, sizes, true, 1, true, why) == CHECK_OK;
 }
 
-/* The schedule is accepted, lowered and right where all sizes are `size`. */
+/* The schedule is accepted, reads back, is lowered and right where all sizes are `size`. */
 static bool run_known(const Program *p, const char *schedule, int64_t size)
 {
     char text[TRIAL_SIZES][48];

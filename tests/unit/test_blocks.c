@@ -86,6 +86,15 @@ static void inits_of_blocks_stay(void **state)
            "iterator 'i' of block 'y', 'i_k_fused / 4', and its reduction both count in loop 'i_k_fused'");
 }
 
+/* A block that never runs stays with its bounds as they are read: 1..1, and not 0 + 1..1. */
+static void bounds_are_numbers(void **state)
+{
+    (void)state;
+    expect("kernel k(s: u8[1], inout t: i32[1, 1]) { for i in 0..0 step -1, j in i + 1..1 { left: t[i, j] max= t[i, j - 1]; if i + 1 < 1 "
+           "t[i, j] max= t[i + 1, j - 1]; for k in i + 1..j t[i, j] max= t[i, k]; } }",
+           "let [i, j] = loops(left); blockize(j); bind(i, blockIdx.x); blockize(t_o);", "for j in 1..1 {");
+}
+
 static void epilogues_are_exact(void **state)
 {
     (void)state;
@@ -155,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blockize_refuses),
+        cmocka_unit_test(bounds_are_numbers),
         cmocka_unit_test(inits_of_blocks_stay),
         cmocka_unit_test(epilogues_are_exact),
         cmocka_unit_test(padding_refuses),

@@ -75,6 +75,12 @@ static void two_threads(void **state)
            COPY "    launch copy grid(N, 1, 1) block(2, 1, 1) {\n        if threadIdx.x == 0\n"
                 "            y[blockIdx.x] = x[blockIdx.x];\n    }\n}\n",
            WRITTEN_ONCE, NULL);
+    /* The barrier stands in front of the store in the text, but behind it in all iterations that write the element. */
+    expect(COPIES,
+           COPY "    launch copy grid(1, 1, 1) block(2, 1, 1) {\n        for o in N {\n            barrier \"y\";\n"
+                "            if o < N - 1 && threadIdx.x == 1\n                y[o] = x[o];\n        }\n"
+                "        if threadIdx.x == 0\n            for i in N\n                y[i] = x[i];\n    }\n}\n",
+           WRITTEN_OPEN, "that one thread writes each element of 'y' is not proved");
     /* A full part, and a rest that begins one too early. */
 #define PARTS(rest)                                                                                \
     COPY "    launch copy grid(1, 1, 1) block(4, 1, 1) {\n        for o in N / 4\n"                \
