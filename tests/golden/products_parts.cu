@@ -5,7 +5,7 @@
 //   C: f32[33, 64], written
 //   acc_rf_global: f32[2, 48, 64], temporary, allocated by the caller
 // matmul_bias_relu<<<dim3(2, 3, 2), 32>>>(A, B, acc_rf_global);
-// matmul_bias_relu_1<<<12, 256>>>(bias, C, acc_rf_global);
+// matmul_bias_relu_1<<<6, 128>>>(bias, C, acc_rf_global);
 
 template <int bytes>
 static __device__ __forceinline__ void copy_async(void *to, const void *from)
@@ -101,16 +101,36 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const float *__restrict__ acc_rf_global)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
-    const int i = b * 4 + t / 64;
-    const int j = t % 64;
-    float acc = 0.0f;
-    for (int part = 0; part < 2; ++part)
-        acc += acc_rf_global[(part * 48 + i) * 64 + j];
-    if (i < 33)
-        C[i * 64 + j] = fmaxf(acc + bias[j], 0.0f);
+    __align__(16) float acc[1][4];
+    const int i = b * 8 + t / 16;
+    *(float4 *)&acc[0][0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    #pragma unroll
+    for (int part = 0; part < 2; ++part) {
+        {
+            const float4 acc_v = *(const float4 *)&acc[0][0];
+            const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[(part * 48 + i) * 64 + t % 16 * 4];
+            float4 result;
+            result.x = acc_v.x + acc_rf_global_v1.x;
+            result.y = acc_v.y + acc_rf_global_v1.y;
+            result.z = acc_v.z + acc_rf_global_v1.z;
+            result.w = acc_v.w + acc_rf_global_v1.w;
+            *(float4 *)&acc[0][0] = result;
+        }
+    }
+    if (i < 33) {
+        {
+            const float4 bias_v = *(const float4 *)&bias[t % 16 * 4];
+            float4 result;
+            result.x = fmaxf(acc[0][0] + bias_v.x, 0.0f);
+            result.y = fmaxf(acc[0][1] + bias_v.y, 0.0f);
+            result.z = fmaxf(acc[0][2] + bias_v.z, 0.0f);
+            result.w = fmaxf(acc[0][3] + bias_v.w, 0.0f);
+            *(float4 *)&C[i * 64 + t % 16 * 4] = result;
+        }
+    }
 }
