@@ -17,6 +17,7 @@ typedef struct {
 /* What a compilation depends on besides the source: NVRTC's version, and its options in order. */
 enum { NVRTC_OPTIONS = 2 };
 typedef struct {
+    int major; /* of the version */
     char version[32], arch[48];
     const char *options[NVRTC_OPTIONS];
 } NvrtcSettings;
