@@ -6,6 +6,15 @@
  *                                                       S(i, j)
  *                                                   }
  *
+ * Where nothing else is in a written-out outer loop, it takes two iterations at once, and nobody has to choose:
+ *
+ *   for i_pair in 8 unroll {
+ *       for j in 8 unroll
+ *           S(i_pair * 2, j)
+ *       for j_turn in 8 unroll
+ *           S(i_pair * 2 + 1, 7 - j_turn)
+ *   }
+ *
  * Where the loops are unrolled, the last operand of one row is the first of the next, and stays where it is. The primitive has proved
  * that the inner loop's iterations may run in either order; check_turns proves it again for what later steps have made of it. */
 #include <string.h>
@@ -56,9 +65,57 @@ static Stmt *turn_loop(Serpentine *p, const Stmt *s, const ForStmt *outer)
     return stmt_stamp(stmt_for(c, &loop, s->span), s);
 }
 
+/* Both loops have their iterations written out, an even number of rows; and nothing is named in them, so that there may be two. */
+static bool comes_in_pairs(Context *c, const ForStmt *outer)
+{
+    const Stmt *inner = outer->body;
+    VarList names = {0};
+    int64_t lo, hi;
+    if (outer->kind != LOOP_UNROLL || outer->step != 1 || inner->kind != ST_FOR || !is_serpentine(&inner->u.loop) ||
+        inner->u.loop.kind != LOOP_UNROLL || inner->u.loop.step != 1)
+        return false;
+    vars_defined_in(c, inner->u.loop.body, &names);
+    return names.n == 0 && expr_is_const(outer->lo, &lo) && expr_is_const(outer->hi, &hi) && lo == 0 && hi % 2 == 0;
+}
+
+/* The inner loop in the row `row`, with another variable: forwards, or backwards. */
+static Stmt *one_way(Serpentine *p, const Stmt *s, const ForStmt *outer, Expr *row, bool back)
+{
+    Context *c = p->c;
+    const ForStmt *old = &s->u.loop;
+    ForStmt loop = *old;
+    Name name = back ? names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name)) : old->var->name;
+    loop.var = var_new(c, name, DT_INDEX, VAR_LOOP, s->span);
+    Expr *at = expr_var(c, loop.var, s->span);
+    if (back)
+        at = index_sub(c, index_sub(c, index_add(c, old->lo, old->hi), expr_index(c, 1)), at);
+    Subst to[] = {{outer->var, row}, {old->var, at}};
+    loop.body = stmt_subst(c, old->body, to, 2);
+    loop.annotations = without(c, old);
+    loop.n_annotations--;
+    return stmt_stamp(stmt_for(c, &loop, s->span), s);
+}
+
+static Stmt *pair_loop(Serpentine *p, const Stmt *s)
+{
+    Context *c = p->c;
+    const ForStmt *old = &s->u.loop;
+    ForStmt loop = *old;
+    loop.var = var_new(c, names_fresh(&p->names, arena_printf(c->arena, "%s_pair", old->var->name)), DT_INDEX, VAR_LOOP,
+                       s->span);
+    loop.hi = simplify(facts_new(c), index_div(c, old->hi, expr_index(c, 2)));
+    Expr *even = index_mul(c, expr_var(c, loop.var, s->span), expr_index(c, 2));
+    Expr *odd = index_add(c, even, expr_index(c, 1));
+    loop.body = stmt_then(c, one_way(p, old->body, old, even, false), one_way(p, old->body, old, odd, true));
+    Stmt *done = stmt_stamp(stmt_for(c, &loop, s->span), s);
+    return simplify_stmt(facts_new(c), done);
+}
+
 static Stmt *walk(void *user, Stmt *s)
 {
     Serpentine *p = user;
+    if (s->kind == ST_FOR && comes_in_pairs(p->c, &s->u.loop))
+        return pair_loop(p, s);
     const ForStmt *outer = p->outer;
     if (s->kind == ST_FOR)
         p->outer = &s->u.loop;

@@ -76,12 +76,13 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
                 }
                 *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 8 + ki][wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
-                for (int row = 0; row < 8; ++row) {
+                for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
-                    for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                        const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                        C_shared[row][column] += A_shared_local[0][row] * B_shared_local[0][column];
-                    }
+                    for (int column = 0; column < 4; ++column)
+                        C_shared[row_pair * 2][column] += A_shared_local[0][row_pair * 2] * B_shared_local[0][column];
+                    #pragma unroll
+                    for (int column_turn = 0; column_turn < 4; ++column_turn)
+                        C_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[0][row_pair * 2 + 1] * B_shared_local[0][3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies

@@ -83,12 +83,13 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
                 *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
                 *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
-                for (int row = 0; row < 4; ++row) {
+                for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
-                    for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                        const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                        acc_rf[0][row][column] += A_shared_local[0][row] * B_shared_local[0][column];
-                    }
+                    for (int column = 0; column < 4; ++column)
+                        acc_rf[0][row_pair * 2][column] += A_shared_local[0][row_pair * 2] * B_shared_local[0][column];
+                    #pragma unroll
+                    for (int column_turn = 0; column_turn < 4; ++column_turn)
+                        acc_rf[0][row_pair * 2 + 1][3 - column_turn] += A_shared_local[0][row_pair * 2 + 1] * B_shared_local[0][3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
