@@ -95,11 +95,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     }
     __syncthreads();  // C_shared: written above by other threads, read below
     if (lane < 30) {
-        #pragma unroll
+        #pragma unroll 4
         for (int each = 0; each < 16; ++each) {
             const int i = by * 16 + each;
             if (i < 33)
-                C[(long long)(by * 480 + lane) + each * 30] = C_shared[i % 4][each / 4][lane];
+                C[i * 30 + lane] = C_shared[i % 4][each / 4][lane];
         }
     }
 }
