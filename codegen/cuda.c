@@ -40,7 +40,7 @@ static void parameter_comment(CudaWriter *w, const Kernel *kernel, const Param *
     strbuf_addf(w->out, "//   %s: %s[", b->name, type_info(b->type)->name);
     for (int i = 0; i < b->rank; i++) {
         strbuf_add(w->out, i ? ", " : "");
-        print_expr(w->c, b->shape[i], w->out);
+        print_expr(b->shape[i], w->out);
     }
     strbuf_addf(w->out, "], %s\n", roles[b->role]);
     (void)kernel;
@@ -91,7 +91,7 @@ static void temp_comment(CudaWriter *w, const Buffer *temp)
     strbuf_addf(w->out, "//   %s: %s[", temp->name, type_info(temp->type)->name);
     for (int i = 0; i < temp->rank; i++) {
         strbuf_add(w->out, i ? ", " : "");
-        print_expr(w->c, temp->shape[i], w->out);
+        print_expr(temp->shape[i], w->out);
     }
     if (temp->copy_of)
         strbuf_addf(w->out, "], constant: holds what %s holds when a launch begins\n", temp->copy_of->name);

@@ -14,7 +14,7 @@ static json_t *number_or_text(Context *c, const Expr *e)
     if (expr_is_const(e, &value))
         return json_integer(value);
     StrBuf text = strbuf_new(c->arena);
-    print_expr(c, e, &text);
+    print_expr(e, &text);
     return json_string(text.text);
 }
 

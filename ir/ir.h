@@ -543,7 +543,7 @@ bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *aro
 /* The kernel as .tir text that parses back to an equal kernel. */
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
 void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
-void print_expr(Context *c, const Expr *e, StrBuf *out);
+void print_expr(const Expr *e, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
 /* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block or temp

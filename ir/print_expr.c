@@ -254,8 +254,7 @@ void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out)
     print_index(hi, out);
 }
 
-void print_expr(Context *c, const Expr *e, StrBuf *out)
+void print_expr(const Expr *e, StrBuf *out)
 {
-    (void)c;
     print_value(e, DT_COUNT, out);
 }

@@ -115,6 +115,45 @@ void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *
     collect_expr(&k, e);
 }
 
+typedef struct {
+    const Buffer *buffer;
+    AccessMode mode;
+    bool found;
+} Touch;
+
+static bool touch_expr(Visitor *v, Expr *e)
+{
+    Touch *t = v->user;
+    if (e->kind == EX_LOAD && e->u.load.buffer->id == t->buffer->id && (t->mode & ACCESS_READ))
+        t->found = true;
+    return !t->found;
+}
+
+static bool touch_stmt(Visitor *v, Stmt *s)
+{
+    Touch *t = v->user;
+    if (s->kind == ST_STORE && s->u.store.buffer->id == t->buffer->id &&
+        ((t->mode & ACCESS_WRITE) || s->u.store.op != STORE_SET))
+        t->found = true;
+    return !t->found;
+}
+
+bool stmt_touches(Stmt *s, const Buffer *buffer, AccessMode mode)
+{
+    Touch t = {buffer, mode, false};
+    Visitor v = {.user = &t, .expr = touch_expr, .stmt = touch_stmt};
+    visit_stmt(&v, s);
+    return t.found;
+}
+
+bool expr_reads(Expr *e, const Buffer *buffer)
+{
+    Touch t = {buffer, ACCESS_READ, false};
+    Visitor v = {.user = &t, .expr = touch_expr};
+    visit_expr(&v, e);
+    return t.found;
+}
+
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
 {
     if (block->n_iters == 0)
@@ -205,27 +244,18 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
     return true;
 }
 
-static bool expr_reads(Context *c, Expr *e, const Buffer *buffer)
-{
-    AccessList found = {0};
-    access_collect_expr(c, e, buffer, &found);
-    return found.n > 0;
-}
-
 /* s itself reads or writes the buffer, apart from the statements below it. */
-static bool touches_itself(Context *c, Stmt *s, const Buffer *buffer)
+static bool touches_itself(Stmt *s, const Buffer *buffer)
 {
-    AccessList found = {0};
     switch (s->kind) {
     case ST_FOR:
-        return expr_reads(c, s->u.loop.lo, buffer) || expr_reads(c, s->u.loop.hi, buffer);
+        return expr_reads(s->u.loop.lo, buffer) || expr_reads(s->u.loop.hi, buffer);
     case ST_IF:
-        return expr_reads(c, s->u.cond.cond, buffer);
+        return expr_reads(s->u.cond.cond, buffer);
     case ST_BLOCK:
     case ST_STORE:
     case ST_LET:
-        access_collect(c, s, buffer, ACCESS_ANY, &found);
-        return found.n > 0;
+        return stmt_touches(s, buffer, ACCESS_ANY);
     default:
         return false;
     }
@@ -234,7 +264,7 @@ static bool touches_itself(Context *c, Stmt *s, const Buffer *buffer)
 /* A block is not looked into: nothing can be placed inside it. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer)
 {
-    if (touches_itself(c, root, buffer))
+    if (touches_itself(root, buffer))
         return root;
     if (root->kind == ST_BLOCK)
         return NULL;

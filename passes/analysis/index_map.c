@@ -3,12 +3,12 @@
 
 #include "passes/analysis/affine.h"
 
-static void print_list(Context *c, Expr *const *items, int n, StrBuf *out)
+static void print_list(Expr *const *items, int n, StrBuf *out)
 {
     strbuf_addc(out, '[');
     for (int i = 0; i < n; i++) {
         strbuf_add(out, i ? ", " : "");
-        print_expr(c, items[i], out);
+        print_expr(items[i], out);
     }
     strbuf_addc(out, ']');
 }
@@ -18,9 +18,9 @@ void index_map_print(Context *c, const IndexMap *map, StrBuf *out)
     Expr **from = ARENA_ARRAY(c->arena, Expr *, map->n_from + 1);
     for (int i = 0; i < map->n_from; i++)
         from[i] = expr_var(c, map->from[i], span_none());
-    print_list(c, from, map->n_from, out);
+    print_list(from, map->n_from, out);
     strbuf_add(out, " -> ");
-    print_list(c, map->to, map->n_to, out);
+    print_list(map->to, map->n_to, out);
 }
 
 Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values)

@@ -85,7 +85,7 @@ static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, 
         !((extreme(o, subscript, true, &value) && value >= extent) || (extreme(o, subscript, false, &value) && value < 0)))
         return false;
     StrBuf text = strbuf_new(o->c->arena);
-    print_expr(o->c, subscript, &text);
+    print_expr(subscript, &text);
     const char *end = value < 0 ? "axes begin at 0" : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
     diag_warning(o->c, E0232, span,
                  "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put the access under a condition",

@@ -329,7 +329,7 @@ static const char *element_text(const Lanes *l, const Buffer *b, Expr *const *in
     strbuf_add(&text, b->name);
     for (int i = 0; i < b->rank; i++) {
         strbuf_add(&text, i ? ", " : "[");
-        print_expr(l->c, index[i], &text);
+        print_expr(index[i], &text);
     }
     strbuf_add(&text, b->rank ? "]" : "");
     return text.text;

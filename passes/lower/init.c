@@ -147,7 +147,7 @@ static bool is_shared(const InitBuild *b, const Expr *cond)
 static void refuse_condition(InitBuild *b, const Expr *cond, const char *why)
 {
     StrBuf text = strbuf_new(b->w->c->arena);
-    print_expr(b->w->c, cond, &text);
+    print_expr(cond, &text);
     diag_error(b->w->c, E0501, b->block->init->span, "the init of block '%s' has no place of its own: the condition '%s' %s",
                b->block->name, text.text, why);
     diag_note(b->w->c, b->block->init->span,

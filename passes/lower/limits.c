@@ -113,7 +113,7 @@ static void check_shared(Check *k, const Stmt *s)
         StrBuf shape = strbuf_new(k->c->arena);
         for (int d = 0; d < b->rank; d++) {
             strbuf_add(&shape, d ? ", " : "");
-            print_expr(k->c, b->shape[d], &shape);
+            print_expr(b->shape[d], &shape);
         }
         diag_note(k->c, temp_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name,
                   shape.text);

@@ -36,11 +36,6 @@ typedef struct {
 /* NULL with diagnostics where the schedule cannot be lowered. */
 Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options);
 
-typedef struct {
-    const char *name, *why_here;
-} PassInfo;
-const PassInfo *lower_passes(int *n);
-
 /* The reference of --verify: the program in which every floating value is an f64, and beside each output and temp X
  * that is not exact by nature more buffers of its shape, from which the error bound of each element follows
  * (docs/verification.md): X_err (f64), where X is a sum X_abs and X_n (f64), and X_unsure (u8[1]) where rounding may decide

@@ -178,13 +178,6 @@ static bool write_stmt(Walker *w, Stmt *s)
     return false;
 }
 
-static bool reads(Context *c, Stmt *s, const Buffer *b)
-{
-    AccessList list = {0};
-    access_collect(c, s, b, ACCESS_READ, &list);
-    return list.n > 0;
-}
-
 static bool prepare(Paper *p, Interval *box)
 {
     int64_t size = 1;
@@ -223,7 +216,7 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
         p.loops.items[i] = p.loops.items[j];
         p.loops.items[j] = loop;
     }
-    if (!reads(c, s, b))
+    if (!stmt_touches(s, b, ACCESS_READ))
         return true;
     while (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND) {
         facts_enter(p.facts, s);
@@ -237,7 +230,7 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
         return false;
     Walker w = {.ctx = c, .user = &p, .stmt = write_stmt};
     for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {
-        if (reads(c, s->u.seq.items[i], b))
+        if (stmt_touches(s->u.seq.items[i], b, ACCESS_READ))
             return false;
         walk_stmt(&w, s->u.seq.items[i]);
     }

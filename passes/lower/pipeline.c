@@ -17,18 +17,6 @@ static const Pass passes[] = {
 #undef PASS
 };
 
-static const PassInfo infos[] = {
-#define PASS(name, leaves, why) {#name, why},
-#include "passes/lower/pipeline.def"
-#undef PASS
-};
-
-const PassInfo *lower_passes(int *n)
-{
-    *n = (int)(sizeof infos / sizeof infos[0]);
-    return infos;
-}
-
 Limits limits_default(void)
 {
     return (Limits){

@@ -32,7 +32,7 @@ static bool speaks_of_loops(const Shapes *s, const Buffer *b)
 static void refuse_extent(Shapes *s, const Buffer *b, int axis)
 {
     StrBuf text = strbuf_new(s->c->arena);
-    print_expr(s->c, b->shape[axis], &text);
+    print_expr(b->shape[axis], &text);
     diag_error(s->c, E0515, b->span,
                "axis %d of temp '%s' has %s elements, and it is not known how many that are at "
                "most; write a bound "

@@ -69,7 +69,7 @@ static Expr *axis_extent(Mapper *m, const ForStmt *loop)
 static bool refuse_symbolic(Mapper *m, const Stmt *s, Axis axis)
 {
     StrBuf text = strbuf_new(m->c->arena);
-    print_expr(m->c, loop_extent(m->c, &s->u.loop), &text);
+    print_expr(loop_extent(m->c, &s->u.loop), &text);
     diag_error(m->c, E0506, s->span,
                "loop '%s' is bound to %s, which needs a literal number of iterations up to the "
                "hardware's limit, but "
@@ -83,8 +83,8 @@ static bool refuse_symbolic(Mapper *m, const Stmt *s, Axis axis)
 static void refuse_unequal(Mapper *m, const Stmt *s, const AxisUse *use, Expr *extent)
 {
     StrBuf mine = strbuf_new(m->c->arena), other = strbuf_new(m->c->arena);
-    print_expr(m->c, extent, &mine);
-    print_expr(m->c, use->extent, &other);
+    print_expr(extent, &mine);
+    print_expr(use->extent, &other);
     diag_error(m->c, E0505, s->span,
                "loops on one axis of a launch must have equal extents: '%s' has %s iterations on "
                "%s, but '%s' has %s",

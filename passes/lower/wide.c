@@ -98,7 +98,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool
                    "vectorize a loop along which it is contiguous");
         } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) || distance != 1) {
             StrBuf step = strbuf_new(c->arena);
-            print_expr(c, simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient))), &step);
+            print_expr(simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient))), &step);
             refuse(v,
                    arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name, step.text, var->name),
                    contiguous_remedy(v, b, index));

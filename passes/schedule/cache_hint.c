@@ -32,7 +32,7 @@ bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
     Stmt *node = sched_block(s, &call->arg[0], &path);
     BlockStmt block = node->u.block;
     const Buffer *buffer = sched_buffer(s, call->arg[1].u.id);
-    bool reads = flow_touches(s, node, buffer, ACCESS_READ), writes = flow_touches(s, node, buffer, ACCESS_WRITE);
+    bool reads = stmt_touches(node, buffer, ACCESS_READ), writes = stmt_touches(node, buffer, ACCESS_WRITE);
     REQUIRE(s, E0449, call->span, buffer->scope == SCOPE_GLOBAL && buffer->rank > 0,
             "'%s' is %s, and hints are for arrays in global memory, which the caches stand before", buffer->name,
             buffer->scope == SCOPE_GLOBAL ? "a single value" : ctx_namef(s->ctx, "in %s memory", scope_name(buffer->scope)));

@@ -34,7 +34,7 @@ static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, cons
             "'%s' is also written by block '%s', so block '%s' alone does not make its values",
             buffer->name, writers.items[writers.items[0] == block]->u.block.name,
             block->u.block.name);
-    REQUIRE(s, E0452, span, flow_starts_anew(s, block, store, buffer),
+    REQUIRE(s, E0452, span, flow_starts_anew(block, store, buffer),
             "block '%s' continues from what '%s' held before, so running it again would change the "
             "result; give the reduction its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
@@ -81,7 +81,7 @@ static bool search_init(Visitor *v, Stmt *stmt)
     const BlockStmt *block = &stmt->u.block;
     if (stmt->kind != ST_BLOCK || search->found)
         return stmt->kind != ST_BLOCK;
-    if (!block->init || !flow_touches(search->s, block->init, search->buffer, ACCESS_READ))
+    if (!block->init || !stmt_touches(block->init, search->buffer, ACCESS_READ))
         return false;
     StmtPath path = {0};
     state_path(search->s, block->id, &path);

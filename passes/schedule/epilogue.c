@@ -13,16 +13,9 @@ static bool is_element_of(const Expr *e, const Buffer *b)
     return e->kind == EX_LOAD && e->u.load.buffer->id == b->id;
 }
 
-static bool reads_buffer(Schedule *s, Expr *e, const Buffer *b)
-{
-    AccessList reads = {0};
-    access_collect_expr(s->ctx, e, b, &reads);
-    return reads.n > 0;
-}
-
 /* What the epilogue combines the sum with, by the operator of the reduction: `rest` of  sum op rest.  NULL, and true, where the
  * epilogue only copies; false where it does anything else. */
-static bool epilogue_rest(Schedule *s, const Buffer *sum, ExprKind op, Expr *value, Expr **rest)
+static bool epilogue_rest(const Buffer *sum, ExprKind op, Expr *value, Expr **rest)
 {
     *rest = NULL;
     if (is_element_of(value, sum))
@@ -31,7 +24,7 @@ static bool epilogue_rest(Schedule *s, const Buffer *sum, ExprKind op, Expr *val
         return false;
     int side = is_element_of(value->u.arg[0], sum) ? 0 : 1;
     *rest = value->u.arg[1 - side];
-    return is_element_of(value->u.arg[side], sum) && !reads_buffer(s, *rest, sum);
+    return is_element_of(value->u.arg[side], sum) && !expr_reads(*rest, sum);
 }
 
 static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKind op, const Expr *value)
@@ -76,7 +69,7 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
     BlockList readers = {0}, writers = {0};
     REQUIRE(s, E0822, span, sum && sum->role == ROLE_TEMP && update && update->u.store.op != STORE_SET && init &&
                                 init->kind == ST_STORE && init->u.store.op == STORE_SET &&
-                                init->u.store.buffer->id == sum->id && !reads_buffer(s, update->u.store.value, sum),
+                                init->u.store.buffer->id == sum->id && !expr_reads(update->u.store.value, sum),
             "block '%s' is no reduction of one update into a temp, with an init of the same element", name);
     flow_blocks(s, s->kernel->body, sum, ACCESS_READ, &readers);
     flow_blocks(s, s->kernel->body, sum, ACCESS_WRITE, &writers);
@@ -85,7 +78,7 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
                 "block '%s' reads '%s', too, which would be gone", readers.items[i]->u.block.name, sum->name);
     REQUIRE(s, E0822, span, writers.n == 1, "%d blocks write '%s'; the reduction has to be the only one", writers.n,
             sum->name);
-    REQUIRE(s, E0822, span, flow_touches(s, epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
+    REQUIRE(s, E0822, span, stmt_touches(epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
                                 flow_single_store(epilogue)->u.store.op == STORE_SET && !epilogue->u.block.init &&
                                 !epilogue->u.block.predicate && !reduction->u.block.predicate &&
                                 flow_single_store(epilogue)->u.store.buffer->type == sum->type,
@@ -121,7 +114,7 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
                                       inline_same_domains(s, reduction, made, epilogue, used, n),
             "blocks '%s' and '%s' do not speak of '%s' at their own iterators over the same ranges",
             reduction->u.block.name, epilogue->u.block.name, sum->name);
-    if (!epilogue_rest(s, sum, op, store->u.store.value, &rest))
+    if (!epilogue_rest(sum, op, store->u.store.value, &rest))
         return refuse_epilogue(s, call, epilogue->u.block.name, op, store->u.store.value);
     if (!require_exact(s, call, op, rest, sum->type) ||
         !inline_runs_whole(s, reduction->u.block.name, epilogue, call->arg[1].span) ||

@@ -3,43 +3,11 @@
 
 #include "passes/lower/reductions.h"
 
-typedef struct {
-    const Buffer *buffer;
-    AccessMode mode;
-    bool found;
-} Touch;
-
-static bool touch_expr(Visitor *v, Expr *e)
-{
-    Touch *t = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer->id == t->buffer->id && (t->mode & ACCESS_READ))
-        t->found = true;
-    return !t->found;
-}
-
-static bool touch_stmt(Visitor *v, Stmt *stmt)
-{
-    Touch *t = v->user;
-    if (stmt->kind == ST_STORE && stmt->u.store.buffer->id == t->buffer->id &&
-        ((t->mode & ACCESS_WRITE) || stmt->u.store.op != STORE_SET))
-        t->found = true;
-    return !t->found;
-}
-
-bool flow_touches(Schedule *s, Stmt *stmt, const Buffer *buffer, AccessMode mode)
-{
-    (void)s;
-    Touch t = {buffer, mode, false};
-    Visitor v = {.user = &t, .expr = touch_expr, .stmt = touch_stmt};
-    visit_stmt(&v, stmt);
-    return t.found;
-}
-
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
 {
     StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++)
-        if (flow_touches(s, blocks.items[i], buffer, mode))
+        if (stmt_touches(blocks.items[i], buffer, mode))
             VEC_PUSH(s->ctx->arena, out, blocks.items[i]);
 }
 
@@ -71,9 +39,9 @@ const Stmt *flow_single_store(const Stmt *block)
     return body->kind == ST_STORE ? body : NULL;
 }
 
-bool flow_starts_anew(Schedule *s, Stmt *block, const Stmt *store, const Buffer *buffer)
+bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer)
 {
-    return store->u.store.op == STORE_SET ? !flow_touches(s, block, buffer, ACCESS_READ) : block_has_one_element(&block->u.block);
+    return store->u.store.op == STORE_SET ? !stmt_touches(block, buffer, ACCESS_READ) : block_has_one_element(&block->u.block);
 }
 
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)

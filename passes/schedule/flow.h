@@ -4,9 +4,6 @@
 
 #include "passes/schedule/sched.h"
 
-/* Is there an access of `buffer` (by id) in `mode` below `s`? Loop bounds, conditions and inits count. */
-bool flow_touches(Schedule *s, Stmt *stmt, const Buffer *buffer, AccessMode mode);
-
 /* The blocks that touch `buffer` in `mode`, in program order. */
 typedef StmtList BlockList;
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out);
@@ -22,7 +19,7 @@ Buffer *flow_written(Schedule *s, Stmt *block);
 const Stmt *flow_single_store(const Stmt *block);
 
 /* `store`, the block's only one of `buffer`, gives each element a value that does not depend on what was there before. */
-bool flow_starts_anew(Schedule *s, Stmt *block, const Stmt *store, const Buffer *buffer);
+bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer);
 
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);

@@ -28,13 +28,6 @@ typedef struct {
     Expr **shift;           /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the last */
 } Einsum;
 
-static bool reads(Schedule *s, Expr *e, const Buffer *b)
-{
-    AccessList found = {0};
-    access_collect_expr(s->ctx, e, b, &found);
-    return found.n > 0;
-}
-
 /* The iterator that an expression is, alone; -1. */
 static int iter_of(const BlockStmt *block, const Expr *e)
 {
@@ -358,7 +351,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
     const Stmt *block = writers.items[0], *store = flow_single_store(block);
     if (!store || store->u.store.op != STORE_SET || block->u.block.init || block->u.block.n_iters != operand->rank ||
         !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
-        reads(s, store->u.store.value, operand) || !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) ||
+        expr_reads(store->u.store.value, operand) || !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) ||
         !is_plain_nest(path, top) || !stands_before(e, path, *top))
         return false;
     for (int k = *top; k + 1 < path->n; k++)
@@ -523,7 +516,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
     e.update = flow_single_store(p.block);
     REQUIRE(s, E0831, call->span, e.update && e.update->u.store.op != STORE_SET, "block '%s' is not one update, as C[i, j] += ...",
             e.block->name);
-    REQUIRE(s, E0831, call->span, !reads(s, e.update->u.store.value, e.update->u.store.buffer),
+    REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),
             "block '%s' reads '%s', which it writes", e.block->name, e.update->u.store.buffer->name);
     if (!find_extents(&e) || !check_nest(&e) || !check_elements(&e) || !check_terms(&e) || !pad_buffers(&e, &p))
         return false;

@@ -59,7 +59,7 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
                 "block '%s' in loop '%s' touches '%s', too, and would find the padding where it finds something else now; choose a "
                 "loop further in",
                 others.items[i]->u.block.name, stmt_label(path->items[anchor]), buffer->name);
-    REQUIRE(s, E0830, call->span, !flow_touches(s, path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),
+    REQUIRE(s, E0830, call->span, !stmt_touches(path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),
             "block '%s' reads '%s'", block->u.block.name, buffer->name);
     return true;
 }

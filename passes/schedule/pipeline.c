@@ -83,7 +83,7 @@ static bool touches_own_temp(const Pipeline *p, Stmt *block)
 {
     for (int i = 0; i < ahead_items(&p->at); i++) {
         const Stmt *item = ahead_item(&p->at, i);
-        if (item->kind == ST_TEMP && flow_touches(p->s, block, item->u.temp, ACCESS_ANY))
+        if (item->kind == ST_TEMP && stmt_touches(block, item->u.temp, ACCESS_ANY))
             return true;
     }
     return false;
@@ -96,7 +96,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
     Ahead ahead = {.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         store->u.store.buffer->role != ROLE_TEMP || scope_outlives_launch(store->u.store.buffer->scope) ||
-        flow_touches(p->s, block, store->u.store.buffer, ACCESS_READ) || touches_own_temp(p, block) ||
+        stmt_touches(block, store->u.store.buffer, ACCESS_READ) || touches_own_temp(p, block) ||
         !reads_ahead(p, block, &ahead.drains))
         return false;
     ahead.buffer = sched_buffer(p->s, store->u.store.buffer->id);
@@ -109,7 +109,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
 static bool read_ahead_only(const Pipeline *p, const Buffer *buffer)
 {
     for (int i = 0; i < p->rest.n; i++)
-        if (flow_touches(p->s, p->rest.items[i], buffer, ACCESS_READ))
+        if (stmt_touches(p->rest.items[i], buffer, ACCESS_READ))
             return false;
     return true;
 }

@@ -135,7 +135,7 @@ Stmt *place_before_readers(Schedule *s, const Stmt *block, const Stmt *loop, con
 {
     Stmt *body = loop->u.loop.body;
     int at = 0;
-    while (at < body_items(body) && !flow_touches(s, body_item(body, at), buffer, ACCESS_READ))
+    while (at < body_items(body) && !stmt_touches(body_item(body, at), buffer, ACCESS_READ))
         at++;
     return moved_body(s, block, loop, at, nest);
 }
@@ -144,7 +144,7 @@ Stmt *place_after_writers(Schedule *s, const Stmt *block, const Stmt *loop, cons
 {
     Stmt *body = loop->u.loop.body;
     int at = body_items(body);
-    while (at > 0 && !flow_touches(s, body_item(body, at - 1), buffer, ACCESS_WRITE))
+    while (at > 0 && !stmt_touches(body_item(body, at - 1), buffer, ACCESS_WRITE))
         at--;
     return moved_body(s, block, loop, at, nest);
 }
@@ -185,7 +185,7 @@ static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *pa
         const Stmt *seq = path->items[i];
         for (int k = 0; seq->kind == ST_SEQ && k < seq->u.seq.n; k++) {
             const Stmt *item = seq->u.seq.items[k];
-            REQUIRE(s, E0450, call->arg[0].span, item->kind != ST_TEMP || !flow_touches(s, block, item->u.temp, ACCESS_ANY),
+            REQUIRE(s, E0450, call->arg[0].span, item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
                     "block '%s' touches '%s', which there is only in the loops that it would leave", call_block_name(path),
                     item->u.temp->name);
         }
@@ -235,7 +235,7 @@ bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, co
     for (int i = (*seq)->u.seq.n - 1; i >= 0 && (*seq)->u.seq.items[i] != loop->items[n]; i--)
         REQUIRE(s, E0450, call->arg[0].span,
                 (*seq)->u.seq.items[i]->kind != ST_TEMP ||
-                    !flow_touches(s, block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp, ACCESS_ANY),
+                    !stmt_touches(block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp, ACCESS_ANY),
                 "block '%s' touches '%s', which is declared behind loop '%s'", call_block_name(block),
                 (*seq)->u.seq.items[i]->u.temp->name, loop->items[loop->n - 1]->u.loop.var->name);
     if (!stays_in_scope(s, call, block, n) || !inner_names_are_free(s, call, block, loop))

@@ -18,7 +18,7 @@ static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_
     for (int r = 0; r < reads.n; r++) {
         const Buffer *b = reads.items[r].buffer;
         int *axes = ARENA_ARRAY(s->ctx->arena, int, b->rank + 1);
-        if (!flow_touches(s, loop, b, ACCESS_WRITE) ||
+        if (!stmt_touches(loop, b, ACCESS_WRITE) ||
             !flow_pure_index(&block->u.block, b, reads.items[r].index, axes))
             continue;
         for (int i = 0; i < n; i++)

@@ -299,7 +299,7 @@ bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ..
 const char *sched_text(Schedule *s, const Expr *e)
 {
     StrBuf text = strbuf_new(s->ctx->arena);
-    print_expr(s->ctx, e, &text);
+    print_expr(e, &text);
     return text.text;
 }
 

@@ -32,7 +32,7 @@ bool prim_write_at(Schedule *s, const PrimCall *call, Value *result)
     const Value *loop = &call->arg[0], *block = &call->arg[1];
     Stmt *stmt = sched_block(s, block, &path);
     const Buffer *buffer = sched_buffer(s, call->arg[2].u.id);
-    REQUIRE(s, E0442, call->arg[2].span, flow_touches(s, stmt, buffer, ACCESS_WRITE),
+    REQUIRE(s, E0442, call->arg[2].span, stmt_touches(stmt, buffer, ACCESS_WRITE),
             "block '%s' does not write '%s'; name the buffer that it writes", stmt->u.block.name,
             buffer->name);
     Value ignored, copy[] = {*block, call->arg[3]};

@@ -62,7 +62,7 @@ static inline const char *text_of(Context *c, const Kernel *kernel)
 static inline const char *text_of_expr(Context *c, const Expr *e)
 {
     StrBuf out = strbuf_new(c->arena);
-    print_expr(c, e, &out);
+    print_expr(e, &out);
     return out.text;
 }
 

@@ -118,7 +118,7 @@ static inline Expr *text_expr(World *w, const char *text)
 static inline const char *text_of(World *w, const Expr *e)
 {
     StrBuf out = strbuf_new(w->c->arena);
-    print_expr(w->c, e, &out);
+    print_expr(e, &out);
     return out.text;
 }
 
