@@ -44,6 +44,15 @@ static inline const char *case_made(Case *k)
     return case_body(k, schedule_kernel(k->schedule));
 }
 
+/* The body that the steps make of the program. */
+static inline void expect_body(const char *program, const char *steps, const char *body)
+{
+    Case k;
+    case_run(&k, program, steps);
+    assert_string_equal(case_made(&k), body);
+    text_close(&k.text);
+}
+
 /* The last step is refused with this code and a message that has this piece. */
 static inline void refuse(const char *program, const char *steps, ErrorCode code, const char *piece)
 {
