@@ -133,12 +133,10 @@ static bool find_loads(Visitor *v, Expr *e)
 
 bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
 {
-    const Stmt *s = loop->body;
+    const Stmt *s = stmt_single_store(loop->body);
     int64_t lo;
     *plan = (VectorPlan){.var = loop->var};
-    if (s->kind == ST_SEQ && s->u.seq.n == 1)
-        s = s->u.seq.items[0];
-    if (loop->kind != LOOP_VECTORIZE || s->kind != ST_STORE || s->u.store.atomic ||
+    if (loop->kind != LOOP_VECTORIZE || !s || s->u.store.atomic ||
         !loop_const_extent(loop, &plan->lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
         return false;
     const Buffer *to = s->u.store.buffer;

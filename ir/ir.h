@@ -496,6 +496,8 @@ ExprList enclosing_conds(Context *c, const EnclosingList *path);
 StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind);
 /* The outermost loop below and including `s` that is bound, the first in the text; none of those inside a block. NULL: there is none. */
 Stmt *stmt_bound_loop(Stmt *s);
+/* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or NULL. */
+const Stmt *stmt_single_store(const Stmt *s);
 /* The block inside of a nest of loops and conditions that holds nothing else. */
 Stmt *stmt_nest_block(Stmt *nest);
 

@@ -296,6 +296,13 @@ Stmt *stmt_bound_loop(Stmt *s)
     return found;
 }
 
+const Stmt *stmt_single_store(const Stmt *s)
+{
+    while (s && s->kind == ST_SEQ && s->u.seq.n == 1)
+        s = s->u.seq.items[0];
+    return s && s->kind == ST_STORE ? s : NULL;
+}
+
 Stmt *stmt_nest_block(Stmt *nest)
 {
     while (nest->kind != ST_BLOCK)

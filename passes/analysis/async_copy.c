@@ -1,18 +1,11 @@
 /* async_copy.c - see async_copy.h. */
 #include "passes/analysis/async_copy.h"
 
-static const Stmt *single_store(const Stmt *body)
-{
-    while (body->kind == ST_SEQ && body->u.seq.n == 1)
-        body = body->u.seq.items[0];
-    return body->kind == ST_STORE && body->u.store.op == STORE_SET ? body : NULL;
-}
-
 const char *async_copy_obstacle(Context *c, const BlockStmt *block)
 {
-    const Stmt *store = block->init ? NULL : single_store(block->body);
+    const Stmt *store = block->init ? NULL : stmt_single_store(block->body);
     Expr *where;
-    const Expr *load = store ? expr_copied(store->u.store.value, &where) : NULL;
+    const Expr *load = store && store->u.store.op == STORE_SET ? expr_copied(store->u.store.value, &where) : NULL;
     if (!load)
         return arena_printf(c->arena,
                             "block '%s' does more than move bytes; an asynchronous copy is one store of an element of another "

@@ -110,10 +110,8 @@ static bool check_loads(Visitor *v, Expr *e)
 
 static void check_block(Outside *o, const BlockStmt *block)
 {
-    const Stmt *store = block->body;
-    if (store->kind == ST_SEQ && store->u.seq.n == 1)
-        store = store->u.seq.items[0];
-    if (store->kind != ST_STORE || !runs_everywhere(o, block))
+    const Stmt *store = stmt_single_store(block->body);
+    if (!store || !runs_everywhere(o, block))
         return;
     Visitor v = {.user = o, .expr = check_loads};
     check_access(o, store->u.store.buffer, store->u.store.index, store->span);

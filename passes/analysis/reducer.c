@@ -66,13 +66,6 @@ Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
 
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
-static const Stmt *only_store(const Stmt *s)
-{
-    if (s && s->kind == ST_SEQ && s->u.seq.n == 1)
-        s = s->u.seq.items[0];
-    return s && s->kind == ST_STORE ? s : NULL;
-}
-
 typedef struct {
     const Buffer *buffer;
     bool found;
@@ -148,7 +141,7 @@ static const char *element_apart(Context *c, const BlockStmt *block, const Stmt 
 
 static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
 {
-    const Stmt *update = only_store(block->body), *init = only_store(block->init);
+    const Stmt *update = stmt_single_store(block->body), *init = stmt_single_store(block->init);
     if (block->atomic)
         return "its updates are atomic";
     if (!stmt_is_reduction(block) || !block->init)

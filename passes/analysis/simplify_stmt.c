@@ -129,16 +129,9 @@ static bool simplify_iters(Facts *f, BlockStmt *block)
     return changed;
 }
 
-static Stmt *only_store(Stmt *s)
-{
-    while (s->kind == ST_SEQ && s->u.seq.n == 1)
-        s = s->u.seq.items[0];
-    return s->kind == ST_STORE ? s : NULL;
-}
-
 bool block_has_one_element(const BlockStmt *block)
 {
-    Stmt *init = block->init ? only_store(block->init) : NULL, *update = only_store(block->body);
+    const Stmt *init = stmt_single_store(block->init), *update = stmt_single_store(block->body);
     bool one = init && update && init->u.store.buffer == update->u.store.buffer;
     for (int d = 0; one && d < init->u.store.buffer->rank; d++)
         one = expr_equal(init->u.store.index[d], update->u.store.index[d]);
@@ -148,7 +141,7 @@ bool block_has_one_element(const BlockStmt *block)
 Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *body)
 {
     BlockStmt now = {.init = init, .body = body};
-    const Stmt *start = init ? only_store(init) : NULL, *update = only_store(body);
+    const Stmt *start = stmt_single_store(init), *update = stmt_single_store(body);
     if (!start || !update || !block_has_one_element(old) || block_has_one_element(&now))
         return body;
     return stmt_store_like(c, update, update->u.store.buffer, start->u.store.index, update->u.store.value);

@@ -101,13 +101,6 @@ typedef struct {
     const Buffer *from;     /* the input that it copies whole, or NULL */
 } Filled;
 
-static const Stmt *only_store(const Stmt *s)
-{
-    while (s->kind == ST_SEQ && s->u.seq.n == 1)
-        s = s->u.seq.items[0];
-    return s->kind == ST_STORE ? s : NULL;
-}
-
 /* The block is  b[i, j] = from[i, j]  over the whole of b. */
 static bool copies_whole(const BlockStmt *block, const Stmt *store)
 {
@@ -142,7 +135,7 @@ static bool find_source(Visitor *v, Stmt *s)
         return true;
     if (!uses_of(s, source->b).write)
         return false;
-    const Stmt *store = only_store(s->u.block.body);
+    const Stmt *store = stmt_single_store(s->u.block.body);
     source->block = &s->u.block;
     if (store && copies_whole(&s->u.block, store))
         source->from = store->u.store.value->u.load.buffer;

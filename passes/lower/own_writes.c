@@ -119,19 +119,12 @@ static void add_condition(Paper *p, ExprList *conds, Expr *cond)
         VEC_PUSH(p->c->arena, conds, simplify(p->facts, cond));
 }
 
-static bool is_plain_store(const Paper *p, const Stmt *s)
-{
-    return s->kind == ST_STORE && s->u.store.buffer == p->b && s->u.store.op == STORE_SET;
-}
-
 static void write_block(Paper *p, const Stmt *s)
 {
     Context *c = p->c;
     const BlockStmt *block = &s->u.block;
-    const Stmt *store = block->body;
-    if (store->kind == ST_SEQ && store->u.seq.n == 1)
-        store = store->u.seq.items[0];
-    if (!is_plain_store(p, store)) /* conditional or several stores: not counted */
+    const Stmt *store = stmt_single_store(block->body);
+    if (!store || store->u.store.buffer != p->b || store->u.store.op != STORE_SET) /* conditional or several stores: not counted */
         return;
     ExprList conds = {0};
     for (int i = 0; i < p->conds.n; i++)

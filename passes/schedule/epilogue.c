@@ -63,12 +63,10 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
     Span span = call->span;
     Name name = reduction->u.block.name;
     const Stmt *update = flow_single_store(reduction);
-    const Stmt *init = reduction->u.block.init;
-    while (init && init->kind == ST_SEQ && init->u.seq.n == 1)
-        init = init->u.seq.items[0];
+    const Stmt *init = stmt_single_store(reduction->u.block.init);
     BlockList readers = {0}, writers = {0};
     REQUIRE(s, E0822, span, sum && sum->role == ROLE_TEMP && update && update->u.store.op != STORE_SET && init &&
-                                init->kind == ST_STORE && init->u.store.op == STORE_SET &&
+                                init->u.store.op == STORE_SET &&
                                 init->u.store.buffer->id == sum->id && !expr_reads(update->u.store.value, sum),
             "block '%s' is no reduction of one update into a temp, with an init of the same element", name);
     flow_blocks(s, s->kernel->body, sum, ACCESS_READ, &readers);
@@ -128,9 +126,7 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
     Expr **index = ARENA_ARRAY(c->arena, Expr *, store->u.store.buffer->rank + 1);
     for (int axis = 0; axis < store->u.store.buffer->rank; axis++)
         index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    const Stmt *init = reduction->u.block.init;
-    while (init->kind == ST_SEQ)
-        init = init->u.seq.items[0];
+    const Stmt *init = stmt_single_store(reduction->u.block.init);
     Expr *start = init->u.store.value;
     if (rest)
         start = started_from(c, op, start, expr_subst(c, rest, map, n));

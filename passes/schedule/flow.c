@@ -33,10 +33,7 @@ Buffer *flow_written(Schedule *s, Stmt *block)
 
 const Stmt *flow_single_store(const Stmt *block)
 {
-    const Stmt *body = block->u.block.body;
-    while (body->kind == ST_SEQ && body->u.seq.n == 1)
-        body = body->u.seq.items[0];
-    return body->kind == ST_STORE ? body : NULL;
+    return stmt_single_store(block->u.block.body);
 }
 
 bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer)

@@ -166,10 +166,8 @@ static bool check_elements(Einsum *e)
 static bool check_terms(Einsum *e)
 {
     Schedule *s = e->s;
-    const Stmt *init = e->block->init;
-    while (init->kind == ST_SEQ && init->u.seq.n == 1)
-        init = init->u.seq.items[0];
-    const Expr *start = init->kind == ST_STORE ? init->u.store.value : NULL;
+    const Stmt *init = stmt_single_store(e->block->init);
+    const Expr *start = init ? init->u.store.value : NULL;
     bool steady = start && (!type_is_float(e->update->u.store.buffer->type) || (start->kind == EX_FLOAT && !signbit(start->u.f)));
     for (int i = 0; i < e->block->n_iters; i++) {
         if (!e->padded[i] || e->block->iters[i].kind != ITER_REDUCE)
