@@ -82,7 +82,7 @@ static const char *run_all(const Run *run, Form *program, const Module *sequenti
 {
     if (!form_run(run->d, program, run->sizes, NULL, (Turns){0}))
         return arena_printf(run->c->arena, "the program itself: %s", messages(run->c));
-    const char *why = try_form(run, program, sequential, 0, "scheduled, in order");
+    const char *why = sequential ? try_form(run, program, sequential, 0, "scheduled, in order") : NULL;
     if (!why && lowered)
         why = try_form(run, program, lowered, 0, "lowered");
     if (!why && lowered)
@@ -100,7 +100,7 @@ static Module *built(Context *c, const Kernel *kernel, const Kernel *program)
 }
 
 CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled, const int64_t *sizes,
-                      bool reorders, int width, bool reversed, const char **why)
+                      CheckManner manner, const char **why)
 {
     LowerOptions options = {.limits = limits_default()};
     Kernel *plain = sequential_kernel(c, program), *sequential = sequential_kernel(c, scheduled);
@@ -111,12 +111,13 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
     if (*why)
         return CHECK_WRONG;
     DiagMark refusal = diag_mark(c);
-    Run run = {.c = c, .sizes = sizes, .reversed = reversed};
+    Run run = {.c = c, .sizes = sizes, .reversed = manner.reversed};
     run.d = device_open(c, &(DeviceOptions){.kind = DEVICE_SIM});
-    if (reorders)
+    if (manner.reorders)
         run.reference = module_build(c, reference_kernel(c, program), NULL);
     Form form = {.module = built(c, plain, program)};
-    *why = run_all(&run, &form, built(c, sequential, program), built(c, lowered, program), width);
+    *why = run_all(&run, &form, manner.in_order ? built(c, sequential, program) : NULL, built(c, lowered, program),
+                   manner.width);
     form_free(&form);
     run.d->ops->close(run.d);
     if (!*why)

@@ -111,8 +111,8 @@ static void run_kernel(Execution *x)
     Trial *t = x->trial;
     Context *c = x->use.c;
     const char *why = NULL;
-    switch (check_run(c, x->use.kernel, schedule_kernel(x->schedule), t->sizes, reorders(t, x->schedule), t->width,
-                      t->reversed, &why)) {
+    CheckManner manner = {true, reorders(t, x->schedule), t->width, t->reversed};
+    switch (check_run(c, x->use.kernel, schedule_kernel(x->schedule), t->sizes, manner, &why)) {
     case CHECK_OK:
         x->tally->lowered++;
         for (int i = 0; i < t->n_steps; i++)
