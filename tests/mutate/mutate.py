@@ -5,7 +5,7 @@
 
     BUILD         the folder to work in: a copy of the sources with a switch at each check (sites.py), its build, and
                   results.tsv, which a later run goes on from
-    --slice K/N   every N-th check, from the K-th
+    --slice K/N   the K-th of N parts; a check stays in its part when others come and go
     --only TEXT   checks whose key holds TEXT
     --tests A,B   with these tests alone
     --jobs N      so many at a time; all cores without it
@@ -245,7 +245,8 @@ def main():
     if unknown:
         sys.exit("refusals whose condition was not found: " + ", ".join(unknown))
     first, step = map(int, args.slice.split("/"))
-    chosen = [(n, m) for n, m in enumerate(every) if n % step == first % step and args.only in m.key]
+    part = lambda m: int(hashlib.sha256(m.key.encode()).hexdigest(), 16) % step
+    chosen = [(n, m) for n, m in enumerate(every) if part(m) == first % step and args.only in m.key]
     if args.list:
         for n, m in chosen:
             print(f"{n:4} {m.file}:{m.line}: {m.key}")
