@@ -6,6 +6,7 @@ A schedule in them is a case. The comment above it says why it is there, and in 
     error: E0424         where it has to be refused: the code
     says: TEXT           what the messages have to hold: the rule, the numbers, the two iterations that clash
 """
+import functools
 import os
 import re
 import subprocess
@@ -32,6 +33,10 @@ class Case:
         command = [os.environ["TIRC"], self.path, "--kernel", self.kernel, "--schedule", self.schedule]
         return subprocess.run([*command, *self.arguments, *more], capture_output=True, text=True, timeout=60)
 
+    @functools.cache
+    def lowered(self):
+        return self.tirc("--emit", "lowered")
+
 
 def cases(pattern):
     return [Case(path, *m.groups()) for path in sorted(HERE.glob(pattern)) for m in CASE.finditer(path.read_text())]
@@ -52,7 +57,7 @@ def test_accepted(case):
 
 @pytest.mark.parametrize("case", REFUSED + CONDITIONS, ids=lambda case: case.schedule)
 def test_refused(case):
-    done = case.tirc("--emit", "lowered")
+    done = case.lowered()
     assert done.returncode == 1, f"it is accepted:\n{done.stdout}"
     assert len(case.errors) == 1, case.schedule
     assert re.search(rf"\.(tir|sched):\d+:\d+: error\[{case.errors[0]}\]: .+", done.stderr), done.stderr
@@ -63,7 +68,7 @@ def test_refused(case):
 def test_every_clash_shows_two_iterations():
     """A refusal for dependences says which instance comes first, and which touches the same element."""
     for case in REFUSED + CONDITIONS:
-        message = case.tirc("--emit", "lowered").stderr
+        message = case.lowered().stderr
         if "comes first" in message:
             assert len(re.findall(r"note: block '\w+' at ", message)) >= 2, message
 
