@@ -56,8 +56,8 @@ bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *b
  * block must be ordered by serial loops or by the order of statements alone, so that a barrier can
  * keep it, and local memory is not shared. The kernel is looked at as if the loop already had the
  * kind and axis. A binding under which a block would run a different number of times is refused
- * too: two loops on one axis that one block depends on, or an update in a bound loop that its
- * iterators do not depend on. Shared and local buffers that nothing in the launch writes are left
+ * too: two loops on one axis that one block depends on; or a bound loop that it does not depend on, where running it once is
+ * not what running it in each iteration does (thread_once.c). Shared and local buffers that nothing in the launch writes are left
  * to lowering. */
 bool dependence_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
                                 Axis axis, Conflict *why);
