@@ -391,15 +391,16 @@ static bool none_in_case(void *user, const RowList *rows, const Affine *image)
     return rows_feasible(&at) == POLY_NONE;
 }
 
-/* Monotony first; what it leaves open may still be a question about digits. */
+/* With more choices than these there are too many cases to take all numbers in each apart: only monotony is asked. */
+enum { FEW_CHOICES = 4 };
+
+/* Digits first, which are exact; then monotony. */
 static bool search_leaf(Search *s)
 {
-    Answer before = s->answer;
-    bool over = search_products(s, 0, 1);
-    if (!over || s->answer == POLY_NONE || s->p->products.n == 0 || !split_products(s, none_in_case))
-        return over;
-    s->answer = before;
-    return false;
+    if (s->p->products.n > 0 && s->todo.n <= FEW_CHOICES &&
+        (rows_feasible(s) == POLY_NONE || split_products(s, none_in_case)))
+        return false;
+    return search_products(s, 0, 1);
 }
 
 /* True if the search is over: `answer` says how. */

@@ -1,6 +1,8 @@
 /* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into its producer. */
 #include "passes/schedule/inline.h"
 
+#include "passes/analysis/poly.h"
+
 /* A store whose value replaces reads: `iters` are the iterators that stand for the subscripts. */
 typedef struct {
     const Buffer *buffer;
@@ -195,6 +197,39 @@ bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const St
     return true;
 }
 
+static bool proved_at_most(Schedule *s, Facts *facts, Expr *a, Expr *b)
+{
+    return prove(facts, expr_binary(s->ctx, EX_LE, a, b, span_none()));
+}
+
+/* The ranges of `part` are of sizes alone and lie within those of `whole`, axis by axis. */
+static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, const Stmt *whole, const int *whole_axes,
+                           int rank)
+{
+    Facts *facts = facts_new(s->ctx);
+    for (int axis = 0; axis < rank; axis++) {
+        const BlockIter *x = &part->u.block.iters[part_axes[axis]], *y = &whole->u.block.iters[whole_axes[axis]];
+        if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) || !expr_of_sizes(y->hi) ||
+            !proved_at_most(s, facts, y->lo, x->lo) || !proved_at_most(s, facts, x->hi, y->hi))
+            return false;
+    }
+    return true;
+}
+
+/* The iterators of the producer, which run over what the block does. */
+static const BlockIter *iters_over(Schedule *s, const Stmt *producer, const int *made, const Stmt *block, const int *used,
+                                   int rank)
+{
+    BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, rank + 1);
+    for (int axis = 0; axis < rank; axis++) {
+        const BlockIter *range = &block->u.block.iters[used[axis]];
+        iters[made[axis]] = producer->u.block.iters[made[axis]];
+        iters[made[axis]].lo = range->lo;
+        iters[made[axis]].hi = range->hi;
+    }
+    return iters;
+}
+
 bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
 {
     Conflict why;
@@ -272,8 +307,9 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
             between->name);
     REQUIRE(s, E0460, span, !stmt_touches(block, flow_written(s, block), ACCESS_READ),
             "block '%s' reads what it writes itself, in the order of its own loops and not of those of its producer", name);
-    REQUIRE(s, E0462, span, inline_same_domains(s, producer, made, block, used, n),
-            "block '%s' and its producer '%s' run over different ranges", name,
+    bool same = inline_same_domains(s, producer, made, block, used, n);
+    REQUIRE(s, E0462, span, same || within_domains(s, block, used, producer, made, n),
+            "block '%s' and its producer '%s' run over different ranges, and its own is no box of sizes that lies within the other", name,
             producer->u.block.name);
     if (!inline_runs_whole(s, producer->u.block.name, block, span) || !producer_runs_once(s, name, producer, span))
         return false;
@@ -287,6 +323,8 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     Inline in = {between, iters, flow_single_store(producer)->u.store.value};
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
     BlockStmt fused = producer->u.block;
+    if (!same)
+        fused.iters = iters_over(s, producer, made, block, used, n);
     fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
     Stmt *fused_block = stmt_block(c, &fused, producer->span);
     Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
