@@ -151,8 +151,7 @@ static Poly *new_question(Threads *t)
 static Stmt *outermost_loop(Context *c, const Kernel *kernel, uint32_t id, bool bound)
 {
     StmtPath path = {0};
-    if (!stmt_find(c, kernel->body, id, &path))
-        return NULL;
+    stmt_find(c, kernel->body, id, &path);
     for (int i = 0; i < path.n; i++)
         if (path.items[i]->kind == ST_FOR && (!bound || path.items[i]->u.loop.kind == LOOP_BIND))
             return path.items[i];
