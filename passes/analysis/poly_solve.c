@@ -26,10 +26,12 @@ typedef struct {
     int next;
     int cases;
     int *dimension; /* of each column in the basic set, -1: not used */
+    int room;       /* columns that `dimension` has room for: splitting into cases makes more */
     int n_dimensions;
     const Affine *first; /* what to make small; at a solution */
     int n_first;
-    int64_t *point;      /* [columns] the solution, or NULL */
+    int64_t *point;      /* [n_point] the solution, or NULL */
+    int n_point;         /* columns that there were when it was asked */
     const Affine *image; /* for poly_image */
     int n_image;
     bool exact; /* the image so far */
@@ -58,8 +60,13 @@ static void use_columns(Search *s, Affine form)
 /* Gives a dimension to each column in use, after the n_image dimensions of the image. */
 static void number_columns(Search *s)
 {
+    int n = s->p->columns.n;
+    if (n > s->room) {
+        s->room = 2 * n;
+        s->dimension = ARENA_ARRAY(s->p->ctx->arena, int, s->room);
+    }
     s->n_dimensions = s->n_image;
-    for (int i = 0; i < s->p->columns.n; i++)
+    for (int i = 0; i < n; i++)
         s->dimension[i] = -1;
     for (int i = 0; i < s->n_first; i++)
         use_columns(s, s->first[i]);
@@ -207,7 +214,7 @@ static bool find_point(Search *s)
             set = fix_least(set, s->dimension[s->first[i].terms[0].column]);
     int64_t *values = ARENA_ARRAY(arena, int64_t, s->n_dimensions + 1);
     bool ok = read_point(set, values, s->n_dimensions);
-    for (int i = 0; i < s->p->columns.n && ok; i++)
+    for (int i = 0; i < s->n_point && ok; i++)
         s->point[i] = s->dimension[i] < 0 ? 0 : values[s->dimension[i]];
     return ok;
 }
@@ -429,18 +436,14 @@ static bool search(Search *s)
     return over;
 }
 
-static void search_begin(Search *s)
-{
-    s->dimension = ARENA_ARRAY(s->p->ctx->arena, int, 2 * s->p->columns.n + 1);
-    push_conj(s, &s->p->top);
-}
-
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
 {
     Search s = {.p = p, .first = first, .n_first = point ? n_first : 0, .answer = POLY_NONE};
-    if (point)
-        s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, p->columns.n + 1);
-    search_begin(&s);
+    if (point) {
+        s.n_point = p->columns.n;
+        s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, s.n_point + 1);
+    }
+    push_conj(&s, &p->top);
     search(&s);
     return s.answer;
 }
@@ -457,7 +460,7 @@ isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact)
 {
     Search s = {.p = p, .image = forms, .n_image = n, .exact = !p->lost, .answer = POLY_NONE};
     s.set = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
-    search_begin(&s);
+    push_conj(&s, &p->top);
     search(&s);
     if (s.answer == POLY_SPENT)
         s.set = isl_set_free(s.set);
