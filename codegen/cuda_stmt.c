@@ -324,7 +324,7 @@ static void loop(CudaWriter *w, const ForStmt *f)
     if (f->kind == LOOP_UNROLL || f->kind == LOOP_VECTORIZE)
         cuda_line(w, "#pragma unroll");
     else if (hint > 0)
-        cuda_line(w, arena_printf(w->c->arena, "#pragma unroll %d", hint));
+        cuda_line(w, "#pragma unroll %d", hint);
     cuda_loop_header(w, f);
     body(w, f->body);
 }
