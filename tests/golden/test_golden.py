@@ -38,7 +38,8 @@ def test_no_orphans(request):
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name)
 def test_nvrtc_compiles(case):
-    status, image, messages = case.tirc("--emit", "cubin", "--arch", "sm_90a")
+    # In a sanitized build: LeakSanitizer's own tracer faults in one case of 150, where NVRTC has been used on two threads.
+    status, image, messages = case.tirc("--emit", "cubin", "--arch", "sm_90a", ASAN_OPTIONS="detect_leaks=0")
     if status == 3:
         pytest.skip("no NVRTC here: " + messages.strip().splitlines()[0])
     assert status == 0, messages
