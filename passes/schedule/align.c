@@ -34,8 +34,8 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
 {
     Context *c = s->ctx;
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->arg[1], &path);
-    const Buffer *buffer = sched_buffer(s, call->arg[2].u.id);
+    Stmt *block = sched_block(s, &call->align.block, &path);
+    const Buffer *buffer = sched_buffer(s, call->align.buffer.u.id);
     AccessList accesses = {0};
     access_collect(c, block, buffer, ACCESS_ANY, &accesses);
     Facts *facts = sched_facts(s, &path);
@@ -93,11 +93,11 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
     StmtPath path = {0}, to_block = {0};
-    Stmt *stmt = sched_loop(s, &call->arg[0], &path);
-    int64_t n = call->arg[3].u.i;
+    Stmt *stmt = sched_loop(s, &call->align.loop, &path);
+    int64_t n = call->align.count.u.i;
     if (!sched_require_plain(s, stmt, call->span))
         return false;
-    sched_block(s, &call->arg[1], &to_block);
+    sched_block(s, &call->align.block, &to_block);
     REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt, "loop '%s' is not around block '%s'",
             stmt_label(stmt), stmt_label(to_block.items[to_block.n - 1]));
     const BlockStmt *aligned = &to_block.items[to_block.n - 1]->u.block;
@@ -116,7 +116,7 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     StmtPath inner = {.items = to_block.items + path.n, .n = to_block.n - path.n};
     REQUIRE(s, E0489, call->span, known_outside(&inner, offset),
             "rows of '%s' begin at other places for other values of loops inside '%s'; reorder it inwards",
-            sched_buffer(s, call->arg[2].u.id)->name, stmt_label(stmt));
+            sched_buffer(s, call->align.buffer.u.id)->name, stmt_label(stmt));
     sched_replace(s, stmt, build_align(s, &path, offset, n));
     return true;
 }

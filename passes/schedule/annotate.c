@@ -89,18 +89,18 @@ static const char *primitive_of_key(Name key)
 bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    const Stmt *node = state_path(s, call->arg[0].u.id, &path);
-    Annotation added = {.key = call->arg[1].u.s};
+    const Stmt *node = state_path(s, call->annotate.node.u.id, &path);
+    Annotation added = {.key = call->annotate.key.u.s};
     const char *owner = primitive_of_key(added.key);
     REQUIRE(s, E0498, call->span, !owner,
             "'%s' is the mark of a primitive, which proves first that it changes no result; call %s instead", added.key,
             owner);
     REQUIRE(
-        s, E0430, call->span, make_annotation(s, &call->arg[2], &added),
+        s, E0430, call->span, make_annotation(s, &call->annotate.value, &added),
         "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
         added.key,
-        call->arg[2].kind == VALUE_LIST ? "a list of other things"
-                                        : value_kind_name(call->arg[2].kind));
+        call->annotate.value.kind == VALUE_LIST ? "a list of other things"
+                                        : value_kind_name(call->annotate.value.kind));
     int n;
     const Annotation *old = annotations_of(node, &n);
     int at = find_annotation(old, n, added.key);
@@ -116,8 +116,8 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
 bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    const Stmt *node = state_path(s, call->arg[0].u.id, &path);
-    Name key = call->arg[1].u.s;
+    const Stmt *node = state_path(s, call->unannotate.node.u.id, &path);
+    Name key = call->unannotate.key.u.s;
     int n;
     const Annotation *old = annotations_of(node, &n);
     int at = find_annotation(old, n, key);
@@ -187,7 +187,7 @@ static bool search_rounding(Visitor *v, Stmt *stmt)
 bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *node = sched_block(s, &call->arg[0], &path);
+    Stmt *node = sched_block(s, &call->atomic.block, &path);
     BlockStmt block = node->u.block;
     AtomicSearch search = {.body = block.body};
     Visitor stores = {&search, NULL, search_stores}, reads = {&search, search_reads, NULL};

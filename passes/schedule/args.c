@@ -1,15 +1,27 @@
 /* args.c - the table of primitives, and the arguments of a call.
  *
- * A row of prim.def says what a primitive takes ("loop:loop factors:factor..."); here that text is read
- * and every call is held against it, so that no primitive checks the kind of its arguments. */
+ * Checks every call against the parameters in its row of prim.def, so that no primitive checks the kind of its
+ * arguments. */
 #include <ctype.h>
 #include <string.h>
 
 #include "passes/schedule/flow.h"
 
+#define ARG(name, kind) {#name, PARAM_##kind, .list = false},
+#define OPT(name, kind) {#name, PARAM_##kind, .optional = true},
+#define LIST(name, kind) {#name, PARAM_##kind, .list = true},
+#define OPT_LIST(name, kind) {#name, PARAM_##kind, .list = true, .optional = true},
+#define REST(name, kind) {#name, PARAM_##kind, .variadic = true},
+#define NO_ARGS
+#define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
+    static const PrimParam params_##name[] = {params{0}};
+#include "passes/schedule/prim.def"
+#undef PRIM
+
 static const Primitive primitives[] = {
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
-    {#name, params, returns, summary, before, steps, after, legal, tvm, query, prim_##name},
+    {#name, params_##name, (int)(sizeof params_##name / sizeof *params_##name) - 1, returns,          \
+     summary, before, steps, after, legal, tvm, query, prim_##name},
 #include "passes/schedule/prim.def"
 #undef PRIM
 };
@@ -28,73 +40,50 @@ const Primitive *primitive_find(const char *name)
     return NULL;
 }
 
-/* ---- specifications --------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    ParamKind kind;
-    const char *wanted;
-} kinds[] = {
-    {"loop", PARAM_LOOP, "a loop"},
-    {"block", PARAM_BLOCK, "a block"},
-    {"buffer", PARAM_BUFFER, "a buffer"},
-    {"int", PARAM_INT, "an integer"},
-    {"bool", PARAM_BOOL, "true or false"},
-    {"scope", PARAM_SCOPE, "a scope: global, shared or local"},
-    {"axis", PARAM_AXIS, "an axis such as blockIdx.x or threadIdx.y"},
-    {"key", PARAM_KEY, "a key of letters, digits and _"},
-    {"factor", PARAM_FACTOR, "an integer of at least 1, or _"},
-    {"amount", PARAM_AMOUNT, "an integer, or auto"},
-    {"node", PARAM_NODE, "a loop or a block"},
-    {"map", PARAM_MAP, "an index map such as [i, j] -> [j, i]"},
-    {"any", PARAM_ANY, "a value"},
-};
-
-static ParamKind kind_find(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, name, length) == 0)
-            return kinds[i].kind;
-    return PARAM_ANY;
-}
-
+/* What a parameter takes, in the words of a refusal. */
 static const char *kind_wanted(ParamKind kind)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].kind == kind)
-            return kinds[i].wanted;
-    return "";
-}
-
-int primitive_params(const Primitive *primitive, PrimParam out[PRIM_MAX_PARAMS])
-{
-    int n = 0;
-    for (const char *at = primitive->params; *at && n < PRIM_MAX_PARAMS; n++) {
-        PrimParam *param = &out[n];
-        *param = (PrimParam){0};
-        size_t length = strcspn(at, ":");
-        memcpy(param->name, at, length < sizeof param->name ? length : sizeof param->name - 1);
-        at += length + 1;
-        length = strcspn(at, " *.?");
-        param->kind = kind_find(at, length);
-        for (at += length; *at && *at != ' '; at++) {
-            param->list |= *at == '*';
-            param->variadic |= *at == '.';
-            param->optional |= *at == '?';
-        }
-        at += strspn(at, " ");
+    switch (kind) {
+    case PARAM_LOOP:
+        return "a loop";
+    case PARAM_BLOCK:
+        return "a block";
+    case PARAM_BUFFER:
+        return "a buffer";
+    case PARAM_INT:
+        return "an integer";
+    case PARAM_BOOL:
+        return "true or false";
+    case PARAM_SCOPE:
+        return "a scope: global, shared or local";
+    case PARAM_AXIS:
+        return "an axis such as blockIdx.x or threadIdx.y";
+    case PARAM_KEY:
+        return "a key of letters, digits and _";
+    case PARAM_FACTOR:
+        return "an integer of at least 1, or _";
+    case PARAM_AMOUNT:
+        return "an integer, or auto";
+    case PARAM_NODE:
+        return "a loop or a block";
+    case PARAM_MAP:
+        return "an index map such as [i, j] -> [j, i]";
+    case PARAM_ANY:
+        return "a value";
     }
-    return n;
+    return "";
 }
 
 void primitive_usage(const Primitive *primitive, StrBuf *out)
 {
-    PrimParam params[PRIM_MAX_PARAMS];
-    int n = primitive_params(primitive, params);
     strbuf_addf(out, "%s(", primitive->name);
-    for (int i = 0; i < n; i++)
-        strbuf_addf(out, "%s%s%s%s", i ? ", " : "", params[i].name, params[i].variadic ? "..." : "",
-                    params[i].optional ? " (optional)" : "");
+    for (int i = 0; i < primitive->n_params; i++) {
+        const PrimParam *param = &primitive->params[i];
+        strbuf_addf(out, "%s%s%s%s", i ? ", " : "", param->name, param->variadic ? "..." : "",
+                    param->optional ? " (optional)" : "");
+    }
     strbuf_addc(out, ')');
 }
 
@@ -402,24 +391,23 @@ static bool refuse_unknown(Schedule *s, const Primitive *primitive, const PrimPa
 
 /* Which argument each parameter gets. */
 typedef struct {
-    PrimParam params[PRIM_MAX_PARAMS];
-    int n_params;
     int given[PRIM_MAX_PARAMS]; /* its place, or -1 */
     int rest;                   /* how many in a row a variadic one takes */
 } Assignment;
 
 static bool assign(Schedule *s, const Primitive *primitive, const Name *names, int n_args, Span span, Assignment *a)
 {
-    int next = 0, n_params = a->n_params = primitive_params(primitive, a->params);
+    const PrimParam *params = primitive->params;
+    int next = 0, n_params = primitive->n_params;
     for (int i = 0; i < n_params; i++)
         a->given[i] = -1;
     for (int i = 0; i < n_args; i++) {
         int at = next;
         if (names && names[i]) {
-            at = find_param(a->params, n_params, names[i]);
+            at = find_param(params, n_params, names[i]);
             if (at == n_params)
-                return refuse_unknown(s, primitive, a->params, n_params, names[i], span);
-        } else if (next > 0 && a->params[next - 1].variadic) {
+                return refuse_unknown(s, primitive, params, n_params, names[i], span);
+        } else if (next > 0 && params[next - 1].variadic) {
             a->rest++;
             continue;
         } else {
@@ -429,9 +417,9 @@ static bool assign(Schedule *s, const Primitive *primitive, const Name *names, i
                 "it takes %d argument%s, and here are %d; the call is %s", n_params,
                 n_params == 1 ? "" : "s", n_args, usage(s, primitive));
         REQUIRE(s, E0400, span, a->given[at] < 0, "argument '%s' is given twice; the call is %s",
-                a->params[at].name, usage(s, primitive));
+                params[at].name, usage(s, primitive));
         a->given[at] = i;
-        if (a->params[at].variadic)
+        if (params[at].variadic)
             a->rest = 1;
     }
     return true;
@@ -444,8 +432,8 @@ bool args_check(Schedule *s, const Primitive *primitive, const Value *args, cons
     *call = (PrimCall){.primitive = primitive, .span = span};
     if (!assign(s, primitive, names, n_args, span, &a))
         return false;
-    for (int i = 0; i < a.n_params; i++) {
-        const PrimParam *param = &a.params[i];
+    for (int i = 0; i < primitive->n_params; i++) {
+        const PrimParam *param = &primitive->params[i];
         REQUIRE(s, E0400, span, a.given[i] >= 0 || param->optional,
                 "argument '%s' is missing; the call is %s", param->name, usage(s, primitive));
         if (a.given[i] < 0)

@@ -72,8 +72,8 @@ static bool check_inner(Blockize *b, const Stmt *stmt)
 /* The nodes are neighbours in one sequence, in the order in which they stand there. */
 static bool find_whole(Blockize *b)
 {
-    const Value *nodes = b->call->arg[0].u.list.items;
-    int n = b->call->arg[0].u.list.n, first = -1;
+    const Value *nodes = b->call->blockize.nodes.u.list.items;
+    int n = b->call->blockize.nodes.u.list.n, first = -1;
     Stmt *node = state_path(b->s, nodes[0].u.id, &b->path);
     b->depth = b->path.n - 1;
     b->whole = node;
@@ -322,11 +322,11 @@ static Stmt *build_block(Blockize *b)
 static Stmt *placed(Blockize *b, Stmt *first, Stmt *block)
 {
     Context *c = b->s->ctx;
-    int n = b->call->arg[0].u.list.n;
+    int n = b->call->blockize.nodes.u.list.n;
     Stmt *body = stmt_replace(c, b->s->kernel->body, first, block);
     for (int i = 1; i < n; i++) {
         StmtPath path = {0};
-        body = stmt_replace(c, body, state_path(b->s, b->call->arg[0].u.list.items[i].u.id, &path), NULL);
+        body = stmt_replace(c, body, state_path(b->s, b->call->blockize.nodes.u.list.items[i].u.id, &path), NULL);
     }
     return body;
 }

@@ -44,12 +44,12 @@ static Stmt *redirect_block(Rewriter *r, Stmt *stmt)
 static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buffer, BlockList *out)
 {
     StmtPath path = {0};
-    if (call->arg[3].kind == VALUE_NONE) {
+    if (call->cache_read.consumers.kind == VALUE_NONE) {
         flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, out);
         return true;
     }
-    for (int i = 0; i < call->arg[3].u.list.n; i++) {
-        const Value *v = &call->arg[3].u.list.items[i];
+    for (int i = 0; i < call->cache_read.consumers.u.list.n; i++) {
+        const Value *v = &call->cache_read.consumers.u.list.items[i];
         Stmt *block = sched_block(s, v, &path);
         REQUIRE(s, E0442, v->span, stmt_touches(block, buffer, ACCESS_READ),
                 "block '%s' does not read '%s', so it cannot read its copy", block->u.block.name,
@@ -72,10 +72,10 @@ static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *blo
         if (!known)
             VEC_PUSH(s->ctx->arena, &different, reads.items[i].index);
     }
-    int64_t n = call->arg[4].u.i;
+    int64_t n = call->cache_read.access.u.i;
     if (n >= 0 && n < different.n)
         return different.items[n];
-    sched_refuse(s, E0442, call->arg[4].span, "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no number %lld",
+    sched_refuse(s, E0442, call->cache_read.access.span, "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no number %lld",
                  block->u.block.name, buffer->name, different.n, (long long)n);
     return NULL;
 }
@@ -83,21 +83,21 @@ static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *blo
 bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->arg[0], &path);
-    Buffer *buffer = sched_buffer(s, call->arg[1].u.id);
-    Scope scope = scope_find(call->arg[2].u.s);
+    Stmt *block = sched_block(s, &call->cache_read.block, &path);
+    Buffer *buffer = sched_buffer(s, call->cache_read.buffer.u.id);
+    Scope scope = scope_find(call->cache_read.scope.u.s);
     Expr *const *only = NULL;
     BlockList consumers = {0};
     BufferSet staged = {0};
     StagePlace place;
-    REQUIRE(s, E0442, call->arg[1].span, stmt_touches(block, buffer, ACCESS_READ),
+    REQUIRE(s, E0442, call->cache_read.buffer.span, stmt_touches(block, buffer, ACCESS_READ),
             "block '%s' does not read '%s'; name a buffer that it reads", block->u.block.name,
             buffer->name);
-    if (!flow_require_fixed_shape(s, buffer, E0443, call->arg[1].span) ||
+    if (!flow_require_fixed_shape(s, buffer, E0443, call->cache_read.buffer.span) ||
         !read_consumers(s, call, buffer, &consumers))
         return false;
-    if (call->arg[4].kind != VALUE_NONE) {
-        REQUIRE(s, E0442, call->arg[4].span, consumers.n == 1 && consumers.items[0] == block,
+    if (call->cache_read.access.kind != VALUE_NONE) {
+        REQUIRE(s, E0442, call->cache_read.access.span, consumers.n == 1 && consumers.items[0] == block,
                 "the subscripts of one block are meant, and %d blocks would use the copy; give consumers = [%s]", consumers.n,
                 block->u.block.name);
         only = read_subscripts(s, call, block, buffer);
@@ -105,12 +105,12 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
             return false;
     }
     for (int i = 0; i < consumers.n; i++)
-        REQUIRE(s, E0443, call->arg[1].span,
+        REQUIRE(s, E0443, call->cache_read.buffer.span,
                 !stmt_touches(consumers.items[i], buffer, ACCESS_WRITE),
                 "block '%s' also writes '%s', so a copy made before it would miss what it writes",
                 consumers.items[i]->u.block.name, buffer->name);
     VEC_PUSH(s->ctx->arena, &staged, buffer);
-    REQUIRE(s, E0443, call->arg[1].span,
+    REQUIRE(s, E0443, call->cache_read.buffer.span,
             stage_place(s, &consumers, &staged, ACCESS_WRITE, &place),
             "'%s' is written between the blocks that read it, so no single copy holds what all of them "
             "read; name the ones that should with consumers = [...]",
@@ -177,17 +177,17 @@ static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *stor
 bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->arg[0], &path);
-    Scope scope = scope_find(call->arg[1].u.s);
+    Stmt *block = sched_block(s, &call->cache_write.block, &path);
+    Scope scope = scope_find(call->cache_write.scope.u.s);
     const Stmt *store = flow_single_store(block);
     StagePlace place;
-    REQUIRE(s, E0444, call->arg[0].span, store && flow_written(s, block),
+    REQUIRE(s, E0444, call->cache_write.block.span, store && flow_written(s, block),
             "block '%s' has more than one store, so there is no one buffer to write elsewhere",
             block->u.block.name);
     Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
-    if (!flow_require_fixed_shape(s, buffer, E0444, call->arg[0].span) ||
-        !require_own_domains(s, block, store, call->arg[0].span) ||
-        !stage_can_write(s, &path, store, buffer, call->arg[0].span, &place))
+    if (!flow_require_fixed_shape(s, buffer, E0444, call->cache_write.block.span) ||
+        !require_own_domains(s, block, store, call->cache_write.block.span) ||
+        !stage_can_write(s, &path, store, buffer, call->cache_write.block.span, &place))
         return false;
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
@@ -205,13 +205,13 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_set_scope(Schedule *s, const PrimCall *call, Value *result)
 {
-    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
-    Scope scope = scope_find(call->arg[1].u.s);
-    REQUIRE(s, E0445, call->arg[0].span, buffer->role == ROLE_TEMP,
+    Buffer *buffer = sched_buffer(s, call->set_scope.buffer.u.id);
+    Scope scope = scope_find(call->set_scope.scope.u.s);
+    REQUIRE(s, E0445, call->set_scope.buffer.span, buffer->role == ROLE_TEMP,
             "'%s' is a parameter, which lives in global memory; cache_read or cache_write gives it a "
             "copy elsewhere",
             buffer->name);
-    REQUIRE(s, E0445, call->arg[1].span, !scope_outlives_launch(scope) || !buffer->layout,
+    REQUIRE(s, E0445, call->set_scope.scope.span, !scope_outlives_launch(scope) || !buffer->layout,
             "'%s' is padded, and a buffer in %s memory is not", buffer->name, scope_name(scope));
     Buffer *moved = buffer_copy(s->ctx, buffer);
     moved->scope = scope;

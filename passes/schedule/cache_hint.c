@@ -9,7 +9,7 @@
 /* The hint that the call names, if the accesses can have it. */
 static bool read_hint(Schedule *s, const PrimCall *call, const char *block, const Buffer *buffer, bool reads, bool writes)
 {
-    const char *word = call->arg[2].u.s, *words[HINT_COUNT];
+    const char *word = call->cache_hint.hint.u.s, *words[HINT_COUNT];
     CacheHint hint = cache_hint_find(word);
     StrBuf all = strbuf_new(s->ctx->arena);
     for (int i = HINT_NONE + 1; i < HINT_COUNT; i++) {
@@ -29,9 +29,9 @@ static bool read_hint(Schedule *s, const PrimCall *call, const char *block, cons
 bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *node = sched_block(s, &call->arg[0], &path);
+    Stmt *node = sched_block(s, &call->cache_hint.block, &path);
     BlockStmt block = node->u.block;
-    const Buffer *buffer = sched_buffer(s, call->arg[1].u.id);
+    const Buffer *buffer = sched_buffer(s, call->cache_hint.buffer.u.id);
     bool reads = stmt_touches(node, buffer, ACCESS_READ), writes = stmt_touches(node, buffer, ACCESS_WRITE);
     REQUIRE(s, E0449, call->span, buffer->scope == SCOPE_GLOBAL && buffer->rank > 0,
             "'%s' is %s, and hints are for arrays in global memory, which the caches stand before", buffer->name,
@@ -43,7 +43,7 @@ bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
         return false;
     Annotation hint = {.key = ctx_namef(s->ctx, "cache_hint_%s", buffer->name),
                        .kind = ANNOTATION_STRING,
-                       .string = ctx_name(s->ctx, call->arg[2].u.s)};
+                       .string = ctx_name(s->ctx, call->cache_hint.hint.u.s)};
     Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, block.n_annotations + 1);
     int n = 0;
     for (int i = 0; i < block.n_annotations; i++)

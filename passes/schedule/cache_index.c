@@ -176,9 +176,9 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0};
     Keeper k = {.s = s, .call = call, .collecting = true};
-    int64_t least = call->arg[2].kind == VALUE_NONE ? 1 : call->arg[2].u.i;
-    k.stmt = sched_block(s, &call->arg[0], &path);
-    k.scope = scope_find(call->arg[1].u.s);
+    int64_t least = call->cache_index.uses.kind == VALUE_NONE ? 1 : call->cache_index.uses.u.i;
+    k.stmt = sched_block(s, &call->cache_index.block, &path);
+    k.scope = scope_find(call->cache_index.scope.u.s);
     visit_block(&k);
     k.collecting = false;
     VEC(Value) blocks = {0};
@@ -197,7 +197,7 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
         body = stmt_replace(c, s->kernel->body, place.parent, stage_insert(s, &place, nest, NULL));
         sched_replace_body(s, flow_declare(s, body, kept->buffer));
     }
-    REQUIRE(s, E0915, call->arg[0].span, blocks.n > 0,
+    REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
             "no subscript that block '%s' reads at multiplies, divides or takes a remainder of its iterators%s; those "
             "that read memory, and those that it writes at, stay as they are",
             k.stmt->u.block.name,

@@ -23,7 +23,7 @@ static Part part_read(Schedule *s, Facts *facts, Stmt *loop, const Buffer *buffe
 static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, const Stmt *store,
                             const Buffer *buffer)
 {
-    Span span = call->arg[0].span;
+    Span span = call->compute_at.block.span;
     BlockList writers = {0};
     REQUIRE(s, E0452, span, buffer->role == ROLE_TEMP,
             "'%s' is an output, which must be written whole and once; only a producer of a temp can be "
@@ -47,7 +47,7 @@ static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer 
     BlockList readers = {0}, under = {0};
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
     flow_blocks(s, (Stmt *)loop, buffer, ACCESS_READ, &under);
-    REQUIRE(s, E0453, call->arg[1].span, under.n > 0,
+    REQUIRE(s, E0453, call->compute_at.loop.span, under.n > 0,
             "nothing under loop '%s' reads '%s'; name a loop around a block that does",
             loop->u.loop.var->name, buffer->name);
     for (int i = 0; i < readers.n; i++) {
@@ -57,7 +57,7 @@ static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer 
             found |= under.items[u] == readers.items[i];
         if (found)
             continue;
-        sched_refuse(s, E0453, call->arg[1].span,
+        sched_refuse(s, E0453, call->compute_at.loop.span,
                      "block '%s' reads '%s' too, but stands outside loop '%s', where '%s' would not be "
                      "complete; choose a loop around all its readers",
                      readers.items[i]->u.block.name, buffer->name, loop->u.loop.var->name,
@@ -99,7 +99,7 @@ static bool inits_come_after(Schedule *s, const PrimCall *call, const Buffer *bu
     InitSearch search = {s, buffer, loop, NULL};
     Visitor v = {&search, NULL, search_init};
     visit_stmt(&v, loop->u.loop.body);
-    REQUIRE(s, E0450, call->arg[1].span, !search.found,
+    REQUIRE(s, E0450, call->compute_at.loop.span, !search.found,
             "the init of block '%s' reads '%s', and it runs before the loops of its reduction, of which loop '%s' is one or "
             "stands inside of one; choose a loop further out, or use decompose_reduction first",
             search.found->u.block.name, buffer->name, loop->u.loop.var->name);
@@ -123,7 +123,7 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
     if (dependence_instances_within(s->ctx, s->kernel, before, flow_whole_nest(s, block), block->u.block.id, &why) ||
         dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
         return true;
-    sched_refuse(s, E0450, call->arg[1].span, "block '%s' would compute what it does not compute where it stands: %s",
+    sched_refuse(s, E0450, call->compute_at.loop.span, "block '%s' would compute what it does not compute where it stands: %s",
                  block->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;
@@ -133,7 +133,7 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
 static bool find_axes(Schedule *s, const PrimCall *call, const BlockStmt *block, const Buffer *buffer, const Stmt *store, int *axis_of)
 {
     int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
-    REQUIRE(s, E0455, call->arg[0].span, flow_pure_index(block, buffer, store->u.store.index, axes),
+    REQUIRE(s, E0455, call->compute_at.block.span, flow_pure_index(block, buffer, store->u.store.index, axes),
             "block '%s' does not write '%s' at its iterators alone, so which iterations make an element "
             "is not known",
             block->name, buffer->name);
@@ -173,12 +173,12 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
     Context *c = s->ctx;
-    Stmt *block = sched_block(s, &call->arg[0], &path);
-    Stmt *loop = sched_loop(s, &call->arg[1], &target);
+    Stmt *block = sched_block(s, &call->compute_at.block, &path);
+    Stmt *loop = sched_loop(s, &call->compute_at.loop, &target);
     const Stmt *store = flow_single_store(block), *seq;
     const Buffer *overwritten;
     int block_item = 0, loop_item = 0;
-    REQUIRE(s, E0452, call->arg[0].span, store != NULL,
+    REQUIRE(s, E0452, call->compute_at.block.span, store != NULL,
             "block '%s' holds more than one store, so tirc does not know how to compute a part of it",
             block->u.block.name);
     Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
@@ -188,12 +188,12 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
         !inits_come_after(s, call, buffer, loop) ||
         !place_own_loops_plain(s, call, &path, flow_common(&path, &target)))
         return false;
-    REQUIRE(s, E0450, call->arg[1].span, block_item < loop_item,
+    REQUIRE(s, E0450, call->compute_at.loop.span, block_item < loop_item,
             "loop '%s' runs before block '%s' in the program", loop->u.loop.var->name,
             block->u.block.name);
     const Stmt *writer =
         flow_overwritten(s, seq, block_item, loop_item, block, &overwritten);
-    REQUIRE(s, E0454, call->arg[0].span, !writer,
+    REQUIRE(s, E0454, call->compute_at.block.span, !writer,
             "block '%s' writes '%s', which block '%s' reads, before loop '%s' is done, so the block would "
             "read other values there",
             writer->u.block.name, overwritten->name, block->u.block.name,
@@ -205,7 +205,7 @@ bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
     Facts *facts = sched_facts(s, &target);
     facts_enter(facts, loop);
     Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
-    REQUIRE(s, E0455, call->arg[1].span,
+    REQUIRE(s, E0455, call->compute_at.loop.span,
             stage_box(s, facts, &target, buffer, ACCESS_READ, buffer->scope, box),
             "the part of '%s' that one iteration of loop '%s' reads has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);

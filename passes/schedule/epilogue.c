@@ -30,13 +30,13 @@ static bool epilogue_rest(const Buffer *sum, ExprKind op, Expr *value, Expr **re
 static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKind op, const Expr *value)
 {
     if (op == EX_ADD && (value->kind == EX_MAX || value->kind == EX_MIN || value->kind == EX_SELECT))
-        sched_refuse(s, E0821, call->arg[1].span,
+        sched_refuse(s, E0821, call->fuse_reduction_epilogue.epilogue.span,
                      "block '%s' applies %s to the whole sum, and inside the reduction it would cut each partial sum: of the terms "
                      "1, -2, 3 the sum is 2, but max(0, ...) after each step gives 1, 0, 3; move it behind the reduction "
                      "with reverse_compute_at instead",
                      name, value->kind == EX_SELECT ? "a condition" : value->kind == EX_MAX ? "max" : "min");
     else
-        sched_refuse(s, E0821, call->arg[1].span,
+        sched_refuse(s, E0821, call->fuse_reduction_epilogue.epilogue.span,
                      "block '%s' does more than to combine the result of the reduction by the reduction's own '%s' with something else, "
                      "so it does not commute with the steps of the reduction; move it behind the reduction with "
                      "reverse_compute_at instead",
@@ -49,7 +49,7 @@ static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKi
 static bool require_exact(Schedule *s, const PrimCall *call, ExprKind op, const Expr *rest, DType type)
 {
     bool rounds = type_is_float(type) && (op == EX_ADD || op == EX_MUL);
-    REQUIRE(s, E0820, call->arg[1].span, !rest || !rounds,
+    REQUIRE(s, E0820, call->fuse_reduction_epilogue.epilogue.span, !rest || !rounds,
             "%s of %s round, so a reduction that starts from '%s' gives other numbers than one that ends with it: in f32, (1 + 1) + "
             "16777216 is 16777218, but (16777216 + 1) + 1 is 16777216; move the epilogue behind the reduction with "
             "reverse_compute_at instead",
@@ -97,7 +97,7 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
 {
     StmtPath path = {0}, epilogue_path = {0};
     Context *c = s->ctx;
-    Stmt *reduction = sched_block(s, &call->arg[0], &path), *epilogue = sched_block(s, &call->arg[1], &epilogue_path);
+    Stmt *reduction = sched_block(s, &call->fuse_reduction_epilogue.reduction, &path), *epilogue = sched_block(s, &call->fuse_reduction_epilogue.epilogue, &epilogue_path);
     const Buffer *sum = flow_written(s, reduction);
     Expr *rest;
     if (!epilogue_fits(s, call, reduction, epilogue, sum))
@@ -115,8 +115,8 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
     if (!epilogue_rest(sum, op, store->u.store.value, &rest))
         return refuse_epilogue(s, call, epilogue->u.block.name, op, store->u.store.value);
     if (!require_exact(s, call, op, rest, sum->type) ||
-        !inline_runs_whole(s, reduction->u.block.name, epilogue, call->arg[1].span) ||
-        !inline_order_kept(s, call, &epilogue_path, &path, epilogue))
+        !inline_runs_whole(s, reduction->u.block.name, epilogue, call->fuse_reduction_epilogue.epilogue.span) ||
+        !inline_order_kept(s, call->fuse_reduction_epilogue.reduction.span, &epilogue_path, &path, epilogue))
         return false;
 
     Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);

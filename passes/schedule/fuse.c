@@ -183,9 +183,9 @@ static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, in
 
 bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
 {
-    const Value *loops = call->arg[0].u.list.items;
+    const Value *loops = call->fuse.loops.u.list.items;
     Stmt *first, *fused;
-    if (!fuse_loops(s, call, loops, call->arg[0].u.list.n, &first, &fused))
+    if (!fuse_loops(s, call, loops, call->fuse.loops.u.list.n, &first, &fused))
         return false;
     *result = loops[0];
     if (!fused)
@@ -209,8 +209,8 @@ static int count_fusable(Schedule *s, const PrimCall *call, const Value *loops, 
 
 bool prim_fusable(Schedule *s, const PrimCall *call, Value *result)
 {
-    const Value *loops = call->arg[0].u.list.items;
-    int n = call->arg[0].u.list.n;
+    const Value *loops = call->fusable.loops.u.list.items;
+    int n = call->fusable.loops.u.list.n;
     VEC(Value) parts = {0};
     for (int i = 0, taken; i < n; i += taken) {
         taken = count_fusable(s, call, &loops[i], n - i);

@@ -25,7 +25,7 @@ static Expr *inline_load(Rewriter *r, Expr *e)
 static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
                               const char *what, int *axes)
 {
-    Span span = call->arg[0].span;
+    Span span = call->compute_inline.block.span;
     Name name = block->u.block.name;
     BlockList writers = {0};
     const Stmt *store = flow_single_store(block);
@@ -64,14 +64,15 @@ static bool shares_loop(const StmtPath *a, const StmtPath *b)
 
 /* What a reader copies of elements that the block has not made yet does no harm, but the expression in their place may read what is
  * not there yet. */
-static bool made_before_read(Schedule *s, const PrimCall *call, const StmtPath *path, const BlockList *readers, const Buffer *buffer)
+static bool made_before_read(Schedule *s, Span span, const StmtPath *path,
+                             const BlockList *readers, const Buffer *buffer)
 {
     for (int r = 0; r < readers->n; r++) {
         StmtPath reader = {0};
         stmt_find(s->ctx, s->kernel->body, readers->items[r]->u.block.id, &reader);
         if (!shares_loop(path, &reader))
             continue;
-        REQUIRE(s, E0461, call->arg[0].span, flow_written_before_read(s, path, buffer),
+        REQUIRE(s, E0461, span, flow_written_before_read(s, path, buffer),
                 "block '%s' and others under the same loop read '%s', and that they read only elements which block '%s' has made by "
                 "then could not be proved: the inlined expression might read what is not there yet",
                 readers->items[r]->u.block.name, buffer->name, path->items[path->n - 1]->u.block.name);
@@ -81,7 +82,7 @@ static bool made_before_read(Schedule *s, const PrimCall *call, const StmtPath *
 }
 
 /* No block but the readers' own statements stands between, that writes what the block reads. */
-static bool inputs_last(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
+static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *path,
                         const BlockList *readers)
 {
     const Buffer *overwritten;
@@ -96,11 +97,11 @@ static bool inputs_last(Schedule *s, const PrimCall *call, Stmt *block, const St
             from = seq->u.seq.items[i] == path->items[n] ? i : from;
             to = seq->u.seq.items[i] == reader.items[n] ? i : to;
         }
-        REQUIRE(s, E0461, call->arg[0].span, from < to,
+        REQUIRE(s, E0461, span, from < to,
                 "block '%s' reads '%s' before block '%s' writes it", readers->items[r]->u.block.name,
                 flow_single_store(block)->u.store.buffer->name, block->u.block.name);
         const Stmt *writer = flow_overwritten(s, seq, from, to, block, &overwritten);
-        REQUIRE(s, E0461, call->arg[0].span, !writer,
+        REQUIRE(s, E0461, span, !writer,
                 "block '%s' writes '%s' before block '%s' is done, so the inlined expression would read "
                 "other values",
                 writer->u.block.name, overwritten->name, readers->items[r]->u.block.name);
@@ -112,20 +113,22 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Context *c = s->ctx;
-    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Span span = call->compute_inline.block.span;
+    Stmt *block = sched_block(s, &call->compute_inline.block, &path);
     const Stmt *store = flow_single_store(block);
     int *axes = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + (store ? store->u.store.buffer->rank : 0) + 1);
     BlockList readers = {0};
     if (!is_plain_producer(s, call, block, &path, "block", axes))
         return false;
     const Buffer *buffer = store->u.store.buffer;
-    REQUIRE(s, E0460, call->arg[0].span, !block->u.block.predicate,
+    REQUIRE(s, E0460, span, !block->u.block.predicate,
             "block '%s' has a condition, and where it does not hold the expression may have no value; inline it before its "
             "loops are split",
             block->u.block.name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
-    REQUIRE(s, E0460, call->arg[0].span, readers.n > 0, "nothing reads '%s'", buffer->name);
-    if (!inputs_last(s, call, block, &path, &readers) || !made_before_read(s, call, &path, &readers, buffer))
+    REQUIRE(s, E0460, span, readers.n > 0, "nothing reads '%s'", buffer->name);
+    if (!inputs_last(s, span, block, &path, &readers) ||
+        !made_before_read(s, span, &path, &readers, buffer))
         return false;
 
     Var **iters = ARENA_ARRAY(c->arena, Var *, buffer->rank + 1);
@@ -255,7 +258,7 @@ static bool producer_runs_once(Schedule *s, Name what, const Stmt *producer, Spa
 
 /* The block's store moves up to its producer: nothing from there to the block may write what it reads, or touch what
  * it writes. */
-bool inline_order_kept(Schedule *s, const PrimCall *call, const StmtPath *block_path,
+bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
                               const StmtPath *producer_path, Stmt *block)
 {
     Stmt *producer = producer_path->items[producer_path->n - 1];
@@ -276,7 +279,7 @@ bool inline_order_kept(Schedule *s, const PrimCall *call, const StmtPath *block_
         between &= item != block_path->items[n];
     }
     for (int i = 0; i < others.n; i++)
-        REQUIRE(s, E0461, call->arg[0].span,
+        REQUIRE(s, E0461, span,
                 others.items[i] == block || others.items[i] == producer,
                 "block '%s' stands between producer and consumer and touches what block '%s' reads or "
                 "writes, so the block cannot run earlier",
@@ -288,8 +291,8 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
 {
     StmtPath path = {0}, producer_path = {0};
     Context *c = s->ctx;
-    Span span = call->arg[0].span;
-    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Span span = call->reverse_compute_inline.block.span;
+    Stmt *block = sched_block(s, &call->reverse_compute_inline.block, &path);
     const Buffer *between = NULL;
     Stmt *producer = find_producer(s, block, &between);
     Name name = block->u.block.name;
@@ -329,7 +332,7 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     Stmt *fused_block = stmt_block(c, &fused, producer->span);
     Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
     body = flow_undeclare(s, flow_remove(s, body, block), between);
-    if (!inline_order_kept(s, call, &path, &producer_path, block))
+    if (!inline_order_kept(s, span, &path, &producer_path, block))
         return false;
     sched_replace_body(s, body);
     (void)result;

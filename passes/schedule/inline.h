@@ -16,7 +16,7 @@ bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span);
 
 /* The block's store moves up to its producer: nothing from there to the block writes what it reads, or touches what
  * it writes. False after E0461. */
-bool inline_order_kept(Schedule *s, const PrimCall *call, const StmtPath *block_path,
+bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
                        const StmtPath *producer_path, Stmt *block);
 
 #endif

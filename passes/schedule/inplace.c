@@ -53,7 +53,7 @@ static bool is_item(Stmt *item, const Stmt *block, Context *c)
 static bool place_inside(InPlace *p)
 {
     Schedule *s = p->s;
-    Span span = p->call->arg[3].span;
+    Span span = p->call->cache_inplace.loop.span;
     Name loop = p->loop->u.loop.var->name;
     Stmt *body = p->loop->u.loop.body;
     BlockList users = {0};
@@ -112,7 +112,7 @@ static bool check_written(InPlace *p, Stmt *out)
     Stmt *block = rewrite_stmt(&r, stmt_replace_buffer(c, p->block, p->from, p->to));
     Stmt *list = rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
     const Kernel *kernel = flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
-    REQUIRE(s, E0914, p->call->arg[1].span, threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
+    REQUIRE(s, E0914, p->call->cache_inplace.buffer.span, threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
             "block '%s' writes only some elements of the part of '%s' that would be copied back%s", p->block->u.block.name,
             p->from->name, p->loop ? "; choose a loop in whose iterations it writes a whole box" : "");
     return true;
@@ -122,17 +122,17 @@ static bool check_block(const InPlace *p)
 {
     bool reads = stmt_touches(p->block, p->from, ACCESS_READ);
     bool writes = stmt_touches(p->block, p->from, ACCESS_WRITE);
-    REQUIRE(p->s, E0914, p->call->arg[1].span, reads && writes,
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, reads && writes,
             "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
             reads ? "reads" : writes ? "writes" : "runs beside", p->from->name,
             writes ? "cache_write" : "cache_read");
     bool starts = p->block->u.block.init &&
                   stmt_touches(p->block->u.block.init, p->from, ACCESS_WRITE);
-    REQUIRE(p->s, E0914, p->call->arg[1].span, !starts,
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
             "block '%s' starts each element of '%s' itself, so nothing has to be copied in; cache_write copies out "
             "what it makes",
             p->block->u.block.name, p->from->name);
-    REQUIRE(p->s, E0914, p->call->arg[1].span, p->from->role == ROLE_INOUT,
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, p->from->role == ROLE_INOUT,
             "'%s' is no inout parameter, and elements of it that nothing has written yet would be copied; cache_read and "
             "cache_write copy what there is",
             p->from->name);
@@ -143,14 +143,14 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     InPlace p = {.s = s, .call = call};
-    Scope scope = scope_find(call->arg[2].u.s);
-    p.block = sched_block(s, &call->arg[0], &p.path);
-    p.from = sched_buffer(s, call->arg[1].u.id);
+    Scope scope = scope_find(call->cache_inplace.scope.u.s);
+    p.block = sched_block(s, &call->cache_inplace.block, &p.path);
+    p.from = sched_buffer(s, call->cache_inplace.buffer.u.id);
     if (!check_block(&p))
         return false;
     p.to = stage_buffer(s, p.from, scope_name(scope), scope, call->span);
-    if (call->arg[3].kind != VALUE_NONE)
-        p.loop = sched_loop(s, &call->arg[3], &p.at);
+    if (call->cache_inplace.loop.kind != VALUE_NONE)
+        p.loop = sched_loop(s, &call->cache_inplace.loop, &p.at);
     if (!p.loop)
         place_outside(&p);
     else if (!place_inside(&p))

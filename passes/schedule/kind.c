@@ -459,8 +459,8 @@ static bool require_thread_limit(const Launch *launch, Span span)
 bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
-    Axis axis = axis_find(call->arg[1].u.s);
+    Stmt *loop = sched_loop(s, &call->bind.loop, &path);
+    Axis axis = axis_find(call->bind.axis.u.s);
     if (!sched_require_serial(s, loop, call->span) ||
         !require_axis_limit(s, &path, axis, call->span) ||
         !require_free_axis(s, &path, axis, call->span))
@@ -485,7 +485,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->parallel.loop, &path);
     if (!sched_require_serial(s, loop, call->span) ||
         !require_legal(s, loop, LOOP_PARALLEL, AXIS_NONE, call->span))
         return false;
@@ -499,7 +499,7 @@ bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->vectorize.loop, &path);
     int64_t extent;
     if (!sched_require_serial(s, loop, call->span) ||
         !require_literal(s, &path, "a vector", call->span, &extent))
@@ -527,7 +527,7 @@ bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
 bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->unroll.loop, &path);
     int64_t extent;
     if (!sched_require_serial(s, loop, call->span) ||
         !require_literal(s, &path, "an unrolled loop", call->span, &extent))

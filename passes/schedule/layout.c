@@ -58,15 +58,15 @@ static bool may_choose(Schedule *s, const Value *v, const Buffer *buffer)
 
 bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
 {
-    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
-    int64_t factor = call->arg[2].u.i, offset = call->arg[3].u.i;
+    Buffer *buffer = sched_buffer(s, call->storage_align.buffer.u.id);
+    int64_t factor = call->storage_align.factor.u.i, offset = call->storage_align.offset.u.i;
     int axis;
-    if (!may_lay_out(s, &call->arg[0], buffer) ||
-        !find_axis(s, &call->arg[1], buffer, 0, &axis))
+    if (!may_lay_out(s, &call->storage_align.buffer, buffer) ||
+        !find_axis(s, &call->storage_align.axis, buffer, 0, &axis))
         return false;
-    REQUIRE(s, E0448, call->arg[2].span, factor >= 1 && factor <= INT32_MAX,
+    REQUIRE(s, E0448, call->storage_align.factor.span, factor >= 1 && factor <= INT32_MAX,
             "the factor must be at least 1, found %lld", (long long)factor);
-    REQUIRE(s, E0448, call->arg[3].span, offset >= 0 && offset < factor,
+    REQUIRE(s, E0448, call->storage_align.offset.span, offset >= 0 && offset < factor,
             "the offset is what is left over of %lld, so from 0 to %lld; found %lld", (long long)factor,
             (long long)factor - 1, (long long)offset);
     AxisLayout rule = rule_of(buffer, axis);
@@ -79,14 +79,14 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
 {
-    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
-    bool chosen = call->arg[1].kind == VALUE_WORD;
-    int64_t amount = chosen ? 0 : call->arg[1].u.i;
+    Buffer *buffer = sched_buffer(s, call->pad.buffer.u.id);
+    bool chosen = call->pad.amount.kind == VALUE_WORD;
+    int64_t amount = chosen ? 0 : call->pad.amount.u.i;
     int axis;
-    if (!may_lay_out(s, &call->arg[0], buffer) || (chosen && !may_choose(s, &call->arg[0], buffer)) ||
-        !find_axis(s, &call->arg[2], buffer, buffer->rank - 1, &axis))
+    if (!may_lay_out(s, &call->pad.buffer, buffer) || (chosen && !may_choose(s, &call->pad.buffer, buffer)) ||
+        !find_axis(s, &call->pad.axis, buffer, buffer->rank - 1, &axis))
         return false;
-    REQUIRE(s, E0448, call->arg[1].span, amount >= 0 && amount <= INT32_MAX,
+    REQUIRE(s, E0448, call->pad.amount.span, amount >= 0 && amount <= INT32_MAX,
             "a row can be padded by 0 elements or more, found %lld", (long long)amount);
     AxisLayout rule = rule_of(buffer, axis);
     rule.pad = amount;
@@ -103,28 +103,28 @@ static int64_t int_or(const Value *v, int64_t otherwise)
 
 bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
 {
-    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
-    bool chosen = call->arg[1].kind == VALUE_WORD;
+    Buffer *buffer = sched_buffer(s, call->swizzle.buffer.u.id);
+    bool chosen = call->swizzle.chunk.kind == VALUE_WORD;
     int axis, by;
-    if (!may_lay_out(s, &call->arg[0], buffer) || !may_choose(s, &call->arg[0], buffer))
+    if (!may_lay_out(s, &call->swizzle.buffer, buffer) || !may_choose(s, &call->swizzle.buffer, buffer))
         return false;
-    REQUIRE(s, E0446, call->arg[0].span, buffer->rank >= 2,
+    REQUIRE(s, E0446, call->swizzle.buffer.span, buffer->rank >= 2,
             "'%s' has %d ax%s, and a swizzle needs two: one whose chunks change places, and one that says how",
             buffer->name, buffer->rank, buffer->rank == 1 ? "is" : "es");
-    REQUIRE(s, E0448, call->arg[1].span, chosen || call->arg[2].kind != VALUE_NONE,
+    REQUIRE(s, E0448, call->swizzle.chunk.span, chosen || call->swizzle.count.kind != VALUE_NONE,
             "a swizzle of chunks of %lld elements needs a count, the number of chunks that change places; write "
             "swizzle(%s, auto) for numbers that tirc chooses",
-            (long long)call->arg[1].u.i, buffer->name);
-    if (!find_axis(s, &call->arg[4], buffer, buffer->rank - 1, &axis) ||
-        !find_axis(s, &call->arg[5], buffer, axis > 0 ? axis - 1 : 1, &by))
+            (long long)call->swizzle.chunk.u.i, buffer->name);
+    if (!find_axis(s, &call->swizzle.axis, buffer, buffer->rank - 1, &axis) ||
+        !find_axis(s, &call->swizzle.by, buffer, axis > 0 ? axis - 1 : 1, &by))
         return false;
     AxisLayout rule = rule_of(buffer, axis);
     rule.choose_swizzle = chosen;
     rule.swizzle = chosen ? (Swizzle){0}
-                          : (Swizzle){.chunk = call->arg[1].u.i, .count = call->arg[2].u.i,
-                                      .every = int_or(&call->arg[3], 1), .by = by};
+                          : (Swizzle){.chunk = call->swizzle.chunk.u.i, .count = call->swizzle.count.u.i,
+                                      .every = int_or(&call->swizzle.every, 1), .by = by};
     const char *wrong = chosen ? NULL : swizzle_error(s->ctx, buffer, axis, &rule.swizzle);
-    REQUIRE(s, E0448, call->arg[1].span, !wrong, "%s", wrong);
+    REQUIRE(s, E0448, call->swizzle.chunk.span, !wrong, "%s", wrong);
     lay_out(s, buffer, axis, rule);
     (void)result;
     return true;

@@ -206,8 +206,8 @@ static Stmt *build_order(Schedule *s, const Chain *chain, Stmt **order)
 
 bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
 {
-    const Value *loops = call->arg[0].u.list.items;
-    int n = call->arg[0].u.list.n;
+    const Value *loops = call->reorder.loops.u.list.items;
+    int n = call->reorder.loops.u.list.n;
     Chain chain = {0};
     if (!loop_require_distinct(s, call, loops, n) || !find_chain(s, call, loops, n, &chain))
         return false;
@@ -237,7 +237,7 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
 bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *node = state_path(s, call->arg[0].u.id, &path);
+    Stmt *node = state_path(s, call->add_unit_loop.node.u.id, &path);
     if (!loop_require_depth(s, &path, 1, call->span))
         return false;
     Name name = sched_fresh_loop_name(s, &path, "u", 0);

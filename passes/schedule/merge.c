@@ -147,7 +147,7 @@ static bool check_nests(Merge *m)
 
 static bool find_nests(Merge *m)
 {
-    const Value *loops = m->call->arg[0].u.list.items;
+    const Value *loops = m->call->merge.loops.u.list.items;
     for (int i = 0; i < m->n; i++) {
         for (int j = 0; j < i; j++)
             REQUIRE(m->s, E0418, m->call->span, loops[i].u.id != loops[j].u.id,
@@ -329,8 +329,8 @@ static Stmt *merged_seq(const Merge *m, Stmt *nest)
 bool prim_merge(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
-    Merge m = {.s = s, .call = call, .n = call->arg[0].u.list.n};
-    *result = call->arg[0].u.list.items[0];
+    Merge m = {.s = s, .call = call, .n = call->merge.loops.u.list.n};
+    *result = call->merge.loops.u.list.items[0];
     if (m.n == 1)
         return true;
     m.path = ARENA_ARRAY(c->arena, StmtPath, m.n);
@@ -385,7 +385,7 @@ static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int la
                     "temp '%s' is made anew in each iteration of loop '%s' and used on both sides of the "
                     "cut, where one iteration would find the value of another; declare it outside of the "
                     "loop, with an element for each iteration",
-                    temp->name, state_handle(s, call->arg[0].u.id)->name);
+                    temp->name, state_handle(s, call->fission.loop.u.id)->name);
         }
         VEC_PUSH(c->arena, &half[second], items[i]);
     }
@@ -412,8 +412,8 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0}, to = {0};
     Halves halves;
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
-    Stmt *node = state_path(s, call->arg[1].u.id, &to);
+    Stmt *loop = sched_loop(s, &call->fission.loop, &path);
+    Stmt *node = state_path(s, call->fission.after.u.id, &to);
     if (!sched_require_plain(s, loop, call->span))
         return false;
     int last = cut_item(&to, loop);
@@ -458,8 +458,8 @@ bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     StmtPath path = {0};
-    Stmt *stmt = sched_loop(s, &call->arg[0], &path);
-    int64_t amount = call->arg[1].u.i;
+    Stmt *stmt = sched_loop(s, &call->shift.loop, &path);
+    int64_t amount = call->shift.amount.u.i;
     if (!sched_require_serial(s, stmt, call->span))
         return false;
     REQUIRE(s, E0496, call->span, amount >= -INT32_MAX && amount <= INT32_MAX,

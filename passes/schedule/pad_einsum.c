@@ -40,12 +40,12 @@ static int iter_of(const BlockStmt *block, const Expr *e)
 static bool find_extents(Einsum *e)
 {
     Schedule *s = e->s;
-    const Value *padding = &e->call->arg[1];
+    const Value *padding = &e->call->pad_einsum.padding;
     Facts *facts = facts_new(s->ctx);
     REQUIRE(s, E0831, e->call->span, padding->u.list.n == e->block->n_iters,
             "block '%s' has %d iterators, and there are %d paddings; give one for each, 1 for none", e->block->name,
             e->block->n_iters, padding->u.list.n);
-    const Value *zeros = &e->call->arg[2];
+    const Value *zeros = &e->call->pad_einsum.zeros;
     bool before = zeros->kind != VALUE_NONE && !strcmp(zeros->u.s, "before");
     REQUIRE(s, E0831, e->call->span, before || zeros->kind == VALUE_NONE || !strcmp(zeros->u.s, "behind"),
             "zeros stand 'before' or 'behind' the terms of a reduction, found '%s'", zeros->u.s);
@@ -509,7 +509,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     Einsum e = {.s = s, .call = call};
-    Padded p = {.block = sched_block(s, &call->arg[0], &e.path)};
+    Padded p = {.block = sched_block(s, &call->pad_einsum.block, &e.path)};
     e.block = &p.block->u.block;
     e.update = flow_single_store(p.block);
     REQUIRE(s, E0831, call->span, e.update && e.update->u.store.op != STORE_SET, "block '%s' is not one update, as C[i, j] += ...",

@@ -77,9 +77,9 @@ bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result
     StmtPath path = {0};
     Padding p;
     DiagMark mark = diag_mark(s->ctx);
-    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Stmt *block = sched_block(s, &call->can_decompose_padding.block, &path);
     bool can = find_padding(s, block, call->span, &p) &&
-               check_padding(s, call, &path, anchor_of(&path, call->arg[1].u.id), &p);
+               check_padding(s, call, &path, anchor_of(&path, call->can_decompose_padding.loop.u.id), &p);
     diag_forget(s->ctx, mark);
     *result = (Value){.kind = VALUE_BOOL, .span = call->span, .u.i = can};
     return true;
@@ -90,9 +90,9 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0};
     Padding p;
-    Stmt *block = sched_block(s, &call->arg[0], &path), *nest, *copy;
-    int anchor = anchor_of(&path, call->arg[1].u.id);
-    if (!find_padding(s, block, call->arg[0].span, &p) || !check_padding(s, call, &path, anchor, &p))
+    Stmt *block = sched_block(s, &call->decompose_padding.block, &path), *nest, *copy;
+    int anchor = anchor_of(&path, call->decompose_padding.loop.u.id);
+    if (!find_padding(s, block, call->decompose_padding.block.span, &p) || !check_padding(s, call, &path, anchor, &p))
         return false;
     BlockStmt apart = block->u.block;
     apart.init = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.fill, p.store->span);

@@ -162,8 +162,8 @@ typedef struct {
 static bool read_parts(Schedule *s, const PrimCall *call, Parts *parts)
 {
     Arena *arena = s->ctx->arena;
-    parts->extents = call->arg[1].u.list.items;
-    parts->n = call->arg[1].u.list.n;
+    parts->extents = call->loop_partition.extents.u.list.items;
+    parts->n = call->loop_partition.extents.u.list.n;
     parts->fill = -1;
     parts->before = ARENA_ARRAY(arena, int64_t, parts->n);
     parts->after = ARENA_ARRAY(arena, int64_t, parts->n + 1);
@@ -222,14 +222,14 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Parts parts = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->loop_partition.loop, &path);
     if (!sched_require_plain(s, loop, call->span) || !read_parts(s, call, &parts) ||
         !require_end(s, call, &path, &parts))
         return false;
     Partition p = partition_new(s, &path);
     if (parts.n > 1 && !partition_require_inits(s, &path, loop->u.loop.body, call->span))
         return false;
-    *result = value_list(s, &call->arg[0], 1);
+    *result = value_list(s, &call->loop_partition.loop, 1);
     if (parts.n == 1)
         return true;
     Stmt **loops = ARENA_ARRAY(s->ctx->arena, Stmt *, parts.n);

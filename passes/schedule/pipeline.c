@@ -407,9 +407,9 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
 bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
-    int64_t stages = call->arg[1].u.i, extent;
-    REQUIRE(s, E0474, call->arg[1].span, stages >= 2 && stages <= MAX_STAGES,
+    Stmt *loop = sched_loop(s, &call->pipeline.loop, &path);
+    int64_t stages = call->pipeline.stages.u.i, extent;
+    REQUIRE(s, E0474, call->pipeline.stages.span, stages >= 2 && stages <= MAX_STAGES,
             "a pipeline has 2 to %d stages, found %lld", MAX_STAGES, (long long)stages);
     if (!sched_require_serial(s, loop, call->span))
         return false;

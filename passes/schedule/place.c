@@ -160,17 +160,17 @@ bool place_own_loops_plain(Schedule *s, const PrimCall *call, const StmtPath *pa
 {
     for (int i = from; i < path->n; i++) {
         const Stmt *stmt = path->items[i];
-        REQUIRE(s, E0451, call->arg[0].span, stmt->kind != ST_IF,
+        REQUIRE(s, E0451, call->compute_at.block.span, stmt->kind != ST_IF,
                 "block '%s' stands under a condition, which would be lost", call_block_name(path));
         if (stmt->kind != ST_FOR)
             continue;
-        REQUIRE(s, E0451, call->arg[0].span,
+        REQUIRE(s, E0451, call->compute_at.block.span,
                 stmt->u.loop.kind == LOOP_SERIAL && stmt->u.loop.step == 1,
                 "loop '%s' of block '%s' has a kind or a step, which would be lost: the block gets new "
                 "loops where it moves to. Move it first, then bind, vectorize or unroll",
                 stmt->u.loop.var->name, call_block_name(path));
     }
-    REQUIRE(s, E0451, call->arg[0].span, !path->items[path->n - 1]->u.block.predicate,
+    REQUIRE(s, E0451, call->compute_at.block.span, !path->items[path->n - 1]->u.block.predicate,
             "block '%s' has a condition left from a split, which speaks of loops that would be gone; move "
             "it before splitting its loops",
             call_block_name(path));
@@ -185,7 +185,7 @@ static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *pa
         const Stmt *seq = path->items[i];
         for (int k = 0; seq->kind == ST_SEQ && k < seq->u.seq.n; k++) {
             const Stmt *item = seq->u.seq.items[k];
-            REQUIRE(s, E0450, call->arg[0].span, item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
+            REQUIRE(s, E0450, call->compute_at.block.span, item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
                     "block '%s' touches '%s', which there is only in the loops that it would leave", call_block_name(path),
                     item->u.temp->name);
         }
@@ -214,7 +214,7 @@ static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPa
     NameSearch search = {target, NULL};
     Visitor v = {.user = &search, .stmt = search_name};
     visit_stmt(&v, path->items[path->n - 1]->u.block.body);
-    REQUIRE(s, E0450, call->arg[1].span, !search.found,
+    REQUIRE(s, E0450, call->compute_at.loop.span, !search.found,
             "a loop inside of block '%s' is called '%s', and so is one that the block would come under; name one of them "
             "differently, as in  let [other] = split(loop, [_])",
             call_block_name(path), stmt_label(search.found));
@@ -225,15 +225,15 @@ bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, co
                     int *block_item, int *loop_item)
 {
     int n = flow_common(block, loop);
-    REQUIRE(s, E0450, call->arg[1].span, n < loop->n,
+    REQUIRE(s, E0450, call->compute_at.loop.span, n < loop->n,
             "block '%s' is already under loop '%s'", call_block_name(block),
             loop->items[loop->n - 1]->u.loop.var->name);
     *seq = block->items[n - 1];
-    REQUIRE(s, E0450, call->arg[1].span, (*seq)->kind == ST_SEQ,
+    REQUIRE(s, E0450, call->compute_at.loop.span, (*seq)->kind == ST_SEQ,
             "block '%s' and loop '%s' stand in different branches of a condition",
             call_block_name(block), loop->items[loop->n - 1]->u.loop.var->name);
     for (int i = (*seq)->u.seq.n - 1; i >= 0 && (*seq)->u.seq.items[i] != loop->items[n]; i--)
-        REQUIRE(s, E0450, call->arg[0].span,
+        REQUIRE(s, E0450, call->compute_at.block.span,
                 (*seq)->u.seq.items[i]->kind != ST_TEMP ||
                     !stmt_touches(block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp, ACCESS_ANY),
                 "block '%s' touches '%s', which is declared behind loop '%s'", call_block_name(block),

@@ -5,7 +5,7 @@ typedef VEC(Value) ValueList;
 bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    sched_block(s, &call->arg[0], &path);
+    sched_block(s, &call->loops.block, &path);
     ValueList loops = {0};
     for (int i = 0; i < path.n; i++)
         if (path.items[i]->kind == ST_FOR)
@@ -17,7 +17,7 @@ bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 bool prim_block(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)s;
-    *result = call->arg[0];
+    *result = call->block.name;
     return true;
 }
 
@@ -48,7 +48,7 @@ static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, Access
                        Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Stmt *block = sched_block(s, &call->producers.block, &path);
     AccessList accesses = {0};
     access_collect(s->ctx, block, NULL, own, &accesses);
     StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
@@ -142,7 +142,7 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     int64_t extent;
-    sched_loop(s, &call->arg[0], &path);
+    sched_loop(s, &call->extent.loop, &path);
     *result = value_int(expr_is_const(sched_extent(s, &path), &extent) ? extent : 0);
     return true;
 }
@@ -152,7 +152,7 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
 bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->arg[0], &path);
+    Stmt *block = sched_block(s, &call->reads.block, &path);
     AccessList reads = {0}, writes = {0};
     access_collect(s->ctx, block, NULL, ACCESS_READ, &reads);
     access_collect(s->ctx, block, NULL, ACCESS_WRITE, &writes);
@@ -187,10 +187,10 @@ static bool moves_along_row(Schedule *s, Facts *facts, const BlockStmt *block, c
 bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, to_loop = {0};
-    Stmt *block = sched_block(s, &call->arg[0], &path);
-    const ForStmt *loop = &sched_loop(s, &call->arg[2], &to_loop)->u.loop;
+    Stmt *block = sched_block(s, &call->contiguous.block, &path);
+    const ForStmt *loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop;
     AccessList accesses = {0};
-    access_collect(s->ctx, block, sched_buffer(s, call->arg[1].u.id), ACCESS_ANY, &accesses);
+    access_collect(s->ctx, block, sched_buffer(s, call->contiguous.buffer.u.id), ACCESS_ANY, &accesses);
     Facts *facts = sched_facts(s, &path);
     bool yes = accesses.n > 0;
     for (int i = 0; i < accesses.n; i++)
@@ -201,14 +201,14 @@ bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_bytes(Schedule *s, const PrimCall *call, Value *result)
 {
-    *result = value_int(type_bytes(sched_buffer(s, call->arg[0].u.id)->type));
+    *result = value_int(type_bytes(sched_buffer(s, call->bytes.buffer.u.id)->type));
     return true;
 }
 
 bool prim_width(Schedule *s, const PrimCall *call, Value *result)
 {
     enum { WIDEST_BYTES = 16 };
-    const Buffer *b = sched_buffer(s, call->arg[0].u.id);
+    const Buffer *b = sched_buffer(s, call->width.buffer.u.id);
     Facts *facts = facts_new(s->ctx);
     int64_t width = 1;
     while (b->rank > 0 && 2 * width * type_bytes(b->type) <= WIDEST_BYTES &&

@@ -35,7 +35,7 @@ static bool init_may_run_first(Schedule *s, const PrimCall *call, Stmt *block, S
         flow_blocks(s, loop, read.items[i], ACCESS_WRITE, &others);
     flow_blocks(s, loop, written, ACCESS_ANY, &others);
     for (int i = 0; i < others.n; i++)
-        REQUIRE(s, E0470, call->arg[1].span, others.items[i] == block,
+        REQUIRE(s, E0470, call->decompose_reduction.loop.span, others.items[i] == block,
                 "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so the init cannot "
                 "run before all of the loop; choose a loop further in",
                 others.items[i]->u.block.name, loop->u.loop.var->name, block->u.block.name);
@@ -43,7 +43,7 @@ static bool init_may_run_first(Schedule *s, const PrimCall *call, Stmt *block, S
     AccessList reads = {0};
     if (store)
         access_collect_expr(s->ctx, store->u.store.value, written, &reads);
-    REQUIRE(s, E0470, call->arg[1].span, store && reads.n == 0,
+    REQUIRE(s, E0470, call->decompose_reduction.loop.span, store && reads.n == 0,
             "block '%s' computes from elements of '%s' that it has made before, so its init cannot run "
             "before all of loop '%s'; choose a loop further in",
             block->u.block.name, written->name, loop->u.loop.var->name);
@@ -54,17 +54,17 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Context *c = s->ctx;
-    Stmt *block = sched_block(s, &call->arg[0], &path), *nest, *update;
+    Stmt *block = sched_block(s, &call->decompose_reduction.block, &path), *nest, *update;
     int anchor = -1, first = reduction_start(c, &path);
-    REQUIRE(s, E0470, call->arg[0].span, block->u.block.init != NULL,
+    REQUIRE(s, E0470, call->decompose_reduction.block.span, block->u.block.init != NULL,
             "block '%s' has no init to take out: it is no reduction, or its init is a block already",
             block->u.block.name);
     for (int i = 0; i < path.n; i++)
-        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.id == call->arg[1].u.id)
+        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.id == call->decompose_reduction.loop.u.id)
             anchor = i;
-    REQUIRE(s, E0470, call->arg[1].span, anchor >= 0, "the loop is not around block '%s'",
+    REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor >= 0, "the loop is not around block '%s'",
             block->u.block.name);
-    REQUIRE(s, E0470, call->arg[1].span, anchor <= first,
+    REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor <= first,
             "loop '%s' is inside '%s', which carries the reduction, so the init would run again in the "
             "middle of it; choose '%s' or a loop outside it",
             path.items[anchor]->u.loop.var->name, path.items[first]->u.loop.var->name,

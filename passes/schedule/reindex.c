@@ -475,9 +475,9 @@ static bool stage_write(Reindex *r, Value *result)
 static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
 {
     *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
-    r->stmt = sched_block(s, &call->arg[0], &r->path);
-    r->from = sched_buffer(s, call->arg[1].u.id);
-    REQUIRE(s, E0442, call->arg[1].span, stmt_touches(r->stmt, r->from, mode),
+    r->stmt = sched_block(s, &call->reindex.block, &r->path);
+    r->from = sched_buffer(s, call->reindex.buffer.u.id);
+    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->stmt, r->from, mode),
             "block '%s' does not %s '%s'; name a buffer that it does", r->stmt->u.block.name,
             mode == ACCESS_READ ? "read" : mode == ACCESS_WRITE ? "write" : "touch", r->from->name);
     return find_element(r);
@@ -507,10 +507,10 @@ static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex
 {
     if (!reindex_new(r, s, call, mode))
         return false;
-    r->scope = scope_find(call->arg[2].u.s);
+    r->scope = scope_find(call->reindex_cache_read.scope.u.s);
     r->suffix = scope_name(r->scope);
-    r->map_span = call->arg[3].span;
-    return place_by_map(r, call->arg[3].u.map) && (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
+    r->map_span = call->reindex_cache_read.index_map.span;
+    return place_by_map(r, call->reindex_cache_read.index_map.u.map) && (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
 }
 
 bool prim_reindex_cache_read(Schedule *s, const PrimCall *call, Value *result)

@@ -18,8 +18,8 @@ static const char *const orders[] = {"diagonal", "grouped"};
 
 static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
 {
-    const char *word = call->arg[2].u.s;
-    const Value *size = &call->arg[3];
+    const char *word = call->remap.order.u.s;
+    const Value *size = &call->remap.size;
     bool grouped = strcmp(word, "grouped") == 0;
     const char *near = diag_suggest(word, orders, 2);
     REQUIRE(s, E0495, call->span, grouped || strcmp(word, "diagonal") == 0,
@@ -90,8 +90,8 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath to_outer = {0}, path = {0};
     Annotation order = {0};
-    const Stmt *outer = sched_loop(s, &call->arg[0], &to_outer);
-    const Stmt *inner = sched_loop(s, &call->arg[1], &path);
+    const Stmt *outer = sched_loop(s, &call->remap.outer, &to_outer);
+    const Stmt *inner = sched_loop(s, &call->remap.inner, &path);
     if (!read_order(s, call, &order) || !require_axis(s, call, outer, AXIS_BLOCK_Y) ||
         !require_axis(s, call, inner, AXIS_BLOCK_X))
         return false;
@@ -120,8 +120,8 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
 /* order[i] is which of the old iterators comes at place i. */
 static bool require_permutation(Schedule *s, const PrimCall *call, const BlockStmt *block)
 {
-    const Value *order = call->arg[1].u.list.items;
-    int n = call->arg[1].u.list.n;
+    const Value *order = call->reorder_block_iter_var.order.u.list.items;
+    int n = call->reorder_block_iter_var.order.u.list.n;
     bool *seen = ARENA_ARRAY(s->ctx->arena, bool, block->n_iters + 1);
     REQUIRE(s, E0492, call->span, n == block->n_iters,
             "block '%s' has %d iterators, and the order names %d; name each once, counting from 0",
@@ -141,9 +141,9 @@ static bool require_permutation(Schedule *s, const PrimCall *call, const BlockSt
 bool prim_reorder_block_iter_var(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *stmt = sched_block(s, &call->arg[0], &path);
+    Stmt *stmt = sched_block(s, &call->reorder_block_iter_var.block, &path);
     BlockStmt block = stmt->u.block;
-    const Value *order = call->arg[1].u.list.items;
+    const Value *order = call->reorder_block_iter_var.order.u.list.items;
     if (!require_permutation(s, call, &block))
         return false;
     BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, block.n_iters);

@@ -35,7 +35,7 @@ static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_
 static bool inits_are_kept(Schedule *s, const PrimCall *call, const BlockStmt *block)
 {
     const BlockIter *empty = block->init ? reduction_empty_for_some(s->ctx, block) : NULL;
-    REQUIRE(s, E0456, call->arg[0].span, !empty,
+    REQUIRE(s, E0456, call->reverse_compute_at.block.span, !empty,
             "some elements of block '%s' may have no value of '%s' to reduce, only an init, and whether that runs under "
             "the loop is not known; use decompose_reduction first",
             block->name, empty->var->name);
@@ -89,29 +89,29 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, target = {0};
     Context *c = s->ctx;
-    Stmt *block = sched_block(s, &call->arg[0], &path);
-    Stmt *loop = sched_loop(s, &call->arg[1], &target);
+    Stmt *block = sched_block(s, &call->reverse_compute_at.block, &path);
+    Stmt *loop = sched_loop(s, &call->reverse_compute_at.loop, &target);
     const Stmt *seq;
     Conflict why;
     int block_item = 0, loop_item = 0;
     if (!place_sequence(s, call, &path, &target, &seq, &block_item, &loop_item) ||
         !place_own_loops_plain(s, call, &path, flow_common(&path, &target)))
         return false;
-    REQUIRE(s, E0450, call->arg[1].span, block_item > loop_item,
+    REQUIRE(s, E0450, call->reverse_compute_at.loop.span, block_item > loop_item,
             "loop '%s' runs after block '%s' in the program", loop->u.loop.var->name,
             block->u.block.name);
     if (!inits_are_kept(s, call, &block->u.block))
         return false;
     int *axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
     const Buffer *buffer = made_under(s, block, loop, axis_of);
-    REQUIRE(s, E0453, call->arg[1].span, buffer != NULL,
+    REQUIRE(s, E0453, call->reverse_compute_at.loop.span, buffer != NULL,
             "block '%s' reads nothing at its iterators alone that loop '%s' writes, so what it could do in "
             "one iteration is not known",
             block->u.block.name, loop->u.loop.var->name);
     Facts *facts = sched_facts(s, &target);
     facts_enter(facts, loop);
     Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
-    REQUIRE(s, E0455, call->arg[1].span,
+    REQUIRE(s, E0455, call->reverse_compute_at.loop.span,
             region_reached(facts, loop->u.loop.body, buffer, ACCESS_WRITE, 0, box),
             "the part of '%s' that one iteration of loop '%s' writes has no bounds that tirc can find",
             buffer->name, loop->u.loop.var->name);
@@ -126,7 +126,7 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
         kept = runs_as_before(s, block, body, &why);
     }
     if (!kept) {
-        sched_refuse(s, E0456, call->arg[1].span,
+        sched_refuse(s, E0456, call->reverse_compute_at.loop.span,
                      "under loop '%s', block '%s' would not do what it does now: %s",
                      loop->u.loop.var->name, block->u.block.name, why.reason);
         sched_note_conflict(s, &why);

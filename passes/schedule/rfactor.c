@@ -45,13 +45,13 @@ static bool uses(const BlockStmt *block, IterKind kind, const Stmt *loop)
 /* Below the loop there is one block and nothing but loops. */
 static bool find_block(Factor *f, const PrimCall *call)
 {
-    Stmt *at = sched_loop(f->s, &call->arg[0], &f->path);
+    Stmt *at = sched_loop(f->s, &call->rfactor.loop, &f->path);
     f->loop = at;
     while (at->kind == ST_FOR) {
         at = at->u.loop.body;
         VEC_PUSH(f->s->ctx->arena, &f->path, at);
     }
-    REQUIRE(f->s, E0475, call->arg[0].span, at->kind == ST_BLOCK,
+    REQUIRE(f->s, E0475, call->rfactor.loop.span, at->kind == ST_BLOCK,
             "loop '%s' does not hold one block in nothing but loops, so there is no one reduction "
             "to take apart",
             stmt_label(f->loop));
@@ -138,8 +138,8 @@ static bool check_nest(Factor *f, Span span)
 static bool check_axis(Factor *f, const PrimCall *call)
 {
     const Buffer *of = f->r.update->u.store.buffer;
-    int64_t axis = call->arg[1].u.i, at = axis < 0 ? axis + of->rank + 1 : axis;
-    REQUIRE(f->s, E0477, call->arg[1].span, at >= 0 && at <= of->rank,
+    int64_t axis = call->rfactor.axis.u.i, at = axis < 0 ? axis + of->rank + 1 : axis;
+    REQUIRE(f->s, E0477, call->rfactor.axis.span, at >= 0 && at <= of->rank,
             "the partial results of '%s' have %d axes, so the new one is one of %d to %d, not %lld",
             of->name, of->rank + 1, -of->rank - 1, of->rank, (long long)axis);
     f->axis = (int)at;
@@ -388,7 +388,7 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     Factor f = {.s = s};
     const char *why;
-    Span span = call->arg[0].span;
+    Span span = call->rfactor.loop.span;
     if (!find_block(&f, call))
         return false;
     REQUIRE(s, E0476, span, reducer_of(c, f.block, &f.r, &why),

@@ -105,11 +105,11 @@ static bool find_loop(Rolling *r)
             r->loop_at = i;
         }
     }
-    REQUIRE(s, E0920, r->call->arg[0].span, r->loop,
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, r->loop,
             "no loop is around block '%s' and all that reads '%s'; bring the block under a loop of its reader with "
             "compute_at first",
             name, r->buffer->name);
-    REQUIRE(s, E0920, r->call->arg[0].span,
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span,
             r->loop->u.loop.kind == LOOP_SERIAL && r->loop->u.loop.step == 1,
             "loop '%s', around block '%s' and all that reads '%s', is not serial or does not count in steps of 1, so no "
             "iteration comes right after another",
@@ -175,12 +175,12 @@ static bool check_buffer(const Rolling *r)
     Schedule *s = r->s;
     const Buffer *b = r->buffer;
     bool circular = b->layout && b->layout[r->axis].fold > 0;
-    const Value *axis = &r->call->arg[1];
-    REQUIRE(s, E0920, r->call->arg[0].span, !scope_outlives_launch(b->scope),
+    const Value *axis = &r->call->rolling_buffer.axis;
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !scope_outlives_launch(b->scope),
             "'%s' is in global memory, where nothing is kept in circles; use set_scope(%s, shared) or set_scope(%s, local) "
             "first",
             b->name, b->name, b->name);
-    REQUIRE(s, E0920, r->call->arg[0].span, !circular, "axis %d of '%s' is a circle already", r->axis, b->name);
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !circular, "axis %d of '%s' is a circle already", r->axis, b->name);
     REQUIRE(s, E0920, axis->span,
             axis->kind == VALUE_NONE || axis->u.i == r->axis || axis->u.i + b->rank == r->axis,
             "boxes of '%s' move along axis %d, not along axis %lld", b->name, r->axis, (long long)axis->u.i);
@@ -244,13 +244,13 @@ enum { MAX_CHAIN = 16 };
 bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
 {
     Rolling r = {.s = s, .call = call};
-    r.stmt = sched_block(s, &call->arg[0], &r.path);
+    r.stmt = sched_block(s, &call->rolling_buffer.block, &r.path);
     const Stmt *store = flow_single_store(r.stmt);
-    REQUIRE(s, E0920, call->arg[0].span, store, "block '%s' has more than one store", r.stmt->u.block.name);
+    REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' has more than one store", r.stmt->u.block.name);
     r.buffer = sched_buffer(s, store->u.store.buffer->id);
     r.axes = ARENA_ARRAY(s->ctx->arena, int, r.buffer->rank + 1);
     const char *why = not_a_function(s, r.stmt, r.buffer, r.axes);
-    REQUIRE(s, E0920, call->arg[0].span, !why,
+    REQUIRE(s, E0920, call->rolling_buffer.block.span, !why,
             "block '%s' may not make the same value of an element each time that it runs: %s", r.stmt->u.block.name, why);
     if (!find_loop(&r))
         return false;

@@ -44,7 +44,7 @@ static int item_of(const StmtPath *path, const Stmt *loop)
 static bool find_moves(Rotate *r, const Stmt *loop)
 {
     Schedule *s = r->s;
-    const Value *nodes = &r->call->arg[1];
+    const Value *nodes = &r->call->rotate.nodes;
     r->moves = ARENA_ARRAY(s->ctx->arena, bool, ahead_items(&r->at));
     for (int i = 0; i < nodes->u.list.n; i++) {
         StmtPath path = {0};
@@ -146,7 +146,7 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0};
     int64_t extent;
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->rotate.loop, &path);
     if (!sched_require_serial(s, loop, call->span))
         return false;
     Rotate r = {.s = s, .call = call, .at = {s, loop, &path}};

@@ -91,10 +91,10 @@ static bool find_first(Tiles *t, int64_t extent)
 bool prim_sample_perfect_tile(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
-    int64_t n = call->arg[1].u.i, extent;
-    bool limited = call->arg[2].kind != VALUE_NONE;
-    int64_t innermost = limited ? call->arg[2].u.i : MAX_INNERMOST;
+    Stmt *loop = sched_loop(s, &call->sample_perfect_tile.loop, &path);
+    int64_t n = call->sample_perfect_tile.n.u.i, extent;
+    bool limited = call->sample_perfect_tile.max_innermost.kind != VALUE_NONE;
+    int64_t innermost = limited ? call->sample_perfect_tile.max_innermost.u.i : MAX_INNERMOST;
     Name name = stmt_label(loop);
     Expr *count = sched_extent(s, &path);
     REQUIRE(s, E0800, call->span, expr_is_const(count, &extent) && extent >= 1,
@@ -136,12 +136,12 @@ static int heavier(const void *a, const void *b)
 
 bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
 {
-    int n = call->arg[0].u.list.n;
-    bool weighted = call->arg[1].kind != VALUE_NONE;
-    const Value *weights = weighted ? call->arg[1].u.list.items : NULL;
-    REQUIRE(s, E0802, call->span, !weighted || call->arg[1].u.list.n == n,
+    int n = call->sample_categorical.candidates.u.list.n;
+    bool weighted = call->sample_categorical.probs.kind != VALUE_NONE;
+    const Value *weights = weighted ? call->sample_categorical.probs.u.list.items : NULL;
+    REQUIRE(s, E0802, call->span, !weighted || call->sample_categorical.probs.u.list.n == n,
             "%d candidate%s and %d probabilit%s; give one for each, or none", n, n == 1 ? "" : "s",
-            call->arg[1].u.list.n, call->arg[1].u.list.n == 1 ? "y" : "ies");
+            call->sample_categorical.probs.u.list.n, call->sample_categorical.probs.u.list.n == 1 ? "y" : "ies");
     Weighted *order = ARENA_ARRAY(s->ctx->arena, Weighted, n);
     Value *values = ARENA_ARRAY(s->ctx->arena, Value, n);
     for (int i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
     }
     qsort(order, (size_t)n, sizeof *order, heavier);
     for (int i = 0; i < n; i++)
-        values[i] = call->arg[0].u.list.items[order[i].place];
+        values[i] = call->sample_categorical.candidates.u.list.items[order[i].place];
     *result = value_list(s, values, n);
     return true;
 }

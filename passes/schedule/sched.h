@@ -27,7 +27,29 @@
 struct PrimCall {
     const Primitive *primitive;
     Span span;
-    Value arg[PRIM_MAX_PARAMS];
+    union {
+        Value arg[PRIM_MAX_PARAMS];
+        /* The same by name, for each primitive: call->split.factors. Primitives with the same
+         * first parameters may read each other's. */
+#define ARG(name, kind) Value name;
+#define OPT(name, kind) Value name;
+#define LIST(name, kind) Value name;
+#define OPT_LIST(name, kind) Value name;
+#define REST(name, kind) Value name;
+#define NO_ARGS Value none;
+#define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
+    struct {                                                                                       \
+        params                                                                                     \
+    } name;
+#include "passes/schedule/prim.def"
+#undef ARG
+#undef OPT
+#undef LIST
+#undef OPT_LIST
+#undef REST
+#undef NO_ARGS
+#undef PRIM
+    };
 };
 
 /* At most this many loops around a block: recursion over a program stays shallow. */

@@ -39,7 +39,7 @@ typedef struct Value {
 } Value;
 const char *value_kind_name(ValueKind kind); /* "a loop", "a list" */
 
-/* One parameter of a primitive, read from its specification in prim.def. */
+/* One parameter of a primitive, as prim.def has it. */
 typedef enum {
     PARAM_LOOP, PARAM_BLOCK, PARAM_BUFFER, PARAM_INT, PARAM_BOOL, PARAM_SCOPE, PARAM_AXIS, PARAM_KEY,
     PARAM_FACTOR, /* an integer >= 1, or _ */
@@ -49,7 +49,7 @@ typedef enum {
     PARAM_ANY,
 } ParamKind;
 typedef struct {
-    char name[24];
+    const char *name;
     ParamKind kind;
     bool list;     /* a list of them; a list of one may be written without brackets */
     bool variadic; /* takes all remaining positional arguments, or one list */
@@ -60,7 +60,9 @@ typedef struct Schedule Schedule;
 typedef struct PrimCall PrimCall;
 
 typedef struct Primitive {
-    const char *name, *params; /* as in prim.def: "loop:loop factors:factor*" */
+    const char *name;
+    const PrimParam *params;
+    int n_params;
     const char *result;        /* "loops", "block", "" ... in words */
     const char *summary;       /* one line */
     const char *before, *steps, *after; /* the body of a small kernel, a script, what it makes of the body; or "" for queries */
@@ -75,8 +77,6 @@ typedef struct Primitive {
 /* All primitives, in the order of prim.def. */
 const Primitive *primitive_table(int *n);
 const Primitive *primitive_find(const char *name);
-/* Reads `primitive->params` into `out`; how many there are. */
-int primitive_params(const Primitive *primitive, PrimParam out[PRIM_MAX_PARAMS]);
 /* "split(loop, factors...)": how the primitive is called. */
 void primitive_usage(const Primitive *primitive, StrBuf *out);
 

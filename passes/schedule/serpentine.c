@@ -65,7 +65,7 @@ static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Sp
 bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, outside = {0};
-    Stmt *inner = state_path(s, call->arg[1].u.id, &path), *outer = state_path(s, call->arg[0].u.id, &outside);
+    Stmt *inner = state_path(s, call->serpentine.inner.u.id, &path), *outer = state_path(s, call->serpentine.outer.u.id, &outside);
     const Buffer *circle;
     Conflict why = {0};
     if (!require_inside(s, outer, inner, call->span))

@@ -42,8 +42,8 @@ static const char *factors_text(Schedule *s, const Split *split)
 
 static bool read_factors(Schedule *s, const PrimCall *call, Split *split)
 {
-    split->factors = call->arg[1].u.list.items;
-    split->n = call->arg[1].u.list.n;
+    split->factors = call->split.factors.u.list.items;
+    split->n = call->split.factors.u.list.n;
     split->fill = -1;
     split->product = 1;
     for (int i = 0; i < split->n; i++) {
@@ -179,7 +179,7 @@ typedef enum { TAIL_GUARD, TAIL_PEEL, TAIL_PAD, TAIL_COUNT } TailKind;
 static bool read_tail(Schedule *s, const PrimCall *call, TailKind *kind)
 {
     static const char *const names[] = {"guard", "peel", "pad"};
-    const Value *tail = &call->arg[2];
+    const Value *tail = &call->split.tail;
     *kind = TAIL_GUARD;
     if (tail->kind == VALUE_NONE)
         return true;
@@ -269,7 +269,7 @@ static void remark_idle(Schedule *s, const Split *split)
 bool prim_split(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_loop(s, &call->split.loop, &path);
     Split split = {.extent = sched_extent(s, &path)};
     TailKind tail;
     if (!sched_require_plain(s, loop, call->span) || !read_tail(s, call, &tail) ||

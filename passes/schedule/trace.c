@@ -94,8 +94,7 @@ void call_print(const Schedule *s, const Primitive *primitive, const Value *args
                 const Name *loop_names, const NameMap *taken, StrBuf *out)
 {
     ValueText text = {s, loop_names, taken, out};
-    PrimParam params[PRIM_MAX_PARAMS];
-    primitive_params(primitive, params);
+    const PrimParam *params = primitive->params;
     strbuf_addf(out, "%s(", primitive->name);
     bool skipped = false;
     for (int i = 0; i < n_args; i++) {

@@ -55,8 +55,8 @@ static bool check_block(Transform *t)
 {
     Schedule *s = t->s;
     const BlockStmt *block = &t->stmt->u.block;
-    Span span = t->call->arg[0].span;
-    REQUIRE(s, E0901, t->call->arg[1].span, t->map->n_from == block->n_iters,
+    Span span = t->call->transform_block_layout.block.span;
+    REQUIRE(s, E0901, t->call->transform_block_layout.index_map.span, t->map->n_from == block->n_iters,
             "block '%s' has %d iterator%s, and the index map takes %d", block->name, block->n_iters,
             block->n_iters == 1 ? "" : "s", t->map->n_from);
     REQUIRE(s, E0905, span, !block->predicate,
@@ -132,7 +132,7 @@ static bool find_kinds(Transform *t)
         for (int i = 0; i < block->n_iters; i++)
             if (expr_uses_var(t->to[k], block->iters[i].var))
                 of_kind[block->iters[i].kind == ITER_REDUCE] = &block->iters[i];
-        REQUIRE(t->s, E0906, t->call->arg[1].span, !of_kind[0] || !of_kind[1],
+        REQUIRE(t->s, E0906, t->call->transform_block_layout.index_map.span, !of_kind[0] || !of_kind[1],
                 "output %d of the index map, '%s', is made of '%s', which says what is computed, and of '%s', which a "
                 "reduction runs over; an iterator is one or the other",
                 k, sched_text(t->s, t->map->to[k]), of_kind[0]->var->name, of_kind[1]->var->name);
@@ -148,7 +148,7 @@ static bool find_extents(Transform *t)
     t->extent = ARENA_ARRAY(c->arena, Expr *, t->map->n_to + 1);
     facts_points(f, &t->points);
     int wrong = box_of(c, f, &t->points, t->to, t->map->n_to, t->extent);
-    REQUIRE(t->s, E0902, t->call->arg[1].span, wrong < 0,
+    REQUIRE(t->s, E0902, t->call->transform_block_layout.index_map.span, wrong < 0,
             "output %d of the index map, '%s', is below 0 or has no bound for some iteration of block '%s'", wrong,
             sched_text(t->s, t->map->to[wrong]), t->stmt->u.block.name);
     return true;
@@ -198,7 +198,7 @@ static bool refuse_back(const Transform *t, const Relation *back)
     const char *clash = NULL;
     Tells tells = relation_tells(t->s->ctx, back, &clash);
     const BlockStmt *block = &t->stmt->u.block;
-    Span span = t->call->arg[1].span;
+    Span span = t->call->transform_block_layout.index_map.span;
     if (tells == TELLS_NOT)
         return sched_refuse(t->s, E0903, span,
                             "the index map brings two iterations of block '%s' to one place: %s", block->name,
@@ -336,8 +336,8 @@ static bool check_order(const Transform *t, Stmt *nest)
 bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->arg[0], &path);
-    Transform t = {.s = s, .call = call, .map = call->arg[1].u.map, .path = &path, .stmt = block};
+    Stmt *block = sched_block(s, &call->transform_block_layout.block, &path);
+    Transform t = {.s = s, .call = call, .map = call->transform_block_layout.index_map.u.map, .path = &path, .stmt = block};
     if (!check_block(&t))
         return false;
     read_points(&t);

@@ -27,7 +27,7 @@ static bool check_buffer(const Relayout *r)
 {
     Schedule *s = r->s;
     const Buffer *b = r->from;
-    Span span = r->call->arg[0].span;
+    Span span = r->call->transform_layout.buffer.span;
     const char *remedy = b->role == ROLE_IN ? "reindex_cache_read" : "reindex_cache_write";
     REQUIRE(s, E0900, span, b->role == ROLE_TEMP,
             "'%s' is a parameter: its layout is the caller's, row after row. %s(block, %s, global, "
@@ -38,7 +38,7 @@ static bool check_buffer(const Relayout *r)
             "'%s' has padded, aligned or circular axes, and its axes would be others; call "
             "transform_layout first",
             b->name);
-    REQUIRE(s, E0901, r->call->arg[1].span, r->map->n_from == b->rank,
+    REQUIRE(s, E0901, r->call->transform_layout.index_map.span, r->map->n_from == b->rank,
             "'%s' has %d subscript%s, and the index map takes %d", b->name, b->rank,
             b->rank == 1 ? "" : "s", r->map->n_from);
     return flow_require_fixed_shape(s, b, E0900, span);
@@ -59,7 +59,7 @@ static bool find_shape(Relayout *r)
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, r->map->n_to + 1);
     facts_points(f, &r->elements);
     int wrong = box_of(c, f, &r->elements, r->map->to, r->map->n_to, shape);
-    REQUIRE(r->s, E0902, r->call->arg[1].span, wrong < 0,
+    REQUIRE(r->s, E0902, r->call->transform_layout.index_map.span, wrong < 0,
             "output %d of the index map, '%s', is below 0 or has no bound for some element of '%s'", wrong,
             sched_text(r->s, r->map->to[wrong]), r->from->name);
     r->to = buffer_copy(c, r->from);
@@ -89,7 +89,7 @@ static bool check_apart(const Relayout *r)
     Relation back = way_back(r);
     const char *clash = NULL;
     Tells tells = relation_tells(r->s->ctx, &back, &clash);
-    Span span = r->call->arg[1].span;
+    Span span = r->call->transform_layout.index_map.span;
     REQUIRE(r->s, E0903, span, tells != TELLS_NOT,
             "the index map brings two elements of '%s' to one place: %s", r->from->name, clash);
     REQUIRE(r->s, E0903, span, tells == TELLS,
@@ -203,7 +203,7 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
 {
     Schedule *s = r->s;
     Context *c = s->ctx;
-    const Value *v = &r->call->arg[2];
+    const Value *v = &r->call->transform_layout.pad_value;
     int n = r->to->rank;
     Expr *literal = pad_literal(s, v, r->from);
     REQUIRE(s, E0904, v->span, literal,
@@ -244,15 +244,15 @@ static Stmt *with_padding(const Relayout *r, Stmt *body, Stmt *nest)
 
 bool prim_transform_layout(Schedule *s, const PrimCall *call, Value *result)
 {
-    Buffer *buffer = sched_buffer(s, call->arg[0].u.id);
-    Relayout r = {.s = s, .call = call, .map = call->arg[1].u.map, .from = buffer};
+    Buffer *buffer = sched_buffer(s, call->transform_layout.buffer.u.id);
+    Relayout r = {.s = s, .call = call, .map = call->transform_layout.index_map.u.map, .from = buffer};
     Stmt *nest = NULL;
     if (!check_buffer(&r))
         return false;
     r.elements = elements_of(s->ctx, buffer, r.map);
     if (!find_shape(&r) || !check_apart(&r))
         return false;
-    if (call->arg[2].kind != VALUE_NONE && !pad_nest(&r, &nest))
+    if (call->transform_layout.pad_value.kind != VALUE_NONE && !pad_nest(&r, &nest))
         return false;
     Rewriter rewriter = {.ctx = s->ctx, .user = &r, .stmt = relayout_stmt};
     Stmt *body = with_padding(&r, rewrite_stmt(&rewriter, s->kernel->body), nest);

@@ -67,9 +67,9 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     int n;
     bool exact;
-    Stmt *stmt = sched_loop(s, &call->arg[0], &path);
-    const Stmt *over = sched_loop(s, &call->arg[1], &(StmtPath){0});
-    const Var **vars = loops_between(s, &path, call->arg[1].u.id, &n);
+    Stmt *stmt = sched_loop(s, &call->widen.loop, &path);
+    const Stmt *over = sched_loop(s, &call->widen.over, &(StmtPath){0});
+    const Var **vars = loops_between(s, &path, call->widen.over.u.id, &n);
     if (!sched_require_plain(s, stmt, call->span))
         return false;
     REQUIRE(s, E0416, call->span, vars != NULL, "loop '%s' is not inside loop '%s'", stmt_label(stmt),

@@ -102,8 +102,7 @@ bool draw_call(Schedule *s, const Step *step, Value *result, bool *refused)
 {
     Value args[PRIM_MAX_PARAMS];
     Name names[PRIM_MAX_PARAMS] = {0};
-    PrimParam params[PRIM_MAX_PARAMS];
-    primitive_params(step->primitive, params);
+    const PrimParam *params = step->primitive->params;
     *refused = false;
     for (int i = 0; i < step->n_args; i++) {
         const PickArg *arg = &step->args[i];

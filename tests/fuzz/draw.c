@@ -286,8 +286,8 @@ static const Primitive *draw_primitive(Random *r)
 
 static bool draw_args(Focus *f, Step *step)
 {
-    PrimParam params[PRIM_MAX_PARAMS];
-    int n = primitive_params(step->primitive, params), first = 0;
+    const PrimParam *params = step->primitive->params;
+    int n = step->primitive->n_params, first = 0;
     if (n > 1 && strcmp(params[0].name, "outer") == 0 && strcmp(params[1].name, "inner") == 0) {
         if (!draw_nest(f, step))
             return false;

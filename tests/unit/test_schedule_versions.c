@@ -99,7 +99,8 @@ static bool unroll_and_refuse(Schedule *s, const PrimCall *call, Value *result)
 static void a_refused_step_leaves_nothing(void **state)
 {
     (void)state;
-    static const Primitive refuses = {.name = "refuses", .params = "loop:loop", .run = unroll_and_refuse};
+    static const PrimParam loop_param = {.name = "loop", .kind = PARAM_LOOP};
+    static const Primitive refuses = {.name = "refuses", .params = &loop_param, .n_params = 1, .run = unroll_and_refuse};
     Case k;
     run_nests(&k, 80, "", "unroll(loops(b7)[0]);");
     char *before = strdup(text_print(&k.text, schedule_kernel(k.schedule)));
