@@ -104,7 +104,9 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
 {
     LowerOptions options = {.limits = limits_default()};
     Kernel *plain = sequential_kernel(c, program), *sequential = sequential_kernel(c, scheduled);
-    if (!plain || !sequential)
+    if (!plain)
+        return *why = "the program itself cannot run in order", CHECK_WRONG;
+    if (!sequential)
         return CHECK_REFUSED;
     Kernel *lowered = lower_kernel(c, scheduled, &options);
     *why = lowered ? check_text(c, lowered) : NULL;

@@ -4,11 +4,13 @@
  * turns between barriers, in either direction. Before that, the schedules that the files hold are known to be legal, and must
  * be accepted, lowered and right.
  *
- *     fuzz_schedule [-j PROCESSES] [-t SECONDS] COUNT SEED FOLDER...
+ *     fuzz_schedule [-j PROCESSES] [-t SECONDS] [-l LIMIT] COUNT SEED FOLDER...
  *
- * Trials SEED, SEED + 1, ..., of which none begins after SECONDS; a failure is reduced and printed, and makes
- * the status 1, and so does a primitive of the table that two thousand trials or more never call, or call nearly always without
- * success. The report has a line for each primitive: how many calls it accepted of those that were made. */
+ * Trials SEED, SEED + 1, ..., of which none begins after SECONDS, and each of which has LIMIT seconds of CPU (30). A failure is
+ * reduced and printed, and makes the status 1, and so does a trial whose end is not known, or a primitive of the table that two
+ * thousand trials or more never call, or call nearly always without success. The report has a line for each primitive: how many
+ * calls it accepted of those that were made.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,23 +95,25 @@ static Trial draw_trial(void *user, uint64_t seed, Random *r)
 
 static int usage(void)
 {
-    fputs("usage: fuzz_schedule [-j PROCESSES] [-t SECONDS] COUNT SEED FOLDER...\n", stderr);
+    fputs("usage: fuzz_schedule [-j PROCESSES] [-t SECONDS] [-l LIMIT] COUNT SEED FOLDER...\n", stderr);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    int jobs = 1, seconds = 0, option;
-    while ((option = getopt(argc, argv, "j:t:")) != -1) {
+    int jobs = 1, seconds = 0, limit = 30, option;
+    while ((option = getopt(argc, argv, "j:t:l:")) != -1) {
         if (option == 'j')
             jobs = atoi(optarg);
         else if (option == 't')
             seconds = atoi(optarg);
+        else if (option == 'l')
+            limit = atoi(optarg);
         else
             return usage();
     }
     int at = optind;
-    if (argc - at < 3 || jobs < 1 || jobs > WORKERS_MOST || seconds < 0)
+    if (argc - at < 3 || jobs < 1 || jobs > WORKERS_MOST || seconds < 0 || limit < 1)
         return usage();
     long count = atol(argv[at]);
     uint64_t seed = strtoull(argv[at + 1], NULL, 10);
@@ -120,10 +124,12 @@ int main(int argc, char **argv)
     }
     long known_wrong = seed == 1 ? run_all_known(&programs) : 0;
     Tally tally = {0};
-    bool ran = workers_run(&(WorkPlan){count, seed, jobs, seconds, draw_trial, &programs}, &tally);
+    bool ran = workers_run(&(WorkPlan){count, seed, jobs, seconds, limit, draw_trial, &programs}, &tally);
     tally_report(&tally, count);
     for (int f = 0; f < programs.n_folders; f++)
         programs_free(programs.of[f], programs.n[f]);
+    if (!ran)
+        fprintf(stderr, "not every trial came to an end that is known\n");
     int lacking = tally.trials >= 2000 ? tally_lacking(&tally) : 0;
     return !ran || lacking > 0 || tally.wrong + tally.crashed + tally.hung + known_wrong > 0;
 }

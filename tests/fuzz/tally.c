@@ -32,6 +32,7 @@ void tally_add(Tally *sum, const Tally *t)
     sum->lowered += t->lowered;
     sum->unlowered += t->unlowered;
     sum->shortened += t->shortened;
+    sum->right += t->right;
     sum->wrong += t->wrong;
     sum->crashed += t->crashed;
     sum->hung += t->hung;
@@ -111,10 +112,10 @@ void tally_report(const Tally *t, long planned)
     printf("slowest trial %.2f s (seed %llu), most memory %ld MiB\n", t->slowest, (unsigned long long)t->slowest_seed,
            t->memory / 1024);
     if (t->trials < planned)
-        printf("%ld trials of %ld were made in the time given\n", t->trials, planned);
+        printf("%ld trials of %ld were begun\n", t->trials, planned);
     printf("%ld trials: %ld calls drawn, %ld accepted; %ld schedules lowered, %ld refused by lowering (%ld lowered "
-           "when shortened); %ld wrong, %ld crashed, %ld hung\n",
-           t->trials, drawn, accepted, t->lowered, t->unlowered, t->shortened, t->wrong, t->crashed, t->hung);
+           "when shortened); %ld right, %ld wrong, %ld crashed, %ld hung\n",
+           t->trials, drawn, accepted, t->lowered, t->unlowered, t->shortened, t->right, t->wrong, t->crashed, t->hung);
 }
 
 int tally_lacking(const Tally *t)

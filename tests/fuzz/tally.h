@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     long trials, lowered, unlowered;
     long shortened; /* of those that lowering refused: lowered and right without their last steps */
-    long wrong, crashed, hung;
+    long right, wrong, crashed, hung; /* one of them for each trial */
     long not_lowered[ERROR_COUNT];         /* by code, of lowering */
     CallTally calls[TALLY_PRIMITIVES];     /* by the primitive's place in the table */
     unsigned pairs[TALLY_PRIMITIVES][TALLY_PRIMITIVES]; /* schedules that ran with the one before the other (pairs.h) */

@@ -133,8 +133,12 @@ def judge(tirc, folder, seed):
     path = Path(folder) / f"{seed}.tir"
     text = Program(seed).text()
     path.write_text(text)
-    done = subprocess.run([tirc, path, "--verify", "--device", "sim"], capture_output=True, text=True, timeout=120)
-    path.unlink()
+    try:
+        done = subprocess.run([tirc, path, "--verify", "--device", "sim"], capture_output=True, text=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return seed, text, "wrong", "it does not end"
+    finally:
+        path.unlink()
     code = re.search(r"error\[(E\d+)\]", done.stderr)
     if done.returncode == 0:
         return seed, text, "accepted", ""

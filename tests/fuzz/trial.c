@@ -3,6 +3,7 @@
 #include "fuzz/trial.h"
 
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz/check.h"
@@ -56,6 +57,8 @@ static bool make_step(Execution *x, const Step *step, Value *result)
         tally_refusal(tally->refused, c);
     else
         tally->inapplicable++;
+    if (refused && c->n_errors == mark.n_errors)
+        x->why = arena_printf(c->arena, "%s refuses without a word", step->primitive->name);
     diag_forget(c, mark);
     return false;
 }
@@ -121,6 +124,7 @@ static void run_kernel(Execution *x)
         break;
     case CHECK_REFUSED:
         x->refused = true;
+        x->why = c->n_errors > 0 ? NULL : "lowering refuses without a word";
         x->tally->unlowered++;
         tally_refusal(x->tally->not_lowered, c);
         break;
@@ -175,8 +179,16 @@ static void print_steps(const Trial *t, FILE *to)
 
 void trial_print(const Trial *t, FILE *to)
 {
-    print_head(t, to);
-    print_steps(t, to);
+    char *text = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&text, &length);
+    if (!memory)
+        return;
+    print_head(t, memory);
+    print_steps(t, memory);
+    fclose(memory);
+    fwrite(text, 1, length, to); /* at once: other processes write there, too */
+    free(text);
 }
 
 /* A fatal error leaves a schedule that cannot be written down. */

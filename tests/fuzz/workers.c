@@ -1,6 +1,9 @@
-/* workers.c - see workers.h. A worker takes the next seed, leaves the trial in memory that it shares with its parent, and counts in a tally
- * there. A worker that dies is replaced; the trial that it left is reduced like one that came back wrong: each attempt runs in one
- * more process, and what that ends with is the answer. */
+/* workers.c - see workers.h. A worker takes the next seed, leaves the trial in memory that it shares with its parent, and counts
+ * in a tally there. However a worker ends before all trials have begun, that is a failure of the trial it was at, and another
+ * worker takes its place. A trial that failed is reduced: each attempt runs in one more process, whose end is the answer.
+ *
+ * Only the parent writes `pid`: parent and child share the memory, so what the child stored could be what is left. */
+#define _GNU_SOURCE
 #include "fuzz/workers.h"
 
 #include <signal.h>
@@ -14,9 +17,20 @@
 #include <time.h>
 #include <unistd.h>
 
+typedef enum {
+    PHASE_IDLE,     /* between two trials, or done */
+    PHASE_DRAWING,  /* `seed` becomes `trial` */
+    PHASE_RUNNING,  /* `trial` is under way */
+    PHASE_REDUCING, /* `trial` has failed and is counted */
+} Phase;
+
+/* What a process ends with that came to its end: nothing that a library could end it with. */
+enum { ENDED_RIGHT = 90, ENDED_WRONG = 91, SHOWN = 1 << 16 };
+
 typedef struct {
-    pid_t pid;
-    bool busy; /* `trial` is under way */
+    pid_t pid; /* written by the parent only */
+    Phase phase;
+    uint64_t seed;
     Trial trial;
     Tally tally;
 } Slot;
@@ -30,57 +44,78 @@ typedef struct {
 
 /* ---- in a process of its own --------------------------------------------------------------------- */
 
-/* SIGPROF and SIGALRM, and allocations that fail. */
-static void set_limits(void)
+/* SIGPROF after so many seconds of CPU, SIGALRM after far more by the clock; 0: neither. */
+static void set_clocks(int seconds)
+{
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = seconds}}, NULL);
+    alarm(20 * (unsigned)seconds);
+}
+
+/* Those, and allocations that fail. */
+static void set_limits(int seconds)
 {
 #ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
     rlim_t bytes = (rlim_t)WORKERS_MEBIBYTES << 20;
     setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
 #endif
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = WORKERS_SECONDS}}, NULL);
-    alarm(20 * WORKERS_SECONDS);
+    set_clocks(seconds);
+}
+
+static bool is_right(int status)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == ENDED_RIGHT;
 }
 
 /* How the steps of a trial end: the status of waitpid. What is wrong goes to `show`. */
-static int status_of(Trial *t, FILE *show)
+static int status_of(const WorkPlan *plan, Trial *t, FILE *show)
 {
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        set_limits();
+        set_limits(plan->limit);
+        if (show)
+            setvbuf(show, NULL, _IOFBF, SHOWN); /* at once: other processes write there, too */
         static Tally unused;
         bool right = trial_run(t, &unused, NULL, show);
         if (show)
             fflush(show);
-        _exit(!right);
+        _exit(right ? ENDED_RIGHT : ENDED_WRONG);
     }
-    int status = 0;
+    int status = W_EXITCODE(ENDED_RIGHT, 0); /* without a process nothing was found */
     if (pid > 0)
         waitpid(pid, &status, 0);
     return status;
 }
 
+static bool is_hang(int status)
+{
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM);
+}
+
+/* What a trial itself could not say about its end. */
 static const char *ending(int status)
 {
-    if (!WIFSIGNALED(status))
-        return NULL;
-    return WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ? "it does not end" : strsignal(WTERMSIG(status));
+    if (is_right(status))
+        return "it is right when it is made again";
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status) == ENDED_WRONG ? NULL : "it ends the process";
+    return is_hang(status) ? "it does not end" : strsignal(WTERMSIG(status));
 }
 
 /* Drops steps while the trial fails, shows what is left, and counts it. */
-static void reduce(Trial t, Tally *tally)
+static void reduce(const WorkPlan *plan, Trial t, Tally *tally)
 {
     for (int i = t.n_steps - 1; i >= 0; i--) {
         Trial less = t;
         memmove(less.steps + i, less.steps + i + 1, sizeof *less.steps * (size_t)(--less.n_steps - i));
-        if (status_of(&less, NULL) != 0)
+        if (!is_right(status_of(plan, &less, NULL)))
             t = less;
     }
-    int status = status_of(&t, stderr);
-    if (ending(status) || status == 0) {
+    int status = status_of(plan, &t, stderr);
+    if (ending(status)) {
         trial_print(&t, stderr);
-        fprintf(stderr, "%s\n", status ? ending(status) : "it is right when it is made again");
+        fprintf(stderr, "%s\n", ending(status));
     }
     for (int i = 0; i < t.n_steps; i++)
         tally_of(tally, t.steps[i].primitive)->wrong++;
@@ -114,53 +149,75 @@ static bool goes_on(const WorkPlan *plan, const Shared *shared)
     return in_time && atomic_load(&shared->wrong) < WORKERS_WRONG;
 }
 
+/* The next trial: true if it is right. */
+static bool try_seed(const WorkPlan *plan, Slot *slot)
+{
+    Random r;
+    double begin = cpu_seconds();
+    set_limits(plan->limit);
+    slot->tally.trials++;
+    slot->phase = PHASE_DRAWING;
+    slot->trial = plan->draw(plan->user, slot->seed, &r);
+    slot->phase = PHASE_RUNNING;
+    bool right = trial_run(&slot->trial, &slot->tally, &r, NULL);
+    set_clocks(0);
+    measure(&slot->tally, slot->seed, cpu_seconds() - begin);
+    if (cpu_seconds() - begin > WORKERS_SLOW) {
+        fprintf(stderr, "slow, %.1f s: ", cpu_seconds() - begin);
+        trial_print(&slot->trial, stderr);
+    }
+    *(right ? &slot->tally.right : &slot->tally.wrong) += 1;
+    slot->phase = right ? PHASE_IDLE : PHASE_REDUCING;
+    return right;
+}
+
 static void work(const WorkPlan *plan, Shared *shared, Slot *slot)
 {
     long i;
     while (goes_on(plan, shared) && (i = atomic_fetch_add(&shared->next, 1)) < plan->count) {
-        Random r;
-        uint64_t seed = plan->seed + (uint64_t)i;
-        double begin = cpu_seconds();
-        set_limits();
-        slot->trial = plan->draw(plan->user, seed, &r);
-        slot->tally.trials++;
-        slot->busy = true;
-        bool right = trial_run(&slot->trial, &slot->tally, &r, NULL);
-        slot->busy = false;
-        measure(&slot->tally, seed, cpu_seconds() - begin);
-        if (cpu_seconds() - begin > WORKERS_SLOW) {
-            fprintf(stderr, "slow, %.1f s: ", cpu_seconds() - begin);
-            trial_print(&slot->trial, stderr);
-        }
-        if (right)
+        slot->seed = plan->seed + (uint64_t)i;
+        if (try_seed(plan, slot))
             continue;
         atomic_fetch_add(&shared->wrong, 1);
-        slot->tally.wrong++;
-        reduce(slot->trial, &slot->tally);
+        reduce(plan, slot->trial, &slot->tally);
+        slot->phase = PHASE_IDLE;
     }
 }
 
 static bool start(const WorkPlan *plan, Shared *shared, Slot *slot)
 {
     fflush(stdout);
-    slot->busy = false;
-    slot->pid = fork();
-    if (slot->pid != 0)
-        return slot->pid > 0;
-    work(plan, shared, slot);
-    _exit(0);
+    slot->phase = PHASE_IDLE;
+    pid_t pid = fork();
+    if (pid == 0) {
+        work(plan, shared, slot);
+        _exit(ENDED_RIGHT);
+    }
+    slot->pid = pid;
+    return pid > 0;
+}
+
+/* Counts the trial at which a worker has ended, unless the worker itself had counted it. */
+static void count_end(const WorkPlan *plan, Shared *shared, Slot *slot, int status)
+{
+    if (slot->phase == PHASE_REDUCING)
+        return;
+    atomic_fetch_add(&shared->wrong, 1);
+    *(is_hang(status) ? &slot->tally.hung : &slot->tally.crashed) += 1;
+    if (slot->phase == PHASE_RUNNING)
+        reduce(plan, slot->trial, &slot->tally);
+    else
+        fprintf(stderr, "---- seed %llu: a worker ended %s it, with status %d\n", (unsigned long long)slot->seed,
+                slot->phase == PHASE_DRAWING ? "while it drew" : "after", status);
 }
 
 /* A worker has ended; true if another took its place. */
 static bool replace(const WorkPlan *plan, Shared *shared, Slot *slot, int status)
 {
     slot->pid = 0;
-    if (!WIFSIGNALED(status) || !slot->busy)
+    if (is_right(status) && slot->phase == PHASE_IDLE)
         return false;
-    bool hung = WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM;
-    atomic_fetch_add(&shared->wrong, 1);
-    *(hung ? &slot->tally.hung : &slot->tally.crashed) += 1;
-    reduce(slot->trial, &slot->tally);
+    count_end(plan, shared, slot, status);
     return start(plan, shared, slot);
 }
 
@@ -187,5 +244,7 @@ bool workers_run(const WorkPlan *plan, Tally *tally)
     for (int i = 0; i < plan->n; i++)
         tally_add(tally, &shared->slots[i].tally);
     munmap(shared, bytes);
-    return running > 0;
+    long ends = tally->right + tally->wrong + tally->crashed + tally->hung;
+    bool stopped = plan->seconds > 0 || tally->wrong + tally->crashed + tally->hung >= WORKERS_WRONG;
+    return ends == tally->trials && (stopped || ends == plan->count);
 }

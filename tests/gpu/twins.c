@@ -226,7 +226,7 @@ static int compare_all(Context *c, double least)
     }
     int failures = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        failures += compare(d, &pairs[i]) < least;
+        failures += !(compare(d, &pairs[i]) >= least); /* also where it is no number */
     d->ops->close(d);
     if (c->n_errors) {
         StrBuf text = strbuf_new(c->arena);

@@ -14,8 +14,9 @@
 
 All mutants are in one build: $TIRC_MUTANT switches one on. Each test runs once with none, and records which checks it makes
 refuse; a mutant is then given to those tests alone, since to no other it makes a difference. It is caught where one of them
-fails, crashes or does not end. Checks that no test can notice stand in equivalent.txt, with the reason. The exit status is 1
-when a check outside of that list goes unnoticed, or one in it is noticed or no longer there.
+fails, crashes or does not end; what was killed or took too long is tried once more, since a busy machine does that, too. Checks
+that no test can notice stand in equivalent.txt, with the reason. The exit status is 1 when a check outside of that list goes
+unnoticed, one in it is noticed or no longer there, or a test fails without any mutant.
 """
 import argparse
 import functools
@@ -23,6 +24,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -153,6 +155,14 @@ def run(work, command, limit, **env):
         return "too long"
 
 
+def notices(work, command, limit, n):
+    """Does a test fail with mutant n? One that is killed or takes too long has to be so twice, with more time."""
+    status = run(work, command, limit, TIRC_MUTANT=str(n))
+    if status == "too long" or status == -signal.SIGKILL:
+        status = run(work, command, 3 * limit, TIRC_MUTANT=str(n))
+    return status != 0
+
+
 def asked_by(work, name, command):
     """What a test takes without any mutant, and the mutants that it asks about; None where it fails."""
     log = work / f"asked-{name}"
@@ -160,7 +170,7 @@ def asked_by(work, name, command):
     start = time.monotonic()
     status = run(work, command, 900, TIRC_MUTANT_LOG=str(log))
     if status != 0:
-        print(f"left out, it fails without any mutant ({status}): {name}", flush=True)
+        print(f"it fails without any mutant ({status}): {name}", flush=True)
         return None
     asked = sorted(set(map(int, log.read_text().split()))) if log.exists() else []
     return time.monotonic() - start, asked
@@ -171,21 +181,21 @@ def baseline(work, state, wanted, jobs):
     saved = work / "baseline.json"
     known = json.loads(saved.read_text()) if saved.exists() else {}
     out = known["tests"] if known.get("state") == state else {}
-    todo = [test for test in commands(work).items() if test[0] not in out and test[0] in (wanted or [test[0]])]
+    todo = [test for test in commands(work).items() if test[0] not in out and test[0] in wanted]
     with ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(asked_by, work, *test): test[0] for test in reversed(todo)}
         for done in as_completed(running):
             if done.result():
                 out[running[done]] = done.result()
                 saved.write_text(json.dumps({"state": state, "tests": out}))
-    return {name: test for name, test in out.items() if not wanted or name in wanted}
+    return {name: test for name, test in out.items() if name in wanted}
 
 
 def judge(work, n, tests):
     """The first test that notices mutant n; "" if none does; "-" if none even asks."""
     asking = sorted((seconds, name) for name, (seconds, asked) in tests.items() if n in asked)
     for seconds, name in asking:
-        if run(work, commands(work)[name], 20 + 5 * seconds, TIRC_MUTANT=str(n)) != 0:
+        if notices(work, commands(work)[name], 20 + 5 * seconds, n):
             return name
     return "" if asking else "-"
 
@@ -214,10 +224,12 @@ def fingerprint():
     return digest.hexdigest()[:16]
 
 
-def report(mutants, results, equivalent, whole):
+def report(mutants, results, equivalent, whole, broken):
     missed = [m for m in mutants if results.get(m.key) in ("", "-") and m.key not in equivalent]
     noticed = [m.key for m in mutants if m.key in equivalent and results.get(m.key, "") not in ("", "-")]
     gone = [key for key in equivalent if key not in {m.key for m in mutants}] if whole else []
+    for name in broken:
+        print(f"{name} fails without any mutant")
     for m in missed:
         print(f"{m.file}:{m.line}: no test {'asks for' if results[m.key] == '-' else 'notices'} {m.key}")
     for key in noticed:
@@ -228,7 +240,7 @@ def report(mutants, results, equivalent, whole):
     caught = sum(results[m.key] not in ("", "-") for m in known)
     print(f"{len(known)} of {len(mutants)} checks deleted: {caught} noticed, "
           f"{len(known) - caught - len(missed)} equivalent, {len(missed)} missed")
-    return bool(missed or noticed or gone)
+    return bool(missed or noticed or gone or broken)
 
 
 def main():
@@ -257,7 +269,9 @@ def main():
     state = fingerprint()
     results = read_table(table) if args.again or read_state(table) == state else {}
     todo = [(n, m) for n, m in chosen if m.key not in results or (args.again and results[m.key] in ("", "-"))]
-    tests = baseline(work, state, args.tests.split(",") if args.tests else [], args.jobs) if todo else {}
+    wanted = args.tests.split(",") if args.tests else list(commands(work))
+    tests = baseline(work, state, wanted, args.jobs) if todo else {}
+    broken = [name for name in wanted if todo and name not in tests]
     with ThreadPoolExecutor(args.jobs) as pool:
         running = {pool.submit(judge, work, n, tests): (n, m) for n, m in todo}
         try:
@@ -270,7 +284,7 @@ def main():
             pool.shutdown(cancel_futures=True)
             raise
     equivalent = read_table(HERE / "equivalent.txt")
-    return report([m for _, m in chosen], results, equivalent, len(chosen) == len(every))
+    return report([m for _, m in chosen], results, equivalent, len(chosen) == len(every), broken)
 
 
 if __name__ == "__main__":

@@ -191,5 +191,5 @@ int main(int argc, char **argv)
     free(tests);
     free(cases);
     programs_free(t.programs, t.n_programs);
-    return failed;
+    return failed > 0;
 }

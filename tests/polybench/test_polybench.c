@@ -341,5 +341,5 @@ int main(int argc, char **argv)
     free(tests);
     free(cases);
     programs_free(programs, n);
-    return failed;
+    return failed > 0;
 }

@@ -235,5 +235,5 @@ int main(int argc, char **argv)
         free(subjects);
         programs_free(programs, n);
     }
-    return failed;
+    return failed > 0;
 }

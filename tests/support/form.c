@@ -92,8 +92,8 @@ const char *form_difference(Context *c, Device *d, const Form *program, const Fo
     StrBuf text = strbuf_new(c->arena);
     if (!verify_run(d, form->module, form->data, reference, &(VerifyOptions){0}, &result)) {
         diag_render_all(c, false, &text);
-        return text.text;
+        return text.length > 0 ? text.text : "verification says nothing";
     }
     verify_describe(&result, &text);
-    return result.wrong > 0 ? text.text : NULL;
+    return result.ok ? NULL : text.text;
 }

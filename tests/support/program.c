@@ -188,5 +188,5 @@ const char *use_messages(const Use *use)
     diag_render_all(use->c, false, &text);
     if (use->c->fatal != FATAL_NONE)
         strbuf_addf(&text, "fatal: %s\n", use->c->fatal_message);
-    return text.text;
+    return text.length > 0 ? text.text : "refused without a word";
 }

@@ -1,0 +1,46 @@
+"""The harness of the random schedules loses no failure: trials that crash, hang, exhaust the memory, end the process or are wrong
+on purpose (faulty.c) are each counted, named by their seed, and make the exit status 1."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FAULTY = os.environ.get("FUZZ_FAULTY") or str(ROOT / "build/tests/fuzz/fuzz_faulty")
+FIRST, TRIALS, EVERY = 1001, 24, 5  # seeds 1005, 1010, 1015 and 1020
+FAILING = [seed for seed in range(FIRST, FIRST + TRIALS) if seed % EVERY == 0]
+
+
+def fuzz(fault, *options):
+    env = {**os.environ, "FUZZ_FAULT": fault, "FUZZ_EVERY": str(EVERY)}
+    done = subprocess.run([FAULTY, *options, "-l", "1", str(TRIALS), str(FIRST), str(ROOT / "tests/programs")],
+                          capture_output=True, text=True, timeout=120, env=env)
+    counts = {name: int(n) for n, name in re.findall(r"(\d+) (right|wrong|crashed|hung)\b", done.stdout.splitlines()[-1])}
+    seeds = sorted(map(int, re.findall(r"^---- seed (\d+)", done.stderr, re.M)))
+    return done.returncode, counts, seeds, done.stderr
+
+
+def counts_of(kind):
+    counts = {"right": TRIALS, "wrong": 0, "crashed": 0, "hung": 0}
+    if kind:
+        counts[kind] = len(FAILING)
+        counts["right"] -= len(FAILING)
+    return counts
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+@pytest.mark.parametrize("fault, kind, words", [
+    ("crash", "crashed", "Segmentation fault"), ("hang", "hung", "it does not end"), ("memory", "crashed", "Aborted"),
+    ("kill", "crashed", "Killed"), ("exit 0", "crashed", "it ends the process"), ("exit 1", "crashed", "it ends the process"),
+    ("wrong", "wrong", ""), ("draw", "crashed", "while it drew")])
+def test_every_failure_is_counted(fault, kind, words, jobs):
+    status, counts, seeds, said = fuzz(fault, "-j", jobs)
+    assert (status, counts, seeds) == (1, counts_of(kind), FAILING), said
+    assert said.count(words) >= len(FAILING)
+
+
+def test_right_trials_are_right():
+    assert fuzz("none", "-j", "3")[:3] == (0, counts_of(None), [])
