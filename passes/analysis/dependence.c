@@ -407,6 +407,96 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
     return true;
 }
 
+/* No x of `a` comes before a y of the init `b` and touches the same element. */
+static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit *b, const Touch *y, Conflict *why)
+{
+    PolyMark start = poly_mark(p);
+    Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
+    instances_collide(p, &at_a, x, &at_b, y);
+    skip_repeats(p, &at_a, x, &at_b, y);
+    PolyMark mark = poly_mark(p);
+    const char *reason = arena_printf(p->ctx->arena, "the second, an init, would run before the first, which %s the element",
+                                      x->writes ? "writes" : "still reads");
+    bool none = true;
+    for (int level = 0; level <= units_common(a, b) && none; level++) {
+        none = !instance_before(p, &p->top, &at_a, &at_b, level) || conflict_none(p, &at_a, x, &at_b, y, reason, why);
+        poly_reset(p, mark);
+    }
+    poly_reset(p, start);
+    return none;
+}
+
+static bool unit_comes_after(Poly *p, const Unit *a, const Unit *init, Conflict *why)
+{
+    for (int i = 0; i < a->touches.n; i++)
+        for (int j = 0; j < init->touches.n; j++) {
+            const Touch *x = &a->touches.items[i], *y = &init->touches.items[j];
+            if (touches_meet(x, y) && !touch_comes_after(p, a, x, init, y, why))
+                return false;
+        }
+    return true;
+}
+
+static const Unit *init_unit(const Model *m, const Stmt *block)
+{
+    for (int i = 0; i < m->units.n; i++)
+        if (m->units.items[i]->init && m->units.items[i]->stmt == block)
+            return m->units.items[i];
+    return NULL;
+}
+
+bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block, Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    Poly *p = poly_new(c);
+    Model *m = model_new(c, kernel, loop, loop);
+    model_enter(m, p);
+    const Unit *init = init_unit(m, block);
+    bool first = true;
+    for (int i = 0; i < m->units.n && init && first; i++)
+        first = unit_comes_after(p, m->units.items[i], init, why);
+    if (first)
+        arena_reset(c->arena, mark);
+    return first;
+}
+
+/* The values of the loops; false where the instance has none of one of them, and so runs for each of its values. */
+static bool values_of_loops(const Instance *at, const Var *const *loops, int n_loops, Affine *values)
+{
+    for (int i = 0; i < n_loops; i++) {
+        int loop = find_loop(at->unit, loops[i]);
+        if (loop < 0)
+            return false;
+        values[i] = at->loops[loop];
+    }
+    return true;
+}
+
+bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a, const Stmt *b, const Var *const *loops,
+                                  int n_loops, Conflict *why)
+{
+    Poly *p = poly_new(c);
+    Model *m = model_new(c, kernel, root, root);
+    model_enter(m, p);
+    const Unit *first = init_unit(m, a), *second = init_unit(m, b);
+    Affine *x = ARENA_ARRAY(c->arena, Affine, n_loops + 1), *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
+    PolyMark start = poly_mark(p);
+    for (int i = 0; first && second && i < first->touches.n; i++)
+        for (int j = 0; j < second->touches.n; j++) {
+            const Touch *t = &first->touches.items[i], *u = &second->touches.items[j];
+            if (!touches_meet(t, u))
+                continue;
+            Instance at_a = instance_new(p, first), at_b = instance_new(p, second);
+            instances_collide(p, &at_a, t, &at_b, u);
+            if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
+                poly_differ(p, &p->top, x, y, n_loops);
+            if (!conflict_none(p, &at_a, t, &at_b, u, "the two would no longer run one after the other as a whole", why))
+                return false;
+            poly_reset(p, start);
+        }
+    return true;
+}
+
 static Stmt *find_stmt(Context *c, const Kernel *kernel, uint32_t id, StmtPath *path)
 {
     if (!stmt_find(c, kernel->body, id, path))

@@ -50,6 +50,16 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
 bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block,
                                  Conflict *why);
 
+/* The init of `block` may run as a whole before `loop`, a loop around the block, rather than where the reduction begins: nothing
+ * that the loop runs before an init touches an element that the init touches, one of them writing. What else the loop holds counts,
+ * and so do the block's own updates and inits of other elements. */
+bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block, Conflict *why);
+
+/* The inits of blocks `a` and `b` touch a common element, one writing, only in iterations with equal values of `loops`; both inits run
+ * before `root`, a loop around the blocks. So it makes no difference whether all of one runs first or one iteration at a time. */
+bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a, const Stmt *b, const Var *const *loops,
+                                  int n_loops, Conflict *why);
+
 /* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
  * dependence between different iterations of it (under equal outer loops) but through barriers
  * where the kind has them: BIND to a thread axis: a dependence between different threads of a

@@ -25,7 +25,8 @@ typedef struct {
     Stmt *init;     /* of the new block, or NULL */
     Facts *facts;   /* at the statement being dissolved */
     VEC(const Var *) reduced; /* loops outside that carry a reduction on, or that an init stands before */
-    const Stmt *start;        /* the outermost of them */
+    Stmt *start;              /* the outermost of them */
+    StmtList taken;           /* the blocks whose inits become the new block's, as they were */
     bool atomic, plain; /* some inner block is; some is not */
 } Blockize;
 
@@ -111,7 +112,7 @@ static bool find_init(Visitor *v, Stmt *stmt)
 static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path, int anchor)
 {
     Context *c = b->s->ctx;
-    const Stmt *start = path->items[anchor];
+    Stmt *start = path->items[anchor];
     REQUIRE(b->s, E0810, b->call->span, !b->start || b->start == start,
             "the init of block '%s' stands before loop '%s' and that of another block before loop '%s', and one block has its init in "
             "one place; use decompose_reduction for one of them",
@@ -154,6 +155,7 @@ static bool take_init(Blockize *b, Stmt *block)
         return false;
     Stmt *at = path.items[anchor], *now = stmt_replace(c, at, block, update);
     if (outside) {
+        VEC_PUSH(c->arena, &b->taken, block);
         b->init = b->init ? stmt_seq(c, (Stmt *[]){b->init, nest}, 2, nest->span) : nest;
         b->whole = stmt_replace(c, b->whole, block, update);
         return true;
@@ -283,6 +285,31 @@ static Facts *facts_of_init(const Blockize *b)
     return f;
 }
 
+/* The inits that the block takes over ran one after the other, and will run together for each of its points. */
+static bool check_inits(Blockize *b, const Outer *outer)
+{
+    Context *c = b->s->ctx;
+    VEC(const Var *) loops = {0};
+    Conflict why = {0};
+    for (int i = outer->n - 1; i >= 0 && b->start && outer->loops[i] != &b->start->u.loop; i--)
+        if (outer->used[i] && !is_reduced(b, outer->loops[i]->var))
+            VEC_PUSH(c->arena, &loops, outer->loops[i]->var);
+    for (int i = 0; i < b->taken.n; i++)
+        for (int j = i + 1; j < b->taken.n; j++) {
+            const Stmt *one = b->taken.items[i], *other = b->taken.items[j];
+            if (dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items, loops.n, &why))
+                continue;
+            sched_refuse(b->s, E0810, b->call->span,
+                         "the inits of blocks '%s' and '%s' touch the same elements, and one would no longer run before all of the other; "
+                         "use decompose_reduction for one of them",
+                         one->u.block.name, other->u.block.name);
+            sched_note_conflict(b->s, &why);
+            return false;
+        }
+    return true;
+}
+
+/* NULL after a refusal. */
 static Stmt *build_block(Blockize *b)
 {
     Context *c = b->s->ctx;
@@ -291,6 +318,8 @@ static Stmt *build_block(Blockize *b)
     b->facts = facts_of_init(b);
     Stmt *init = b->init ? dissolve(b, b->init) : NULL;
     Outer outer = outer_loops(b, body, init);
+    if (!check_inits(b, &outer))
+        return NULL;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, outer.n + 1);
     Subst *map = ARENA_ARRAY(c->arena, Subst, outer.n + 1);
     int n = 0;
@@ -345,7 +374,10 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
             return false;
         with_init = NULL;
     }
-    Stmt *block = build_block(&b), *body = placed(&b, first, block);
+    Stmt *block = build_block(&b);
+    if (!block)
+        return false;
+    Stmt *body = placed(&b, first, block);
     for (int i = 0; i < b.depth; i++)
         if (b.path.items[i]->kind == ST_FOR && b.path.items[i]->u.loop.kind != LOOP_SERIAL) {
             if (!flow_recheck_kinds(s, flow_kernel_with(s, body), b.path.items[i]->u.loop.id, call->span))

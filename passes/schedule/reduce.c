@@ -1,7 +1,7 @@
 /* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a loop. */
 #include "passes/analysis/inits.h"
 #include "passes/lower/reductions.h"
-#include "passes/schedule/flow.h"
+#include "passes/schedule/sched.h"
 
 static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)
 {
@@ -20,34 +20,39 @@ static const Stmt *threads_reduced(Context *c, const StmtPath *path)
     return NULL;
 }
 
-/* Further out than the reduction itself, the init runs before all that the loop does: nothing there may write what it reads, or
- * touch what it writes but the block's own updates. */
-static bool init_may_run_first(Schedule *s, const PrimCall *call, Stmt *block, Stmt *loop)
+/* A temp below `loop` that the init touches, which it could not do from in front of the loop; or NULL. */
+static const Buffer *temp_of_init(Schedule *s, const Stmt *block, Stmt *loop)
 {
-    BufferSet read = {0};
-    BlockList others = {0};
-    Buffer *written = flow_written(s, block);
-    BlockStmt alone = block->u.block;
-    alone.body = alone.init;
-    alone.init = NULL;
-    flow_buffers(s, stmt_block(s->ctx, &alone, block->span), ACCESS_READ, &read);
-    for (int i = 0; i < read.n; i++)
-        flow_blocks(s, loop, read.items[i], ACCESS_WRITE, &others);
-    flow_blocks(s, loop, written, ACCESS_ANY, &others);
-    for (int i = 0; i < others.n; i++)
-        REQUIRE(s, E0470, call->decompose_reduction.loop.span, others.items[i] == block,
-                "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so the init cannot "
-                "run before all of the loop; choose a loop further in",
-                others.items[i]->u.block.name, loop->u.loop.var->name, block->u.block.name);
-    const Stmt *store = flow_single_store(block);
-    AccessList reads = {0};
-    if (store)
-        access_collect_expr(s->ctx, store->u.store.value, written, &reads);
-    REQUIRE(s, E0470, call->decompose_reduction.loop.span, store && reads.n == 0,
-            "block '%s' computes from elements of '%s' that it has made before, so its init cannot run "
-            "before all of loop '%s'; choose a loop further in",
-            block->u.block.name, written->name, loop->u.loop.var->name);
-    return true;
+    StmtList temps = stmts_of_kind(s->ctx, loop, ST_TEMP);
+    for (int i = 0; i < temps.n; i++)
+        if (stmt_touches(block->u.block.init, temps.items[i]->u.temp, ACCESS_ANY))
+            return temps.items[i]->u.temp;
+    return NULL;
+}
+
+/* Further out than the reduction itself, the init runs before all that the loop does. */
+static bool init_may_run_first(Schedule *s, const PrimCall *call, const Stmt *block, Stmt *loop)
+{
+    Conflict why = {0};
+    Name name = block->u.block.name, around = loop->u.loop.var->name;
+    const Buffer *temp = temp_of_init(s, block, loop);
+    REQUIRE(s, E0470, call->decompose_reduction.loop.span, !temp,
+            "'%s' is declared in loop '%s', and the init of '%s' would touch it before the loop; choose a loop further in",
+            temp->name, around, name);
+    if (dependence_init_may_run_first(s->ctx, s->kernel, loop, block, &why))
+        return true;
+    if (why.first && why.first->id != block->u.block.id)
+        sched_refuse(s, E0470, call->decompose_reduction.loop.span,
+                     "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so the init cannot "
+                     "run before all of the loop; choose a loop further in",
+                     why.first->name, around, name);
+    else
+        sched_refuse(s, E0470, call->decompose_reduction.loop.span,
+                     "block '%s' touches, at another point, what its init reads or writes, so its init cannot run "
+                     "before all of loop '%s'; choose a loop further in",
+                     name, around);
+    sched_note_conflict(s, &why);
+    return false;
 }
 
 bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
