@@ -303,28 +303,15 @@ void cuda_loop_header(CudaWriter *w, const ForStmt *loop)
                     (long long)(loop->step > 0 ? loop->step : -loop->step));
 }
 
-enum { MAX_UNROLL_HINT = 1024 };
-
-/* How many copies of a serial loop's body are wanted, by the annotation unroll_hint; 0 leaves it to the compiler. */
-static int unroll_hint(const ForStmt *f)
-{
-    for (int i = 0; i < f->n_annotations && f->kind == LOOP_SERIAL; i++) {
-        const Annotation *a = &f->annotations[i];
-        if (!strcmp(a->key, "unroll_hint") && a->kind == ANNOTATION_INT && a->i > 0 && a->i <= MAX_UNROLL_HINT)
-            return (int)a->i;
-    }
-    return 0;
-}
-
 static void loop(CudaWriter *w, const ForStmt *f)
 {
     if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f))
         return;
-    int hint = w->host ? 0 : unroll_hint(f);
+    int64_t copies = w->host || f->kind != LOOP_SERIAL ? 0 : annotation_int(f->annotations, ANNOTATION_UNROLL_HINT);
     if (f->kind == LOOP_UNROLL || f->kind == LOOP_VECTORIZE)
         cuda_line(w, "#pragma unroll");
-    else if (hint > 0)
-        cuda_line(w, "#pragma unroll %d", hint);
+    else if (copies > 0)
+        cuda_line(w, "#pragma unroll %d", (int)copies);
     cuda_loop_header(w, f);
     body(w, f->body);
 }

@@ -15,7 +15,7 @@ typedef VEC(AstStmt *) AstStmtList;
 typedef VEC(AstName) NameList;
 typedef VEC(AstArg) ArgList;
 typedef VEC(AstPattern) PatternList;
-typedef VEC(AstAnnotation) AnnotationList;
+typedef VEC(AstAnnotation) AstAstAnnotationList;
 typedef VEC(AstLoop) LoopList;
 typedef VEC(AstIter) IterList;
 typedef VEC(AstLayout) LayoutList;

@@ -37,7 +37,7 @@
     AstStmtList stmts;
     ArgList args;
     PatternList patterns;
-    AnnotationList annotations;
+    AstAstAnnotationList annotations;
     LoopList loops;
     IterList iters;
     LayoutList layouts;
@@ -433,7 +433,7 @@ loop_kind:
   ;
 
 annotations:
-    %empty { $$ = (AnnotationList){0}; }
+    %empty { $$ = (AstAstAnnotationList){0}; }
   | annotations annotation { $$ = $1; PUSH($$, *$2); }
   ;
 

@@ -324,15 +324,14 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
     BlockStmt block = {.name = s->u.block.name.text,
                        .iters = iters,
                        .n_iters = s->u.block.n,
-                       .atomic = s->u.block.atomic,
-                       .n_annotations = s->u.block.n_annotations};
+                       .atomic = s->u.block.atomic};
     bool good = true;
     if (s->u.block.where) {
         block.predicate = resolve_condition(r, s->u.block.where, "the 'where' of a block");
         good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
     }
     good =
-        resolve_annotations(r, s->u.block.annotations, block.n_annotations, &block.annotations) &&
+        resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations, &block.annotations) &&
         good;
     good = resolve_iters(r, s, iters) && good;
     r->mode = MODE_BLOCK;

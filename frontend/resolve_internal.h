@@ -142,7 +142,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
 Stmt *resolve_body(Resolver *r, const AstStmt *s);
 /* A store as it stands, outside of any block. */
 Stmt *resolve_store(Resolver *r, const AstStmt *s);
-bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const Annotation **out);
+bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out);
 
 /* ---- loops (resolve_loop.c) ---- */
 

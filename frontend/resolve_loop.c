@@ -122,7 +122,7 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
 
 bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
 {
-    *out = (ForStmt){.kind = loop->kind, .n_annotations = loop->n_annotations};
+    *out = (ForStmt){.kind = loop->kind};
     out->lo = loop->lo ? resolve_bound(r, loop->lo, "a bound") : expr_index(r->ctx, 0);
     out->hi = resolve_bound(r, loop->hi, "a bound");
     bool good = out->lo && out->hi;

@@ -167,13 +167,13 @@ static bool resolve_annotation(Resolver *r, const AstAnnotation *a, Annotation *
     return true;
 }
 
-bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, const Annotation **out)
+bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out)
 {
     Annotation *list = ARENA_ARRAY(r->ctx->arena, Annotation, n + 1);
     bool good = true;
     for (int i = 0; i < n; i++)
         good = resolve_annotation(r, &items[i], &list[i]) && good;
-    *out = list;
+    *out = (AnnotationList){list, n};
     return good;
 }
 
@@ -422,16 +422,17 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
 /* What is said about a launch: how many of its blocks a multiprocessor should have room for. */
 static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
 {
-    const Annotation *said;
+    AnnotationList said;
     if (!resolve_annotations(r, s->u.launch.annotations, s->u.launch.n_annotations, &said))
         return false;
     for (int i = 0; i < s->u.launch.n_annotations; i++) {
         Span at = s->u.launch.annotations[i].key.span;
-        if (strcmp(said[i].key, "min_blocks") != 0 || said[i].kind != ANNOTATION_INT || said[i].i < 1) {
+        if (annotation_key(said.items[i].key) != ANNOTATION_MIN_BLOCKS || said.items[i].kind != ANNOTATION_INT ||
+            said.items[i].i < 1) {
             diag_error(r->ctx, E0223, at, "a launch has one annotation, @min_blocks(n) with n of 1 or more");
             return false;
         }
-        out->min_blocks = said[i].i;
+        out->min_blocks = said.items[i].i;
     }
     return true;
 }

@@ -248,12 +248,12 @@ Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span)
     return s;
 }
 
-static const Annotation *copy_annotations(Context *c, const Annotation *items, int n)
+static AnnotationList copy_annotations(Context *c, AnnotationList list)
 {
-    Annotation *copy = ARENA_ARRAY(c->arena, Annotation, n);
-    if (n > 0)
-        memcpy(copy, items, (size_t)n * sizeof *items);
-    return copy;
+    Annotation *copy = ARENA_ARRAY(c->arena, Annotation, list.n);
+    if (list.n > 0)
+        memcpy(copy, list.items, (size_t)list.n * sizeof *copy);
+    return (AnnotationList){copy, list.n};
 }
 
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span)
@@ -267,7 +267,7 @@ Stmt *stmt_for(Context *c, const ForStmt *loop, Span span)
     s->u.loop = *loop;
     if (s->u.loop.id == 0)
         s->u.loop.id = ctx_new_id(c);
-    s->u.loop.annotations = copy_annotations(c, loop->annotations, loop->n_annotations);
+    s->u.loop.annotations = copy_annotations(c, loop->annotations);
     return s;
 }
 
@@ -292,7 +292,7 @@ Stmt *stmt_block(Context *c, const BlockStmt *block, Span span)
     s->u.block.iters = iters;
     if (s->u.block.id == 0)
         s->u.block.id = ctx_new_id(c);
-    s->u.block.annotations = copy_annotations(c, block->annotations, block->n_annotations);
+    s->u.block.annotations = copy_annotations(c, block->annotations);
     return s;
 }
 

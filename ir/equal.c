@@ -113,12 +113,12 @@ static bool same_buffer(const Match *m, const Buffer *a, const Buffer *b)
            (!a->copy_of || same_text(a->copy_of->name, b->copy_of->name));
 }
 
-static bool same_annotations(const Annotation *a, int n_a, const Annotation *b, int n_b)
+static bool same_annotations(AnnotationList a, AnnotationList b)
 {
-    if (n_a != n_b)
+    if (a.n != b.n)
         return false;
-    for (int i = 0; i < n_a; i++) {
-        const Annotation *x = &a[i], *y = &b[i];
+    for (int i = 0; i < a.n; i++) {
+        const Annotation *x = &a.items[i], *y = &b.items[i];
         if (!same_text(x->key, y->key) || x->kind != y->kind)
             return false;
         bool same = x->kind == ANNOTATION_INT      ? x->i == y->i
@@ -158,7 +158,7 @@ static bool same_for(const Match *m, const ForStmt *a, const ForStmt *b)
     Match own = {a->var, b->var, m};
     return same_var(a->var, b->var) && same_expr(m, a->lo, b->lo) && same_expr(m, a->hi, b->hi) &&
            a->step == b->step && a->kind == b->kind && a->axis == b->axis &&
-           same_annotations(a->annotations, a->n_annotations, b->annotations, b->n_annotations) &&
+           same_annotations(a->annotations, b->annotations) &&
            same_stmt(&own, a->body, b->body);
 }
 
@@ -177,7 +177,7 @@ static bool same_block(const Match *m, const BlockStmt *a, const BlockStmt *b)
 {
     if (!same_text(a->name, b->name) || a->n_iters != b->n_iters || a->atomic != b->atomic ||
         !same_expr(m, a->predicate, b->predicate) ||
-        !same_annotations(a->annotations, a->n_annotations, b->annotations, b->n_annotations))
+        !same_annotations(a->annotations, b->annotations))
         return false;
     for (int i = 0; i < a->n_iters; i++)
         if (!same_expr(m, a->iters[i].binding, b->iters[i].binding))

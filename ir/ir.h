@@ -241,6 +241,41 @@ typedef struct Annotation {
     int n_list;
 } Annotation;
 
+/* At most one of a key. */
+typedef struct {
+    const Annotation *items;
+    int n;
+} AnnotationList;
+
+/* The keys that tirc reads (annotation.def). */
+typedef enum {
+#define ANNOTATION(key, name, primitive, least, most) ANNOTATION_##key,
+#include "ir/annotation.def"
+#undef ANNOTATION
+    ANNOTATION_KEYS
+} AnnotationKey;
+typedef struct {
+    const char *name;      /* of a family: what its names begin with, and ends in _ */
+    const char *primitive; /* whose mark it is, or NULL */
+    int64_t least, most;   /* of an integer value */
+} AnnotationInfo;
+const AnnotationInfo *annotation_info(AnnotationKey key);
+/* The key called `name`; ANNOTATION_KEYS if tirc does not read it. */
+AnnotationKey annotation_key(const char *name);
+/* What follows the family's name in the key of `a`; NULL where it is not of the family. */
+const char *annotation_member(const Annotation *a, AnnotationKey family);
+/* The annotation of that key, which is no family, or NULL. */
+const Annotation *annotation_find(AnnotationList list, AnnotationKey key);
+/* Its value, which is at least 1; 0 where there is none, or none that is allowed. */
+int64_t annotation_int(AnnotationList list, AnnotationKey key);
+/* Its blocks start in another order than row by row (remap). */
+bool annotations_remap(AnnotationList list);
+/* A list without the key; with another annotation, in the place of one of its key; with a
+ * primitive's mark. */
+AnnotationList annotations_without(Context *c, AnnotationList list, Name key);
+AnnotationList annotations_with(Context *c, AnnotationList list, Annotation added);
+AnnotationList annotations_mark(Context *c, AnnotationList list, AnnotationKey key);
+
 typedef enum { ITER_SPATIAL, ITER_REDUCE } IterKind;
 
 /* An iterator takes the value of `binding` (an expression of the loops) and exists for values in
@@ -259,8 +294,7 @@ typedef struct {
     LoopKind kind;
     Axis axis; /* of LOOP_BIND */
     uint32_t id;
-    const Annotation *annotations;
-    int n_annotations;
+    AnnotationList annotations;
     Stmt *body;
 } ForStmt;
 
@@ -273,8 +307,7 @@ typedef struct {
     Stmt *init;      /* NULL unless it is a reduction block with one */
     Stmt *body;      /* stores, ifs, lets and, where control depends on data, loops */
     bool atomic;     /* its updates may collide */
-    const Annotation *annotations;
-    int n_annotations;
+    AnnotationList annotations;
 } BlockStmt;
 
 typedef struct {

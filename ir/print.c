@@ -93,10 +93,10 @@ static void add_string(StrBuf *out, const char *text)
     strbuf_addc(out, '"');
 }
 
-static void add_annotations(StrBuf *out, const Annotation *items, int n)
+static void add_annotations(StrBuf *out, AnnotationList list)
 {
-    for (int i = 0; i < n; i++) {
-        const Annotation *a = &items[i];
+    for (int i = 0; i < list.n; i++) {
+        const Annotation *a = &list.items[i];
         strbuf_addf(out, " @%s(", a->key);
         switch (a->kind) {
         case ANNOTATION_INT:
@@ -135,7 +135,7 @@ static bool is_plain(const Printer *p, const Stmt *s)
 {
     const BlockStmt *block = &s->u.block;
     const Stmt *body = block->body, *init = block->init;
-    if (s == p->spelt_out || block->predicate || block->atomic || block->n_annotations > 0 ||
+    if (s == p->spelt_out || block->predicate || block->atomic || block->annotations.n > 0 ||
         block->n_iters != p->loops.n || body->kind != ST_STORE || body->u.store.atomic)
         return false;
     if (init && (init->kind != ST_STORE || init->u.store.op != STORE_SET || init->u.store.atomic ||
@@ -253,12 +253,12 @@ static void add_loop(StrBuf *out, const ForStmt *loop)
         strbuf_addf(out, " bind %s", axis_name(loop->axis));
     else if (loop->kind != LOOP_SERIAL)
         strbuf_addf(out, " %s", loop_kind_name(loop->kind));
-    add_annotations(out, loop->annotations, loop->n_annotations);
+    add_annotations(out, loop->annotations);
 }
 
 static bool is_simple_loop(const Stmt *s)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL && s->u.loop.n_annotations == 0;
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL && s->u.loop.annotations.n == 0;
 }
 
 /* A loop, and the simple loops directly in it as far as the line reaches. */
@@ -377,7 +377,7 @@ static const char *block_header(Printer *p, const BlockStmt *block)
         print_value(block->predicate, DT_COUNT, &text);
     }
     strbuf_add(&text, block->atomic ? " atomic" : "");
-    add_annotations(&text, block->annotations, block->n_annotations);
+    add_annotations(&text, block->annotations);
     strbuf_addc(&text, ' ');
     return text.text;
 }

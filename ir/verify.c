@@ -494,9 +494,9 @@ static bool find_launch(Visitor *visitor, Stmt *s)
 static bool find_schedule(Visitor *visitor, Stmt *s)
 {
     bool *found = visitor->user;
-    if (s->kind == ST_FOR && (s->u.loop.kind != LOOP_SERIAL || s->u.loop.n_annotations > 0))
+    if (s->kind == ST_FOR && (s->u.loop.kind != LOOP_SERIAL || s->u.loop.annotations.n > 0))
         *found = true;
-    if (s->kind == ST_BLOCK && (s->u.block.atomic || s->u.block.n_annotations > 0))
+    if (s->kind == ST_BLOCK && (s->u.block.atomic || s->u.block.annotations.n > 0))
         *found = true;
     if (s->kind == ST_TEMP && s->u.temp->scope != SCOPE_GLOBAL)
         *found = true;

@@ -52,7 +52,7 @@ static Stmt *simplify_seq(Facts *f, Stmt *s)
 /* A loop of one iteration that nothing else speaks of. */
 static bool is_plain(const ForStmt *loop)
 {
-    return loop->n_annotations == 0 && loop->kind != LOOP_BIND && loop->kind != LOOP_VECTORIZE;
+    return loop->annotations.n == 0 && loop->kind != LOOP_BIND && loop->kind != LOOP_VECTORIZE;
 }
 
 static Stmt *simplify_for(Facts *f, Stmt *s)

@@ -12,11 +12,9 @@
 #include "passes/lower/async.h"
 #include "passes/lower/pass.h"
 
-static const char PREFIX[] = "cache_hint_";
-
 static CacheHint hint_of(const Annotation *a)
 {
-    CacheHint hint = a->kind == ANNOTATION_STRING && strncmp(a->key, PREFIX, sizeof PREFIX - 1) == 0
+    CacheHint hint = a->kind == ANNOTATION_STRING && annotation_member(a, ANNOTATION_CACHE_HINT)
                          ? cache_hint_find(a->string)
                          : HINT_NONE;
     return hint == HINT_COUNT ? HINT_NONE : hint;
@@ -25,9 +23,9 @@ static CacheHint hint_of(const Annotation *a)
 /* What the block asks of the caches for a buffer in global memory. */
 static CacheHint hint_for(const BlockStmt *block, const Buffer *buffer)
 {
-    for (int i = 0; i < block->n_annotations; i++) {
-        const Annotation *a = &block->annotations[i];
-        if (hint_of(a) != HINT_NONE && !strcmp(a->key + sizeof PREFIX - 1, buffer->name))
+    for (int i = 0; i < block->annotations.n; i++) {
+        const Annotation *a = &block->annotations.items[i];
+        if (hint_of(a) != HINT_NONE && !strcmp(annotation_member(a, ANNOTATION_CACHE_HINT), buffer->name))
             return buffer->scope == SCOPE_GLOBAL ? hint_of(a) : HINT_NONE;
     }
     return HINT_NONE;
@@ -56,8 +54,8 @@ static Stmt *hint_store(Rewriter *r, Stmt *s)
 Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body)
 {
     bool some = false;
-    for (int i = 0; i < block->n_annotations; i++)
-        some |= hint_of(&block->annotations[i]) != HINT_NONE;
+    for (int i = 0; i < block->annotations.n; i++)
+        some |= hint_of(&block->annotations.items[i]) != HINT_NONE;
     Rewriter r = {.ctx = c, .user = (void *)block, .expr = hint_load, .stmt = hint_store};
     return some ? rewrite_stmt(&r, body) : body;
 }
@@ -66,8 +64,8 @@ Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body)
 
 static bool claims_read_only(const BlockStmt *block)
 {
-    for (int i = 0; i < block->n_annotations; i++)
-        if (hint_of(&block->annotations[i]) == HINT_READ_ONLY)
+    for (int i = 0; i < block->annotations.n; i++)
+        if (hint_of(&block->annotations.items[i]) == HINT_READ_ONLY)
             return true;
     return false;
 }

@@ -158,10 +158,7 @@ bool expr_list_has(const ExprList *list, const Expr *e)
 
 bool block_is_async(const BlockStmt *block)
 {
-    for (int i = 0; i < block->n_annotations; i++)
-        if (!strcmp(block->annotations[i].key, "copy_async"))
-            return true;
-    return false;
+    return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) != NULL;
 }
 
 static bool find_barrier(Visitor *v, Stmt *s)

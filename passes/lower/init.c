@@ -90,8 +90,7 @@ static void copy_loop(InitBuild *b, const Stmt *s, int depth)
     copy.hi = renamed(b, loop->hi);
     copy.var = var_new(c, loop->var->name, loop->var->type, VAR_LOOP, loop->var->span);
     copy.id = ctx_new_id(c);
-    copy.annotations = NULL;
-    copy.n_annotations = 0;
+    copy.annotations = (AnnotationList){0};
     copy.body = stmt_empty(c, s->span);
     Subst to = {loop->var, expr_var(c, copy.var, loop->var->span)};
     VEC_PUSH(c->arena, &b->copies, to);

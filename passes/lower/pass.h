@@ -119,13 +119,10 @@ bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
 
 /* ---- the order of a grid's blocks (remap.c) ------------------------------------------------------ */
 
-/* The annotation by which a loop bound to blockIdx.x asks for another order of the blocks; NULL if it does not. */
-const Annotation *remap_of(const ForStmt *loop);
-
 typedef struct {
     Context *ctx;
     Facts *facts;          /* outside the launch */
-    const Stmt *loop;      /* remap_of it is not NULL */
+    const Stmt *loop;      /* with annotations_remap */
     Expr *rows, *columns;  /* of the grid: along y and x */
     StmtList lets;         /* made: values that row and column speak of */
     Expr *row, *column;    /* made: what this block computes, in terms of blockIdx */

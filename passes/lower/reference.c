@@ -65,7 +65,7 @@ static Stmt *dissolve(void *user, Stmt *s)
     loop.body = dissolve(d, s->u.loop.body);
     loop.kind = LOOP_SERIAL;
     loop.axis = AXIS_NONE;
-    loop.n_annotations = 0;
+    loop.annotations.n = 0;
     d->loops.n--;
     return stmt_for(d->c, &loop, s->span);
 }

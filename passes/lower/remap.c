@@ -12,19 +12,7 @@
  * places as tiles. Where the analysis cannot follow that, a min says that the coordinates are in the grid: once a block, so
  * that no guard has to in its loops. The grouped order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its
  * tutorials). */
-#include <string.h>
-
 #include "passes/lower/pass.h"
-
-const Annotation *remap_of(const ForStmt *loop)
-{
-    for (int i = 0; i < loop->n_annotations; i++)
-        if (loop->annotations[i].kind == ANNOTATION_INT && loop->annotations[i].i >= 1 &&
-            (strcmp(loop->annotations[i].key, "remap_diagonal") == 0 ||
-             strcmp(loop->annotations[i].key, "remap_grouped") == 0))
-            return &loop->annotations[i];
-    return NULL;
-}
 
 static Expr *named(Remap *r, const char *name, Expr *value)
 {
@@ -75,10 +63,10 @@ static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
 void remap_coordinates(Remap *r)
 {
     Context *c = r->ctx;
-    const Annotation *order = remap_of(&r->loop->u.loop);
+    int64_t rows = annotation_int(r->loop->u.loop.annotations, ANNOTATION_REMAP_GROUPED);
     r->row = expr_axis(c, AXIS_BLOCK_Y);
-    if (strcmp(order->key, "remap_grouped") == 0)
-        grouped(r, order->i);
+    if (rows > 0)
+        grouped(r, rows);
     else
         r->column = index_mod(c, index_add(c, expr_axis(c, AXIS_BLOCK_X), r->row), r->columns);
     r->row = within(r, r->row, r->rows);

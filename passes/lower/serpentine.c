@@ -29,20 +29,12 @@ typedef struct {
 
 static bool is_serpentine(const ForStmt *loop)
 {
-    for (int i = 0; i < loop->n_annotations; i++)
-        if (!strcmp(loop->annotations[i].key, "serpentine"))
-            return true;
-    return false;
+    return annotation_find(loop->annotations, ANNOTATION_SERPENTINE) != NULL;
 }
 
-static const Annotation *without(Context *c, const ForStmt *loop)
+static AnnotationList without(Context *c, const ForStmt *loop)
 {
-    Annotation *kept = ARENA_ARRAY(c->arena, Annotation, loop->n_annotations);
-    int n = 0;
-    for (int i = 0; i < loop->n_annotations; i++)
-        if (strcmp(loop->annotations[i].key, "serpentine") != 0)
-            kept[n++] = loop->annotations[i];
-    return kept;
+    return annotations_without(c, loop->annotations, annotation_find(loop->annotations, ANNOTATION_SERPENTINE)->key);
 }
 
 /* The loop over `turn`, with its old variable as a name in the body. */
@@ -61,7 +53,6 @@ static Stmt *turn_loop(Serpentine *p, const Stmt *s, const ForStmt *outer)
     Subst to = {old->var, expr_var(c, var, s->span)};
     loop.body = stmt_then(c, stmt_stamp(let, s), stmt_subst(c, old->body, &to, 1));
     loop.annotations = without(c, old);
-    loop.n_annotations--;
     return stmt_stamp(stmt_for(c, &loop, s->span), s);
 }
 
@@ -92,7 +83,6 @@ static Stmt *one_way(Serpentine *p, const Stmt *s, const ForStmt *outer, Expr *r
     Subst to[] = {{outer->var, row}, {old->var, at}};
     loop.body = stmt_subst(c, old->body, to, 2);
     loop.annotations = without(c, old);
-    loop.n_annotations--;
     return stmt_stamp(stmt_for(c, &loop, s->span), s);
 }
 

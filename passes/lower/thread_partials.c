@@ -87,8 +87,7 @@ ForStmt partials_loop(Apart *a, const ForStmt *loop)
         copy.kind = LOOP_SERIAL;
     copy.var = var_new(a->c, loop->var->name, DT_INDEX, VAR_LOOP, loop->var->span);
     copy.id = ctx_new_id(a->c);
-    copy.annotations = NULL;
-    copy.n_annotations = 0;
+    copy.annotations = (AnnotationList){0};
     return copy;
 }
 

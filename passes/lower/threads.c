@@ -114,7 +114,7 @@ static void use_axis(Mapper *m, const Stmt *s)
                !prove(m->facts, expr_binary(m->c, EX_EQ, use->extent, extent, s->span))) {
         refuse_unequal(m, s, use, extent);
     }
-    if (loop->axis == AXIS_BLOCK_X && !m->remap && remap_of(loop))
+    if (loop->axis == AXIS_BLOCK_X && !m->remap && annotations_remap(loop->annotations))
         m->remap = s;
     if (use->var || !from_zero(loop) || is_single(use))
         return;
@@ -126,17 +126,16 @@ static void use_axis(Mapper *m, const Stmt *s)
 /* A loop may ask how many blocks should fit onto a multiprocessor. */
 static void note_min_blocks(Mapper *m, const Stmt *s)
 {
-    for (int i = 0; i < s->u.loop.n_annotations; i++) {
-        const Annotation *a = &s->u.loop.annotations[i];
-        if (strcmp(a->key, "min_blocks") != 0)
-            continue;
-        if (a->kind != ANNOTATION_INT || a->i < 1) {
-            diag_error(m->c, E0518, s->span, "min_blocks of loop '%s' is no number of blocks; it is 1 or more", s->u.loop.var->name);
-            m->failed = true;
-        } else if (a->i > m->min_blocks) {
-            m->min_blocks = a->i;
-        }
-    }
+    AnnotationList said = s->u.loop.annotations;
+    int64_t blocks = annotation_int(said, ANNOTATION_MIN_BLOCKS);
+    if (blocks > m->min_blocks)
+        m->min_blocks = blocks;
+    if (blocks || !annotation_find(said, ANNOTATION_MIN_BLOCKS))
+        return;
+    const AnnotationInfo *info = annotation_info(ANNOTATION_MIN_BLOCKS);
+    diag_error(m->c, E0518, s->span, "min_blocks of loop '%s' is not a number of blocks from %d to %d",
+               s->u.loop.var->name, (int)info->least, (int)info->most);
+    m->failed = true;
 }
 
 /* Every loop of the launch, outermost first. */

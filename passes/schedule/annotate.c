@@ -3,35 +3,22 @@
 
 #include "passes/schedule/sched.h"
 
-/* The annotations of a loop or block, and the node with others. */
-static const Annotation *annotations_of(const Stmt *node, int *n)
+static AnnotationList annotations_of(const Stmt *node)
 {
-    bool loop = node->kind == ST_FOR;
-    *n = loop ? node->u.loop.n_annotations : node->u.block.n_annotations;
-    return loop ? node->u.loop.annotations : node->u.block.annotations;
+    return node->kind == ST_FOR ? node->u.loop.annotations : node->u.block.annotations;
 }
 
-static void set_annotations(Schedule *s, const Stmt *node, const Annotation *items, int n)
+static void set_annotations(Schedule *s, const Stmt *node, AnnotationList list)
 {
     if (node->kind == ST_FOR) {
         ForStmt loop = node->u.loop;
-        loop.annotations = items;
-        loop.n_annotations = n;
+        loop.annotations = list;
         sched_replace(s, node, stmt_for(s->ctx, &loop, node->span));
     } else {
         BlockStmt block = node->u.block;
-        block.annotations = items;
-        block.n_annotations = n;
+        block.annotations = list;
         sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     }
-}
-
-static int find_annotation(const Annotation *items, int n, Name key)
-{
-    int at = 0;
-    while (at < n && items[at].key != key)
-        at++;
-    return at;
 }
 
 /* A list of integers; false where it holds something else. */
@@ -73,17 +60,22 @@ static bool make_annotation(Schedule *s, const Value *value, Annotation *out)
     }
 }
 
-/* The primitive whose mark the key is: it changes what is run, and the primitive proves that it may. */
-static const char *primitive_of_key(Name key)
+/* A key that tirc reads is no primitive's mark, which changes what is run and is proved first, and has a value that it
+ * can have. */
+static bool check_known_key(Schedule *s, const PrimCall *call, const Annotation *added)
 {
-    static const char *const marks[][2] = {{"serpentine", "serpentine"},
-                                           {"copy_async", "copy_async"},
-                                           {"remap_diagonal", "remap"},
-                                           {"remap_grouped", "remap"}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (!strcmp(key, marks[i][0]))
-            return marks[i][1];
-    return strncmp(key, "cache_hint_", 11) == 0 ? "cache_hint" : NULL;
+    AnnotationKey key = annotation_key(added->key);
+    if (key == ANNOTATION_KEYS)
+        return true;
+    const AnnotationInfo *info = annotation_info(key);
+    REQUIRE(s, E0498, call->span, !info->primitive,
+            "'%s' is the mark of a primitive, which proves first that it changes no result; call %s instead", added->key,
+            info->primitive);
+    REQUIRE(s, E0457, call->annotate.value.kind == VALUE_NONE ? call->span : call->annotate.value.span,
+            added->kind == ANNOTATION_INT && added->i >= info->least && added->i <= info->most,
+            "'%s' takes an integer from %lld to %lld; another value would have no effect", added->key,
+            (long long)info->least, (long long)info->most);
+    return true;
 }
 
 bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
@@ -91,24 +83,13 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     const Stmt *node = state_path(s, call->annotate.node.u.id, &path);
     Annotation added = {.key = call->annotate.key.u.s};
-    const char *owner = primitive_of_key(added.key);
-    REQUIRE(s, E0498, call->span, !owner,
-            "'%s' is the mark of a primitive, which proves first that it changes no result; call %s instead", added.key,
-            owner);
-    REQUIRE(
-        s, E0430, call->span, make_annotation(s, &call->annotate.value, &added),
-        "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
-        added.key,
-        call->annotate.value.kind == VALUE_LIST ? "a list of other things"
-                                        : value_kind_name(call->annotate.value.kind));
-    int n;
-    const Annotation *old = annotations_of(node, &n);
-    int at = find_annotation(old, n, added.key);
-    Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, n + 1);
-    for (int i = 0; i < n; i++)
-        items[i] = old[i];
-    items[at] = added;
-    set_annotations(s, node, items, at == n ? n + 1 : n);
+    const Value *value = &call->annotate.value;
+    REQUIRE(s, E0430, call->span, make_annotation(s, value, &added),
+            "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers", added.key,
+            value->kind == VALUE_LIST ? "a list of other things" : value_kind_name(value->kind));
+    if (!check_known_key(s, call, &added))
+        return false;
+    set_annotations(s, node, annotations_with(s->ctx, annotations_of(node), added));
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }
@@ -118,17 +99,11 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     const Stmt *node = state_path(s, call->unannotate.node.u.id, &path);
     Name key = call->unannotate.key.u.s;
-    int n;
-    const Annotation *old = annotations_of(node, &n);
-    int at = find_annotation(old, n, key);
-    REQUIRE(s, E0429, call->span, at < n, "%s '%s' has no annotation '%s'%s%s%s",
-            node->kind == ST_FOR ? "loop" : "block", stmt_label(node), key,
-            n > 0 ? "; it has '" : "", n > 0 ? old[0].key : "", n > 0 ? "'" : "");
-    Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, n);
-    for (int i = 0, kept = 0; i < n; i++)
-        if (i != at)
-            items[kept++] = old[i];
-    set_annotations(s, node, items, n - 1);
+    AnnotationList old = annotations_of(node), kept = annotations_without(s->ctx, old, key);
+    REQUIRE(s, E0429, call->span, kept.n < old.n, "%s '%s' has no annotation '%s'%s%s%s",
+            node->kind == ST_FOR ? "loop" : "block", stmt_label(node), key, old.n > 0 ? "; it has '" : "",
+            old.n > 0 ? old.items[0].key : "", old.n > 0 ? "'" : "");
+    set_annotations(s, node, kept);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }

@@ -60,10 +60,10 @@ static bool check_inner(Blockize *b, const Stmt *stmt)
     case ST_BLOCK:
         b->atomic |= stmt->u.block.atomic;
         b->plain |= !stmt->u.block.atomic;
-        if (stmt->u.block.n_annotations > 0)
+        if (stmt->u.block.annotations.n > 0)
             return refuse_inner(b, stmt, arena_printf(b->s->ctx->arena,
                                                       "block '%s' has the annotation '%s', which would be lost; unannotate it first",
-                                                      stmt->u.block.name, stmt->u.block.annotations[0].key));
+                                                      stmt->u.block.name, stmt->u.block.annotations.items[0].key));
         return true;
     default:
         return true;

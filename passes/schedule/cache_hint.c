@@ -41,17 +41,10 @@ bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
             buffer->name);
     if (!read_hint(s, call, block.name, buffer, reads, writes))
         return false;
-    Annotation hint = {.key = ctx_namef(s->ctx, "cache_hint_%s", buffer->name),
+    Annotation hint = {.key = ctx_namef(s->ctx, "%s%s", annotation_info(ANNOTATION_CACHE_HINT)->name, buffer->name),
                        .kind = ANNOTATION_STRING,
                        .string = ctx_name(s->ctx, call->cache_hint.hint.u.s)};
-    Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, block.n_annotations + 1);
-    int n = 0;
-    for (int i = 0; i < block.n_annotations; i++)
-        if (block.annotations[i].key != hint.key)
-            items[n++] = block.annotations[i];
-    items[n++] = hint;
-    block.annotations = items;
-    block.n_annotations = n;
+    block.annotations = annotations_with(s->ctx, annotations_without(s->ctx, block.annotations, hint.key), hint);
     sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     *result = (Value){.kind = VALUE_NONE};
     return true;

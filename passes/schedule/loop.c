@@ -15,10 +15,10 @@ bool sched_require_plain(Schedule *s, const Stmt *stmt, Span span)
     const ForStmt *loop = &stmt->u.loop;
     if (!sched_require_serial(s, stmt, span))
         return false;
-    REQUIRE(s, E0411, span, loop->n_annotations == 0,
+    REQUIRE(s, E0411, span, loop->annotations.n == 0,
             "loop '%s' has the annotation '%s', which would be lost; unannotate it first, and "
             "annotate the results",
-            loop->var->name, loop->annotations[0].key);
+            loop->var->name, loop->annotations.items[0].key);
     return true;
 }
 

@@ -353,7 +353,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
         !is_plain_nest(path, top) || !stands_before(e, path, *top))
         return false;
     for (int k = *top; k + 1 < path->n; k++)
-        if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.n_annotations)
+        if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.annotations.n)
             return false;
     for (int axis = 0; axis < operand->rank; axis++)
         if (!expr_equal(block->u.block.iters[axes[axis]].hi, operand->shape[axis]))

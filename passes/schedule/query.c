@@ -76,7 +76,7 @@ bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
 static bool runs_parallel(Schedule *s, const Stmt *stmt)
 {
     const ForStmt *loop = &stmt->u.loop;
-    if (loop->kind != LOOP_SERIAL || loop->n_annotations > 0 || sched_reduced_by(stmt))
+    if (loop->kind != LOOP_SERIAL || loop->annotations.n > 0 || sched_reduced_by(stmt))
         return false;
     bool only_reduction = false;
     Conflict why = {0};

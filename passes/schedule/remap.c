@@ -32,7 +32,8 @@ static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
     REQUIRE(s, E0495, call->span, !grouped || (size->u.i >= 1 && size->u.i <= 65535),
             "a group has 1 to 65535 rows, as many as a grid can have, and here are %lld",
             (long long)size->u.i);
-    order->key = ctx_namef(s->ctx, "remap_%s", word);
+    AnnotationKey key = grouped ? ANNOTATION_REMAP_GROUPED : ANNOTATION_REMAP_DIAGONAL;
+    order->key = ctx_name(s->ctx, annotation_info(key)->name);
     order->kind = ANNOTATION_INT;
     order->i = grouped ? size->u.i : 1;
     return true;
@@ -51,11 +52,6 @@ static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Ax
     return false;
 }
 
-static bool is_remap(const Annotation *a)
-{
-    return strncmp(a->key, "remap_", 6) == 0;
-}
-
 typedef struct {
     const Stmt *except, *found;
 } RemapSearch;
@@ -63,9 +59,8 @@ typedef struct {
 static bool search_remap(Visitor *v, Stmt *stmt)
 {
     RemapSearch *search = v->user;
-    for (int i = 0; stmt->kind == ST_FOR && i < stmt->u.loop.n_annotations; i++)
-        if (stmt != search->except && is_remap(&stmt->u.loop.annotations[i]))
-            search->found = stmt;
+    if (stmt->kind == ST_FOR && stmt != search->except && annotations_remap(stmt->u.loop.annotations))
+        search->found = stmt;
     return stmt->kind != ST_BLOCK && !search->found;
 }
 
@@ -102,14 +97,10 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
     if (!require_one_order(s, call, &path))
         return false;
     ForStmt loop = inner->u.loop;
-    Annotation *kept = ARENA_ARRAY(s->ctx->arena, Annotation, loop.n_annotations + 1);
-    int n = 0;
-    for (int i = 0; i < loop.n_annotations; i++)
-        if (!is_remap(&loop.annotations[i]))
-            kept[n++] = loop.annotations[i];
-    kept[n++] = order;
-    loop.annotations = kept;
-    loop.n_annotations = n;
+    for (AnnotationKey key = ANNOTATION_REMAP_DIAGONAL; key <= ANNOTATION_REMAP_GROUPED; key++)
+        loop.annotations =
+            annotations_without(s->ctx, loop.annotations, ctx_name(s->ctx, annotation_info(key)->name));
+    loop.annotations = annotations_with(s->ctx, loop.annotations, order);
     sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));
     (void)result;
     return true;

@@ -334,8 +334,7 @@ static Stmt *partial_block(Factor *f)
                        .iters = f->iters.items,
                        .n_iters = f->iters.n,
                        .predicate = f->predicate,
-                       .annotations = f->block->annotations,
-                       .n_annotations = f->block->n_annotations};
+                       .annotations = f->block->annotations};
     if (f->reduces)
         block.init = stmt_store(c, f->rf, index, STORE_SET, f->r.identity, span);
     block.body = stmt_store(c, f->rf, index, f->reduces ? f->r.op : STORE_SET, value, span);

@@ -42,10 +42,7 @@ static const Buffer *circle_along(Schedule *s, Stmt *inner)
 
 static bool is_turned(const Stmt *loop)
 {
-    for (int i = 0; i < loop->u.loop.n_annotations; i++)
-        if (strcmp(loop->u.loop.annotations[i].key, "serpentine") == 0)
-            return true;
-    return false;
+    return annotation_find(loop->u.loop.annotations, ANNOTATION_SERPENTINE) != NULL;
 }
 
 static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Span span)
@@ -81,12 +78,7 @@ bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
         return false;
     }
     ForStmt loop = inner->u.loop;
-    Annotation *items = ARENA_ARRAY(s->ctx->arena, Annotation, loop.n_annotations + 1);
-    for (int i = 0; i < loop.n_annotations; i++)
-        items[i] = loop.annotations[i];
-    items[loop.n_annotations++] =
-        (Annotation){.key = ctx_name(s->ctx, "serpentine"), .kind = ANNOTATION_INT, .i = 1};
-    loop.annotations = items;
+    loop.annotations = annotations_mark(s->ctx, loop.annotations, ANNOTATION_SERPENTINE);
     sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));
     *result = (Value){.kind = VALUE_NONE};
     return true;

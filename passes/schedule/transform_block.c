@@ -43,7 +43,7 @@ static int loop_of(const Transform *t, int i)
             continue;
         Context *c = t->s->ctx;
         bool same = loop->u.loop.step == 1 && loop->u.loop.kind == LOOP_SERIAL &&
-                    loop->u.loop.n_annotations == 0 &&
+                    loop->u.loop.annotations.n == 0 &&
                     expr_equal(loop->u.loop.lo, iters_to_loops(c, block, iter->lo)) &&
                     expr_equal(loop->u.loop.hi, iters_to_loops(c, block, iter->hi));
         return same ? k : -1;

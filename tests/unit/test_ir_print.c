@@ -54,12 +54,11 @@ static void test_scheduled(void **state)
         {.key = ctx_name(c, "s"), .kind = ANNOTATION_STRING, .string = ctx_name(c, "a\"b\n")},
         {.key = ctx_name(c, "l"), .kind = ANNOTATION_LIST, .list = list, .n_list = 2},
     };
-    block.annotations = notes;
-    block.n_annotations = 3;
+    block.annotations = (AnnotationList){notes, 3};
     Stmt *inner = loop_to(c, m.j, use(c, m.n),
                           loop_to(c, m.k, expr_index(c, 32), stmt_block(c, &block, NOWHERE)));
     ForStmt loop = {.var = ty, .lo = expr_index(c, 0), .hi = expr_index(c, 32), .step = 1,
-                    .kind = LOOP_VECTORIZE, .axis = AXIS_NONE, .annotations = notes, .n_annotations = 1,
+                    .kind = LOOP_VECTORIZE, .axis = AXIS_NONE, .annotations = {notes, 1},
                     .body = inner};
     ForStmt outer = {.var = by, .lo = expr_index(c, 0), .hi = expr_index(c, 2), .step = 1,
                      .kind = LOOP_BIND, .axis = AXIS_BLOCK_Y, .body = stmt_for(c, &loop, NOWHERE)};
