@@ -114,7 +114,7 @@ static bool iters_use(const BlockStmt *b, const Var *var, bool spatial_only)
 /* Collecting the units of a model. */
 typedef struct {
     Model *model;
-    int order;
+    int32_t order;
     VEC(int) starts; /* the places in the text where the loops of the path start */
 } Units;
 
@@ -139,7 +139,8 @@ static bool init_is_inside(const Walker *w, Stmt *block)
     return reduction_start(w->ctx, &path) >= ((Units *)w->user)->model->outer.n;
 }
 
-/* An init is ordered by the loops outside the one that it stands before, and stands where that loop does. */
+/* An init is ordered by the loops outside the one that it stands before, and stands where that loop does; behind those of blocks
+ * that come before its own. */
 static void place_init(const Walker *w, Unit *u, Stmt *block)
 {
     const Units *units = w->user;
@@ -149,7 +150,7 @@ static void place_init(const Walker *w, Unit *u, Stmt *block)
             continue;
         if (reduction_starts_at(w->ctx, u->block, &path, at)) {
             u->n_time = i;
-            u->order = units->starts.items[i];
+            u->order = ((int64_t)units->starts.items[i] << 32) + units->order;
             break;
         }
         i++;
@@ -186,7 +187,7 @@ static void add_unit(Walker *w, Stmt *s, bool init)
             u->loops[u->n_loops++] = &w->path.items[i].stmt->u.loop;
     u->absent = ARENA_ARRAY(arena, bool, u->n_loops);
     u->n_time = u->n_loops;
-    u->order = units->order++;
+    u->order = (int64_t)units->order++ << 32;
     if (init)
         place_init(w, u, s);
     for (int i = 0; i < u->n_loops; i++)

@@ -286,11 +286,16 @@ static Facts *facts_of_init(const Blockize *b)
 }
 
 /* The inits that the block takes over ran one after the other, and will run together for each of its points. */
-static bool check_inits(Blockize *b, const Outer *outer)
+static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
 {
     Context *c = b->s->ctx;
     VEC(const Var *) loops = {0};
     Conflict why = {0};
+    for (int i = 0; i < b->reduced.n && init; i++)
+        REQUIRE(b->s, E0810, b->call->span, !stmt_uses_var(init, b->reduced.items[i]),
+                "one block's init is for each iteration of loop '%s', which carries the reduction of another on and stays outside: the "
+                "init of the new block would have no place; use decompose_reduction first, or choose a loop further out",
+                b->reduced.items[i]->name);
     for (int i = outer->n - 1; i >= 0 && b->start && outer->loops[i] != &b->start->u.loop; i--)
         if (outer->used[i] && !is_reduced(b, outer->loops[i]->var))
             VEC_PUSH(c->arena, &loops, outer->loops[i]->var);
@@ -318,7 +323,7 @@ static Stmt *build_block(Blockize *b)
     b->facts = facts_of_init(b);
     Stmt *init = b->init ? dissolve(b, b->init) : NULL;
     Outer outer = outer_loops(b, body, init);
-    if (!check_inits(b, &outer))
+    if (!check_inits(b, init, &outer))
         return NULL;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, outer.n + 1);
     Subst *map = ARENA_ARRAY(c->arena, Subst, outer.n + 1);

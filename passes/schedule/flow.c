@@ -1,6 +1,7 @@
 /* flow.c - who writes and who reads what; small rewrites that several primitives share. */
 #include "passes/schedule/flow.h"
 
+#include "passes/analysis/inits.h"
 #include "passes/lower/reductions.h"
 
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
@@ -36,9 +37,36 @@ const Stmt *flow_single_store(const Stmt *block)
     return stmt_single_store(block->u.block.body);
 }
 
+typedef struct {
+    const Stmt *store;
+    bool other;
+} ElementSearch;
+
+static bool search_other_element(Visitor *v, Expr *e)
+{
+    ElementSearch *search = v->user;
+    const Stmt *store = search->store;
+    bool same = e->kind == EX_LOAD && e->u.load.buffer->id == store->u.store.buffer->id;
+    for (int d = 0; same && d < store->u.store.buffer->rank; d++)
+        search->other |= !expr_equal(e->u.load.index[d], store->u.store.index[d]);
+    return !search->other;
+}
+
+/* Its value is made of no element of its buffer but the one that it stores. */
+static bool reads_other_element(const Stmt *store)
+{
+    ElementSearch search = {store, false};
+    Visitor v = {.user = &search, .expr = search_other_element};
+    visit_stmt(&v, (Stmt *)store);
+    return search.other;
+}
+
 bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer)
 {
-    return store->u.store.op == STORE_SET ? !stmt_touches(block, buffer, ACCESS_READ) : block_has_one_element(&block->u.block);
+    if (store->u.store.op == STORE_SET)
+        return !stmt_touches(block, buffer, ACCESS_READ);
+    return block_has_one_element(&block->u.block) && !stmt_touches(block->u.block.init, buffer, ACCESS_READ) &&
+           !reads_other_element(store);
 }
 
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)
@@ -82,6 +110,38 @@ const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stm
         }
     }
     return NULL;
+}
+
+/* What the init of a block of `tree`, which is in the place of the end of `outer`, stands before, counted from the block; -1: the tree,
+ * or what is further out. */
+static int place_of_init(Schedule *s, const StmtPath *outer, Stmt *tree, const Stmt *block)
+{
+    StmtPath path = {0}, whole = {0};
+    stmt_find(s->ctx, tree, block->u.block.id, &path);
+    for (int i = 0; i + 1 < outer->n; i++)
+        VEC_PUSH(s->ctx->arena, &whole, outer->items[i]);
+    for (int i = 0; i < path.n; i++)
+        VEC_PUSH(s->ctx->arena, &whole, path.items[i]);
+    int start = reduction_start(s->ctx, &whole);
+    return start < outer->n ? -1 : whole.n - start;
+}
+
+bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
+{
+    StmtPath outer = {0};
+    Conflict why = {0};
+    bool moved = false;
+    state_path(s, old->u.loop.id, &outer);
+    StmtList blocks = stmts_of_kind(s->ctx, old, ST_BLOCK);
+    for (int i = 0; i < blocks.n && !moved; i++)
+        moved = blocks.items[i]->u.block.init && place_of_init(s, &outer, old, blocks.items[i]) !=
+                                                     place_of_init(s, &outer, now, blocks.items[i]);
+    const Kernel *kernel = moved ? sched_kernel_around(s, s->kernel, &outer) : NULL;
+    if (!moved || dependence_order_kept(s->ctx, kernel, old, now, &s->reassociates, &why))
+        return true;
+    sched_refuse(s, E0419, span, "the init of a reduction would run before or after what it depends on");
+    sched_note_conflict(s, &why);
+    return false;
 }
 
 Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to)

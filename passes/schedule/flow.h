@@ -18,7 +18,8 @@ Buffer *flow_written(Schedule *s, Stmt *block);
 /* The block is one store of `op =`, beside its init: no control flow of its own. NULL otherwise. */
 const Stmt *flow_single_store(const Stmt *block);
 
-/* `store`, the block's only one of `buffer`, gives each element a value that does not depend on what was there before. */
+/* `store`, the block's only one of `buffer`, gives each element a value that does not depend on what was there before, there or in
+ * other elements. */
 bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer);
 
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
@@ -39,6 +40,11 @@ int flow_common(const StmtPath *a, const StmtPath *b);
  * the writer, and the buffer. */
 const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stmt *block,
                              const Buffer **buffer);
+
+/* The nest `old` may become `now`, which runs the same instances of its blocks in the same order, but stands for another nest of
+ * loops: where that moves inits, which stand before the outermost loop of their reduction, no dependence turns round. False after an
+ * error in the name of the primitive at work. */
+bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span);
 
 /* The temp's declaration and every access of `from` become those of `to`, which has the same id. */
 Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to);

@@ -6,6 +6,7 @@
  * Invariant: every instance of a block runs exactly once, and in the order in which it ran before. */
 #include <string.h>
 
+#include "passes/schedule/flow.h"
 #include "passes/schedule/loop.h"
 
 static bool refuse_nest(Schedule *s, const PrimCall *call, const Stmt *outer, const Stmt *inner)
@@ -178,7 +179,7 @@ static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, in
         return false;
     *first = nest[0];
     *fused = n > 1 ? build_fuse(s, call, &path, nest, n) : NULL;
-    return n == 1 || *fused;
+    return n == 1 || (*fused && flow_require_inits(s, *first, *fused, call->span));
 }
 
 bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)

@@ -30,18 +30,25 @@ static const Buffer *temp_of_init(Schedule *s, const Stmt *block, Stmt *loop)
     return NULL;
 }
 
-/* Further out than the reduction itself, the init runs before all that the loop does. */
+/* The init runs before all that the loop does. Where the loop carries the reduction, that is its place already, but those of blocks
+ * before this one run earlier. */
 static bool init_may_run_first(Schedule *s, const PrimCall *call, const Stmt *block, Stmt *loop)
 {
     Conflict why = {0};
     Name name = block->u.block.name, around = loop->u.loop.var->name;
+    bool loop_carries = carries(s->ctx, &block->u.block, loop);
     const Buffer *temp = temp_of_init(s, block, loop);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, !temp,
             "'%s' is declared in loop '%s', and the init of '%s' would touch it before the loop; choose a loop further in",
             temp->name, around, name);
     if (dependence_init_may_run_first(s->ctx, s->kernel, loop, block, &why))
         return true;
-    if (why.first && why.first->id != block->u.block.id)
+    if (why.first && why.first->id != block->u.block.id && loop_carries)
+        sched_refuse(s, E0470, call->decompose_reduction.block.span,
+                     "the init of block '%s' also stands before loop '%s' and touches what the init of '%s' reads or writes, so it has to "
+                     "stay before that; decompose '%s' first",
+                     why.first->name, around, name, why.first->name);
+    else if (why.first && why.first->id != block->u.block.id)
         sched_refuse(s, E0470, call->decompose_reduction.loop.span,
                      "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so the init cannot "
                      "run before all of the loop; choose a loop further in",
@@ -78,7 +85,7 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0481, call->span, !threads,
             "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that it keeps its init",
             stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);
-    if (anchor < first && !init_may_run_first(s, call, block, path.items[anchor]))
+    if (!init_may_run_first(s, call, block, path.items[anchor]))
         return false;
     if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &update))
         return false;

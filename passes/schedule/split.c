@@ -12,6 +12,7 @@
  * Invariant: every instance of a block runs exactly once, and in the order in which it ran before. */
 #include <string.h>
 
+#include "passes/schedule/flow.h"
 #include "passes/schedule/loop.h"
 #include "passes/schedule/partition.h"
 #include "passes/schedule/tail.h"
@@ -212,6 +213,8 @@ static bool split_padded(Schedule *s, const PrimCall *call, const StmtPath *path
     exact.exact = true;
     exact.extent = end;
     Stmt *nest = build_split(s, &to, &exact);
+    if (!flow_require_inits(s, old, nest, call->span))
+        return false;
     *result = nest_value(s, nest, split->n);
     sched_replace_body(s, tail_grow(s, stmt_replace(c, s->kernel->body, old, nest), &grown, end));
     return true;
@@ -281,6 +284,8 @@ bool prim_split(Schedule *s, const PrimCall *call, Value *result)
     if (tail == TAIL_PAD && !split.exact)
         return split_padded(s, call, &path, &split, result);
     Stmt *nest = build_split(s, &path, &split);
+    if (!flow_require_inits(s, loop, nest, call->span))
+        return false;
     sched_replace(s, loop, nest);
     if (!split.exact)
         remark_idle(s, &split);

@@ -307,7 +307,8 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
     REQUIRE(s, E0444, span, writers.n == 1,
             "'%s' is also written by block '%s', so the copy would undo its work", buffer->name,
             writers.items[writers.items[0] == block]->u.block.name);
-    REQUIRE(s, E0444, span, flow_starts_anew(block, store, buffer),
+    bool carries_on = store_updates(store->u.store.op) && block_has_one_element(&block->u.block);
+    REQUIRE(s, E0444, span, flow_starts_anew(block, store, buffer) || (carries_on && flow_written_before_read(s, path, buffer)),
             "block '%s' reads what '%s' held before, which its copy would not hold; give the reduction "
             "its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
