@@ -276,6 +276,14 @@ typedef struct {
     AstType type;
 } AstParam;
 
+/* One item of a `where` clause: a condition, `value in lo..hi`, or `value is order`. */
+typedef struct {
+    AstExpr *value;
+    AstExpr *lo, *hi; /* NULL where no range is written */
+    AstName order;    /* text is NULL where none is written */
+    Span span;
+} AstFact;
+
 typedef struct {
     AstName name;
     Span span;
@@ -285,6 +293,8 @@ typedef struct {
     int n_params;
     const AstParam *outputs;
     int n_outputs;
+    const AstFact *facts;
+    int n_facts;
     AstStmt *body; /* AS_SEQ */
 } AstKernel;
 

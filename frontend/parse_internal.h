@@ -21,6 +21,7 @@ typedef VEC(AstIter) IterList;
 typedef VEC(AstLayout) LayoutList;
 typedef VEC(AstSize) SizeList;
 typedef VEC(AstParam) ParamList;
+typedef VEC(AstFact) FactList;
 typedef VEC(AstScriptParam) ScriptParamList;
 
 /* What a token carries. */

@@ -31,6 +31,7 @@
     AstType *type;
     AstSize *size;
     AstParam *param;
+    AstFact *fact;
     AstScriptParam *sparam;
     NameList names;
     AstExprList exprs;
@@ -43,6 +44,7 @@
     LayoutList layouts;
     SizeList sizes;
     ParamList params;
+    FactList facts;
     ScriptParamList sparams;
     bool flag;
 }
@@ -85,7 +87,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" PARALLEL "'parallel'"
-%token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" WHERE "'where'"
+%token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" IS "'is'" WHERE "'where'"
 %token ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'" LAUNCH "'launch'"
 %token BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
 %token EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
@@ -133,6 +135,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <sizes> sizes opt_sizes
 %type <param> param
 %type <params> params opt_params outputs
+%type <fact> fact
+%type <facts> facts opt_facts
 %type <sparam> schedule_param proc_param
 %type <sparams> schedule_params opt_schedule_params proc_params opt_proc_params
 %type <token.name> store_op
@@ -154,11 +158,11 @@ items:
 
 /* ---- items ---- */
 
-kernel: KERNEL name opt_sizes '(' opt_params ')' outputs block {
+kernel: KERNEL name opt_sizes '(' opt_params ')' outputs opt_facts block {
         AstKernel *k = NEW(AstKernel);
         *k = (AstKernel){.name = $2, .span = @$, .sizes = $3.items, .n_sizes = $3.n,
                          .params = $5.items, .n_params = $5.n, .outputs = $7.items,
-                         .n_outputs = $7.n, .body = $8};
+                         .n_outputs = $7.n, .facts = $8.items, .n_facts = $8.n, .body = $9};
         PUSH(p->kernels, k);
     };
 
@@ -214,6 +218,25 @@ param: opt_inout name ':' type {
     };
 
 opt_inout: %empty { $$ = false; } | INOUT { $$ = true; };
+
+opt_facts: %empty { $$ = (FactList){0}; } | WHERE facts { $$ = $2; };
+
+facts:
+    fact { $$ = (FactList){0}; PUSH($$, *$1); }
+  | facts ',' fact { $$ = $1; PUSH($$, *$3); }
+  ;
+
+fact:
+    expr { $$ = NEW(AstFact); *$$ = (AstFact){.value = $1, .span = @$}; }
+  | expr IN expr DOTS expr {
+        $$ = NEW(AstFact);
+        *$$ = (AstFact){.value = $1, .lo = $3, .hi = $5, .span = @$};
+    }
+  | expr IS name {
+        $$ = NEW(AstFact);
+        *$$ = (AstFact){.value = $1, .order = $3, .span = @$};
+    }
+  ;
 
 type:
     name { $$ = NEW(AstType); *$$ = (AstType){.name = $1, .span = @$}; }

@@ -300,6 +300,7 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
     check_overrides(&r, k, overrides, n_overrides);
     resolve_sizes(&r, k, overrides, n_overrides, kernel);
     resolve_params(&r, k, kernel);
+    resolve_where(&r, k, kernel);
     block_names_claim(&r, k->body);
     kernel->body = resolve_body(&r, k->body);
     /* Lowering leaves out stores in loops that have no iterations. */

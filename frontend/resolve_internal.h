@@ -5,6 +5,7 @@
  *   resolve_types.c   how types meet, convert and adapt
  *   resolve_expr.c    expressions
  *   resolve_index.c   subscripts, bounds, extents: integers that shape the program
+ *   resolve_where.c   what a program assumes about its arguments
  *   resolve_stmt.c    stores, loops, conditions, temporaries, the lowered statements
  *   resolve_block.c   from statements to blocks: plain, with an init, written out, data-dependent
  *
@@ -133,6 +134,9 @@ bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, C
 DType resolve_type(Resolver *r, AstName name);
 /* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */
 Expr **resolve_shape(Resolver *r, const AstType *type, DType element);
+
+/* The `where` clause of a kernel whose sizes and parameters are declared; false after an error. */
+bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel);
 
 /* ---- statements ---- */
 

@@ -58,7 +58,13 @@ static bool is_in(const Parser *p, int next)
     if (p->last == ']' || p->last == TOKEN_FILL)
         return true;
     return p->last == TOKEN_NAME && (b == TOKEN_FOR || b == ',' || b == '(' || b == TOKEN_TUNE ||
-                                     b == TOKEN_REDUCE || b == ':');
+                                     b == TOKEN_REDUCE || b == ':' || b == TOKEN_WHERE);
+}
+
+static bool is_is(const Parser *p, int next)
+{
+    (void)next;
+    return p->braces == 0 && (p->last == TOKEN_NAME || p->last == ']');
 }
 
 static bool is_step(const Parser *p, int next)
@@ -87,9 +93,11 @@ static bool is_inout(const Parser *p, int next)
     return (p->last == '(' || p->last == ',' || p->last == TOKEN_ARROW) && next == TOKEN_NAME;
 }
 
+/* Behind a type without a shape or with one, only in the head of a kernel: `-> y: f32[N] where N > 1 {`. */
 static bool is_where(const Parser *p, int next)
 {
-    return p->last == ')' && next != '[' && next != ':' && next != '=' && next != TOKEN_UPDATE;
+    bool behind_type = p->braces == 0 && (p->last == TOKEN_NAME || p->last == ']');
+    return (p->last == ')' || behind_type) && next != '[' && next != ':' && next != '=' && next != TOKEN_UPDATE;
 }
 
 static bool is_atomic(const Parser *p, int next)
@@ -132,6 +140,7 @@ static const struct {
     {"unroll", TOKEN_UNROLL, is_loop_kind},
     {"reduce", TOKEN_REDUCE, is_reduce},
     {"inout", TOKEN_INOUT, is_inout},
+    {"is", TOKEN_IS, is_is},
     {"where", TOKEN_WHERE, is_where},
     {"atomic", TOKEN_ATOMIC, is_atomic},
     {"init", TOKEN_INIT, is_init},

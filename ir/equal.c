@@ -234,10 +234,30 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
+static bool same_subject(const Match *m, const Param *a, const Param *b)
+{
+    return matches(m, a->buffer, b->buffer) && matches(m, a->scalar, b->scalar);
+}
+
+static bool same_fact(const Match *m, const Fact *a, const Fact *b)
+{
+    return a->kind == b->kind && a->excludes_lo == b->excludes_lo && a->excludes_hi == b->excludes_hi && a->order == b->order &&
+           same_subject(m, &a->subject, &b->subject) && same_expr(m, a->cond, b->cond) && same_expr(m, a->lo, b->lo) &&
+           same_expr(m, a->hi, b->hi);
+}
+
+static bool same_facts(const Match *m, const Kernel *a, const Kernel *b)
+{
+    for (int i = 0; i < a->n_facts; i++)
+        if (!same_fact(m, &a->facts[i], &b->facts[i]))
+            return false;
+    return true;
+}
+
 static bool same_params(const Match *m, const Kernel *a, const Kernel *b, int at)
 {
     if (at == a->n_params)
-        return same_stmt(m, a->body, b->body);
+        return same_facts(m, a, b) && same_stmt(m, a->body, b->body);
     const Param *x = &a->params[at], *y = &b->params[at];
     if (!x->buffer != !y->buffer)
         return false;
@@ -264,5 +284,5 @@ static bool same_sizes(const Match *m, const Kernel *a, const Kernel *b, int at)
 bool kernel_equal(const Kernel *a, const Kernel *b)
 {
     return same_text(a->name, b->name) && a->n_sizes == b->n_sizes && a->n_params == b->n_params &&
-           a->n_outputs == b->n_outputs && same_sizes(NULL, a, b, 0);
+           a->n_outputs == b->n_outputs && a->n_facts == b->n_facts && same_sizes(NULL, a, b, 0);
 }

@@ -370,6 +370,34 @@ typedef struct {
     Var *scalar;
 } Param;
 
+/* The order of the elements of an input with one axis (order.def). */
+typedef enum {
+#define ORDER(e, name, meaning) ORDER_##e,
+#include "ir/order.def"
+#undef ORDER
+    ORDER_COUNT
+} Order;
+const char *order_name(Order order);
+Order order_find(const char *name); /* ORDER_COUNT if there is none */
+
+typedef enum {
+    FACT_SIZES,  /* a condition on sizes */
+    FACT_VALUES, /* a range of a scalar, or of each element of a buffer */
+    FACT_ORDER,  /* an order of the elements of a buffer */
+} FactKind;
+
+/* An assumption that the program makes about its arguments: one item of its `where` clause. Inputs and inouts may be constrained;
+ * a fact about an inout holds when the kernel starts. */
+typedef struct {
+    FactKind kind;
+    Span span;
+    Expr *cond;              /* SIZES: a condition on sizes alone */
+    Param subject;           /* VALUES, ORDER */
+    Expr *lo, *hi;           /* VALUES: INDEX expressions of sizes, or literals of the subject's floating type; NULL: no bound */
+    bool excludes_lo, excludes_hi;
+    Order order;             /* ORDER */
+} Fact;
+
 typedef struct Kernel {
     Name name;
     Span span;
@@ -378,6 +406,8 @@ typedef struct Kernel {
     const Param *params; /* in order: inputs, then outputs */
     int n_params;
     int n_outputs; /* how many of the last params stand after `->` */
+    const Fact *facts; /* of the `where` clause, in order */
+    int n_facts;
     Stmt *body;
 } Kernel;
 

@@ -536,6 +536,57 @@ static void add_param(const Param *param, bool first, StrBuf *out)
     add_type(param->buffer, out);
 }
 
+/* `lo <= x < hi`, in the shortest way to write it. */
+static void add_values(const Fact *fact, StrBuf *out)
+{
+    const Param *p = &fact->subject;
+    Name name = p->buffer ? p->buffer->name : p->scalar->name;
+    DType type = p->buffer ? p->buffer->type : p->scalar->type;
+    DType want = type_is_float(type) ? type : DT_INDEX;
+    if (fact->lo && fact->hi && expr_equal(fact->lo, fact->hi)) {
+        strbuf_addf(out, "%s == ", name);
+        print_value(fact->lo, want, out);
+    } else if (fact->lo && fact->hi && !fact->excludes_lo && fact->excludes_hi) {
+        strbuf_addf(out, "%s in ", name);
+        print_value(fact->lo, want, out);
+        strbuf_add(out, "..");
+        print_value(fact->hi, want, out);
+    } else if (fact->lo && fact->hi) {
+        print_value(fact->lo, want, out);
+        strbuf_addf(out, " %s %s %s ", fact->excludes_lo ? "<" : "<=", name, fact->excludes_hi ? "<" : "<=");
+        print_value(fact->hi, want, out);
+    } else {
+        const char *lower = fact->excludes_lo ? ">" : ">=", *upper = fact->excludes_hi ? "<" : "<=";
+        strbuf_addf(out, "%s %s ", name, fact->lo ? lower : upper);
+        print_value(fact->lo ? fact->lo : fact->hi, want, out);
+    }
+}
+
+static void add_fact(const Fact *fact, StrBuf *out)
+{
+    if (fact->kind == FACT_SIZES)
+        print_value(fact->cond, DT_COUNT, out);
+    else if (fact->kind == FACT_ORDER)
+        strbuf_addf(out, "%s is %s", fact->subject.buffer->name, order_name(fact->order));
+    else
+        add_values(fact, out);
+}
+
+/* The `where` clause, on lines of its own. */
+static void print_where(Printer *p, const Kernel *kernel)
+{
+    StrBuf clause = strbuf_new(p->ctx->arena);
+    if (kernel->n_facts == 0)
+        return;
+    for (int i = 0; i < kernel->n_facts; i++) {
+        strbuf_add(&clause, i ? ", " : "where ");
+        add_fact(&kernel->facts[i], &clause);
+    }
+    strbuf_addc(p->out, '\n');
+    start_line(p, INDENT);
+    add_wrapped(p, clause.text, 0);
+}
+
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out)
 {
     Printer p = {.ctx = c, .out = out, .direct = kernel_level(kernel) == LEVEL_LOWERED};
@@ -552,6 +603,7 @@ void print_kernel(Context *c, const Kernel *kernel, StrBuf *out)
         add_param(&kernel->params[i], i == n_inputs, &header);
     }
     add_wrapped(&p, header.text, 0);
+    print_where(&p, kernel);
     strbuf_add(out, "\n{\n");
     print_items(&p, kernel->body, INDENT);
     strbuf_add(out, "}\n");

@@ -183,6 +183,22 @@ CacheHint cache_hint_find(const char *name)
     return (CacheHint)i;
 }
 
+static const char *const order_names[] = {
+#define ORDER(e, name, meaning) name,
+#include "ir/order.def"
+#undef ORDER
+};
+
+const char *order_name(Order order)
+{
+    return order_names[order];
+}
+
+Order order_find(const char *name)
+{
+    return (Order)find_name(order_names, ORDER_COUNT, name);
+}
+
 const char *loop_kind_name(LoopKind kind)
 {
     static const char *const names[] = {"serial", "parallel", "vectorize", "unroll", "bind"};

@@ -452,6 +452,45 @@ static bool check_params(Verifier *v, const Kernel *kernel)
     return true;
 }
 
+static bool is_input(const Kernel *kernel, const Param *subject)
+{
+    for (int i = 0; i < kernel->n_params - kernel->n_outputs; i++)
+        if (kernel->params[i].buffer == subject->buffer && kernel->params[i].scalar == subject->scalar)
+            return true;
+    return false;
+}
+
+static bool check_end(Verifier *v, const Expr *e, DType subject)
+{
+    DType type = type_is_float(subject) ? subject : DT_INDEX;
+    if (type != DT_INDEX && e && e->kind != EX_FLOAT)
+        return fail(v, "a bound of floating values is no literal");
+    return !e || check_typed(v, e, type, USE_DOMAIN, "the bound of a fact");
+}
+
+static bool check_fact(Verifier *v, const Kernel *kernel, const Fact *fact)
+{
+    const Param *p = &fact->subject;
+    if (fact->kind == FACT_SIZES)
+        return check_typed(v, fact->cond, DT_BOOL, USE_DOMAIN, "a fact about sizes");
+    if (!is_input(kernel, p))
+        return fail(v, "a fact is about something that is no input");
+    DType type = p->buffer ? p->buffer->type : p->scalar->type;
+    if (fact->kind == FACT_ORDER)
+        return (p->buffer && p->buffer->rank == 1 && fact->order < ORDER_COUNT) || fail(v, "an order of what is no list");
+    if (!fact->lo && !fact->hi)
+        return fail(v, "a range without ends");
+    return check_end(v, fact->lo, type) && check_end(v, fact->hi, type);
+}
+
+static bool check_facts(Verifier *v, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->n_facts; i++)
+        if (!check_fact(v, kernel, &kernel->facts[i]))
+            return false;
+    return true;
+}
+
 typedef struct {
     Verifier *verifier;
     VEC(Name) names; /* of the buffers met so far */
@@ -518,7 +557,7 @@ Level kernel_level(const Kernel *kernel)
 const char *ir_verify(Context *c, const Kernel *kernel)
 {
     Verifier v = {.ctx = c, .level = kernel_level(kernel), .block = -1};
-    if (check_buffer_names(&v, kernel) && check_params(&v, kernel))
+    if (check_buffer_names(&v, kernel) && check_params(&v, kernel) && check_facts(&v, kernel))
         check_body(&v, kernel->body);
     return v.broken;
 }

@@ -156,7 +156,7 @@ static Bounds bounds_xor(Facts *f, Expr *e)
     return out;
 }
 
-static Bounds bounds_of_type(DType type)
+Bounds bounds_of_type(DType type)
 {
     const TypeInfo *info = type_info(type);
     if (info->class == CLASS_BOOL)
@@ -193,7 +193,9 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
     case EX_SELECT:
         return bounds_join(bounds_expr(f, atom->u.arg[1]), bounds_expr(f, atom->u.arg[2]));
     case EX_CAST:
-        return bounds_of_type(atom->u.arg[0]->type);
+        return range ? range->bounds : bounds_of_type(atom->u.arg[0]->type);
+    case EX_LOAD:
+        return range ? range->bounds : (Bounds){0};
     default:
         return (Bounds){0};
     }

@@ -47,13 +47,26 @@ void facts_answered(Facts *f, const Question *q)
 
 static bool range_is_of(const Range *r, const Expr *e)
 {
-    return r->var ? e->kind == EX_VAR && e->u.var == r->var
-                  : e->kind == EX_AXIS && e->u.axis == r->axis;
+    switch (e->kind) {
+    case EX_VAR:
+        return e->u.var == r->var;
+    case EX_AXIS:
+        return e->u.axis == r->axis;
+    default:
+        return r->buffer && e->u.load.buffer->id == r->buffer->id;
+    }
+}
+
+/* A conversion of integers to INDEX keeps their value. */
+static const Expr *without_cast(const Expr *e)
+{
+    return e->kind == EX_CAST && e->type == DT_INDEX && type_is_int(e->u.arg[0]->type) ? e->u.arg[0] : e;
 }
 
 static int range_index(const Facts *f, const Expr *e)
 {
-    if (e->kind != EX_VAR && e->kind != EX_AXIS)
+    e = without_cast(e);
+    if (e->kind != EX_VAR && e->kind != EX_AXIS && e->kind != EX_LOAD)
         return -1;
     int k = f->ranges.n - 1;
     while (k >= 0 && !range_is_of(&f->ranges.items[k], e))
@@ -199,6 +212,32 @@ static Expr *range_value(Facts *f, const Range *r)
     return NULL;
 }
 
+static bool find_changing(Visitor *v, Expr *e)
+{
+    bool *found = v->user;
+    *found |= e->kind == EX_LOAD && e->u.load.buffer->role != ROLE_IN;
+    return !*found;
+}
+
+/* It reads memory that the kernel may write. */
+static bool reads_changing(Expr *e)
+{
+    bool found = false;
+    Visitor v = {.user = &found, .expr = find_changing};
+    visit_expr(&v, e);
+    return found;
+}
+
+static const Range *range_before(const Facts *f, const Range *r)
+{
+    for (int k = f->ranges.n - 1; k >= 0; k--) {
+        const Range *known = &f->ranges.items[k];
+        if (known->var == r->var && known->axis == r->axis && known->buffer == r->buffer)
+            return known;
+    }
+    return NULL;
+}
+
 /* An empty range says nothing: what never runs is simplified no further than what runs, and still speaks of its variables, by which
  * others tell what a loop is for (whether it carries a reduction, say). */
 static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
@@ -214,16 +253,15 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
                checked_sub(r.high.constant, 1, &r.high.constant);
     if (r.affine)
         r.bounds = range_bounds(f, &r);
-    if (expr_has_load(r.lo) || expr_has_load(r.hi))
+    if (reads_changing(r.lo) || reads_changing(r.hi))
         r.affine = false; /* what memory holds may change while the range is remembered */
-    Expr *self = r.var ? expr_var(c, (Var *)r.var, span_none()) : expr_axis(c, r.axis);
-    const Range *before = facts_find(f, self);
+    const Range *before = range_before(f, &r);
     if (before)
         r.bounds = intersect(r.bounds, before->bounds);
     r.value = range_value(f, &r);
     VEC_PUSH(c->arena, &f->ranges, r);
     Affine some;
-    if (r.affine && affine_combine(c, &r.high, 1, &r.low, -1, &some))
+    if (r.affine && !r.buffer && affine_combine(c, &r.high, 1, &r.low, -1, &some))
         push_form(f, NULL, some);
 }
 
@@ -282,6 +320,65 @@ static void define(Facts *f, const Var *var, Expr *value)
     Expr *self = expr_var(f->c, (Var *)var, span_none());
     push_difference(f, NULL, self, value, 0);
     push_difference(f, NULL, value, self, 0);
+}
+
+/* ---- the `where` clause ---------------------------------------------------------------------- */
+
+static bool same_subject(const Fact *a, const Fact *b)
+{
+    return a->kind == b->kind && a->subject.buffer == b->subject.buffer && a->subject.scalar == b->subject.scalar;
+}
+
+/* All ranges of the subject of fact number `at` as one, where that is the first of them. */
+static bool whole_range(const Kernel *kernel, int at, Fact *whole)
+{
+    *whole = kernel->facts[at];
+    for (int i = 0; i < kernel->n_facts; i++) {
+        const Fact *fact = &kernel->facts[i];
+        if (!same_subject(fact, whole))
+            continue;
+        if (i < at)
+            return false;
+        if (!whole->lo) {
+            whole->lo = fact->lo;
+            whole->excludes_lo = fact->excludes_lo;
+        }
+        if (!whole->hi) {
+            whole->hi = fact->hi;
+            whole->excludes_hi = fact->excludes_hi;
+        }
+    }
+    return true;
+}
+
+/* Integers alone take part in proofs. Elements of an inout change while the kernel runs. An end that the clause leaves open is
+ * that of the type. */
+static void assume_values(Facts *f, const Fact *fact)
+{
+    Context *c = f->c;
+    Range r = {.var = fact->subject.scalar, .axis = AXIS_NONE, .buffer = fact->subject.buffer, .stride = 1};
+    DType type = r.buffer ? r.buffer->type : r.var->type;
+    if (!type_is_int(type) || (r.buffer && r.buffer->role != ROLE_IN))
+        return;
+    Bounds limits = bounds_of_type(type);
+    Expr *one = expr_index(c, 1);
+    Expr *lo = fact->lo ? fact->lo : expr_index(c, limits.has_min ? limits.min : INT64_MIN);
+    Expr *hi = fact->hi ? fact->hi : expr_index(c, limits.has_max ? limits.max + 1 : INT64_MAX);
+    push_range(f, r, fact->excludes_lo ? index_add(c, lo, one) : lo,
+               fact->hi && !fact->excludes_hi ? index_add(c, hi, one) : hi);
+}
+
+Facts *facts_of_kernel(Context *c, const Kernel *kernel)
+{
+    Facts *f = facts_new(c);
+    for (int i = 0; i < kernel->n_facts; i++)
+        if (kernel->facts[i].kind == FACT_SIZES)
+            facts_assume(f, kernel->facts[i].cond);
+    Fact whole;
+    for (int i = 0; i < kernel->n_facts; i++)
+        if (kernel->facts[i].kind == FACT_VALUES && whole_range(kernel, i, &whole))
+            assume_values(f, &whole);
+    return f;
 }
 
 /* ---- entering statements --------------------------------------------------------------------- */

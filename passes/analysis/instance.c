@@ -50,6 +50,7 @@ void model_enter(const Model *m, Poly *p)
     for (int i = 0; i < m->kernel->n_sizes; i++)
         if (m->kernel->sizes[i].symbolic)
             poly_size(p, m->kernel->sizes[i].var);
+    poly_assume_where(p, m->kernel);
     for (int i = 0; i < m->outer.n; i++)
         model_enter_scope(p, &p->fixed, m->outer.items[i]);
 }

@@ -133,7 +133,7 @@ static bool check_stmt(Walker *w, Stmt *s)
 
 void warn_outside(Context *c, const Kernel *program)
 {
-    Outside o = {.c = c, .facts = facts_new(c)};
+    Outside o = {.c = c, .facts = facts_of_kernel(c, program)};
     Walker w = {.ctx = c, .user = &o, .stmt = check_stmt};
     walk_stmt(&w, program->body);
 }

@@ -83,6 +83,7 @@ typedef struct {
     Context *ctx;
     struct isl_ctx *isl;
     struct PolyMemo *memo; /* of what the context has asked before */
+    const Kernel *kernel;  /* whose `where` clause holds, or NULL */
     VEC(Column) columns;
     VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
     Conj top;
@@ -139,6 +140,11 @@ void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n);
 
 /* A column for a size or scalar that `p->fixed` does not have yet. */
 Affine poly_size(Poly *p, const Var *var);
+/* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on, of the elements of integer inputs
+ * (poly_where.c). */
+void poly_assume_where(Poly *p, const Kernel *kernel);
+/* The value of a load of integers: unknown, but in the range that the `where` clause gives it. */
+Affine poly_element(Poly *p, const Expr *load);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
 /* `cond` is true (holds) or false; what is not affine is dropped. */

@@ -357,6 +357,8 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
         return e->type == DT_U64 && e->u.i < 0 ? poly_unknown(p) : affine_const(e->u.i);
     if (e->kind == EX_VAR)
         return variable_value(p, env, e->u.var);
+    if (e->kind == EX_LOAD && type_is_int(e->type))
+        return poly_element(p, e);
     if (e->type != DT_INDEX)
         return poly_unknown(p);
     Expr *const *arg = e->u.arg;

@@ -141,6 +141,7 @@ static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
         offer_product(f, out, t);
         break;
     default:
+        offer_range(f, out, t);
         offer_literal(f, out, t);
     }
     return out->n > 0;

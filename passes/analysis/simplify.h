@@ -12,6 +12,8 @@ typedef struct Facts Facts;
 
 /* No facts but that sizes are at least 0.  Lives in the context's arena. */
 Facts *facts_new(Context *c);
+/* What holds everywhere in a kernel: its `where` clause. Ranges of inputs count, since nothing writes them. */
+Facts *facts_of_kernel(Context *c, const Kernel *kernel);
 /* lo <= var < hi. */
 void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi);
 /* The range of `var` has literal ends and is not empty: the loop runs wherever the place before it is reached. */

@@ -127,7 +127,7 @@ static void index_units(Threads *t)
 static void find_empty_axes(Threads *t)
 {
     Context *c = t->ctx;
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, t->model->kernel);
     for (Axis axis = 0; axis < AXIS_COUNT; axis++)
         t->may_be_empty[axis] =
             t->axis[axis] && !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]), expr_index(c, 1), span_none()));

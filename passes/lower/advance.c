@@ -190,7 +190,7 @@ static Stmt *walk(void *user, Stmt *s)
 Kernel *pass_advance_addresses(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Advance a = {.c = c, .facts = facts_new(c)};
+    Advance a = {.c = c, .facts = facts_of_kernel(c, kernel)};
     Stmt *body = walk(&a, kernel->body);
     return kernel_with_body(c, kernel, body == kernel->body ? body : drop_unused_names(c, body));
 }

@@ -485,7 +485,7 @@ static Stmt *lower_host(void *user, Stmt *s)
 Kernel *pass_lower_blocks(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Blocks b = {.c = c, .facts = facts_new(c)};
+    Blocks b = {.c = c, .facts = facts_of_kernel(c, kernel)};
     Stmt *body = lower_host(&b, kernel->body);
     return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));
 }

@@ -29,7 +29,7 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
 
 bool threads_proved(Context *c, const Kernel *kernel)
 {
-    LaunchWalk w = {.c = c, .kernel = kernel, .facts = facts_new(c), .root = check_root};
+    LaunchWalk w = {.c = c, .kernel = kernel, .facts = facts_of_kernel(c, kernel), .root = check_root};
     launch_roots_map(&w, kernel->body);
     return !w.failed;
 }

@@ -118,7 +118,7 @@ static Stmt *drop_launches(Context *c, Stmt *body)
 Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Stmt *body = simplify_stmt(facts_new(c), kernel->body);
+    Stmt *body = simplify_stmt(facts_of_kernel(c, kernel), kernel->body);
     if (body)
         body = drop_unused_names(c, body);
     if (body)

@@ -300,7 +300,7 @@ static Stmt *walk_host(void *user, Stmt *s)
 
 Stmt *launch_roots_map(LaunchWalk *w, Stmt *s)
 {
-    w->facts = facts_new(w->c);
+    w->facts = facts_of_kernel(w->c, w->kernel);
     Stmt *done = walk_host(w, s);
     return w->failed ? NULL : done;
 }

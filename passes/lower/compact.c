@@ -416,7 +416,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
         return;
     Stmt *at = place.path.items[place.path.n - 1], *what;
     bool shared = b->scope == SCOPE_SHARED;
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, k->kernel);
     enter_path(f, &place, !shared);
     if (shared) {
         what = under_thread_loops(k, &place, at);
@@ -434,7 +434,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     small->shape = shape;
     if (is_folded(b))
         small->layout = unfolded_layout(c, b);
-    Facts *inside = facts_new(c);
+    Facts *inside = facts_of_kernel(c, k->kernel);
     enter_path(inside, &place, true);
     if (!shared)
         axis_facts(inside, c, at);

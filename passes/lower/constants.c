@@ -219,7 +219,7 @@ static bool find_temp(Visitor *v, Stmt *s)
 
 static void place_next(Constants *k)
 {
-    LaunchWalk w = {.c = k->c, .kernel = k->kernel, .facts = facts_new(k->c), .user = (void *)k->b, .root = check_root};
+    LaunchWalk w = {.c = k->c, .kernel = k->kernel, .facts = facts_of_kernel(k->c, k->kernel), .user = (void *)k->b, .root = check_root};
     k->failed = !require_literal_size(k, k->b) || !launch_roots_map(&w, k->body);
     if (!k->failed)
         take_apart(k, k->b);

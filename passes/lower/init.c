@@ -22,6 +22,7 @@ typedef struct {
 
 typedef struct {
     Context *c;
+    const Kernel *kernel;
     Names names;
     StmtPath path;
     VEC(Pending) pending;
@@ -167,7 +168,7 @@ static void refuse_shared_loop(InitBuild *b, const Expr *cond)
 /* Facts at the block, with the loops that are dropped still there. */
 static Facts *facts_at_block(InitWalk *w)
 {
-    Facts *f = facts_new(w->c);
+    Facts *f = facts_of_kernel(w->c, w->kernel);
     for (int i = 0; i + 1 < w->path.n; i++)
         if (w->path.items[i]->kind == ST_FOR)
             facts_enter(f, w->path.items[i]);
@@ -472,7 +473,7 @@ static Stmt *split_block(InitWalk *w, Stmt *s)
 bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
                          Stmt **init_nest, Stmt **update)
 {
-    InitWalk w = {.c = c, .path = *path, .names = names_of_kernel(c, kernel)};
+    InitWalk w = {.c = c, .kernel = kernel, .path = *path, .names = names_of_kernel(c, kernel)};
     *update = take_init(&w, path->items[path->n - 1], anchor, init_nest);
     return !w.failed;
 }
@@ -501,7 +502,7 @@ static Stmt *walk(void *user, Stmt *s)
 Kernel *pass_lower_init(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    InitWalk w = {.c = c, .names = names_of_kernel(c, kernel)};
+    InitWalk w = {.c = c, .kernel = kernel, .names = names_of_kernel(c, kernel)};
     Stmt *body = walk(&w, kernel->body);
     return w.failed ? NULL : kernel_with_body(c, kernel, body);
 }

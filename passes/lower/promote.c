@@ -207,6 +207,6 @@ static Stmt *walk_host(void *user, Stmt *s)
 Kernel *pass_promote_accumulators(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Promote p = {.c = c, .names = names_of_kernel(c, kernel), .facts = facts_new(c)};
+    Promote p = {.c = c, .names = names_of_kernel(c, kernel), .facts = facts_of_kernel(c, kernel)};
     return kernel_with_body(c, kernel, walk_host(&p, kernel->body));
 }

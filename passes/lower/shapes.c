@@ -102,7 +102,7 @@ static bool visit_shapes(Visitor *v, Stmt *stmt)
 
 Kernel *temps_sized(Context *c, const Kernel *kernel, bool all)
 {
-    Shapes s = {.c = c, .facts = facts_new(c), .all = all, .body = kernel->body};
+    Shapes s = {.c = c, .facts = facts_of_kernel(c, kernel), .all = all, .body = kernel->body};
     s.lowered = kernel_level(kernel) == LEVEL_LOWERED;
     Visitor v = {.user = &s, .stmt = visit_shapes};
     visit_stmt(&v, kernel->body);

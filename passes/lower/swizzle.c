@@ -140,6 +140,6 @@ Kernel *pass_swizzle(Context *c, const Kernel *kernel, const LowerOptions *optio
     bool found = false;
     Visitor v = {.user = &found, .stmt = find_swizzle};
     visit_stmt(&v, kernel->body);
-    Swizzles z = {.c = c, .facts = facts_new(c)};
+    Swizzles z = {.c = c, .facts = facts_of_kernel(c, kernel)};
     return kernel_with_body(c, kernel, found ? walk(&z, kernel->body) : kernel->body);
 }

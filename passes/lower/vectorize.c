@@ -179,6 +179,6 @@ static Stmt *walk(void *user, Stmt *s)
 Kernel *pass_vectorize(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    WideCheck v = {.c = c, .facts = facts_new(c)};
+    WideCheck v = {.c = c, .facts = facts_of_kernel(c, kernel)};
     return kernel_with_body(c, kernel, walk(&v, kernel->body));
 }

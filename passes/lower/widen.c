@@ -202,6 +202,6 @@ static Stmt *widen_stmt(void *user, Stmt *s)
 Kernel *pass_widen(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Widen w = {.c = c, .facts = facts_new(c)};
+    Widen w = {.c = c, .facts = facts_of_kernel(c, kernel)};
     return kernel_with_body(c, kernel, widen_stmt(&w, kernel->body));
 }

@@ -116,6 +116,7 @@ static int enter_parameters(const Kernel *kernel, Poly *p, Affine *out)
     for (int i = 0; i < kernel->n_params && n < MAX_DIMENSIONS; i++)
         if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
             out[n++] = poly_size(p, kernel->params[i].scalar);
+    poly_assume_where(p, kernel);
     return n;
 }
 

@@ -278,7 +278,7 @@ static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
 /* The init also stands where the loops of its reduction run not at all: what they say does not hold for it. */
 static Facts *facts_of_init(const Blockize *b)
 {
-    Facts *f = facts_new(b->s->ctx);
+    Facts *f = facts_of_kernel(b->s->ctx, b->s->kernel);
     for (int i = 0; i < b->depth; i++)
         if (b->path.items[i]->kind == ST_FOR && !is_reduced(b, b->path.items[i]->u.loop.var))
             facts_enter(f, b->path.items[i]);

@@ -65,7 +65,7 @@ static bool search_uses(Visitor *v, Expr *e)
 static bool is_worth(const Keeper *k, Expr *e)
 {
     bool arithmetic = false;
-    UseSearch search = {k, facts_new(k->s->ctx), false, false};
+    UseSearch search = {k, facts_of_kernel(k->s->ctx, k->s->kernel), false, false};
     PointBox points = stage_points(k->s, &k->stmt->u.block, &e, 1);
     facts_points(search.facts, &points);
     Visitor first = {.user = &arithmetic, .expr = has_arithmetic}, second = {.user = &search, .expr = search_uses};
@@ -149,7 +149,7 @@ static Stmt *keep(Keeper *k, Kept *kept)
     Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
     Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
     Subst *to = ARENA_ARRAY(c->arena, Subst, n + 1);
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, k->s->kernel);
     facts_points(f, &points);
     for (int i = 0; i < n; i++) {
         old[i] = expr_var(c, points.var[i], span_none());

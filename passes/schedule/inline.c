@@ -186,7 +186,7 @@ bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const St
                          const int *b_axes, int rank)
 {
     Context *c = s->ctx;
-    Facts *facts = facts_new(c);
+    Facts *facts = facts_of_kernel(c, s->kernel);
     Subst *map = ARENA_ARRAY(c->arena, Subst, rank + 1);
     for (int axis = 0; axis < rank; axis++)
         map[axis] = (Subst){b->u.block.iters[b_axes[axis]].var,
@@ -209,7 +209,7 @@ static bool proved_at_most(Schedule *s, Facts *facts, Expr *a, Expr *b)
 static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, const Stmt *whole, const int *whole_axes,
                            int rank)
 {
-    Facts *facts = facts_new(s->ctx);
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     for (int axis = 0; axis < rank; axis++) {
         const BlockIter *x = &part->u.block.iters[part_axes[axis]], *y = &whole->u.block.iters[whole_axes[axis]];
         if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) || !expr_of_sizes(y->hi) ||

@@ -354,7 +354,7 @@ static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
         const Stmt *first = loops->items[0], *other = loops->items[i];
         Expr *a = extent_of(s, first), *b = extent_of(s, other);
         Expr *equal = expr_binary(s->ctx, EX_EQ, a, b, span_none());
-        if (expr_equal(a, b) || prove(facts_new(s->ctx), equal))
+        if (expr_equal(a, b) || prove(facts_of_kernel(s->ctx, s->kernel), equal))
             continue;
         sched_refuse(
             s, E0421, span,

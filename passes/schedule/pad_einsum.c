@@ -41,7 +41,7 @@ static bool find_extents(Einsum *e)
 {
     Schedule *s = e->s;
     const Value *padding = &e->call->pad_einsum.padding;
-    Facts *facts = facts_new(s->ctx);
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     REQUIRE(s, E0831, e->call->span, padding->u.list.n == e->block->n_iters,
             "block '%s' has %d iterators, and there are %d paddings; give one for each, 1 for none", e->block->name,
             e->block->n_iters, padding->u.list.n);

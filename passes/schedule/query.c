@@ -209,7 +209,7 @@ bool prim_width(Schedule *s, const PrimCall *call, Value *result)
 {
     enum { WIDEST_BYTES = 16 };
     const Buffer *b = sched_buffer(s, call->width.buffer.u.id);
-    Facts *facts = facts_new(s->ctx);
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     int64_t width = 1;
     while (b->rank > 0 && 2 * width * type_bytes(b->type) <= WIDEST_BYTES &&
            prove_divisible(facts, b->shape[b->rank - 1], 2 * width))

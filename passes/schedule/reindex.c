@@ -141,7 +141,7 @@ static bool place_by_map(Reindex *r, const IndexMap *map)
 static bool find_places(Reindex *r)
 {
     Context *c = r->s->ctx;
-    Facts *f = facts_new(c), *loose = facts_new(c);
+    Facts *f = facts_of_kernel(c, r->s->kernel), *loose = facts_new(c);
     facts_points(f, &r->points);
     for (int i = 0; i < r->points.n; i++)
         facts_range_loosely(loose, r->points.var[i], r->points.lo[i], r->points.hi[i]);
@@ -153,7 +153,7 @@ static bool find_places(Reindex *r)
             "the place '%s' along axis %d is below 0 or has no bound for some iteration of block '%s'",
             sched_text(r->s, r->to[wrong]), wrong, r->stmt->u.block.name);
     r->place = ARENA_ARRAY(c->arena, Var *, r->n_to + 1);
-    r->at_place = facts_new(c);
+    r->at_place = facts_of_kernel(c, r->s->kernel);
     for (int k = 0; k < r->n_to; k++) {
         Name name = ctx_namef(c, "v%d", k);
         if (r->to[k]->kind == EX_VAR && r->to[k]->u.var->kind == VAR_ITER)
@@ -187,7 +187,7 @@ static bool refuse_element(const Reindex *r, const Relation *relation)
 static bool find_elements(Reindex *r)
 {
     Context *c = r->s->ctx;
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, r->s->kernel);
     int n = r->points.n;
     Relation relation = {&r->points, r->to, r->at, r->n_to, r->from->rank};
     facts_points(f, &r->points);
@@ -309,7 +309,7 @@ static bool always_reads(const Reindex *r)
 static bool check_gather(const Reindex *r, Expr **where)
 {
     const BlockStmt *block = &r->stmt->u.block;
-    Facts *f = facts_new(r->s->ctx);
+    Facts *f = facts_of_kernel(r->s->ctx, r->s->kernel);
     bool loads = false, sure = r->back && always_reads(r);
     for (int d = 0; d < r->from->rank; d++)
         loads |= expr_has_load(r->at[d]);

@@ -370,7 +370,7 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
 
 Facts *sched_facts(Schedule *s, const StmtPath *path)
 {
-    Facts *facts = facts_new(s->ctx);
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *stmt = path->items[i];
         if (stmt->kind == ST_IF && path->items[i + 1] == stmt->u.cond.otherwise)

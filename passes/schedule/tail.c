@@ -100,7 +100,7 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
         if (!expr_uses_var(a->index[axis], iter) || is_grown(t, a->buffer, axis))
             continue;
         Expr *inside = expr_binary(c, EX_GE, a->buffer->shape[axis], t->end, span_none());
-        if (a->index[axis]->kind == EX_VAR && prove(facts_new(c), inside))
+        if (a->index[axis]->kind == EX_VAR && prove(facts_of_kernel(c, t->s->kernel), inside))
             continue;
         refuse(t, block, arena_printf(c->arena, "they would read %s[.. %s ..] behind the end of axis %d, which has %s elements",
                                       a->buffer->name, sched_text(t->s, a->index[axis]), axis,

@@ -102,7 +102,7 @@ static bool check_inits(const Transform *t)
 {
     Context *c = t->s->ctx;
     const BlockStmt *block = &t->stmt->u.block;
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, t->s->kernel);
     for (int i = 0; i < block->n_iters && block->init; i++) {
         const BlockIter *iter = &block->iters[i];
         int64_t lo, hi;
@@ -144,7 +144,7 @@ static bool find_kinds(Transform *t)
 static bool find_extents(Transform *t)
 {
     Context *c = t->s->ctx;
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, t->s->kernel);
     t->extent = ARENA_ARRAY(c->arena, Expr *, t->map->n_to + 1);
     facts_points(f, &t->points);
     int wrong = box_of(c, f, &t->points, t->to, t->map->n_to, t->extent);
@@ -217,7 +217,7 @@ static bool find_back(Transform *t)
     int n = t->points.n;
     Expr **iterators = ARENA_ARRAY(c->arena, Expr *, n + 1);
     Var **place = ARENA_ARRAY(c->arena, Var *, t->map->n_to + 1);
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, t->s->kernel);
     for (int i = 0; i < n; i++)
         iterators[i] = expr_var(c, t->points.var[i], span_none());
     for (int k = 0; k < t->map->n_to; k++) {

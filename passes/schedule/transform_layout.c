@@ -55,7 +55,7 @@ static PointBox elements_of(Context *c, const Buffer *b, const IndexMap *map)
 static bool find_shape(Relayout *r)
 {
     Context *c = r->s->ctx;
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, r->s->kernel);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, r->map->n_to + 1);
     facts_points(f, &r->elements);
     int wrong = box_of(c, f, &r->elements, r->map->to, r->map->n_to, shape);
@@ -133,7 +133,7 @@ static Stmt *relayout_part(Relayout *r, const BlockStmt *block, Stmt *part, bool
 {
     if (!part)
         return NULL;
-    r->facts = facts_new(r->s->ctx);
+    r->facts = facts_of_kernel(r->s->ctx, r->s->kernel);
     for (int i = 0; i < block->n_iters; i++)
         if (!init || block->iters[i].kind == ITER_SPATIAL)
             facts_range_loosely(r->facts, block->iters[i].var, block->iters[i].lo,
@@ -188,7 +188,7 @@ static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
 {
     Context *c = r->s->ctx;
     Expr **element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
-    Facts *f = facts_new(c);
+    Facts *f = facts_of_kernel(c, r->s->kernel);
     if (!index_map_back(c, &r->elements, r->map->to, r->map->n_to, at, element))
         return false;
     for (int i = 0; i < r->to->rank; i++)

@@ -197,6 +197,50 @@ static void test_structure(void **state)
     CHECK_CASES(cases);
 }
 
+#define WHERE(clause) \
+    "kernel k<N = 8, M>(x: f32[N], id: i32[N, N], ptr: i32[N], flag: bool, a: f32, b: f32, n: i32) -> y: f32[N] where " clause \
+    " { for i in N y[i] = x[i]; }"
+
+static void test_where(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0108, WHERE("id in |..3"), "expected an expression"},
+        {E0108, WHERE("id is |3"), "expected a name, found '3'"},
+        {E0201, WHERE("a > |c"), "there is no value 'c'"},
+        {E0240, WHERE("|a < b"), "compares two inputs"},
+        {E0240, WHERE("|a + b > 0"), "mixes an input"},
+        {E0240, WHERE("|x[0] + 1 > 0"), "mixes an input"},
+        {E0240, WHERE("a > |a * 2"), "is a number"},
+        {E0240, WHERE("a > |f32(M)"), "is a number"},
+        {E0240, WHERE("a > |nan"), "is a number"},
+        {E0240, WHERE("n > |2 * ptr[0]"), "an expression of sizes"},
+        {E0240, WHERE("|n != 3"), "values on both sides"},
+        {E0240, WHERE("|y > 0"), "an output"},
+        {E0240, WHERE("|flag == 1"), "a bool has no range"},
+        {E0240, WHERE("|a[i] > 0"), "a scalar has no subscripts"},
+        {E0240, WHERE("|id[i] in 0..N"), "another number of subscripts"},
+        {E0240, WHERE("id[i, |0] in 0..N"), "stands for every index"},
+        {E0240, WHERE("id[i, |N] in 0..N"), "stands for every index"},
+        {E0240, WHERE("id[i, |i] in 0..N"), "a diagonal"},
+        {E0240, WHERE("ptr is |sorted"), "elements may be nondecreasing, increasing, distinct, permutation"},
+        {E0240, WHERE("|M is increasing"), "the elements of an input"},
+        {E0240, WHERE("|id is increasing"), "one axis"},
+        {E0240, WHERE("|n is increasing"), "one axis"},
+        {E0240, WHERE("|x is permutation"), "only integers"},
+        {E0217, WHERE("|M"), "is index"},
+        {E0241, WHERE("M > 1, |N > 8"), "false for these sizes"},
+        {E0241, WHERE("M > 5, |M < 5"), "no sizes satisfy this"},
+        {E0241, WHERE("|M < 0"), "false for these sizes"},
+        {E0241, WHERE("M % 4 == 1, |M % 2 == 0"), "no sizes satisfy this"},
+        {E0241, WHERE("|a in 1..1"), "no value is left"},
+        {E0241, WHERE("a > 1, |a <= 1"), "no value is left"},
+        {E0241, WHERE("|3 < n < 4"), "no value is left"},
+        {E0241, WHERE("id >= 8, |id[i, j] < N"), "no value is left"},
+    };
+    CHECK_CASES(cases);
+}
+
 /* ---- several at once, overrides ---- */
 
 static void test_reports_several(void **state)
@@ -246,7 +290,7 @@ static void test_overrides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples_give_their_code), cmocka_unit_test(test_syntax),
+        cmocka_unit_test(test_examples_give_their_code), cmocka_unit_test(test_syntax), cmocka_unit_test(test_where),
         cmocka_unit_test(test_names),     cmocka_unit_test(test_types),
         cmocka_unit_test(test_structure), cmocka_unit_test(test_reports_several),
         cmocka_unit_test(test_overrides),
