@@ -118,6 +118,8 @@ int facts_rank(const Facts *f, const Expr *e);
 int facts_rank_var(const Facts *f, const Var *var);
 /* `cond`, canonical, is one of the conditions. */
 bool facts_know(const Facts *f, const Expr *cond);
+/* A condition says that `e` is a multiple of `by`: e % 32 == 0, of 8. */
+bool facts_divisible(const Facts *f, const Expr *e, int64_t by);
 /* facts_assume for a condition that is canonical, or the opposite of one: it is not simplified
  * again, so that nested conditions cost what they are long. */
 void facts_assume_canonical(Facts *f, Expr *cond);

@@ -4,6 +4,7 @@
  *   (io * 32 + ii) % 32        ->  ii
  *   (x / 4) / 8                ->  x / 32
  *   x / 32 * 32 + x % 32       ->  x
+ *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
  *
  * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the
  * multiples of the divisor can be taken out; the rest must be at least 0 too, or have one known
@@ -46,18 +47,27 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
-/* a = d * multiple + rest, by terms; the constant of the rest is in (-d, d). */
-static bool split_multiples(Context *c, const Affine *a, int64_t d, Affine *multiple, Affine *rest)
+/* A term that d divides goes to `multiple`, divided: because of its number, or because its atom is known to be a multiple. */
+static bool split_term(Facts *f, const Term *t, int64_t d, Affine *multiple, Affine *rest)
+{
+    int64_t g = gcd64(t->coef, d);
+    if (g == d || g <= 0)
+        return affine_push(f->c, g == d ? multiple : rest, g == d ? t->coef / d : t->coef, t->atom);
+    if (!facts_divisible(f, t->atom, d / g))
+        return affine_push(f->c, rest, t->coef, t->atom);
+    Expr *part = expr_binary(f->c, EX_DIV, t->atom, expr_index(f->c, d / g), t->atom->span);
+    return affine_push(f->c, multiple, t->coef / g, part);
+}
+
+/* a = d * multiple + rest, by terms; the constant of the rest is in (-d, d). d > 0. */
+static bool split_multiples(Facts *f, const Affine *a, int64_t d, Affine *multiple, Affine *rest)
 {
     *multiple = (Affine){.constant = a->constant / d};
     *rest = (Affine){.constant = a->constant % d};
-    for (int t = 0; t < a->n; t++) {
-        bool divides = a->items[t].coef % d == 0;
-        if (!affine_push(c, divides ? multiple : rest,
-                         divides ? a->items[t].coef / d : a->items[t].coef, a->items[t].atom))
+    for (int t = 0; t < a->n; t++)
+        if (!split_term(f, &a->items[t], d, multiple, rest))
             return false;
-    }
-    return true;
+    return affine_normalize(multiple);
 }
 
 /* floor(a / d) is the same for all values. */
@@ -112,7 +122,7 @@ static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64
     for (int t = 0; t < rest->n && !*done; t++) {
         int64_t g = gcd64(rest->items[t].coef, d), quotient;
         Affine high, low;
-        if (g <= 1 || !split_multiples(p->f->c, rest, g, &high, &low) || !one_quotient(p->f, &low, g, &quotient))
+        if (g <= 1 || !split_multiples(p->f, rest, g, &high, &low) || !one_quotient(p->f, &low, g, &quotient))
             continue;
         if (!checked_add(high.constant, quotient, &high.constant))
             return false;
@@ -133,7 +143,7 @@ static bool push_floor(const Division *p, const Affine *a, int64_t d, int64_t sc
     Facts *f = p->f;
     Affine multiple, rest;
     int64_t quotient, k;
-    if (!split_multiples(f->c, a, d, &multiple, &rest))
+    if (!split_multiples(f, a, d, &multiple, &rest))
         return false;
     if (one_quotient(f, &rest, d, &quotient)) {
         if (p->mod)
@@ -177,7 +187,7 @@ static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, i
         return p->mod || affine_push_scaled(f->c, p->out, a, scale);
     if (nested_dividend(f, a, &d, p->mod, &x))
         return push_const_quotient(p, &x, d, scale);
-    if (!split_multiples(f->c, a, d, &multiple, &rest))
+    if (!split_multiples(f, a, d, &multiple, &rest))
         return false;
     if (rest.n == 0 && rest.constant == 0)
         return p->mod || affine_push_scaled(f->c, p->out, &multiple, scale);

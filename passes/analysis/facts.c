@@ -111,6 +111,18 @@ bool facts_know(const Facts *f, const Expr *cond)
     return false;
 }
 
+bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
+{
+    for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--) {
+        const Expr *cond = f->conditions.items[k].expr;
+        int64_t zero, divisor;
+        if (cond && cond->kind == EX_EQ && cond->u.arg[0]->kind == EX_MOD && expr_is_const(cond->u.arg[1], &zero) && zero == 0 &&
+            expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) && divisor % by == 0 && expr_order(cond->u.arg[0]->u.arg[0], e) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 /* Remembers that form >= 0, unless it says nothing. Without a condition it is derived, from a range or a definition. */

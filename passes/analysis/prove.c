@@ -44,14 +44,14 @@ static void offer_range(Facts *f, Elimination *out, const Term *t)
         out->n++;
 }
 
-/* x - (d - 1) <= d * (x / d) <= x for x >= 0; up to d - 1 above x otherwise. */
+/* x - (d - 1) <= d * (x / d) <= x for x >= 0; up to d - 1 above x otherwise; x where it is a multiple of d. */
 static void offer_quotient(Facts *f, Elimination *out, const Term *t)
 {
     Expr *x = t->atom->u.arg[0];
     int64_t d, slack = 0;
     if (!expr_is_const(t->atom->u.arg[1], &d) || d <= 0)
         return;
-    if (t->coef > 0 || !bounds_nonneg(f, x)) {
+    if (!facts_divisible(f, x, d) && (t->coef > 0 || !bounds_nonneg(f, x))) {
         if (!checked_mul(t->coef > 0 ? -t->coef : t->coef, d - 1, &slack))
             return;
     }

@@ -276,7 +276,7 @@ bool prove(Facts *f, Expr *cond)
  * step. */
 static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int depth)
 {
-    if (coef % by == 0)
+    if (coef % by == 0 || facts_divisible(f, atom, by / gcd64(coef, by)))
         return true;
     const Range *r = facts_find(f, atom);
     int64_t stride;
