@@ -110,6 +110,9 @@ static Bounds bounds_mod(Facts *f, Expr *e)
 {
     Bounds a = bounds_expr(f, e->u.arg[0]), b = bounds_expr(f, e->u.arg[1]);
     Bounds out = {0};
+    int64_t d;
+    if (expr_is_const(e->u.arg[1], &d) && d > 0 && facts_divisible(f, e->u.arg[0], d))
+        return bounds_between(0, 0);
     if (b.has_min && b.min >= 0 && b.has_max && b.max > 0)
         out = bounds_between(1 - b.max, b.max - 1);
     if (a.has_min && a.min >= 0) {
