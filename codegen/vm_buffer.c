@@ -205,3 +205,35 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
     }
     return remember(k, buffer, index, offset);
 }
+
+/* ---- subscripts that became one ------------------------------------------------------------- */
+
+static void check_axis(VmCoder *k, int number, const AxisAccess *axes, int axis)
+{
+    SpareRegisters spare = coder_enter_prologue(k);
+    Value extent = coder_index(k, axes->buffer->shape[axis]);
+    coder_leave_prologue(k, spare);
+    Value at = coder_index(k, axes->index[axis]);
+    coder_emit(k, VM_CHECK, VM_I64, axis, 0, at.reg, extent.reg, number);
+    coder_release(k, at);
+}
+
+int coder_begin_access(VmCoder *k, const Buffer *buffer, const AxisAccess *axes)
+{
+    int begun = k->subscript_loads.n;
+    if (!axes)
+        return begun;
+    bool outer = k->in_subscripts;
+    int number = coder_buffer(k, buffer);
+    k->in_subscripts = true;
+    for (int axis = 0; axis < axes->buffer->rank; axis++)
+        check_axis(k, number, axes, axis);
+    k->in_subscripts = outer;
+    return begun;
+}
+
+void coder_end_access(VmCoder *k, int begun)
+{
+    while (k->subscript_loads.n > begun)
+        coder_release(k, k->subscript_loads.items[--k->subscript_loads.n].value);
+}

@@ -57,6 +57,12 @@ typedef struct {
     Value at;
 } LastElement;
 
+/* A load in the subscripts of an access that are checked: the one that is executed has it, too, and it is done once. */
+typedef struct {
+    const Expr *load;
+    Value value;
+} SubscriptLoad;
+
 typedef struct {
     Context *c;
     const Kernel *kernel;
@@ -69,6 +75,8 @@ typedef struct {
     VEC(int) inputs, lists;
     SpareRegisters spare;
     LastElement last;
+    VEC(SubscriptLoad) subscript_loads; /* of the accesses at work */
+    bool in_subscripts;                 /* that are checked: loads are kept */
     WideLane wide;
     VEC(VarRegister) vars;
     VEC(VmBuffer) buffers;
@@ -116,6 +124,10 @@ int coder_buffer(VmCoder *k, const Buffer *buffer);
 void coder_place_temp(VmCoder *k, const Buffer *buffer);
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index);
 void coder_forget_element(VmCoder *k);
+/* Checks the subscripts that an access of `buffer` had before they became one, axis by axis; NULL: nothing. What the checks have
+ * loaded is known until the access ends. */
+int coder_begin_access(VmCoder *k, const Buffer *buffer, const AxisAccess *axes);
+void coder_end_access(VmCoder *k, int begun);
 
 /* vm_expr.c */
 Value coder_expr(VmCoder *k, const Expr *e);

@@ -65,14 +65,9 @@ static Value axis(VmCoder *k, Axis a)
     return (Value){*reg, false};
 }
 
-static Value load(VmCoder *k, const Expr *e)
+/* Loads the element, whose subscripts are checked. */
+static Value load_element(VmCoder *k, const Expr *e)
 {
-    int wide = k->wide.plan ? vector_find_load(k->wide.plan, e) : -1;
-    if (wide >= 0)
-        return (Value){k->wide.loaded[wide * k->wide.plan->lanes + k->wide.lane].reg, false};
-    Origin outer = k->at;
-    if (e->span.source)
-        k->at = (Origin){e->span, e->step};
     Buffer *buffer = e->u.load.buffer;
     Value at = coder_element(k, buffer, e->u.load.index);
     int number = coder_buffer(k, buffer);
@@ -82,8 +77,28 @@ static Value load(VmCoder *k, const Expr *e)
     Value d = coder_temporary(k, type, uniform);
     /* An I64 result may take the register of its index: each lane reads its index first. */
     coder_emit(k, VM_LOAD, type, e->u.load.hint == HINT_READ_ONLY, d.reg, at.reg, 0, number);
-    k->at = outer;
     return d;
+}
+
+static Value load(VmCoder *k, const Expr *e)
+{
+    int wide = k->wide.plan ? vector_find_load(k->wide.plan, e) : -1;
+    if (wide >= 0)
+        return (Value){k->wide.loaded[wide * k->wide.plan->lanes + k->wide.lane].reg, false};
+    for (int i = 0; i < k->subscript_loads.n; i++)
+        if (expr_equal(k->subscript_loads.items[i].load, e))
+            return (Value){k->subscript_loads.items[i].value.reg, false};
+    Origin outer = k->at;
+    if (e->span.source)
+        k->at = (Origin){e->span, e->step};
+    int begun = coder_begin_access(k, e->u.load.buffer, e->u.load.axes);
+    Value d = load_element(k, e);
+    coder_end_access(k, begun);
+    k->at = outer;
+    if (!k->in_subscripts)
+        return d;
+    VEC_PUSH(k->c->arena, &k->subscript_loads, ((SubscriptLoad){e, d}));
+    return (Value){d.reg, false};
 }
 
 /* ---- operators ----------------------------------------------------------------------------- */

@@ -44,7 +44,9 @@ static void store(VmCoder *k, const Stmt *s)
     const Buffer *buffer = s->u.store.buffer;
     VmType type = vm_type_of(buffer->type);
     Value value = coder_expr(k, s->u.store.value);
+    int begun = coder_begin_access(k, buffer, s->u.store.axes);
     Value at = coder_element(k, buffer, s->u.store.index);
+    coder_end_access(k, begun);
     int number = coder_buffer(k, buffer);
     if (s->u.store.atomic) {
         coder_emit(k, VM_ATOMIC, type, combine_op(s->u.store.op), 0, at.reg, value.reg, number);

@@ -2,6 +2,20 @@
  * of each lane, one wide store. */
 #include "codegen/vm_code.h"
 
+/* Checks the axes of every lane. */
+static void check_lanes(VmCoder *k, const VectorPlan *plan, const Buffer *buffer, const AxisAccess *axes)
+{
+    bool varies = false;
+    for (int axis = 0; axes && axis < axes->buffer->rank; axis++)
+        varies |= expr_uses_var(axes->index[axis], plan->var);
+    for (int i = 0; axes && i < (varies ? plan->lanes : 1); i++) {
+        coder_define(k, plan->var, coder_int(k, i));
+        coder_forget_element(k); /* subscripts with the variable go elsewhere in each lane */
+        coder_end_access(k, coder_begin_access(k, buffer, axes));
+        coder_forget_element(k);
+    }
+}
+
 /* The registers of one wide load. */
 static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, Value *into)
 {
@@ -10,6 +24,7 @@ static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, 
     if (e->span.source)
         k->at = (Origin){e->span, e->step};
     const Buffer *buffer = e->u.load.buffer;
+    check_lanes(k, plan, buffer, e->u.load.axes);
     Value at = coder_element(k, buffer, wide->first);
     int number = coder_buffer(k, buffer);
     bool uniform = coder_uniform(k, at.reg) && k->buffers.items[number].space != VM_LOCAL;
@@ -25,6 +40,7 @@ static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, 
 static void wide_store(VmCoder *k, const VectorPlan *plan, const Value *values)
 {
     const Buffer *buffer = plan->store->u.store.buffer;
+    check_lanes(k, plan, buffer, plan->store->u.store.axes);
     Value at = coder_element(k, buffer, plan->first);
     int number = coder_buffer(k, buffer), list = coder_list(k, values, (int)plan->lanes);
     bool async = plan->store->u.store.op == STORE_ASYNC;

@@ -94,6 +94,8 @@ Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *
     Expr *e = expr_load(c, buffer, index, like->span);
     e->step = like->step;
     e->u.load.hint = like->u.load.hint;
+    if (buffer == like->u.load.buffer)
+        e->u.load.axes = like->u.load.axes;
     return e;
 }
 
@@ -316,6 +318,8 @@ Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const 
     Stmt *s = stmt_store(c, buffer, index, like->u.store.op, value, like->span);
     s->u.store.atomic = like->u.store.atomic;
     s->u.store.hint = like->u.store.hint;
+    if (buffer == like->u.store.buffer)
+        s->u.store.axes = like->u.store.axes;
     return stmt_stamp(s, like);
 }
 

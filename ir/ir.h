@@ -169,6 +169,13 @@ typedef struct {
 const CallInfo *call_info(CallKind call);
 CallKind call_find(const char *name);
 
+/* The subscripts that an access had before a pass put others in their place: one for all axes (flatten), or those of where
+ * the element lies (swizzle). What they may be is what the buffer's shape says. Texts do not show them. */
+typedef struct {
+    const Buffer *buffer;
+    Expr *const *index; /* [buffer->rank] */
+} AxisAccess;
+
 struct Expr {
     ExprKind kind;
     DType type;
@@ -183,6 +190,7 @@ struct Expr {
             Buffer *buffer;
             Expr *const *index; /* [buffer->rank], INDEX */
             CacheHint hint;     /* lowered */
+            const AxisAccess *axes; /* lowered; NULL: `index` is what it has always been */
         } load;
         Expr *arg[3];  /* unary: arg[0]; binary: arg[0], arg[1]; SELECT: condition, a, b; CAST: arg[0] */
         struct {       /* CALL */
@@ -340,6 +348,7 @@ struct Stmt {
             Expr *value;
             bool atomic;
             CacheHint hint; /* lowered */
+            const AxisAccess *axes; /* lowered, as of a load */
         } store;
         Buffer *temp;
         struct {
@@ -431,7 +440,7 @@ Expr *expr_float(Context *c, DType type, double value, Span span);
 Expr *expr_var(Context *c, Var *var, Span span);
 Expr *expr_axis(Context *c, Axis axis);
 Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span);
-/* The load `like` from another place: with its span, step and hint. */
+/* The load `like` from another place: with its span, step and hint, and with its axes if it is the same buffer. */
 Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *index);
 Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span);
 Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
@@ -444,7 +453,8 @@ Stmt *stmt_for(Context *c, const ForStmt *loop, Span span);
 Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
 Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span);
-/* The store `like` of another value to another place: with its operator, span, step and hint, and atomic if that is. */
+/* The store `like` of another value to another place: with its operator, span, step and hint, atomic if that is, and
+ * with its axes if it is the same buffer. */
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value);
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);

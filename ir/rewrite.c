@@ -69,6 +69,16 @@ static Expr *map_args(const Map *m, Expr *e)
     return copy;
 }
 
+static const AxisAccess *map_axes(const Map *m, const AxisAccess *axes)
+{
+    Expr *const *index = axes ? map_exprs(m, axes->index, axes->buffer->rank) : NULL;
+    if (!axes || index == axes->index)
+        return axes;
+    AxisAccess *mapped = ARENA_NEW(m->ctx->arena, AxisAccess);
+    *mapped = (AxisAccess){axes->buffer, index};
+    return mapped;
+}
+
 static Expr *map_expr_children(const Map *m, Expr *e)
 {
     switch (e->kind) {
@@ -79,10 +89,12 @@ static Expr *map_expr_children(const Map *m, Expr *e)
         return e;
     case EX_LOAD: {
         Expr *const *index = map_exprs(m, e->u.load.index, e->u.load.buffer->rank);
-        if (index == e->u.load.index)
+        const AxisAccess *axes = map_axes(m, e->u.load.axes);
+        if (index == e->u.load.index && axes == e->u.load.axes)
             return e;
         Expr *copy = copy_expr(m->ctx, e);
         copy->u.load.index = index;
+        copy->u.load.axes = axes;
         return copy;
     }
     case EX_CALL: {
@@ -204,10 +216,12 @@ static Stmt *map_store(const Map *m, Stmt *s)
         return s;
     Expr *const *index = map_exprs(m, s->u.store.index, s->u.store.buffer->rank);
     Expr *value = m->expr(m->user, s->u.store.value);
-    if (index == s->u.store.index && value == s->u.store.value)
+    const AxisAccess *axes = map_axes(m, s->u.store.axes);
+    if (index == s->u.store.index && value == s->u.store.value && axes == s->u.store.axes)
         return s;
     Stmt *copy = copy_stmt(m->ctx, s);
     copy->u.store.index = index;
+    copy->u.store.axes = axes;
     copy->u.store.value = value;
     return copy;
 }

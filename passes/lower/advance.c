@@ -113,6 +113,19 @@ static Expr *sum_of(Advance *a, const Address *at, Span span)
     return number == 0 ? sum : expr_binary(c, EX_ADD, sum, expr_int(c, DT_I64, number, span), span);
 }
 
+/* The axes without names that the text may not have any more. */
+static const AxisAccess *axes_without_names(Advance *a, const AxisAccess *axes)
+{
+    if (!axes || a->lets.n == 0)
+        return axes;
+    Expr **index = ARENA_ARRAY(a->c->arena, Expr *, axes->buffer->rank);
+    for (int d = 0; d < axes->buffer->rank; d++)
+        index[d] = expr_subst(a->c, axes->index[d], a->lets.items, a->lets.n);
+    AxisAccess *without = ARENA_NEW(a->c->arena, AxisAccess);
+    *without = (AxisAccess){axes->buffer, index};
+    return without;
+}
+
 static Expr *advance_load(Rewriter *r, Expr *e)
 {
     Advance *a = r->user;
@@ -123,7 +136,9 @@ static Expr *advance_load(Rewriter *r, Expr *e)
     if (!take_apart(a, e->u.load.index[0], &at) || !at.moves)
         return e;
     Expr *index = sum_of(a, &at, e->span);
-    return expr_load_like(a->c, e, e->u.load.buffer, &index);
+    Expr *load = expr_load_like(a->c, e, e->u.load.buffer, &index);
+    load->u.load.axes = axes_without_names(a, e->u.load.axes);
+    return load;
 }
 
 /* A name for something that moves: subscripts see through it. */
@@ -166,7 +181,9 @@ static Stmt *walk_store(Advance *a, Stmt *s)
         expr_is_const(at.offset, &number))
         return s;
     Expr *index = sum_of(a, &at, s->span);
-    return stmt_store_like(a->c, s, s->u.store.buffer, &index, s->u.store.value);
+    Stmt *store = stmt_store_like(a->c, s, s->u.store.buffer, &index, s->u.store.value);
+    store->u.store.axes = axes_without_names(a, s->u.store.axes);
+    return store;
 }
 
 static Stmt *walk(void *user, Stmt *s)

@@ -4,7 +4,8 @@
  *
  * Row major, in Horner's form, as a person writes it. Shared and local buffers keep their axes: C has arrays for
  * them. A buffer that has, or in 64-bit mode may have, 2^31 elements or more computes its subscripts in
- * 64 bits from the first term on. */
+ * 64 bits from the first term on. The access keeps the subscripts of its axes beside the one (AxisAccess), for the machine that
+ * checks them and for the proof that they stay inside (in_bounds.c). */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -17,6 +18,7 @@ typedef struct {
     Context *c;
     const LowerOptions *options;
     VEC(Flat) flats;
+    SubstList lets; /* integers that have a name, as expressions of loops: later passes drop names that texts no longer use */
 } Flatten;
 
 /* May the buffer hold more elements than an int counts? */
@@ -128,13 +130,39 @@ static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
     return keep_64_bits(is_wide(f, b) ? horner_wide(f->c, b, index) : horner(f->c, b, index));
 }
 
+/* A name for an integer that no memory is read for. */
+static bool note_let(Visitor *v, Stmt *s)
+{
+    Flatten *f = v->user;
+    if (s->kind != ST_LET || !type_is_int(s->u.let.var->type) || expr_has_load(s->u.let.value))
+        return true;
+    Subst known = {s->u.let.var, expr_subst(f->c, s->u.let.value, f->lets.items, f->lets.n)};
+    VEC_PUSH(f->c->arena, &f->lets, known);
+    return true;
+}
+
+/* NULL where there is one axis anyway. A load stays as it is in the text, so that the machine finds it there again. */
+static const AxisAccess *axes_of(Flatten *f, const Buffer *b, Expr *const *index)
+{
+    if (b->rank < 2)
+        return NULL;
+    Expr **at = ARENA_ARRAY(f->c->arena, Expr *, b->rank);
+    for (int d = 0; d < b->rank; d++)
+        at[d] = expr_has_load(index[d]) ? index[d] : expr_subst(f->c, index[d], f->lets.items, f->lets.n);
+    AxisAccess *axes = ARENA_NEW(f->c->arena, AxisAccess);
+    *axes = (AxisAccess){b, at};
+    return axes;
+}
+
 static Expr *flatten_load(Rewriter *r, Expr *e)
 {
     Flatten *f = r->user;
     if (e->kind != EX_LOAD || e->u.load.buffer->scope != SCOPE_GLOBAL)
         return e;
     Expr *at = subscript(f, e->u.load.buffer, e->u.load.index);
-    return expr_load_like(f->c, e, flat_buffer(f, e->u.load.buffer), &at);
+    Expr *flat = expr_load_like(f->c, e, flat_buffer(f, e->u.load.buffer), &at);
+    flat->u.load.axes = axes_of(f, e->u.load.buffer, e->u.load.index);
+    return flat;
 }
 
 static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
@@ -143,12 +171,16 @@ static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
     if (s->kind != ST_STORE || s->u.store.buffer->scope != SCOPE_GLOBAL)
         return s;
     Expr *at = subscript(f, s->u.store.buffer, s->u.store.index);
-    return stmt_store_like(f->c, s, flat_buffer(f, s->u.store.buffer), &at, s->u.store.value);
+    Stmt *flat = stmt_store_like(f->c, s, flat_buffer(f, s->u.store.buffer), &at, s->u.store.value);
+    flat->u.store.axes = axes_of(f, s->u.store.buffer, s->u.store.index);
+    return flat;
 }
 
 Kernel *pass_flatten(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     Flatten f = {.c = c, .options = options};
+    Visitor names = {.user = &f, .stmt = note_let};
     Rewriter r = {.ctx = c, .user = &f, .expr = flatten_load, .stmt = flatten_stmt};
+    visit_stmt(&names, kernel->body);
     return kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
 }

@@ -67,6 +67,28 @@ static Expr **widen_all(Widen *w, Expr *const *e, int n)
     return changed ? done : NULL;
 }
 
+/* Nothing is printed of them, but their variables are those of the text. */
+static const AxisAccess *widen_axes(Widen *w, const AxisAccess *axes)
+{
+    Expr **index = axes ? widen_all(w, axes->index, axes->buffer->rank) : NULL;
+    if (!index)
+        return axes;
+    AxisAccess *wide = ARENA_NEW(w->c->arena, AxisAccess);
+    *wide = (AxisAccess){axes->buffer, index};
+    return wide;
+}
+
+static Expr *widen_load(Widen *w, Expr *e)
+{
+    Expr *const *index = widen_all(w, e->u.load.index, e->u.load.buffer->rank);
+    const AxisAccess *axes = widen_axes(w, e->u.load.axes);
+    if (!index && axes == e->u.load.axes)
+        return e;
+    Expr *load = expr_load_like(w->c, e, e->u.load.buffer, index ? index : e->u.load.index);
+    load->u.load.axes = axes;
+    return load;
+}
+
 /* `e` with its index arithmetic widened. An INDEX comes back as INDEX, or as I64 where its value does not fit. */
 static Expr *widen(Widen *w, Expr *e)
 {
@@ -83,8 +105,7 @@ static Expr *widen(Widen *w, Expr *e)
                 return w->wide.items[i].value;
         return e;
     case EX_LOAD:
-        all = widen_all(w, e->u.load.index, e->u.load.buffer->rank);
-        return all ? expr_load_like(w->c, e, e->u.load.buffer, all) : e;
+        return widen_load(w, e);
     case EX_CALL:
         all = widen_all(w, e->u.call.arg, call_info(e->u.call.call)->arity);
         return all ? expr_call(w->c, e->u.call.call, all, e->span) : e;
@@ -151,11 +172,14 @@ static Stmt *widen_loop(Widen *w, Stmt *s)
 
 static Stmt *widen_store(Widen *w, Stmt *s)
 {
-    const Buffer *b = s->u.store.buffer;
+    Buffer *b = s->u.store.buffer;
     Expr **index = widen_all(w, s->u.store.index, b->rank), *value = widen(w, s->u.store.value);
-    if (!index && value == s->u.store.value)
+    const AxisAccess *axes = widen_axes(w, s->u.store.axes);
+    if (!index && value == s->u.store.value && axes == s->u.store.axes)
         return s;
-    return stmt_store_like(w->c, s, s->u.store.buffer, index ? index : s->u.store.index, value);
+    Stmt *store = stmt_store_like(w->c, s, b, index ? index : s->u.store.index, value);
+    store->u.store.axes = axes;
+    return store;
 }
 
 static Stmt *widen_if(Widen *w, Stmt *s)
