@@ -93,6 +93,7 @@ static tirc_status status_of(ErrorCode code)
     case E0630:
     case E0634:
     case E0635:
+    case E0639:
     case E0643:
     case E0636:
         return TIRC_WRONG;

@@ -168,7 +168,7 @@ static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values, 
     options = options ? options : &none;
     if (!api_require_lowered(t, lowered, "tirc_analyze") || !choose_profile(&a, options))
         return false;
-    a.module = module_build(c, lowered->kernel, NULL);
+    a.module = module_build(c, api_checked_kernel(t, lowered->kernel), NULL);
     Device *given = options->device ? options->device->device : NULL;
     bool has_sim = given && !strcmp(given->info.kind, "sim");
     Device *sim = !a.module ? NULL : has_sim ? given : device_open_sim(c, NULL);

@@ -140,7 +140,8 @@ static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered, ti
         return false;
     Device *d = device->device;
     bool is_cuda = !strcmp(d->info.kind, "cuda");
-    Module *module = module_build(c, lowered->kernel, is_cuda ? api_cuda_text(t, lowered) : NULL);
+    Module *module = is_cuda ? module_build(c, lowered->kernel, api_cuda_text(t, lowered))
+                             : module_build(c, api_checked_kernel(t, lowered->kernel), NULL);
     if (!module)
         return false;
     module_allow_partial(c, module, lowered->program);

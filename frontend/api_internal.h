@@ -9,6 +9,7 @@
 #include "codegen/cuda.h"
 #include "frontend/ast.h"
 #include "include/tirc.h"
+#include "passes/lower/in_bounds.h"
 #include "passes/schedule/schedule.h"
 #include "runtime/peer.h"
 #include "runtime/device.h"
@@ -25,6 +26,8 @@ struct tirc {
     NvrtcWarmup *warmup; /* since tirc_prepare, or NULL */
     double full_work;    /* stores of a reference that are worth waiting for: beyond, it computes a sample */
     Workload *workload, *other; /* of the call at work */
+    const Kernel *bounded;      /* the last lowered kernel whose accesses were asked about, and the answers */
+    MemoryBounds bounds;
     const tirc_program *verified; /* the last one that was right, and how far two right results may be apart */
     double apart;
 };
@@ -121,6 +124,12 @@ void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const Li
                   bool directives, StrBuf *out);
 /* What the peer of that name would do in the place of the program; false after E0642 (api_peer.c). */
 bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w, PeerTask *task);
+/* What is proved of the accesses of a lowered kernel. */
+const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered);
+/* The kernel for the simulator: accesses that are not proved are checked axis by axis. */
+const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered);
+/* No access certainly leaves its buffer at these sizes; false after E0639. */
+bool api_stays_inside(tirc *t, const tirc_kernel *lowered, const int64_t *sizes);
 /* --emit json. */
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
 

@@ -283,6 +283,27 @@ typedef struct {
 } tirc_fault;
 bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fault);
 
+/* How many accesses of the emitted text are proved to stay inside their buffers, for all values of symbolic sizes and all elements
+ * of wide accesses (docs/verification.md). Buffers of one element without a subscript are not counted. */
+typedef struct {
+    int64_t accesses; /* in the text */
+    int64_t proved;
+    int64_t data;     /* it depends on what memory or a scalar argument holds */
+    int64_t unproved; /* products of sizes, too hard a question, or outside only where a size is 0 */
+    int64_t leaving;  /* some sizes, all at least 1, and some iteration take it outside */
+} tirc_memory;
+/* Asks for each access of a lowered kernel. */
+tirc_status tirc_memory_bounds(tirc *t, const tirc_kernel *lowered, tirc_memory *memory);
+/* An access that is not proved. */
+typedef struct {
+    const char *element; /* "x[i + 1]" */
+    const char *answer;  /* "data", "unproved" or "leaves" */
+    const char *why;     /* the data; what is too hard; or the sizes, block, thread and iteration, and the subscript */
+    tirc_origin origin;  /* the line of the program, and the schedule step that made it */
+} tirc_open_access;
+/* The i-th of those, in the order of the text, after tirc_memory_bounds of this kernel. False past the last. */
+bool tirc_open_access_at(tirc *t, const tirc_kernel *lowered, size_t i, tirc_open_access *access);
+
 typedef struct {
     bool ok;
     int64_t checked, total;   /* elements compared with the reference, of all outputs */

@@ -65,6 +65,31 @@ static void print_written(const tirc_verification *v)
            once ? "one thread writes each element of each output, and no other element is written" : v->written_why);
 }
 
+/* Those that leave come first: they are what one looks for. */
+static void print_open_accesses(const Command *c, const Report *r, const char *answer)
+{
+    tirc_open_access a;
+    for (size_t i = 0; tirc_open_access_at(c->t, r->lowered, i, &a); i++)
+        if (!strcmp(a.answer, answer))
+            printf("          %s%s: %s\n", a.element, !strcmp(answer, "leaves") ? " leaves its buffer" : "", a.why);
+}
+
+static void print_memory(const Command *c, const Report *r)
+{
+    const tirc_memory *m = &r->memory;
+    printf("  bounds  %s: %" PRId64 " of %" PRId64 " accesses stay inside their buffers",
+           m->leaving > 0              ? "LEFT at some sizes"
+           : m->proved == m->accesses ? "proved"
+                                      : "proved in part",
+           m->proved, m->accesses);
+    if (m->data > 0)
+        printf(", %" PRId64 " depend%s on data", m->data, m->data == 1 ? "s" : "");
+    printf("\n");
+    print_open_accesses(c, r, "leaves");
+    print_open_accesses(c, r, "unproved");
+    print_open_accesses(c, r, "data");
+}
+
 void report_print(const Command *c, const Report *r)
 {
     print_head(r);
@@ -80,6 +105,8 @@ void report_print(const Command *c, const Report *r)
                *r->verification.method ? r->verification.method : "the run did not end");
     if (r->verified && r->verification.written)
         print_written(&r->verification);
+    if (r->verified && r->bounded)
+        print_memory(c, r);
     if (r->measured)
         print_measurement(&r->measurement);
     print_versus(r);

@@ -26,6 +26,8 @@ typedef struct {
     OutputReport *outputs;
     size_t n_outputs;
     tirc_verification verification;
+    bool bounded; /* `memory` is known */
+    tirc_memory memory;
     tirc_measurement measurement;
     AnalysisReport analyzed;
     char *versus_text; /* the list, which the names are parts of */

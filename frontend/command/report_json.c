@@ -79,6 +79,20 @@ static json_t *verify_json(const tirc_verification *v)
                      "method", v->method, "written", v->written, "written_why", v->written_why);
 }
 
+static json_t *memory_json(const Command *c, const Report *r)
+{
+    enum { FIRST = 16 };
+    const tirc_memory *m = &r->memory;
+    json_t *first = json_array();
+    tirc_open_access a;
+    for (size_t i = 0; i < FIRST && tirc_open_access_at(c->t, r->lowered, i, &a); i++)
+        json_array_append_new(first, json_pack("{s:s, s:s, s:s, s:s?, s:i}", "element", a.element, "answer", a.answer,
+                                               "why", a.why, "path", a.origin.path, "line", a.origin.line));
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "accesses", (json_int_t)m->accesses, "proved",
+                     (json_int_t)m->proved, "data", (json_int_t)m->data, "unproved", (json_int_t)m->unproved, "leaving",
+                     (json_int_t)m->leaving, "first", first);
+}
+
 /* ratio: how many times as fast as the other. */
 static json_t *versus_json(const Report *r)
 {
@@ -148,6 +162,8 @@ json_t *report_object(const Command *c, const Report *r)
         json_object_set_new(top, "run", run_json(r));
     if (r->verified)
         json_object_set_new(top, "verify", verify_json(&r->verification));
+    if (r->bounded)
+        json_object_set_new(top, "memory", memory_json(c, r));
     if (r->measured)
         json_object_set_new(top, "bench", bench_json(r));
     if (r->analyzed.analysis)

@@ -198,6 +198,8 @@ static tirc_status run_all(const Command *c, Report *r, const tirc_device *devic
         r->verified = status == TIRC_OK || status == TIRC_WRONG;
         progress_end(progress);
     }
+    if (o->verify || o->json)
+        r->bounded = tirc_memory_bounds(c->t, c->lowered, &r->memory) == TIRC_OK;
     if (!status && o->bench) {
         Progress *progress = progress_begin("measuring");
         status = versus_measure(c, r, (tirc_device *)device, program);

@@ -336,6 +336,26 @@ static Affine extreme(Poly *p, Affine a, Affine b, bool least)
     return m;
 }
 
+/* a ^ b for a, b >= 0 below a power of two stays below it; nothing else is said. */
+static Affine exclusive(Poly *p, Affine a, Affine b)
+{
+    int64_t a_min, a_max, b_min, b_max, mask = 0;
+    if (a.n == 0 && a.constant == 0)
+        return b;
+    if (b.n == 0 && b.constant == 0)
+        return a;
+    affine_range(p, a, &a_min, &a_max);
+    affine_range(p, b, &b_min, &b_max);
+    Affine value = poly_unknown(p);
+    if (a_min < 0 || b_min < 0 || a_max == INT64_MAX || b_max == INT64_MAX)
+        return value;
+    while (mask < a_max || mask < b_max)
+        mask = mask * 2 + 1;
+    poly_not_negative(p, &p->top, value);
+    poly_at_most(p, &p->top, value, affine_const(mask), 0);
+    return value;
+}
+
 static Affine selected(Poly *p, const Env *env, const Expr *e)
 {
     Affine a = poly_value(p, env, e->u.arg[1]);
@@ -381,6 +401,8 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
                        e->kind == EX_MIN);
     case EX_SELECT:
         return selected(p, env, e);
+    case EX_BITXOR:
+        return exclusive(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_CAST:
         return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
     default:

@@ -1,0 +1,66 @@
+"""What --verify and --json say of accesses that may leave their buffers, and the check of each axis in the simulator."""
+
+import json
+
+import pytest
+
+SIM = ("--device", "sim")
+
+# A subscript beyond its axis that stays inside the buffer: at the end of row 6 of 8.
+ROWS = """kernel k<N = 8, M = 4>(x: f32[N, M]) -> y: f32[N, M]
+{
+    for i in N, j in M
+        y[i, j] = x[i, j + (i == 6 && j == 3 ? 1 : 0)];
+}
+schedule wide for k
+{
+    let [i, j] = loops(y);
+    bind(i, blockIdx.x);
+    vectorize(j);
+}
+"""
+
+# The same by data: elements of an axis of 4 from 0 to 6.
+LABELS = """kernel k<N = 8, M = 4>(label: u8[N], x: f32[N, M]) -> y: f32[N]
+{
+    for i in N
+        y[i] = x[i / 2, index(label[i] % 7)];
+}
+"""
+
+
+@pytest.mark.parametrize("action", ["--run", "--verify", "--analyze"])
+@pytest.mark.parametrize("schedule", ["default", "naive", "none", "wide"])
+def test_a_subscript_beyond_its_axis(tirc, action, schedule):
+    tirc.write("k.tir", ROWS)
+    r = tirc("k.tir", *SIM, "--schedule", schedule, action)
+    assert r.status == 4 and "out_of_bounds" in r.err and "subscript 2 of 'x' is 4; its extent there is 4" in r.err
+
+
+def test_symbolic_sizes(tirc):
+    tirc.write("k.tir", ROWS)
+    r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=7", "--verify")
+    assert r.status == 4 and "subscript 2 of 'x' is 4; its extent there is 4" in r.err
+    r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=6", "--verify")
+    assert r.status == 0 and "bounds  LEFT at some sizes: 1 of 2 accesses stay inside their buffers" in r.out
+    assert "leaves its buffer: at N = 7, " in r.out
+
+
+def test_data(tirc):
+    tirc.write("k.tir", LABELS)
+    r = tirc("k.tir", *SIM, "--run", "--json")
+    result = json.loads(r.out)
+    assert r.status == 4 and "subscript 2 of 'x'" in r.err
+    assert {k: result["memory"][k] for k in ("accesses", "proved", "data", "unproved", "leaving")} == {
+        "accesses": 3, "proved": 2, "data": 1, "unproved": 0, "leaving": 0}
+    [first] = result["memory"]["first"]
+    assert first["answer"] == "data" and "label[" in first["why"] and first["line"] == 4
+
+
+def test_checks_are_no_accesses(tirc):
+    """The subscript's own load is counted once."""
+    tirc.write("k.tir", LABELS.replace("% 7", "% 4"))
+    r = tirc("k.tir", *SIM, "--analyze", "--json")
+    assert r.status == 0
+    labels = [a for a in json.loads(r.out)["accesses"] if a["buffer"] == "label"]
+    assert len(labels) == 1 and labels[0]["requests"] == 1

@@ -1,0 +1,125 @@
+/* Which accesses of a lowered kernel are proved to stay inside, and what is said of the others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parse_text.h"
+#include "passes/lower/in_bounds.h"
+
+#define COPY "kernel copy<N>(x: f32[N]) -> y: f32[N]\n{\n"
+/* One element a thread: `statement`, which speaks of i. */
+#define BY_THREADS(head, statement)                                                                \
+    head "    launch copy grid((N + 31) / 32, 1, 1) block(32, 1, 1) {\n"                           \
+         "        let i = blockIdx.x * 32 + threadIdx.x;\n        " statement "\n    }\n}\n"
+
+/* The answer for access number `at`, and a piece of the reason. */
+static void expect(const char *text, int at, BoundsAnswer answer, const char *piece)
+{
+    Text t;
+    text_open(&t);
+    if (setjmp(t.guard)) {
+        fail_msg("fatal: %s", t.ctx->fatal_message);
+        return;
+    }
+    AstFile *file = parse_text(t.ctx, source_add(t.ctx, "test.tir", text, strlen(text)));
+    Kernel *kernel = file ? resolve_kernel(t.ctx, file->kernels[0], NULL, 0) : NULL;
+    if (!kernel)
+        fail_msg("%s", text_report(&t));
+    MemoryBounds found = accesses_in_bounds(t.ctx, kernel, NULL);
+    assert_true(at < found.accesses.n);
+    const AccessBounds *a = &found.accesses.items[at];
+    if (a->answer != answer || (piece && (!a->why || !strstr(a->why, piece))))
+        fail_msg("'%s': %d, '%s'", a->element, a->answer, a->why ? a->why : "");
+    text_close(&t);
+}
+
+static void guards(void **state)
+{
+    (void)state;
+    expect(BY_THREADS(COPY, "if i < N y[i] = x[i];"), 0, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(COPY, "if i < N y[i] = x[i];"), 1, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(COPY, "if i < N + 1 y[i] = x[i];"), 1, BOUNDS_LEAVES,
+           "at N = 1, blockIdx.x = 0, threadIdx.x = 1 the subscript i is 1, and the axis has 1 elements");
+    expect(BY_THREADS(COPY, "y[i] = x[i];"), 0, BOUNDS_LEAVES, "at N = 1, ");
+    expect(BY_THREADS(COPY, "if i < N y[i] = x[i - 1];"), 0, BOUNDS_LEAVES, "the subscript i - 1 is -1");
+    expect(BY_THREADS(COPY, "if i < N && i > 0 y[i] = x[i - 1];"), 0, BOUNDS_PROVED, NULL);
+}
+
+static void conditions_of_expressions(void **state)
+{
+    (void)state;
+    expect(BY_THREADS(COPY, "if i < N y[i] = i > 0 ? x[i - 1] : x[i];"), 0, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(COPY, "if i < N y[i] = i > 0 ? x[i] : x[i - 1];"), 1, BOUNDS_LEAVES, "is -1");
+    expect(BY_THREADS(COPY, "if i < N if i > 0 && x[i - 1] > 0.0 y[i] = 0.0;"), 0, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(COPY, "if i < N if i == 0 || x[i - 1] > 0.0 y[i] = 0.0;"), 0, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(COPY, "if i < N if x[i - 1] > 0.0 && i > 0 y[i] = 0.0;"), 0, BOUNDS_LEAVES, "is -1");
+}
+
+static void sizes_of_zero(void **state)
+{
+    (void)state;
+    expect("kernel k<N>(x: f32[N]) -> y: f32[1]\n{\n    launch k grid(1, 1, 1) block(1, 1, 1) {\n"
+           "        y[0] = x[0];\n    }\n}\n", 0, BOUNDS_UNPROVED, "only where a size is 0");
+}
+
+#define LABELS "kernel k<N, C>(label: i32[N], x: f32[N * C]) -> y: f32[N]\n{\n"
+static void data(void **state)
+{
+    (void)state;
+    expect(BY_THREADS(LABELS, "if i < N y[i] = x[index(label[i])];"), 1, BOUNDS_DATA, "it depends on label[i]");
+    expect(BY_THREADS(LABELS, "if i < N { let at = index(label[i]); y[i] = x[at]; }"), 1, BOUNDS_DATA,
+           "it depends on label[i]");
+    expect(BY_THREADS(LABELS, "if i < N { let at = index(label[i]); if at >= 0 && at < N * C y[i] = x[at]; }"), 1,
+           BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(LABELS, "if i < N y[i] = x[i + C];"), 0, BOUNDS_LEAVES, "at N = 1, C = 1, ");
+}
+
+#define TILE "kernel k<N>(x: f32[64]) -> y: f32[64]\n{\n    launch k grid(1, 1, 1) block(16, 1, 1) {\n"                       \
+             "        temp s: f32[16, 6] in shared;\n"
+static void memory_of_blocks(void **state)
+{
+    (void)state;
+    expect(TILE "        s[threadIdx.x, 5] = 0.0;\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
+    expect(TILE "        s[threadIdx.x, 6] = 0.0;\n    }\n}\n", 0, BOUNDS_LEAVES, "the subscript 6 is 6");
+    expect(TILE "        s[threadIdx.x + 1, 0] = 0.0;\n    }\n}\n", 0, BOUNDS_LEAVES, "threadIdx.x = 15 the subscript");
+}
+
+/* Rows of 6 elements: the second one begins at no multiple of 4. */
+static void wide_accesses(void **state)
+{
+    (void)state;
+    expect(TILE "        for v in 4 vectorize\n            y[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v];\n    }\n}\n", 0,
+           BOUNDS_PROVED, NULL);
+    expect(TILE "        for v in 4 vectorize\n            y[threadIdx.x * 4 + v] = x[threadIdx.x * 2 + v];\n    }\n}\n", 0,
+           BOUNDS_LEAVES, "threadIdx.x = 1, v = 0 a wide access of 4 elements begins at threadIdx.x * 2 = 2");
+    expect(TILE "        for v in 4 vectorize\n            s[threadIdx.x, v] = x[v];\n    }\n}\n", 1, BOUNDS_LEAVES,
+           "begins at threadIdx.x * 6 = 6, which is no multiple of it");
+    expect(TILE "        for v in 4 vectorize\n            y[threadIdx.x * 4 + 4 + v] = x[v];\n    }\n}\n", 1,
+           BOUNDS_LEAVES, "the subscript threadIdx.x * 4 + 4 + v is 67");
+}
+
+#define TABLE "kernel copy<N, M>(x: f32[N, M]) -> y: f32[N, M]\n{\n"
+static void one_subscript_for_two_axes(void **state)
+{
+    (void)state;
+    expect(BY_THREADS(TABLE, "if i < N for j in M y[i * M + j] = x[i * M + j];"), 0, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(TABLE, "if i < N for j in M y[i * M + j] = x[i * M + j];"), 1, BOUNDS_PROVED, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards),
+        cmocka_unit_test(conditions_of_expressions),
+        cmocka_unit_test(sizes_of_zero),
+        cmocka_unit_test(data),
+        cmocka_unit_test(memory_of_blocks),
+        cmocka_unit_test(wide_accesses),
+        cmocka_unit_test(one_subscript_for_two_axes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
