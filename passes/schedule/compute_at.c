@@ -99,7 +99,7 @@ static bool inits_come_after(Schedule *s, const PrimCall *call, const Buffer *bu
     InitSearch search = {s, buffer, loop, NULL};
     Visitor v = {&search, NULL, search_init};
     visit_stmt(&v, loop->u.loop.body);
-    REQUIRE(s, E0450, call->compute_at.loop.span, !search.found,
+    REQUIRE(s, E0458, call->compute_at.loop.span, !search.found,
             "the init of block '%s' reads '%s', and it runs before the loops of its reduction, of which loop '%s' is one or "
             "stands inside of one; choose a loop further out, or use decompose_reduction first",
             search.found->u.block.name, buffer->name, loop->u.loop.var->name);
@@ -123,7 +123,7 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
     if (dependence_instances_within(s->ctx, s->kernel, before, flow_whole_nest(s, block), block->u.block.id, &why) ||
         dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
         return true;
-    sched_refuse(s, E0450, call->compute_at.loop.span, "block '%s' would compute what it does not compute where it stands: %s",
+    sched_refuse(s, E0459, call->compute_at.loop.span, "block '%s' would compute what it does not compute where it stands: %s",
                  block->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;

@@ -185,7 +185,7 @@ static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *pa
         const Stmt *seq = path->items[i];
         for (int k = 0; seq->kind == ST_SEQ && k < seq->u.seq.n; k++) {
             const Stmt *item = seq->u.seq.items[k];
-            REQUIRE(s, E0450, call->compute_at.block.span, item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
+            REQUIRE(s, E0465, call->compute_at.block.span, item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
                     "block '%s' touches '%s', which there is only in the loops that it would leave", call_block_name(path),
                     item->u.temp->name);
         }
@@ -214,7 +214,7 @@ static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPa
     NameSearch search = {target, NULL};
     Visitor v = {.user = &search, .stmt = search_name};
     visit_stmt(&v, path->items[path->n - 1]->u.block.body);
-    REQUIRE(s, E0450, call->compute_at.loop.span, !search.found,
+    REQUIRE(s, E0466, call->compute_at.loop.span, !search.found,
             "a loop inside of block '%s' is called '%s', and so is one that the block would come under; name one of them "
             "differently, as in  let [other] = split(loop, [_])",
             call_block_name(path), stmt_label(search.found));
@@ -225,15 +225,15 @@ bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, co
                     int *block_item, int *loop_item)
 {
     int n = flow_common(block, loop);
-    REQUIRE(s, E0450, call->compute_at.loop.span, n < loop->n,
+    REQUIRE(s, E0467, call->compute_at.loop.span, n < loop->n,
             "block '%s' is already under loop '%s'", call_block_name(block),
             loop->items[loop->n - 1]->u.loop.var->name);
     *seq = block->items[n - 1];
-    REQUIRE(s, E0450, call->compute_at.loop.span, (*seq)->kind == ST_SEQ,
+    REQUIRE(s, E0468, call->compute_at.loop.span, (*seq)->kind == ST_SEQ,
             "block '%s' and loop '%s' stand in different branches of a condition",
             call_block_name(block), loop->items[loop->n - 1]->u.loop.var->name);
     for (int i = (*seq)->u.seq.n - 1; i >= 0 && (*seq)->u.seq.items[i] != loop->items[n]; i--)
-        REQUIRE(s, E0450, call->compute_at.block.span,
+        REQUIRE(s, E0465, call->compute_at.block.span,
                 (*seq)->u.seq.items[i]->kind != ST_TEMP ||
                     !stmt_touches(block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp, ACCESS_ANY),
                 "block '%s' touches '%s', which is declared behind loop '%s'", call_block_name(block),

@@ -7,7 +7,8 @@
 /* ---- may it move ---- */
 
 /* The sequence in which the block at the end of one path and the loop at the end of the other are different items, and which.
- * Refuses (E0450) where there is none, and where a temp or a name of a loop would come between. */
+ * Refuses where there is none
+ * (E0467, E0468), and where a temp (E0465) or the name of a loop (E0466) would come between. */
 bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, const StmtPath *loop, const Stmt **seq,
                     int *block_item, int *loop_item);
 /* The block leaves nothing behind when it leaves items `from` on of its path: no condition, no kind or step of a loop. Refuses
