@@ -210,6 +210,11 @@ static bool measure_buffer(tirc *t, const ModuleBuffer *b, const int64_t *sizes,
     return fits;
 }
 
+size_t tirc_parameter_count(const tirc_program *program)
+{
+    return (size_t)program->kernel->kernel->n_params;
+}
+
 static bool parameter_at(tirc *t, const tirc_program *program, const int64_t *values, size_t i,
                          tirc_parameter *out)
 {

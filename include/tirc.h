@@ -231,7 +231,9 @@ tirc_device_info tirc_device_describe(const tirc_device *device);
 tirc_status tirc_compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
                          tirc_program **program);
 
-/* A parameter of a program: a buffer (dims for the sizes given) or a scalar. False past the last. */
+/* How many parameters a program has. */
+size_t tirc_parameter_count(const tirc_program *program);
+/* A parameter of a program: a buffer (dims for the sizes given) or a scalar. */
 typedef struct {
     const char *name, *type; /* "f32" */
     bool is_buffer, is_input, is_output;
@@ -239,7 +241,8 @@ typedef struct {
     const int64_t *dims;
     size_t bytes;
 } tirc_parameter;
-/* sizes: a value for each symbolic size, in order; NULL where there is none. */
+/* sizes: a value for each symbolic size, in order; NULL where there is none. False past the last, and, with a diagnostic, for a
+ * buffer that has no size or no place in memory for these sizes. */
 bool tirc_parameter_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                        tirc_parameter *parameter);
 

@@ -89,7 +89,9 @@ static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *
 {
     uint64_t seed = (uint64_t)c->options->seed;
     for (size_t i = 0; i < a->n; i++) {
-        const tirc_parameter *p = &a->parameters[i];
+        tirc_parameter *p = &a->parameters[i];
+        if (!tirc_parameter_at(c->t, r->program, r->sizes, i, p))
+            return TIRC_REFUSED; /* it does not fit, and the diagnostic says so */
         a->data[i] = malloc(p->bytes + 1);
         if (!a->data[i])
             return no_memory();
@@ -104,16 +106,11 @@ static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *
 
 static tirc_status arguments_make(const Command *c, const Report *r, Arguments *a)
 {
-    tirc_parameter p;
-    *a = (Arguments){0};
-    while (tirc_parameter_at(c->t, r->program, r->sizes, a->n, &p))
-        a->n++;
-    a->parameters = calloc(a->n + 1, sizeof *a->parameters);
-    a->data = calloc(a->n + 1, sizeof *a->data);
+    size_t n = tirc_parameter_count(r->program);
+    *a = (Arguments){.parameters = calloc(n + 1, sizeof *a->parameters), .data = calloc(n + 1, sizeof *a->data)};
     if (!a->parameters || !a->data)
         return no_memory();
-    for (size_t i = 0; i < a->n; i++)
-        tirc_parameter_at(c->t, r->program, r->sizes, i, &a->parameters[i]);
+    a->n = n;
     return arguments_fill(c, r, a);
 }
 

@@ -52,7 +52,9 @@ static tirc_status run(tirc *t, tirc_program *program)
     void *data[MAX_PARAMETERS] = {NULL};
     tirc_parameter p;
     tirc_status status = TIRC_OK;
-    for (size_t i = 0; !status && i < MAX_PARAMETERS && tirc_parameter_at(t, program, NULL, i, &p); i++) {
+    for (size_t i = 0; !status && i < tirc_parameter_count(program); i++) {
+        if (i == MAX_PARAMETERS || !tirc_parameter_at(t, program, NULL, i, &p))
+            return TIRC_REFUSED;
         data[i] = calloc(p.bytes + 1, 1);
         if (!data[i])
             status = TIRC_UNAVAILABLE;

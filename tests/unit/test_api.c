@@ -242,6 +242,25 @@ static void symbolic_sizes_need_values(void **state)
     tirc_free(t);
 }
 
+/* False for a parameter that does not fit is not the end of the list. */
+static void parameters_that_do_not_fit_are_no_end(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel copy<N>(x: i32[N - 5], z: i32[N]) -> y: i32[N] { for i in N y[i] = z[i]; }";
+    const int64_t two[] = {2};
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_parameter p;
+    assert_int_equal(compile(t, text, NULL, &program), TIRC_OK);
+    assert_int_equal(tirc_parameter_count(program), 3);
+    assert_false(tirc_parameter_at(t, program, two, 0, &p));
+    assert_int_equal(tirc_diagnostic_count(t), 1);
+    assert_true(tirc_parameter_at(t, program, two, 1, &p));
+    assert_false(tirc_parameter_at(t, program, two, 3, &p));
+    assert_int_equal(tirc_diagnostic_count(t), 1);
+    tirc_free(t);
+}
+
 /* Only a sample of so many sums is computed by the reference; the rest is compared with another schedule. */
 static void large_outputs_are_sampled(void **state)
 {
@@ -368,6 +387,7 @@ int main(void)
         cmocka_unit_test(runs_take_no_memory),
         cmocka_unit_test(launches_use_memory_of_the_device),
         cmocka_unit_test(symbolic_sizes_need_values),
+        cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
         cmocka_unit_test(large_outputs_are_sampled),
         cmocka_unit_test(peers_compute_the_same),
         cmocka_unit_test(lines_have_origins),
