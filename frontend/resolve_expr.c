@@ -271,7 +271,13 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
         return no_value;
     if (!expr_binary_accepts(op, left->type, right->type))
         return refuse_binary(r, e, op == EX_MOD || class == OP_BITS ? "integers" : "numbers", a, b);
-    return value_of(expr_binary(r->ctx, op, left, right, e->span));
+    Expr *out = expr_binary(r->ctx, op, left, right, e->span);
+    if ((op != EX_DIV && op != EX_MOD) || expr_division_levels(out) <= EXPR_MAX_DIVISIONS)
+        return value_of(out);
+    diag_error(r->ctx, E0239, e->span,
+               "quotients and remainders stand in each other more than %d levels deep in this index; keep a part of it in a buffer",
+               EXPR_MAX_DIVISIONS);
+    return no_value;
 }
 
 /* ---- conditions and choices ---- */

@@ -121,10 +121,13 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
     int *argument = ARENA_ARRAY(s->c->arena, int, proc->n_params + 1);
     if (!match_arguments(s, call, proc, argument))
         return false;
+    if (s->calls == SCRIPT_CALLS)
+        return script_error(s, E0318, call->span, "procs call procs %d levels deep here; more are not allowed", SCRIPT_CALLS);
     Frame frame = {.proc = proc, .file = file, .call = call->span, .caller = s->frame};
     Frame *outer = s->frame;
     bool ok = true;
     s->frame = &frame;
+    s->calls++;
     for (int p = 0; ok && p < proc->n_params; p++) {
         Value v;
         if (argument[p] >= 0) {
@@ -140,6 +143,7 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
     }
     ok = ok && script_block(s, proc->body);
     s->frame = outer;
+    s->calls--;
     *out = frame.result;
     out->span = call->span;
     return ok;
@@ -203,6 +207,12 @@ static bool call_primitive(Script *s, const AstExpr *call, const Primitive *prim
     return ok;
 }
 
+/* Primitives look at all of a list, and write it down. */
+static bool spend_list(Script *s, const Value *value)
+{
+    return value->kind != VALUE_LIST || script_spend(s, value->u.list.total, value->span);
+}
+
 bool script_call(Script *s, const AstExpr *call, Value *out)
 {
     Name callee = call->u.call.callee.text;
@@ -213,9 +223,11 @@ bool script_call(Script *s, const AstExpr *call, Value *out)
     if (!primitive && !proc && !builtin)
         return no_such_function(s, call);
     int n = call->u.call.n;
+    if (!script_spend(s, SCRIPT_CALL, call->span))
+        return false;
     Value *args = ARENA_ARRAY(s->c->arena, Value, n + 1);
     for (int i = 0; i < n; i++)
-        if (!script_eval(s, call->u.call.args[i].value, &args[i]))
+        if (!script_eval(s, call->u.call.args[i].value, &args[i]) || !spend_list(s, &args[i]))
             return false;
     if (primitive)
         return call_primitive(s, call, primitive, args, out);

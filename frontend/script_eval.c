@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { RANGE_LIMIT = 1000000 };
+enum {
+    RANGE_LIMIT = 1000000, /* values of a list */
+    LIST_DEPTH = 64,       /* of lists in lists */
+};
 
 const Binding *script_lookup(const Script *s, Name name)
 {
@@ -23,9 +26,17 @@ static Value value_of_bool(bool b, Span span)
     return (Value){.kind = VALUE_BOOL, .span = span, .u.i = b};
 }
 
-static Value value_of_list(const Value *items, int n, Span span)
+/* A list costs as much as it holds. Whoever looks at all of it goes through its levels one inside another, and a list that stands in
+ * another twice counts twice, so both are bounded. */
+static bool make_list(Script *s, const Value *items, int n, Span span, Value *out)
 {
-    return (Value){.kind = VALUE_LIST, .span = span, .u.list = {items, n}};
+    *out = value_of_items(items, n, span);
+    if (out->u.list.depth > LIST_DEPTH)
+        return script_error(s, E0318, span, "lists stand in lists %d levels deep here; %d are allowed", (int)out->u.list.depth,
+                            LIST_DEPTH);
+    if (out->u.list.total > RANGE_LIMIT)
+        return script_error(s, E0310, span, "the list has more than %d values, with those of the lists in it", RANGE_LIMIT);
+    return script_spend(s, n, span);
 }
 
 bool script_int(Script *s, const Value *value, const char *what, int64_t *out)
@@ -96,10 +107,12 @@ static bool eval_range(Script *s, const AstExpr *e, Value *out)
     int64_t n = 0;
     if (to > from && (!checked_sub(to, from, &n) || n > RANGE_LIMIT))
         return script_error(s, E0310, e->span, "the range has more than %d values", RANGE_LIMIT);
+    if (!script_spend(s, n, e->span))
+        return false;
     Value *items = ARENA_ARRAY(s->c->arena, Value, n ? n : 1);
     for (int64_t i = 0; i < n; i++)
         items[i] = value_of_int(from + i, e->span);
-    *out = value_of_list(items, (int)n, e->span);
+    *out = value_of_items(items, (int)n, e->span);
     return true;
 }
 
@@ -139,8 +152,7 @@ static bool eval_index(Script *s, const AstExpr *e, Value *out)
         if (!slice_end(s, index->u.slice.lo, n, 0, &from) ||
             !slice_end(s, index->u.slice.hi, n, n, &to))
             return false;
-        *out = value_of_list(base.u.list.items + from, to > from ? to - from : 0, e->span);
-        return true;
+        return make_list(s, base.u.list.items + from, to > from ? to - from : 0, e->span, out);
     }
     if (!script_eval(s, index, &position) || !script_int(s, &position, "an index", &i))
         return false;
@@ -153,6 +165,7 @@ static bool eval_index(Script *s, const AstExpr *e, Value *out)
 
 /* ---- operators ------------------------------------------------------------------------------------ */
 
+/* As many steps as the list has values at most. */
 bool script_value_equal(const Value *a, const Value *b)
 {
     if (a->kind != b->kind)
@@ -169,7 +182,7 @@ bool script_value_equal(const Value *a, const Value *b)
     case VALUE_BUFFER:
         return a->u.id == b->u.id;
     case VALUE_LIST:
-        if (a->u.list.n != b->u.list.n)
+        if (a->u.list.n != b->u.list.n || a->u.list.total != b->u.list.total)
             return false;
         for (int i = 0; i < a->u.list.n; i++)
             if (!script_value_equal(&a->u.list.items[i], &b->u.list.items[i]))
@@ -263,15 +276,17 @@ static bool eval_logic(Script *s, const AstExpr *e, Value *out)
 }
 
 /* list + list: one after the other. */
-static void concatenate(Script *s, const Value *a, const Value *b, Value *out)
+static bool concatenate(Script *s, const Value *a, const Value *b, Value *out)
 {
-    int n = a->u.list.n + b->u.list.n;
+    int n = a->u.list.n + b->u.list.n; /* each RANGE_LIMIT at most */
+    if (!script_spend(s, n, out->span))
+        return false;
     Value *items = ARENA_ARRAY(s->c->arena, Value, n ? n : 1);
     if (a->u.list.n)
         memcpy(items, a->u.list.items, sizeof *items * (size_t)a->u.list.n);
     if (b->u.list.n)
         memcpy(items + a->u.list.n, b->u.list.items, sizeof *items * (size_t)b->u.list.n);
-    *out = value_of_list(items, n, out->span);
+    return make_list(s, items, n, out->span, out);
 }
 
 static bool eval_binary(Script *s, const AstExpr *e, Value *out)
@@ -286,12 +301,13 @@ static bool eval_binary(Script *s, const AstExpr *e, Value *out)
         return false;
     out->span = e->span;
     if (e->u.op.op == EX_EQ || e->u.op.op == EX_NE) {
+        if (left.kind == VALUE_LIST && !script_spend(s, left.u.list.total, e->span))
+            return false;
         *out = value_of_bool(script_value_equal(&left, &right) == (e->u.op.op == EX_EQ), e->span);
         return true;
     }
     if (e->u.op.op == EX_ADD && left.kind == VALUE_LIST && right.kind == VALUE_LIST) {
-        concatenate(s, &left, &right, out);
-        return true;
+        return concatenate(s, &left, &right, out);
     }
     const char *what = arena_printf(s->c->arena, "an operand of '%s'", token);
     if (!script_int(s, &left, what, &a) || !script_int(s, &right, what, &b))
@@ -350,12 +366,9 @@ static bool eval_field(Script *s, const AstExpr *e, Value *out)
     return true;
 }
 
-bool script_eval(Script *s, const AstExpr *e, Value *out)
+static bool eval(Script *s, const AstExpr *e, Value *out)
 {
     Value *items;
-    *out = (Value){.kind = VALUE_NONE, .span = e->span};
-    if (!script_tick(s, e->span))
-        return false;
     switch (e->kind) {
     case AE_INT:
         if (e->u.i > INT64_MAX)
@@ -380,8 +393,7 @@ bool script_eval(Script *s, const AstExpr *e, Value *out)
     case AE_LIST:
         if (!eval_items(s, e->u.list.items, e->u.list.n, &items))
             return false;
-        *out = value_of_list(items, e->u.list.n, e->span);
-        return true;
+        return make_list(s, items, e->u.list.n, e->span, out);
     case AE_RANGE:
         return eval_range(s, e, out);
     case AE_MAP:
@@ -402,6 +414,16 @@ bool script_eval(Script *s, const AstExpr *e, Value *out)
         return eval_select(s, e, out);
     }
     return false;
+}
+
+bool script_eval(Script *s, const AstExpr *e, Value *out)
+{
+    *out = (Value){.kind = VALUE_NONE, .span = e->span};
+    if (!script_spend(s, 1, e->span) || !script_enter(s, e->span))
+        return false;
+    bool ok = eval(s, e, out);
+    s->depth--;
+    return ok;
 }
 
 void script_value_text(const Value *value, StrBuf *out)

@@ -33,7 +33,9 @@ typedef struct {
     const AstSchedule *ast;
     const ScriptSetting *settings;
     int n_settings;
-    int64_t budget; /* evaluation steps left */
+    int64_t budget; /* steps left */
+    int depth;      /* expressions and statements that are under way, one inside another */
+    int calls;      /* of procs, likewise */
 } Script;
 
 /* Evaluation; false after a diagnostic. */
@@ -56,14 +58,21 @@ bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
     TIRC_PRINTF(4, 5);
 /* The notes alone, for errors that others report. */
 void script_note_callers(Script *s);
-/* Counts one step of work; false once the budget is spent. */
-bool script_tick(Script *s, Span span);
+/* Counts steps of work; false once the budget is spent. */
+bool script_spend(Script *s, int64_t steps, Span span);
+/* An expression or a statement begins; it ends with s->depth--. False where too many are under way. */
+bool script_enter(Script *s, Span span);
 
 /* The value as an integer or a truth; false after a diagnostic that names `what`. */
 bool script_int(Script *s, const Value *value, const char *what, int64_t *out);
 bool script_bool(Script *s, const Value *value, const char *what, bool *out);
 
-enum { SCRIPT_BUDGET = 5000000 };
+enum {
+    SCRIPT_BUDGET = 5000000,
+    SCRIPT_CALL = 50,    /* steps that a call counts as: it takes so much more memory than a sum */
+    SCRIPT_CALLS = 100,  /* of procs, one inside another */
+    SCRIPT_DEPTH = 2000, /* two texts of AST_MAX_DEPTH; what bounds the stack */
+};
 
 /* tune NAME in VALUES; binds the name, unless it is a parameter, and records the decision (script_tune.c). */
 bool script_tune(Script *s, const AstStmt *stmt);

@@ -5,6 +5,8 @@
 #include "frontend/script_internal.h"
 #include "passes/analysis/index_map.h"
 
+enum { MOST_NUMBERS = 32 }; /* of either side: what is asked about maps takes the square and more of that */
+
 typedef struct {
     Script *s;
     IndexMap map;
@@ -24,6 +26,9 @@ static bool read_parameters(MapText *m, const AstExpr *left)
     if (left->kind != AE_LIST)
         return script_error(s, E0350, left->span,
                             "the left side of an index map is a list of names, as in  [i, j] -> [j, i]");
+    if (left->u.list.n > MOST_NUMBERS)
+        return script_error(s, E0350, left->span, "an index map takes %d numbers at most, and these are %d", MOST_NUMBERS,
+                            left->u.list.n);
     Var **from = ARENA_ARRAY(s->c->arena, Var *, left->u.list.n + 1);
     m->map.from = from;
     for (int i = 0; i < left->u.list.n; i++) {
@@ -77,7 +82,11 @@ static bool read_binary(MapText *m, const AstExpr *e, Expr **out)
     if ((op == EX_DIV || op == EX_MOD) && (!expr_is_const(b, &divisor) || divisor <= 0))
         return script_error(m->s, E0350, e->u.op.b->span,
                             "an index map divides by numbers from 1 up");
-    *out = simplify(facts_new(c), expr_binary(c, op, a, b, e->span));
+    *out = expr_binary(c, op, a, b, e->span);
+    if (expr_division_levels(*out) > EXPR_MAX_DIVISIONS)
+        return script_error(m->s, E0350, e->span, "quotients and remainders stand in each other more than %d levels deep here",
+                            EXPR_MAX_DIVISIONS);
+    *out = simplify(facts_new(c), *out);
     return true;
 }
 
@@ -87,7 +96,7 @@ static bool read_output(MapText *m, const AstExpr *e, Expr **out)
     Var *var = e->kind == AE_NAME ? find_parameter(m, e->u.name) : NULL;
     if (e->kind == AE_NAME && !var)
         var = find_symbolic(m, e->u.name);
-    if (!script_tick(m->s, e->span))
+    if (!script_spend(m->s, 1, e->span))
         return false;
     if (var) {
         *out = expr_var(c, var, e->span);
@@ -112,6 +121,9 @@ bool script_map(Script *s, const AstExpr *e, Value *out)
     if (right->kind != AE_LIST)
         return script_error(s, E0350, right->span,
                             "the right side of an index map is a list, as in  [i, j] -> [j, i]");
+    if (right->u.list.n > MOST_NUMBERS)
+        return script_error(s, E0350, right->span, "an index map gives %d numbers at most, and these are %d", MOST_NUMBERS,
+                            right->u.list.n);
     Expr **to = ARENA_ARRAY(s->c->arena, Expr *, right->u.list.n + 1);
     m.map.to = to;
     m.map.n_to = right->u.list.n;

@@ -8,8 +8,13 @@
 
 void script_note_callers(Script *s)
 {
+    enum { SHOWN = 8 };
+    int n = 0;
     for (const Frame *f = s->frame; f && f->proc; f = f->caller)
-        diag_note(s->c, f->call, "in proc '%s', called here", f->proc->name.text);
+        if (n++ < SHOWN)
+            diag_note(s->c, f->call, "in proc '%s', called here", f->proc->name.text);
+    if (n > SHOWN)
+        diag_note(s->c, span_none(), "and in %d more, one calling another", n - SHOWN);
 }
 
 bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
@@ -22,13 +27,24 @@ bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
     return false;
 }
 
-bool script_tick(Script *s, Span span)
+bool script_spend(Script *s, int64_t steps, Span span)
 {
-    if (s->budget-- > 0)
+    s->budget -= steps;
+    if (s->budget >= 0)
         return true;
     return script_error(s, E0310, span,
-                        "the script has evaluated %d expressions without coming to its end",
+                        "the script has done %d steps without coming to its end; a step is an expression, a value of a list, or a "
+                        "fiftieth of a call",
                         SCRIPT_BUDGET);
+}
+
+bool script_enter(Script *s, Span span)
+{
+    if (s->depth++ < SCRIPT_DEPTH)
+        return true;
+    return script_error(s, E0318, span, "the script does more than %d things one inside another here, with those of the procs that it "
+                                        "is in",
+                        SCRIPT_DEPTH);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------- */
@@ -113,7 +129,7 @@ static bool run_each(Script *s, const AstStmt *stmt)
     for (int i = 0; i < list.u.list.n && !s->frame->returned; i++) {
         Binding *outer = s->frame->names;
         Value item = list.u.list.items[i];
-        bool ok = script_tick(s, stmt->span) &&
+        bool ok = script_spend(s, 1, stmt->span) &&
                   script_bind_pattern(s, &stmt->u.each.pattern, &item) &&
                   script_block(s, stmt->u.each.body);
         unbind(s, outer);
@@ -162,7 +178,7 @@ static bool run_return(Script *s, const AstStmt *stmt)
     return true;
 }
 
-static bool run_statement(Script *s, const AstStmt *stmt)
+static bool run_one(Script *s, const AstStmt *stmt)
 {
     Value ignored;
     switch (stmt->kind) {
@@ -185,6 +201,15 @@ static bool run_statement(Script *s, const AstStmt *stmt)
     default:
         TIRC_BUG(s->c, "a statement of a kernel in a script");
     }
+}
+
+static bool run_statement(Script *s, const AstStmt *stmt)
+{
+    if (!script_enter(s, stmt->span))
+        return false;
+    bool ok = run_one(s, stmt);
+    s->depth--;
+    return ok;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------ */

@@ -37,7 +37,7 @@ static bool read_list(Context *c, const char *text, Value *out)
         at += length;
         at += strspn(at, " ");
     } while (*at++ == ',');
-    *out = (Value){.kind = VALUE_LIST, .u.list = {items.items, items.n}};
+    *out = value_of_items(items.items, items.n, span_none());
     return at[-1] == ']' && *at == 0;
 }
 

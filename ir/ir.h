@@ -510,6 +510,9 @@ Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name n
 
 bool expr_is_const(const Expr *e, int64_t *value);  /* an integer literal */
 int expr_arity(ExprKind kind); /* how many of u.arg are used; 0 for the other leaves */
+/* How deep quotients and remainders of indices stand in each other; what texts may have of that. */
+int expr_division_levels(const Expr *e);
+enum { EXPR_MAX_DIVISIONS = 32 };
 /* How many operands an expression has, arguments of calls and subscripts of loads among them, and each. */
 int expr_operands(const Expr *e);
 Expr *expr_operand(const Expr *e, int k);

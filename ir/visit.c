@@ -30,6 +30,16 @@ Expr *expr_operand(const Expr *e, int k)
     return e->kind == EX_LOAD ? e->u.load.index[k] : e->u.arg[k];
 }
 
+int expr_division_levels(const Expr *e)
+{
+    int deepest = 0, n = expr_operands(e);
+    for (int k = 0; k < n; k++) {
+        int levels = expr_division_levels(expr_operand(e, k));
+        deepest = levels > deepest ? levels : deepest;
+    }
+    return deepest + ((e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX);
+}
+
 static void visit_exprs(Visitor *v, Expr *const *items, int n)
 {
     for (int i = 0; i < n; i++)

@@ -356,9 +356,7 @@ static bool check_value(ArgPlace p, const Value *value, Value *out)
     for (int i = 0; i < n; i++)
         if (!check_one(p, &items[i], &checked[i]))
             return false;
-    *out = (Value){.kind = VALUE_LIST, .span = value->span};
-    out->u.list.items = checked;
-    out->u.list.n = n;
+    *out = value_of_items(checked, n, value->span);
     return true;
 }
 

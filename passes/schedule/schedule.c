@@ -68,15 +68,30 @@ Value value_int(int64_t i)
     return value;
 }
 
+Value value_of_items(const Value *items, int n, Span span)
+{
+    enum { MOST = (1 << 24) - 1, DEEPEST = 255 };
+    int64_t total = n;
+    unsigned depth = 0;
+    for (int i = 0; i < n; i++)
+        if (items[i].kind == VALUE_LIST) {
+            total += items[i].u.list.total;
+            depth = depth < items[i].u.list.depth ? items[i].u.list.depth : depth;
+        }
+    Value value = {.kind = VALUE_LIST, .span = span};
+    value.u.list.items = items;
+    value.u.list.n = n;
+    value.u.list.total = (unsigned)(total < MOST ? total : MOST) & MOST;
+    value.u.list.depth = depth < DEEPEST ? depth + 1 : DEEPEST;
+    return value;
+}
+
 Value value_list(Schedule *s, const Value *items, int n)
 {
     Value *copy = ARENA_ARRAY(s->ctx->arena, Value, n);
     for (int i = 0; i < n; i++)
         copy[i] = items[i];
-    Value value = {.kind = VALUE_LIST};
-    value.u.list.items = copy;
-    value.u.list.n = n;
-    return value;
+    return value_of_items(copy, n, span_none());
 }
 
 /* ---- a schedule ------------------------------------------------------------------------------- */

@@ -34,10 +34,13 @@ typedef struct Value {
         struct {
             const struct Value *items;
             int n;
+            unsigned total : 24, depth : 8; /* values at all levels, and levels; 1 for a list without lists */
         } list;
     } u;
 } Value;
 const char *value_kind_name(ValueKind kind); /* "a loop", "a list" */
+/* A list of these items, which it keeps. Its total and its depth are at most what they can hold. */
+Value value_of_items(const Value *items, int n, Span span);
 
 /* One parameter of a primitive, as prim.def has it. */
 typedef enum {

@@ -1,10 +1,13 @@
 """Inputs that nobody would write: each ends soon, with the right status and words, and without a crash."""
 
+import os
+import resource
 import time
 
 import pytest
 
 HEAD = "kernel k(x: f32[64]) -> y: f32[64]\n"
+SANITIZED = b"__asan_init" in open(os.environ["TIRC"], "rb").read()
 LONGEST = 20 # seconds; a second or two in a release build, more under sanitizers
 
 
@@ -20,6 +23,24 @@ def deep(n):
     return "kernel k(x: f32[2]) -> y: f32[2]\n{\n" + "".join(f"for i{j} in 2 " for j in range(n)) + "y[i0] = x[i0];\n}\n"
 
 
+def doubled(name, n):
+    """let NAME0 = [0]; let NAME1 = [NAME0, NAME0]; ..."""
+    return f"let {name}0 = [0];\n" + "".join(f"let {name}{j} = [{name}{j - 1}, {name}{j - 1}];\n" for j in range(1, n + 1))
+
+
+def chain(n):
+    """proc f0() calls f1, and so on."""
+    return "f0();\n}\n" + "".join(f"proc f{j}() {{ f{j + 1}(); }}\n" for j in range(n)) + f"proc f{n}()\n{{"
+
+
+def nested(template, n):
+    """One of them in another, n times: "({} / 2 + i)"."""
+    text = "i"
+    for j in range(n):
+        text = template.format(text, j + 2)
+    return text
+
+
 PROGRAMS = {
     "nothing but zero bytes": (b"\0" * 100_000, "0x00"),
     "a sum of 100000 terms": (value("x[i]" + " + x[i]" * 100_000), "nested too deeply"),
@@ -30,6 +51,9 @@ PROGRAMS = {
     "100000 unknown names": (HEAD + "{\n" + "    y[q] = z;\n" * 100_000 + "}\n", "there is no value 'q'"),
     "a shape of 2^64 elements": ("kernel k(x: i32[4000000000, 4000000000]) -> y: i32[1]\n{ y[0] = x[0, 0]; }",
                                  "more than 2^63 bytes"),
+    "200 quotients of products": (value("x[" + nested("({} * 3 / {} + i)", 200) + "]"), "more than 32 levels deep"),
+    "200 remainders": (value("x[" + nested("({} * 3 % {} + i)", 200) + "]"), "more than 32 levels deep"),
+    "a quotient by a quotient, 200 times": (value("x[" + nested("1000 / ({} + {})", 200) + "]"), "more than 32 levels deep"),
     "a comment without an end": ("/* aaa\n" * 10_000, "has no end"),
 }
 
@@ -38,7 +62,23 @@ SCRIPTS = {
     "a loop in a loop in a loop": ("for i in 0..1000 { for j in 0..1000 { for k in 0..1000 { let a = i; } } }",
                                    "without coming to its end"),
     "a list that doubles 60 times": ("let a0 = [0];\n" + "".join(f"let a{j} = [a{j - 1}, a{j - 1}];\n"
-                                                                 for j in range(1, 60)) + "assert a59 == 1;", "E03"),
+                                                                 for j in range(1, 60)) + "assert a59 == 1;", "E0310"),
+    "two lists that double 44 times": (doubled("a", 44) + doubled("b", 44) + "assert a44 == b44;", "more than 1000000 values"),
+    "an annotation that doubles 44 times": (doubled("a", 44) + 'annotate(loops(y)[0], "u", a44);', "more than 1000000 values"),
+    "large lists compared 1000 times": (doubled("a", 18) + doubled("b", 18) + "for _ in 0..1000 { assert a18 == b18; }",
+                                        "without coming to its end"),
+    "lists in lists, 100000 levels": ("let a = [0];\n" + "let a = [a];\n" * 100_000, "64 are allowed"),
+    "a million ranges": ("for i in 0..1000000 { let a = 0..1000000; }", "without coming to its end"),
+    "1000 sums of large lists": ("let a = 0..400000; for i in 0..1000 { let b = a + a; }", "without coming to its end"),
+    "a million queries": ("for i in 0..1000000 { loops(y); }", "without coming to its end"),
+    "a million steps": ("for i in 0..1000000 { let [a, b] = split(loops(y)[0], [_, 2]); fuse(a, b); }", "without coming to its end"),
+    "a chain of 5000 procs": (chain(5000), "procs call procs 100 levels deep"),
+    "90 procs, each 900 levels deep": ("f0();\n}\n" + "".join(f"proc f{j}() {{ return {'-' * 900}f{j + 1}(); }}\n" for j in range(90)) +
+                                       "proc f90()\n{ return 1;", "one inside another"),
+    "an index map of 5000 numbers": ("transform_block_layout(y, [i] -> [" + ", ".join(["i / 2"] * 5000) + "]);",
+                                     "32 numbers at most"),
+    "an index map of 5000 names": ("let m = [" + ", ".join(f"i{j}" for j in range(5000)) + "] -> [i0];", "32 numbers at most"),
+    "200 quotients in an index map": ("let m = [i] -> [" + nested("({} * 3 / {} + i)", 200) + "];", "more than 32 levels deep"),
     "a loop split 1000 times": ("for _ in 0..1000 { split(loops(y)[0], [_, 2]); }", "128 are allowed"),
     "1000 factors": ("split(loops(y)[0], [_" + ", 2" * 1000 + "]);", "E04"),
     "a proc that calls itself": ("f();\n}\nproc f()\n{\n    f();", "cannot recurse"),
@@ -67,6 +107,8 @@ def soon():
     start = time.monotonic()
     yield
     assert time.monotonic() - start < LONGEST
+    if not SANITIZED:
+        assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 300 * 1024  # the largest of all of them so far
 
 
 @pytest.mark.parametrize("text, words", PROGRAMS.values(), ids=PROGRAMS)
@@ -99,6 +141,14 @@ def test_files_that_include_each_other(tirc):
     tirc.write("a.sched", 'include "b.sched";\nschedule a for k()\n{\n    f();\n}\n')
     tirc.write("b.sched", 'include "a.sched";\ninclude "b.sched";\nproc f()\n{\n}\n')
     assert tirc("k.tir", "--schedule", "a.sched", "--emit", "cuda").status == 0
+
+
+@pytest.mark.parametrize("shape, size", [("N - 5", 2), ("N", 2**62)])
+def test_sizes_that_do_not_fit(tirc, shape, size):
+    """One error, and no run: what came behind such a parameter was taken for the end of the list, and read beyond it."""
+    tirc.write("k.tir", f"kernel k<N>(x: f32[{shape}], z: f32[N]) -> y: f32[N] {{ for i in N y[i] = z[i]; }}")
+    result = tirc("k.tir", "--size", f"N={size}", "--run", "--device", "sim")
+    assert result.status == 1 and result.err.count("error[E0633]") == 1
 
 
 def test_many_kernels(tirc):
