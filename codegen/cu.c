@@ -74,7 +74,7 @@ static void reference_parameters(CudaWriter *w, const Kernel *reference)
         first = false;
         if (p->buffer)
             strbuf_addf(w->out, "%s%s *%s", p->buffer->role == ROLE_IN ? "const " : "",
-                        cuda_storage_type(p->buffer->type), cuda_name(w, p->buffer->name));
+                        cuda_storage_type(p->buffer->type), cuda_buffer_name(w, p->buffer));
         else
             strbuf_addf(w->out, "%s %s", cuda_storage_type(p->scalar->type),
                         cuda_name(w, p->scalar->name));
@@ -103,6 +103,25 @@ static void reference_function(CudaWriter *w, const Kernel *lowered, const Kerne
     strbuf_add(w->out, "}\n} // namespace expected\n");
 }
 
+/* ---- main: names ------------------------------------------------------------------------------------ */
+
+/* The host's array of a buffer; what main calls by the buffer's name is the device's. */
+static const char *host_name(CudaWriter *w, const Buffer *b)
+{
+    return cuda_names_made(w->names, arena_printf(w->c->arena, "%s_host", cuda_buffer_name(w, b)));
+}
+
+/* The array of a buffer of the reference. */
+static const char *want_name(CudaWriter *w, const Buffer *b)
+{
+    return cuda_names_made(w->names, arena_printf(w->c->arena, "want_%s", cuda_buffer_name(w, b)));
+}
+
+static const char *made_name(CudaWriter *w, const char *base)
+{
+    return cuda_names_made(w->names, base);
+}
+
 /* ---- main: data ------------------------------------------------------------------------------------- */
 
 static void elements(CudaWriter *w, const Buffer *b)
@@ -127,23 +146,24 @@ static void random_value(CudaWriter *w, DType type)
     else if (info->class == CLASS_BOOL)
         strbuf_add(w->out, "(random_bits() & 1) != 0");
     else
-        strbuf_addf(w->out, "(%s)(random_bits() %% range)", info->cuda);
+        strbuf_addf(w->out, "(%s)(random_bits() %% %s)", info->cuda, made_name(w, "range"));
 }
 
 /* Integers may be subscripts, so they stay below every extent; u8 below 256 where the extents allow. */
 static void integer_range(CudaWriter *w, const Kernel *kernel)
 {
-    cuda_line(w, "unsigned long long range = 200; // of integer inputs, which may be subscripts");
+    const char *range = made_name(w, "range");
+    cuda_line(w, "unsigned long long %s = 200; // of integer inputs, which may be subscripts", range);
     for (int i = 0; i < kernel->n_params; i++) {
         const Buffer *b = kernel->params[i].buffer;
         for (int axis = 0; b && axis < b->rank; axis++) {
             cuda_indent(w);
             strbuf_add(w->out, "if (");
             cuda_expr(w, b->shape[axis], 9);
-            strbuf_add(w->out, " < range)\n");
+            strbuf_addf(w->out, " < %s)\n", range);
             w->indent++;
             cuda_indent(w);
-            strbuf_add(w->out, "range = ");
+            strbuf_addf(w->out, "%s = ", range);
             cuda_expr(w, b->shape[axis], 0);
             strbuf_add(w->out, ";\n");
             w->indent--;
@@ -173,16 +193,15 @@ static void parameter_data(CudaWriter *w, const Param *p)
         return;
     }
     const Buffer *b = p->buffer;
-    const char *name = cuda_name(w, b->name), *type = cuda_storage_type(b->type);
+    const char *name = cuda_buffer_name(w, b), *host = host_name(w, b), *type = cuda_storage_type(b->type);
     cuda_indent(w);
-    strbuf_addf(w->out, "std::vector<%s> %s_host(", b->type == DT_BOOL ? "unsigned char" : type, name);
+    strbuf_addf(w->out, "std::vector<%s> %s(", b->type == DT_BOOL ? "unsigned char" : type, host);
     elements(w, b);
     strbuf_add(w->out, ");\n");
     if (b->role == ROLE_OUT) {
-        cuda_line(w, "memset(%s_host.data(), 0xff, %s_host.size() * sizeof(%s)); // reads as NaN", name, name,
-                  type);
+        cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s)); // reads as NaN", host, host, type);
     } else {
-        cuda_line(w, "for (auto &x : %s_host)", name);
+        cuda_line(w, "for (auto &x : %s)", host);
         w->indent++;
         cuda_indent(w);
         strbuf_add(w->out, "x = ");
@@ -191,13 +210,13 @@ static void parameter_data(CudaWriter *w, const Param *p)
         w->indent--;
     }
     cuda_line(w, "%s *%s;", type, name);
-    cuda_line(w, "CHECK(cudaMalloc(&%s, %s_host.size() * sizeof(%s)));", name, name, type);
-    cuda_line(w, "CHECK(cudaMemcpy(%s, %s_host.data(), %s_host.size() * sizeof(%s), cudaMemcpyHostToDevice));",
-              name, name, name, type);
+    cuda_line(w, "CHECK(cudaMalloc(&%s, %s.size() * sizeof(%s)));", name, host, type);
+    cuda_line(w, "CHECK(cudaMemcpy(%s, %s.data(), %s.size() * sizeof(%s), cudaMemcpyHostToDevice));", name, host, host, type);
 }
 
 static void sizes(CudaWriter *w, const Kernel *kernel)
 {
+    const char *argc = made_name(w, "argc"), *argv = made_name(w, "argv");
     int n = 0;
     StrBuf usage = strbuf_new(w->c->arena);
     for (int i = 0; i < kernel->n_sizes; i++)
@@ -206,24 +225,23 @@ static void sizes(CudaWriter *w, const Kernel *kernel)
             n++;
         }
     if (n == 0) {
-        cuda_line(w, "(void)argc, (void)argv;");
+        cuda_line(w, "(void)%s, (void)%s;", argc, argv);
         return;
     }
-    cuda_line(w, "if (argc != %d)", n + 1);
-    cuda_line(w, "    return fprintf(stderr, \"usage: %%s%s\\n\", argv[0]), 2;", usage.text);
+    cuda_line(w, "if (%s != %d)", argc, n + 1);
+    cuda_line(w, "    return fprintf(stderr, \"usage: %%s%s\\n\", %s[0]), 2;", usage.text, argv);
     for (int i = 0, at = 1; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
-            cuda_line(w, "const int %s = atoi(argv[%d]);", cuda_name(w, kernel->sizes[i].name), at++);
+            cuda_line(w, "const int %s = atoi(%s[%d]);", cuda_name(w, kernel->sizes[i].name), argv, at++);
 }
 
 /* ---- main: launches --------------------------------------------------------------------------------- */
 
-/* The symbol hides behind a variable of the same name. */
 static void fill_constant(CudaWriter *w, const Buffer *b)
 {
-    const char *name = cuda_name(w, b->name);
-    cuda_line(w, "CHECK(cudaMemcpyToSymbol(::%s, %s, sizeof ::%s, 0, cudaMemcpyDeviceToDevice));", name,
-              cuda_name(w, b->copy_of->name), name);
+    const char *symbol = cuda_buffer_name(w, b);
+    cuda_line(w, "CHECK(cudaMemcpyToSymbol(%s, %s, sizeof %s, 0, cudaMemcpyDeviceToDevice));", symbol,
+              cuda_buffer_name(w, b->copy_of), symbol);
 }
 
 static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next)
@@ -261,9 +279,9 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
     case ST_TEMP:
         if (s->u.temp->copy_of)
             return;
-        cuda_line(w, "%s *%s;", cuda_storage_type(s->u.temp->type), cuda_name(w, s->u.temp->name));
+        cuda_line(w, "%s *%s;", cuda_storage_type(s->u.temp->type), cuda_buffer_name(w, s->u.temp));
         cuda_indent(w);
-        strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", cuda_name(w, s->u.temp->name));
+        strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", cuda_buffer_name(w, s->u.temp));
         elements(w, s->u.temp);
         strbuf_addf(w->out, ") * sizeof(%s)));\n", cuda_storage_type(s->u.temp->type));
         return;
@@ -271,7 +289,7 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         const LaunchUse *use = &uses->items[(*next)++];
         if (use->shared_is_dynamic)
             cuda_line(w, "CHECK(cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld));",
-                      cuda_name(w, s->u.launch.name), (long long)use->shared_bytes);
+                      cuda_names_launch(w->names, s->u.launch.name), (long long)use->shared_bytes);
         for (int i = 0; i < use->constants.n; i++)
             fill_constant(w, use->constants.items[i]);
         cuda_indent(w);
@@ -295,6 +313,33 @@ static const Buffer *find_param(const Kernel *kernel, const char *name)
     return NULL;
 }
 
+/* Which indices of an axis of an output are wanted. */
+static bool is_need(const Kernel *lowered, const Buffer *b)
+{
+    return b && strstr(b->name, "_need_") && !find_param(lowered, b->name);
+}
+
+static bool is_sampled(const Kernel *lowered, const Kernel *reference)
+{
+    for (int i = 0; i < reference->n_params; i++)
+        if (is_need(lowered, reference->params[i].buffer))
+            return true;
+    return false;
+}
+
+/* An output that is read, too, begins with what the program gets. */
+static void start_value(CudaWriter *w, const Buffer *b, const Buffer *same)
+{
+    const char *want = want_name(w, b), *host = host_name(w, same);
+    if (b->type == same->type)
+        cuda_line(w, "%s = %s;", want, host);
+    else if (is_narrow(same->type))
+        cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] = expected::%s_to_f32(%s[i]);", want, want,
+                  type_info(same->type)->name, host);
+    else
+        cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] = %s[i];", want, want, host);
+}
+
 /* The reference's own arrays: inputs are the host's, outputs and what accompanies them are new. */
 static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel *reference)
 {
@@ -302,23 +347,18 @@ static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel 
         const Buffer *b = reference->params[i].buffer;
         if (!b)
             continue;
-        const char *name = cuda_name(w, b->name);
+        const char *want = want_name(w, b);
         const Buffer *same = find_param(lowered, b->name);
         if (b->role == ROLE_IN && same)
             continue;
         cuda_indent(w);
-        strbuf_addf(w->out, "std::vector<%s> want_%s(", cuda_storage_type(b->type), name);
+        strbuf_addf(w->out, "std::vector<%s> %s(", cuda_storage_type(b->type), want);
         elements(w, b);
         strbuf_add(w->out, ");\n");
-        if (strstr(b->name, "_need_") && !same)
-            cuda_line(w, "choose(want_%s);", name);
-        if (same && same->role == ROLE_INOUT && b->type == same->type)
-            cuda_line(w, "want_%s = %s_host;", name, name);
-        else if (same && same->role == ROLE_INOUT)
-            cuda_line(w, "for (size_t i = 0; i < want_%s.size(); i++) want_%s[i] = %s%s%s%s_host[i]%s;", name, name,
-                      is_narrow(same->type) ? "expected::" : "",
-                      is_narrow(same->type) ? type_info(same->type)->name : "",
-                      is_narrow(same->type) ? "_to_f32(" : "", name, is_narrow(same->type) ? ")" : "");
+        if (is_need(lowered, b))
+            cuda_line(w, "choose(%s);", want);
+        if (same && same->role == ROLE_INOUT)
+            start_value(w, b, same);
     }
 }
 
@@ -331,14 +371,13 @@ static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *r
         const Param *p = &reference->params[i];
         strbuf_add(w->out, first ? "" : ", ");
         first = false;
-        const char *name = cuda_name(w, p->buffer ? p->buffer->name : p->scalar->name);
-        bool input = p->buffer && p->buffer->role == ROLE_IN && find_param(lowered, p->buffer->name);
+        const Buffer *input = p->buffer && p->buffer->role == ROLE_IN ? find_param(lowered, p->buffer->name) : NULL;
         if (!p->buffer)
-            strbuf_add(w->out, name);
-        else if (input && p->buffer->type == DT_BOOL)
-            strbuf_addf(w->out, "(const bool *)%s_host.data()", name);
+            strbuf_add(w->out, cuda_name(w, p->scalar->name));
+        else if (input)
+            strbuf_addf(w->out, "%s%s.data()", p->buffer->type == DT_BOOL ? "(const bool *)" : "", host_name(w, input));
         else
-            strbuf_addf(w->out, "%s%s%s.data()", input ? "" : "want_", name, input ? "_host" : "");
+            strbuf_addf(w->out, "%s.data()", want_name(w, p->buffer));
     }
     for (int i = 0; i < reference->n_sizes; i++)
         if (reference->sizes[i].symbolic) {
@@ -348,50 +387,66 @@ static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *r
     strbuf_add(w->out, ");\n");
 }
 
+/* What the reference says beside the values of `b`: its array, or NULL. */
+static const char *companion(CudaWriter *w, const Kernel *reference, const Buffer *b, const char *suffix)
+{
+    const Buffer *found = find_param(reference, arena_printf(w->c->arena, "%s_%s", b->name, suffix));
+    return found ? want_name(w, found) : NULL;
+}
+
 /* The bound of element i, as docs/verification.md has it. */
 static void bound_text(CudaWriter *w, const Kernel *reference, const Buffer *b)
 {
-    Context *c = w->c;
-    bool err = find_param(reference, arena_printf(c->arena, "%s_err", b->name));
-    bool sum = find_param(reference, arena_printf(c->arena, "%s_abs", b->name));
-    const char *name = cuda_name(w, b->name);
-    cuda_line(w, "double bound = %s;", err ? arena_printf(c->arena, "want_%s_err[i]", name) : "0");
+    const char *err = companion(w, reference, b, "err"), *sum = companion(w, reference, b, "abs");
+    if (err)
+        cuda_line(w, "double bound = %s[i];", err);
+    else
+        cuda_line(w, "double bound = 0;");
     if (!sum)
         return;
-    cuda_line(w, "double nu = want_%s_n[i] * (0x1p-%d + 0x1p-53);", name, type_info(b->type)->digits);
-    cuda_line(w, "bound += nu < 1 ? nu / (1 - nu) * want_%s_abs[i] : INFINITY;", name);
+    cuda_line(w, "double nu = %s[i] * (0x1p-%d + 0x1p-53);", companion(w, reference, b, "n"), type_info(b->type)->digits);
+    cuda_line(w, "bound += nu < 1 ? nu / (1 - nu) * %s[i] : INFINITY;", sum);
 }
 
-static void check_output(CudaWriter *w, const Kernel *reference, const Buffer *b)
+/* Goes on to the next element where this one is not computed by the reference. */
+static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
 {
-    Context *c = w->c;
-    const char *name = cuda_name(w, b->name), *type = cuda_storage_type(b->type);
-    cuda_line(w, "CHECK(cudaMemcpy(%s_host.data(), %s, %s_host.size() * sizeof(%s), cudaMemcpyDeviceToHost));",
-              name, name, name, type);
-    cuda_line(w, "for (size_t i = 0; i < %s_host.size(); i++) {", name);
-    w->indent++;
-    if (b->rank > 0) {
-        cuda_line(w, "size_t rest = i;");
-        cuda_line(w, "bool needed = true;");
-    }
+    bool any = false;
     for (int axis = b->rank - 1; axis >= 0; axis--) {
-        if (!find_param(reference, arena_printf(c->arena, "%s_need_%d", b->name, axis)))
+        const char *need = companion(w, reference, b, arena_printf(w->c->arena, "need_%d", axis));
+        if (!need)
             continue;
-        cuda_line(w, "needed &= want_%s_need_%d[rest %% want_%s_need_%d.size()] != 0;", name, axis, name, axis);
-        cuda_line(w, "rest /= want_%s_need_%d.size();", name, axis);
+        if (!any) {
+            cuda_line(w, "size_t rest = i;");
+            cuda_line(w, "bool needed = true;");
+        }
+        any = true;
+        cuda_line(w, "needed &= %s[rest %% %s.size()] != 0;", need, need);
+        cuda_line(w, "rest /= %s.size();", need);
     }
-    if (b->rank > 0) {
+    if (any) {
         cuda_line(w, "if (!needed)");
         cuda_line(w, "    continue;");
     }
+}
+
+/* What stands in a loop of its own speaks only of arrays of the host, so its names are in nobody's way. */
+static void check_output(CudaWriter *w, const Kernel *reference, const Buffer *b)
+{
+    const char *name = cuda_buffer_name(w, b), *host = host_name(w, b);
+    cuda_line(w, "CHECK(cudaMemcpy(%s.data(), %s, %s.size() * sizeof(%s), cudaMemcpyDeviceToHost));", host, name, host,
+              cuda_storage_type(b->type));
+    cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) {", host);
+    w->indent++;
+    check_need(w, reference, b);
     bound_text(w, reference, b);
     cuda_indent(w);
-    strbuf_addf(w->out, "compare(&check, \"%s\", i, (double)", b->name);
+    strbuf_addf(w->out, "compare(&%s, \"%s\", i, (double)", made_name(w, "check"), b->name);
     if (is_narrow(b->type))
-        strbuf_addf(w->out, "expected::%s_to_f32(%s_host[i])", type_info(b->type)->name, name);
+        strbuf_addf(w->out, "expected::%s_to_f32(%s[i])", type_info(b->type)->name, host);
     else
-        strbuf_addf(w->out, "%s_host[i]", name);
-    strbuf_addf(w->out, ", (double)want_%s[i], bound * (1 + 0x1p-20));\n", name);
+        strbuf_addf(w->out, "%s[i]", host);
+    strbuf_addf(w->out, ", (double)%s[i], bound * (1 + 0x1p-20));\n", want_name(w, find_param(reference, b->name)));
     w->indent--;
     cuda_line(w, "}");
 }
@@ -400,7 +455,8 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
                       const LaunchUseList *uses)
 {
     int next = 0;
-    strbuf_add(w->out, "\nint main(int argc, char **argv)\n{\n");
+    const char *check = made_name(w, "check");
+    strbuf_addf(w->out, "\nint main(int %s, char **%s)\n{\n", made_name(w, "argc"), made_name(w, "argv"));
     w->indent = 1;
     sizes(w, lowered);
     if (has_integers(lowered))
@@ -413,14 +469,14 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     cuda_line(w, "CHECK(cudaDeviceSynchronize());");
     strbuf_add(w->out, "\n");
     reference_call(w, lowered, reference);
-    cuda_line(w, "Check check = {0, 0, 0};");
+    cuda_line(w, "Check %s = {0, 0, 0};", check);
     for (int i = 0; i < lowered->n_params; i++)
         if (lowered->params[i].buffer && lowered->params[i].buffer->role != ROLE_IN)
             check_output(w, reference, lowered->params[i].buffer);
-    cuda_line(w, "printf(\"%s: %%lld elements checked, %%lld wrong, largest error %%.3g\\n\", check.checked, "
-                 "check.wrong, check.worst);",
-              lowered->name);
-    cuda_line(w, "return check.wrong ? 4 : 0;");
+    cuda_line(w, "printf(\"%s: %%lld elements checked, %%lld wrong, largest error %%.3g\\n\", %s.checked, "
+                 "%s.wrong, %s.worst);",
+              lowered->name, check, check, check);
+    cuda_line(w, "return %s.wrong ? 4 : 0;", check);
     w->indent = 0;
     strbuf_add(w->out, "}\n");
 }
@@ -437,7 +493,7 @@ static void own_lines(const Kernel *lowered, StrBuf *out)
 void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels, StrBuf *out)
 {
     LaunchUseList uses = {0};
-    CudaWriter w = {.c = c, .out = out};
+    CudaWriter w = {.c = c, .names = cuda_names_host(cuda_names_new(c, lowered), lowered, reference), .out = out};
     launch_uses(c, lowered, &uses);
     strbuf_addf(out, "// %s: a complete program. Build and run it with\n//   nvcc -O3 -arch=sm_90 %s.cu && ./a.out\n", lowered->name,
                 lowered->name);
@@ -448,6 +504,9 @@ void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const c
     if (strstr(kernels, "\n#line "))
         own_lines(lowered, out);
     strbuf_addf(out, "%s%s", texts[TEXT_CHECK], texts[TEXT_HOST]);
+    if (is_sampled(lowered, reference))
+        strbuf_add(out, texts[TEXT_CHOOSE]);
+    strbuf_add(out, texts[TEXT_COMPARE]);
     reference_function(&w, lowered, reference);
     host_main(&w, lowered, reference, &uses);
 }

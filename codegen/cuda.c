@@ -12,6 +12,11 @@ static const struct {
 #undef HELPER
 };
 
+const char *cuda_helper_name(Helper helper)
+{
+    return helpers[helper].name;
+}
+
 const char *cuda_helper(CudaWriter *w, Helper helper)
 {
     w->helper_used[helper] = true;
@@ -29,21 +34,26 @@ static void helper_texts(CudaWriter *w, StrBuf *out)
 
 /* ---- how to launch it ----------------------------------------------------------------------------- */
 
-static void parameter_comment(CudaWriter *w, const Kernel *kernel, const Param *p)
+/* `A: f32[M, K]` */
+static void buffer_comment(CudaWriter *w, const Buffer *b)
 {
-    if (!p->buffer) {
-        strbuf_addf(w->out, "//   %s: %s\n", p->scalar->name, type_info(p->scalar->type)->name);
-        return;
-    }
-    const Buffer *b = p->buffer;
-    static const char *const roles[] = {"read", "written", "read and written", "temporary"};
-    strbuf_addf(w->out, "//   %s: %s[", b->name, type_info(b->type)->name);
+    strbuf_addf(w->out, "//   %s: %s[", cuda_buffer_name(w, b), type_info(b->type)->name);
     for (int i = 0; i < b->rank; i++) {
         strbuf_add(w->out, i ? ", " : "");
-        print_expr(b->shape[i], w->out);
+        cuda_expr(w, b->shape[i], 0);
     }
-    strbuf_addf(w->out, "], %s\n", roles[b->role]);
-    (void)kernel;
+    strbuf_add(w->out, "]");
+}
+
+static void parameter_comment(CudaWriter *w, const Param *p)
+{
+    static const char *const roles[] = {"read", "written", "read and written", "temporary"};
+    if (!p->buffer) {
+        strbuf_addf(w->out, "//   %s: %s\n", cuda_name(w, p->scalar->name), type_info(p->scalar->type)->name);
+        return;
+    }
+    buffer_comment(w, p->buffer);
+    strbuf_addf(w->out, ", %s\n", roles[p->buffer->role]);
 }
 
 static void dims_text(CudaWriter *w, Expr *const *grid)
@@ -70,7 +80,7 @@ void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
     Expr *block[3];
     for (int i = 0; i < 3; i++)
         block[i] = expr_index(w->c, l->block[i]);
-    strbuf_addf(w->out, "%s<<<", cuda_name(w, l->name));
+    strbuf_addf(w->out, "%s<<<", cuda_names_launch(w->names, l->name));
     dims_text(w, l->grid);
     strbuf_add(w->out, ", ");
     dims_text(w, block);
@@ -78,7 +88,7 @@ void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
         strbuf_addf(w->out, ", %lld", (long long)use->shared_bytes);
     strbuf_add(w->out, ">>>(");
     for (int i = 0; i < use->buffers.n; i++)
-        strbuf_addf(w->out, "%s%s", i ? ", " : "", cuda_name(w, use->buffers.items[i]->name));
+        strbuf_addf(w->out, "%s%s", i ? ", " : "", cuda_buffer_name(w, use->buffers.items[i]));
     for (int i = 0; i < use->values.n; i++)
         strbuf_addf(w->out, "%s%s", i || use->buffers.n ? ", " : "",
                     cuda_name(w, use->values.items[i]->name));
@@ -88,15 +98,11 @@ void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
 /* A temp between launches: memory that the caller provides. */
 static void temp_comment(CudaWriter *w, const Buffer *temp)
 {
-    strbuf_addf(w->out, "//   %s: %s[", temp->name, type_info(temp->type)->name);
-    for (int i = 0; i < temp->rank; i++) {
-        strbuf_add(w->out, i ? ", " : "");
-        print_expr(temp->shape[i], w->out);
-    }
+    buffer_comment(w, temp);
     if (temp->copy_of)
-        strbuf_addf(w->out, "], constant: holds what %s holds when a launch begins\n", temp->copy_of->name);
+        strbuf_addf(w->out, ", constant: holds what %s holds when a launch begins\n", cuda_buffer_name(w, temp->copy_of));
     else
-        strbuf_add(w->out, "], temporary, allocated by the caller\n");
+        strbuf_add(w->out, ", temporary, allocated by the caller\n");
 }
 
 static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next);
@@ -127,7 +133,7 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         return;
     case ST_FOR:
         begin_comment(w);
-        strbuf_addf(w->out, "for %s in ", s->u.loop.var->name);
+        strbuf_addf(w->out, "for %s in ", cuda_name(w, s->u.loop.var->name));
         cuda_expr(w, s->u.loop.lo, 0);
         strbuf_add(w->out, "..");
         cuda_expr(w, s->u.loop.hi, 0);
@@ -163,7 +169,7 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
 {
     strbuf_addf(w->out, "// %s: %d launch%s\n", kernel->name, uses->n, uses->n == 1 ? "" : "es");
     for (int i = 0; i < kernel->n_params; i++)
-        parameter_comment(w, kernel, &kernel->params[i]);
+        parameter_comment(w, &kernel->params[i]);
     int next = 0;
     host_comment(w, kernel->body, uses, &next);
 }
@@ -177,12 +183,12 @@ static void signature(CudaWriter *w, const LaunchUse *use)
                 (long long)(l->block[0] * l->block[1] * l->block[2]));
     if (l->min_blocks)
         strbuf_addf(w->out, ", %lld", (long long)l->min_blocks);
-    strbuf_addf(w->out, ")\n%s(", cuda_name(w, l->name));
+    strbuf_addf(w->out, ")\n%s(", cuda_names_launch(w->names, l->name));
     for (int i = 0; i < use->buffers.n; i++) {
         const Buffer *b = use->buffers.items[i];
         strbuf_addf(w->out, "%s%s%s *__restrict__ %s", i ? ", " : "",
                     launch_writes(use, b) ? "" : "const ", cuda_storage_type(b->type),
-                    cuda_name(w, b->name));
+                    cuda_buffer_name(w, b));
     }
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
@@ -195,12 +201,13 @@ static void signature(CudaWriter *w, const LaunchUse *use)
 static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
 {
     int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
-    const char *type = cuda_storage_type(b->type), *name = cuda_name(w, b->name);
+    const char *type = cuda_storage_type(b->type), *name = cuda_buffer_name(w, b);
     StrBuf rows = strbuf_new(w->c->arena);
     if (cuda_array_dims(w->c, b, dims))
         for (int i = 1; i < b->rank; i++)
             strbuf_addf(&rows, "[%lld]", (long long)dims[i]);
-    const char *at = offset ? arena_printf(w->c->arena, "(shared_memory + %lld)", (long long)offset) : "shared_memory";
+    const char *memory = cuda_names_made(w->names, "shared_memory");
+    const char *at = offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;
     if (rows.length)
         cuda_line(w, "%s (*%s)%s = (%s (*)%s)%s;", type, name, rows.text, type, rows.text, at);
     else
@@ -210,7 +217,7 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
 static void shared_declarations(CudaWriter *w, const LaunchUse *use)
 {
     if (use->shared_is_dynamic)
-        cuda_line(w, "extern __shared__ __align__(16) unsigned char shared_memory[];");
+        cuda_line(w, "extern __shared__ __align__(16) unsigned char %s[];", cuda_names_made(w->names, "shared_memory"));
     for (int i = 0; i < use->shared.n; i++) {
         const Buffer *b = use->shared.items[i];
         cuda_mark(w, b->span, b->step);
@@ -273,7 +280,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     LaunchUseList uses = {0};
     launch_uses(c, lowered, &uses);
     StrBuf kernels = strbuf_new(c->arena);
-    CudaWriter w = {.c = c, .out = out};
+    CudaWriter w = {.c = c, .names = cuda_names_new(c, lowered), .out = out};
     header_comment(&w, lowered, &uses);
     w.out = &kernels;
     for (int i = 0; i < uses.n; i++) {

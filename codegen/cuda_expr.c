@@ -327,7 +327,7 @@ static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *ind
 
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
 {
-    add(w, cuda_name(w, buffer->name));
+    add(w, cuda_buffer_name(w, buffer));
     if (is_scalar_buffer(buffer))
         return;
     int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);

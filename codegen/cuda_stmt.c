@@ -19,36 +19,14 @@ void cuda_line(CudaWriter *w, const char *format, ...)
     va_end(args);
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
-
-/* Words that mean something else in CUDA C, sorted. */
-static const char *const reserved[] = {
-    "alignas",   "alignof",   "asm",       "auto",     "blockDim", "blockIdx", "bool",
-    "break",     "case",      "catch",     "char",     "class",    "const",    "constexpr",
-    "continue",  "decltype",  "default",   "delete",   "do",       "double",   "else",
-    "enum",      "explicit",  "export",    "extern",   "false",    "float",    "for",
-    "friend",    "goto",      "gridDim",   "if",       "inline",   "int",      "long",
-    "main",      "max",       "min",       "mutable",  "namespace", "new",     "noexcept",
-    "nullptr",   "operator",  "private",   "protected", "public",  "register", "restrict",
-    "return",    "short",     "signed",    "sizeof",   "static",   "struct",   "switch",
-    "template",  "this",      "threadIdx", "throw",    "true",     "try",      "typedef",
-    "typename",  "union",     "unsigned",  "using",    "virtual",  "void",     "volatile",
-    "warpSize",  "while",
-};
-
-const char *cuda_name(CudaWriter *w, Name name)
+const char *cuda_name(const CudaWriter *w, Name name)
 {
-    int low = 0, high = (int)(sizeof reserved / sizeof *reserved);
-    while (low < high) {
-        int middle = (low + high) / 2, order = strcmp(name, reserved[middle]);
-        if (order == 0)
-            return arena_printf(w->c->arena, "%s_", name);
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return name;
+    return cuda_names_value(w->names, name);
+}
+
+const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
+{
+    return cuda_names_buffer(w->names, b);
 }
 
 /* ---- stores ------------------------------------------------------------------------------------- */
@@ -119,13 +97,12 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
                     : type == DT_F64 ? HELPER_ATOMIC_F64
                                      : HELPER_ATOMIC_WORD;
     Context *c = w->c;
-    Name old = ctx_name(c, "old");
+    Name old = cuda_names_made(w->names, "old");
     Buffer *stand_in = buffer_new(c, old, type, NULL, 0, SCOPE_LOCAL, ROLE_TEMP, s->span);
     Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, s->span);
     strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
     cuda_element(w, s->u.store.buffer, s->u.store.index);
-    strbuf_addf(w->out, ", [=](%s old) { return (%s)(", cuda_storage_type(type),
-                cuda_storage_type(type));
+    strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old, cuda_storage_type(type));
     cuda_stored(w, cuda_stored_value(c, update));
     strbuf_add(w->out, "); })");
 }
@@ -178,7 +155,7 @@ static void declaration(CudaWriter *w, const Buffer *b)
         strbuf_add(w->out, "__constant__ ");
     if (is_wide(w, b))
         strbuf_add(w->out, "__align__(16) ");
-    strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_name(w, b->name));
+    strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_buffer_name(w, b));
     if (b->scope == SCOPE_LOCAL && elements == 1)
         return;
     if (!nested) {
@@ -192,15 +169,16 @@ static void declaration(CudaWriter *w, const Buffer *b)
 /* An array of the host's reference, zeroed. */
 static void host_temp(CudaWriter *w, const Buffer *b)
 {
-    const char *type = cuda_storage_type(b->type), *name = cuda_name(w, b->name);
+    const char *type = cuda_storage_type(b->type), *name = cuda_buffer_name(w, b);
+    const char *data = cuda_names_made(w->names, arena_printf(w->c->arena, "%s_data", name));
     cuda_indent(w);
-    strbuf_addf(w->out, "std::vector<%s> %s_data(", b->type == DT_BOOL ? "unsigned char" : type, name);
+    strbuf_addf(w->out, "std::vector<%s> %s(", b->type == DT_BOOL ? "unsigned char" : type, data);
     for (int i = 0; i < b->rank; i++) {
         strbuf_add(w->out, i ? " * (size_t)" : "(size_t)");
         cuda_expr(w, b->shape[i], 13);
     }
     strbuf_add(w->out, b->rank ? ");\n" : "1);\n");
-    cuda_line(w, "%s *%s = (%s *)%s_data.data();", type, name, type, name);
+    cuda_line(w, "%s *%s = (%s *)%s.data();", type, name, type, data);
 }
 
 /* Where a variable of one element gets its first value: the index of the store in `seq` that sets the temp at `at`, with nothing

@@ -6,6 +6,7 @@
 #define TIRC_CODEGEN_CUDA_TEXT_H
 
 #include "codegen/cuda.h"
+#include "codegen/cuda_names.h"
 
 /* Small device functions, each emitted once if used. */
 typedef enum {
@@ -29,6 +30,7 @@ typedef struct {
 
 typedef struct {
     Context *c;
+    CudaNames *names;
     StrBuf *out;
     int indent;
     Origin origin;        /* of what is written */
@@ -40,9 +42,11 @@ typedef struct {
 
 /* Marks a helper as used and gives its name. */
 const char *cuda_helper(CudaWriter *w, Helper helper);
+const char *cuda_helper_name(Helper helper);
 
-/* A name that is no keyword or built-in of CUDA C. */
-const char *cuda_name(CudaWriter *w, Name name);
+/* What a size, parameter, loop or named value is called in the text (cuda_names.h). */
+const char *cuda_name(const CudaWriter *w, Name name);
+const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b);
 /* The C type that a value of the type is stored as, or computed in. */
 const char *cuda_storage_type(DType type);
 const char *cuda_value_type(DType type);

@@ -56,7 +56,8 @@ static Name vector_name(const Lanes *l, int load)
 {
     Context *c = l->w->c;
     const Buffer *b = l->plan->loads.items[load].load->u.load.buffer;
-    return ctx_namef(c, "%s_v%s", b->name, load ? arena_printf(c->arena, "%d", load) : "");
+    const char *base = cuda_buffer_name(l->w, b);
+    return cuda_names_made(l->w->names, arena_printf(c->arena, load ? "%s_v%d" : "%s_v", base, load));
 }
 
 /* The expression of one lane: wide loads become components, the variable a literal. */
@@ -141,16 +142,17 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
         wide_load(w, from, wide);
         strbuf_add(w->out, ";\n");
     }
-    cuda_line(w, "%s result;", type);
+    const char *result = cuda_names_made(w->names, "result");
+    cuda_line(w, "%s %s;", type, result);
     for (l.lane = 0; l.lane < plan->lanes; l.lane++) {
         cuda_indent(w);
-        strbuf_addf(w->out, "result.%c = ", "xyzw"[l.lane]);
+        strbuf_addf(w->out, "%s.%c = ", result, "xyzw"[l.lane]);
         cuda_expr(w, lane_value(&l, plan->value), 0);
         strbuf_add(w->out, ";\n");
     }
     cuda_indent(w);
     wide_begin(w, type, plan);
-    strbuf_add(w->out, "result");
+    strbuf_add(w->out, result);
     wide_end(w, plan);
     w->indent--;
     cuda_line(w, "}");

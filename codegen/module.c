@@ -1,12 +1,14 @@
 /* module.c - a kernel as the data that a device runs: tables, shapes, host part, kernels. */
 #include <string.h>
 
+#include "codegen/cuda_names.h"
 #include "codegen/vm_code.h"
 
 typedef struct {
     Context *c;
     const Kernel *kernel;
     Module *m;
+    const CudaNames *names;
     bool lowered;
     VEC(const Buffer *) buffers; /* of the module, in order */
     VEC(uint32_t) ids;
@@ -230,13 +232,14 @@ static int buffer_number(const ModuleBuilder *b, const Buffer *buffer)
 /* The number of a symbol in the module; it is added where it is new. */
 static int constant_number(ModuleBuilder *b, const Buffer *buffer)
 {
+    Name symbol = cuda_names_buffer(b->names, buffer);
     for (int i = 0; i < b->constants.n; i++)
-        if (b->constants.items[i].symbol == buffer->name)
+        if (b->constants.items[i].symbol == symbol)
             return i;
     int64_t elements, *strides = ARENA_ARRAY(b->c->arena, int64_t, buffer->rank + 1);
     if (!buffer_strides(buffer, strides, &elements))
         TIRC_BUG(b->c, "constant buffer '%s' has no literal size", buffer->name);
-    ModuleConstant constant = {buffer->name, buffer_number(b, buffer->copy_of),
+    ModuleConstant constant = {symbol, buffer_number(b, buffer->copy_of),
                                elements * type_bytes(buffer->type), buffer->copy_of->role == ROLE_TEMP};
     VEC_PUSH(b->c->arena, &b->constants, constant);
     return b->constants.n - 1;
@@ -258,6 +261,7 @@ static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
         const LaunchUse *use = &uses->items[i];
         const LaunchStmt *launch = &use->launch->u.launch;
         kernels[i].name = launch->name;
+        kernels[i].symbol = cuda_names_launch(b->names, launch->name);
         memcpy(kernels[i].block, launch->block, sizeof kernels[i].block);
         kernels[i].shared_static = use->shared_is_dynamic ? 0 : use->shared_bytes;
         kernels[i].shared_dynamic = use->shared_is_dynamic ? use->shared_bytes : 0;
@@ -274,6 +278,7 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
 {
     ModuleBuilder b = {.c = c, .kernel = kernel, .m = ARENA_NEW(c->arena, Module)};
     b.lowered = kernel_level(kernel) == LEVEL_LOWERED;
+    b.names = cuda_names_new(c, kernel);
     b.m->name = kernel->name;
     b.m->source = cuda_source;
     build_sizes(&b);

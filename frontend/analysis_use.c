@@ -90,7 +90,7 @@ void analysis_kernels(Analyst *a)
         if (census->launches == 0)
             continue;
         if (cubin.image)
-            cubin_kernel(cubin.image, cubin.bytes, kernel->name, &code);
+            cubin_kernel(cubin.image, cubin.bytes, kernel->symbol, &code);
         tirc_kernel_use use = {.name = kernel->name, .launches = census->launches, .registers = code.registers,
                                .stack_bytes = code.stack_bytes,
                                .shared_bytes = kernel->shared_static + kernel->shared_dynamic};

@@ -1,6 +1,7 @@
 /* api_json.c - a lowered kernel as JSON: what another program needs to launch it.
  *
  * Numbers that depend on symbolic sizes are strings, in the syntax of .tir, which is C's. */
+#include "codegen/cuda_names.h"
 #include "frontend/api_internal.h"
 #include "passes/analysis/idle.h"
 
@@ -104,11 +105,12 @@ static json_t *arguments_json(const LaunchUse *use)
 }
 
 /* Symbols to be filled, from device memory, before the launch. */
-static json_t *constants_json(const LaunchUse *use)
+static json_t *constants_json(const CudaNames *names, const LaunchUse *use)
 {
     json_t *constants = json_array();
     for (int i = 0; i < use->constants.n; i++)
-        json_array_append_new(constants, json_pack("{s:s, s:s}", "symbol", use->constants.items[i]->name, "from",
+        json_array_append_new(constants, json_pack("{s:s, s:s}", "symbol",
+                                                   cuda_names_buffer(names, use->constants.items[i]), "from",
                                                    use->constants.items[i]->copy_of->name));
     return constants;
 }
@@ -120,16 +122,16 @@ static json_t *idle_json(Context *c, const LaunchStmt *launch)
     return count_idle(c, launch, &threads, &idle) ? json_integer(idle) : json_null();
 }
 
-static json_t *launch_json(Context *c, const LaunchUse *use)
+static json_t *launch_json(Context *c, const CudaNames *names, const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     json_t *grid = numbers_or_texts(c, launch->grid, 3);
     json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0], (json_int_t)launch->block[1],
                               (json_int_t)launch->block[2]);
-    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name", launch->name, "grid", grid, "block",
-                     block, "shared_bytes", (json_int_t)use->shared_bytes, "shared_is_dynamic",
-                     (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
-                     arguments_json(use), "constants", constants_json(use),
+    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name",
+                     cuda_names_launch(names, launch->name), "grid", grid, "block", block, "shared_bytes",
+                     (json_int_t)use->shared_bytes, "shared_is_dynamic", (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
+                     arguments_json(use), "constants", constants_json(names, use),
                      "idle_threads", idle_json(c, launch));
 }
 
@@ -162,9 +164,10 @@ static json_t *kernel_json(tirc *t, const tirc_kernel *lowered)
     StrBuf cuda = strbuf_new(c->arena);
     LineOrigins lines = {0};
     cuda_emit(c, lowered->kernel, &cuda, &lines);
+    const CudaNames *names = cuda_names_new(c, lowered->kernel);
     json_t *launches = json_array();
     for (int i = 0; i < uses.n; i++)
-        json_array_append_new(launches, launch_json(c, &uses.items[i]));
+        json_array_append_new(launches, launch_json(c, names, &uses.items[i]));
     return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel", lowered->kernel->name, "schedule",
                      lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "parameters",
                      parameters_json(c, lowered->kernel), "temps", temps_json(c, &uses), "launches",

@@ -49,7 +49,8 @@ typedef struct {
 } ModuleConstant;
 
 typedef struct {
-    const char *name;       /* of the __global__ function */
+    const char *name;       /* in the program */
+    const char *symbol;     /* of the __global__ function in the source */
     int64_t block[3];
     int64_t shared_static;  /* bytes declared in the source */
     int64_t shared_dynamic; /* bytes asked for at launch */

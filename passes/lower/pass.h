@@ -5,6 +5,7 @@
 #ifndef TIRC_PASSES_LOWER_PASS_H
 #define TIRC_PASSES_LOWER_PASS_H
 
+#include "ir/names.h"
 #include "passes/analysis/dependence.h"
 #include "passes/analysis/region.h"
 #include "passes/analysis/simplify.h"
@@ -91,20 +92,6 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
-/* Names in use, as a hash table. */
-typedef struct {
-    Name name; /* NULL: free */
-    int next;  /* the first suffix of the name that has not been tried */
-} NameEntry;
-typedef struct {
-    Context *c;
-    NameEntry *entries;
-    int n, capacity; /* a power of two, at least twice n */
-} Names;
-/* `base`, or the first of base_1, base_2 ... that is not in use; it then is. */
-Name names_fresh(Names *n, const char *base);
-/* Sizes, parameters, and every loop, let, temp and block below the body. */
-Names names_of_kernel(Context *c, const Kernel *kernel);
 /* The lowered kernel with loops, lets and temps renamed so that a name means one thing on a path (names.c). */
 Kernel *names_settle(Context *c, Kernel *kernel);
 /* The lowered body without names that nothing uses; NULL where nothing is left (cleanup.c). */

@@ -68,7 +68,7 @@ static bool load_kernel(CudaDevice *d, LoadedModule *l, int i)
 {
     const ModuleKernel *k = &l->module->kernels[i];
     if (!check_shared(d, k) ||
-        !CUDA_TRY(d, cudaLibraryGetKernel, &l->kernels[i], l->library, k->name))
+        !CUDA_TRY(d, cudaLibraryGetKernel, &l->kernels[i], l->library, k->symbol))
         return false;
     return k->shared_dynamic == 0 ||
            k->shared_static + k->shared_dynamic <= SHARED_WITHOUT_ASKING ||

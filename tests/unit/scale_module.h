@@ -53,7 +53,7 @@ static const KernelArgument ARGUMENTS[] = {{ARG_BUFFER, 1, DT_F32},
                                            {ARG_SIZE, 0, DT_INDEX},
                                            {ARG_HOST, 0, DT_INDEX}};
 static const ModuleKernel KERNELS[] = {
-    {.name = "scale", .block = {32, 1, 1}, .n_arguments = 5, .arguments = ARGUMENTS}};
+    {.name = "scale", .symbol = "scale", .block = {32, 1, 1}, .n_arguments = 5, .arguments = ARGUMENTS}};
 static const Module MODULE_SCALE = {.name = "scale",
                                     .source =
                                         "extern \"C\" __global__ void __launch_bounds__(32)\n"

@@ -1,0 +1,78 @@
+/* names.c - the names that are in use, as a hash table, and new ones beside them. */
+#include "ir/names.h"
+
+/* Where `name` is in the table, or would be. */
+static NameEntry *names_slot(const Names *n, Name name)
+{
+    size_t mask = (size_t)n->capacity - 1, at = ((uintptr_t)name >> 3) * 0x9e3779b1u & mask;
+    while (n->entries[at].name && n->entries[at].name != name)
+        at = (at + 1) & mask;
+    return &n->entries[at];
+}
+
+static void names_grow(Names *n)
+{
+    Names old = *n;
+    n->capacity = old.capacity ? old.capacity * 2 : 64;
+    n->entries = ARENA_ARRAY(n->c->arena, NameEntry, n->capacity);
+    for (int i = 0; i < old.capacity; i++)
+        if (old.entries[i].name)
+            *names_slot(n, old.entries[i].name) = old.entries[i];
+}
+
+void names_take(Names *n, Name name)
+{
+    if (2 * (n->n + 1) > n->capacity)
+        names_grow(n);
+    NameEntry *slot = names_slot(n, name);
+    if (slot->name)
+        return;
+    *slot = (NameEntry){name, 1};
+    n->n++;
+}
+
+bool names_has(const Names *n, Name name)
+{
+    return n->capacity && names_slot(n, name)->name;
+}
+
+Name names_fresh(Names *n, const char *base)
+{
+    Name first = ctx_name(n->c, base), name = first;
+    if (names_has(n, first)) {
+        int suffix = names_slot(n, first)->next;
+        do
+            name = ctx_namef(n->c, "%s_%d", base, suffix++);
+        while (names_has(n, name));
+        names_slot(n, first)->next = suffix;
+    }
+    names_take(n, name);
+    return name;
+}
+
+static bool take_stmt(Visitor *v, Stmt *s)
+{
+    Names *n = v->user;
+    if (s->kind == ST_FOR)
+        names_take(n, s->u.loop.var->name);
+    else if (s->kind == ST_LET)
+        names_take(n, s->u.let.var->name);
+    else if (s->kind == ST_TEMP)
+        names_take(n, s->u.temp->name);
+    else if (s->kind == ST_BLOCK)
+        names_take(n, s->u.block.name);
+    return true;
+}
+
+Names names_of_kernel(Context *c, const Kernel *kernel)
+{
+    Names n = {.c = c};
+    for (int i = 0; i < kernel->n_sizes; i++)
+        names_take(&n, kernel->sizes[i].name);
+    for (int i = 0; i < kernel->n_params; i++)
+        names_take(&n, kernel->params[i].buffer ? kernel->params[i].buffer->name
+                                                : kernel->params[i].scalar->name);
+    Visitor v = {.user = &n, .stmt = take_stmt};
+    visit_stmt(&v, kernel->body);
+    return n;
+}

@@ -1,0 +1,13 @@
+"""--whole: every name in every role, a role at a time; without it, every name in one role, all at once."""
+import hostile
+
+
+def pytest_addoption(parser):
+    parser.addoption("--whole", action="store_true", help="every name in every role")
+
+
+def pytest_generate_tests(metafunc):
+    if "chosen" in metafunc.fixturenames:
+        whole = metafunc.config.getoption("--whole")
+        metafunc.parametrize("chosen", [hostile.of_role(role) for role in hostile.ROLES] if whole else [hostile.part()],
+                             ids=list(hostile.ROLES) if whole else ["part"])

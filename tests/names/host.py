@@ -1,0 +1,78 @@
+"""Runs emitted text on the host: C++ with host_cuda.h, compared with what Python computed.
+
+Each program stands in a namespace of its own, where the kernels keep their names as C functions."""
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HEADER = '#include "host_cuda.h"\n'
+LAUNCH = re.compile(r"(\w+)<<<(.*?)>>>\((.*)\);")
+
+
+def run(text, *flags, arguments=()):
+    """Compiles a program and runs it: (status, output); messages of the compiler with status None."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder) / "program.cpp", Path(folder) / "program"
+        source.write_text(text)
+        built = subprocess.run(["g++", "-std=c++17", "-O0", "-w", "-fno-strict-aliasing", f"-I{HERE}", *flags, "-o", program, source], capture_output=True,
+                               text=True, check=False)
+        if built.returncode:
+            return None, built.stderr
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout
+
+
+def host_calls(text):
+    """The text with launches as calls: `k<<<g, b>>>(x);` becomes host_launch(g, b, [&] { k(x); });"""
+    return LAUNCH.sub(lambda m: f"host_launch({m[2]}, [&] {{ {m[1]}({m[3]}); }});", text)
+
+
+# ---- kernels, driven by what --emit json says ---------------------------------------------------------------------
+
+def array(name, values):
+    return f"alignas(16) static float {name}[] = {{{', '.join(f'{v}.0f' for v in values)}}};"
+
+
+def value_of(argument, names, inputs):
+    if argument["kind"] == "buffer":
+        return names[argument["name"]]
+    if argument["kind"] == "loop":
+        raise ValueError("a launch inside of a loop of the host")
+    return str(inputs[argument["name"]]) + (".0f" if argument["kind"] == "scalar" else "")
+
+
+def check_text(number, program, description):
+    """A function `check_NUMBER` that runs the program and gives how many outputs are wrong."""
+    names, lines = {}, []
+    described = description["parameters"] + description["temps"]
+    for k, p in enumerate(p for p in described if "shape" in p):
+        names[p["name"]] = f"array_{number}_{k}"
+        elements = 1
+        for extent in p["shape"]:
+            elements *= extent
+        values = program.inputs.get(p["name"], [99] * elements)
+        lines.append(array(names[p["name"]], values))
+    lines.append(f"static int check_{number}()\n{{\n    int wrong = 0;")
+    for launch in description["launches"]:
+        arguments = ", ".join(value_of(a, names, program.inputs) for a in launch["arguments"])
+        dims = [f"dim3({', '.join(map(str, launch[key]))})" for key in ("grid", "block")]
+        lines.append(f"    host_launch({', '.join(dims)}, [&] {{ text_{number}::{launch['name']}({arguments}); }});")
+    for name, want in program.outputs.items():
+        lines.append("    " + array(f"want_{names[name]}", want))
+        lines.append(f"    for (int i = 0; i < {len(want)}; i++)\n        wrong += !({names[name]}[i] == want_{names[name]}[i]);")
+    return "\n".join(lines + ["    return wrong;\n}\n"])
+
+
+def check(programs):
+    """programs: (name, Program, the text of --emit json). The names of those that are wrong, or what the compiler says."""
+    text, calls = HEADER, []
+    for number, (name, program, described) in enumerate(programs):
+        description = json.loads(described)
+        text += f"namespace text_{number} {{\n{description['cuda']}\n}}\n" + check_text(number, program, description)
+        calls.append(f'    if (check_{number}())\n        puts("{name}");')
+    text += "int main()\n{\n" + "\n".join(calls) + "\n}\n"
+    status, output = run(text)
+    return output.split() if status == 0 else [f"status {status}: {output[:2000]}"]

@@ -1,0 +1,97 @@
+"""Names in emitted text: each name of hostile.py in each role compiles, computes what Python says, and reads back."""
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import host
+import hostile
+import reserved
+
+needs_cuda = pytest.mark.skipif(not reserved.cuda_home(), reason="no nvcc: neither NVRTC nor the headers of CUDA are at hand")
+
+
+@pytest.fixture(name="whole", scope="session")
+def fixture_whole(request):
+    return request.config.getoption("--whole")
+
+
+def tirc(program, *arguments, text=None):
+    done = subprocess.run([os.environ["TIRC"], "-", *program.arguments, *arguments], capture_output=True, timeout=120, check=False,
+                          input=(text or program.text).encode())
+    assert done.returncode == 0, f"status {done.returncode} from tirc {' '.join(arguments)}\n{done.stderr.decode()}\n{program.text[:2000]}"
+    return done.stdout.decode()
+
+
+def emitted(chosen, *arguments):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda p: tirc(p[1], *arguments), chosen))
+
+
+def test_there_are_names():
+    assert len(hostile.NAMES) >= 304 and len(set(hostile.NAMES)) == len(hostile.NAMES)
+
+
+@needs_cuda
+def test_lists_say_what_compilers_say(whole):
+    """What NVRTC or g++ refuses stands in the lists."""
+    words, symbols = reserved.ask(reserved.header_words() if whole else set(hostile.NAMES))
+    assert not words - reserved.listed("words"), "run tests/names/reserved.py --update"
+    assert not symbols - reserved.listed("words") - reserved.listed("symbols"), "run tests/names/reserved.py --update"
+
+
+@needs_cuda
+def test_nvrtc_compiles(chosen):
+    nvrtc = reserved.Nvrtc()
+    for (name, _), text in zip(chosen, emitted(chosen, "--emit", "cuda")):
+        assert nvrtc.messages(text) == "", name
+
+
+def test_results_are_right(chosen):
+    described = emitted(chosen, "--emit", "json")
+    assert host.check([(name, program, text) for (name, program), text in zip(chosen, described)]) == []
+
+
+def test_text_reads_back(chosen):
+    """At every level: the text of what was read from a text is that text, and its CUDA is the same."""
+    for _, program in chosen:
+        sizes = [word for word in program.arguments if word == "-D" or "=?" in word]
+        plain = hostile.Program("", sizes, {}, {})
+        scheduled, lowered = tirc(program, "--emit", "tir"), tirc(program, "--emit", "lowered")
+        assert tirc(plain, "--emit", "tir", text=scheduled) == scheduled
+        assert tirc(plain, "--emit", "lowered", text=lowered) == lowered
+        assert tirc(plain, "--emit", "cuda", text=lowered) == tirc(program, "--emit", "cuda")
+
+
+# ---- complete programs ---------------------------------------------------------------------------------------
+
+def only_main(text, number):
+    """A complete program as one of many in a file: without its includes, in a namespace, with another `main`."""
+    body = re.sub(r"^#include .*\n", "", text, flags=re.M)
+    return f"namespace program_{number} {{\n{re.sub(r'^int main[(]', 'int main_of_program(', body, flags=re.M)}}}\n#undef CHECK\n"
+
+
+def test_complete_programs_check_themselves(chosen):
+    """`--emit cu` as C++ on the host: it compiles beside the host's headers, and finds no wrong element."""
+    text, calls = host.HEADER, ""
+    for number, source in enumerate(emitted(chosen, "--emit", "cu")):
+        text += only_main(host.host_calls(source), number)
+        words = [f'(char *)"{3 + k % 5}"' for k in range(source.count("atoi("))]
+        calls += f"    {{ char *words[] = {{(char *)\"x\"{''.join(', ' + w for w in words)}, nullptr}};\n"
+        calls += f"      if (program_{number}::main_of_program({len(words) + 1}, words)) puts(\"wrong: {chosen[number][0]}\"); }}\n"
+    status, output = host.run(text + "int main()\n{\n" + calls + "}\n")
+    assert status == 0, output[:3000]
+    assert "wrong" not in output.replace(" 0 wrong", "")
+
+
+@needs_cuda
+def test_nvcc_compiles(chosen, tmp_path):
+    text = "".join(f"#include <{name}>\n" for name in ("algorithm", "cmath", "cstdio", "cstdlib", "cstring", "vector"))
+    for number, source in enumerate(emitted(chosen, "--emit", "cu")):
+        text += only_main(source, number)
+    (tmp_path / "program.cu").write_text(text)
+    done = subprocess.run(["nvcc", "-arch=sm_90", "-Werror", "all-warnings", "-cuda", "-o", tmp_path / "out", tmp_path / "program.cu"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[:3000]
