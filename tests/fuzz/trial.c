@@ -8,12 +8,15 @@
 
 #include "fuzz/check.h"
 #include "fuzz/pairs.h"
+#include "fuzz/record.h"
 
 /* One execution of a trial. */
 typedef struct {
     Trial *trial;
     Tally *tally;
     Random *random; /* NULL: the steps of the trial are made again */
+    FILE *record;   /* the schedule is written there, not run; NULL: it is run */
+    bool complete;  /* with the complete program */
     Use use;
     Schedule *schedule;
     const char *why; /* what is wrong, or NULL */
@@ -134,6 +137,15 @@ static void run_kernel(Execution *x)
     }
 }
 
+static void record_kernel(Execution *x)
+{
+    Context *c = x->use.c;
+    StrBuf trace = strbuf_new(c->arena);
+    schedule_trace(x->schedule, ctx_name(c, "found"), &trace);
+    RecordAnswer answer = record_write(x->trial, trace.text, reorders(x->trial, x->schedule), x->complete, x->record);
+    x->refused = answer == RECORD_REFUSED;
+}
+
 static void run_guarded(Execution *x)
 {
     jmp_buf guard;
@@ -147,7 +159,9 @@ static void run_guarded(Execution *x)
         draw_steps(x);
     else
         make_steps(x);
-    if (!x->why)
+    if (!x->why && x->record)
+        record_kernel(x);
+    else if (!x->why)
         run_kernel(x);
 }
 
@@ -205,10 +219,11 @@ static void print_wrong(const Execution *x, FILE *to)
         print_steps(x->trial, to);
 }
 
-/* True if it is right; *refused: lowering refuses the schedule. */
-static bool run_once(Trial *t, Tally *tally, Random *random, FILE *show, bool *refused)
+/* True if it is right; x->refused: lowering refuses the schedule. */
+static bool run_once(Execution *at, FILE *show)
 {
-    Execution x = {.trial = t, .tally = tally, .random = random};
+    Execution x = *at;
+    const Trial *t = x.trial;
     const char *overrides[TRIAL_SIZES + 1];
     for (int i = 0; i < t->n_overrides; i++)
         overrides[i] = t->overrides[i];
@@ -218,7 +233,7 @@ static bool run_once(Trial *t, Tally *tally, Random *random, FILE *show, bool *r
         x.why = use_messages(&x.use);
     if (x.why && show)
         print_wrong(&x, show);
-    *refused = x.refused;
+    at->refused = x.refused;
     bool right = !x.why;
     ctx_free(x.use.c);
     return right;
@@ -227,16 +242,28 @@ static bool run_once(Trial *t, Tally *tally, Random *random, FILE *show, bool *r
 bool trial_run(Trial *t, Tally *tally, Random *random, FILE *show)
 {
     static Tally unused; /* steps are counted when they are drawn */
-    bool refused;
-    if (!run_once(t, tally, random, show, &refused))
+    Execution drawn = {.trial = t, .tally = tally, .random = random}, again = {.trial = t, .tally = &unused};
+    if (!run_once(&drawn, show))
         return false;
-    while (random && refused && t->n_steps > 1) {
+    again.refused = random && drawn.refused;
+    while (again.refused && t->n_steps > 1) {
         t->n_steps /= 2;
-        if (!run_once(t, &unused, NULL, show, &refused))
+        if (!run_once(&again, show))
             return false;
-        tally->shortened += !refused;
+        tally->shortened += !again.refused;
     }
     return true;
+}
+
+bool trial_write(Trial *t, Tally *tally, Random *random, bool complete, FILE *to)
+{
+    Execution x = {.trial = t, .tally = tally, .random = random, .record = to, .complete = complete};
+    bool good = run_once(&x, stderr);
+    for (x.random = NULL; good && x.refused && t->n_steps > 1;) {
+        t->n_steps /= 2;
+        good = run_once(&x, stderr);
+    }
+    return good && !x.refused;
 }
 
 Trial trial_draw(const Program *p, Random *r, uint64_t seed)

@@ -28,6 +28,9 @@ Trial trial_draw(const Program *p, Random *r, uint64_t seed);
  * drawn schedule that lowering refuses loses the later half of its steps until it is lowered. What is wrong, and the schedule that
  * shows it, goes to `show` (or nowhere: NULL). */
 bool trial_run(Trial *t, Tally *tally, Random *random, FILE *show);
+/* Draws a trial's steps from `random`, too, but writes the schedule and what tirc emits for it to `to` (record.h; `complete`: also
+ * --emit cu) where trial_run runs it. False where there is nothing to write. */
+bool trial_write(Trial *t, Tally *tally, Random *random, bool complete, FILE *to);
 /* The program, the sizes and the steps as they were drawn: what can be said of a trial that does not come back. */
 void trial_print(const Trial *t, FILE *to);
 

@@ -1,0 +1,27 @@
+"""One compiler, with its headers compiled, for all tests of a process."""
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import batch  # noqa: E402
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="more random schedules")
+
+
+@pytest.fixture(scope="session")
+def compiler(tmp_path_factory):
+    made = batch.Compiler(tmp_path_factory.mktemp("emulate"), wraps=True)
+    made.prepare()
+    return made
+
+
+@pytest.fixture(scope="session")
+def strict_compiler(tmp_path_factory):
+    """Signed overflow of emitted text is a fault."""
+    made = batch.Compiler(tmp_path_factory.mktemp("strict"))
+    made.prepare()
+    return made

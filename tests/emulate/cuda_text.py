@@ -1,0 +1,219 @@
+"""Prepares emitted CUDA text for a C++ compiler, and writes the host's part of a lowered program in C++.
+
+The text stays as it is but for what C++ has no words for:
+    extern "C" __global__          __global__: each text stands in a namespace of its own
+    asm("cvt.f32.f16 %0, %1;" ...) ptx_cvt_f32_f16(f, h): a function for each opcode (cuda_host.h)
+    extern __shared__ x[];         an array in the namespace
+    f<<<grid, block>>>(a)          a call of the emulator, in complete programs
+"""
+import re
+
+import evaluate
+import tir
+
+
+class TextError(Exception):
+    pass
+
+
+def closing(text, at):
+    """The place of the bracket that closes the one at `at`; strings are skipped."""
+    depth = 0
+    while at < len(text):
+        c = text[at]
+        if c in "\"'":
+            end = at + 1
+            while text[end] != c:
+                end += 2 if text[end] == "\\" else 1
+            at = end
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+            if depth == 0:
+                return at
+        at += 1
+    raise TextError("a bracket is not closed")
+
+
+def split_top(text, separator):
+    """The parts of a list between separators outside of strings and brackets."""
+    parts, begin, at = [], 0, 0
+    while at < len(text):
+        if text[at] in "([{":
+            at = closing(text, at)
+        elif text[at] == '"':
+            at = text.index('"', at + 1)
+        elif text[at] == separator:
+            parts.append(text[begin:at].strip())
+            begin = at + 1
+        at += 1
+    return [*parts, text[begin:].strip()]
+
+
+def ptx_call(inner):
+    """The call that stands for the inside of an asm's parentheses."""
+    parts = split_top(inner, ":")
+    template = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', parts[0])).strip().rstrip(";")
+    operands = [re.fullmatch(r'"[^"]*"\s*\((.*)\)', o, re.S).group(1) for part in parts[1:3] for o in split_top(part, ",") if o]
+    opcode, _, rest = template.partition(" ")
+    arguments = [operands[int(found[1:])] if found[0] == "%" else found for found in re.findall(r"%\d+|(?<![\w%.])\d[\d.]*", rest)]
+    return f"ptx_{re.sub(r'[^0-9A-Za-z]+', '_', opcode)}({', '.join(arguments)})"
+
+
+def without_asm(text):
+    out, at = [], 0
+    for found in re.finditer(r"\basm\s*(?:volatile\s*)?\(", text):
+        if found.start() < at:
+            continue
+        end = closing(text, found.end() - 1)
+        out += [text[at:found.start()], ptx_call(text[found.end():end])]
+        at = end + 1
+    return "".join(out) + text[at:]
+
+
+def without_dynamic(text, most_bytes):
+    """extern __shared__ becomes an array of the namespace."""
+    names = set()
+
+    def declared(found):
+        names.add(found.group(3))
+        return f"extern {found.group(2)}{found.group(3)}[];"
+
+    text = re.sub(r"extern __shared__ ((?:__align__\(\d+\) )?)(unsigned char )(\w+)\[\];", declared, text)
+    arrays = [f"__shared__ __align__(16) unsigned char {name}[{most_bytes}];" for name in sorted(names)]
+    return "\n".join(arrays) + "\n" + text if arrays else text
+
+
+def host_text(text, most_dynamic=0):
+    return without_dynamic(without_asm(text.replace('extern "C" __global__', "__global__")), most_dynamic)
+
+
+def is_wide(text):
+    """Whether buffers are accessed by more than an element at a time."""
+    return re.search(r"\b(?:char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)[24] \*|unsigned (?:int|short) \*\)"
+                     r"|atomic_update\(&|copy_async", text) is not None
+
+
+# ---- the host's part ------------------------------------------------------------------------------------
+
+
+def functions(text):
+    """The names of the kernels, in order."""
+    return re.findall(r"__global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(", text)
+
+
+def constants(text):
+    """The names in constant memory."""
+    return re.findall(r"^__constant__ (?:__align__\(\d+\) )?[\w ]+? (\w+)[\[;]", text, re.M)
+
+
+class Host:
+    """The host's part of a lowered program: loops, conditions, temporaries and launches."""
+
+    def __init__(self, program, lowered, launches, text):
+        self.program = program      # evaluate.Program of the same kernel
+        self.lowered = lowered      # tir.Kernel
+        self.launches, self.temps = list(launches["launches"]), launches["temps"]
+        self.names = functions(text)
+        self.lines, self.indent = [], 1
+        self.symbols = {}
+        declared = constants(text)
+        for launch in self.launches:
+            for c in launch["constants"]:
+                if c["symbol"] not in self.symbols:
+                    self.symbols[c["symbol"]] = declared[len(self.symbols)]
+        if len(self.names) != len(self.launches):
+            raise TextError(f"{len(self.names)} kernels for {len(self.launches)} launches")
+
+    def line(self, text):
+        self.lines.append("    " * self.indent + text)
+
+    def code(self, e):
+        """An integer expression of sizes and loops of the host."""
+        kind = e[0]
+        if kind == "int":
+            return f"{e[1]}ll"
+        if kind == "bool":
+            return "true" if e[1] else "false"
+        if kind == "name":
+            return f"h_{e[1]}"
+        if kind == "unary":
+            return f"({e[1]}{self.code(e[2])})"
+        if kind == "select":
+            return f"({self.code(e[1])} ? {self.code(e[2])} : {self.code(e[3])})"
+        if kind == "binary":
+            a, b = self.code(e[2]), self.code(e[3])
+            named = evaluate.OPERATIONS.get(e[1])
+            return f"index_{named}({a}, {b})" if named else f"({a} {e[1]} {b})"
+        if kind == "call" and e[1] in ("min", "max"):
+            return f"{e[1]}imum<long long>({', '.join(self.code(a) for a in e[2])})"
+        raise TextError(f"an expression of the host with {kind} {e[1]}")
+
+    def text(self):
+        program, parameters = self.program, self.program.parameters
+        self.line("(void)arguments;")
+        for name, value in program.sizes.items():
+            self.line(f"const long long h_{name} = {value}ll;")
+        for i, data in enumerate(parameters):
+            stored = self.stored(data.type)
+            self.line(f"{stored} *const d_{data.name} = ({stored} *)arguments[{i}];")
+        for temp in self.temps:
+            elements = " * ".join(self.code(tir.expression(str(e))) for e in temp["shape"]) or "1"
+            stored = self.stored(temp["type"])
+            self.line(f"{stored} *const d_{temp['name']} = "
+                      f"({stored} *)emulator::device_memory(({elements}) * (long long)sizeof({stored}));")
+        self.statement(self.lowered.body)
+        return "\n".join(["static void launch(void **arguments)", "{", *self.lines, "}", ""])
+
+    @staticmethod
+    def stored(t):
+        return {1: "unsigned char", 2: "unsigned short"}[evaluate.BITS[t] // 8] if t in evaluate.NARROW else evaluate.STORED[t]
+
+    def statement(self, s):
+        getattr(self, "write_" + s[0])(s)
+
+    def braces(self, head, s):
+        self.line(head + " {")
+        self.indent += 1
+        self.statement(s)
+        self.indent -= 1
+        self.line("}")
+
+    def write_seq(self, s):
+        for item in s[1]:
+            self.statement(item)
+
+    def write_for(self, s):
+        _, var, lo, hi, step, body = s
+        by = evaluate.number(step, self.program.sizes)
+        self.braces(f"for (long long h_{var} = {self.code(lo)}, end_{var} = {self.code(hi)}; "
+                    f"h_{var} {'<' if by > 0 else '>='} end_{var}; h_{var} += {by})", body)
+
+    def write_if(self, s):
+        self.braces(f"if ({self.code(s[1])})", s[2])
+        if s[3]:
+            self.braces("else", s[3])
+
+    def write_let(self, s):
+        self.line(f"const long long h_{s[1]} = {self.code(s[2])};")
+
+    def write_temp(self, _):
+        """The launches say which buffers they need."""
+
+    def write_launch(self, _):
+        launch, name = self.launches.pop(0), self.names.pop(0)
+        dims = [[self.code(tir.expression(str(e))) for e in launch[k]] for k in ("grid", "block")]
+        arguments = []
+        for a in launch["arguments"]:
+            prefix = {"buffer": "d_", "scalar": "*d_", "size": "h_", "loop": "h_"}[a["kind"]]
+            arguments.append(f"emulator::Size{{h_{a['name']}}}" if prefix == "h_" else prefix + a["name"])
+        nothing = " || ".join(f"{e} <= 0" for e in dims[0])
+        self.line(f"if (!({nothing})) {{")
+        for c in launch["constants"]:
+            symbol = self.symbols[c["symbol"]]
+            self.line(f"    memcpy((void *)&device::{symbol}, d_{c['from']}, sizeof device::{symbol});")
+        dynamic = launch["shared_bytes"] if launch["shared_is_dynamic"] else 0
+        self.line(f"    emulator::launch(dim3({', '.join(dims[0])}), dim3({', '.join(dims[1])}), {dynamic}, SHARED,")
+        self.line(f"                     [&] {{ device::{name}({', '.join(arguments)}); }});")
+        self.line("}")

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Executes emitted CUDA text on the host and compares with the program (README.md).
+
+    emulate.py random COUNT [SEED] [-j JOBS]      random schedules of tests/fuzz, trials SEED, SEED + 1, ...
+    emulate.py golden [NAME...]                   the golden cases
+    emulate.py file FILE [tirc's options] [--size N=5]     one program; its symbolic sizes are 5, 7, 9 ... or what --size says
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import batch
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SYMBOLIC = (37, 50, 23, 19, 5, 7, 3, 2)  # values of sizes that are open
+CHUNK = 100
+
+
+def newest(pattern):
+    built = sorted(ROOT.glob(pattern), key=lambda path: path.stat().st_mtime)
+    if not built:
+        sys.exit(f"no {pattern}: build first")
+    return str(built[-1])
+
+
+def tirc():
+    return os.environ.get("TIRC") or newest("build*/tirc")
+
+
+def recorder():
+    return os.environ.get("FUZZ_RECORD") or newest("build*/tests/fuzz/fuzz_record")
+
+
+# ---- records ---------------------------------------------------------------------------------------------
+
+
+def random_records(count, seed, every=0):
+    """Records of trials seed, seed + 1, ...; verdicts of those that crash the recorder or do not replay."""
+    records, verdicts, at, end = [], [], seed, seed + count
+    folders = [str(ROOT / "tests/fuzz/programs"), str(ROOT / "tests/programs"), str(HERE / "programs")]
+    while at < end:
+        done = subprocess.run([recorder(), "-c", str(every), str(end - at), str(at), *folders], capture_output=True, text=True,
+                              check=False)
+        for line in done.stdout.splitlines():
+            record = json.loads(line)
+            record["name"] = str(record["seed"])
+            at = record["seed"] + 1
+            if "broken" in record:
+                verdicts.append((record, "broken", record["broken"]))
+            elif "launches" in record:
+                records.append(record)
+        if done.returncode or not done.stdout:
+            verdicts.append(({"name": str(at), "seed": at, "path": "?", "overrides": [], "sizes": {}, "schedule": ""}, "broken",
+                             f"fuzz_record ends with {done.returncode}: {done.stderr[-300:]}"))
+            at += 1
+    return records, verdicts
+
+
+def run_tirc(arguments, text=None):
+    done = subprocess.run([tirc(), *arguments], cwd=ROOT, capture_output=True, text=True, input=text, timeout=60, check=False)
+    if done.returncode:
+        raise RuntimeError(f"tirc {' '.join(arguments)} gives {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def file_record(name, arguments, program=None, sizes=(), reorders=True):
+    """A record of what the command makes of a file, or of the text `program`."""
+    launches = run_tirc([*arguments, "--emit", "json"], program)
+    known = json.loads(launches)
+    values = dict(zip([n for n, v in known["sizes"].items() if v is None], SYMBOLIC))
+    values |= {n: v for n, v in known["sizes"].items() if v is not None} | dict(sizes)
+    text = program or (ROOT / next(a for a in arguments if a.endswith(".tir"))).read_text()
+    overrides = [b for a, b in zip(arguments, arguments[1:]) if a == "-D"]
+    return {"name": name, "seed": 1, "program": text, "path": name, "kernel": known["kernel"], "overrides": overrides,
+            "sizes": values, "reorders": reorders, "schedule": " ".join(arguments), "launches": launches,
+            "lowered": run_tirc([*arguments, "--emit", "lowered"], program)}
+
+
+MOST_SIZE = 160
+
+
+def smaller(arguments, program):
+    """More arguments of tirc, with which the sizes that are literal stay below MOST_SIZE, with the same remainder by 32."""
+    known = json.loads(run_tirc([*arguments, "--emit", "json"], program))["sizes"]
+    large = {n: v for n, v in known.items() if v is not None and v > MOST_SIZE}
+    kept, at = [], 0
+    while at < len(arguments):
+        define = arguments[at] == "-D"
+        if not (define and arguments[at + 1].split("=")[0] in large):
+            kept += arguments[at:at + 1 + define]
+        at += 1 + define
+    return kept + [a for n, v in large.items() for a in ("-D", f"{n}={96 + v % 32}")]
+
+
+def golden_records(names=()):
+    """The cases of tests/golden that keep CUDA text and begin with a program, at sizes that are soon evaluated."""
+    for path in sorted((ROOT / "tests/golden").glob("*.case")):
+        head, _, program = path.read_text().partition("\n\n")
+        keys = dict(line.split(":", 1) for line in head.splitlines())
+        if "cuda" not in keys.get("emit", "").split() or (names and path.stem not in names):
+            continue
+        arguments = keys.get("run", "").split()
+        inside = not any(a.endswith(".tir") for a in arguments)
+        if inside and re.search(r"^ +launch ", program, re.M):
+            continue  # lowered text: there is no program to compare with
+        source = program if inside else None
+        yield file_record(path.stem, smaller([*(["-"] if inside else []), *arguments], source), source)
+
+
+# ---- running -------------------------------------------------------------------------------------------------
+
+
+def show(record, verdict, detail, out=sys.stdout):
+    sizes = " ".join(f"{n}={v}" for n, v in record["sizes"].items())
+    print(f"---- {verdict}: {record['name']}, {record['path']} {' '.join('-D ' + o for o in record['overrides'])}, at {sizes}\n"
+          f"{record['schedule']}{detail}\n", file=out, flush=True)
+
+
+def run_chunk(compiler, name, count, seed):
+    records, verdicts = random_records(count, seed)
+    verdicts += batch.run(compiler, name, records) if records else []
+    bad = [(r, v, d) for r, v, d in verdicts if v not in batch.GOOD]
+    return count, len(records), collections.Counter(v for _, v, _ in verdicts), bad
+
+
+def run_random(compiler, o):
+    begin, done, executed, verdicts, failures = time.time(), 0, 0, collections.Counter(), 0
+    chunks = [(seed, min(CHUNK, o.seed + o.count - seed)) for seed in range(o.seed, o.seed + o.count, CHUNK)]
+    with concurrent.futures.ProcessPoolExecutor(o.jobs) as pool:
+        running = [pool.submit(run_chunk, compiler, f"unit_{seed}", count, seed) for seed, count in chunks]
+        for future in concurrent.futures.as_completed(running):
+            trials, records, counts, bad = future.result()
+            done, executed = done + trials, executed + records
+            verdicts += counts
+            for record, verdict, detail in bad:
+                failures += 1
+                if failures <= o.show:
+                    show(record, verdict, detail)
+                if o.failures:
+                    with open(o.failures, "a", encoding="utf-8") as out:
+                        out.write(json.dumps({**record, "verdict": verdict, "detail": detail}) + "\n")
+            if o.progress:
+                print(f"{done} trials, {summary(executed, verdicts)}, {time.time() - begin:.0f} s", file=sys.stderr, flush=True)
+    print(f"{done} trials from seed {o.seed}: {summary(executed, verdicts)}, {time.time() - begin:.0f} s")
+    return failures
+
+
+def summary(executed, verdicts):
+    return f"{executed} schedules, " + ", ".join(f"{verdicts[v]} {v}" for v in (*batch.VERDICTS, "broken") if verdicts[v])
+
+
+def run_records(compiler, records):
+    verdicts = batch.run(compiler, "unit", records, keep=True)
+    for record, verdict, detail in verdicts:
+        if verdict not in batch.GOOD:
+            show(record, verdict, detail)
+    counts = collections.Counter(v for _, v, _ in verdicts)
+    print(summary(len(records), counts))
+    return sum(n for v, n in counts.items() if v not in batch.GOOD)
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--work", help="a folder for what is compiled; kept")
+    p.add_argument("--cxx", default="g++", help="the C++ compiler, g++ or clang++")
+    p.add_argument("--wraps", action="store_true", help="signed overflow in emitted text wraps, where it is a fault otherwise")
+    sub = p.add_subparsers(dest="mode", required=True)
+    r = sub.add_parser("random")
+    r.add_argument("count", type=int)
+    r.add_argument("seed", type=int, nargs="?", default=1)
+    r.add_argument("-j", "--jobs", type=int, default=1)
+    r.add_argument("--show", type=int, default=20, help="how many failures are printed")
+    r.add_argument("--failures", help="a file to which failures are appended, a line of JSON each")
+    r.add_argument("--progress", action="store_true")
+    g = sub.add_parser("golden")
+    g.add_argument("names", nargs="*")
+    f = sub.add_parser("file")
+    f.add_argument("--size", action="append", default=[])
+    f.add_argument("arguments", nargs=argparse.REMAINDER)
+    return p.parse_args()
+
+
+def main():
+    o = options()
+    work = o.work or tempfile.mkdtemp(prefix="tirc-emulate-")
+    compiler = batch.Compiler(work, o.cxx, o.wraps)
+    try:
+        compiler.prepare()
+        if o.mode == "random":
+            return bool(run_random(compiler, o))
+        if o.mode == "golden":
+            return bool(run_records(compiler, list(golden_records(o.names))))
+        sizes = [(n, int(v)) for n, v in (s.split("=") for s in o.size)]
+        return bool(run_records(compiler, [file_record("file", o.arguments, sizes=sizes)]))
+    finally:
+        if not o.work:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

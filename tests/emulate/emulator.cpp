@@ -1,0 +1,647 @@
+/* emulator.cpp - see emulator.h: fibers, memory with fences, and the comparison of a trial's results. */
+#include "emulator.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "narrow.h"
+
+#ifndef __x86_64__
+#error "the switch between fibers is written for x86-64"
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace emulator {
+
+/* ---- chance ---------------------------------------------------------------------------------------- */
+
+static uint64_t random_state;
+static uint64_t random_bits()
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static long long random_below(long long n) { return (long long)(random_bits() % (uint64_t)n); }
+
+/* ---- how a trial runs ------------------------------------------------------------------------------- */
+
+enum Order { FORWARD, BACKWARD, WARPS, SHUFFLED, ORDERS };
+static struct {
+    const char *name;
+    int number;             /* of the case */
+    Order order;
+    bool fence_behind;      /* a buffer ends at a page that cannot be accessed; else it begins at one */
+    bool wide;
+    unsigned char garbage;
+    bool on_device;
+} now = {"?", 0, FORWARD, true, true, 0xff, false};
+
+static void say(const char *verdict, const char *detail)
+{
+    char line[1200];
+    int n = snprintf(line, sizeof line, "%s\t%s\t%s\n", now.name, verdict, detail);
+    if (n >= (int)sizeof line) {
+        n = sizeof line - 1;
+        line[n - 1] = '\n';
+    }
+    if (write(1, line, (size_t)n) != n)
+        _exit(3);
+}
+
+[[noreturn]] void fault(const char *format, ...)
+{
+    char text[600], line[1000];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(line, sizeof line, "case %d: %s; thread (%u, %u, %u) of block (%u, %u, %u)", now.number, text, threadIdx.x,
+             threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
+    say("fault", line);
+    _exit(1);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+struct Region {
+    char *pages, *begin;
+    size_t page_bytes, bytes;
+};
+static std::vector<Region> regions;
+enum { PAGE = 4096, CANARY = 0xa5 };
+
+void *device_memory(long long bytes)
+{
+    if (bytes < 0 || bytes > 1ll << 32)
+        fault("a buffer of %lld bytes", bytes);
+    size_t whole = ((size_t)bytes + PAGE - 1) / PAGE * PAGE + (bytes ? 0 : PAGE);
+    char *pages = (char *)mmap(nullptr, whole + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages + PAGE, whole, PROT_READ | PROT_WRITE))
+        fault("no memory for %lld bytes", bytes);
+    size_t tail = now.wide ? ((size_t)bytes + 15) / 16 * 16 : (size_t)bytes;
+    char *begin = now.fence_behind ? pages + PAGE + whole - tail : pages + PAGE;
+    memset(pages + PAGE, CANARY, whole);
+    memset(begin, now.garbage, (size_t)bytes);
+    regions.push_back({pages, begin, whole, (size_t)bytes});
+    return begin;
+}
+
+static void check_canaries()
+{
+    for (size_t i = 0; i < regions.size(); i++) {
+        const Region &r = regions[i];
+        for (const char *p = r.pages + PAGE; p < r.pages + PAGE + r.page_bytes; p++)
+            if ((p < r.begin || p >= r.begin + r.bytes) && (unsigned char)*p != CANARY)
+                fault("buffer %zu was written at byte %td of %zu", i, p - r.begin, r.bytes);
+    }
+}
+
+static void free_memory()
+{
+    for (const Region &r : regions)
+        munmap(r.pages, r.page_bytes + 2 * PAGE);
+    regions.clear();
+}
+
+static void at_signal(int signal, siginfo_t *info, void *)
+{
+    const char *address = (const char *)info->si_addr;
+    if (signal == SIGILL || signal == SIGTRAP)
+        fault("%s without a meaning in C (an overflow, a shift, a subscript outside of its array, an address that is not aligned)",
+              now.on_device ? "an operation of the emitted text" : "the evaluation has an operation");
+    if (signal == SIGFPE)
+        fault("a division by 0");
+    for (size_t i = 0; i < regions.size(); i++) {
+        const Region &r = regions[i];
+        if (address >= r.pages && address < r.pages + r.page_bytes + 2 * PAGE)
+            fault("an access at byte %td of buffer %zu, which has %zu", address - r.begin, i, r.bytes);
+    }
+    fault("an access of memory that is no buffer's");
+}
+
+static void catch_signals()
+{
+    static char stack[64 << 10];
+    stack_t alternate = {stack, 0, sizeof stack};
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action = {};
+    action.sa_sigaction = at_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    for (int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
+        sigaction(s, &action, nullptr);
+}
+
+void check_aligned(const void *p, size_t bytes)
+{
+    if ((uintptr_t)p % bytes)
+        fault("an access of %zu bytes at an address that is not a multiple of that", bytes);
+}
+
+static char anchor;
+unsigned shared_address(const void *p) { return (unsigned)((const char *)p - &anchor); }
+void *shared_pointer(unsigned address) { return &anchor + (int)address; }
+
+/* ---- fibers ----------------------------------------------------------------------------------------- */
+
+extern "C" void emulator_switch(void **leave, void *enter);
+asm(".text\n.globl emulator_switch\nemulator_switch:\n"
+    "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+    "    movq %rsp, (%rdi)\n    movq %rsi, %rsp\n"
+    "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n    ret\n");
+
+enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32 };
+enum State { READY, AT_BARRIER, AT_WARP_BARRIER, DONE };
+struct Copy {
+    void *to;
+    const void *from;
+    int bytes, given, group;
+};
+struct Thread {
+    void *sp;
+    State state;
+    int line, exchanges, groups;
+    uint64_t slot[2];
+    std::vector<Copy> copies;
+};
+static Thread threads[MOST_THREADS];
+static int n_threads, current;
+static void *scheduler_sp;
+static char *stacks;
+static void (*kernel_call)(void *);
+static void *kernel_closure;
+static Shared shared_now;
+
+static void thread_main()
+{
+    kernel_call(kernel_closure);
+    threads[current].state = DONE;
+    emulator_switch(&threads[current].sp, scheduler_sp);
+    abort();
+}
+
+static void set_thread(int i)
+{
+    current = i;
+    threadIdx = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
+}
+
+static void prepare(int i)
+{
+    void **top = (void **)(stacks + (size_t)(i + 1) * STACK) - 2;
+    *top = (void *)thread_main;
+    threads[i].sp = top - 6;
+    threads[i].state = READY;
+    threads[i].exchanges = threads[i].groups = 0;
+    threads[i].copies.clear();
+}
+
+static void pause_at(State state, int line)
+{
+    Thread *t = &threads[current];
+    t->state = state;
+    t->line = line;
+    emulator_switch(&t->sp, scheduler_sp);
+}
+
+void barrier(int line) { pause_at(AT_BARRIER, line); }
+void warp_barrier(int line) { pause_at(AT_WARP_BARRIER, line); }
+
+uint64_t exchange(int line, uint64_t value, unsigned lane_mask)
+{
+    Thread *t = &threads[current];
+    int partner = current / WARP * WARP + (int)((unsigned)current % WARP ^ lane_mask), turn = t->exchanges++ % 2;
+    if (partner >= n_threads)
+        fault("a shuffle with lane %d of a warp that ends before it", partner % WARP);
+    t->slot[turn] = value;
+    pause_at(AT_WARP_BARRIER, line);
+    return threads[partner].slot[turn];
+}
+
+/* ---- asynchronous copies ------------------------------------------------------------------------------ */
+
+void copy_async(void *to, const void *from, int bytes, int given)
+{
+    check_aligned(to, (size_t)bytes);
+    check_aligned(from, (size_t)bytes);
+    if ((char *)to < shared_now.begin || (char *)to + bytes > shared_now.end)
+        fault("an asynchronous copy to what is no shared memory");
+    memset(to, now.garbage, (size_t)bytes);
+    threads[current].copies.push_back({to, from, bytes, given, threads[current].groups});
+}
+
+void copy_commit() { threads[current].groups++; }
+
+void copy_wait(int pending)
+{
+    Thread *t = &threads[current];
+    size_t left = 0;
+    for (const Copy &c : t->copies) {
+        if (c.group >= t->groups - pending) {
+            t->copies[left++] = c;
+            continue;
+        }
+        memset(c.to, 0, (size_t)c.bytes);
+        memcpy(c.to, c.from, (size_t)c.given);
+    }
+    t->copies.resize(left);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+static void make_order(std::vector<int> &order, int n)
+{
+    order.resize((size_t)n);
+    int n_warps = (n + WARP - 1) / WARP, first_warp = (int)random_below(n_warps);
+    for (int i = 0; i < n; i++) {
+        int warp = (i / WARP * 7 + first_warp) % n_warps;
+        order[(size_t)i] = now.order == BACKWARD ? n - 1 - i : i;
+        if (now.order == WARPS && n % WARP == 0 && n_warps % 7)
+            order[(size_t)i] = warp * WARP + i % WARP;
+    }
+    for (int i = n - 1; i > 0 && now.order == SHUFFLED; i--)
+        std::swap(order[(size_t)i], order[(size_t)random_below(i + 1)]);
+}
+
+/* Lets warps go on whose lanes all wait for each other; true if there is one. */
+static bool release_warps()
+{
+    bool any = false;
+    for (int w = 0; w < n_threads; w += WARP) {
+        int end = w + WARP < n_threads ? w + WARP : n_threads, waiting = -1;
+        for (int i = w; i < end; i++)
+            if (threads[i].state == AT_WARP_BARRIER)
+                waiting = i;
+        if (waiting < 0)
+            continue;
+        for (int i = w; i < end; i++)
+            if (threads[i].state != AT_WARP_BARRIER || threads[i].line != threads[waiting].line) {
+                set_thread(i);
+                fault("lane %d exchanges values at line %d, which this one never reaches", waiting % WARP, threads[waiting].line);
+            }
+        for (int i = w; i < end; i++)
+            threads[i].state = READY;
+        any = true;
+    }
+    return any;
+}
+
+static void release_block()
+{
+    int waiting = 0;
+    while (threads[waiting].state != AT_BARRIER)
+        waiting++;
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].state != AT_BARRIER || threads[i].line != threads[waiting].line) {
+            set_thread(i);
+            fault("a barrier at line %d that this thread never reaches", threads[waiting].line);
+        }
+    for (int i = 0; i < n_threads; i++)
+        threads[i].state = READY;
+}
+
+static void run_block(std::vector<int> &order)
+{
+    for (int i = 0; i < n_threads; i++)
+        prepare(i);
+    for (;;) {
+        bool all_done = true;
+        make_order(order, n_threads);
+        for (int i : order)
+            if (threads[i].state == READY) {
+                set_thread(i);
+                emulator_switch(&scheduler_sp, threads[i].sp);
+            }
+        for (int i = 0; i < n_threads; i++)
+            all_done &= threads[i].state == DONE;
+        if (all_done)
+            return;
+        if (!release_warps())
+            release_block();
+    }
+}
+
+void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, void (*kernel)(void *), void *closure)
+{
+    uint64_t n = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
+    bool small_grid = grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
+    if (n == 0 || n > MOST_THREADS || block.z > 64 || blocks == 0 || !small_grid)
+        fault("a launch of (%u, %u, %u) blocks of (%u, %u, %u) threads", grid.x, grid.y, grid.z, block.x, block.y, block.z);
+    if (dynamic_bytes > 227 << 10)
+        fault("a launch with %lld bytes of shared memory", dynamic_bytes);
+    if (!stacks)
+        stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    gridDim = grid, blockDim = block, n_threads = (int)n, kernel_call = kernel, kernel_closure = closure, shared_now = shared;
+    std::vector<int> order, block_order;
+    now.on_device = true;
+    bool all_at_once = blocks <= 1 << 16;
+    if (all_at_once)
+        make_order(block_order, (int)blocks);
+    for (uint64_t b = 0; b < blocks; b++) {
+        uint64_t at = all_at_once ? (uint64_t)block_order[(size_t)b] : b;
+        blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / ((uint64_t)grid.x * grid.y))};
+        memset(shared.begin, now.garbage, (size_t)(shared.end - shared.begin));
+        run_block(order);
+    }
+    now.on_device = false;
+}
+
+/* ---- types -------------------------------------------------------------------------------------------- */
+
+struct Type {
+    const char *name;
+    int bytes;
+    bool is_float, is_signed;
+    double epsilon;
+    NarrowFormat narrow;
+};
+static const Type types[] = {
+    {"f64", 8, true, true, 0x1p-53, {}}, {"f32", 4, true, true, 0x1p-24, {}},
+    {"f16", 2, true, true, 0x1p-11, f16_format}, {"bf16", 2, true, true, 0x1p-8, bf16_format},
+    {"f8e4m3", 1, true, true, 0x1p-4, f8e4m3_format}, {"f8e5m2", 1, true, true, 0x1p-3, f8e5m2_format},
+    {"i64", 8, false, true, 0, {}}, {"i32", 4, false, true, 0, {}}, {"i16", 2, false, true, 0, {}}, {"i8", 1, false, true, 0, {}},
+    {"u64", 8, false, false, 0, {}}, {"u32", 4, false, false, 0, {}}, {"u16", 2, false, false, 0, {}},
+    {"u8", 1, false, false, 0, {}}, {"bool", 1, false, false, 0, {}},
+};
+
+static const Type *type_of(const Parameter *p)
+{
+    for (const Type &t : types)
+        if (!strcmp(t.name, p->type))
+            return &t;
+    fault("no type %s", p->type);
+}
+
+static void put_float(const Type *t, void *to, double x)
+{
+    float single = (float)x;
+    unsigned bits = t->narrow.exponent_bits ? narrow_bits(t->narrow, x) : 0;
+    memcpy(to, t->bytes == 8 ? (void *)&x : t->bytes == 4 ? (void *)&single : (void *)&bits, (size_t)t->bytes);
+}
+
+static double get_float(const Type *t, const void *from)
+{
+    double x;
+    float single;
+    unsigned bits = 0;
+    memcpy(t->bytes == 8 ? (void *)&x : t->bytes == 4 ? (void *)&single : (void *)&bits, from, (size_t)t->bytes);
+    return t->bytes == 8 ? x : t->bytes == 4 ? single : narrow_value(t->narrow, bits);
+}
+
+static std::string text_of(const Type *t, const void *from)
+{
+    char text[64];
+    long long i = 0;
+    if (t->is_float) {
+        snprintf(text, sizeof text, "%.9g", get_float(t, from));
+        return text;
+    }
+    memcpy(&i, from, (size_t)t->bytes);
+    int unused = 64 - 8 * t->bytes;
+    i = (long long)((uint64_t)i << unused);
+    snprintf(text, sizeof text, "%lld", t->is_signed ? i >> unused : (long long)((uint64_t)i >> unused));
+    return text;
+}
+
+/* ---- inputs -------------------------------------------------------------------------------------------- */
+
+/* Integers are exact in every order of additions; special values find what algebra on reals changes. */
+enum Inputs { INTEGERS, FEW_INTEGERS, SPECIAL_FLOATS, SPECIAL_VALUES, NATURALS, CASES };
+
+static double special_float(const Type *t)
+{
+    static const double values[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0.5, -2.5, 3, 1e30, -1e30, 1e-30, 0.1};
+    long long n = sizeof values / sizeof *values, i = random_below(n + 2);
+    if (i < n)
+        return values[i];
+    return i == n ? t->bytes == 8 ? 0x1p-1074 : t->bytes == 4 ? 0x1p-149 : 0x1p-16 : t->bytes == 8 ? 1.7976931348623157e308 : 0x1.fffffep127;
+}
+
+static long long special_integer(const Type *t)
+{
+    long long top = t->bytes == 8 ? INT64_MAX : (1ll << (8 * t->bytes - 1)) - 1;
+    const long long values[] = {0, 1, -1, 2, 3, top, -top - 1, top - 1, top / 2 + 1};
+    return values[random_below(sizeof values / sizeof *values)];
+}
+
+static void fill_one(const Parameter *p, const Type *t, Inputs inputs, void *to)
+{
+    static const int spans[CASES] = {9, 3, 9, 9, 0};
+    int span = spans[inputs] * (t->is_float && t->bytes >= 4 && inputs == INTEGERS ? 4 : 1);
+    bool special = inputs >= SPECIAL_FLOATS && inputs < NATURALS && random_below(2);
+    long long i = span ? random_below(2 * span + 1) - span : random_below(8);
+    if (t->is_float) {
+        put_float(t, to, special ? special_float(t) : (double)i);
+        return;
+    }
+    if (!strcmp(t->name, "bool"))
+        i = random_below(2);
+    else if (p->below > 0)
+        i = random_below(p->below < 1ll << (8 * t->bytes - 1 < 62 ? 8 * t->bytes - t->is_signed : 62) ? p->below
+                                                                                             : 1ll << (8 * t->bytes - t->is_signed));
+    else if (special && inputs == SPECIAL_VALUES)
+        i = special_integer(t);
+    else if (!t->is_signed && i < 0)
+        i = -i;
+    memcpy(to, &i, (size_t)t->bytes);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------ */
+
+static double largest(const Type *t, const char *data, long long n)
+{
+    double most = 1;
+    for (long long i = 0; i < n; i++) {
+        double x = fabs(get_float(t, data + i * t->bytes));
+        most = x > most && x < INFINITY ? x : most;
+    }
+    return most;
+}
+
+static bool same(const Type *t, const char *got, const char *want, double tolerance)
+{
+    if (!memcmp(got, want, (size_t)t->bytes))
+        return true;
+    if (!t->is_float)
+        return false;
+    double a = get_float(t, got), b = get_float(t, want);
+    return (a != a && b != b) || (tolerance > 0 && fabs(a - b) <= tolerance);
+}
+
+/* tolerance: of floats, relative to the largest of them; 0: bit for bit, but for the bits of NaN */
+static void compare(const Parameter *p, const char *got, const char *want, bool exactly)
+{
+    const Type *t = type_of(p);
+    double tolerance = exactly || !t->is_float ? 0 : 256 * t->epsilon * largest(t, want, p->elements);
+    for (long long i = 0; i < p->elements; i++) {
+        if (same(t, got + i * t->bytes, want + i * t->bytes, tolerance))
+            continue;
+        char text[300];
+        snprintf(text, sizeof text, "case %d: %s[%lld] is %s, expected %s%s", now.number, p->name, i,
+                 text_of(t, got + i * t->bytes).c_str(), text_of(t, want + i * t->bytes).c_str(), exactly ? "" : " or near that");
+        say("wrong", text);
+        _exit(1);
+    }
+}
+
+/* ---- a trial -------------------------------------------------------------------------------------------- */
+
+static jmp_buf has_no_meaning;
+static char why_undefined[100];
+
+}
+
+[[noreturn]] void undefined(const char *why)
+{
+    snprintf(emulator::why_undefined, sizeof emulator::why_undefined, "%s", why);
+    longjmp(emulator::has_no_meaning, 1);
+}
+
+namespace emulator {
+
+struct Data {
+    std::vector<std::vector<char>> inputs, wanted;
+};
+
+static Data make_data(const Trial *trial, Inputs inputs)
+{
+    Data d;
+    for (int i = 0; i < trial->n_parameters; i++) {
+        const Parameter *p = &trial->parameters[i];
+        const Type *t = type_of(p);
+        std::vector<char> bytes((size_t)(p->elements * t->bytes) + 1, (char)now.garbage);
+        for (long long k = 0; k < p->elements && p->role != OUT; k++)
+            fill_one(p, t, inputs, &bytes[(size_t)(k * t->bytes)]);
+        d.inputs.push_back(bytes);
+    }
+    d.wanted = d.inputs;
+    return d;
+}
+
+/* What the program computes; false where it has no meaning. *exact: nothing was rounded. */
+static bool evaluate(const Trial *trial, Data *d, bool *exact)
+{
+    std::vector<void *> arguments;
+    for (std::vector<char> &bytes : d->wanted)
+        arguments.push_back(bytes.data());
+    if (setjmp(has_no_meaning))
+        return false;
+    feclearexcept(FE_ALL_EXCEPT);
+    trial->evaluate(arguments.data());
+    *exact = !fetestexcept(FE_INEXACT);
+    return true;
+}
+
+static void run_on_device(const Trial *trial, const Data &d)
+{
+    std::vector<void *> arguments;
+    for (int i = 0; i < trial->n_parameters; i++) {
+        const Parameter *p = &trial->parameters[i];
+        long long bytes = (long long)d.inputs[(size_t)i].size() - 1;
+        void *at = p->is_scalar ? (void *)d.inputs[(size_t)i].data() : device_memory(bytes);
+        if (!p->is_scalar)
+            memcpy(at, d.inputs[(size_t)i].data(), (size_t)bytes);
+        arguments.push_back(at);
+    }
+    trial->launch(arguments.data());
+    check_canaries();
+    for (int i = 0; i < trial->n_parameters; i++)
+        if (!trial->parameters[i].is_scalar)
+            memcpy((void *)d.inputs[(size_t)i].data(), arguments[(size_t)i], d.inputs[(size_t)i].size() - 1);
+    free_memory();
+}
+
+/* How it was compared: 0 the program has no meaning with these inputs, 1 nearly, 2 bit for bit. */
+static int run_case(const Trial *trial, Inputs inputs)
+{
+    random_state = trial->seed * 1000003 + (uint64_t)inputs;
+    now.number = inputs;
+    now.order = (Order)((trial->seed + (uint64_t)inputs) % ORDERS);
+    now.fence_behind = inputs != FEW_INTEGERS;
+    now.garbage = inputs == INTEGERS ? 0xff : 0x7b;
+    now.wide = trial->wide;
+    Data d = make_data(trial, inputs);
+    bool exact = false;
+    if (!evaluate(trial, &d, &exact))
+        return 0;
+    run_on_device(trial, d);
+    exact |= !trial->reorders;
+    for (int i = 0; i < trial->n_parameters; i++)
+        if (!trial->parameters[i].is_scalar)
+            compare(&trial->parameters[i], d.inputs[(size_t)i].data(), d.wanted[(size_t)i].data(), exact);
+    return exact ? 2 : 1;
+}
+
+static void run_trial(const Trial *trial)
+{
+    int meaning = run_case(trial, INTEGERS), exact = meaning == 2;
+    int other = run_case(trial, meaning ? FEW_INTEGERS : NATURALS);
+    exact |= other == 2;
+    meaning |= other;
+    if (!trial->reorders) {
+        meaning |= run_case(trial, SPECIAL_FLOATS);
+        meaning |= run_case(trial, SPECIAL_VALUES);
+    }
+    say(!meaning ? "undefined" : exact ? "exact" : "near", meaning ? "" : why_undefined);
+}
+
+/* $EMULATOR_SECONDS of CPU for a trial. */
+static int most_seconds()
+{
+    const char *text = getenv("EMULATOR_SECONDS");
+    return text ? atoi(text) : 20;
+}
+
+static void run_in_process(const Trial *trial)
+{
+    now.name = trial->name;
+    pid_t pid = fork();
+    if (pid == 0) {
+        catch_signals();
+        struct itimerval limit = {{0, 0}, {most_seconds(), 0}};
+        setitimer(ITIMER_PROF, &limit, nullptr);
+        alarm(20 * (unsigned)most_seconds());
+        run_trial(trial);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (WIFSIGNALED(status))
+        say(WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ? "hung" : "crashed", strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) > 1)
+        say("crashed", "an unknown status");
+}
+
+/* With names as arguments only those. */
+int run_trials(const Trial *trials, int n, int argc, char **argv)
+{
+    for (int i = 0; i < n; i++) {
+        bool wanted = argc < 2;
+        for (int k = 1; k < argc; k++)
+            wanted |= !strcmp(argv[k], trials[i].name);
+        if (wanted)
+            run_in_process(&trials[i]);
+    }
+    return 0;
+}
+
+}

@@ -1,0 +1,101 @@
+/* emulator.h - a CUDA device on the host: one block at a time, its threads as fibers that take turns at barriers and shuffles.
+ *
+ *   Orders        threads and blocks run forwards, backwards, warp by warp, or in random order; another order after each barrier.
+ *   Barriers      wait for all threads of the block, which must stand at one line; a thread that has ended or stands elsewhere is a
+ *                 fault, and so is a shuffle that part of a warp never reaches.
+ *   Copies        of cp.async arrive when they are waited for, not before; until then their place holds garbage.
+ *   Memory        begins as garbage: shared memory for each block, buffers that nothing has written. Each buffer ends (or
+ *                 begins) at a page that cannot be accessed.
+ *
+ * A fault ends the process with a line that says what, where, and by which thread. */
+#ifndef EMULATOR_H
+#define EMULATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    dim3(long long x_ = 1, long long y_ = 1, long long z_ = 1) : x((unsigned)x_), y((unsigned)y_), z((unsigned)z_) {}
+};
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+namespace emulator {
+
+/* ---- programs under test ---- */
+
+enum Role { IN, OUT, INOUT };
+struct Parameter {
+    const char *name, *type;
+    Role role;
+    bool is_scalar;
+    long long elements;
+    long long below; /* values are subscripts below this; 0: they are not */
+};
+/* One program with its schedule and sizes. */
+struct Trial {
+    const char *name;
+    unsigned long long seed;
+    bool reorders; /* additions of floats may run in another order than the program's */
+    bool wide;     /* accesses of several elements at once, for which buffers must be aligned and whole */
+    int n_parameters;
+    const Parameter *parameters;
+    void (*evaluate)(void **arguments); /* the program itself (evaluate.py) */
+    void (*launch)(void **arguments);   /* the host's part of what tirc made of it: buffers on the device, scalars on the host */
+};
+/* Runs them in processes of their own, and prints a line for each: its name, a verdict, and what is wrong. */
+int run_trials(const Trial *trials, int n, int argc, char **argv);
+
+/* ---- the device ---- */
+
+[[noreturn]] void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A buffer that begins as garbage. wide: 16 bytes may be accessed where one is. */
+void *device_memory(long long bytes);
+/* What __shared__ memory of one kernel's text lies in; null where it has none. */
+struct Shared { char *begin, *end; };
+void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, void (*kernel)(void *), void *closure);
+
+template <class Call>
+void launch(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, Call call)
+{
+    launch_grid(grid, block, dynamic_bytes, shared, [](void *closure) { (*(Call *)closure)(); }, &call);
+}
+
+/* A size that becomes an argument: a fault where it does not fit. */
+struct Size {
+    long long value;
+    template <class T> operator T() const
+    {
+        if ((long long)(T)value != value)
+            fault("a size of %lld does not fit its argument", value);
+        return (T)value;
+    }
+};
+
+/* ---- threads ---- */
+
+void barrier(int line);
+void warp_barrier(int line);
+uint64_t exchange(int line, uint64_t value, unsigned lane_mask);
+template <class T> T shuffle_xor(int line, T value, unsigned lane_mask)
+{
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    bits = exchange(line, bits, lane_mask);
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+/* cp.async: of `bytes` bytes the first `given` come from memory, the others are 0. */
+void copy_async(void *to, const void *from, int bytes, int given);
+void copy_commit();
+void copy_wait(int pending);
+/* Addresses in shared memory as 32 bits. */
+unsigned shared_address(const void *p);
+void *shared_pointer(unsigned address);
+void check_aligned(const void *p, size_t bytes);
+
+}
+
+#endif

@@ -1,0 +1,25 @@
+"""Emitted text is executed: golden cases, and random schedules."""
+import batch
+import emulate
+
+
+def failures(verdicts):
+    return [f"{r['name']}: {v}: {d}" for r, v, d in verdicts if v not in batch.GOOD]
+
+
+def test_golden(compiler):
+    verdicts = batch.run(compiler, "golden", list(emulate.golden_records()))
+    assert len(verdicts) > 60
+    assert not failures(verdicts)
+    assert all(v == "exact" for _, v, _ in verdicts), "all golden programs have a meaning, and inputs for which they are exact"
+
+
+def test_random(compiler, request):
+    rounds = 30 if request.config.getoption("--long") else 1
+    for i in range(rounds):
+        records, broken = emulate.random_records(100, 1 + 100 * i)
+        verdicts = batch.run(compiler, f"random_{i}", records) + broken
+        assert len(verdicts) > 80
+        assert not failures(verdicts)
+        compared = sum(v in ("exact", "near") for _, v, _ in verdicts)
+        assert compared >= 0.95 * len(verdicts)

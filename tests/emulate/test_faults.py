@@ -1,0 +1,139 @@
+"""The emulator fails when it should: seeded faults in emitted text, and in what runs it."""
+import json
+import os
+import stat
+
+import batch
+import emulate
+import pytest
+
+TILED = """kernel product<M = 40, N = 36, K = 50>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]
+{
+    for i in M, j in N {
+        C[i, j] = 0;
+        for k in K
+            C[i, j] += A[i, k] * B[k, j];
+    }
+}
+"""
+COPY = """kernel copy<N = 64>(x: f32[N], max: f32) -> y: f32[N]
+{
+    for i in N
+        y[i] = x[i] > max ? max : x[i];
+}
+schedule wide for copy()
+{
+    let [b, t, v] = split(loops(y)[0], [_, 8, 4]);
+    bind(b, blockIdx.x);
+    bind(t, threadIdx.x);
+    let copy = cache_read(y, x, local);
+    compute_at(copy, t);
+    vectorize(loops(copy)[-1]);
+    vectorize(v);
+}
+schedule narrow for copy()
+{
+    let [b, t] = split(loops(y)[0], [_, 24]);
+    bind(b, blockIdx.x);
+    bind(t, threadIdx.x);
+}
+"""
+SUM = """kernel sum<N = 200>(x: f32[N], a: i32[N]) -> s: f32, n: i32[8]
+{
+    s = 0;
+    for i in N
+        s += exp(x[i]);
+    for i in 8
+        n[i] = 0;
+    count: for i in N
+        n[a[i]] += 1;
+}
+schedule lanes for sum()
+{
+    bind(split(loops(s)[0], [_, 64])[1], threadIdx.x);
+    atomic(count);
+    let [b, t] = split(loops(count)[0], [_, 32]);
+    bind(b, blockIdx.x);
+    bind(t, threadIdx.x);
+}
+"""
+MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44"]
+# name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
+FAULTS = {
+    "none": (None, [*MATMUL, "--schedule", "tiled32"], [], "exact", ""),
+    "barrier removed": (None, [*MATMUL, "--schedule", "tiled32"], [("__syncthreads();", ";")], "wrong", "C["),
+    "last barrier removed": (None, [*MATMUL, "--schedule", "tiled32"], [("-__syncthreads();", ";")], "wrong", "C["),
+    "barrier for some": (None, [*MATMUL, "--schedule", "tiled32"], [("__syncthreads();", "if (tx) __syncthreads();")],
+                         "fault", "never reaches"),
+    "thread leaves before a barrier": (None, [*MATMUL, "--schedule", "tiled32"], [("float C_acc", "if (tx == 3) return; float C_acc")],
+                                       "fault", "never reaches"),
+    "subscript moved": (None, [*MATMUL, "--schedule", "tiled32"], [("C[i * 68 + j]", "C[i * 68 + j + 1]")], "fault", "buffer 2"),
+    "row moved": (None, [*MATMUL, "--schedule", "tiled32"], [("A[i * 44 + k]", "A[i * 44 + k - 1]")], "wrong", "C["),
+    "guard removed": (None, [*MATMUL, "--schedule", "tiled32"], [("if (i < 100 && j < 68)\n        C", "C")], "fault",
+                      "an access "),
+    "shared subscript moved": (None, [*MATMUL, "--schedule", "tiled32"], [("A_shared[ty][tx] =", "A_shared[ty][tx + 1] =")],
+                               "fault", "a subscript outside"),
+    "loop too short": (None, [*MATMUL, "--schedule", "tiled32"], [("ki < 32", "ki < 31")], "wrong", "C["),
+    "term doubled": (None, [*MATMUL, "--schedule", "tiled32"], [("C_acc = 0.0f;", "C_acc = A[0] * 0.0f + 1.0f;")], "wrong", "C["),
+    "copies": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"], [], "exact", ""),
+    "wait removed": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+                     [("copy_async_wait<0>();", ";")], "wrong", "C["),
+    "commit removed": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+                       [("copy_async_commit();", ";"), ("copy_async_wait<0>", "copy_async_wait<1>")], "wrong", "C["),
+    "waited for too few": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+                           [("copy_async_wait<0>", "copy_async_wait<1>")], "wrong", "C["),
+    "vector": (COPY, ["--schedule", "wide"], [], "exact", ""),
+    "vector not aligned": (COPY, ["--schedule", "wide"], [("(const float4 *)&x[", "(const float4 *)&x[1 + ")], "fault",
+                           "not aligned"),
+    "captured name": (COPY, ["--schedule", "narrow"], [("y[i] =", "for (int max_ = 0; max_ < 1; max_++) y[i] =")], "wrong", "y["),
+    "overflow": (COPY, ["--schedule", "narrow"], [("const int t ", "const int big = b * 1500000000, more = big + big; const int t ")], "fault",
+                 "an operation"),
+    "unwritten local": (COPY, ["--schedule", "wide"], [("*(float4 *)&x_local[0] =", "(void)")], "wrong", "y["),
+    "sum": (SUM, ["--schedule", "lanes"], [], "near", ""),
+    "sum of too few": (SUM, ["--schedule", "lanes"], [("200", "199")], "wrong", ""),
+    "lane never comes": (SUM, ["--schedule", "lanes"], [("__shfl_xor_sync", "threadIdx.x == 5 ? 0 : __shfl_xor_sync")], "fault",
+                         "never reaches"),
+    "does not compile": (COPY, ["--schedule", "narrow"], [("const int t ", "const int = ")], "uncompiled", "error"),
+    "does not end": (COPY, ["--schedule", "narrow"], [("const int t ", "while (blockIdx.x == 1) {} const int t ")], "hung", ""),
+    "program without a meaning": (COPY.replace("x[i] > max", "x[i + 1 - 1 + N] > max"), ["--schedule", "naive"], [], "undefined", "a subscript"),
+}
+
+
+def faulty(name, program, arguments, changes):
+    record = emulate.file_record(name, [*(["-"] if program else []), *arguments], program)
+    launches = json.loads(record["launches"])
+    for text, new in changes:
+        cuda = launches["cuda"]
+        if text[0] == "-":  # the last one
+            before, _, after = cuda.rpartition(text[1:])
+            changed = before + new + after
+        else:
+            changed = cuda.replace(text, new)
+        assert changed != cuda, f"{name}: the text has no {text!r}\n{cuda}"
+        launches["cuda"] = changed
+    return {**record, "launches": json.dumps(launches)}
+
+
+@pytest.fixture(scope="module")
+def found(strict_compiler):
+    records = [faulty(name, *fault[:3]) for name, fault in FAULTS.items()]
+    os.environ["EMULATOR_SECONDS"] = "1"
+    return {r["name"]: (verdict, detail) for r, verdict, detail in batch.run(strict_compiler, "faults", records)}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault(found, name):
+    verdict, detail = found[name]
+    assert (verdict, FAULTS[name][4] in detail) == (FAULTS[name][3], True), f"{verdict}: {detail}"
+
+
+def test_crash_of_the_recorder(tmp_path, monkeypatch):
+    """A crash in one trial is reported, and the trials behind it still run."""
+    fake = tmp_path / "record"
+    real = emulate.recorder()
+    fake.write_text(f'#!/bin/sh\nif [ "$4" = 1 ]; then {real} -c 0 2 1 "$5"; kill -SEGV $$; fi\nexec {real} "$@"\n')
+    fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("FUZZ_RECORD", str(fake))
+    records, verdicts = emulate.random_records(6, 1)
+    assert [r["seed"] for r, v, _ in verdicts if v == "broken"] == [3]
+    assert {r["seed"] for r in records} >= {4, 5}

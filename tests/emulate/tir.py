@@ -1,0 +1,396 @@
+"""Reads .tir text, as docs/language.md describes it, into plain tuples. Shares nothing with tirc.
+
+Expressions:  ("int", v) ("float", v) ("bool", v) ("name", n) ("load", buffer, [subscripts]) ("call", f, [arguments])
+              ("unary", op, a) ("binary", op, a, b) ("select", c, a, b)
+Statements:   ("seq", [statements]) ("for", var, lo, hi, step, body) ("if", c, then, otherwise or None)
+              ("store", buffer, [subscripts], op, value) ("temp", name, type, [shape], scope, copy_of or None)
+              ("let", name, value) ("init", statement) ("sync",)
+              ("block", name, [(reduce, iterator, lo, hi, binding)], where or None, body)
+              ("launch", name, [grid], [block])        its body is skipped
+"""
+import re
+from typing import NamedTuple
+
+TOKEN = re.compile(r"""
+      (?P<skip>\s+|//[^\n]*|/\*.*?\*/)
+    | (?P<float>(?:\d+\.(?!\.)\d*|\.\d+)(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)
+    | (?P<int>0[xX][0-9a-fA-F]+|\d+)
+    | (?P<name>[A-Za-z_]\w*)
+    | (?P<string>"(?:[^"\\\n]|\\.)*")
+    | (?P<op>&&=|\|\|=|<<|>>|\.\.|->|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|&=|\|=|\^=|[-+*/%&|^~!<>=?:;,.()\[\]{}@])
+""", re.X | re.S)
+STORE_OPS = {"=", "+=", "-=", "*=", "/=", "&=", "|=", "^=", "&&=", "||="}
+WORD_OPS = {"min", "max", "async"}  # min= and max= are two tokens
+LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"],
+          ["*", "/", "%"]]
+KINDS = {"parallel", "vectorize", "unroll", "bind"}
+
+
+class Size(NamedTuple):
+    name: str
+    is_type: bool
+    default: object  # an int, the name of a type, or None
+
+
+class Parameter(NamedTuple):
+    role: str  # in, out, inout
+    name: str
+    type: str
+    shape: object  # a list of expressions; None: a scalar
+
+
+class Kernel(NamedTuple):
+    name: str
+    sizes: list
+    parameters: list
+    body: tuple
+
+
+class TirError(Exception):
+    pass
+
+
+def tokens(text):
+    out, at = [], 0
+    while at < len(text):
+        found = TOKEN.match(text, at)
+        if not found:
+            raise TirError(f"unexpected {text[at:at + 20]!r}")
+        at = found.end()
+        if found.lastgroup != "skip":
+            out.append((found.lastgroup, found.group()))
+    return out + [("end", "")] * 4
+
+
+class Parser:
+    def __init__(self, text):
+        self.tokens = tokens(text)
+        self.at = 0
+
+    # ---- tokens ----
+
+    def peek(self, ahead=0):
+        return self.tokens[self.at + ahead][1]
+
+    def kind(self, ahead=0):
+        return self.tokens[self.at + ahead][0]
+
+    def next(self):
+        self.at += 1
+        return self.tokens[self.at - 1][1]
+
+    def accept(self, text):
+        if self.peek() == text and self.kind() != "string":
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, text):
+        if not self.accept(text):
+            near = " ".join(t for _, t in self.tokens[max(0, self.at - 8):self.at + 4])
+            raise TirError(f"expected {text!r} before {self.peek()!r}, near: {near}")
+
+    def name(self):
+        if self.kind() != "name":
+            raise TirError(f"expected a name, found {self.peek()!r}")
+        return self.next()
+
+    def list(self, end, item):
+        items = []
+        while not self.accept(end):
+            items.append(item())
+            if not self.accept(","):
+                self.expect(end)
+                break
+        return items
+
+    def skip_braces(self):
+        depth = 0
+        while True:
+            kind, text = self.tokens[self.at]
+            self.at += 1
+            if kind == "end":
+                raise TirError("a brace is not closed")
+            if kind == "op":
+                depth += (text == "{") - (text == "}")
+                if depth == 0 and text == "}":
+                    return
+
+    # ---- kernels ----
+
+    def kernels(self):
+        found = []
+        while self.kind() != "end":
+            word = self.name()
+            if word == "kernel":
+                found.append(self.kernel())
+            elif word == "include":
+                self.next()
+                self.expect(";")
+            else:  # a schedule or proc
+                while self.peek() != "{":
+                    self.next()
+                self.skip_braces()
+        return found
+
+    def kernel(self):
+        name = self.name()
+        sizes = self.list(">", self.size) if self.accept("<") else []
+        self.expect("(")
+        parameters = self.list(")", lambda: self.parameter("in"))
+        if self.accept("->"):
+            parameters.append(self.parameter("out"))
+            while self.accept(","):
+                parameters.append(self.parameter("out"))
+        if self.peek() == "where":  # what holds of the inputs
+            while self.peek() != "{":
+                self.next()
+        return Kernel(name, sizes, parameters, self.statement())
+
+    def size(self):
+        name = self.name()
+        if self.accept(":"):
+            self.expect("type")
+            return Size(name, True, self.name() if self.accept("=") else None)
+        default = None
+        if self.accept("="):
+            sign = -1 if self.accept("-") else 1
+            default = sign * int(self.next(), 0)
+        return Size(name, False, default)
+
+    def parameter(self, role):
+        if self.peek() == "inout" and self.kind(1) == "name":
+            self.next()
+            role = "inout"
+        name = self.name()
+        self.expect(":")
+        type_name = self.name()
+        shape = None
+        if self.accept("["):
+            shape = self.list("]", self.expression)
+        elif role != "in":
+            shape = []
+        return Parameter(role, name, type_name, shape)
+
+    # ---- statements ----
+
+    def starts_store(self):
+        """The word here is a name that is stored to, or a label."""
+        follows, kind = self.peek(1), self.kind(1)
+        if kind == "op":
+            return follows in STORE_OPS or follows in "[.:"
+        return follows == "atomic" or (follows in WORD_OPS and self.peek(2) == "=")
+
+    def statement(self):
+        if self.peek() == "{":
+            self.next()
+            body = []
+            while not self.accept("}"):
+                body.append(self.statement())
+            return ("seq", body)
+        word = self.name()
+        self.at -= 1
+        reader = getattr(self, "read_" + word, None)
+        if reader and not self.starts_store():
+            self.next()
+            return reader()
+        return self.store()
+
+    def store(self):
+        name = self.name()
+        if self.accept(":"):
+            return self.statement()
+        if self.accept("."):
+            self.name()  # a cache hint
+        index = self.list("]", self.expression) if self.accept("[") else []
+        if self.peek() == "atomic":
+            self.next()
+        op = self.next()
+        if op in WORD_OPS:
+            self.expect("=")
+            op += "="
+        if op not in STORE_OPS and op[:-1] not in WORD_OPS:
+            raise TirError(f"expected a store, found {op!r}")
+        value = self.expression()
+        self.expect(";")
+        return ("store", name, index, op, value)
+
+    def read_for(self):
+        loops = [self.loop()]
+        while self.accept(","):
+            loops.append(self.loop())
+        body = self.statement()
+        for var, lo, hi, step in reversed(loops):
+            body = ("for", var, lo, hi, step, body)
+        return body
+
+    def loop(self):
+        var = self.name()
+        self.expect("in")
+        lo, hi = self.range()
+        step = ("int", 1)
+        if self.peek() == "step" and not self.starts_store():
+            self.next()
+            step = self.expression()
+        if self.peek() in KINDS and not self.starts_store():
+            if self.next() == "bind":
+                self.name()
+                self.expect(".")
+                self.name()
+        self.annotations()
+        return var, lo, hi, step
+
+    def annotations(self):
+        while self.accept("@"):
+            self.name()
+            if self.accept("("):
+                depth = 1
+                while depth:
+                    text, is_op = self.peek(), self.kind() == "op"
+                    depth += is_op and ((text == "(") - (text == ")"))
+                    self.next()
+
+    def range(self):
+        lo, hi = ("int", 0), self.expression()
+        if self.accept(".."):
+            lo, hi = hi, self.expression()
+        return lo, hi
+
+    def read_if(self):
+        condition = self.expression()
+        then = self.statement()
+        otherwise = self.statement() if self.accept("else") else None
+        return ("if", condition, then, otherwise)
+
+    def read_temp(self):
+        name = self.name()
+        self.expect(":")
+        type_name = self.name()
+        shape = self.list("]", self.expression) if self.accept("[") else []
+        scope, copy_of = "global", None
+        while not self.accept(";"):
+            word = self.next()
+            if word == "in":
+                scope = self.name()
+            elif self.accept("("):
+                arguments = self.list(")", self.expression)
+                if word == "of":
+                    copy_of = arguments[0][1]
+        return ("temp", name, type_name, shape, scope, copy_of)
+
+    def read_let(self):
+        name = self.name()
+        self.expect("=")
+        value = self.expression()
+        self.expect(";")
+        return ("let", name, value)
+
+    def read_init(self):
+        return ("init", self.statement())
+
+    def read_barrier(self):
+        self.next()
+        self.expect(";")
+        return ("sync",)
+
+    read_commit = read_barrier
+
+    def read_wait(self):
+        self.next()
+        return self.read_barrier()
+
+    def iterator(self):
+        reduce = self.peek() == "reduce" and self.kind(1) == "name" and self.peek(1) != "in"
+        if reduce:
+            self.next()
+        name = self.name()
+        self.expect("in")
+        lo, hi = self.range()
+        self.expect("=")
+        return (reduce, name, lo, hi, self.expression())
+
+    def read_block(self):
+        name = self.name()
+        self.expect("(")
+        iterators = self.list(")", self.iterator)
+        where = self.expression() if self.accept("where") else None
+        self.accept("atomic")
+        self.annotations()
+        return ("block", name, iterators, where, self.statement())
+
+    def read_launch(self):
+        name = self.name()
+        self.expect("grid")
+        self.expect("(")
+        grid = self.list(")", self.expression)
+        self.expect("block")
+        self.expect("(")
+        block = self.list(")", self.expression)
+        self.annotations()
+        self.skip_braces()
+        return ("launch", name, grid, block)
+
+    # ---- expressions ----
+
+    def expression(self):
+        condition = self.operators(0)
+        if not self.accept("?"):
+            return condition
+        then = self.expression()
+        self.expect(":")
+        return ("select", condition, then, self.expression())
+
+    def operators(self, level):
+        if level == len(LEVELS):
+            return self.unary()
+        left = self.operators(level + 1)
+        while self.kind() == "op" and self.peek() in LEVELS[level]:
+            op = self.next()
+            left = ("binary", op, left, self.operators(level + 1))
+        return left
+
+    def unary(self):
+        if self.kind() == "op" and self.peek() in "-!~":
+            op = self.next()
+            return ("unary", op, self.unary())
+        return self.primary()
+
+    def primary(self):
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        if kind == "int":
+            return ("int", int(text, 16) if text[:2] in ("0x", "0X") else int(text))
+        if kind == "float":
+            return ("float", float(text))
+        if kind == "op" and text == "(":
+            inner = self.expression()
+            self.expect(")")
+            return inner
+        if kind != "name":
+            raise TirError(f"expected an expression, found {text!r}")
+        if text in ("true", "false"):
+            return ("bool", text == "true")
+        if text in ("inf", "nan"):
+            return ("float", float(text))
+        return self.suffix(text)
+
+    def suffix(self, name):
+        if self.accept("("):
+            return ("call", name, self.list(")", self.expression))
+        if self.peek() == "." and self.kind(1) == "name" and self.peek(2) == "[":
+            self.at += 2  # a cache hint
+        if self.accept("["):
+            return ("load", name, self.list("]", self.expression))
+        if self.peek() == "." and self.kind(1) == "name":
+            self.next()
+            return ("name", name + "." + self.next())
+        return ("name", name)
+
+
+def kernels(text):
+    """The kernels of a file, in order; schedules are skipped."""
+    return Parser(text).kernels()
+
+
+def expression(text):
+    return Parser(text).expression()
