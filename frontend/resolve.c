@@ -307,6 +307,6 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
         check_outputs(&r, kernel);
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
-        warn_outside(c, kernel);
+        no_access_leaves(c, kernel);
     return kernel->body && c->n_errors == errors ? kernel : NULL;
 }

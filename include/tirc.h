@@ -286,13 +286,14 @@ typedef struct {
 } tirc_fault;
 bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fault);
 
-/* How many accesses of the emitted text are proved to stay inside their buffers, for all values of symbolic sizes and all elements
- * of wide accesses (docs/verification.md). Buffers of one element without a subscript are not counted. */
+/* How many accesses of the emitted text are proved to stay inside their buffers, for all symbolic
+ * sizes of at least 1 and all elements of wide accesses (docs/verification.md). Buffers of one
+ * element without a subscript are not counted. */
 typedef struct {
     int64_t accesses; /* in the text */
     int64_t proved;
     int64_t data;     /* it depends on what memory or a scalar argument holds */
-    int64_t unproved; /* products of sizes, too hard a question, or outside only where a size is 0 */
+    int64_t unproved; /* products of sizes, or too hard a question */
     int64_t leaving;  /* some sizes, all at least 1, and some iteration take it outside */
 } tirc_memory;
 /* Asks for each access of a lowered kernel. */

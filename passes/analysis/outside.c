@@ -1,102 +1,166 @@
 /* outside.c - see outside.h.
  *
- *   for i in 64
- *       y[i] = x[i + 1];       i reaches 63, so the subscript reaches 64, of an axis that ends at 63
+ *   for i in N
+ *       y[i] = x[i + 1];       N: the sizes N >= 1 for which it runs; those for which i + 1 reaches N, too
  *
- * A subscript that is linear in iterators over literal ranges takes its least and its largest value in corners of their box. Both
- * corners are iterations that run: nothing but the loops around the block decides, each of them over a range of its own, and the
- * access stands under no condition. */
+ * An access is certain to leave its buffer if it does so for all sizes (and integer scalars) for which it runs at all: those for
+ * which some iteration runs are a set of integers, and so are those for which some iteration leaves. Both have to be exact, so that data, conditions that
+ * read it, and products of sizes prove nothing. */
 #include "passes/analysis/outside.h"
 
+#include <isl/set.h>
+
+#include "passes/analysis/model.h"
 #include "passes/analysis/simplify.h"
+
+enum { MAX_GIVEN = 64 };
 
 typedef struct {
     Context *c;
-    Facts *facts;
-    StmtPath loops; /* around the place, outermost first */
+    const Kernel *kernel;
+    const EnclosingList *path; /* around the block */
     const BlockStmt *block;
-    int64_t *lo, *hi; /* of its iterators: lo..hi */
-    int64_t *corner;  /* values of its iterators */
+    EnclosingList inner; /* in the block, around the access */
+    bool found;
 } Outside;
 
-/* The literal range of a loop that runs upwards in steps of 1, and at least once. */
-static bool literal_range(const ForStmt *loop, int64_t *lo, int64_t *hi)
+/* Columns for what a run is given: symbolic sizes, from 1 on, and integer scalars. */
+static int enter_given(const Kernel *kernel, Poly *p, Affine *given)
 {
-    return loop->step == 1 && expr_is_const(loop->lo, lo) && expr_is_const(loop->hi, hi) && *lo < *hi;
+    int n = 0;
+    for (int i = 0; i < kernel->n_sizes && n < MAX_GIVEN; i++)
+        if (kernel->sizes[i].symbolic) {
+            given[n] = poly_size(p, kernel->sizes[i].var);
+            poly_raise(p, given[n++].terms[0].column, 1);
+        }
+    for (int i = 0; i < kernel->n_params && n < MAX_GIVEN; i++)
+        if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
+            given[n++] = poly_size(p, kernel->params[i].scalar);
+    return n;
 }
 
-/* Every iterator of the block is a loop around it, over the whole of the loop's range, and nothing else decides whether it runs. */
-static bool runs_everywhere(Outside *o, const BlockStmt *block)
+/* A system with the iterations of the block. */
+static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
 {
-    int64_t lo, hi;
-    for (int i = 0; i < o->loops.n; i++)
-        if (!literal_range(&o->loops.items[i]->u.loop, &lo, &hi))
-            return false;
-    o->block = block;
-    o->lo = ARENA_ARRAY(o->c->arena, int64_t, block->n_iters + 1);
-    o->hi = ARENA_ARRAY(o->c->arena, int64_t, block->n_iters + 1);
-    o->corner = ARENA_ARRAY(o->c->arena, int64_t, block->n_iters + 1);
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        int n = 0;
-        while (n < o->loops.n && !(iter->binding->kind == EX_VAR && iter->binding->u.var == o->loops.items[n]->u.loop.var))
-            n++;
-        if (n == o->loops.n || !literal_range(&o->loops.items[n]->u.loop, &o->lo[i], &o->hi[i]) ||
-            !expr_is_const(iter->lo, &lo) || !expr_is_const(iter->hi, &hi) || lo > o->lo[i] || hi < o->hi[i])
-            return false;
-    }
-    return !block->predicate;
-}
-
-/* The largest (upper) or least value of a subscript, and in o->corner where it takes it; false where that is not known. */
-static bool extreme(Outside *o, Expr *subscript, bool upper, int64_t *value)
-{
-    Expr *rest = subscript;
-    *value = 0;
+    Poly *p = poly_new(o->c);
+    *n = enter_given(o->kernel, p, given);
+    poly_assume_where(p, o->kernel);
+    for (int i = 0; i < o->path->n; i++)
+        model_enter_scope(p, env, o->path->items[i]);
+    if (o->block->predicate)
+        poly_assume(p, &p->top, env, o->block->predicate, true);
     for (int i = 0; i < o->block->n_iters; i++) {
-        const Var *var = o->block->iters[i].var;
-        int64_t factor = 0, part;
-        if (expr_uses_var(rest, var) && !split_linear(o->facts, rest, var, &factor, &rest))
-            return false;
-        o->corner[i] = upper == (factor > 0) ? o->hi[i] - 1 : o->lo[i];
-        if (!checked_mul(factor, o->corner[i], &part) || !checked_add(*value, part, value))
-            return false;
+        const BlockIter *iter = &o->block->iters[i];
+        Affine value = poly_value(p, env, iter->binding);
+        poly_at_most(p, &p->top, poly_value(p, env, iter->lo), value, 0);
+        poly_at_most(p, &p->top, value, poly_value(p, env, iter->hi), -1);
+        VEC_PUSH(o->c->arena, env, ((Meaning){iter->var, value}));
     }
-    int64_t constant;
-    return expr_is_const(simplify(o->facts, rest), &constant) && checked_add(*value, constant, value);
+    for (int i = 0; i < o->inner.n; i++)
+        model_enter_scope(p, env, o->inner.items[i]);
+    return p;
 }
 
-/* "i = 63, j = 0", of the iterators that the subscript speaks of. */
-static const char *corner_text(const Outside *o, const Expr *subscript)
+/* "N = 1, i = 3", of the sizes and of the iterators and loops that the subscript speaks of. */
+static const char *point_text(const Outside *o, const Poly *p, const Env *env, const Expr *subscript, const int64_t *point)
 {
     StrBuf text = strbuf_new(o->c->arena);
-    for (int i = 0; i < o->block->n_iters; i++) {
-        const Var *var = o->block->iters[i].var;
-        if (expr_uses_var(subscript, var))
-            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", var->name, (long long)o->corner[i]);
+    for (int i = 0; i < o->kernel->n_sizes; i++) {
+        const Size *size = &o->kernel->sizes[i];
+        if (size->symbolic)
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", size->name,
+                        (long long)affine_at(*env_find(&p->fixed, size->var), point));
     }
+    for (int i = 0; i < o->kernel->n_params; i++) {
+        const Var *scalar = o->kernel->params[i].scalar;
+        if (scalar && type_is_int(scalar->type))
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", scalar->name,
+                        (long long)affine_at(*env_find(&p->fixed, scalar), point));
+    }
+    for (int i = 0; i < env->n; i++)
+        if (expr_uses_var(subscript, env->items[i].var))
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", env->items[i].var->name,
+                        (long long)affine_at(env->items[i].value, point));
     return text.length ? text.text : "every iteration";
 }
 
-static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, Span span)
+/* What the runs are given for which the system has a solution; NULL where that is not known exactly. */
+static isl_set *given_of(Poly *p, const Affine *given, int n)
 {
-    int64_t extent, value;
-    if (!expr_is_const(simplify(o->facts, buffer->shape[axis]), &extent) ||
-        !((extreme(o, subscript, true, &value) && value >= extent) || (extreme(o, subscript, false, &value) && value < 0)))
-        return false;
+    bool exact;
+    isl_set *set = poly_image(p, given, n, &exact);
+    return set && exact ? set : isl_set_free(set);
+}
+
+/* Whatever a run is given for which the block runs is among those; and there is such a run. */
+static bool are_all(const Outside *o, isl_set *leaving)
+{
+    Affine given[MAX_GIVEN];
+    Env env = {0};
+    int n;
+    Poly *p = iterations(o, &env, given, &n);
+    isl_set *running = given_of(p, given, n);
+    bool all = running && isl_set_is_empty(running) == isl_bool_false && isl_set_is_subset(running, leaving) == isl_bool_true;
+    isl_set_free(running);
+    return all;
+}
+
+static void refuse(Outside *o, const Buffer *buffer, Expr *subscript, Span span, const char *where, int64_t value,
+                   int64_t extent)
+{
     StrBuf text = strbuf_new(o->c->arena);
     print_expr(subscript, &text);
     const char *end = value < 0 ? "axes begin at 0" : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
-    diag_warning(o->c, E0232, span,
-                 "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put the access under a condition",
-                 corner_text(o, subscript), text.text, buffer->name, (long long)value, end);
-    return true;
+    diag_error(o->c, E0232, span,
+               "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put the access under a condition",
+               where, text.text, buffer->name, (long long)value, end);
+    o->found = true;
+}
+
+/* The subscript leaves on one side, below 0 or above, for all sizes for which it is evaluated. */
+static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, bool above, Span span)
+{
+    Affine given[MAX_GIVEN];
+    Env env = {0};
+    int n;
+    int64_t *point = NULL;
+    Poly *p = iterations(o, &env, given, &n);
+    Affine at = poly_value(p, &env, subscript), extent = poly_value(p, &p->fixed, buffer->shape[axis]);
+    if (above)
+        poly_at_most(p, &p->top, extent, at, 0);
+    else
+        poly_at_most(p, &p->top, at, affine_const(0), -1);
+    if (p->inexact || poly_solve(p, given, n, &point) != POLY_SOME || !point || p->inexact)
+        return false;
+    const char *where = point_text(o, p, &env, subscript, point);
+    int64_t value = affine_at(at, point), end = affine_at(extent, point);
+    isl_set *leaving = given_of(p, given, n);
+    bool certain = leaving && are_all(o, leaving);
+    isl_set_free(leaving);
+    if (certain)
+        refuse(o, buffer, subscript, span, where, value, end);
+    return certain;
+}
+
+/* Most stay inside, which facts know at once. */
+static bool stays_inside(const Outside *o, const Buffer *buffer, int axis, Expr *subscript)
+{
+    Facts *f = facts_of_kernel(o->c, o->kernel);
+    for (int i = 0; i < o->path->n; i++)
+        facts_enter_enclosing(f, o->path->items[i]);
+    Stmt block = {.kind = ST_BLOCK, .u.block = *o->block};
+    facts_enter(f, &block);
+    for (int i = 0; i < o->inner.n; i++)
+        facts_enter_enclosing(f, o->inner.items[i]);
+    return prove(f, expr_binary(o->c, EX_GE, subscript, expr_index(o->c, 0), subscript->span)) &&
+           prove(f, expr_binary(o->c, EX_LT, subscript, buffer->shape[axis], subscript->span));
 }
 
 static void check_access(Outside *o, const Buffer *buffer, Expr *const *index, Span span)
 {
     for (int axis = 0; axis < buffer->rank; axis++)
-        if (leaves(o, buffer, axis, index[axis], span))
+        if (!expr_has_load(index[axis]) && !stays_inside(o, buffer, axis, index[axis]) &&
+            (leaves(o, buffer, axis, index[axis], true, span) || leaves(o, buffer, axis, index[axis], false, span)))
             return;
 }
 
@@ -105,35 +169,47 @@ static bool check_loads(Visitor *v, Expr *e)
 {
     if (e->kind == EX_LOAD)
         check_access(v->user, e->u.load.buffer, e->u.load.index, e->span);
-    return e->kind != EX_SELECT && e->kind != EX_AND && e->kind != EX_OR;
-}
-
-static void check_block(Outside *o, const BlockStmt *block)
-{
-    const Stmt *store = stmt_single_store(block->body);
-    if (!store || !runs_everywhere(o, block))
-        return;
-    Visitor v = {.user = o, .expr = check_loads};
-    check_access(o, store->u.store.buffer, store->u.store.index, store->span);
-    for (int axis = 0; axis < store->u.store.buffer->rank; axis++)
-        visit_expr(&v, store->u.store.index[axis]);
-    visit_expr(&v, store->u.store.value);
+    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
+    if (lazy)
+        visit_expr(v, e->u.arg[0]);
+    return !lazy;
 }
 
 /* A condition decides what runs, so nothing under one is asked. */
+static bool check_body(Walker *w, Stmt *s)
+{
+    Outside *o = w->user;
+    Visitor v = {.user = o, .expr = check_loads};
+    o->inner = w->path;
+    if (s->kind == ST_LET)
+        visit_expr(&v, s->u.let.value);
+    if (s->kind != ST_STORE)
+        return s->kind != ST_IF;
+    check_access(o, s->u.store.buffer, s->u.store.index, s->span);
+    for (int axis = 0; axis < s->u.store.buffer->rank; axis++)
+        visit_expr(&v, s->u.store.index[axis]);
+    visit_expr(&v, s->u.store.value);
+    return false;
+}
+
 static bool check_stmt(Walker *w, Stmt *s)
 {
     Outside *o = w->user;
     if (s->kind == ST_BLOCK) {
-        o->loops = enclosing_loops(o->c, &w->path);
-        check_block(o, &s->u.block);
+        Walker body = {.ctx = o->c, .user = o, .stmt = check_body};
+        o->path = &w->path;
+        o->block = &s->u.block;
+        if (s->u.block.init)
+            walk_stmt(&body, s->u.block.init);
+        walk_stmt(&body, s->u.block.body);
     }
     return s->kind != ST_IF;
 }
 
-void warn_outside(Context *c, const Kernel *program)
+bool no_access_leaves(Context *c, const Kernel *program)
 {
-    Outside o = {.c = c, .facts = facts_of_kernel(c, program)};
+    Outside o = {.c = c, .kernel = program};
     Walker w = {.ctx = c, .user = &o, .stmt = check_stmt};
     walk_stmt(&w, program->body);
+    return !o.found;
 }

@@ -1,11 +1,12 @@
-/* outside.h - accesses of a program that certainly leave their buffer. */
+/* outside.h - refuses accesses of a program that certainly leave their buffer. */
 #ifndef TIRC_PASSES_ANALYSIS_OUTSIDE_H
 #define TIRC_PASSES_ANALYSIS_OUTSIDE_H
 
 #include "ir/ir.h"
 
-/* Warns (E0232) of each access of a program with a subscript that some iteration certainly takes out of its axis, with that iteration.
- * What conditions, data or sizes without a value decide is left to the simulator, which finds it in a run. */
-void warn_outside(Context *c, const Kernel *program);
+/* False, with E0232 for each, where a program has accesses that leave an axis in every run that gets to them: for all values of
+ * symbolic sizes for which they run at all, some iteration does, and it is shown. Accesses under conditions, and what data decides, are
+ * left to the proof about the emitted text (passes/lower/in_bounds.h) and to the simulator. */
+bool no_access_leaves(Context *c, const Kernel *program);
 
 #endif

@@ -108,23 +108,17 @@ static const char *data_of_question(const Question *q)
 
 /* ---- one question to a system ------------------------------------------------------------------- */
 
-/* Which values of symbolic sizes a question is about. */
-typedef struct {
-    int64_t least;         /* all from this on ... */
-    const int64_t *values; /* [n_sizes] ... or these */
-} Sizes;
-
-static void enter_sizes(const Proof *proof, Poly *p, Sizes sizes, Affine *columns, int *n)
+/* Columns for symbolic sizes: all from 1 on, or `values` [n_sizes]. */
+static void enter_sizes(const Proof *proof, Poly *p, const int64_t *values, Affine *columns, int *n)
 {
     const Kernel *kernel = proof->kernel;
     for (int i = 0; i < kernel->n_sizes; i++) {
         if (!kernel->sizes[i].symbolic)
             continue;
         Affine size = poly_size(p, kernel->sizes[i].var);
-        if (sizes.least > 0)
-            poly_raise(p, size.terms[0].column, sizes.least);
-        if (sizes.values)
-            poly_equal(p, &p->top, size, affine_const(sizes.values[i]));
+        poly_raise(p, size.terms[0].column, values && values[i] < 1 ? 0 : 1);
+        if (values)
+            poly_equal(p, &p->top, size, affine_const(values[i]));
         columns[(*n)++] = size;
     }
 }
@@ -214,7 +208,8 @@ static const char *violation_text(const Question *q, int axis, const char *where
                         (long long)at, (long long)extent);
 }
 
-static Violation ask_system(const Question *asked, int axis, Sizes which)
+/* With all sizes, or at `values` [n_sizes]. */
+static Violation ask_system(const Question *asked, int axis, const int64_t *values)
 {
     enum { MOST = 64 };
     Question put = *asked;
@@ -228,9 +223,10 @@ static Violation ask_system(const Question *asked, int axis, Sizes which)
     Poly *p = poly_new(proof->c);
     if (proof->kernel->n_sizes > MOST)
         return (Violation){.found = POLY_SPENT};
-    if (which.values)
-        put_sizes(&put, which.values, &buffer);
-    enter_sizes(proof, p, which, sizes, &n);
+    if (values)
+        put_sizes(&put, values, &buffer);
+    enter_sizes(proof, p, values, sizes, &n);
+    poly_assume_where(p, proof->kernel);
     assume_launched(q, p);
     for (int i = 0; i < q->scopes.n; i++)
         model_enter_scope(p, &env, q->scopes.items[i]);
@@ -257,20 +253,11 @@ static Violation ask_small_sizes(const Question *q, int axis)
     for (int k = 0; k < TRIED; k++) {
         for (int i = 0; i < kernel->n_sizes; i++)
             values[i] = k < 3 ? k + 1 : (i + k) % 2 + 1;
-        Violation v = ask_system(q, axis, (Sizes){.values = values});
+        Violation v = ask_system(q, axis, values);
         if (v.found == POLY_SOME && v.exact)
             return v;
     }
     return (Violation){.found = POLY_SPENT};
-}
-
-static Violation ask_runnable_sizes(const Question *q, int axis)
-{
-    Violation v = ask_system(q, axis, (Sizes){.least = 1});
-    if (v.found == POLY_NONE || (v.found == POLY_SOME && v.exact))
-        return v;
-    Violation small = ask_small_sizes(q, axis);
-    return small.found == POLY_SOME ? small : v;
 }
 
 /* What a solution, or none within the budget, says of the access. */
@@ -279,20 +266,21 @@ static void judge(Question *q, int axis, Violation found)
     Context *c = q->proof->c;
     const int64_t *sizes = q->proof->sizes;
     const char *data = data_of_question(q);
-    Violation runnable = data ? found : ask_runnable_sizes(q, axis);
+    if (!data && (found.found != POLY_SOME || !found.exact)) {
+        Violation small = ask_small_sizes(q, axis);
+        found = small.found == POLY_SOME ? small : found;
+    }
     if (data) {
         answer(q, BOUNDS_DATA, arena_printf(c->arena, "it depends on %s", data));
-    } else if (runnable.found == POLY_NONE) {
-        answer(q, BOUNDS_UNPROVED, "it is outside only where a size is 0");
-    } else if (runnable.found == POLY_SPENT) {
+    } else if (found.found == POLY_SPENT) {
         answer(q, BOUNDS_UNPROVED, "the question is too hard for its budget");
-    } else if (!runnable.exact) {
+    } else if (!found.exact) {
         answer(q, BOUNDS_UNPROVED, "it depends on products of sizes, or on a value that is not linear");
     } else {
-        answer(q, BOUNDS_LEAVES, runnable.at);
+        answer(q, BOUNDS_LEAVES, found.at);
         Violation here = {.found = POLY_NONE};
         if (sizes)
-            here = ask_system(q, axis, (Sizes){.values = sizes});
+            here = ask_system(q, axis, sizes);
         q->bounds.always = here.found == POLY_SOME && here.exact;
         if (q->bounds.always)
             q->bounds.why = here.at;
@@ -303,7 +291,12 @@ static void judge(Question *q, int axis, Violation found)
 
 static Facts *facts_here(const Question *q)
 {
-    Facts *f = facts_new(q->proof->c);
+    Context *c = q->proof->c;
+    const Kernel *kernel = q->proof->kernel;
+    Facts *f = facts_of_kernel(c, kernel);
+    for (int i = 0; i < kernel->n_sizes; i++)
+        if (kernel->sizes[i].symbolic)
+            facts_assume(f, expr_binary(c, EX_GE, expr_var(c, kernel->sizes[i].var, span_none()), expr_index(c, 1), span_none()));
     for (int i = 0; i < q->scopes.n; i++)
         facts_enter_enclosing(f, q->scopes.items[i]);
     return f;
@@ -323,7 +316,7 @@ static void ask_about(Question *q, Facts *f, int axis)
 {
     if (q->bounds.answer != BOUNDS_PROVED || proved_by_facts(f, q, axis))
         return;
-    Violation found = ask_system(q, axis, (Sizes){0});
+    Violation found = ask_system(q, axis, NULL);
     if (found.found != POLY_NONE)
         judge(q, axis, found);
 }

@@ -2,7 +2,7 @@
  *
  * The kernel is read as it is emitted: launches, loops, names, guards, conditions inside of expressions, and the subscripts as they
  * stand. What earlier passes proved plays no part. Each access of global, constant, shared and local memory is asked about on its
- * own, for all values of symbolic sizes; buffers without axes are left out. An access inside a vectorized loop stands for all
+ * own, for all values from 1 on of symbolic sizes; buffers without axes are left out. An access inside a vectorized loop stands for all
  * elements of the wide access; its first element must also be a multiple of their number.
  *
  * One subscript in the place of several (flatten.c) is taken apart again. The subscripts that the access had before are only a

@@ -10,7 +10,7 @@ SIM = ("--device", "sim")
 ROWS = """kernel k<N = 8, M = 4>(x: f32[N, M]) -> y: f32[N, M]
 {
     for i in N, j in M
-        y[i, j] = x[i, j + (i == 6 && j == 3 ? 1 : 0)];
+        y[i, j] = i == 6 ? x[i, j + 1] : x[i, j];
 }
 schedule wide for k
 {
@@ -42,8 +42,37 @@ def test_symbolic_sizes(tirc):
     r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=7", "--verify")
     assert r.status == 4 and "subscript 2 of 'x' is 4; its extent there is 4" in r.err
     r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=6", "--verify")
-    assert r.status == 0 and "bounds  LEFT at some sizes: 1 of 2 accesses stay inside their buffers" in r.out
+    assert r.status == 0 and "bounds  LEFT at some sizes: 2 of 3 accesses stay inside their buffers" in r.out
     assert "leaves its buffer: at N = 7, " in r.out
+
+
+CERTAIN = {
+    "y[i + 1] = x[i];": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, and the axis ends at 0",
+    "y[i] = x[i - 1];": "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, and axes begin at 0",
+    "if i > 0 y[i] = x[i + 1];": None,
+    "y[i] = i > 0 ? x[i - 1] : x[i + 1];": None,
+    "y[i] = w[i];": None,  # where M >= N
+    "y[i] = w[i + index(s)];": None,
+}
+
+
+@pytest.mark.parametrize("statement", CERTAIN)
+def test_what_is_certain_is_refused(tirc, statement):
+    tirc.write("k.tir", "kernel k<N, M>(x: f32[N], w: f32[M], s: i32) -> y: f32[N] { for i in N " + statement + " }")
+    r = tirc("k.tir", "--emit", "cuda")
+    if CERTAIN[statement]:
+        assert (r.status, r.out) == (1, "") and "error[E0232]" in r.err and CERTAIN[statement] in r.err
+    else:
+        assert r.status == 0, r.err
+
+
+def test_the_where_clause_decides(tirc):
+    text = "kernel k<N, M>(w: f32[M]) -> y: f32[N] where {} {{ for i in N y[i] = w[i]; }}"
+    tirc.write("k.tir", text.format("M < N"))
+    assert "error[E0232]: at N = 2, M = 1, i = 1" in tirc("k.tir", "--emit", "cuda").err
+    tirc.write("k.tir", text.format("N <= M"))
+    r = tirc("k.tir", *SIM, "--size", "N=3", "--size", "M=4", "--verify")
+    assert r.status == 0 and "bounds  proved: 2 of 2" in r.out
 
 
 def test_data(tirc):

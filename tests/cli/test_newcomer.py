@@ -80,7 +80,7 @@ def test_schedules(tirc, steps, place, words):
 def test_a_subscript_one_too_far(tirc):
     tirc.write("copy.tir", program("y[i] = x[i + 1];"))
     r = tirc("copy.tir", "--emit", "cuda")
-    assert r.status == 0 and "copy.tir:4:16: warning[E0232]: at i = 4095 the subscript i + 1 of 'x' is 4096" in r.err
+    assert (r.status, r.out) == (1, "") and "copy.tir:4:16: error[E0232]: at i = 4095 the subscript i + 1 of 'x' is 4096" in r.err
     assert "the axis ends at 4095; let the loop end earlier" in r.err
     tirc.write("copy.tir", program("y[i - 1] = x[i];"))
     assert "at i = 0 the subscript i - 1 of 'y' is -1, and axes begin at 0" in tirc("copy.tir", "--emit", "cuda").err

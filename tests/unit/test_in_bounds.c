@@ -59,11 +59,12 @@ static void conditions_of_expressions(void **state)
     expect(BY_THREADS(COPY, "if i < N if x[i - 1] > 0.0 && i > 0 y[i] = 0.0;"), 0, BOUNDS_LEAVES, "is -1");
 }
 
-static void sizes_of_zero(void **state)
+/* Sizes are at least 1. */
+static void sizes_of_one(void **state)
 {
     (void)state;
     expect("kernel k<N>(x: f32[N]) -> y: f32[1]\n{\n    launch k grid(1, 1, 1) block(1, 1, 1) {\n"
-           "        y[0] = x[0];\n    }\n}\n", 0, BOUNDS_UNPROVED, "only where a size is 0");
+           "        y[0] = x[0];\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
 }
 
 #define LABELS "kernel k<N, C>(label: i32[N], x: f32[N * C]) -> y: f32[N]\n{\n"
@@ -76,6 +77,20 @@ static void data(void **state)
     expect(BY_THREADS(LABELS, "if i < N { let at = index(label[i]); if at >= 0 && at < N * C y[i] = x[at]; }"), 1,
            BOUNDS_PROVED, NULL);
     expect(BY_THREADS(LABELS, "if i < N y[i] = x[i + C];"), 0, BOUNDS_LEAVES, "at N = 1, C = 1, ");
+}
+
+#define CLASSES "kernel k<N, C>(label: i32[N], s: i32, x: f32[N, C], z: f32[8]) -> y: f32[N]\n    where "
+#define PICK    "\n{\n    launch k grid(N, 1, 1) block(1, 1, 1) {\n        y[blockIdx.x] = "
+static void where_clauses(void **state)
+{
+    (void)state;
+    expect(CLASSES "label in 0..C" PICK "x[blockIdx.x * C + index(label[blockIdx.x])];\n    }\n}\n", 1, BOUNDS_PROVED, NULL);
+    expect(CLASSES "label in 0..C + 1" PICK "x[blockIdx.x * C + index(label[blockIdx.x])];\n    }\n}\n", 1, BOUNDS_DATA,
+           "label[blockIdx.x]");
+    expect(CLASSES "s in 0..8" PICK "z[index(s)];\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
+    expect(CLASSES "s in 0..9" PICK "z[index(s)];\n    }\n}\n", 0, BOUNDS_DATA, "the argument 's'");
+    expect(CLASSES "N <= 8" PICK "z[blockIdx.x];\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
+    expect(CLASSES "N <= 9" PICK "z[blockIdx.x];\n    }\n}\n", 0, BOUNDS_LEAVES, "at N = 9, ");
 }
 
 #define TILE "kernel k<N>(x: f32[64]) -> y: f32[64]\n{\n    launch k grid(1, 1, 1) block(16, 1, 1) {\n"                       \
@@ -115,8 +130,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards),
         cmocka_unit_test(conditions_of_expressions),
-        cmocka_unit_test(sizes_of_zero),
+        cmocka_unit_test(sizes_of_one),
         cmocka_unit_test(data),
+        cmocka_unit_test(where_clauses),
         cmocka_unit_test(memory_of_blocks),
         cmocka_unit_test(wide_accesses),
         cmocka_unit_test(one_subscript_for_two_axes),
