@@ -404,8 +404,8 @@ static void bound_text(CudaWriter *w, const Kernel *reference, const Buffer *b)
         cuda_line(w, "double bound = 0;");
     if (!sum)
         return;
-    cuda_line(w, "double nu = %s[i] * (0x1p-%d + 0x1p-53);", companion(w, reference, b, "n"), type_info(b->type)->digits);
-    cuda_line(w, "bound += nu < 1 ? nu / (1 - nu) * %s[i] : INFINITY;", sum);
+    cuda_line(w, "bound += %s[i] * (0x1p-%d + 0x1p-53) * %s[i];", companion(w, reference, b, "n"),
+              type_info(b->type)->digits, sum);
 }
 
 /* Goes on to the next element where this one is not computed by the reference. */

@@ -13,6 +13,7 @@
 #include "passes/schedule/schedule.h"
 #include "runtime/peer.h"
 #include "runtime/device.h"
+#include "runtime/verify.h"
 
 struct tirc {
     Context *ctx;
@@ -113,6 +114,20 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
 /* Compares the outputs of two runs of a program, which may be of different modules: parameters have the same numbers in all. */
 bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w, const Workload *other,
                          double tolerance, Agreement *out);
+/* What a run on small integers shows (api_structure.c). */
+typedef struct {
+    int kind;            /* of inputs: what there is to choose from */
+    int rounds;          /* runs on different inputs of that kind */
+    bool by_bounds;      /* there was no such run: on random reals, too, all must be equal */
+    VerifyResult result; /* `checked`: how many elements were compared for equality, the fewest of all runs */
+    const char *blame;   /* why others were not, as far as it is known */
+} Structure;
+/* Runs the program on small integers, and compares elements that are exact then, of those that `options` wants. The last run's data are
+ * left in t->workload. False after a diagnostic where there was no run; wrong elements are only counted. */
+bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *sizes, const VerifyOptions *options,
+                         Structure *out);
+/* The same in words: "exact, 1024 of 1024 elements equal bit for bit on integers up to 16". */
+void api_describe_structure(const Structure *s, StrBuf *out);
 /* Runs a program on its device; a fault is told with the schedule steps that made the two accesses. */
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
 /* Adds the note that `what` comes from that step of the kernel's schedule, if it does. */

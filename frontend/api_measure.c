@@ -6,7 +6,6 @@
 #include "passes/analysis/count.h"
 #include "passes/lower/lower.h"
 #include "passes/lower/written.h"
-#include "runtime/verify.h"
 
 /* ---- verification ------------------------------------------------------------------------------------------ */
 
@@ -105,18 +104,24 @@ static void note_writer(tirc *t, const tirc_program *program, const VerifyResult
     note_origins(t, program, store);
 }
 
-static bool report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r, const char *method)
+static void report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r, const char *method)
 {
-    const char *name = program->module->name;
-    if (r->wrong == 0 && r->checked == 0 && r->unchecked > 0)
-        diag_error(t->ctx, E0636, span_none(),
-                   "the result of '%s' cannot be checked on random inputs: rounding errors may have grown "
-                   "beyond any bound in all %lld elements",
-                   name, (long long)r->unchecked);
-    else
-        diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", name, method);
+    diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", program->module->name, method);
     note_writer(t, program, r);
-    return false;
+}
+
+/* Elements that no run could check, of both: those of the one that checked more. */
+static void report_unchecked(tirc *t, const tirc_program *program, const VerifyResult *r, const Structure *s)
+{
+    int64_t wanted = r->checked + r->unchecked - r->overflown;
+    int64_t checked = s->result.checked > r->checked ? s->result.checked : r->checked;
+    const char *name = program->module->name;
+    diag_error(t->ctx, E0636, span_none(),
+               checked ? "the result of '%s' can be checked in %lld of %lld elements only: in the others rounding errors may have "
+                         "grown beyond any%s%s"
+                       : "the result of '%s' cannot be checked on random inputs, %lld of %lld elements have a bound: rounding "
+                         "errors may have grown beyond any%s%s",
+               name, (long long)checked, (long long)wanted, r->blame ? ": " : "", r->blame ? r->blame : "");
 }
 
 /* The run of `program` in t->workload against the reference, and where that is a sample, against another schedule. */
@@ -146,12 +151,55 @@ static bool prove_written(tirc *t, const tirc_kernel *kernel, tirc_verification 
     return proof.answer != WRITTEN_WRONG;
 }
 
-static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r, const Agreement *whole,
-                     tirc_verification *result)
+static bool all_wanted(const VerifyResult *r)
 {
-    *result = (tirc_verification){r->ok && !whole->different, r->checked, r->total, r->max_error,
-                                  r->bound, describe(t, r, whole), NULL, NULL};
-    bool right = result->ok || report_wrong(t, program, r, result->method);
+    return r->unchecked == r->overflown;
+}
+
+/* Beside a run on random reals that was right. Where that allows no element to differ, it has shown the structure. */
+static bool check_structure(tirc *t, const tirc_program *program, const int64_t *sizes, const VerifyOptions *options,
+                            const VerifyResult *r, Structure *out)
+{
+    *out = (Structure){0};
+    if (r->largest_bound > 0 || !all_wanted(r))
+        return api_check_structure(t, program, sizes, options, out);
+    out->result = *r;
+    out->by_bounds = true;
+    return true;
+}
+
+static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Agreement *whole, const Structure *s)
+{
+    StrBuf words = strbuf_new(t->ctx->arena);
+    api_describe_structure(s, &words);
+    int64_t exact = s->result.checked - s->result.wrong;
+    bool all = all_wanted(r) || (exact > 0 && s->result.unchecked == 0);
+    return (tirc_verification){
+        .ok = r->wrong == 0 && s->result.wrong == 0 && !whole->different && all,
+        .checked = s->result.checked > r->checked ? s->result.checked : r->checked,
+        .total = r->total, .wrong = r->wrong ? r->wrong : whole->different ? whole->different : s->result.wrong,
+        .max_error = r->max_error, .bound = r->bound, .nearest = r->worst_ratio,
+        .method = describe(t, r, whole), .rounding = r->checked - r->wrong, .overflown = r->overflown,
+        .unbounded = r->unchecked - r->overflown, .summed = r->summed, .unlikely = r->unlikely, .exact = exact,
+        .structure = words.text,
+    };
+}
+
+static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r, const Agreement *whole,
+                     const Structure *s, tirc_verification *result)
+{
+    *result = summarize_runs(t, r, whole, s);
+    bool right = result->ok;
+    if (r->wrong || whole->different) {
+        result->structure = NULL;
+        report_wrong(t, program, r, result->method);
+    } else if (s->result.wrong) {
+        StrBuf words = strbuf_new(t->ctx->arena);
+        verify_describe(&s->result, &words);
+        report_wrong(t, program, &s->result, arena_printf(t->ctx->arena, "on small integers, %s", words.text));
+    } else if (!right) {
+        report_unchecked(t, program, r, s);
+    }
     result->ok &= prove_written(t, program->kernel, result);
     return right && result->ok;
 }
@@ -163,13 +211,16 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     VerifyResult r;
     Agreement whole;
     bool is_cuda = !strcmp(program->device->device->info.kind, "cuda"); /* the simulator's own words of a fault say more */
+    Structure structure = {0};
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
     bool ok = sizes && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
               make_reference(t, program->kernel, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
               check_run(t, program, &reference, &r, &whole) &&
-              (is_cuda || api_stays_inside(t, program->kernel, sizes)) && conclude(t, program, &r, &whole, result);
+              (is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
+              (r.wrong || whole.different || check_structure(t, program, sizes, &reference.options, &r, &structure)) &&
+              conclude(t, program, &r, &whole, &structure, result);
     if (ok) {
         t->verified = program;
         t->apart = 2 * r.largest_bound;

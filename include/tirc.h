@@ -309,14 +309,23 @@ typedef struct {
 bool tirc_open_access_at(tirc *t, const tirc_kernel *lowered, size_t i, tirc_open_access *access);
 
 typedef struct {
-    bool ok;
-    int64_t checked, total;   /* elements compared with the reference, of all outputs */
-    double max_error;         /* largest |result - reference| */
+    bool ok;                  /* nothing is wrong, and each element that was to be checked was, or overflows as the program says */
+    int64_t checked, total;   /* elements that one of the runs could check, of all outputs */
+    double max_error;         /* the largest |result - reference| of a run on random reals */
     double bound;             /* the bound of that element */
-    const char *method;       /* in words: all elements, or how many were sampled */
+    const char *method;       /* that run in words: how many elements were checked, and why others were not */
     const char *written;      /* "once": proved that each element of each output is written, by one thread, for all values of
                                * symbolic sizes; "open": not proved; "wrong" */
     const char *written_why;  /* where it is not "once" */
+    int64_t wrong;            /* elements that are, in the first run that shows some */
+    double nearest;           /* how near an element comes to its bound at most: error / bound */
+    int64_t rounding;         /* elements that were within their bounds on random reals, and of those without one: */
+    int64_t overflown;        /* which the program itself makes too large, or no number, on these inputs */
+    int64_t unbounded;        /* for which rounding errors have no bound */
+    int64_t summed, unlikely; /* elements that are sums, and how many are within their bound and beyond what independent
+                               * rounding errors make likely (docs/verification.md) */
+    int64_t exact;            /* elements that were equal, bit for bit, on small integers, where every order of evaluation is exact */
+    const char *structure;    /* in words: how many, and on which inputs; NULL: the run on random reals was wrong already */
 } tirc_verification;
 /* The same kernel, to be compared with `program`, of which its text came: lowered text holds no program any more. Refused where
  * `program` is none, or where parameters and sizes are not the same. */

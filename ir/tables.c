@@ -3,6 +3,7 @@
  * prints them from here, so they cannot disagree. */
 #include "ir/ir.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,6 +57,9 @@ int type_bytes(DType type)
 static void float_range(DType type, int *lowest, double *largest)
 {
     switch (type) {
+    case DT_F64:
+        *lowest = DBL_MIN_EXP - 1, *largest = DBL_MAX;
+        return;
     case DT_F16:
         *lowest = -14, *largest = 65504.0;
         return;
@@ -71,6 +75,22 @@ static void float_range(DType type, int *lowest, double *largest)
     default:
         *lowest = -126, *largest = ldexp(16777215.0, 104);
     }
+}
+
+double type_largest(DType type)
+{
+    int lowest;
+    double largest;
+    float_range(type, &lowest, &largest);
+    return largest;
+}
+
+double type_smallest(DType type)
+{
+    int lowest;
+    double largest;
+    float_range(type, &lowest, &largest);
+    return ldexp(1, lowest - types[type].digits + 1);
 }
 
 double type_round(DType type, double value)

@@ -4,6 +4,7 @@
 
 #include "ir/diag.h"
 #include "runtime/module.h"
+#include "runtime/random.h"
 
 typedef struct Device Device;
 typedef struct LoadedModule LoadedModule; /* a module ready to run on one device */
@@ -103,6 +104,9 @@ void nvrtc_warmup_end(NvrtcWarmup *w);
 typedef struct Workload Workload;
 /* sizes: one value for each module size. NULL after a diagnostic. */
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
+/* The same with small integers, as `from` says, in the place of reals and of integers that are no subscripts: inputs on which
+ * sums and products are exact (runtime/random.h). */
+Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const SmallIntegers *from);
 /* The same data as `of`, for a module of the same program: copied, which takes less time than drawing them. */
 Workload *workload_like(const Workload *of, const Module *m);
 void workload_free(Workload *w);

@@ -66,6 +66,20 @@ static uint64_t int_choices(DType type, int64_t bound, int64_t *least)
     return 201;
 }
 
+static VmValue value_of(DType type, int64_t integer)
+{
+    VmValue value = {0};
+    if (type == DT_F64)
+        value.f64 = (double)integer;
+    else if (type_is_float(type))
+        value.f32 = (float)integer;
+    else if (vm_type_of(type) == VM_I64 || vm_type_of(type) == VM_U64)
+        value.i64 = integer;
+    else
+        value.i32 = (int32_t)integer;
+    return value;
+}
+
 static VmValue random_value(Random *r, DType type, int64_t bound)
 {
     VmValue value = {0};
@@ -78,13 +92,29 @@ static VmValue random_value(Random *r, DType type, int64_t bound)
     } else {
         int64_t least;
         uint64_t choices = int_choices(type, bound, &least);
-        int64_t chosen = least + (int64_t)random_below(r, choices);
-        if (vm_type_of(type) == VM_I64 || vm_type_of(type) == VM_U64)
-            value.i64 = chosen;
-        else
-            value.i32 = (int32_t)chosen;
+        return value_of(type, least + (int64_t)random_below(r, choices));
     }
     return value;
+}
+
+static int64_t small_integer(Random *r, DType type, const SmallIntegers *from)
+{
+    TypeClass class = type_info(type)->class;
+    uint64_t bits = next_bits(r);
+    if (from->magnitude == 0 || (double)(bits >> 11) * 0x1p-53 >= from->share)
+        return 0;
+    int64_t size = 1 + (int64_t)random_below(r, (uint64_t)from->magnitude);
+    bool negative = (bits & 1) && class != CLASS_UINT;
+    return negative ? -size : size;
+}
+
+void random_fill_small(Random *r, DType type, void *to, int64_t n, const SmallIntegers *from)
+{
+    char *at = to;
+    int bytes = type_bytes(type);
+    for (int64_t i = 0; i < n; i++, at += bytes)
+        vm_value_store(type, type == DT_BOOL ? random_value(r, type, 0)
+                                             : value_of(type, small_integer(r, type, from)), at);
 }
 
 void random_fill(Random *r, DType type, void *to, int64_t n, int64_t bound)

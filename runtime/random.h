@@ -22,4 +22,13 @@ uint64_t random_below(Random *r, uint64_t n);
  * 32 bits. With bound > 0 integers lie in [0, bound) instead, as far as the type goes. */
 void random_fill(Random *r, DType type, void *to, int64_t n, int64_t bound);
 
+/* Small integers, whose sums and products are exact in floating types, too. */
+typedef struct {
+    int magnitude; /* uniform in 1..magnitude, of either sign in signed types; 0: all elements are 0 */
+    double share;  /* of the elements that are not 0 */
+} SmallIntegers;
+
+/* `n` elements of a type, drawn so; bool over both values. */
+void random_fill_small(Random *r, DType type, void *to, int64_t n, const SmallIntegers *from);
+
 #endif

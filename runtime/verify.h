@@ -31,16 +31,26 @@ typedef struct {
 } VerifyWrong;
 
 typedef struct {
-    bool ok;               /* nothing is wrong and something was checked */
+    bool ok;               /* nothing is wrong, and each wanted element was checked, or overflows as the program says */
     int64_t total;         /* elements of all outputs */
     int64_t checked, wrong;
-    int64_t unchecked;     /* wanted elements for which rounding leaves no bound, or which overflow as the program says */
-    double max_error, bound; /* of the element that comes nearest to its bound, or is furthest beyond */
-    double worst_ratio;    /* max_error / bound; 0 where all are exact */
+    int64_t unchecked;     /* wanted elements without a bound, or, of an exact reference, that are not exact; and of these: */
+    int64_t overflown;     /* what the program itself makes too large for its type, or no number */
+    int64_t nonzero;       /* how many of those checked are not 0: zeros tell little of the terms of sums and products */
+    double max_error;      /* the largest of an element checked */
+    double bound;          /* ... and the bound of that element */
+    double worst_ratio;    /* of an element that comes nearest to its bound: error / bound; 0 where all are exact */
     double largest_bound;  /* of the elements checked */
+    int64_t summed;        /* elements checked that are sums, so that there is a likely bound, and of these: */
+    int64_t unlikely;      /* how many are beyond it */
+    double most_terms;     /* of all sums of the program */
+    const char *blame;     /* what made elements unchecked, in words; NULL: none is, or it is not known */
     VerifyWrong first[VERIFY_SHOWN];
     int n_first;
 } VerifyResult;
+
+/* The probability with which one right element at all is beyond its likely bound (docs/verification.md). */
+#define VERIFY_UNLIKELY 1e-6
 
 /* How many indices of each axis give about 1000 samples in an output with so many axes. */
 int64_t verify_sample_size(int rank);
@@ -50,6 +60,11 @@ int64_t verify_sample_size(int rank);
  * in the program itself. */
 bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
                 const VerifyOptions *options, VerifyResult *result);
+
+/* The same without a run: how many of the wanted elements have a bound, as `checked` and `unchecked`. With an exact reference
+ * (reference_kernel_exact) these are the elements that must be equal, bit for bit, on these inputs. */
+bool verify_count(Device *d, const Module *m, const Workload *w, const Module *reference,
+                  const VerifyOptions *options, VerifyResult *result);
 
 /* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones are. */
 void verify_describe(const VerifyResult *result, StrBuf *out);

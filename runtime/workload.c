@@ -20,6 +20,7 @@ struct Workload {
     Device *d;
     const Module *m;
     uint64_t seed;
+    const SmallIntegers *small; /* while it is made: what the data are drawn from; or NULL */
     const Workload *like; /* while it is made: whose data are the same; or NULL */
     int64_t *sizes;
     const void **scalars;
@@ -74,7 +75,10 @@ static bool make_input(Workload *w, int index)
     if (b->index_bound && !vm_eval_shape(b->index_bound, w->sizes, &bound))
         bound = 0;
     Random r = random_new(w->seed, (uint64_t)index);
-    random_fill(&r, b->type, data->host, data->elements, bound);
+    if (w->small && bound == 0)
+        random_fill_small(&r, b->type, data->host, data->elements, w->small);
+    else
+        random_fill(&r, b->type, data->host, data->elements, bound);
     return true;
 }
 
@@ -85,7 +89,12 @@ static void make_scalars(Workload *w)
     for (int i = 0; i < w->m->n_scalars; i++) {
         Random r = random_new(w->seed, UINT64_MAX - (uint64_t)i);
         void *value = arena_alloc(c->arena, sizeof(int64_t));
-        random_fill(&r, w->m->scalars[i].type, value, 1, 100);
+        DType type = w->m->scalars[i].type;
+        SmallIntegers dense = {w->small ? w->small->magnitude : 0, 1};
+        if (w->small && type_is_float(type))
+            random_fill_small(&r, type, value, 1, &dense);
+        else
+            random_fill(&r, type, value, 1, 100);
         w->scalars[i] = value;
     }
 }
@@ -102,11 +111,12 @@ static bool make_buffers(Workload *w)
     return true;
 }
 
-static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const Workload *like)
+static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const Workload *like,
+                               const SmallIntegers *small)
 {
     Arena *arena = d->ctx->arena;
     Workload *w = ARENA_NEW(arena, Workload);
-    *w = (Workload){.d = d, .m = m, .seed = seed, .like = like};
+    *w = (Workload){.d = d, .m = m, .seed = seed, .like = like, .small = small};
     w->sizes = ARENA_ARRAY(arena, int64_t, m->n_sizes + 1);
     w->pointers = ARENA_ARRAY(arena, DevicePtr, m->n_buffers + 1);
     w->data = ARENA_ARRAY(arena, Data, m->n_buffers + 1);
@@ -116,6 +126,7 @@ static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes,
     w->args = (RunArguments){w->sizes, w->scalars, w->pointers};
     bool made = make_buffers(w) && workload_reset(w);
     w->like = NULL;
+    w->small = NULL;
     if (made)
         return w;
     workload_free(w);
@@ -124,12 +135,17 @@ static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes,
 
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
 {
-    return make_workload(d, m, sizes, seed, NULL);
+    return make_workload(d, m, sizes, seed, NULL, NULL);
+}
+
+Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const SmallIntegers *from)
+{
+    return make_workload(d, m, sizes, seed, NULL, from);
 }
 
 Workload *workload_like(const Workload *of, const Module *m)
 {
-    return make_workload(of->d, m, of->sizes, of->seed, of);
+    return make_workload(of->d, m, of->sizes, of->seed, of, NULL);
 }
 
 void workload_free(Workload *w)

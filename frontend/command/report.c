@@ -90,6 +90,23 @@ static void print_memory(const Command *c, const Report *r)
     print_open_accesses(c, r, "data");
 }
 
+static void print_verified(const tirc_verification *v)
+{
+    if (!*v->method) {
+        printf("  verify  WRONG: the run did not end\n");
+        return;
+    }
+    printf("  verify  %s: %" PRId64 " of %" PRId64 " elements checked",
+           v->ok ? "ok" : v->wrong || v->checked == v->total ? "WRONG" : v->checked ? "PARTLY" : "NOT CHECKED", v->checked, v->total);
+    if (v->overflown)
+        printf(", %" PRId64 " overflow in the program itself", v->overflown);
+    if (v->wrong)
+        printf(", %" PRId64 " wrong", v->wrong);
+    if (v->structure)
+        printf("\n          structure: %s", v->structure);
+    printf("\n          rounding: %s\n", v->method);
+}
+
 void report_print(const Command *c, const Report *r)
 {
     print_head(r);
@@ -99,10 +116,7 @@ void report_print(const Command *c, const Report *r)
     for (size_t i = 0; r->ran && i < r->n_outputs; i++)
         print_output(&r->outputs[i]);
     if (r->verified)
-        printf("  verify  %s: %s\n", r->verification.ok           ? "ok"
-               : r->verification.checked == 0 ? "NOT CHECKED"
-                                              : "WRONG",
-               *r->verification.method ? r->verification.method : "the run did not end");
+        print_verified(&r->verification);
     if (r->verified && r->verification.written)
         print_written(&r->verification);
     if (r->verified && r->bounded)

@@ -72,11 +72,24 @@ static json_t *run_json(const Report *r)
     return json_pack("{s:o, s:o}", "ms", real(r->run_ms), "outputs", outputs);
 }
 
+static json_t *rounding_json(const tirc_verification *v)
+{
+    return json_pack("{s:I, s:I, s:I, s:o, s:I, s:I}", "checked", (json_int_t)v->rounding, "overflown",
+                     (json_int_t)v->overflown, "unbounded", (json_int_t)v->unbounded, "nearest", real(v->nearest),
+                     "sums", (json_int_t)v->summed, "unlikely", (json_int_t)v->unlikely);
+}
+
+static json_t *structure_json(const tirc_verification *v)
+{
+    return v->structure ? json_pack("{s:I, s:s}", "exact", (json_int_t)v->exact, "words", v->structure) : json_null();
+}
+
 static json_t *verify_json(const tirc_verification *v)
 {
-    return json_pack("{s:b, s:I, s:I, s:o, s:o, s:s, s:s?, s:s?}", "ok", (int)v->ok, "checked", (json_int_t)v->checked,
-                     "total", (json_int_t)v->total, "max_error", real(v->max_error), "bound", real(v->bound),
-                     "method", v->method, "written", v->written, "written_why", v->written_why);
+    return json_pack("{s:b, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o, s:s?, s:s?}", "ok", (int)v->ok, "checked",
+                     (json_int_t)v->checked, "total", (json_int_t)v->total, "wrong", (json_int_t)v->wrong, "max_error",
+                     real(v->max_error), "bound", real(v->bound), "method", v->method, "structure", structure_json(v),
+                     "rounding", rounding_json(v), "written", v->written, "written_why", v->written_why);
 }
 
 static json_t *memory_json(const Command *c, const Report *r)

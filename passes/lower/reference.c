@@ -108,7 +108,12 @@ static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
     note(b, &t->has_err, err != NULL);
     put(b, t->value, index, STORE_SET, r.v, span);
     put(b, t->err, index, STORE_SET, err ? err : ref_float(b, 0), span);
-    put(b, t->abs, index, STORE_SET, t->abs ? size_of(b, r) : NULL, span);
+    Expr *magnitude = t->abs ? size_of(b, r) : NULL, *coarse = NULL;
+    if (t->bits) { /* nothing can be added exactly to what is no number in fixed point */
+        put(b, t->bits, index, STORE_SET, ref_exact_bits(b, r.v, &coarse), span);
+        magnitude = ref_add(b, magnitude, coarse);
+    }
+    put(b, t->abs, index, STORE_SET, magnitude, span);
     put(b, t->n, index, STORE_SET, ref_float(b, 0), span);
 }
 
@@ -116,6 +121,8 @@ static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
 {
     note(b, &t->has_err, r.err != NULL);
     note(b, &t->has_sum, type_is_float(t->from->type));
+    if (t->bits)
+        put(b, t->bits, index, STORE_OR, ref_exact_bits(b, r.v, &r.err), span);
     put(b, t->value, index, STORE_ADD, r.v, span);
     if (r.err)
         put(b, t->err, index, STORE_ADD, r.err, span);
@@ -297,6 +304,8 @@ static void make_companions(RefBuilder *b, Twin *t)
         t->abs = companion(b, from, "abs", DT_F64);
         t->n = companion(b, from, "n", DT_F64);
     }
+    if (t->has_sum && b->exact)
+        t->bits = companion(b, from, "bits", DT_I64);
     if (t->has_unsure) {
         Expr *one = expr_index(b->c, 1);
         Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_unsure", from->name));
@@ -305,6 +314,8 @@ static void make_companions(RefBuilder *b, Twin *t)
 }
 
 /* ---- the kernel ---------------------------------------------------------------------------- */
+
+enum { COMPANIONS = 6 }; /* buffers of a twin, with the value */
 
 typedef VEC(Param) ParamList;
 
@@ -326,8 +337,8 @@ static void add_params(RefBuilder *b, ParamList *params, const Kernel *kernel, b
             continue;
         }
         Twin *t = ref_twin(b, p->buffer);
-        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->unsure};
-        for (int k = 0; k < 5; k++)
+        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->bits, t->unsure};
+        for (int k = 0; k < COMPANIONS; k++)
             add_param(b, params, all[k]);
     }
     for (int i = 0; !outputs && i < b->twins.n; i++)
@@ -342,8 +353,8 @@ static void add_temps(RefBuilder *b, StmtList *body)
         Twin *t = &b->twins.items[i];
         if (t->from->role != ROLE_TEMP)
             continue;
-        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->unsure};
-        for (int k = 0; k < 5; k++)
+        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->bits, t->unsure};
+        for (int k = 0; k < COMPANIONS; k++)
             if (all[k])
                 VEC_PUSH(b->c->arena, body, stmt_temp(b->c, all[k], t->from->span));
         for (int k = 0; t->need && k < t->from->rank; k++)
@@ -370,21 +381,24 @@ static void clear_unsure(RefBuilder *b, StmtList *out)
     }
 }
 
-/* for each element: X_abs = |X| */
+/* for each element: X_abs = |X|, and X_bits */
 static Stmt *start_sum(RefBuilder *b, const Twin *t)
 {
     Context *c = b->c;
     int rank = t->from->rank;
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, rank + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, rank + 1), *coarse = NULL;
     for (int i = 0; i < rank; i++) {
         Name name = names_fresh(&b->names, ctx_namef(c, "x%d", i));
         index[i] = expr_var(c, var_new(c, name, DT_INDEX, VAR_LOOP, t->from->span), span_none());
     }
     Expr *value = expr_load(c, t->value, index, t->from->span);
-    if (value->type != DT_F64)
-        value = expr_cast(c, DT_F64, value, span_none());
-    Stmt *nest = stmt_store(c, t->abs, index, STORE_SET,
-                            expr_call(c, CALL_ABS, &value, span_none()), t->from->span);
+    StmtList inner = {0}, *outer = b->out;
+    b->out = &inner;
+    if (t->bits)
+        put(b, t->bits, index, STORE_SET, ref_exact_bits(b, value, &coarse), t->from->span);
+    put(b, t->abs, index, STORE_SET, ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse), t->from->span);
+    b->out = outer;
+    Stmt *nest = stmt_seq(c, inner.items, inner.n, t->from->span);
     for (int i = rank - 1; i >= 0; i--) {
         ForStmt loop = {.var = index[i]->u.var, .lo = expr_index(c, 0), .hi = t->from->shape[i],
                         .step = 1, .axis = AXIS_NONE, .body = nest};
@@ -427,7 +441,26 @@ static Stmt *build_body(RefBuilder *b, bool sampled)
     return stmt_seq(c, body.items, body.n, b->body->span);
 }
 
-static Kernel *build_reference(Context *c, const Kernel *program, bool sampled)
+static bool find_infinity(Visitor *v, Expr *e)
+{
+    bool *found = v->user;
+    *found |= e->kind == EX_FLOAT && !isfinite(e->u.f);
+    return true;
+}
+
+static bool has_infinity(Stmt *body)
+{
+    bool found = false;
+    Visitor v = {.user = &found, .expr = find_infinity};
+    visit_stmt(&v, body);
+    return found;
+}
+
+typedef struct {
+    bool sampled, exact;
+} ReferenceKind;
+
+static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind kind)
 {
     Kernel *plain = sequential_kernel(c, program);
     if (!plain)
@@ -435,12 +468,14 @@ static Kernel *build_reference(Context *c, const Kernel *program, bool sampled)
     RefBuilder *b = ARENA_NEW(c->arena, RefBuilder);
     Dissolve d = {.c = c};
     b->c = c;
+    b->exact = kind.exact;
     b->names = names_of_kernel(c, plain);
     b->body = dissolve(&d, plain->body);
+    b->infinities = has_infinity(b->body);
     find_twins(b, plain);
     for (int i = 0; i < b->twins.n; i++)
         make_companions(b, &b->twins.items[i]);
-    if (sampled)
+    if (kind.sampled)
         ref_make_needs(b);
     Kernel *reference = ARENA_NEW(c->arena, Kernel);
     *reference = *program;
@@ -449,7 +484,7 @@ static Kernel *build_reference(Context *c, const Kernel *program, bool sampled)
     int inputs = params.n;
     add_params(b, &params, program, true);
     reference->n_facts = 0; /* its inputs are those of a run */
-    reference->body = build_body(b, sampled);
+    reference->body = build_body(b, kind.sampled);
     reference->params = params.items;
     reference->n_params = params.n;
     reference->n_outputs = params.n - inputs;
@@ -458,10 +493,15 @@ static Kernel *build_reference(Context *c, const Kernel *program, bool sampled)
 
 Kernel *reference_kernel(Context *c, const Kernel *program)
 {
-    return build_reference(c, program, false);
+    return build_reference(c, program, (ReferenceKind){0});
 }
 
 Kernel *reference_kernel_sampled(Context *c, const Kernel *program)
 {
-    return build_reference(c, program, true);
+    return build_reference(c, program, (ReferenceKind){.sampled = true});
+}
+
+Kernel *reference_kernel_exact(Context *c, const Kernel *program)
+{
+    return build_reference(c, program, (ReferenceKind){.sampled = true, .exact = true});
 }

@@ -46,9 +46,13 @@ static Expr *times(RefBuilder *b, Expr *x, Expr *y)
     return !x || !y ? NULL : op2(b, EX_MUL, x, y);
 }
 
+/* The larger error; none where one of them is no number, which `max` would drop. */
 static Expr *larger(RefBuilder *b, Expr *x, Expr *y)
 {
-    return !x ? y : !y ? x : op2(b, EX_MAX, x, y);
+    if (!x || !y)
+        return x ? x : y;
+    Expr *numbers = op2(b, EX_LT, op2(b, EX_ADD, x, y), ref_float(b, INFINITY));
+    return pick(b, numbers, op2(b, EX_MAX, x, y), ref_float(b, INFINITY));
 }
 
 static Expr *either(RefBuilder *b, Expr *x, Expr *y)
@@ -61,8 +65,7 @@ static Expr *zero_or(RefBuilder *b, Expr *x)
     return x ? x : ref_float(b, 0);
 }
 
-/* A named value, so that it is computed once. */
-static Expr *let_value(RefBuilder *b, Expr *e)
+Expr *ref_let(RefBuilder *b, Expr *e)
 {
     if (!e || e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT || b->dry)
         return e;
@@ -74,9 +77,9 @@ static Expr *let_value(RefBuilder *b, Expr *e)
 
 static Ref named(RefBuilder *b, Ref r)
 {
-    r.v = let_value(b, r.v);
-    r.err = let_value(b, r.err);
-    r.unsure = let_value(b, r.unsure);
+    r.v = ref_let(b, r.v);
+    r.err = ref_let(b, r.err);
+    r.unsure = ref_let(b, r.unsure);
     return r;
 }
 
@@ -88,24 +91,51 @@ static double roundoff(DType type)
     return ldexp(1, -type_info(type)->digits) + 0x1p-53;
 }
 
-/* Half the smallest subnormal: what rounding loses where nothing is left to be relative to. */
+/* Half the smallest number: what rounding loses where nothing is left to be relative to. Of f64 there is no half. */
 static double underflow(DType type)
 {
-    switch (type) {
-    case DT_F64: return 0x1p-1074;
-    case DT_F16: return 0x1p-25;
-    case DT_F8E4M3: return 0x1p-10;
-    case DT_F8E5M2: return 0x1p-17;
-    default: return 0x1p-150; /* as a literal, f64 holds it */
-    }
+    return type == DT_F64 ? type_smallest(type) : type_smallest(type) / 2;
 }
 
-/* The error of v after a result with error `err` is rounded with relative error u in a type. */
-static Expr *rounded(RefBuilder *b, DType type, double u, Expr *v, Expr *err)
+static Expr *is_zero(RefBuilder *b, Expr *err)
 {
-    Expr *size = ref_add(b, magnitude(b, v), err);
-    Expr *loss = op2(b, EX_MUL, ref_float(b, u), size);
-    return ref_add(b, ref_add(b, loss, ref_float(b, underflow(type))), err);
+    return err ? op2(b, EX_EQ, err, ref_float(b, 0)) : NULL;
+}
+
+/* A result v that comes through its operands with error `err` and is then rounded. */
+typedef struct {
+    DType type;
+    double u, eta; /* rounding: relative, and absolute where results are subnormal */
+    Expr *v, *err;
+    Expr *certain; /* when v is an infinity or no number: the device has the same; NULL: always */
+} Rounding;
+
+/* Where v and its error lie beyond the largest value of the type, the device has an infinity for certain, and so has the reference. */
+static Expr *beyond_error(RefBuilder *b, const Rounding *r)
+{
+    double most = type_largest(r->type) * (1 + 2 * r->u);
+    Expr *least = r->err ? op2(b, EX_SUB, magnitude(b, r->v), r->err) : magnitude(b, r->v);
+    Expr *finite = op2(b, EX_LT, magnitude(b, r->v), ref_float(b, INFINITY));
+    Expr *sure = r->certain ? r->certain : expr_bool(b->c, true);
+    if (type_info(r->type)->bits > 8)
+        sure = pick(b, finite, op2(b, EX_GT, least, ref_float(b, most)), sure);
+    else
+        sure = op2(b, EX_AND, expr_unary(b->c, EX_NOT, finite, span_none()), sure);
+    return pick(b, sure, ref_float(b, 0), ref_float(b, INFINITY));
+}
+
+/* The value with its error; none beyond the largest value of the type, where the device may have an infinity. Programs that
+ * speak of infinities themselves have a closer look. */
+static Ref rounded(RefBuilder *b, const Rounding *r)
+{
+    Expr *size = ref_let(b, ref_add(b, magnitude(b, r->v), r->err));
+    Expr *loss = op2(b, EX_MUL, ref_float(b, r->u), size);
+    Expr *after = ref_add(b, ref_add(b, loss, ref_float(b, r->eta)), r->err);
+    Expr *fits = ref_let(b, op2(b, EX_LE, size, ref_float(b, type_largest(r->type))));
+    if (!b->infinities)
+        return (Ref){.v = r->v, .err = pick(b, fits, after, ref_float(b, INFINITY))};
+    return (Ref){.v = pick(b, fits, r->v, op2(b, EX_MUL, r->v, ref_float(b, INFINITY))),
+                 .err = pick(b, fits, after, beyond_error(b, r))};
 }
 
 /* ---- arithmetic ---------------------------------------------------------------------------- */
@@ -125,7 +155,7 @@ static Expr *quotient_error(RefBuilder *b, Expr *v, Ref x, Ref y)
     Expr *top = ref_add(b, x.err, times(b, y.err ? magnitude(b, v) : NULL, y.err));
     if (!y.err)
         return op2(b, EX_DIV, top, magnitude(b, y.v));
-    Expr *left = let_value(b, op2(b, EX_SUB, magnitude(b, y.v), y.err));
+    Expr *left = ref_let(b, op2(b, EX_SUB, magnitude(b, y.v), y.err));
     return pick(b, op2(b, EX_GT, left, ref_float(b, 0)), op2(b, EX_DIV, top, left),
                 ref_float(b, INFINITY));
 }
@@ -147,7 +177,7 @@ static Expr *integer_error(RefBuilder *b, ExprKind kind, Ref x, Ref y)
 static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
 {
     Ref r = {.v = op2(b, kind, x.v, y.v)};
-    Expr *err = ref_add(b, x.err, y.err);
+    Expr *err = ref_let(b, ref_add(b, x.err, y.err));
     if (x.v->type == DT_BOOL) {
         r.unsure = either(b, x.unsure, y.unsure);
     } else if (err) {
@@ -155,11 +185,33 @@ static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
                              ? op2(b, EX_SUB, x.v, y.v)
                              : op2(b, EX_SUB, expr_cast(b->c, DT_F64, x.v, span_none()),
                                    expr_cast(b->c, DT_F64, y.v, span_none()));
-        /* Written so that a NaN counts as unsure. */
-        r.unsure = expr_unary(b->c, EX_NOT, op2(b, EX_GT, magnitude(b, distance), err),
-                              span_none());
+        /* Written so that a NaN counts as unsure, but where both are known. */
+        Expr *apart = op2(b, EX_GT, magnitude(b, distance), err);
+        r.unsure = expr_unary(b->c, EX_NOT, op2(b, EX_OR, apart, is_zero(b, err)), span_none());
     }
     return r;
+}
+
+/* A sum, difference, product or quotient v. */
+static Ref rounded_binary(RefBuilder *b, ExprKind kind, DType type, Expr *v, Ref x, Ref y)
+{
+    Rounding r = {.type = type, .u = roundoff(type), .eta = underflow(type), .v = v};
+    Expr *both = ref_add(b, x.err, y.err);
+    if (kind == EX_MUL)
+        r.err = ref_let(b, product_error(b, x, y));
+    else if (kind == EX_DIV)
+        r.err = ref_let(b, quotient_error(b, v, x, y));
+    else
+        r.err = ref_let(b, both);
+    if (both) /* an infinity stays one, whatever finite is added to it */
+        r.certain = kind == EX_MUL || kind == EX_DIV || type == DT_F64
+                        ? is_zero(b, both)
+                        : op2(b, EX_LT, r.err, ref_float(b, INFINITY));
+    if (kind == EX_DIV) { /* by a zero, whose sign is not known */
+        Expr *known = op2(b, EX_NE, y.v, ref_float(b, 0));
+        r.certain = r.certain ? op2(b, EX_AND, r.certain, known) : known;
+    }
+    return rounded(b, &r);
 }
 
 Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span)
@@ -176,15 +228,13 @@ Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span
         r.err = integer_error(b, kind, x, y);
         return named(b, r);
     }
-    r.v = let_value(b, r.v);
+    r.v = ref_let(b, r.v);
+    if (b->exact)
+        return named(b, ref_exact_binary(b, kind, type, r.v, x, y));
     if (kind == EX_MIN || kind == EX_MAX)
         r.err = larger(b, x.err, y.err);
-    else if (kind == EX_MUL)
-        r.err = rounded(b, type, roundoff(type), r.v, product_error(b, x, y));
-    else if (kind == EX_DIV)
-        r.err = rounded(b, type, roundoff(type), r.v, quotient_error(b, r.v, x, y));
     else
-        r.err = rounded(b, type, roundoff(type), r.v, ref_add(b, x.err, y.err));
+        r = rounded_binary(b, kind, type, r.v, x, y);
     return named(b, r);
 }
 
@@ -205,9 +255,9 @@ static Expr *scaled(RefBuilder *b, double by, Expr *e)
  * 1). */
 static Expr *tangent_error(RefBuilder *b, Expr *v, Expr *err)
 {
-    Expr *turn = let_value(b, fn(b, CALL_TAN, err));
+    Expr *turn = ref_let(b, fn(b, CALL_TAN, err));
     Expr *least =
-        let_value(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
+        ref_let(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
     Expr *slope = op2(b, EX_ADD, ref_float(b, 1), op2(b, EX_MUL, v, v));
     Expr *good = where_positive(b, least, op2(b, EX_DIV, op2(b, EX_MUL, slope, turn), least));
     return pick(b, op2(b, EX_LT, err, ref_float(b, 1)), good, ref_float(b, INFINITY));
@@ -226,16 +276,16 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     case CALL_LOG:
     case CALL_LOG2:
     case CALL_LOG10:
-        least = let_value(b, op2(b, EX_SUB, x.v, x.err));
+        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
         return where_positive(b, least, scaled(b, call == CALL_LOG2 ? 1.4426950408889636 : 1,
                                                op2(b, EX_DIV, x.err, least)));
     case CALL_SQRT:
-        least = let_value(b, op2(b, EX_SUB, x.v, x.err));
+        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
         return pick(b, op2(b, EX_GT, least, ref_float(b, 0)),
                     op2(b, EX_DIV, scaled(b, 0.5, x.err), fn(b, CALL_SQRT, least)),
                     fn(b, CALL_SQRT, op2(b, EX_ADD, magnitude(b, x.v), x.err)));
     case CALL_RSQRT:
-        least = let_value(b, op2(b, EX_SUB, x.v, x.err));
+        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
         return where_positive(b, least,
                               op2(b, EX_DIV, scaled(b, 0.5, x.err),
                                   op2(b, EX_MUL, least, fn(b, CALL_SQRT, least))));
@@ -261,7 +311,7 @@ static Expr *power_error(RefBuilder *b, Expr *v, Ref x, Ref y)
 {
     if (!x.err && !y.err)
         return NULL;
-    Expr *least = x.err ? let_value(b, op2(b, EX_SUB, x.v, x.err)) : x.v;
+    Expr *least = x.err ? ref_let(b, op2(b, EX_SUB, x.v, x.err)) : x.v;
     Expr *by_x = x.err ? op2(b, EX_MUL, ref_add(b, magnitude(b, y.v), y.err),
                              op2(b, EX_DIV, x.err, least))
                        : NULL;
@@ -285,6 +335,25 @@ static bool is_exact_call(CallKind call)
            call == CALL_TRUNC || call == CALL_FMOD;
 }
 
+/* The value of a function. K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which then round once more. */
+static Ref rounded_call(RefBuilder *b, const Expr *e, Expr *v, Expr *through, const Ref *arg)
+{
+    const CallInfo *info = call_info(e->u.call.call);
+    DType computed = e->type == DT_F64 ? DT_F64 : DT_F32;
+    double ulps = info->ulp ? 2 * info->ulp : 1;
+    Rounding r = {.type = e->type, .u = ulps * roundoff(computed) + 0x1p-52, .eta = ulps * underflow(computed),
+                  .v = v, .err = through};
+    if (computed != e->type) {
+        r.u += roundoff(e->type);
+        r.eta += underflow(e->type);
+    }
+    Expr *err = NULL;
+    for (int i = 0; i < info->arity; i++)
+        err = ref_add(b, err, arg[i].err);
+    r.certain = is_zero(b, err);
+    return rounded(b, &r);
+}
+
 static Ref call(RefBuilder *b, const Expr *e)
 {
     const CallInfo *info = call_info(e->u.call.call);
@@ -294,43 +363,31 @@ static Ref call(RefBuilder *b, const Expr *e)
         arg[i] = ref_expr(b, e->u.call.arg[i]);
         values[i] = arg[i].v;
     }
-    r.v = let_value(b, expr_call(b->c, e->u.call.call, values, e->span));
-    Expr *through = info->arity == 1 ? through_call(b, e->u.call.call, r.v, arg[0])
-                                     : through_many(b, e->u.call.call, r.v, arg);
-    r.err = through;
-    if (!is_exact_call(e->u.call.call)) {
-        /* K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which then round once
-         * more. */
-        DType computed = e->type == DT_F64 ? DT_F64 : DT_F32;
-        double u = (info->ulp ? 2 * info->ulp : 1) * roundoff(computed) + 0x1p-52;
-        if (computed != e->type && e->type != DT_F64)
-            u += roundoff(e->type);
-        r.err = rounded(b, e->type, u, r.v, let_value(b, through));
-    }
+    r.v = ref_let(b, expr_call(b->c, e->u.call.call, values, e->span));
+    if (b->exact)
+        return named(b, ref_exact_call(b, e, r.v, arg));
+    r.err = info->arity == 1 ? through_call(b, e->u.call.call, r.v, arg[0])
+                             : through_many(b, e->u.call.call, r.v, arg);
+    if (!is_exact_call(e->u.call.call))
+        r = rounded_call(b, e, r.v, ref_let(b, r.err), arg);
     return named(b, r);
 }
 
 /* ---- conversions --------------------------------------------------------------------------- */
 
-static double largest(DType type)
+/* v with error `err`, rounded to a narrower type. */
+static Ref narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err)
 {
-    switch (type) {
-    case DT_F16: return 65504;
-    case DT_F8E4M3: return 448;
-    case DT_F8E5M2: return 57344;
-    case DT_BF16: return 0x1.fep127;
-    case DT_F32: return 0x1.fffffep127;
-    default: return INFINITY;
-    }
+    if (b->exact)
+        return ref_exact_narrowed(b, from, type, v, err);
+    Rounding r = {type, roundoff(type), underflow(type), v, err, is_zero(b, err)};
+    return rounded(b, &r);
 }
 
-/* Values beyond the type's range have no bound: the device has an infinity or the largest value. */
-static Expr *narrowed(RefBuilder *b, DType type, Expr *v, Expr *err)
+/* The error of a truth value as a number. */
+static Expr *unsure_error(RefBuilder *b, Expr *unsure)
 {
-    Expr *err_after = let_value(b, rounded(b, type, roundoff(type), v, err));
-    Expr *size = op2(b, EX_ADD, magnitude(b, v), err_after);
-    return pick(b, op2(b, EX_LE, size, ref_float(b, largest(type))), err_after,
-                ref_float(b, INFINITY));
+    return pick(b, unsure, ref_float(b, b->exact ? INFINITY : 1), ref_float(b, 0));
 }
 
 static int exact_bits(DType type)
@@ -341,16 +398,16 @@ static int exact_bits(DType type)
 
 static Ref cast_to_float(RefBuilder *b, DType from, DType to, Ref x, Span span)
 {
-    Ref r = {.v = let_value(b, type_is_float(from) ? x.v : expr_cast(b->c, DT_F64, x.v, span)),
+    Ref r = {.v = ref_let(b, type_is_float(from) ? x.v : expr_cast(b->c, DT_F64, x.v, span)),
              .err = x.err};
     if (from == DT_BOOL && x.unsure)
-        r.err = pick(b, x.unsure, ref_float(b, 1), ref_float(b, 0));
+        r.err = unsure_error(b, x.unsure);
     bool exact = type_is_float(from)
                      ? type_info(from)->digits <= type_info(to)->digits &&
-                           largest(from) <= largest(to) && underflow(from) >= underflow(to)
+                           type_largest(from) <= type_largest(to) && underflow(from) >= underflow(to)
                      : exact_bits(from) <= type_info(to)->digits;
     if (!exact)
-        r.err = narrowed(b, to, r.v, r.err);
+        r = narrowed(b, from, to, r.v, r.err);
     return named(b, r);
 }
 
@@ -358,7 +415,7 @@ static Ref cast_to_int(RefBuilder *b, DType from, DType to, Ref x, Span span)
 {
     Ref r = {.v = expr_cast(b->c, to, x.v, span)};
     if (from == DT_BOOL && x.unsure)
-        r.err = pick(b, x.unsure, ref_float(b, 1), ref_float(b, 0));
+        r.err = unsure_error(b, x.unsure);
     if (!x.err)
         return named(b, r);
     Expr *same = type_is_float(from)
@@ -409,16 +466,13 @@ static Expr *read(RefBuilder *b, Buffer *buffer, Expr *const *index, Span span)
     Expr *load = expr_load(b->c, buffer, index, span);
     if (b->path)
         load = pick(b, b->path, load, zero_of(b, buffer->type));
-    return let_value(b, load);
+    return ref_let(b, load);
 }
 
-/* gamma_n |x| = n u / (1 - n u) |x|, no bound once n u reaches 1; nothing was added where n = 0. */
+/* n u |x|, which holds for every order of n additions, and every n. */
 static Expr *sum_error(RefBuilder *b, DType type, Expr *abs, Expr *n)
 {
-    Expr *nu = let_value(b, scaled(b, roundoff(type), n));
-    Expr *left = let_value(b, op2(b, EX_SUB, ref_float(b, 1), nu));
-    Expr *gamma = where_positive(b, left, op2(b, EX_DIV, op2(b, EX_MUL, nu, abs), left));
-    return pick(b, op2(b, EX_GT, n, ref_float(b, 0)), gamma, ref_float(b, 0));
+    return op2(b, EX_MUL, scaled(b, roundoff(type), n), abs);
 }
 
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
@@ -430,9 +484,11 @@ Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
             r.err = ref_float(b, 1);
     } else {
         r.err = t->err ? read(b, t->err, index, span) : NULL;
-        if (t->abs)
-            r.err = ref_add(b, r.err, sum_error(b, type, read(b, t->abs, index, span),
-                                                read(b, t->n, index, span)));
+        if (t->abs) {
+            Expr *abs = read(b, t->abs, index, span), *n = read(b, t->n, index, span);
+            r.err = ref_add(b, r.err, t->bits ? ref_exact_sum(b, type, abs, n, read(b, t->bits, index, span))
+                                              : sum_error(b, type, abs, n));
+        }
         if (t->unsure) {
             Expr *zero = expr_index(b->c, 0);
             Expr *flag = read(b, t->unsure, &zero, span);
@@ -456,7 +512,7 @@ Expr *ref_index(RefBuilder *b, const Buffer *buffer, Expr *const *index, Expr **
         if (at.err)
             unsure = either(b, unsure, op2(b, EX_GT, at.err, ref_float(b, 0)));
     }
-    return let_value(b, unsure);
+    return ref_let(b, unsure);
 }
 
 static Ref load(RefBuilder *b, const Expr *e)
@@ -466,7 +522,7 @@ static Ref load(RefBuilder *b, const Expr *e)
     Expr *unsure = ref_index(b, t->from, e->u.load.index, index);
     Ref r = ref_element(b, t, index, e->span);
     if (type_is_float(t->from->type) && t->from->type != DT_F64 && t->value->type != DT_F64)
-        r.v = let_value(b, expr_cast(b->c, DT_F64, r.v, e->span));
+        r.v = ref_let(b, expr_cast(b->c, DT_F64, r.v, e->span));
     if (unsure && t->from->type == DT_BOOL)
         r.unsure = either(b, r.unsure, unsure);
     else if (unsure)
@@ -479,7 +535,7 @@ static Ref load(RefBuilder *b, const Expr *e)
 static Ref under(RefBuilder *b, Expr *cond, Expr *e)
 {
     Expr *outer = b->path;
-    b->path = outer ? let_value(b, op2(b, EX_AND, outer, cond)) : cond;
+    b->path = outer ? ref_let(b, op2(b, EX_AND, outer, cond)) : cond;
     Ref r = ref_expr(b, e);
     b->path = outer;
     return r;
@@ -488,7 +544,7 @@ static Ref under(RefBuilder *b, Expr *cond, Expr *e)
 static Ref logic(RefBuilder *b, const Expr *e)
 {
     Ref x = ref_expr(b, e->u.arg[0]);
-    Expr *cond = e->kind == EX_AND ? x.v : let_value(b, expr_unary(b->c, EX_NOT, x.v, e->span));
+    Expr *cond = e->kind == EX_AND ? x.v : ref_let(b, expr_unary(b->c, EX_NOT, x.v, e->span));
     Ref y = under(b, cond, e->u.arg[1]);
     Ref r = {.v = op2(b, e->kind, x.v, y.v), .unsure = either(b, x.unsure, y.unsure)};
     return named(b, r);
@@ -498,8 +554,8 @@ static Ref selection(RefBuilder *b, const Expr *e)
 {
     Ref cond = ref_expr(b, e->u.arg[0]);
     Ref x = under(b, cond.v, e->u.arg[1]);
-    Ref y = under(b, let_value(b, expr_unary(b->c, EX_NOT, cond.v, e->span)), e->u.arg[2]);
-    Ref r = {.v = let_value(b, pick(b, cond.v, x.v, y.v))};
+    Ref y = under(b, ref_let(b, expr_unary(b->c, EX_NOT, cond.v, e->span)), e->u.arg[2]);
+    Ref r = {.v = ref_let(b, pick(b, cond.v, x.v, y.v))};
     if (r.v->type == DT_BOOL) {
         r.unsure = either(b, cond.unsure, either(b, x.unsure, y.unsure));
         return named(b, r);
@@ -510,6 +566,7 @@ static Ref selection(RefBuilder *b, const Expr *e)
     if (cond.unsure) {
         bool known = !expr_has_load(e->u.arg[1]) && !expr_has_load(e->u.arg[2]) &&
                      type_is_float(e->type);
+        known = known && !b->exact;
         Expr *apart = known ? ref_add(b, magnitude(b, op2(b, EX_SUB, x.v, y.v)),
                                       ref_add(b, x.err, y.err))
                             : ref_float(b, INFINITY);
@@ -548,7 +605,7 @@ static Ref variable(RefBuilder *b, Expr *e)
                          e->type == DT_BOOL ? NULL : b->let_err.items[i],
                          e->type == DT_BOOL ? b->let_err.items[i] : NULL};
     if (type_is_float(e->type) && e->type != DT_F64)
-        return (Ref){.v = let_value(b, expr_cast(b->c, DT_F64, e, e->span))};
+        return (Ref){.v = ref_let(b, expr_cast(b->c, DT_F64, e, e->span))};
     return (Ref){.v = e};
 }
 

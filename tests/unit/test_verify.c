@@ -123,12 +123,11 @@ static void test_what_overflows_has_no_bound(void **state)
         y[i] = INFINITY;
     VerifyResult v = verified(c, &r, k, 0);
     assert_true(v.ok);
-    assert_int_equal(v.unchecked, 10);
+    assert_int_equal(v.overflown, 10);
     y[7] = INFINITY;
-    y[95] = 1e38f;
     memset(&y[97], 0xff, 4);
     v = verified(c, &r, k, 0);
-    assert_int_equal(v.wrong, 3);
+    assert_int_equal(v.wrong, 2);
     run_close(&r);
 }
 

@@ -1,0 +1,124 @@
+/* api_structure.c - runs a program on small integers, for which every order of evaluation is exact: results must be equal bit for
+ * bit, which shows a term that is missing, doubled or misplaced.
+ *
+ * How small they must be depends on the program: sums of many terms in a narrow type have room for few ones among zeros. The
+ * exact reference knows which elements are the same in every order; a small sample of it, without a run, tells how many there are,
+ * for one kind of inputs after another. */
+#include "frontend/api_internal.h"
+
+#include "passes/lower/lower.h"
+
+/* From rich to poor. Where all are equal, still a missing or doubled term shows, if not a misplaced one. */
+static const SmallIntegers kinds[] = {{16, 1}, {4, 1}, {1, 1}, {1, 0.25}, {1, 1.0 / 16}, {1, 1.0 / 64}, {0, 0}};
+enum { KINDS = sizeof kinds / sizeof *kinds, TRIED = 8 /* indices of an axis */ };
+
+typedef struct {
+    tirc *t;
+    const tirc_program *program;
+    const Module *reference;
+    const int64_t *sizes;
+    uint64_t seed;
+} Search;
+
+static bool draw(const Search *s, int kind, int round)
+{
+    tirc *t = s->t;
+    workload_free(t->workload);
+    t->workload = NULL;
+    uint64_t seed = s->seed + (uint64_t)round * 0x9e3779b97f4a7c15u;
+    t->workload = workload_new_small(s->program->device->device, s->program->module, s->sizes, seed, &kinds[kind]);
+    return t->workload != NULL;
+}
+
+/* The first kind of inputs on which all elements of the sample are exact, and not all 0; else one on which most are that. KINDS: none
+ * is on any. False after a diagnostic. */
+static bool choose_kind(const Search *s, Structure *out)
+{
+    VerifyOptions few = {.wanted = TRIED, .seed = s->seed};
+    int64_t most = 0;
+    out->kind = KINDS;
+    for (int kind = 0; kind < KINDS; kind++) {
+        VerifyResult r;
+        if (!draw(s, kind, 0) ||
+            !verify_count(s->program->device->device, s->program->module, s->t->workload, s->reference, &few, &r))
+            return false;
+        if (kind == 0)
+            out->blame = r.blame;
+        if (r.nonzero > most) {
+            most = r.nonzero;
+            out->kind = kind;
+        }
+        if (r.unchecked == 0 && r.nonzero > 0)
+            return true;
+    }
+    return true;
+}
+
+/* More runs where one tells little: with few values to choose from, and few elements. */
+static int rounds_of(int kind, const VerifyResult *first)
+{
+    enum { RICH = 2, FEW_ELEMENTS = 256 };
+    if (kind < RICH || kind == KINDS - 1)
+        return 1;
+    return first->checked < FEW_ELEMENTS ? 4 : 2;
+}
+
+static bool run_round(const Search *s, const VerifyOptions *options, int round, Structure *out)
+{
+    Device *d = s->program->device->device;
+    VerifyResult r;
+    if (!draw(s, out->kind, round) || !api_run(s->t, s->program, workload_arguments(s->t->workload)) ||
+        !d->ops->sync(d) ||
+        !verify_run(d, s->program->module, s->t->workload, s->reference, options, &r))
+        return false;
+    bool fewer = round == 0 || r.wrong || r.checked < out->result.checked;
+    if (fewer)
+        out->result = r;
+    return true;
+}
+
+bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *sizes, const VerifyOptions *options,
+                         Structure *out)
+{
+    Context *c = t->ctx;
+    const Kernel *reference = reference_kernel_exact(c, program->kernel->program);
+    reference = reference ? sequential_kernel(c, reference) : NULL;
+    Search s = {t, program, reference ? module_build(c, reference, NULL) : NULL, sizes, options->seed};
+    if (!s.reference || !choose_kind(&s, out))
+        return false;
+    for (int round = 0; out->kind < KINDS && (round == 0 || round < rounds_of(out->kind, &out->result)); round++) {
+        if (!run_round(&s, options, round, out))
+            return false;
+        out->rounds = round + 1;
+        if (out->result.wrong)
+            break;
+    }
+    return true;
+}
+
+void api_describe_structure(const Structure *s, StrBuf *out)
+{
+    const VerifyResult *r = &s->result;
+    const SmallIntegers *from = &kinds[s->kind < KINDS ? s->kind : 0];
+    if (s->by_bounds) {
+        strbuf_addf(out, "exact, %lld of %lld elements: the program rounds nothing", (long long)r->checked,
+                    (long long)r->total);
+        return;
+    }
+    if (r->checked == 0) {
+        strbuf_add(out, "not checked, no element is exact on small integers");
+        if (s->blame)
+            strbuf_addf(out, ": %s", s->blame);
+        return;
+    }
+    strbuf_addf(out, "%s, %lld of %lld elements equal bit for bit ", r->wrong ? "WRONG" : "exact",
+                (long long)(r->checked - r->wrong), (long long)r->total);
+    if (from->magnitude == 0)
+        strbuf_add(out, "on zeros");
+    else if (from->share < 1)
+        strbuf_addf(out, "on ones among zeros, one of %.0f", 1 / from->share);
+    else
+        strbuf_addf(out, "on integers up to %d", from->magnitude);
+    if (s->rounds > 1)
+        strbuf_addf(out, ", in %d runs", s->rounds);
+}

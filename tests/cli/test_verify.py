@@ -1,0 +1,123 @@
+"""What --verify sees, and what it does not take for wrong: sums that are longer than rounding bounds, numbers that are none, narrow types."""
+
+import json
+
+import pytest
+
+SUM = "kernel total<N = 50000>(x: f32[N]) -> s: f32[1] { s[0] = 0; for i in N s[0] += x[i]; }\n"
+
+
+def verify(tirc, *args, stdin=""):
+    r = tirc(*args, "--device", "sim", "--verify", "--json", stdin=stdin.encode())
+    assert r.out.startswith("{"), r.err
+    return r, json.loads(r.out)["verify"]
+
+
+def against(tirc, program, change, *args):
+    """The lowered text of a program, changed, compared with it."""
+    tirc.write("program.tir", program)
+    lowered = tirc("program.tir", *args, "--emit", "lowered").out
+    changed = change(lowered)
+    assert changed != lowered
+    tirc.write("changed.tir", changed)
+    return verify(tirc, "changed.tir", "--against", "program.tir")
+
+
+@pytest.mark.parametrize("old, new", [
+    ("s[0] = s_acc[0];", "s[0] = s_acc[0] + 0.0625;"),
+    ("s[0] = s_acc[0];", "s[0] = s_acc[0] + x[17];"),
+    ("for i in 50000", "for i in 49999"),
+    ("+= x[i];", "+= x[i > 7 ? i : 0];"),
+])
+def test_a_long_sum_that_is_wrong(tirc, old, new):
+    r, found = against(tirc, SUM, lambda text: text.replace(old, new))
+    assert r.status == 4 and "E0635" in r.err and "on small integers" in r.err
+    assert not found["ok"] and found["wrong"] == 1
+    assert found["rounding"]["checked"] == 1 and found["structure"]["exact"] == 0
+
+
+def test_a_long_sum_that_is_right(tirc):
+    tirc.write("sum.tir", SUM)
+    r, found = verify(tirc, "sum.tir")
+    assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 1
+    assert found["rounding"]["sums"] == 1 and found["rounding"]["unlikely"] == 0
+    assert 0 < found["max_error"] < found["bound"] and found["rounding"]["nearest"] < 1
+    assert "structure: exact, 1 of 1 elements" in tirc("sum.tir", "--device", "sim", "--verify").out
+
+
+@pytest.mark.parametrize("kind, terms", [("f16", 5000), ("bf16", 1000), ("f8e4m3", 300), ("f32", 70000)])
+def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
+    """n u >= 1 leaves no relative bound of the usual form; one term is seen to miss all the same."""
+    program = f"kernel total<N = {terms}>(x: {kind}[4, N]) -> s: {kind}[4] {{ for r in 4 {{ s[r] = 0; for i in N s[r] += x[r, i]; }} }}\n"
+    tirc.write("sum.tir", program)
+    r, found = verify(tirc, "sum.tir")
+    assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 4, r.out
+    r, found = against(tirc, program, lambda text: text.replace(f"in {terms}", f"in {terms - terms // 16}"))
+    assert r.status == 4 and not found["ok"]
+
+
+def test_softmax_from_infinity(tirc):
+    """-inf - x, exp of it, and sums of what follows have bounds."""
+    tirc.write("online.tir", """
+kernel online<R = 5, N = 64>(x: f32[R, N]) -> y: f32[R, N] {
+    temp m: f32[R, N + 1]; temp s: f32[R];
+    for r in R { m[r, 0] = -inf; }
+    for r in R, i in N m[r, i + 1] = max(m[r, i], x[r, i]);
+    for r in R { s[r] = 0; }
+    for r in R, i in N s[r] = s[r] * exp(m[r, i] - m[r, i + 1]) + exp(x[r, i] - m[r, i + 1]);
+    for r in R, i in N y[r, i] = exp(x[r, i] - m[r, N]) / s[r];
+}
+""")
+    r, found = verify(tirc, "online.tir", "--schedule", "none")
+    assert r.status == 0 and found["rounding"]["checked"] == found["total"] == 5 * 64, found
+
+
+def test_infinities_and_no_numbers_are_exact(tirc):
+    tirc.write("special.tir", """
+kernel special<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N], w: f32[N], v: f32[N] {
+    for i in N y[i] = -inf - x[i] * 0.1;
+    for i in N z[i] = inf - inf + x[i];
+    for i in N w[i] = exp(-inf - x[i] * 0.3) + 1.0;
+    for i in N v[i] = (inf - inf) * x[i] > x[i] ? 1.0 : 2.0;
+}
+""")
+    r, found = verify(tirc, "special.tir", "--schedule", "none")
+    assert r.status == 0 and found["rounding"]["checked"] == 64, found
+
+
+def test_what_overflows_on_its_way_is_no_fault(tirc):
+    tirc.write("grow.tir", "kernel grow<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = (x[i] + 2.0) * 1e30 * 1e30 * 1e-30 * 1e-30; }\n")
+    r, found = verify(tirc, "grow.tir", "--schedule", "none")
+    assert r.status == 4 and "E0636" in r.err and "E0635" not in r.err, r.err
+
+
+@pytest.mark.parametrize("kind, small", [("bf16", "1e-38"), ("f16", "6e-6"), ("f32", "1e-38")])
+def test_underflow_is_no_fault(tirc, kind, small):
+    """Results below the smallest normal number are rounded to multiples of the smallest one."""
+    tirc.write("small.tir", f"""
+kernel small<N = 500>(x: {kind}[N], s: {kind}[N]) -> y: {kind}[N] {{ for i in N y[i] = x[i] * {kind}({small}) * s[i] * s[i]; }}
+""")
+    r, found = verify(tirc, "small.tir", "--schedule", "none")
+    assert r.status == 0 and found["rounding"]["checked"] == 500, r.err
+
+
+def test_what_is_checked_in_part_is_not_ok(tirc):
+    tirc.write("part.tir", """
+kernel part<N = 100>(x: f32[N]) -> y: f32[N] {
+    temp t: f32[N];
+    for i in N t[i] = exp(x[i] + 0.5) - exp(x[i] + 0.5) + 1e-12;
+    for i in N y[i] = i < 10 ? x[i] : 1.0 / t[i];
+}
+""")
+    r, found = verify(tirc, "part.tir", "--schedule", "none")
+    assert r.status == 4 and "error[E0636]" in r.err and "10 of 100 elements" in r.err and "'y', first in its element 10" in r.err, r.err
+    assert not found["ok"] and found["checked"] == 10 and found["rounding"]["unbounded"] == 90
+    assert "verify  PARTLY: 10 of 100" in tirc("part.tir", "--schedule", "none", "--device", "sim", "--verify").out
+
+
+def test_the_largest_error_is_the_largest(tirc):
+    """Not the one that comes nearest to its bound: here that of an element with a small bound."""
+    tirc.write("two.tir", "kernel two<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = i < 32 ? sqrt(abs(x[i]) + 1.0) : exp(x[i]) * 1000.0; }\n")
+    r, found = verify(tirc, "two.tir", "--schedule", "none")
+    assert r.status == 0 and found["max_error"] > 1e-6, found
+    assert found["max_error"] / found["bound"] <= found["rounding"]["nearest"]
