@@ -548,6 +548,35 @@ void visit_stmt(Visitor *v, Stmt *s);
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 
+/* ---- cursors (cursor.c): a search is a loop with a return in it --------------------------------
+ *   for (Cursor at = cursor_stmt(c, root); cursor_next(&at);)
+ *       if (at.expr && at.expr->kind == EX_LOAD)
+ *           return at.expr;
+ * It goes through the root and what is below, outer first, in the order of the text. Expressions
+ * of a buffer's shape are not among them. */
+enum { CURSOR_FEW = 24 };
+typedef struct {
+    Stmt *stmt;
+    Expr *expr;
+    int next; /* the child that comes next */
+} CursorFrame;
+typedef struct {
+    Stmt *stmt; /* the node: one of the two, the other is NULL */
+    Expr *expr;
+    Context *ctx; /* for long ways */
+    CursorFrame root, few[CURSOR_FEW], *more;
+    int depth, capacity;
+    bool stmts_only, blocks_closed;
+} Cursor;
+Cursor cursor_stmt(Context *c, const Stmt *root);  /* statements and expressions */
+Cursor cursor_stmts(Context *c, const Stmt *root); /* statements alone */
+Cursor cursor_outer(Context *c, const Stmt *root); /* statements, and none in a block */
+Cursor cursor_expr(Context *c, const Expr *root);
+/* Moves on to the next node; false after the last. */
+bool cursor_next(Cursor *at);
+/* Leaves out what is below the node. */
+void cursor_prune(Cursor *at);
+
 /* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a name in its sequence. */
 typedef struct {
     const Stmt *stmt; /* ST_FOR, ST_LAUNCH, ST_BLOCK, ST_IF or ST_LET */
@@ -603,6 +632,8 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
+/* A loop's variable in `e`; NULL if there is none. */
+const Var *expr_loop_var(Context *c, const Expr *e);
 /* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the value is neither. `where` comes
  * back NULL where the copy has no condition. */
 const Expr *expr_copied(const Expr *value, Expr **where);

@@ -223,6 +223,14 @@ bool expr_has_load(const Expr *e)
     return search.found;
 }
 
+const Var *expr_loop_var(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LOOP)
+            return at.expr->u.var;
+    return NULL;
+}
+
 static bool is_zero(const Expr *e)
 {
     return (e->kind == EX_FLOAT && e->u.f == 0 && !signbit(e->u.f)) || (e->kind == EX_INT && e->u.i == 0);

@@ -110,53 +110,41 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- atomic ----------------------------------------------------------------------------------- */
 
-typedef struct {
-    const Stmt *store;  /* a store that stands in the way, or NULL */
-    const Buffer *read; /* with a buffer that the block updates: where it is read */
-    Stmt *body;
-} AtomicSearch;
-
 static bool can_be_atomic(const Stmt *store)
 {
     int bytes = type_bytes(store->u.store.buffer->type);
     return store->u.store.op != STORE_SET && (bytes == 4 || bytes == 8);
 }
 
-static bool search_stores(Visitor *v, Stmt *stmt)
+/* A store that is no update, or of elements of another size; NULL if there is none. */
+static const Stmt *store_in_the_way(Context *c, const Stmt *body)
 {
-    AtomicSearch *search = v->user;
-    if (stmt->kind == ST_STORE && !search->store && !can_be_atomic(stmt))
-        search->store = stmt;
-    return true;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && !can_be_atomic(at.stmt))
+            return at.stmt;
+    return NULL;
 }
 
-static bool search_update_of(Visitor *v, Stmt *stmt)
+/* A store to a buffer that `body` also loads from; NULL if there is none. */
+static const Stmt *store_that_is_read(Context *c, const Stmt *body)
 {
-    AtomicSearch *search = v->user;
-    if (stmt->kind == ST_STORE && search->read && stmt->u.store.buffer->id == search->read->id)
-        search->store = stmt;
-    return true;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            for (Cursor load = cursor_stmt(c, body); cursor_next(&load);)
+                if (load.expr && load.expr->kind == EX_LOAD &&
+                    load.expr->u.load.buffer->id == at.stmt->u.store.buffer->id)
+                    return at.stmt;
+    return NULL;
 }
 
-/* A load of a buffer that some store below `body` updates. */
-static bool search_reads(Visitor *v, Expr *e)
+/* Some update rounds, so its results may now differ with the order. */
+static bool has_rounding_update(Context *c, const Stmt *body)
 {
-    AtomicSearch *search = v->user;
-    if (e->kind != EX_LOAD || search->store)
-        return !search->store;
-    search->read = e->u.load.buffer;
-    Visitor stores = {search, NULL, search_update_of};
-    visit_stmt(&stores, search->body);
-    return true;
-}
-
-/* An update that rounds, which may now come in any order. */
-static bool search_rounding(Visitor *v, Stmt *stmt)
-{
-    bool *found = v->user;
-    *found |= stmt->kind == ST_STORE && type_is_float(stmt->u.store.buffer->type) &&
-              (stmt->u.store.op == STORE_ADD || stmt->u.store.op == STORE_MUL);
-    return !*found;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && type_is_float(at.stmt->u.store.buffer->type) &&
+            (at.stmt->u.store.op == STORE_ADD || at.stmt->u.store.op == STORE_MUL))
+            return true;
+    return false;
 }
 
 bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
@@ -164,26 +152,21 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *node = sched_block(s, &call->atomic.block, &path);
     BlockStmt block = node->u.block;
-    AtomicSearch search = {.body = block.body};
-    Visitor stores = {&search, NULL, search_stores}, reads = {&search, search_reads, NULL};
-    visit_stmt(&stores, block.body);
-    REQUIRE(s, E0432, call->span, !search.store,
+    const Stmt *other = store_in_the_way(s->ctx, block.body), *read = store_that_is_read(s->ctx, block.body);
+    REQUIRE(s, E0432, call->span, !other,
             "block '%s' has '%s %s' on elements of type %s, and only updates of 4 or 8 bytes can "
             "be atomic",
-            block.name, search.store->u.store.buffer->name,
-            store_op_token(search.store->u.store.op),
-            type_info(search.store->u.store.buffer->type)->name);
-    visit_stmt(&reads, block.body);
-    REQUIRE(s, E0432, call->span, !search.store,
+            block.name, other->u.store.buffer->name, store_op_token(other->u.store.op),
+            type_info(other->u.store.buffer->type)->name);
+    REQUIRE(s, E0432, call->span, !read,
             "block '%s' updates '%s' and reads it elsewhere, which would see updates that are half "
             "done",
-            block.name, search.store->u.store.buffer->name);
+            block.name, read->u.store.buffer->name);
     *result = (Value){.kind = VALUE_NONE};
     if (block.atomic)
         return true;
     block.atomic = true;
-    Visitor rounding = {&s->reassociates, NULL, search_rounding};
-    visit_stmt(&rounding, block.body);
+    s->reassociates |= has_rounding_update(s->ctx, block.body);
     sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     return true;
 }

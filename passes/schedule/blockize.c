@@ -99,14 +99,6 @@ static bool find_whole(Blockize *b)
 
 /* ---- inits --------------------------------------------------------------------------------------- */
 
-static bool find_init(Visitor *v, Stmt *stmt)
-{
-    Stmt **found = v->user;
-    if (stmt->kind == ST_BLOCK && stmt->u.block.init && !*found)
-        *found = stmt;
-    return !*found && stmt->kind != ST_BLOCK;
-}
-
 /* The init stands before the loop at `anchor`, outside: the new block takes it over, with that loop and the others that carry the
  * reduction on as reduce iterators. It has one init, so all that it takes over stand in the same place. */
 static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path, int anchor)
@@ -372,13 +364,10 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
         return false;
     REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
             "some of its blocks are atomic and some are not, and one block is either; make all of them atomic, or none");
-    Stmt *first = b.path.items[b.depth], *with_init = NULL;
-    Visitor v = {.user = &with_init, .stmt = find_init};
-    for (visit_stmt(&v, b.whole); with_init; visit_stmt(&v, b.whole)) {
+    Stmt *first = b.path.items[b.depth], *with_init;
+    while ((with_init = flow_block_with_init(s->ctx, b.whole)))
         if (!take_init(&b, with_init))
             return false;
-        with_init = NULL;
-    }
     Stmt *block = build_block(&b);
     if (!block)
         return false;

@@ -28,13 +28,6 @@ typedef struct {
 
 /* ---- what is worth it ----------------------------------------------------------------------------------------- */
 
-static bool has_arithmetic(Visitor *v, Expr *e)
-{
-    bool *found = v->user;
-    *found |= e->kind == EX_MUL || e->kind == EX_DIV || e->kind == EX_MOD;
-    return true;
-}
-
 static bool is_iter(const Keeper *k, const Var *var)
 {
     const BlockStmt *block = &k->stmt->u.block;
@@ -44,34 +37,33 @@ static bool is_iter(const Keeper *k, const Var *var)
     return false;
 }
 
-typedef struct {
-    const Keeper *k;
-    Facts *facts;     /* of the iterators */
-    bool other, iter; /* it needs something else than iterators and sizes; an iterator */
-} UseSearch;
-
-static bool search_uses(Visitor *v, Expr *e)
+/* It divides by what may be 0 for some iteration. */
+static bool may_divide_by_zero_here(const Keeper *k, Facts *facts, Expr *e)
 {
-    UseSearch *search = v->user;
-    bool iter = e->kind == EX_VAR && is_iter(search->k, e->u.var);
-    search->iter |= iter;
-    search->other |= e->type != DT_INDEX || e->kind == EX_LOAD ||
-                     (e->kind == EX_VAR && !iter && e->u.var->kind != VAR_SIZE);
-    if (!search->other && (e->kind == EX_DIV || e->kind == EX_MOD))
-        search->other = !prove(search->facts, expr_binary(search->k->s->ctx, EX_GT, e->u.arg[1], expr_index(search->k->s->ctx, 0), e->span));
-    return !search->other;
+    Expr *zero = expr_index(k->s->ctx, 0);
+    return (e->kind == EX_DIV || e->kind == EX_MOD) &&
+           !prove(facts, expr_binary(k->s->ctx, EX_GT, e->u.arg[1], zero, e->span));
 }
 
+/* The expression multiplies or divides, and is made of iterators, at least one, and sizes alone. */
 static bool is_worth(const Keeper *k, Expr *e)
 {
-    bool arithmetic = false;
-    UseSearch search = {k, facts_of_kernel(k->s->ctx, k->s->kernel), false, false};
+    Context *c = k->s->ctx;
+    bool arithmetic = false, iter = false;
+    Facts *facts = facts_of_kernel(c, k->s->kernel);
     PointBox points = stage_points(k->s, &k->stmt->u.block, &e, 1);
-    facts_points(search.facts, &points);
-    Visitor first = {.user = &arithmetic, .expr = has_arithmetic}, second = {.user = &search, .expr = search_uses};
-    visit_expr(&first, e);
-    visit_expr(&second, e);
-    return arithmetic && search.iter && !search.other;
+    facts_points(facts, &points);
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        ExprKind kind = at.expr->kind;
+        bool own = kind == EX_VAR && is_iter(k, at.expr->u.var);
+        if (at.expr->type != DT_INDEX || kind == EX_LOAD ||
+            (kind == EX_VAR && !own && at.expr->u.var->kind != VAR_SIZE) ||
+            may_divide_by_zero_here(k, facts, at.expr))
+            return false;
+        iter |= own;
+        arithmetic |= kind == EX_MUL || kind == EX_DIV || kind == EX_MOD;
+    }
+    return arithmetic && iter;
 }
 
 static Kept *find_kept(Keeper *k, const Expr *e)

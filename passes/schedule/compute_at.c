@@ -34,7 +34,7 @@ static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, cons
             "'%s' is also written by block '%s', so block '%s' alone does not make its values",
             buffer->name, writers.items[writers.items[0] == block]->u.block.name,
             block->u.block.name);
-    REQUIRE(s, E0452, span, flow_starts_anew(block, store, buffer),
+    REQUIRE(s, E0452, span, flow_starts_anew(s->ctx, block, store, buffer),
             "block '%s' continues from what '%s' held before, so running it again would change the "
             "result; give the reduction its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
@@ -68,41 +68,32 @@ static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer 
     return true;
 }
 
-typedef struct {
-    Schedule *s;
-    const Buffer *buffer;
-    const Stmt *loop, *found;
-} InitSearch;
-
-/* A reduction whose init reads the buffer, with the loop among those that the init runs before. */
-static bool search_init(Visitor *v, Stmt *stmt)
+/* A reduction under the loop whose init reads the buffer and runs before the loop; NULL if there is none. */
+static const Stmt *init_before(Schedule *s, const Buffer *buffer, const Stmt *loop)
 {
-    InitSearch *search = v->user;
-    const BlockStmt *block = &stmt->u.block;
-    if (stmt->kind != ST_BLOCK || search->found)
-        return stmt->kind != ST_BLOCK;
-    if (!block->init || !stmt_touches(block->init, search->buffer, ACCESS_READ))
-        return false;
-    StmtPath path = {0};
-    state_path(search->s, block->id, &path);
-    int start = reduction_start(search->s->ctx, &path), at = 0;
-    while (path.items[at] != search->loop)
-        at++;
-    if (start <= at)
-        search->found = stmt;
-    return false;
+    for (Cursor at = cursor_outer(s->ctx, loop->u.loop.body); cursor_next(&at);) {
+        StmtPath path = {0};
+        int place = 0;
+        if (at.stmt->kind != ST_BLOCK || !at.stmt->u.block.init ||
+            !stmt_touches(at.stmt->u.block.init, buffer, ACCESS_READ))
+            continue;
+        state_path(s, at.stmt->u.block.id, &path);
+        while (path.items[place] != loop)
+            place++;
+        if (reduction_start(s->ctx, &path) <= place)
+            return at.stmt;
+    }
+    return NULL;
 }
 
 /* What an init reads must be there before the reduction's loops begin. */
 static bool inits_come_after(Schedule *s, const PrimCall *call, const Buffer *buffer, Stmt *loop)
 {
-    InitSearch search = {s, buffer, loop, NULL};
-    Visitor v = {&search, NULL, search_init};
-    visit_stmt(&v, loop->u.loop.body);
-    REQUIRE(s, E0458, call->compute_at.loop.span, !search.found,
+    const Stmt *block = init_before(s, buffer, loop);
+    REQUIRE(s, E0458, call->compute_at.loop.span, !block,
             "the init of block '%s' reads '%s', and it runs before the loops of its reduction, of which loop '%s' is one or "
             "stands inside of one; choose a loop further out, or use decompose_reduction first",
-            search.found->u.block.name, buffer->name, loop->u.loop.var->name);
+            block->u.block.name, buffer->name, loop->u.loop.var->name);
     return true;
 }
 

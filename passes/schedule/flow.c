@@ -37,36 +37,32 @@ const Stmt *flow_single_store(const Stmt *block)
     return stmt_single_store(block->u.block.body);
 }
 
-typedef struct {
-    const Stmt *store;
-    bool other;
-} ElementSearch;
-
-static bool search_other_element(Visitor *v, Expr *e)
+Stmt *flow_block_with_init(Context *c, Stmt *body)
 {
-    ElementSearch *search = v->user;
-    const Stmt *store = search->store;
-    bool same = e->kind == EX_LOAD && e->u.load.buffer->id == store->u.store.buffer->id;
-    for (int d = 0; same && d < store->u.store.buffer->rank; d++)
-        search->other |= !expr_equal(e->u.load.index[d], store->u.store.index[d]);
-    return !search->other;
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init)
+            return at.stmt;
+    return NULL;
 }
 
-/* Its value is made of no element of its buffer but the one that it stores. */
-static bool reads_other_element(const Stmt *store)
+/* The value of the store reads another element of its buffer than the one that it writes. */
+static bool reads_other_element(Context *c, const Stmt *store)
 {
-    ElementSearch search = {store, false};
-    Visitor v = {.user = &search, .expr = search_other_element};
-    visit_stmt(&v, (Stmt *)store);
-    return search.other;
+    const Buffer *buffer = store->u.store.buffer;
+    for (Cursor at = cursor_stmt(c, store); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == buffer->id)
+            for (int d = 0; d < buffer->rank; d++)
+                if (!expr_equal(at.expr->u.load.index[d], store->u.store.index[d]))
+                    return true;
+    return false;
 }
 
-bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer)
+bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer)
 {
     if (store->u.store.op == STORE_SET)
         return !stmt_touches(block, buffer, ACCESS_READ);
     return block_has_one_element(&block->u.block) && !stmt_touches(block->u.block.init, buffer, ACCESS_READ) &&
-           !reads_other_element(store);
+           !reads_other_element(c, store);
 }
 
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)
@@ -163,13 +159,6 @@ Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
 
-static bool search_loop_var(Visitor *v, Expr *e)
-{
-    bool *found = v->user;
-    *found |= e->kind == EX_VAR && e->u.var->kind == VAR_LOOP;
-    return !*found;
-}
-
 typedef struct {
     const Buffer *of;
     Buffer *buffer;
@@ -187,39 +176,32 @@ static Stmt *add_beside(Rewriter *r, Stmt *stmt)
 Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buffer)
 {
     bool loops = false;
-    Visitor v = {.user = &loops, .expr = search_loop_var};
     Beside beside = {of, buffer};
     Rewriter r = {.ctx = s->ctx, .user = &beside, .stmt = add_beside};
     for (int axis = 0; axis < buffer->rank; axis++)
-        visit_expr(&v, buffer->shape[axis]);
+        loops |= expr_loop_var(s->ctx, buffer->shape[axis]) != NULL;
     return loops ? rewrite_stmt(&r, body) : flow_declare(s, body, buffer);
 }
 
-typedef struct {
-    const Buffer *buffer;
-    const Stmt *loop; /* whose variable the shape uses; NULL for none */
-} ShapeSearch;
-
-static bool search_shape(Visitor *v, Stmt *stmt)
+/* A loop whose variable the shape uses; NULL if there is none. */
+static const Stmt *loop_of_shape(Schedule *s, const Buffer *buffer)
 {
-    ShapeSearch *search = v->user;
-    for (int i = 0; stmt->kind == ST_FOR && i < search->buffer->rank; i++)
-        if (expr_uses_var(search->buffer->shape[i], stmt->u.loop.var))
-            search->loop = stmt;
-    return stmt->kind != ST_BLOCK;
+    for (Cursor at = cursor_outer(s->ctx, s->kernel->body); cursor_next(&at);)
+        for (int i = 0; at.stmt->kind == ST_FOR && i < buffer->rank; i++)
+            if (expr_uses_var(buffer->shape[i], at.stmt->u.loop.var))
+                return at.stmt;
+    return NULL;
 }
 
 bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code, Span span)
 {
-    ShapeSearch search = {buffer, NULL};
-    Visitor visitor = {.user = &search, .stmt = search_shape};
-    visit_stmt(&visitor, s->kernel->body);
-    if (search.loop)
+    const Stmt *loop = loop_of_shape(s, buffer);
+    if (loop)
         sched_refuse(s, code, span,
                      "the shape of '%s' changes with loop '%s', and what fills another buffer of that shape would "
                      "have to know the loop; declare '%s' outside of the loop, in the shape of its largest",
-                     buffer->name, stmt_label(search.loop), buffer->name);
-    return !search.loop;
+                     buffer->name, stmt_label(loop), buffer->name);
+    return !loop;
 }
 
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block)

@@ -18,9 +18,11 @@ Buffer *flow_written(Schedule *s, Stmt *block);
 /* The block is one store of `op =`, beside its init: no control flow of its own. NULL otherwise. */
 const Stmt *flow_single_store(const Stmt *block);
 
+/* The first block below that has an init; NULL if there is none. */
+Stmt *flow_block_with_init(Context *c, Stmt *body);
 /* `store`, the block's only one of `buffer`, gives each element a value that does not depend on what was there before, there or in
  * other elements. */
-bool flow_starts_anew(Stmt *block, const Stmt *store, const Buffer *buffer);
+bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer);
 
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);

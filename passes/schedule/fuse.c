@@ -41,7 +41,7 @@ static bool check_affine_product(Schedule *s, const PrimCall *call, Stmt **nest,
 {
     const Stmt *first = NULL;
     for (int i = 0; i < n; i++) {
-        if (!loop_var_in(nest[i]->u.loop.lo) && !loop_var_in(nest[i]->u.loop.hi))
+        if (!expr_loop_var(s->ctx, nest[i]->u.loop.lo) && !expr_loop_var(s->ctx, nest[i]->u.loop.hi))
             continue;
         REQUIRE(s, E0417, call->span, !first,
                 "the ranges of loops '%s' and '%s' both change with loops outside, and the product of their extents is "
@@ -72,22 +72,23 @@ static Name fused_name(Schedule *s, const StmtPath *path, Stmt **nest, int n)
     return sched_fresh_loop_name(s, path, text.length <= 24 ? text.text : "fused", 0);
 }
 
-/* A quotient or remainder by what changes with a loop. */
-static bool search_changing_divisor(Visitor *v, Expr *e)
+/* A loop that the divisor of a quotient or remainder in `e` changes with; NULL if there is none. */
+static const Var *changing_divisor(Context *c, const Expr *e)
 {
-    const Var *var = e->kind == EX_DIV || e->kind == EX_MOD ? loop_var_in(e->u.arg[1]) : NULL;
-    if (var)
-        *(const Var **)v->user = var;
-    return var == NULL;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_DIV || at.expr->kind == EX_MOD) {
+            const Var *var = expr_loop_var(c, at.expr->u.arg[1]);
+            if (var)
+                return var;
+        }
+    return NULL;
 }
 
 /* Where the part of an extent that changes with loops may be 0, iterations that a later split adds would divide by it. */
 static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, const Subst *map, int n)
 {
     for (int i = 0; i < n; i++) {
-        const Var *var = NULL;
-        Visitor v = {.user = &var, .expr = search_changing_divisor};
-        visit_expr(&v, map[i].value);
+        const Var *var = changing_divisor(s->ctx, map[i].value);
         REQUIRE(s, E0417, call->span, !var,
                 "loop '%s' would count in quotients by a range that changes with loop '%s' and may be empty; "
                 "give it a range of its own first, with widen",
@@ -102,21 +103,11 @@ static bool is_empty(const Expr *extent)
     return expr_is_const(extent, &n) && n < 1;
 }
 
-static bool finds_init(Visitor *v, Stmt *stmt)
-{
-    const Stmt **found = v->user;
-    if (stmt->kind == ST_BLOCK && stmt->u.block.init)
-        *found = stmt;
-    return !*found && stmt->kind != ST_BLOCK;
-}
-
 /* A reduction over a loop without iterations still has its init for each element, and a fused loop without iterations has none to
  * tell the elements by. */
 static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Expr *const *extents, int n)
 {
-    const Stmt *init = NULL, *empty = NULL, *other = NULL;
-    Visitor v = {.user = &init, .stmt = finds_init};
-    visit_stmt(&v, nest[n - 1]->u.loop.body);
+    const Stmt *init = flow_block_with_init(s->ctx, nest[n - 1]->u.loop.body), *empty = NULL, *other = NULL;
     for (int i = 0; i < n; i++) {
         int64_t extent;
         if (is_empty(extents[i]) && !empty)

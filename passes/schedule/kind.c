@@ -54,46 +54,27 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
     return false;
 }
 
-typedef struct {
-    const Var *var;
-    const BlockStmt *found;
-    Context *ctx;
-} ReduceSearch;
-
-static bool search_reduce(Visitor *v, Stmt *stmt)
+const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop)
 {
-    ReduceSearch *search = v->user;
-    if (stmt->kind != ST_BLOCK)
-        return !search->found;
-    if (block_uses_loop(&stmt->u.block, ITER_REDUCE, search->var))
-        search->found = &stmt->u.block;
+    for (Cursor at = cursor_outer(c, loop->u.loop.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var))
+            return &at.stmt->u.block;
+    return NULL;
+}
+
+static bool has_plain_store(Context *c, const Stmt *body)
+{
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && at.stmt->u.store.op == STORE_SET)
+            return true;
     return false;
-}
-
-/* A block that reduces over the loop, or NULL. */
-const BlockStmt *sched_reduced_by(const Stmt *loop)
-{
-    ReduceSearch search = {loop->u.loop.var, NULL, NULL};
-    Visitor visitor = {&search, NULL, search_reduce};
-    visit_stmt(&visitor, loop->u.loop.body);
-    return search.found;
-}
-
-static bool search_plain_store(Visitor *v, Stmt *stmt)
-{
-    bool *found = v->user;
-    *found |= stmt->kind == ST_STORE && stmt->u.store.op == STORE_SET;
-    return !*found;
 }
 
 /* ", or ...": how the updates of `block` could collide safely; "" where they cannot. */
 static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind kind)
 {
-    bool plain = kind != LOOP_BIND && kind != LOOP_PARALLEL;
-    Visitor visitor = {&plain, NULL, search_plain_store};
-    if (block && !block->atomic)
-        visit_stmt(&visitor, block->body);
-    if (!block || block->atomic || plain)
+    bool at_once = kind == LOOP_BIND || kind == LOOP_PARALLEL;
+    if (!block || block->atomic || !at_once || has_plain_store(s->ctx, block->body))
         return "";
     return arena_printf(s->ctx->arena, ", or let its updates collide with %satomic(%s)",
                         block->init ? "decompose_reduction and then " : "", block->name);
@@ -131,7 +112,7 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
         return false;
     if (dependence_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
         return true;
-    const BlockStmt *reduction = sched_reduced_by(loop);
+    const BlockStmt *reduction = sched_reduced_by(s->ctx, loop);
     if (reduction && !is_about(&why, reduction))
         reduction = NULL;
     bool same = why.first && why.second && why.first->id == why.second->id;
@@ -151,27 +132,16 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
 }
 
 /* A floating-point sum below the loop will be one of partial sums. */
-static bool search_rounding(Visitor *v, Stmt *stmt)
-{
-    ReduceSearch *search = v->user;
-    ReduceSearch one = {search->var, NULL, NULL};
-    Visitor here = {&one, NULL, search_reduce};
-    if (stmt->kind != ST_BLOCK)
-        return !search->found;
-    Reducer reducer;
-    const char *why;
-    search_reduce(&here, stmt);
-    if (one.found && reducer_of(search->ctx, one.found, &reducer, &why) && reducer.rounds)
-        search->found = one.found;
-    return false;
-}
-
 static bool rounds_apart(Schedule *s, const Stmt *loop)
 {
-    ReduceSearch search = {loop->u.loop.var, NULL, s->ctx};
-    Visitor visitor = {&search, NULL, search_rounding};
-    visit_stmt(&visitor, loop->u.loop.body);
-    return search.found != NULL;
+    for (Cursor at = cursor_outer(s->ctx, loop->u.loop.body); cursor_next(&at);) {
+        Reducer reducer;
+        const char *why;
+        if (at.stmt->kind == ST_BLOCK && block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var) &&
+            reducer_of(s->ctx, &at.stmt->u.block, &reducer, &why) && reducer.rounds)
+            return true;
+    }
+    return false;
 }
 
 static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kind, Axis axis)
@@ -184,32 +154,21 @@ static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kin
 
 /* ---- bind: one value of an axis for each block ------------------------------------------------ */
 
-typedef struct {
-    const Var *var;
-    Name block;
-} UseSearch;
-
-static bool search_use(Visitor *v, Stmt *stmt)
+static bool block_uses_var(const BlockStmt *block, const Var *var)
 {
-    UseSearch *search = v->user;
-    if (stmt->kind != ST_BLOCK)
-        return !search->block;
-    const BlockStmt *block = &stmt->u.block;
-    bool uses = block->predicate && expr_uses_var(block->predicate, search->var);
     for (int i = 0; i < block->n_iters; i++)
-        uses |= expr_uses_var(block->iters[i].binding, search->var);
-    if (uses)
-        search->block = block->name;
-    return false;
+        if (expr_uses_var(block->iters[i].binding, var))
+            return true;
+    return block->predicate && expr_uses_var(block->predicate, var);
 }
 
 /* The first block below that uses the variable, or NULL. */
-static Name block_using(Stmt *below, const Var *var)
+static Name block_using(Context *c, const Stmt *below, const Var *var)
 {
-    UseSearch search = {var, NULL};
-    Visitor visitor = {&search, NULL, search_use};
-    visit_stmt(&visitor, below);
-    return search.block;
+    for (Cursor at = cursor_outer(c, below); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && block_uses_var(&at.stmt->u.block, var))
+            return at.stmt->u.block.name;
+    return NULL;
 }
 
 /* What runs inside `inner` speaks of the variable of `outer`: in a block, or in a bound or condition on the
@@ -236,7 +195,7 @@ static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, 
     Stmt *inner = path->items[path->n - 1];
     if (!speaks_of(path, outer))
         return true;
-    Name block = block_using(inner->u.loop.body, outer->u.loop.var);
+    Name block = block_using(s->ctx, inner->u.loop.body, outer->u.loop.var);
     sched_refuse(
         s, E0420, span,
         "loop '%s' is bound to %s already, and what is inside of loop '%s'%s%s%s still depends on "
@@ -280,18 +239,6 @@ typedef struct {
     StmtPath bound[AXIS_COUNT]; /* its loops by axis */
 } Launch;
 
-static bool collect_bound(Visitor *v, Stmt *stmt)
-{
-    Launch *launch = v->user;
-    if (stmt->kind == ST_FOR) {
-        bool is_new = stmt == launch->loop;
-        if (is_new || stmt->u.loop.kind == LOOP_BIND)
-            VEC_PUSH(launch->s->ctx->arena,
-                     &launch->bound[is_new ? launch->axis : stmt->u.loop.axis], stmt);
-    }
-    return stmt->kind != ST_BLOCK;
-}
-
 static Launch launch_around(Schedule *s, const StmtPath *path, Axis axis)
 {
     Launch launch = {.s = s, .loop = path->items[path->n - 1], .axis = axis};
@@ -300,8 +247,11 @@ static Launch launch_around(Schedule *s, const StmtPath *path, Axis axis)
            (path->items[at]->kind != ST_FOR || path->items[at]->u.loop.kind != LOOP_BIND))
         at++;
     launch.root = path->items[at];
-    Visitor visitor = {&launch, NULL, collect_bound};
-    visit_stmt(&visitor, launch.root);
+    for (Cursor below = cursor_outer(s->ctx, launch.root); cursor_next(&below);) {
+        bool is_new = below.stmt == launch.loop;
+        if (is_new || (below.stmt->kind == ST_FOR && below.stmt->u.loop.kind == LOOP_BIND))
+            VEC_PUSH(s->ctx->arena, &launch.bound[is_new ? axis : below.stmt->u.loop.axis], below.stmt);
+    }
     return launch;
 }
 
@@ -312,29 +262,20 @@ static Expr *extent_of(Schedule *s, const Stmt *loop)
     return sched_extent(s, &path);
 }
 
-typedef struct {
-    uint32_t loop;
-    bool bound;
-} BoundSearch;
-
-static bool search_bound(Visitor *v, Stmt *stmt)
+static bool is_bound(Context *c, const Kernel *kernel, uint32_t loop)
 {
-    BoundSearch *search = v->user;
-    if (stmt->kind == ST_FOR && stmt->u.loop.id == search->loop && stmt->u.loop.kind == LOOP_BIND)
-        search->bound = true;
-    return !search->bound;
+    for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.id == loop)
+            return at.stmt->u.loop.kind == LOOP_BIND;
+    return false;
 }
 
 /* The step that bound the loop; 0 if it is not bound, or came so. */
 static int step_that_bound(const Schedule *s, const Stmt *loop)
 {
-    for (int step = 0; step <= schedule_steps(s); step++) {
-        BoundSearch search = {.loop = loop->u.loop.id};
-        Visitor visitor = {&search, NULL, search_bound};
-        visit_stmt(&visitor, schedule_kernel_after(s, step)->body);
-        if (search.bound)
+    for (int step = 0; step <= schedule_steps(s); step++)
+        if (is_bound(s->ctx, schedule_kernel_after(s, step), loop->u.loop.id))
             return step;
-    }
     return 0;
 }
 
@@ -369,24 +310,19 @@ static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
     return true;
 }
 
-typedef struct {
-    const Launch *launch;
-    const Var *inside; /* a loop of the launch that an extent uses */
-} GridSearch;
-
-static bool search_inside(Visitor *v, Expr *e)
+/* A loop of the launch that the extent changes with; NULL if there is none. */
+static const Var *loop_inside(const Launch *launch, const Expr *extent)
 {
-    GridSearch *search = v->user;
-    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP) {
-        StmtPath path = {0};
-        state_path(search->launch->s, search->launch->root->u.loop.id, &path);
-        bool host = false;
-        for (int i = 0; i + 1 < path.n; i++)
-            host |= path.items[i]->kind == ST_FOR && path.items[i]->u.loop.var == e->u.var;
+    StmtPath path = {0};
+    state_path(launch->s, launch->root->u.loop.id, &path);
+    for (Cursor at = cursor_expr(launch->s->ctx, extent); cursor_next(&at);) {
+        bool host = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
+        for (int i = 0; i + 1 < path.n && !host; i++)
+            host = path.items[i]->kind == ST_FOR && path.items[i]->u.loop.var == at.expr->u.var;
         if (!host)
-            search->inside = e->u.var;
+            return at.expr->u.var;
     }
-    return true;
+    return NULL;
 }
 
 /* The extents of block axes are known where the launch starts. */
@@ -397,14 +333,12 @@ static bool require_fixed_grid(const Launch *launch, Span span)
         for (int i = 0; i < launch->bound[axis].n; i++) {
             const Stmt *loop = launch->bound[axis].items[i];
             Expr *extent = extent_of(s, loop);
-            GridSearch search = {launch, NULL};
-            Visitor visitor = {&search, search_inside, NULL};
-            visit_expr(&visitor, extent);
-            REQUIRE(s, E0428, span, !search.inside,
+            const Var *inside = loop_inside(launch, extent);
+            REQUIRE(s, E0428, span, !inside,
                     "loop '%s' has %s iterations, which changes with loop '%s' inside the launch; "
                     "a grid has "
                     "one size, so bind a loop whose range depends on sizes only",
-                    stmt_label(loop), sched_text(s, extent), search.inside->name);
+                    stmt_label(loop), sched_text(s, extent), inside->name);
         }
     return true;
 }

@@ -74,22 +74,6 @@ Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent)
     return simplify(facts, index_max(c, extent, zero));
 }
 
-static bool search_loop_var(Visitor *v, Expr *e)
-{
-    const Var **found = v->user;
-    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP)
-        *found = e->u.var;
-    return !*found;
-}
-
-const Var *loop_var_in(Expr *e)
-{
-    const Var *var = NULL;
-    Visitor v = {.user = &var, .expr = search_loop_var};
-    visit_expr(&v, e);
-    return var;
-}
-
 bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops, int n)
 {
     for (int i = 0; i < n; i++)

@@ -6,8 +6,6 @@
 
 /* A bound of the loop speaks of the variable. */
 bool loop_uses_var(const ForStmt *loop, const Var *var);
-/* A loop's variable that the expression speaks of; NULL: none. */
-const Var *loop_var_in(Expr *e);
 /* Room for `added` more loops on the paths through the last node of `path`; false after E0431. */
 bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span);
 /* No loop is named twice; false after an error. */

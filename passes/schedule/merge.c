@@ -258,23 +258,23 @@ static Stmt *merged_part(Merge *m, int k)
     return body;
 }
 
-typedef struct {
-    const Buffer *buffer;
-    bool found;
-} NameSearch;
-
-/* Another definition of the buffer's name. */
-static bool search_name(Visitor *v, Stmt *stmt)
+static bool defines(const Stmt *stmt, Name name)
 {
-    NameSearch *search = v->user;
-    Name name = search->buffer->name;
-    if (stmt->kind == ST_FOR)
-        search->found |= stmt->u.loop.var->name == name;
-    if (stmt->kind == ST_TEMP)
-        search->found |= stmt->u.temp->name == name && stmt->u.temp->id != search->buffer->id;
     for (int i = 0; stmt->kind == ST_BLOCK && i < stmt->u.block.n_iters; i++)
-        search->found |= stmt->u.block.iters[i].var->name == name;
-    return !search->found;
+        if (stmt->u.block.iters[i].var->name == name)
+            return true;
+    return (stmt->kind == ST_FOR && stmt->u.loop.var->name == name) ||
+           (stmt->kind == ST_TEMP && stmt->u.temp->name == name);
+}
+
+/* Something else below has the buffer's name. */
+static bool name_is_taken(Context *c, const Stmt *body, const Buffer *buffer)
+{
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (defines(at.stmt, buffer->name) &&
+            !(at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id))
+            return true;
+    return false;
 }
 
 /* Temps of the parts come to stand in one sequence: none may have a name that means something else there. */
@@ -284,14 +284,12 @@ static Stmt *rename_temps(Merge *m, Stmt *body)
     for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
         if (body->u.seq.items[i]->kind != ST_TEMP)
             continue;
-        NameSearch search = {body->u.seq.items[i]->u.temp, false};
-        Visitor v = {.user = &search, .stmt = search_name};
-        visit_stmt(&v, body);
-        if (!search.found)
+        Buffer *temp = body->u.seq.items[i]->u.temp;
+        if (!name_is_taken(c, body, temp))
             continue;
-        Buffer *renamed = buffer_copy(c, search.buffer);
-        renamed->name = sched_fresh_name(m->s, search.buffer->name);
-        body = stmt_replace_buffer(c, body, body->u.seq.items[i]->u.temp, renamed);
+        Buffer *renamed = buffer_copy(c, temp);
+        renamed->name = sched_fresh_name(m->s, temp->name);
+        body = stmt_replace_buffer(c, body, temp, renamed);
     }
     return body;
 }

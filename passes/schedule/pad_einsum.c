@@ -87,25 +87,16 @@ static bool is_plain_nest(const StmtPath *path, int *top)
     return plain;
 }
 
-typedef struct {
-    const Var *var;
-    bool found;
-} ValueSearch;
-
-static bool find_value(Visitor *v, Expr *e)
-{
-    ValueSearch *search = v->user;
-    search->found |= e->kind == EX_VAR && e->u.var == search->var;
-    return e->kind != EX_LOAD && !search->found;
-}
-
 /* Is the variable in `e` outside the subscripts of loads? */
-static bool is_value(Expr *e, const Var *var)
+static bool is_value(Context *c, const Expr *e, const Var *var)
 {
-    ValueSearch search = {.var = var};
-    Visitor v = {.user = &search, .expr = find_value};
-    visit_expr(&v, e);
-    return search.found;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        if (at.expr->kind == EX_VAR && at.expr->u.var == var)
+            return true;
+        if (at.expr->kind == EX_LOAD)
+            cursor_prune(&at);
+    }
+    return false;
 }
 
 static bool check_nest(Einsum *e)
@@ -181,7 +172,7 @@ static bool check_terms(Einsum *e)
                 "factor has to have '%s' as a subscript (0 times infinity is not 0)",
                 e->block->name, sched_text(s, e->update->u.store.value), e->block->iters[i].var->name,
                 e->block->iters[i].var->name);
-        REQUIRE(s, E0832, e->call->span, !e->shift[i] || !is_value(e->update->u.store.value, e->block->iters[i].var),
+        REQUIRE(s, E0832, e->call->span, !e->shift[i] || !is_value(s->ctx, e->update->u.store.value, e->block->iters[i].var),
                 "block '%s' adds %s, whose value depends on '%s' itself, and zeros before the first term would move it; let them stand "
                 "behind",
                 e->block->name, sched_text(s, e->update->u.store.value), e->block->iters[i].var->name);

@@ -95,39 +95,35 @@ static bool uses_path(const StmtPath *path, const Expr *e)
     return false;
 }
 
-typedef struct {
-    const StmtPath *path;
-    const Stmt *found;
-} InitSearch;
-
-/* A reduction with an init that a loop of the path carries on. */
-static bool search_init(Visitor *v, Stmt *stmt)
+static bool is_carried_on(const BlockStmt *block, const StmtPath *path)
 {
-    InitSearch *search = v->user;
-    if (stmt->kind != ST_BLOCK)
-        return !search->found;
-    const BlockStmt *block = &stmt->u.block;
-    for (int i = 0; i < block->n_iters && block->init; i++)
-        if (block->iters[i].kind == ITER_REDUCE &&
-            uses_path(search->path, block->iters[i].binding))
-            search->found = stmt;
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE && uses_path(path, block->iters[i].binding))
+            return true;
     return false;
+}
+
+/* A reduction with an init that a loop of the path carries on; NULL if there is none. */
+static const Stmt *reduction_of(Context *c, const StmtPath *path, const Stmt *part)
+{
+    for (Cursor at = cursor_outer(c, part); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init && is_carried_on(&at.stmt->u.block, path))
+            return at.stmt;
+    return NULL;
 }
 
 bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span)
 {
     const Stmt *loop = path->items[path->n - 1];
-    InitSearch search = {path, NULL};
-    Visitor visitor = {.user = &search, .stmt = search_init};
-    visit_stmt(&visitor, part);
-    if (!search.found)
+    const Stmt *reduction = reduction_of(s->ctx, path, part);
+    if (!reduction)
         return true;
     sched_refuse(s, E0439, span,
                  "block '%s' is a reduction that loop '%s', or a loop around it, carries on, so its init "
                  "would run again for each part; give the init a block of its own first, with "
                  "decompose_reduction(%s, LOOP)",
-                 search.found->u.block.name, stmt_label(loop), search.found->u.block.name);
-    sched_note_at(s, search.found, "the reduction is now");
+                 reduction->u.block.name, stmt_label(loop), reduction->u.block.name);
+    sched_note_at(s, reduction, "the reduction is now");
     return false;
 }
 

@@ -9,24 +9,12 @@
 
 typedef VEC(ForStmt) LoopList;
 
-typedef struct {
-    Name name;
-    bool found;
-} HeldSearch;
-
-static bool search_held(Visitor *v, Stmt *stmt)
+static bool holds_loop(Context *c, const BlockStmt *block, Name name)
 {
-    HeldSearch *search = v->user;
-    search->found |= stmt->kind == ST_FOR && stmt->u.loop.var->name == search->name;
-    return !search->found;
-}
-
-static bool holds_loop(const BlockStmt *block, Name name)
-{
-    HeldSearch search = {name, false};
-    Visitor v = {.user = &search, .stmt = search_held};
-    visit_stmt(&v, block->body);
-    return search.found;
+    for (Cursor at = cursor_stmts(c, block->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.var->name == name)
+            return true;
+    return false;
 }
 
 /* A name for a loop around the block: of nothing on the path or in the block, no iterator of it and no loop of `loops`. */
@@ -39,7 +27,7 @@ static Name fresh_name(Schedule *s, const StmtPath *target, const char *base, co
             taken |= i != own && block->iters[i].var->name == name;
         for (int i = 0; i < loops->n; i++)
             taken |= loops->items[i].var->name == name;
-        taken |= holds_loop(block, name);
+        taken |= holds_loop(s->ctx, block, name);
         if (!taken)
             return name;
         name = sched_fresh_loop_name(s, target, arena_printf(s->ctx->arena, "%.32s_%d", base, tries), 0);
@@ -193,31 +181,23 @@ static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *pa
     return true;
 }
 
-typedef struct {
-    const StmtPath *target;
-    const Stmt *found;
-} NameSearch;
-
-static bool search_name(Visitor *v, Stmt *stmt)
+static bool has_loop_called(const StmtPath *path, Name name)
 {
-    NameSearch *search = v->user;
-    for (int i = 0; i < search->target->n && stmt->kind == ST_FOR; i++)
-        if (search->target->items[i]->kind == ST_FOR &&
-            search->target->items[i]->u.loop.var->name == stmt->u.loop.var->name)
-            search->found = stmt;
-    return !search->found;
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.var->name == name)
+            return true;
+    return false;
 }
 
 /* The loops inside of the block (blockize) have other names than those that it comes under. */
 static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPath *path, const StmtPath *target)
 {
-    NameSearch search = {target, NULL};
-    Visitor v = {.user = &search, .stmt = search_name};
-    visit_stmt(&v, path->items[path->n - 1]->u.block.body);
-    REQUIRE(s, E0466, call->compute_at.loop.span, !search.found,
-            "a loop inside of block '%s' is called '%s', and so is one that the block would come under; name one of them "
-            "differently, as in  let [other] = split(loop, [_])",
-            call_block_name(path), stmt_label(search.found));
+    for (Cursor at = cursor_stmts(s->ctx, path->items[path->n - 1]->u.block.body); cursor_next(&at);)
+        REQUIRE(s, E0466, call->compute_at.loop.span,
+                at.stmt->kind != ST_FOR || !has_loop_called(target, at.stmt->u.loop.var->name),
+                "a loop inside of block '%s' is called '%s', and so is one that the block would come under; name one of them "
+                "differently, as in  let [other] = split(loop, [_])",
+                call_block_name(path), stmt_label(at.stmt));
     return true;
 }
 

@@ -76,7 +76,7 @@ bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
 static bool runs_parallel(Schedule *s, const Stmt *stmt)
 {
     const ForStmt *loop = &stmt->u.loop;
-    if (loop->kind != LOOP_SERIAL || loop->annotations.n > 0 || sched_reduced_by(stmt))
+    if (loop->kind != LOOP_SERIAL || loop->annotations.n > 0 || sched_reduced_by(s->ctx, stmt))
         return false;
     bool only_reduction = false;
     Conflict why = {0};
@@ -112,29 +112,20 @@ static Value band_from(Schedule *s, Stmt *top)
     return value_list(s, band.items, band.n);
 }
 
-typedef struct {
-    Schedule *s;
-    ValueList found;
-} BandSearch;
-
-static bool search_band(Visitor *v, Stmt *stmt)
-{
-    BandSearch *search = v->user;
-    if (stmt->kind != ST_FOR)
-        return stmt->kind != ST_BLOCK;
-    if (stmt_bound_loop(stmt) || !runs_parallel(search->s, stmt))
-        return stmt->u.loop.kind != LOOP_BIND;
-    VEC_PUSH(search->s->ctx->arena, &search->found, band_from(search->s, stmt));
-    return false;
-}
-
 bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)call;
-    BandSearch search = {.s = s};
-    Visitor v = {.user = &search, .stmt = search_band};
-    visit_stmt(&v, s->kernel->body);
-    *result = value_list(s, search.found.items, search.found.n);
+    ValueList bands = {0};
+    for (Cursor at = cursor_outer(s->ctx, s->kernel->body); cursor_next(&at);) {
+        if (at.stmt->kind != ST_FOR)
+            continue;
+        bool band = !stmt_bound_loop(at.stmt) && runs_parallel(s, at.stmt);
+        if (band)
+            VEC_PUSH(s->ctx->arena, &bands, band_from(s, at.stmt));
+        if (band || at.stmt->u.loop.kind == LOOP_BIND)
+            cursor_prune(&at);
+    }
+    *result = value_list(s, bands.items, bands.n);
     return true;
 }
 

@@ -43,18 +43,15 @@ static const BlockIter *find_iter(const Reindex *r, const Var *var)
     return NULL;
 }
 
-typedef struct {
-    const Reindex *r;
-    const Var *inner; /* a loop or a let of the block's body */
-} VarSearch;
-
-static bool search_inner(Visitor *v, Expr *e)
+/* A loop, a let or another block's iterator in `e`; NULL if there is none. */
+static const Var *inner_var(const Reindex *r, const Expr *e)
 {
-    VarSearch *search = v->user;
-    if (e->kind == EX_VAR && (e->u.var->kind == VAR_LOOP || e->u.var->kind == VAR_LET ||
-                              (e->u.var->kind == VAR_ITER && !find_iter(search->r, e->u.var))))
-        search->inner = e->u.var;
-    return true;
+    for (Cursor at = cursor_expr(r->s->ctx, e); cursor_next(&at);) {
+        const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
+        if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET || (var->kind == VAR_ITER && !find_iter(r, var))))
+            return var;
+    }
+    return NULL;
 }
 
 /* All accesses of the buffer in the block have the same subscripts, made of iterators. */
@@ -62,8 +59,6 @@ static bool find_element(Reindex *r)
 {
     Context *c = r->s->ctx;
     AccessList accesses = {0};
-    VarSearch search = {r, NULL};
-    Visitor v = {.user = &search, .expr = search_inner};
     access_collect(c, r->stmt, r->from, ACCESS_ANY, &accesses);
     r->at = accesses.items[0].index;
     for (int d = 0; d < r->from->rank; d++) {
@@ -73,10 +68,10 @@ static bool find_element(Reindex *r)
                     "an iteration; cache_read and cache_write copy the whole buffer",
                     r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]),
                     sched_text(r->s, accesses.items[i].index[d]), d);
-        visit_expr(&v, r->at[d]);
-        REQUIRE(r->s, E0910, r->span, !search.inner,
+        const Var *inner = inner_var(r, r->at[d]);
+        REQUIRE(r->s, E0910, r->span, !inner,
                 "block '%s' touches '%s' at '%s', which changes with '%s' inside of the block", r->stmt->u.block.name,
-                r->from->name, sched_text(r->s, r->at[d]), search.inner->name);
+                r->from->name, sched_text(r->s, r->at[d]), inner->name);
     }
     return true;
 }
@@ -282,27 +277,20 @@ static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *bef
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const Buffer *buffer;
-    bool found;
-} LoadSearch;
-
-static bool search_load(Visitor *v, Expr *e)
-{
-    LoadSearch *search = v->user;
-    search->found |= e->kind == EX_LOAD && e->u.load.buffer->id == search->buffer->id;
-    return e->kind != EX_SELECT && e->kind != EX_AND && e->kind != EX_OR;
-}
-
 /* Every instance of the block reads the buffer, whatever the data are. */
 static bool always_reads(const Reindex *r)
 {
-    LoadSearch search = {r->from, false};
-    Visitor v = {.user = &search, .expr = search_load};
     const Stmt *store = flow_single_store(r->stmt);
-    if (store && !r->stmt->u.block.predicate)
-        visit_stmt(&v, (Stmt *)store);
-    return search.found;
+    if (!store || r->stmt->u.block.predicate)
+        return false;
+    for (Cursor at = cursor_stmt(r->s->ctx, store); cursor_next(&at);) {
+        const Expr *e = at.expr;
+        if (e && e->kind == EX_LOAD && e->u.load.buffer->id == r->from->id)
+            return true;
+        if (e && (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR))
+            cursor_prune(&at);
+    }
+    return false;
 }
 
 /* Subscripts that read memory are evaluated at every place, so each place must be one where the block does, too. */

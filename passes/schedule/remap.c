@@ -52,33 +52,22 @@ static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Ax
     return false;
 }
 
-typedef struct {
-    const Stmt *except, *found;
-} RemapSearch;
-
-static bool search_remap(Visitor *v, Stmt *stmt)
-{
-    RemapSearch *search = v->user;
-    if (stmt->kind == ST_FOR && stmt != search->except && annotations_remap(stmt->u.loop.annotations))
-        search->found = stmt;
-    return stmt->kind != ST_BLOCK && !search->found;
-}
-
 /* A grid has one order: no other loop of the launch may ask for one. */
 static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath *path)
 {
-    RemapSearch search = {path->items[path->n - 1], NULL};
-    Visitor visitor = {.user = &search, .stmt = search_remap};
+    const Stmt *inner = path->items[path->n - 1];
     int top = 0;
     while (path->items[top]->kind != ST_FOR || path->items[top]->u.loop.kind != LOOP_BIND)
         top++;
-    visit_stmt(&visitor, path->items[top]);
-    if (!search.found)
-        return true;
-    sched_refuse(s, E0494, call->span, "the blocks of this launch have an order already, from loop '%s'",
-                 stmt_label(search.found));
-    sched_note_at(s, search.found, "loop '%s' is now", stmt_label(search.found));
-    return false;
+    for (Cursor at = cursor_outer(s->ctx, path->items[top]); cursor_next(&at);) {
+        if (at.stmt == inner || at.stmt->kind != ST_FOR || !annotations_remap(at.stmt->u.loop.annotations))
+            continue;
+        sched_refuse(s, E0494, call->span, "the blocks of this launch have an order already, from loop '%s'",
+                     stmt_label(at.stmt));
+        sched_note_at(s, at.stmt, "loop '%s' is now", stmt_label(at.stmt));
+        return false;
+    }
+    return true;
 }
 
 bool prim_remap(Schedule *s, const PrimCall *call, Value *result)

@@ -42,19 +42,17 @@ static bool inits_are_kept(Schedule *s, const PrimCall *call, const BlockStmt *b
     return true;
 }
 
-typedef struct {
-    const StmtPath *path;
-    bool inner; /* a loop that is not on the path */
-} LoopSearch;
-
-static bool search_inner(Visitor *v, Expr *e)
+/* `e` speaks of a loop that is not on the path. */
+static bool uses_other_loop(Context *c, const Expr *e, const StmtPath *path)
 {
-    LoopSearch *search = v->user;
-    bool on_path = e->kind != EX_VAR || e->u.var->kind != VAR_LOOP;
-    for (int i = 0; i < search->path->n && !on_path; i++)
-        on_path = search->path->items[i]->kind == ST_FOR && search->path->items[i]->u.loop.var == e->u.var;
-    search->inner |= !on_path;
-    return !search->inner;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        bool on_path = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
+        for (int i = 0; i < path->n && !on_path; i++)
+            on_path = path->items[i]->kind == ST_FOR && path->items[i]->u.loop.var == at.expr->u.var;
+        if (!on_path)
+            return true;
+    }
+    return false;
 }
 
 /* The condition under which the one writer of the buffer under the loop runs, where the loops on the path decide it; NULL: none.
@@ -62,13 +60,9 @@ static bool search_inner(Visitor *v, Expr *e)
 static Expr *producer_condition(Schedule *s, const StmtPath *target, const Buffer *buffer)
 {
     BlockList writers = {0};
-    LoopSearch search = {target, false};
-    Visitor v = {.user = &search, .expr = search_inner};
     flow_blocks(s, target->items[target->n - 1], buffer, ACCESS_WRITE, &writers);
     Expr *cond = writers.n == 1 ? writers.items[0]->u.block.predicate : NULL;
-    if (cond)
-        visit_expr(&v, cond);
-    return search.inner ? NULL : cond;
+    return cond && uses_other_loop(s->ctx, cond, target) ? NULL : cond;
 }
 
 static Stmt *under_condition(Schedule *s, Stmt *nest, Expr *cond)

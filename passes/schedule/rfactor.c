@@ -60,27 +60,6 @@ static bool find_block(Factor *f, const PrimCall *call)
     return true;
 }
 
-typedef struct {
-    const Var *found;
-} LoopSearch;
-
-static bool search_loop_var(Visitor *v, Expr *e)
-{
-    LoopSearch *search = v->user;
-    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP)
-        search->found = e->u.var;
-    return !search->found;
-}
-
-/* A loop that `e` speaks of, or NULL. */
-static const Var *loop_in(const Expr *e)
-{
-    LoopSearch search = {NULL};
-    Visitor v = {.user = &search, .expr = search_loop_var};
-    visit_expr(&v, (Expr *)e);
-    return search.found;
-}
-
 static bool check_loop(Factor *f, Span span)
 {
     Schedule *s = f->s;
@@ -99,8 +78,8 @@ static bool check_loop(Factor *f, Span span)
             "loop '%s' goes in steps of %lld, and its iterations are to be the elements of an "
             "axis; split it instead",
             name, (long long)loop->step);
-    const Var *depends = loop_in(loop->lo);
-    depends = depends ? depends : loop_in(loop->hi);
+    const Var *depends = expr_loop_var(s->ctx, loop->lo);
+    depends = depends ? depends : expr_loop_var(s->ctx, loop->hi);
     REQUIRE(s, E0475, span, !depends,
             "the range of loop '%s' depends on loop '%s', and the axis of a buffer has one length; "
             "split the "
@@ -197,8 +176,8 @@ static bool add_iter(Factor *f, const Stmt *stmt, IterKind kind, Span span)
     loop_domain(c, loop, &iter.lo, &iter.hi);
     iter.lo = mapped(f, iter.lo);
     iter.hi = mapped(f, iter.hi);
-    const Var *depends = loop_in(iter.lo);
-    depends = depends ? depends : loop_in(iter.hi);
+    const Var *depends = expr_loop_var(f->s->ctx, iter.lo);
+    depends = depends ? depends : expr_loop_var(f->s->ctx, iter.hi);
     REQUIRE(
         f->s, E0475, span, !depends,
         "the range of loop '%s' depends on loop '%s', which no iterator of block '%s' stands for",
@@ -250,7 +229,7 @@ static bool add_condition(Factor *f, Facts *facts, Expr *cond, Span span)
         return true;
     }
     cond = mapped(f, cond);
-    const Var *depends = loop_in(cond);
+    const Var *depends = expr_loop_var(f->s->ctx, cond);
     REQUIRE(f->s, E0475, span, !depends,
             "which iterations of loop '%s' there are depends on loop '%s', which no iterator of "
             "block '%s' stands for",
@@ -269,7 +248,7 @@ static bool map_reduction(Factor *f, Span span)
         if (iter->kind != ITER_REDUCE)
             continue;
         Expr *value = simplify(facts, mapped(f, iter->binding));
-        const Var *depends = loop_in(value);
+        const Var *depends = expr_loop_var(f->s->ctx, value);
         REQUIRE(
             f->s, E0475, span, !depends,
             "iterator '%s' depends on loop '%s', which no other iterator of block '%s' stands for",

@@ -77,12 +77,12 @@ static bool take_apart(Rotate *r)
     return true;
 }
 
-static bool search_temp(Visitor *v, Stmt *stmt)
+static const Buffer *temp_in(Context *c, const Stmt *body)
 {
-    const Buffer **found = v->user;
-    if (stmt->kind == ST_TEMP)
-        *found = stmt->u.temp;
-    return !*found && stmt->kind != ST_BLOCK;
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP)
+            return at.stmt->u.temp;
+    return NULL;
 }
 
 /* A temp of the body is another one in each iteration. */
@@ -97,9 +97,7 @@ static bool check_temps(const Rotate *r)
                 "another one; declare it outside of the loop, with an element for each iteration",
                 item->u.temp->name, r->at.loop->u.loop.var->name);
     }
-    const Buffer *inner = NULL;
-    Visitor v = {.user = &inner, .stmt = search_temp};
-    visit_stmt(&v, r->moved);
+    const Buffer *inner = temp_in(r->s->ctx, r->moved);
     REQUIRE(r->s, E0463, r->call->span, !inner,
             "temp '%s' is declared in what would move, and there would be two of the name; declare it outside of loop '%s'", inner->name,
             r->at.loop->u.loop.var->name);

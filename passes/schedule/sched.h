@@ -214,7 +214,7 @@ Kernel *sched_kernel_around(Schedule *s, const Kernel *kernel, const StmtPath *p
 /* The loops on `path`, outermost first, and how many there are. `loops` may be NULL. */
 int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops);
 /* A block that a loop is a reduction loop of (one of its reduce iterators uses it), or NULL (kind.c). */
-const BlockStmt *sched_reduced_by(const Stmt *loop);
+const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop);
 /* "C", for a loop or block of the kernel: the name that messages show. */
 Name stmt_label(const Stmt *node);
 /* The expression as text. */

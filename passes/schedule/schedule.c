@@ -96,29 +96,29 @@ Value value_list(Schedule *s, const Value *items, int n)
 
 /* ---- a schedule ------------------------------------------------------------------------------- */
 
-static bool least_id(Visitor *v, Stmt *stmt)
+static uint32_t stmt_id(const Stmt *stmt)
 {
-    uint32_t *least = v->user;
-    uint32_t id = *least;
-    if (stmt->kind == ST_FOR)
-        id = stmt->u.loop.id;
-    else if (stmt->kind == ST_BLOCK)
-        id = stmt->u.block.id;
-    else if (stmt->kind == ST_TEMP)
-        id = stmt->u.temp->id;
-    if (id < *least)
-        *least = id;
-    return true;
+    switch (stmt->kind) {
+    case ST_FOR:
+        return stmt->u.loop.id;
+    case ST_BLOCK:
+        return stmt->u.block.id;
+    case ST_TEMP:
+        return stmt->u.temp->id;
+    default:
+        return UINT32_MAX;
+    }
 }
 
-static uint32_t kernel_least_id(const Kernel *kernel)
+static uint32_t kernel_least_id(Context *c, const Kernel *kernel)
 {
     uint32_t least = UINT32_MAX;
     for (int i = 0; i < kernel->n_params; i++)
         if (kernel->params[i].buffer && kernel->params[i].buffer->id < least)
             least = kernel->params[i].buffer->id;
-    Visitor visitor = {&least, NULL, least_id};
-    visit_stmt(&visitor, kernel->body);
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
+        if (stmt_id(at.stmt) < least)
+            least = stmt_id(at.stmt);
     return least;
 }
 
@@ -128,7 +128,7 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     s->ctx = c;
     s->first = s->kernel = kernel;
     s->lowered = kernel_level(kernel) == LEVEL_LOWERED;
-    s->first_id = kernel_least_id(kernel);
+    s->first_id = kernel_least_id(c, kernel);
     state_rebuild(s);
     return s;
 }

@@ -68,7 +68,7 @@ static bool read_factors(Schedule *s, const PrimCall *call, Split *split)
  * value of loops, which bounds and subscripts must be. */
 static bool require_steady_fill(Schedule *s, const PrimCall *call, const Split *split, Name name)
 {
-    const Var *var = split->fill > 0 ? loop_var_in(split->extent) : NULL;
+    const Var *var = split->fill > 0 ? expr_loop_var(s->ctx, split->extent) : NULL;
     REQUIRE(s, E0414, call->span, !var,
             "loop '%s' has %s iterations, which change with loop '%s', and so would the factor that _ stands for; "
             "write _ as the first factor",

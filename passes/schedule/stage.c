@@ -26,16 +26,12 @@ static Stmt *place_item(const StagePlace *place, int i)
     return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
 }
 
-typedef struct {
-    const Buffer *buffer;
-    bool found;
-} TempSearch;
-
-static bool search_temp(Visitor *v, Stmt *stmt)
+static bool declares(Context *c, const Stmt *item, const Buffer *buffer)
 {
-    TempSearch *search = v->user;
-    search->found |= stmt->kind == ST_TEMP && stmt->u.temp->id == search->buffer->id;
-    return stmt->kind != ST_BLOCK && !search->found;
+    for (Cursor at = cursor_outer(c, item); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
+            return true;
+    return false;
 }
 
 /* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the users. */
@@ -43,10 +39,7 @@ static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buff
                      AccessMode mode)
 {
     BlockList others = {0};
-    TempSearch declared = {buffer, false};
-    Visitor v = {.user = &declared, .stmt = search_temp};
-    visit_stmt(&v, item);
-    bool clean = !declared.found;
+    bool clean = !declares(s->ctx, item, buffer);
     flow_blocks(s, item, buffer, mode, &others);
     for (int o = 0; o < others.n && clean; o++) {
         clean = false;
@@ -308,7 +301,7 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             "'%s' is also written by block '%s', so the copy would undo its work", buffer->name,
             writers.items[writers.items[0] == block]->u.block.name);
     bool carries_on = store_updates(store->u.store.op) && block_has_one_element(&block->u.block);
-    REQUIRE(s, E0444, span, flow_starts_anew(block, store, buffer) || (carries_on && flow_written_before_read(s, path, buffer)),
+    REQUIRE(s, E0444, span, flow_starts_anew(s->ctx, block, store, buffer) || (carries_on && flow_written_before_read(s, path, buffer)),
             "block '%s' reads what '%s' held before, which its copy would not hold; give the reduction "
             "its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);

@@ -495,35 +495,23 @@ Name sched_fresh_name(Schedule *s, const char *base)
     }
 }
 
-typedef struct {
-    Name name;
-    uint32_t except;
-    bool found;
-} LoopSearch;
-
-static bool search_loop(Visitor *v, Stmt *stmt)
+static bool is_loop_called(const Stmt *stmt, Name name, uint32_t except)
 {
-    LoopSearch *search = v->user;
-    if (stmt->kind == ST_FOR && stmt->u.loop.var->name == search->name &&
-        stmt->u.loop.id != search->except)
-        search->found = true;
-    return !search->found;
+    return stmt->kind == ST_FOR && stmt->u.loop.var->name == name && stmt->u.loop.id != except;
 }
 
 /* A loop above or below the path's last node has the name. */
-static bool name_on_path(const StmtPath *path, Name name, uint32_t except)
+static bool name_on_path(Context *c, const StmtPath *path, Name name, uint32_t except)
 {
-    for (int i = 0; i < path->n; i++) {
-        const Stmt *stmt = path->items[i];
-        if (stmt->kind == ST_FOR && stmt->u.loop.var->name == name && stmt->u.loop.id != except)
+    for (int i = 0; i < path->n; i++)
+        if (is_loop_called(path->items[i], name, except))
             return true;
-    }
     if (path->n == 0)
         return false;
-    LoopSearch search = {name, except, false};
-    Visitor visitor = {&search, NULL, search_loop};
-    visit_stmt(&visitor, path->items[path->n - 1]);
-    return search.found;
+    for (Cursor at = cursor_stmts(c, path->items[path->n - 1]); cursor_next(&at);)
+        if (is_loop_called(at.stmt, name, except))
+            return true;
+    return false;
 }
 
 #define LOOP_NAME_MAX 32
@@ -535,7 +523,7 @@ Name sched_fresh_loop_name(Schedule *s, const StmtPath *path, const char *base, 
     Name name = ctx_name(s->ctx, base);
     for (int i = 1;; i++) {
         const NameUse *use = state_name(s, name);
-        if (!use || (use->others == 0 && (use->loops == 0 || !name_on_path(path, name, except))))
+        if (!use || (use->others == 0 && (use->loops == 0 || !name_on_path(s->ctx, path, name, except))))
             return name;
         name = ctx_namef(s->ctx, "%s_%d", base, i);
     }

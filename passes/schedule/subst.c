@@ -26,18 +26,14 @@ static Expr *replaced_predicate(Below *b, const BlockStmt *block)
     return now == block->predicate ? now : simplify(facts_new(c), now);
 }
 
-typedef struct {
-    Below *b;
-    const Expr *without;
-    bool lost;
-} LostSearch;
-
-static bool search_lost(Visitor *v, Expr *e)
+/* A variable of `e` that `without` does not use, and whose range is not literal. */
+static bool loses_var(Below *b, const Expr *e, const Expr *without)
 {
-    LostSearch *search = v->user;
-    if (e->kind == EX_VAR && !expr_uses_var(search->without, e->u.var))
-        search->lost |= !facts_range_is_literal(search->b->facts, e->u.var);
-    return !search->lost;
+    for (Cursor at = cursor_expr(b->s->ctx, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && !expr_uses_var(without, at.expr->u.var) &&
+            !facts_range_is_literal(b->facts, at.expr->u.var))
+            return true;
+    return false;
 }
 
 /* The binding of an iterator. An init stands before the loops that reduction iterators speak of, and runs also where
@@ -47,11 +43,8 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
     Expr *now = expr_subst(b->s->ctx, iter->binding, b->map, b->n_map);
     if (now == iter->binding)
         return now;
-    LostSearch search = {b, simplify(b->facts, now), false};
-    Visitor v = {.user = &search, .expr = search_lost};
-    if (iter->kind == ITER_REDUCE && block->init)
-        visit_expr(&v, now);
-    return search.lost ? now : (Expr *)search.without;
+    Expr *simple = simplify(b->facts, now);
+    return iter->kind == ITER_REDUCE && block->init && loses_var(b, now, simple) ? now : simple;
 }
 
 /* distance = coefficient * var + rest reaches `end` and beyond on the side of `sign` only: it is at least 0
@@ -86,34 +79,21 @@ static bool leaves_domain(Below *b, const BlockStmt *block)
     return false;
 }
 
-typedef struct {
-    Below *b;
-    ExprList *extents;
-} ExtentSearch;
-
-static bool add_extent(Visitor *v, Expr *e)
-{
-    ExtentSearch *search = v->user;
-    Below *b = search->b;
-    Context *c = b->s->ctx;
-    bool exact;
-    if (e->kind != EX_VAR)
-        return true;
-    const Var *over[] = {e->u.var};
-    Expr *lo = least_over(b->facts, e, over, 1, &exact);
-    Expr *hi = lo && exact ? largest_over(b->facts, e, over, 1, &exact) : NULL;
-    if (hi && exact)
-        VEC_PUSH(c->arena, search->extents, index_add(c, index_sub(c, hi, lo), expr_index(c, 1)));
-    return true;
-}
-
 /* A quotient by 0 has no value, so no domain excludes an iteration that has one. */
 static bool may_have_no_value(Below *b, Expr *binding)
 {
+    Context *c = b->s->ctx;
     ExprList extents = {0};
-    ExtentSearch search = {b, &extents};
-    Visitor v = {.user = &search, .expr = add_extent};
-    visit_expr(&v, b->map[0].value);
+    for (Cursor at = cursor_expr(c, b->map[0].value); cursor_next(&at);) {
+        bool exact;
+        if (at.expr->kind != EX_VAR)
+            continue;
+        const Var *over[] = {at.expr->u.var};
+        Expr *lo = least_over(b->facts, at.expr, over, 1, &exact);
+        Expr *hi = lo && exact ? largest_over(b->facts, at.expr, over, 1, &exact) : NULL;
+        if (hi && exact)
+            VEC_PUSH(c->arena, &extents, index_add(c, index_sub(c, hi, lo), expr_index(c, 1)));
+    }
     return may_divide_by_zero(b->facts, binding, extents.items, extents.n);
 }
 

@@ -138,25 +138,23 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
     return stmt_block(c, &block, stmt->span);
 }
 
-static bool finds_use(Visitor *v, Stmt *stmt)
+/* A temp stands in the loop, or a condition or range that changes with its variable. */
+static bool body_depends_on(Context *c, const ForStmt *loop)
 {
-    const Var **var = v->user;
-    bool uses = (stmt->kind == ST_IF && expr_uses_var(stmt->u.cond.cond, *var)) ||
-                (stmt->kind == ST_FOR && (expr_uses_var(stmt->u.loop.lo, *var) || expr_uses_var(stmt->u.loop.hi, *var))) ||
-                stmt->kind == ST_TEMP;
-    if (uses)
-        *var = NULL;
-    return *var && stmt->kind != ST_BLOCK;
+    for (Cursor at = cursor_outer(c, loop->body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        if (s->kind == ST_TEMP || (s->kind == ST_IF && expr_uses_var(s->u.cond.cond, loop->var)) ||
+            (s->kind == ST_FOR && (expr_uses_var(s->u.loop.lo, loop->var) || expr_uses_var(s->u.loop.hi, loop->var))))
+            return true;
+    }
+    return false;
 }
 
 Stmt *tail_padded(Schedule *s, Stmt *loop, Expr *end, Span span, TailBuffers *grown)
 {
     Tail t = {.s = s, .loop = &loop->u.loop, .end = end, .span = span};
     int64_t lo;
-    const Var *var = loop->u.loop.var;
-    Visitor v = {.user = &var, .stmt = finds_use};
-    visit_stmt(&v, loop->u.loop.body);
-    bool plain = loop->u.loop.step == 1 && expr_is_const(loop->u.loop.lo, &lo) && lo == 0 && var;
+    bool plain = loop->u.loop.step == 1 && expr_is_const(loop->u.loop.lo, &lo) && lo == 0 && !body_depends_on(s->ctx, &loop->u.loop);
     if (!plain) {
         sched_refuse(s, E0811, span,
                      "loop '%s' cannot be padded: it has to run from 0 in steps of 1, and no temp, condition or range inside may depend on "

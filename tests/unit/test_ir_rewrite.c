@@ -41,6 +41,68 @@ static void test_identity_returns_the_same_pointer(void **state)
     assert_int_equal(visited, 6 + 6 + 9 + 3 + 9); /* statements, bounds, iterators, init, update */
 }
 
+/* Keeps the nodes in the order in which a visitor comes to them. */
+typedef struct {
+    const void *nodes[64];
+    int n;
+} NodeList;
+
+static bool note_expr(Visitor *v, Expr *e)
+{
+    NodeList *order = v->user;
+    order->nodes[order->n++] = e;
+    return true;
+}
+
+static bool note_stmt(Visitor *v, Stmt *s)
+{
+    NodeList *order = v->user;
+    order->nodes[order->n++] = s;
+    return true;
+}
+
+static void test_a_cursor_goes_the_way_of_a_visitor(void **state)
+{
+    Matmul m = matmul(*state);
+    NodeList order = {0};
+    Visitor v = {&order, note_expr, note_stmt};
+    visit_stmt(&v, m.kernel.body);
+    int n = 0;
+    for (Cursor at = cursor_stmt(*state, m.kernel.body); cursor_next(&at); n++)
+        assert_ptr_equal(at.stmt ? (void *)at.stmt : (void *)at.expr, order.nodes[n]);
+    assert_int_equal(n, order.n);
+}
+
+static void test_a_cursor_leaves_out_what_it_is_told_to(void **state)
+{
+    Matmul m = matmul(*state);
+    int all = 0, outer = 0, pruned = 0;
+    for (Cursor at = cursor_stmts(*state, m.kernel.body); cursor_next(&at);)
+        all++;
+    for (Cursor at = cursor_outer(*state, m.kernel.body); cursor_next(&at);)
+        outer++;
+    for (Cursor at = cursor_stmt(*state, m.kernel.body); cursor_next(&at); pruned++)
+        if (at.stmt == m.kernel.body->u.loop.body)
+            cursor_prune(&at);
+    assert_int_equal(all, 6);    /* three loops, the block, its init and update */
+    assert_int_equal(outer, 4);  /* three loops and the block */
+    assert_int_equal(pruned, 4); /* a loop, its bounds, and the loop in it */
+}
+
+/* 1 + (1 + (1 + ...)), deeper than a cursor has room for at first. */
+static void test_a_cursor_goes_deep(void **state)
+{
+    Context *c = *state;
+    enum { DEEP = 10 * CURSOR_FEW };
+    Expr *e = expr_index(c, 1);
+    int n = 0;
+    for (int i = 0; i < DEEP; i++)
+        e = expr_binary(c, EX_ADD, expr_index(c, 1), e, NOWHERE);
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        n++;
+    assert_int_equal(n, 2 * DEEP + 1);
+}
+
 /* What each store stands in, in words. */
 static bool list_stores(Walker *w, Stmt *s)
 {
@@ -200,6 +262,9 @@ static void test_builders_refuse_wrong_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_a_cursor_goes_the_way_of_a_visitor),
+        TEST(test_a_cursor_leaves_out_what_it_is_told_to),
+        TEST(test_a_cursor_goes_deep),
         TEST(test_identity_returns_the_same_pointer),
         TEST(test_a_walk_knows_what_is_around),
         TEST(test_removing_statements),

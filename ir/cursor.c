@@ -1,0 +1,159 @@
+/* cursor.c - cursors: the nodes below a statement or expression, one after the other, in the order of visit.c.
+ *
+ * A cursor keeps the way from its root to its node as a stack of frames: a node, and which of its children comes next. */
+#include "ir/ir.h"
+
+/* ---- children ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    Stmt *stmt;
+    Expr *expr;
+} Child;
+
+/* Takes `at` down by `n` children; true when the child looked for is one of those n, number *at then. */
+static bool among(int *at, int n)
+{
+    if (*at < n)
+        return true;
+    *at -= n;
+    return false;
+}
+
+static Child block_child(const BlockStmt *block, int at)
+{
+    if (among(&at, 3 * block->n_iters)) {
+        const BlockIter *iter = &block->iters[at / 3];
+        return (Child){.expr = at % 3 == 0 ? iter->lo : at % 3 == 1 ? iter->hi : iter->binding};
+    }
+    if (block->predicate && among(&at, 1))
+        return (Child){.expr = block->predicate};
+    if (block->init && among(&at, 1))
+        return (Child){.stmt = block->init};
+    return (Child){.stmt = at == 0 ? block->body : NULL};
+}
+
+static Child store_child(const Stmt *s, int at)
+{
+    if (among(&at, s->u.store.buffer->rank))
+        return (Child){.expr = s->u.store.index[at]};
+    return (Child){.expr = at == 0 ? s->u.store.value : NULL};
+}
+
+/* Child number `at` in the order of the text; neither where there are no more. */
+static Child stmt_child(const Stmt *s, int at)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        return (Child){.stmt = at < s->u.seq.n ? s->u.seq.items[at] : NULL};
+    case ST_FOR:
+        if (at < 2)
+            return (Child){.expr = at == 0 ? s->u.loop.lo : s->u.loop.hi};
+        return (Child){.stmt = at == 2 ? s->u.loop.body : NULL};
+    case ST_IF:
+        if (at == 0)
+            return (Child){.expr = s->u.cond.cond};
+        return (Child){.stmt = at == 1 ? s->u.cond.then : at == 2 ? s->u.cond.otherwise : NULL};
+    case ST_BLOCK:
+        return block_child(&s->u.block, at);
+    case ST_STORE:
+        return store_child(s, at);
+    case ST_LET:
+        return (Child){.expr = at == 0 ? s->u.let.value : NULL};
+    case ST_LAUNCH:
+        if (at < 3)
+            return (Child){.expr = s->u.launch.grid[at]};
+        return (Child){.stmt = at == 3 ? s->u.launch.body : NULL};
+    case ST_TEMP:
+    case ST_BARRIER:
+        break;
+    }
+    return (Child){0};
+}
+
+static Child child_of(const CursorFrame *frame, int at)
+{
+    if (frame->stmt)
+        return stmt_child(frame->stmt, at);
+    return (Child){.expr = at < expr_operands(frame->expr) ? expr_operand(frame->expr, at) : NULL};
+}
+
+/* ---- moving -------------------------------------------------------------------------------------- */
+
+Cursor cursor_stmt(Context *c, const Stmt *root)
+{
+    return (Cursor){.ctx = c, .root = {.stmt = (Stmt *)root}, .capacity = CURSOR_FEW};
+}
+
+Cursor cursor_stmts(Context *c, const Stmt *root)
+{
+    Cursor at = cursor_stmt(c, root);
+    at.stmts_only = true;
+    return at;
+}
+
+Cursor cursor_outer(Context *c, const Stmt *root)
+{
+    Cursor at = cursor_stmts(c, root);
+    at.blocks_closed = true;
+    return at;
+}
+
+Cursor cursor_expr(Context *c, const Expr *root)
+{
+    return (Cursor){.ctx = c, .root = {.expr = (Expr *)root}, .capacity = CURSOR_FEW};
+}
+
+static CursorFrame *frames_of(Cursor *at)
+{
+    return at->more ? at->more : at->few;
+}
+
+static void push(Cursor *at, CursorFrame frame)
+{
+    if (at->depth == at->capacity) {
+        at->capacity *= 4;
+        CursorFrame *more = ARENA_ARRAY(at->ctx->arena, CursorFrame, at->capacity);
+        for (int i = 0; i < at->depth; i++)
+            more[i] = frames_of(at)[i];
+        at->more = more;
+    }
+    frames_of(at)[at->depth++] = frame;
+}
+
+static bool enter(Cursor *at, CursorFrame frame)
+{
+    at->stmt = frame.stmt;
+    at->expr = frame.expr;
+    push(at, frame);
+    return true;
+}
+
+bool cursor_next(Cursor *at)
+{
+    if (at->root.stmt || at->root.expr) {
+        CursorFrame root = at->root;
+        at->root = (CursorFrame){0};
+        return enter(at, root);
+    }
+    while (at->depth > 0) {
+        CursorFrame *frame = &frames_of(at)[at->depth - 1];
+        bool closed = at->blocks_closed && frame->stmt->kind == ST_BLOCK;
+        Child child = closed ? (Child){0} : child_of(frame, frame->next);
+        if (child.stmt || (child.expr && !at->stmts_only)) {
+            frame->next++;
+            return enter(at, (CursorFrame){.stmt = child.stmt, .expr = child.expr});
+        }
+        if (child.expr)
+            frame->next++;
+        else
+            at->depth--;
+    }
+    at->stmt = NULL;
+    at->expr = NULL;
+    return false;
+}
+
+void cursor_prune(Cursor *at)
+{
+    at->depth--;
+}
