@@ -303,6 +303,28 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
     }
 }
 
+static bool allocate_temp(Visitor *v, Stmt *s)
+{
+    CudaWriter *w = v->user;
+    if (s->kind != ST_TEMP || s->u.temp->scope != SCOPE_GLOBAL)
+        return true;
+    const char *type = cuda_storage_type(s->u.temp->type), *name = cuda_buffer_name(w, s->u.temp);
+    cuda_line(w, "%s *%s;", type, name);
+    cuda_indent(w);
+    strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", name);
+    elements(w, s->u.temp);
+    strbuf_addf(w->out, ") * sizeof(%s)));\n", type);
+    return true;
+}
+
+/* Global temporaries that stand inside a launch: their memory is the host's matter, too. */
+static void launch_temps(CudaWriter *w, const LaunchUseList *uses)
+{
+    Visitor v = {.user = w, .stmt = allocate_temp};
+    for (int i = 0; i < uses->n; i++)
+        visit_stmt(&v, uses->items[i].launch->u.launch.body);
+}
+
 /* ---- main: the check ---------------------------------------------------------------------------------- */
 
 static const Buffer *find_param(const Kernel *kernel, const char *name)
@@ -340,6 +362,12 @@ static void start_value(CudaWriter *w, const Buffer *b, const Buffer *same)
         cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] = %s[i];", want, want, host);
 }
 
+/* The type of an element in a std::vector: one of bool has no array. */
+static const char *vector_element(DType type)
+{
+    return type == DT_BOOL ? "unsigned char" : cuda_storage_type(type);
+}
+
 /* The reference's own arrays: inputs are the host's, outputs and what accompanies them are new. */
 static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel *reference)
 {
@@ -352,9 +380,11 @@ static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel 
         if (b->role == ROLE_IN && same)
             continue;
         cuda_indent(w);
-        strbuf_addf(w->out, "std::vector<%s> %s(", cuda_storage_type(b->type), want);
+        strbuf_addf(w->out, "std::vector<%s> %s(", vector_element(b->type), want);
         elements(w, b);
         strbuf_add(w->out, ");\n");
+        if (same && same->role == ROLE_OUT) /* what the program does not write is compared, too */
+            cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s));", want, want, vector_element(b->type));
         if (is_need(lowered, b))
             cuda_line(w, "choose(%s);", want);
         if (same && same->role == ROLE_INOUT)
@@ -377,7 +407,7 @@ static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *r
         else if (input)
             strbuf_addf(w->out, "%s%s.data()", p->buffer->type == DT_BOOL ? "(const bool *)" : "", host_name(w, input));
         else
-            strbuf_addf(w->out, "%s.data()", want_name(w, p->buffer));
+            strbuf_addf(w->out, "%s%s.data()", p->buffer->type == DT_BOOL ? "(bool *)" : "", want_name(w, p->buffer));
     }
     for (int i = 0; i < reference->n_sizes; i++)
         if (reference->sizes[i].symbolic) {
@@ -464,6 +494,7 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     for (int i = 0; i < lowered->n_params; i++)
         parameter_data(w, &lowered->params[i]);
     reference_arrays(w, lowered, reference);
+    launch_temps(w, uses);
     strbuf_add(w->out, "\n");
     host_program(w, lowered->body, uses, &next);
     cuda_line(w, "CHECK(cudaDeviceSynchronize());");

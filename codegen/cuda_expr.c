@@ -335,6 +335,8 @@ void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
         flat_subscript(w, buffer, index);
         return;
     }
+    if (buffer->rank == 0 && buffer->scope == SCOPE_GLOBAL)
+        add(w, "[0]"); /* behind a pointer */
     for (int i = 0; i < buffer->rank; i++) {
         add(w, "[");
         cuda_expr(w, index[i], 0);

@@ -46,7 +46,7 @@ def program_of(record):
 
 def parameter_text(p):
     role = {"in": "IN", "out": "OUT", "inout": "INOUT"}[p.role]
-    return f'{{"{p.name}", "{p.type}", emulator::{role}, {str(p.is_scalar).lower()}, {p.elements}ll, {p.below}ll}}'
+    return f'{{"{p.name}", "{p.type}", emulator::{role}, {str(p.is_scalar).lower()}, {p.elements}ll, {p.low!r}, {p.high!r}, "{p.order}"}}'
 
 
 def trial_text(record, number):
@@ -58,28 +58,13 @@ def trial_text(record, number):
     text = cuda_text.host_text(cuda, most_dynamic)
     lowered = tir.kernels(record["lowered"])[0]
     host = cuda_text.Host(program, lowered, launches, text).text()
-    section, shared = f"shared_{number}", "emulator::Shared{nullptr, nullptr}"
-    declared = ""
-    if "__shared__" in text:
-        declared = f'extern "C" char __start_{section}[], __stop_{section}[];\n'
-        shared = f"emulator::Shared{{__start_{section}, __stop_{section}}}"
     parameters = ",\n    ".join(parameter_text(p) for p in program.parameters)
-    return f"""
-#undef SHARED_SECTION
-#undef SHARED
-#define SHARED_SECTION {section}
-#define SHARED {shared}
-{declared}#line 1 "trial_{number}"
-namespace trial_{number} {{
-namespace device {{
-{text}
-}}
-__attribute__((no_sanitize("undefined"))) {program.function()}
+    more = f"""__attribute__((no_sanitize("undefined"))) {program.function()}
 {host}
 static const emulator::Parameter parameters[] = {{
     {parameters}}};
-}}
 """
+    return cuda_text.in_namespace(f"namespace device {{\n{text}\n}}", number, "trial", more)
 
 
 def table_row(record, number):
@@ -117,7 +102,7 @@ class Compiler:
 
     def prepare(self):
         prelude = self.work / "prelude.h"
-        prelude.write_text(f'#include "{HERE}/reference.h"\n#include "{HERE}/cuda_host.h"\n')
+        prelude.write_text(f'#include "{HERE}/reference.h"\n#include "{HERE}/complete_host.h"\n')
         for done in (self.run("-x", "c++-header", "prelude.h", "-o", "prelude.h.gch"),
                      self.run("-O2", "-fno-sanitize=all", "-c", str(HERE / "emulator.cpp"), "-o", "emulator.o")):
             if done.returncode:
@@ -131,18 +116,18 @@ class Compiler:
 
 
 def first_errors(messages, number):
-    of_trial = [line for line in messages.splitlines() if f"trial_{number}:" in line and "error" in line]
+    of_trial = [line for line in messages.splitlines() if re.match(rf"\w+_{number}:.*error", line)]
     return "\n".join(of_trial[:3]) or messages[:600]
 
 
-def compile_trials(compiler, name, trials):
+def compile_trials(compiler, name, trials, unit):
     """Compiles what compiles: (trials left, verdicts of the others)."""
     bad = []
     while trials:
-        messages = compiler.program(name, unit_text(trials))
+        messages = compiler.program(name, unit(trials))
         if messages is None:
             break
-        named = {int(n) for n in re.findall(r"^trial_(\d+):\d+:\d+: (?:fatal )?error", messages, re.M)}
+        named = {int(n) for n in re.findall(r"^\w+_(\d+):\d+:\d+: (?:fatal )?error", messages, re.M)}
         bad += [(t[0], "uncompiled", first_errors(messages, t[1])) for t in trials if t[1] in named or not named]
         trials = [t for t in trials if t[1] not in named] if named else []
     return trials, bad
@@ -157,15 +142,15 @@ def run_unit(compiler, name):
     return found
 
 
-def run(compiler, name, records, keep=False):
+def run(compiler, name, records, keep=False, make=trial_text, unit=unit_text):
     """[(record, verdict, detail)] of all records."""
     trials, verdicts = [], []
     for number, record in enumerate(records):
         try:
-            trials.append((record, number, trial_text(record, number)))
+            trials.append((record, number, make(record, number)))
         except (tir.TirError, cuda_text.TextError, KeyError, IndexError, StopIteration, AttributeError) as error:
             verdicts.append((record, "untranslated", repr(error)))
-    good, bad = compile_trials(compiler, name, trials) if trials else ([], [])
+    good, bad = compile_trials(compiler, name, trials, unit) if trials else ([], [])
     found = run_unit(compiler, name) if good else {}
     for record, _, _ in good:
         verdicts.append((record, *found.get(record["name"], ("crashed", "no verdict"))))

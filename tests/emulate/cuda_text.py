@@ -89,6 +89,25 @@ def host_text(text, most_dynamic=0):
     return without_dynamic(without_asm(text.replace('extern "C" __global__', "__global__")), most_dynamic)
 
 
+def in_namespace(text, number, kind, more=""):
+    """A text in a namespace of its own, with what its __shared__ memory and launches (SHARED) speak of; `more` follows the text."""
+    section, shared, declared = f"shared_{kind}_{number}", "emulator::Shared{nullptr, nullptr}", ""
+    if "__shared__" in text:
+        declared = f'extern "C" char __start_{section}[], __stop_{section}[];\n'
+        shared = f"emulator::Shared{{__start_{section}, __stop_{section}}}"
+    return f"""
+#undef SHARED_SECTION
+#undef SHARED
+#define SHARED_SECTION {section}
+#define SHARED {shared}
+{declared}#line 1 "{kind}_{number}"
+namespace {kind}_{number} {{
+{text}
+{more}
+}}
+"""
+
+
 def is_wide(text):
     """Whether buffers are accessed by more than an element at a time."""
     return re.search(r"\b(?:char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)[24] \*|unsigned (?:int|short) \*\)"

@@ -8,6 +8,8 @@
 import argparse
 import collections
 import concurrent.futures
+import functools
+import itertools
 import json
 import os
 import re
@@ -19,6 +21,8 @@ import time
 from pathlib import Path
 
 import batch
+import complete
+import nvrtc
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -77,13 +81,23 @@ def file_record(name, arguments, program=None, sizes=(), reorders=True):
     """A record of what the command makes of a file, or of the text `program`."""
     launches = run_tirc([*arguments, "--emit", "json"], program)
     known = json.loads(launches)
-    values = dict(zip([n for n, v in known["sizes"].items() if v is None], SYMBOLIC))
-    values |= {n: v for n, v in known["sizes"].items() if v is not None} | dict(sizes)
     text = program or (ROOT / next(a for a in arguments if a.endswith(".tir"))).read_text()
     overrides = [b for a, b in zip(arguments, arguments[1:]) if a == "-D"]
-    return {"name": name, "seed": 1, "program": text, "path": name, "kernel": known["kernel"], "overrides": overrides,
-            "sizes": values, "reorders": reorders, "schedule": " ".join(arguments), "launches": launches,
-            "lowered": run_tirc([*arguments, "--emit", "lowered"], program)}
+    record = {"name": name, "seed": 1, "program": text, "path": name, "kernel": known["kernel"], "overrides": overrides,
+              "sizes": {}, "reorders": reorders, "schedule": " ".join(arguments), "launches": launches,
+              "lowered": run_tirc([*arguments, "--emit", "lowered"], program)}
+    return choose_sizes(record, known["sizes"], dict(sizes))
+
+
+def choose_sizes(record, known, given):
+    """Values for the sizes that are open, which the program is for."""
+    is_open = [n for n, v in known.items() if v is None and n not in given]
+    for shift, values in enumerate(itertools.product((0, 64, 96, 4, 1), repeat=len(is_open))):
+        chosen = {n: v or SYMBOLIC[i % len(SYMBOLIC)] for i, (n, v) in enumerate(zip(is_open, values))}
+        record["sizes"] = {n: v for n, v in known.items() if v is not None} | chosen | given
+        if shift > 200 or batch.program_of(record).is_for_sizes:
+            break
+    return record
 
 
 MOST_SIZE = 160
@@ -126,9 +140,25 @@ def show(record, verdict, detail, out=sys.stdout):
           f"{record['schedule']}{detail}\n", file=out, flush=True)
 
 
-def run_chunk(compiler, name, count, seed):
-    records, verdicts = random_records(count, seed)
+@functools.cache
+def cuda_compiler():
+    return nvrtc.Nvrtc()
+
+
+def compiled_by_nvrtc(records):
+    """Verdicts of what NVRTC refuses."""
+    for record in records:
+        said = cuda_compiler().messages(json.loads(record["launches"])["cuda"])
+        if said is not None:
+            yield record, "refused by NVRTC", nvrtc.first_error(said)
+
+
+def run_chunk(compiler, name, count, seed, every, with_nvrtc):
+    records, verdicts = random_records(count, seed, every)
     verdicts += batch.run(compiler, name, records) if records else []
+    whole = [r for r in records if "complete" in r]
+    verdicts += complete.run(compiler, f"{name}_complete", whole) if whole else []
+    verdicts += compiled_by_nvrtc(records) if with_nvrtc else []
     bad = [(r, v, d) for r, v, d in verdicts if v not in batch.GOOD]
     return count, len(records), collections.Counter(v for _, v, _ in verdicts), bad
 
@@ -137,7 +167,7 @@ def run_random(compiler, o):
     begin, done, executed, verdicts, failures = time.time(), 0, 0, collections.Counter(), 0
     chunks = [(seed, min(CHUNK, o.seed + o.count - seed)) for seed in range(o.seed, o.seed + o.count, CHUNK)]
     with concurrent.futures.ProcessPoolExecutor(o.jobs) as pool:
-        running = [pool.submit(run_chunk, compiler, f"unit_{seed}", count, seed) for seed, count in chunks]
+        running = [pool.submit(run_chunk, compiler, f"unit_{seed}", count, seed, o.complete, o.nvrtc) for seed, count in chunks]
         for future in concurrent.futures.as_completed(running):
             trials, records, counts, bad = future.result()
             done, executed = done + trials, executed + records
@@ -156,7 +186,7 @@ def run_random(compiler, o):
 
 
 def summary(executed, verdicts):
-    return f"{executed} schedules, " + ", ".join(f"{verdicts[v]} {v}" for v in (*batch.VERDICTS, "broken") if verdicts[v])
+    return f"{executed} schedules, " + ", ".join(f"{verdicts[v]} {v}" for v in (*batch.VERDICTS, "refused by NVRTC", "broken") if verdicts[v])
 
 
 def run_records(compiler, records):
@@ -179,6 +209,8 @@ def options():
     r.add_argument("count", type=int)
     r.add_argument("seed", type=int, nargs="?", default=1)
     r.add_argument("-j", "--jobs", type=int, default=1)
+    r.add_argument("--complete", type=int, default=16, metavar="EVERY", help="run every EVERY-th complete program, too; 0: none")
+    r.add_argument("--nvrtc", action="store_true", help="compile every text with NVRTC, too")
     r.add_argument("--show", type=int, default=20, help="how many failures are printed")
     r.add_argument("--failures", help="a file to which failures are appended, a line of JSON each")
     r.add_argument("--progress", action="store_true")

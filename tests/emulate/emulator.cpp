@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ static struct {
     bool on_device;
 } now = {"?", 0, FORWARD, true, true, 0xff, false};
 
+static int output = 1; /* verdicts go there */
+
 static void say(const char *verdict, const char *detail)
 {
     char line[1200];
@@ -63,7 +66,7 @@ static void say(const char *verdict, const char *detail)
         n = sizeof line - 1;
         line[n - 1] = '\n';
     }
-    if (write(1, line, (size_t)n) != n)
+    if (write(output, line, (size_t)n) != n)
         _exit(3);
 }
 
@@ -443,26 +446,61 @@ static long long special_integer(const Type *t)
     return values[random_below(sizeof values / sizeof *values)];
 }
 
+/* An input that the program assumes to lie between two numbers. */
+static void fill_between(const Parameter *p, const Type *t, void *to)
+{
+    if (t->is_float) {
+        put_float(t, to, p->low + (p->high - p->low) * (double)(1 + random_below(7)) / 8);
+        return;
+    }
+    int bits = 8 * t->bytes - t->is_signed;
+    double top = bits < 63 ? (double)((1ll << bits) - 1) : 9e18, high = p->high < top ? p->high : top;
+    long long i = (long long)p->low + random_below((long long)(high - p->low) + 1);
+    memcpy(to, &i, (size_t)t->bytes);
+}
+
 static void fill_one(const Parameter *p, const Type *t, Inputs inputs, void *to)
 {
     static const int spans[CASES] = {9, 3, 9, 9, 0};
     int span = spans[inputs] * (t->is_float && t->bytes >= 4 && inputs == INTEGERS ? 4 : 1);
     bool special = inputs >= SPECIAL_FLOATS && inputs < NATURALS && random_below(2);
     long long i = span ? random_below(2 * span + 1) - span : random_below(8);
+    if (p->low <= p->high) {
+        fill_between(p, t, to);
+        return;
+    }
     if (t->is_float) {
         put_float(t, to, special ? special_float(t) : (double)i);
         return;
     }
     if (!strcmp(t->name, "bool"))
         i = random_below(2);
-    else if (p->below > 0)
-        i = random_below(p->below < 1ll << (8 * t->bytes - 1 < 62 ? 8 * t->bytes - t->is_signed : 62) ? p->below
-                                                                                             : 1ll << (8 * t->bytes - t->is_signed));
     else if (special && inputs == SPECIAL_VALUES)
         i = special_integer(t);
     else if (!t->is_signed && i < 0)
         i = -i;
     memcpy(to, &i, (size_t)t->bytes);
+}
+
+/* Elements in an order that the program assumes. Distinct ones are steps of one from the least. */
+static void put_in_order(const Parameter *p, const Type *t, char *data)
+{
+    if (!*p->order || t->is_float)
+        return;
+    std::vector<long long> values;
+    for (long long k = 0; k < p->elements; k++) {
+        long long i = 0;
+        memcpy(&i, data + k * t->bytes, (size_t)t->bytes);
+        int unused = 64 - 8 * t->bytes;
+        values.push_back(t->is_signed ? (long long)((uint64_t)i << unused) >> unused : i);
+    }
+    std::sort(values.begin(), values.end());
+    for (long long k = 0; k < p->elements && strcmp(p->order, "nondecreasing"); k++)
+        values[(size_t)k] = (p->low <= p->high ? (long long)p->low : 0) + k;
+    for (long long k = p->elements - 1; k > 0 && strstr("distinct permutation", p->order); k--)
+        std::swap(values[(size_t)k], values[(size_t)random_below(k + 1)]);
+    for (long long k = 0; k < p->elements; k++)
+        memcpy(data + k * t->bytes, &values[(size_t)k], (size_t)t->bytes);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------------------ */
@@ -531,6 +569,8 @@ static Data make_data(const Trial *trial, Inputs inputs)
         std::vector<char> bytes((size_t)(p->elements * t->bytes) + 1, (char)now.garbage);
         for (long long k = 0; k < p->elements && p->role != OUT; k++)
             fill_one(p, t, inputs, &bytes[(size_t)(k * t->bytes)]);
+        if (p->role != OUT)
+            put_in_order(p, t, bytes.data());
         d.inputs.push_back(bytes);
     }
     d.wanted = d.inputs;
@@ -611,16 +651,16 @@ static int most_seconds()
     return text ? atoi(text) : 20;
 }
 
-static void run_in_process(const Trial *trial)
+template <class Run> void run_in_process(const char *name, Run run)
 {
-    now.name = trial->name;
+    now.name = name;
     pid_t pid = fork();
     if (pid == 0) {
         catch_signals();
         struct itimerval limit = {{0, 0}, {most_seconds(), 0}};
         setitimer(ITIMER_PROF, &limit, nullptr);
         alarm(20 * (unsigned)most_seconds());
-        run_trial(trial);
+        run();
         _exit(0);
     }
     int status = 0;
@@ -632,15 +672,49 @@ static void run_in_process(const Trial *trial)
 }
 
 /* With names as arguments only those. */
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+    bool wanted = argc < 2;
+    for (int k = 1; k < argc; k++)
+        wanted |= !strcmp(argv[k], name);
+    return wanted;
+}
+
 int run_trials(const Trial *trials, int n, int argc, char **argv)
 {
-    for (int i = 0; i < n; i++) {
-        bool wanted = argc < 2;
-        for (int k = 1; k < argc; k++)
-            wanted |= !strcmp(argv[k], trials[i].name);
-        if (wanted)
-            run_in_process(&trials[i]);
-    }
+    for (int i = 0; i < n; i++)
+        if (is_wanted(trials[i].name, argc, argv))
+            run_in_process(trials[i].name, [&] { run_trial(&trials[i]); });
+    return 0;
+}
+
+/* What it prints is the detail of a verdict that is not good. */
+static void run_program(const Complete *program)
+{
+    char path[] = "/tmp/tirc-complete-XXXXXX", text[700] = "";
+    int printed = mkstemp(path), verdicts = dup(1);
+    unlink(path);
+    dup2(printed, 1);
+    dup2(printed, 2);
+    output = verdicts;
+    random_state = (uint64_t)strtoull(program->name, nullptr, 10);
+    now.order = (Order)(random_state % ORDERS);
+    now.fence_behind = random_state % 3;
+    int status = program->main(program->argc, (char **)program->argv);
+    fflush(stdout);
+    check_canaries();
+    if (pread(printed, text, sizeof text - 1, 0) < 0)
+        text[0] = 0;
+    for (char *c = text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c == '\t' ? ' ' : *c;
+    say(status == 0 ? "exact" : status == 4 ? "wrong" : "fault", text);
+}
+
+int run_complete(const Complete *programs, int n, int argc, char **argv)
+{
+    for (int i = 0; i < n; i++)
+        if (is_wanted(programs[i].name, argc, argv))
+            run_in_process(programs[i].name, [&] { run_program(&programs[i]); });
     return 0;
 }
 

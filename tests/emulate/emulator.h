@@ -32,7 +32,8 @@ struct Parameter {
     Role role;
     bool is_scalar;
     long long elements;
-    long long below; /* values are subscripts below this; 0: they are not */
+    double low, high;  /* inputs are drawn between these, unless low > high */
+    const char *order; /* of the elements: "", "nondecreasing", "increasing", "distinct", "permutation" */
 };
 /* One program with its schedule and sizes. */
 struct Trial {
@@ -47,6 +48,15 @@ struct Trial {
 };
 /* Runs them in processes of their own, and prints a line for each: its name, a verdict, and what is wrong. */
 int run_trials(const Trial *trials, int n, int argc, char **argv);
+
+/* A complete program, which checks itself. */
+struct Complete {
+    const char *name;
+    int (*main)(int argc, char **argv);
+    int argc;
+    const char *argv[10];
+};
+int run_complete(const Complete *programs, int n, int argc, char **argv);
 
 /* ---- the device ---- */
 

@@ -1,7 +1,8 @@
 """Translates a program as it stands in its .tir source, at given sizes, to a C++ function that runs it in program order.
 
     program = Program(kernel, {"N": 7}, {"T": "f16"})
-    program.parameters       [Data(name, type, role, is_scalar, elements, below)]
+    program.parameters       [Data(name, type, role, is_scalar, elements, low, high, order)]
+    program.is_for_sizes     the sizes satisfy the program's `where`
     program.function()       static void evaluate(void **arguments) { ... }
 
 What an operation means is in reference.h. How types meet is docs/language.md, "Expressions". Shares no code with tirc."""
@@ -20,6 +21,7 @@ FUNCTIONS = {name: 1 for name in "exp exp2 log log2 log10 sqrt rsqrt sin cos tan
 FUNCTIONS |= {"pow": 2, "fmod": 2, "fma": 3}
 OPERATIONS = {"+": "add", "-": "sub", "*": "mul", "/": "quotient", "%": "remainder_of", "&": "bit_and", "|": "bit_or", "^": "bit_xor",
               "<<": "shift_left", ">>": "shift_right"}
+OPEN, FREE = 1e30, (1, 0)  # the end of a range that has none; of an input that may be anything
 COMPARISONS = {"==", "!=", "<", "<=", ">", ">="}
 
 
@@ -29,7 +31,9 @@ class Data(NamedTuple):
     role: str
     is_scalar: bool
     elements: int
-    below: int  # values are subscripts below this; 0: they are not
+    low: float   # inputs are drawn between these, where low < high + 1
+    high: float
+    order: str   # "", "nondecreasing", "distinct", "increasing", "permutation"
 
 
 class Value(NamedTuple):
@@ -82,7 +86,7 @@ def value_type(t):
 def number(expression, names):
     """An extent: a number."""
     kind = expression[0]
-    if kind == "int":
+    if kind in ("int", "float"):
         return expression[1]
     if kind == "name":
         return names[expression[1]]
@@ -181,8 +185,9 @@ class Program:
         self.sizes = {s.name: sizes.get(s.name, s.default) for s in kernel.sizes if not s.is_type}
         self.types = {s.name: types.get(s.name, s.default) for s in kernel.sizes if s.is_type}
         self.lines, self.indent, self.count = [], 1, 0
-        self.ranges = {}
+        self.ranges, self.orders = {}, {}
         self.find_subscripts()
+        self.is_for_sizes = all([self.learn(fact) for fact in kernel.facts])
         self.parameters = [self.data(p) for p in kernel.parameters]
         self.scope = [{name: Value(f"{value}ll", "index") for name, value in self.sizes.items()}]
 
@@ -199,7 +204,51 @@ class Program:
         elements = 1
         for extent in self.shape(p.shape or []):
             elements *= extent
-        return Data(p.name, self.element_type(p.type), p.role, p.shape is None, elements, self.ranges.get(p.name, 0))
+        low, high = self.ranges.get(p.name, FREE)
+        if (low, high) != FREE and high - low > OPEN / 2:  # one end is open
+            low, high = (low, low + 8) if low > -OPEN / 2 else (high - 8, high)
+        return Data(p.name, self.element_type(p.type), p.role, p.shape is None, elements, low, high, self.orders.get(p.name, ""))
+
+    # ---- what the program assumes ----
+
+    def narrow(self, name, low, high):
+        old = self.ranges.get(name, (-OPEN, OPEN))
+        self.ranges[name] = max(low, old[0]), min(high, old[1])
+
+    def learn(self, fact):
+        """Notes what a fact says of an input; whether it holds, of sizes."""
+        if fact[0] == "order":
+            self.orders[fact[1]] = fact[2]
+            return True
+        if fact[0] == "range":
+            subject, lo, hi = fact[1:]
+            return self.compare("<=", lo, subject) and self.compare("<", subject, hi)
+        return self.condition_holds(fact[1])
+
+    def condition_holds(self, e):
+        if e[0] == "binary" and e[1] == "&&":
+            return self.condition_holds(e[2]) and self.condition_holds(e[3])
+        if e[0] != "binary" or e[1] not in COMPARISONS:
+            raise tir.TirError("a fact that is no comparison")
+        if e[2][0] == "binary" and e[2][1] in COMPARISONS:  # 0 < x <= 1
+            return self.condition_holds(e[2]) and self.compare(e[1], e[2][3], e[3])
+        return self.compare(e[1], e[2], e[3])
+
+    def compare(self, op, a, b):
+        inputs = {p.name: p for p in self.kernel.parameters}
+        for subject, other, forward in ((a, b, True), (b, a, False)):
+            if subject[0] in ("name", "load") and subject[1] in inputs:
+                step = 0 if is_float(self.element_type(inputs[subject[1]].type)) else 1
+                bound = number(other, self.sizes)
+                if op == "==":
+                    self.narrow(subject[1], bound, bound)
+                elif (op[0] == "<") == forward:
+                    self.narrow(subject[1], -OPEN, bound - step * (op == "<" or op == ">"))
+                else:
+                    self.narrow(subject[1], bound + step * (op == "<" or op == ">"), OPEN)
+                return True
+        x, y = number(a, self.sizes), number(b, self.sizes)
+        return {"==": x == y, "!=": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op]
 
     def find_subscripts(self):
         """Which parameters are subscripts by themselves, and below what."""
@@ -212,8 +261,7 @@ class Program:
                 return
             for extent, subscript in zip(shapes[node[1]], node[2]):
                 if subscript[0] in ("load", "name") and subscript[1] in parameters and names_in(extent) <= set(self.sizes):
-                    below = number(extent, self.sizes)
-                    self.ranges[subscript[1]] = min(below, self.ranges.get(subscript[1], below))
+                    self.narrow(subscript[1], 0, number(extent, self.sizes) - 1)
 
         walk(self.kernel.body, visit)
 
@@ -234,6 +282,8 @@ class Program:
 
     def function(self):
         self.line("(void)arguments;")
+        if not self.is_for_sizes:
+            self.line('undefined("sizes that the program is not for");')
         for i, (p, data) in enumerate(zip(self.kernel.parameters, self.parameters)):
             code, stored = self.fresh(p.name), STORED[data.type]
             self.line(f"{stored} *const {code} = ({stored} *)arguments[{i}];")

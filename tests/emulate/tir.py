@@ -7,6 +7,7 @@ Statements:   ("seq", [statements]) ("for", var, lo, hi, step, body) ("if", c, t
               ("let", name, value) ("init", statement) ("sync",)
               ("block", name, [(reduce, iterator, lo, hi, binding)], where or None, body)
               ("launch", name, [grid], [block])        its body is skipped
+Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
 import re
 from typing import NamedTuple
@@ -43,6 +44,7 @@ class Kernel(NamedTuple):
     name: str
     sizes: list
     parameters: list
+    facts: list
     body: tuple
 
 
@@ -142,10 +144,18 @@ class Parser:
             parameters.append(self.parameter("out"))
             while self.accept(","):
                 parameters.append(self.parameter("out"))
-        if self.peek() == "where":  # what holds of the inputs
-            while self.peek() != "{":
-                self.next()
-        return Kernel(name, sizes, parameters, self.statement())
+        facts = [self.fact()] if self.accept("where") else []
+        while facts and self.accept(","):
+            facts.append(self.fact())
+        return Kernel(name, sizes, parameters, facts, self.statement())
+
+    def fact(self):
+        subject = self.expression()
+        if self.accept("in"):
+            return ("range", subject, *self.range())
+        if self.accept("is"):
+            return ("order", subject[1], self.name())
+        return ("condition", subject)
 
     def size(self):
         name = self.name()

@@ -1,0 +1,86 @@
+"""Complete programs (--emit cu) compile, run and find themselves right; and they find what is wrong."""
+import complete
+import emulate
+import pytest
+
+PROGRAMS = {
+    "scalar outputs": """kernel p<N = 9>(x: i32[N], y: f32[N]) -> s: i32, low: f32
+{
+    s = 0;
+    for i in N
+        s += x[i];
+    low = inf;
+    for i in N
+        low min= y[i];
+}
+""",
+    "truth values": """kernel p<N = 9>(x: i32[N], a: bool[N], inout c: bool[N]) -> b: bool[N]
+{
+    for i in N
+        b[i] = a[i] && x[i] > 0;
+    for i in N
+        c[i] = c[i] || a[i];
+}
+""",
+    "part of an output": """kernel p<N = 9>(x: f32[N]) -> y: f32[N, 2], n: i32[N]
+{
+    for i in 1..N - 1
+        y[i, 1] = x[i - 1] + x[i + 1];
+    for i in N / 2
+        n[i * 2] = i;
+}
+""",
+    "temporaries of a loop": """kernel p<N>(x: i32[N]) -> y: i32[N]
+{
+    for i in N {
+        temp t: i32[i + 1];
+        for j in i + 1
+            t[j] = x[j] * 2;
+        y[i] = 0;
+        for j in i + 1
+            y[i] += t[j];
+    }
+}
+""",
+    "nothing to launch": """kernel p<M = 1, N>(inout x: f32[M, N])
+{
+    for i in 1..M, j in N
+        x[i, j] = x[i - 1, j];
+}
+""",
+    "narrow floats": """kernel p<N = 40>(a: f16[N], b: bf16[N], c: f8e4m3[N], d: f8e5m2[N]) -> e: f16[N], f: bf16[N], g: f8e4m3[N], h: f8e5m2[N]
+{
+    for i in N {
+        e[i] = a[i] * a[i] + 1;
+        f[i] = b[i] / 3;
+        g[i] = f8e4m3(c[i] + c[i]);
+        h[i] = f8e5m2(d[i] * 0.5);
+    }
+}
+""",
+}
+
+
+def record(name, program):
+    arguments = ["-", "--schedule", "none" if name == "nothing to launch" else "default"]
+    made = emulate.file_record(name, arguments, program)
+    return {**made, "complete": emulate.run_tirc([*arguments, "--emit", "cu"], program)}
+
+
+@pytest.fixture(scope="module")
+def found(strict_compiler):
+    records = [record(name, program) for name, program in PROGRAMS.items()]
+    wrong = record("wrong", PROGRAMS["truth values"])
+    wrong["complete"] = wrong["complete"].replace("[thread] && ", "[thread] || ", 1)
+    assert wrong["complete"] != records[1]["complete"]
+    return {r["name"]: (verdict, detail) for r, verdict, detail in complete.run(strict_compiler, "complete", [*records, wrong])}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_complete(found, name):
+    assert found[name][0] == "exact", found[name]
+
+
+def test_wrong(found):
+    verdict, detail = found["wrong"]
+    assert verdict == "wrong" and "b[" in detail
