@@ -4,7 +4,10 @@
  * which stands in the program as plain C++ in a namespace of its own. Sizes that are symbolic come from the command line. */
 #include "codegen/cuda_text.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "codegen/inputs.h"
 
 static const char *const texts[] = {
 #define CU_TEXT(name, text) text,
@@ -136,59 +139,106 @@ static void elements(CudaWriter *w, const Buffer *b)
     w->host = false;
 }
 
-static void random_value(CudaWriter *w, DType type)
+/* `random_integer(lo, hi)`, or with one end random_above and random_below, which take the usual distance (runtime/values.c). */
+static void integer_text(CudaWriter *w, const InputValues *v, DType type)
+{
+    const char *low = type_info(type)->class == CLASS_UINT ? "0" : "-100", *high = type == DT_U8 ? "255" : "200";
+    const char *function = v->least && !v->greatest ? "random_above(" : v->greatest && !v->least ? "random_below(" : "random_integer(";
+    strbuf_add(w->out, function);
+    w->host = true;
+    if (v->least)
+        cuda_expr(w, v->least, 0);
+    if (v->greatest) {
+        strbuf_add(w->out, v->least ? ", " : "");
+        cuda_expr(w, v->greatest, 0);
+    }
+    w->host = false;
+    if (v->least || v->greatest)
+        strbuf_addf(w->out, "%s%s)", v->least && v->greatest ? "" : ", ", v->least && v->greatest ? "" : v->least ? "100" : low);
+    else
+        strbuf_addf(w->out, "%s, %s)", low, type_info(type)->class == CLASS_UINT ? high : "100");
+}
+
+/* A double in the range of a floating input. */
+static void random_float_text(CudaWriter *w, const InputValues *v)
+{
+    double lo = v->has_lo && isfinite(v->lo) ? v->lo : -1, hi = v->has_hi && isfinite(v->hi) ? v->hi : 1;
+    if (!(v->has_lo && isfinite(v->lo)) && hi <= -1)
+        lo = hi - 1;
+    if (!(v->has_hi && isfinite(v->hi)) && lo >= 1)
+        hi = lo + 1;
+    if (v->limited)
+        strbuf_addf(w->out, "random_between(%.17g, %.17g)", lo, hi);
+    else
+        strbuf_add(w->out, "random_float()");
+}
+
+static void random_value(CudaWriter *w, const InputValues *v, DType type)
 {
     const TypeInfo *info = type_info(type);
-    if (is_narrow(type))
-        strbuf_addf(w->out, "expected::%s_from_f32((float)random_float())", info->name);
-    else if (info->class == CLASS_FLOAT)
-        strbuf_addf(w->out, "(%s)random_float()", info->cuda);
-    else if (info->class == CLASS_BOOL)
+    if (is_narrow(type)) {
+        strbuf_addf(w->out, "expected::%s_from_f32((float)", info->name);
+        random_float_text(w, v);
+        strbuf_add(w->out, ")");
+    } else if (info->class == CLASS_FLOAT) {
+        strbuf_addf(w->out, "(%s)", info->cuda);
+        random_float_text(w, v);
+    } else if (info->class == CLASS_BOOL) {
         strbuf_add(w->out, "(random_bits() & 1) != 0");
+    } else {
+        strbuf_addf(w->out, "(%s)", info->cuda);
+        integer_text(w, v, type);
+    }
+}
+
+/* Integer scalars without a range are in 0..100. */
+static void scalar_text(CudaWriter *w, InputValues *v, DType type)
+{
+    if (type_is_int(type) && !v->least)
+        v->least = v->greatest ? NULL : expr_index(w->c, 0);
+    if (type_is_int(type) && v->least && !v->greatest && !v->limited)
+        v->greatest = expr_index(w->c, 99);
+    random_value(w, v, type);
+}
+
+/* The statements that put the elements into an order. */
+static void order_text(CudaWriter *w, const InputValues *v, const Buffer *b)
+{
+    const char *host = host_name(w, b);
+    const char *less = is_narrow(b->type) ? arena_printf(w->c->arena, ", [](auto a, auto b) { return expected::%s_to_f32(a) < expected::%s_to_f32(b); }",
+                                                         type_info(b->type)->name, type_info(b->type)->name)
+                                          : "";
+    if (v->order == ORDER_COUNT)
+        return;
+    if (v->order == ORDER_PERMUTATION)
+        cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] = (%s)i;", host, host, cuda_storage_type(b->type));
     else
-        strbuf_addf(w->out, "(%s)(random_bits() %% %s)", info->cuda, made_name(w, "range"));
+        cuda_line(w, "std::sort(%s.begin(), %s.end()%s);", host, host, less);
+    if (type_is_int(b->type) && (v->order == ORDER_INCREASING || v->order == ORDER_DISTINCT))
+        cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] += (%s)i;", host, host, cuda_storage_type(b->type));
+    if (v->order == ORDER_PERMUTATION || v->order == ORDER_DISTINCT)
+        cuda_line(w, "for (size_t i = %s.size(); i > 1; i--) std::swap(%s[i - 1], %s[random_bits() %% i]);", host, host, host);
 }
 
-/* Integers may be subscripts, so they stay below every extent; u8 below 256 where the extents allow. */
-static void integer_range(CudaWriter *w, const Kernel *kernel)
+/* Elements that have to differ are drawn from a range that is shorter by their number, and then spread. */
+static InputValues drawn_values(CudaWriter *w, const Kernel *kernel, const Param *p)
 {
-    const char *range = made_name(w, "range");
-    cuda_line(w, "unsigned long long %s = 200; // of integer inputs, which may be subscripts", range);
-    for (int i = 0; i < kernel->n_params; i++) {
-        const Buffer *b = kernel->params[i].buffer;
-        for (int axis = 0; b && axis < b->rank; axis++) {
-            cuda_indent(w);
-            strbuf_add(w->out, "if (");
-            cuda_expr(w, b->shape[axis], 9);
-            strbuf_addf(w->out, " < %s)\n", range);
-            w->indent++;
-            cuda_indent(w);
-            strbuf_addf(w->out, "%s = ", range);
-            cuda_expr(w, b->shape[axis], 0);
-            strbuf_add(w->out, ";\n");
-            w->indent--;
-        }
-    }
+    InputValues v = input_draw(w->c, kernel, p);
+    bool apart = v.order == ORDER_INCREASING || v.order == ORDER_DISTINCT;
+    if (apart && v.greatest && p->buffer->rank == 1)
+        v.greatest = expr_binary(w->c, EX_SUB, v.greatest,
+                                 expr_binary(w->c, EX_SUB, p->buffer->shape[0], expr_index(w->c, 1), span_none()), span_none());
+    return v;
 }
 
-static bool has_integers(const Kernel *kernel)
+static void parameter_data(CudaWriter *w, const Kernel *kernel, const Param *p)
 {
-    for (int i = 0; i < kernel->n_params; i++) {
-        const Param *p = &kernel->params[i];
-        if (type_is_int(p->buffer ? p->buffer->type : p->scalar->type) &&
-            !(p->buffer && p->buffer->role == ROLE_OUT))
-            return true;
-    }
-    return false;
-}
-
-static void parameter_data(CudaWriter *w, const Param *p)
-{
+    InputValues values = drawn_values(w, kernel, p);
     if (!p->buffer) {
         cuda_indent(w);
         strbuf_addf(w->out, "const %s %s = ", cuda_storage_type(p->scalar->type),
                     cuda_name(w, p->scalar->name));
-        random_value(w, p->scalar->type);
+        scalar_text(w, &values, p->scalar->type);
         strbuf_add(w->out, ";\n");
         return;
     }
@@ -201,13 +251,15 @@ static void parameter_data(CudaWriter *w, const Param *p)
     if (b->role == ROLE_OUT) {
         cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s)); // reads as NaN", host, host, type);
     } else {
-        cuda_line(w, "for (auto &x : %s)", host);
+        const char *element = made_name(w, "x");
+        cuda_line(w, "for (auto &%s : %s)", element, host);
         w->indent++;
         cuda_indent(w);
-        strbuf_add(w->out, "x = ");
-        random_value(w, b->type);
+        strbuf_addf(w->out, "%s = ", element);
+        random_value(w, &values, b->type);
         strbuf_add(w->out, ";\n");
         w->indent--;
+        order_text(w, &values, b);
     }
     cuda_line(w, "%s *%s;", type, name);
     cuda_line(w, "CHECK(cudaMalloc(&%s, %s.size() * sizeof(%s)));", name, host, type);
@@ -233,6 +285,25 @@ static void sizes(CudaWriter *w, const Kernel *kernel)
     for (int i = 0, at = 1; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
             cuda_line(w, "const int %s = atoi(%s[%d]);", cuda_name(w, kernel->sizes[i].name), argv, at++);
+}
+
+/* Sizes that the program is not for end it. */
+static void check_sizes(CudaWriter *w, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->n_facts; i++) {
+        const Fact *fact = &kernel->facts[i];
+        if (fact->kind != FACT_SIZES)
+            continue;
+        StrBuf text = strbuf_new(w->c->arena);
+        print_fact(fact, &text);
+        cuda_indent(w);
+        strbuf_add(w->out, "if (!(");
+        w->host = true;
+        cuda_expr(w, fact->cond, 0);
+        w->host = false;
+        strbuf_add(w->out, "))\n");
+        cuda_line(w, "    return fputs(\"%s is for sizes with %s\\n\", stderr), 2;", kernel->name, text.text);
+    }
 }
 
 /* ---- main: launches --------------------------------------------------------------------------------- */
@@ -489,10 +560,9 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     strbuf_addf(w->out, "\nint main(int %s, char **%s)\n{\n", made_name(w, "argc"), made_name(w, "argv"));
     w->indent = 1;
     sizes(w, lowered);
-    if (has_integers(lowered))
-        integer_range(w, lowered);
+    check_sizes(w, lowered);
     for (int i = 0; i < lowered->n_params; i++)
-        parameter_data(w, &lowered->params[i]);
+        parameter_data(w, lowered, &lowered->params[i]);
     reference_arrays(w, lowered, reference);
     launch_temps(w, uses);
     strbuf_add(w->out, "\n");

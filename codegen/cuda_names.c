@@ -38,7 +38,8 @@ static const char *const symbols[] = {
 /* What the host's part of a program names, sorted. */
 static const char *const host_words[] = {
     "CHECK", "Check", "atoi", "check_call", "choose", "compare", "compute", "exit", "expected", "fprintf",
-    "memset", "printf", "random_bits", "random_float", "random_state", "size_t", "std",
+    "fputs", "memset", "printf", "random_above", "random_below", "random_between", "random_bits", "random_float", "random_integer",
+    "random_state", "size_t", "std", "stderr",
 };
 
 static int compare_words(const void *a, const void *b)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "codegen/cuda_names.h"
+#include "codegen/inputs.h"
 #include "codegen/vm_code.h"
 
 typedef struct {
@@ -45,18 +46,6 @@ static void build_sizes(ModuleBuilder *b)
     b->m->n_sizes = kernel->n_sizes;
 }
 
-static void build_scalars(ModuleBuilder *b)
-{
-    const Kernel *kernel = b->kernel;
-    ModuleScalar *scalars = ARENA_ARRAY(b->c->arena, ModuleScalar, kernel->n_params + 1);
-    for (int i = 0; i < kernel->n_params; i++) {
-        const Var *scalar = kernel->params[i].scalar;
-        if (scalar)
-            scalars[b->m->n_scalars++] = (ModuleScalar){scalar->name, scalar->type};
-    }
-    b->m->scalars = scalars;
-}
-
 static void add_buffer(ModuleBuilder *b, const Buffer *buffer)
 {
     for (int i = 0; i < b->ids.n; i++)
@@ -89,61 +78,76 @@ static BufferRole role_of(Role role)
     return BUFFER_TEMP;
 }
 
-/* ---- inputs that are subscripts ------------------------------------------------------------ */
+/* ---- values of inputs ---------------------------------------------------------------------- */
 
-/* Looks for subscripts that read `wanted`; the extents that they index, as one expression that is
- * their minimum. */
-typedef struct {
-    Context *c;
-    const Buffer *wanted;
-    Expr *bound;
-} BoundSearch;
-
-static bool find_load_of(Visitor *v, Expr *e)
+static ModuleValues compile_values(ModuleBuilder *b, const InputValues *v, DType type)
 {
-    const Buffer **wanted = v->user;
-    if (e->kind == EX_LOAD && *wanted && e->u.load.buffer->id == (*wanted)->id)
-        *wanted = NULL;
-    return *wanted != NULL;
+    ModuleValues out = {NULL, v->lo, v->hi, v->has_lo, v->has_hi, v->excludes_lo, v->excludes_hi, v->order};
+    Expr *ends[] = {v->least ? v->least : expr_index(b->c, INT64_MIN), v->greatest ? v->greatest : expr_index(b->c, INT64_MAX)};
+    if (type_is_int(type))
+        out.ends = compile_shape(b->c, b->kernel, "values", ends, 2);
+    return out;
 }
 
-static void search_subscripts(BoundSearch *s, const Buffer *buffer, Expr *const *index)
+static const ModuleValues *draw_values(ModuleBuilder *b, const Param *p)
 {
-    for (int i = 0; i < buffer->rank; i++) {
-        const Buffer *wanted = s->wanted;
-        Visitor v = {.user = &wanted, .expr = find_load_of};
-        visit_expr(&v, index[i]);
-        if (wanted)
-            continue;
-        Expr *extent = buffer->shape[i];
-        s->bound = s->bound ? expr_binary(s->c, EX_MIN, s->bound, extent, extent->span) : extent;
+    InputValues v = input_draw(b->c, b->kernel, p);
+    if (!v.limited)
+        return NULL;
+    ModuleValues *out = ARENA_NEW(b->c->arena, ModuleValues);
+    *out = compile_values(b, &v, p->buffer ? p->buffer->type : p->scalar->type);
+    return out;
+}
+
+/* The parameter's number among buffers, or among scalars. */
+static int table_number(const ModuleBuilder *b, const Param *p)
+{
+    int n = 0;
+    for (int i = 0; i < b->kernel->n_params; i++) {
+        const Param *other = &b->kernel->params[i];
+        if (p->buffer ? other->buffer && other->buffer->id == p->buffer->id : other->scalar == p->scalar)
+            return n;
+        n += !other->buffer == !p->buffer;
     }
+    TIRC_BUG(b->c, "a fact is about no parameter of '%s'", b->kernel->name);
 }
 
-static bool bound_expr(Visitor *v, Expr *e)
+static ModuleFact build_fact(ModuleBuilder *b, const Fact *fact)
 {
-    if (e->kind == EX_LOAD)
-        search_subscripts(v->user, e->u.load.buffer, e->u.load.index);
-    return true;
+    StrBuf text = strbuf_new(b->c->arena);
+    print_fact(fact, &text);
+    ModuleFact out = {.text = text.text, .span = fact->span, .buffer = -1, .scalar = -1};
+    if (fact->kind == FACT_SIZES) {
+        Expr *holds = expr_select(b->c, fact->cond, expr_index(b->c, 1), expr_index(b->c, 0), fact->span);
+        out.cond = compile_shape(b->c, b->kernel, "where", &holds, 1);
+        return out;
+    }
+    const Param *p = &fact->subject;
+    InputValues v = input_values(b->c, fact, 1, p);
+    out.values = compile_values(b, &v, p->buffer ? p->buffer->type : p->scalar->type);
+    *(p->buffer ? &out.buffer : &out.scalar) = table_number(b, p);
+    return out;
 }
 
-static bool bound_stmt(Visitor *v, Stmt *s)
+static void build_facts(ModuleBuilder *b)
 {
-    if (s->kind == ST_STORE)
-        search_subscripts(v->user, s->u.store.buffer, s->u.store.index);
-    return true;
+    ModuleFact *facts = ARENA_ARRAY(b->c->arena, ModuleFact, b->kernel->n_facts + 1);
+    for (int i = 0; i < b->kernel->n_facts; i++)
+        facts[i] = build_fact(b, &b->kernel->facts[i]);
+    b->m->facts = facts;
+    b->m->n_facts = b->kernel->n_facts;
 }
 
-static const VmFunction *index_bound(ModuleBuilder *b, const Buffer *buffer)
+static void build_scalars(ModuleBuilder *b)
 {
-    if (buffer->role == ROLE_TEMP || buffer->role == ROLE_OUT || !type_is_int(buffer->type))
-        return NULL;
-    BoundSearch search = {.c = b->c, .wanted = buffer};
-    Visitor v = {.user = &search, .expr = bound_expr, .stmt = bound_stmt};
-    visit_stmt(&v, b->kernel->body);
-    if (!search.bound)
-        return NULL;
-    return compile_shape(b->c, b->kernel, buffer->name, &search.bound, 1);
+    const Kernel *kernel = b->kernel;
+    ModuleScalar *scalars = ARENA_ARRAY(b->c->arena, ModuleScalar, kernel->n_params + 1);
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Var *scalar = kernel->params[i].scalar;
+        if (scalar)
+            scalars[b->m->n_scalars++] = (ModuleScalar){scalar->name, scalar->type, draw_values(b, &kernel->params[i])};
+    }
+    b->m->scalars = scalars;
 }
 
 static void build_buffers(ModuleBuilder *b)
@@ -162,7 +166,7 @@ static void build_buffers(ModuleBuilder *b)
             .role = role_of(buffer->role),
             .rank = buffer->rank,
             .shape = compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
-            .index_bound = index_bound(b, buffer),
+            .values = buffer->role == ROLE_IN || buffer->role == ROLE_INOUT ? draw_values(b, &(Param){(Buffer *)buffer, NULL}) : NULL,
         };
     }
     b->m->buffers = table;
@@ -284,6 +288,7 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
     build_sizes(&b);
     build_scalars(&b);
     build_buffers(&b);
+    build_facts(&b);
     LaunchUseList uses = {0};
     launch_uses(c, kernel, &uses);
     build_kernels(&b, &uses);

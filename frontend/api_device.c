@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/random.h"
+#include "runtime/values.h"
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
@@ -179,7 +179,7 @@ const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *va
             return NULL;
         }
     }
-    return sizes;
+    return api_sizes_fit(t, m, sizes) ? sizes : NULL;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------ */
@@ -251,20 +251,19 @@ static bool fill_random(tirc *t, const tirc_program *program, const int64_t *val
     const int64_t *sizes = api_sizes(t, program, values);
     if (!sizes || !parameter_at(t, program, values, i, &p))
         return false;
+    const Module *m = program->module;
     int index = table_index(program->kernel->kernel, i);
     DType type = type_find(p.type);
-    int64_t bound = 0;
-    if (p.is_buffer) {
-        const VmFunction *f = program->module->buffers[index].index_bound;
-        if (f && !vm_eval_shape(f, sizes, &bound))
-            bound = 0;
-        Random r = random_new(seed, (uint64_t)index);
-        random_fill(&r, type, data, (int64_t)(p.bytes / (size_t)type_bytes(type)), bound);
-    } else {
+    if (!p.is_buffer) {
         Random r = random_new(seed, UINT64_MAX - (uint64_t)index);
-        random_fill(&r, type, data, 1, 100);
+        values_scalar(&r, type, data, m->scalars[index].values, sizes, NULL);
+        return true;
     }
-    return true;
+    Random r = random_new(seed, (uint64_t)index);
+    if (values_fill(&r, type, data, (int64_t)(p.bytes / (size_t)type_bytes(type)), m->buffers[index].values, sizes, NULL))
+        return true;
+    diag_error(t->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", p.name, m->name);
+    return false;
 }
 
 tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed,
@@ -409,7 +408,8 @@ static bool run(tirc *t, tirc_program *program, const int64_t *values, void *con
     int64_t *bytes = ARENA_ARRAY(t->ctx->arena, int64_t, n + 1);
     RunArguments args = split_arguments(t, program, sizes, arguments, host);
     args.buffers = device;
-    bool ok = to_device(t, program, sizes, host, device, bytes) &&
+    bool ok = api_scalars_fit(t, program->module, sizes, args.scalars) &&
+              to_device(t, program, sizes, host, device, bytes) && api_elements_fit(t, program->module, sizes, host, bytes) &&
               api_run(t, program, &args) && d->ops->sync(d) &&
               to_host(program, host, device, bytes);
     for (int i = 0; i < n; i++)
@@ -484,7 +484,7 @@ static bool launch(tirc *t, tirc_program *program, const int64_t *values, void *
     DevicePtr *buffers = ARENA_ARRAY(t->ctx->arena, DevicePtr, program->module->n_buffers + 1);
     RunArguments args = split_arguments(t, program, sizes, arguments, buffers);
     bool fresh = true;
-    bool ok = check_pointers(t, program, buffers) &&
+    bool ok = check_pointers(t, program, buffers) && api_scalars_fit(t, program->module, sizes, args.scalars) &&
               provide_temps(t, program, sizes, buffers, &fresh) &&
               api_run(t, program, &args);
     if (!fresh)

@@ -102,6 +102,11 @@ const char *api_cuda_text(tirc *t, const tirc_kernel *lowered);
 const Kernel *api_reference(tirc *t, const tirc_kernel *kernel);
 /* All sizes of the program, with values for the symbolic ones; NULL after E0703 or E0704. */
 const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *values);
+/* Whether sizes, scalars, and buffers in this process's memory satisfy the program's `where` clause; false after E0652. All tables are
+ * those of the module (api_where.c). */
+bool api_sizes_fit(tirc *t, const Module *m, const int64_t *sizes);
+bool api_scalars_fit(tirc *t, const Module *m, const int64_t *sizes, const void *const *scalars);
+bool api_elements_fit(tirc *t, const Module *m, const int64_t *sizes, const DevicePtr *host, const int64_t *bytes);
 /* What two runs of the same program on the same inputs differ in. */
 typedef struct {
     bool compared;

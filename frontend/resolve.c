@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "frontend/resolve_internal.h"
+#include "passes/analysis/draws.h"
 #include "passes/analysis/outside.h"
 
 /* ---- -D ---- */
@@ -308,5 +309,7 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
         check_outputs(&r, kernel);
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
         no_access_leaves(c, kernel);
+    if (kernel->body && c->n_errors == errors)
+        kernel->draws = input_draws(c, kernel, &kernel->n_draws);
     return kernel->body && c->n_errors == errors ? kernel : NULL;
 }

@@ -264,10 +264,11 @@ tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t
 double tirc_element(const char *type, const void *data, size_t index);
 
 /* Runs the program on host memory: arguments[i] points to the buffer (row major) or the scalar of parameter i. Inputs are copied to
- * the device and outputs back; it returns when they are there. */
+ * the device and outputs back; it returns when they are there. Arguments that do not satisfy the program's `where` clause are refused
+ * (E0652), before anything runs. */
 tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void *const *arguments);
 /* The same on memory of the device (CUDA device pointers), without copies; asynchronous until tirc_synchronize. Buffers must be
- * aligned to 16 bytes and must not overlap. Scalars are passed by host pointer. */
+ * aligned to 16 bytes and must not overlap. Scalars are passed by host pointer. Sizes and scalars are checked as in tirc_run, elements are not. */
 tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
                         void *const *arguments);
 /* Waits until the launches of the program are done; what went wrong in them is told here. */

@@ -379,16 +379,6 @@ typedef struct {
     Var *scalar;
 } Param;
 
-/* The order of the elements of an input with one axis (order.def). */
-typedef enum {
-#define ORDER(e, name, meaning) ORDER_##e,
-#include "ir/order.def"
-#undef ORDER
-    ORDER_COUNT
-} Order;
-const char *order_name(Order order);
-Order order_find(const char *name); /* ORDER_COUNT if there is none */
-
 typedef enum {
     FACT_SIZES,  /* a condition on sizes */
     FACT_VALUES, /* a range of a scalar, or of each element of a buffer */
@@ -417,6 +407,8 @@ typedef struct Kernel {
     int n_outputs; /* how many of the last params stand after `->` */
     const Fact *facts; /* of the `where` clause, in order */
     int n_facts;
+    const Fact *draws; /* what random inputs obey besides: derived from the program (passes/analysis/draws.h), no part of its text */
+    int n_draws;
     Stmt *body;
 } Kernel;
 
@@ -653,6 +645,7 @@ bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *aro
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
 void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
 void print_expr(const Expr *e, StrBuf *out);
+void print_fact(const Fact *fact, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
 /* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block or temp

@@ -562,7 +562,7 @@ static void add_values(const Fact *fact, StrBuf *out)
     }
 }
 
-static void add_fact(const Fact *fact, StrBuf *out)
+void print_fact(const Fact *fact, StrBuf *out)
 {
     if (fact->kind == FACT_SIZES)
         print_value(fact->cond, DT_COUNT, out);
@@ -580,7 +580,7 @@ static void print_where(Printer *p, const Kernel *kernel)
         return;
     for (int i = 0; i < kernel->n_facts; i++) {
         strbuf_add(&clause, i ? ", " : "where ");
-        add_fact(&kernel->facts[i], &clause);
+        print_fact(&kernel->facts[i], &clause);
     }
     strbuf_addc(p->out, '\n');
     start_line(p, INDENT);

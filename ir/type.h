@@ -32,4 +32,14 @@ double type_smallest(DType type);
  * largest finite value it is an infinity, or for f8e4m3, which has none, a NaN. */
 double type_round(DType type, double value);
 
+/* The order of the elements of an input with one axis (order.def). */
+typedef enum {
+#define ORDER(e, name, meaning) ORDER_##e,
+#include "ir/order.def"
+#undef ORDER
+    ORDER_COUNT
+} Order;
+const char *order_name(Order order);
+Order order_find(const char *name); /* ORDER_COUNT if there is none */
+
 #endif

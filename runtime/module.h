@@ -10,20 +10,37 @@
 
 typedef enum { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT, BUFFER_TEMP } BufferRole;
 
+/* The values that an input may have. An end of integers that is open is INT64_MIN or INT64_MAX. */
+typedef struct {
+    const VmFunction *ends; /* integers: registers: sizes in, the least and the greatest value out; NULL: floats */
+    double lo, hi;          /* floats */
+    bool has_lo, has_hi, excludes_lo, excludes_hi; /* floats */
+    Order order;            /* of all elements; ORDER_COUNT: none */
+} ModuleValues;
+
+/* An item of the program's `where` clause. */
+typedef struct {
+    const char *text;       /* as in the program */
+    Span span;
+    const VmFunction *cond; /* on sizes: one output, not 0 where it holds; else NULL */
+    int buffer, scalar;     /* the other is -1: what it is about, in the tables */
+    ModuleValues values;
+} ModuleFact;
+
 typedef struct {
     const char *name;
     DType type;
     BufferRole role;
     int rank;
     const VmFunction *shape; /* registers: sizes in, `rank` dimensions out */
-    /* One output: where elements of this buffer are subscripts, the extent that they must stay below; else NULL. */
-    const VmFunction *index_bound;
+    const ModuleValues *values; /* that random data are drawn from; NULL: any */
     bool partial; /* of an output: a run need not write every element */
 } ModuleBuffer;
 
 typedef struct {
     const char *name;
     DType type;
+    const ModuleValues *values; /* as of a buffer */
 } ModuleScalar;
 
 typedef struct {
@@ -66,9 +83,10 @@ typedef struct Module {
     const char *name;
     const char *source; /* CUDA C, as --emit cuda prints it; NULL for a reference program */
     bool index64;
-    int n_sizes, n_scalars, n_buffers, n_constants, n_kernels;
+    int n_sizes, n_scalars, n_buffers, n_constants, n_kernels, n_facts;
     const ModuleSize *sizes;
     const ModuleScalar *scalars;
+    const ModuleFact *facts;
     const ModuleBuffer *buffers; /* parameters in order, then temps in global memory */
     const ModuleConstant *constants;
     const ModuleKernel *kernels;

@@ -50,20 +50,12 @@ static double unit_float(Random *r)
 }
 
 /* The values of an integer type: `least` and how many there are to choose from. */
-static uint64_t int_choices(DType type, int64_t bound, int64_t *least)
+static uint64_t int_choices(DType type, int64_t *least)
 {
     const TypeInfo *info = type_info(type);
     bool is_signed = info->class == CLASS_INT || info->class == CLASS_INDEX;
-    int bits = info->bits - (is_signed ? 1 : 0);
-    uint64_t values = bits >= 63 ? (uint64_t)INT64_MAX : (uint64_t)1 << bits;
-    *least = 0;
-    if (bound > 0)
-        return (uint64_t)bound < values ? (uint64_t)bound : values;
-    if (type == DT_U8)
-        return 256;
-    if (is_signed)
-        *least = -100;
-    return 201;
+    *least = is_signed ? -100 : 0;
+    return type == DT_U8 ? 256 : 201;
 }
 
 static VmValue value_of(DType type, int64_t integer)
@@ -80,7 +72,7 @@ static VmValue value_of(DType type, int64_t integer)
     return value;
 }
 
-static VmValue random_value(Random *r, DType type, int64_t bound)
+static VmValue random_value(Random *r, DType type)
 {
     VmValue value = {0};
     if (type == DT_BOOL) {
@@ -91,7 +83,7 @@ static VmValue random_value(Random *r, DType type, int64_t bound)
         value.f32 = (float)unit_float(r);
     } else {
         int64_t least;
-        uint64_t choices = int_choices(type, bound, &least);
+        uint64_t choices = int_choices(type, &least);
         return value_of(type, least + (int64_t)random_below(r, choices));
     }
     return value;
@@ -113,14 +105,14 @@ void random_fill_small(Random *r, DType type, void *to, int64_t n, const SmallIn
     char *at = to;
     int bytes = type_bytes(type);
     for (int64_t i = 0; i < n; i++, at += bytes)
-        vm_value_store(type, type == DT_BOOL ? random_value(r, type, 0)
+        vm_value_store(type, type == DT_BOOL ? random_value(r, type)
                                              : value_of(type, small_integer(r, type, from)), at);
 }
 
-void random_fill(Random *r, DType type, void *to, int64_t n, int64_t bound)
+void random_fill(Random *r, DType type, void *to, int64_t n)
 {
     char *at = to;
     int bytes = type_bytes(type);
     for (int64_t i = 0; i < n; i++, at += bytes)
-        vm_value_store(type, random_value(r, type, bound), at);
+        vm_value_store(type, random_value(r, type), at);
 }

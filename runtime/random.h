@@ -19,8 +19,8 @@ uint64_t random_below(Random *r, uint64_t n);
 
 /* `n` elements of a type: floats uniform in [-1, 1) rounded to it, u8 and bool over all their
  * values, other integers in [-100, 100] or [0, 200], small enough that sums of a few million fit
- * 32 bits. With bound > 0 integers lie in [0, bound) instead, as far as the type goes. */
-void random_fill(Random *r, DType type, void *to, int64_t n, int64_t bound);
+ * 32 bits. values.h has ranges. */
+void random_fill(Random *r, DType type, void *to, int64_t n);
 
 /* Small integers, whose sums and products are exact in floating types, too. */
 typedef struct {

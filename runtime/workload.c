@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/device.h"
-#include "runtime/random.h"
+#include "runtime/values.h"
 
 enum { POISON = 0xff }; /* NaN in every floating type, -1 or the largest value in the others */
 
@@ -60,7 +60,6 @@ static bool make_input(Workload *w, int index)
 {
     const ModuleBuffer *b = &w->m->buffers[index];
     Data *data = &w->data[index];
-    int64_t bound = 0;
     data->host = malloc(data->bytes + 1);
     if (!data->host) {
         diag_error(w->d->ctx, E0600, span_none(), "no memory for %.1f MB of input '%s'",
@@ -72,14 +71,11 @@ static bool make_input(Workload *w, int index)
         memcpy(data->host, w->like->data[index].host, data->bytes);
         return true;
     }
-    if (b->index_bound && !vm_eval_shape(b->index_bound, w->sizes, &bound))
-        bound = 0;
     Random r = random_new(w->seed, (uint64_t)index);
-    if (w->small && bound == 0)
-        random_fill_small(&r, b->type, data->host, data->elements, w->small);
-    else
-        random_fill(&r, b->type, data->host, data->elements, bound);
-    return true;
+    if (values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small))
+        return true;
+    diag_error(w->d->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", b->name, w->m->name);
+    return false;
 }
 
 static void make_scalars(Workload *w)
@@ -91,10 +87,7 @@ static void make_scalars(Workload *w)
         void *value = arena_alloc(c->arena, sizeof(int64_t));
         DType type = w->m->scalars[i].type;
         SmallIntegers dense = {w->small ? w->small->magnitude : 0, 1};
-        if (w->small && type_is_float(type))
-            random_fill_small(&r, type, value, 1, &dense);
-        else
-            random_fill(&r, type, value, 1, 100);
+        values_scalar(&r, type, value, w->m->scalars[i].values, w->sizes, w->small ? &dense : NULL);
         w->scalars[i] = value;
     }
 }

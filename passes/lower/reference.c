@@ -483,7 +483,7 @@ static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind 
     add_params(b, &params, program, false);
     int inputs = params.n;
     add_params(b, &params, program, true);
-    reference->n_facts = 0; /* its inputs are those of a run */
+    reference->n_facts = reference->n_draws = 0; /* its inputs are those of a run */
     reference->body = build_body(b, kind.sampled);
     reference->params = params.items;
     reference->n_params = params.n;

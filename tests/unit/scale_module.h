@@ -43,7 +43,7 @@ static const VmFunction HOST = {.name = "scale",
                                 .lists = HOST_LISTS,
                                 .axes = {{-1, -1, -1, -1, -1, -1}}};
 static const ModuleSize SIZES[] = {{"N", true, 0}};
-static const ModuleScalar SCALARS[] = {{"alpha", DT_F32}};
+static const ModuleScalar SCALARS[] = {{.name = "alpha", .type = DT_F32}};
 static const ModuleBuffer BUFFERS[] = {
     {.name = "x", .type = DT_F32, .role = BUFFER_IN, .rank = 1},
     {.name = "y", .type = DT_F32, .role = BUFFER_OUT, .rank = 1}};

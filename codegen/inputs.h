@@ -1,0 +1,20 @@
+/* inputs.h - which values an input may have: the `where` clause, and what random data are drawn from besides. */
+#ifndef TIRC_CODEGEN_INPUTS_H
+#define TIRC_CODEGEN_INPUTS_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    bool limited;           /* there is a range or an order at all */
+    Expr *least, *greatest; /* integers: INDEX expressions of sizes, inclusive; NULL: open */
+    double lo, hi;          /* floats */
+    bool has_lo, has_hi, excludes_lo, excludes_hi;
+    Order order;            /* ORDER_COUNT: none */
+} InputValues;
+
+/* What facts[0..n) together say of one parameter. */
+InputValues input_values(Context *c, const Fact *facts, int n, const Param *param);
+/* What random data for a parameter of the kernel are drawn from. */
+InputValues input_draw(Context *c, const Kernel *kernel, const Param *param);
+
+#endif
