@@ -608,6 +608,11 @@ void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const c
     if (is_sampled(lowered, reference))
         strbuf_add(out, texts[TEXT_CHOOSE]);
     strbuf_add(out, texts[TEXT_COMPARE]);
+    StrBuf text = strbuf_new(c->arena);
+    w.out = &text;
     reference_function(&w, lowered, reference);
+    w.out = out;
+    cuda_host_helpers(&w, out);
+    strbuf_add(out, text.text);
     host_main(&w, lowered, reference, &uses);
 }

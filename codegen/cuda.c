@@ -24,6 +24,32 @@ const char *cuda_helper(CudaWriter *w, Helper helper)
     return helpers[helper].name;
 }
 
+static const struct {
+    const char *name, *text;
+} host_helpers[] = {
+#define HOST_HELPER(e, name, text) {name, text},
+#include "codegen/host_helper.def"
+#undef HOST_HELPER
+};
+
+const char *cuda_host_helper_name(HostHelper helper)
+{
+    return host_helpers[helper].name;
+}
+
+const char *cuda_host_helper(CudaWriter *w, HostHelper helper)
+{
+    w->host_helper_used[helper] = true;
+    return cuda_host_helper_name(helper);
+}
+
+void cuda_host_helpers(const CudaWriter *w, StrBuf *out)
+{
+    for (int i = 0; i < HOST_HELPER_COUNT; i++)
+        if (w->host_helper_used[i])
+            strbuf_addf(out, "%s\n", host_helpers[i].text);
+}
+
 /* The text of all helpers used, in order. */
 static void helper_texts(CudaWriter *w, StrBuf *out)
 {

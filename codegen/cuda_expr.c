@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRECEDENCE_SELECT = 1, PRECEDENCE_UNARY = 12, PRECEDENCE_POSTFIX = 13 };
-
 static bool is_narrow(DType type)
 {
     return type_is_float(type) && type_info(type)->bits < 32;
@@ -152,7 +150,9 @@ static void call_open(CudaWriter *w, const char *function)
 static void min_max(CudaWriter *w, const Expr *e)
 {
     bool is_min = e->kind == EX_MIN;
-    if (e->type == DT_F64)
+    if (w->host && type_is_float(e->type))
+        call_open(w, cuda_host_helper(w, is_min ? HOST_MIN : HOST_MAX));
+    else if (e->type == DT_F64)
         call_open(w, is_min ? "fmin" : "fmax");
     else if (type_is_float(e->type))
         call_open(w, is_min ? "fminf" : "fmaxf");
@@ -167,8 +167,8 @@ static void min_max(CudaWriter *w, const Expr *e)
     add(w, ")");
 }
 
-/* The right operand of long long arithmetic: C converts it, so an int may stay as it is. */
-static void right_operand(CudaWriter *w, const Expr *e, int precedence)
+/* In long long arithmetic an int may stay as it is. */
+void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence)
 {
     bool small = e->kind == EX_INT && e->u.i >= 0 && e->u.i <= INT32_MAX;
     if (e->type == DT_I64 && small)
@@ -208,7 +208,7 @@ static void binary(CudaWriter *w, const Expr *e, int precedence)
     open_if(w, parenthesis);
     cuda_expr(w, e->u.arg[0], op->precedence);
     strbuf_addf(w->out, " %s ", op->token);
-    right_operand(w, e->u.arg[1], op->precedence + 1);
+    cuda_right_operand(w, e->u.arg[1], op->precedence + 1);
     close_if(w, parenthesis);
 }
 
@@ -229,10 +229,15 @@ static void cast(CudaWriter *w, const Expr *e, int precedence)
         cuda_expr(w, from, precedence);
         return;
     }
-    bool parenthesis = precedence > PRECEDENCE_UNARY;
+    bool rounds = type_is_float(from->type) && type_is_int(e->type), small = type_info(e->type)->bits < 32;
+    bool parenthesis = precedence > PRECEDENCE_UNARY && (!rounds || small);
     open_if(w, parenthesis);
-    strbuf_addf(w->out, "(%s)", to);
-    cuda_expr(w, from, PRECEDENCE_POSTFIX);
+    if (!rounds || small)
+        strbuf_addf(w->out, "(%s)", to);
+    if (rounds)
+        cuda_from_float(w, from, e->type);
+    else
+        cuda_expr(w, from, PRECEDENCE_POSTFIX);
     close_if(w, parenthesis);
 }
 
@@ -430,10 +435,13 @@ static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
     }
 }
 
+static void plain(CudaWriter *w, const Expr *e, int precedence);
+
 void cuda_stored(CudaWriter *w, const Expr *e)
 {
     if (!is_narrow(e->type)) {
-        cuda_expr(w, e, 0);
+        if (!cuda_integer(w, e, 0)) /* the store brings it back to its type */
+            plain(w, e, 0);
     } else if (e->kind == EX_LOAD) {
         loaded(w, e);
     } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
@@ -447,12 +455,9 @@ void cuda_stored(CudaWriter *w, const Expr *e)
     }
 }
 
-void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
+/* With C's own operators. */
+static void plain(CudaWriter *w, const Expr *e, int precedence)
 {
-    if (is_narrow(e->type)) {
-        narrow_value(w, e, precedence);
-        return;
-    }
     switch (e->kind) {
     case EX_INT:
         int_literal(w, e, precedence);
@@ -487,4 +492,24 @@ void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
         binary(w, e, precedence);
         return;
     }
+}
+
+void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
+{
+    if (is_narrow(e->type)) {
+        narrow_value(w, e, precedence);
+        return;
+    }
+    if (cuda_integer(w, e, precedence))
+        return;
+    if (!cuda_leaves_type(e)) {
+        plain(w, e, precedence);
+        return;
+    }
+    bool parenthesis = precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    strbuf_addf(w->out, "(%s)(", cuda_value_type(e->type));
+    plain(w, e, 0);
+    add(w, ")");
+    close_if(w, parenthesis);
 }

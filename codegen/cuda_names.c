@@ -70,12 +70,21 @@ static bool is_called(const char *text)
     return false;
 }
 
+/* The functions that the host's reference calls. */
+static bool is_called_on_host(const char *text)
+{
+    for (int i = 0; i < HOST_HELPER_COUNT; i++)
+        if (!strcmp(text, cuda_host_helper_name((HostHelper)i)))
+            return true;
+    return false;
+}
+
 static bool is_reserved(const CudaNames *n, NamedKind kind, const char *text)
 {
     if (has_foreign_form(text) || IS_ONE_OF(words, text) || is_called(text))
         return true;
     bool global = kind == NAMED_LAUNCH || kind == NAMED_SYMBOL;
-    if ((global || n->host) && IS_ONE_OF(host_words, text))
+    if ((global || n->host) && (IS_ONE_OF(host_words, text) || is_called_on_host(text)))
         return true;
     return global && (text[0] == '_' || IS_ONE_OF(symbols, text));
 }

@@ -47,6 +47,8 @@ static bool store_in_place(CudaWriter *w, const Stmt *s)
     const Buffer *buffer = s->u.store.buffer;
     if (type_info(buffer->type)->bits < 32 || s->u.store.hint != HINT_NONE || (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
         return false;
+    if (cuda_overflows(w, cuda_stored_value(w->c, s)))
+        return false;
     const Expr *value = s->u.store.value;
     const char *op = s->u.store.op == STORE_MUL ? "*=" : "+=";
     if (s->u.store.op == STORE_ADD && value->kind == EX_NEG) {
@@ -239,6 +241,7 @@ static const char *value_type(const CudaWriter *w, DType type)
 static void let(CudaWriter *w, const Stmt *s)
 {
     const Var *v = s->u.let.var;
+    cuda_note_let(w, s);
     cuda_indent(w);
     strbuf_addf(w->out, "const %s %s = ", value_type(w, v->type), cuda_name(w, v->name));
     if (s->u.let.value->kind == EX_AXIS)

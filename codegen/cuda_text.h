@@ -22,6 +22,17 @@ typedef struct {
     int depth;
 } BufferList;
 
+/* Functions of the host's reference in a complete program, likewise. */
+typedef enum {
+#define HOST_HELPER(e, name, text) HOST_##e,
+#include "codegen/host_helper.def"
+#undef HOST_HELPER
+    HOST_HELPER_COUNT
+} HostHelper;
+
+/* How strongly C's operators bind that are no operators of the language; see op_info. */
+enum { PRECEDENCE_SELECT = 1, PRECEDENCE_UNARY = 12, PRECEDENCE_POSTFIX = 13 };
+
 /* From `offset` on the text comes from `origin`. */
 typedef struct {
     size_t offset;
@@ -36,6 +47,8 @@ typedef struct {
     Origin origin;        /* of what is written */
     VEC(LineMark) marks;  /* in `out`, in rising order */
     bool helper_used[HELPER_COUNT];
+    bool host_helper_used[HOST_HELPER_COUNT];
+    VEC(const Var *) wide_indices; /* lets of 64 bits that hold indices */
     bool host;       /* the text is for the host: its temps are vectors, its floats those of <cmath> */
     BufferList wide; /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
 } CudaWriter;
@@ -43,6 +56,10 @@ typedef struct {
 /* Marks a helper as used and gives its name. */
 const char *cuda_helper(CudaWriter *w, Helper helper);
 const char *cuda_helper_name(Helper helper);
+const char *cuda_host_helper(CudaWriter *w, HostHelper helper);
+const char *cuda_host_helper_name(HostHelper helper);
+/* The text of the host's helpers used, in order. */
+void cuda_host_helpers(const CudaWriter *w, StrBuf *out);
 
 /* What a size, parameter, loop or named value is called in the text (cuda_names.h). */
 const char *cuda_name(const CudaWriter *w, Name name);
@@ -66,6 +83,20 @@ void cuda_statement(CudaWriter *w, const Stmt *s);
 void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
 /* `__shared__ float tile[32][33];` */
 void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
+
+/* The right operand of an operator of `precedence` - 1: C converts what is smaller. */
+void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence);
+
+/* Integers (cuda_int.c): writes arithmetic that C leaves undefined for some operands; false where its own operator does. */
+bool cuda_integer(CudaWriter *w, const Expr *e, int precedence);
+/* C computes `e` in a signed type, which may not hold it. */
+bool cuda_overflows(const CudaWriter *w, const Expr *e);
+/* C computes `e`, of 8 or 16 bits, in an int, and its value may not fit the type. */
+bool cuda_leaves_type(const Expr *e);
+/* A float as the integer of type `to` that a conversion gives; of small types as an int. */
+void cuda_from_float(CudaWriter *w, const Expr *from, DType to);
+/* A let is written: remembers those of indices. */
+void cuda_note_let(CudaWriter *w, const Stmt *let);
 
 /* The function that loads or stores with a hint (cuda_hint.c); NULL for HINT_NONE. */
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint);

@@ -5,6 +5,7 @@
 #ifndef TIRC_RUNTIME_VM_INTERNAL_H
 #define TIRC_RUNTIME_VM_INTERNAL_H
 
+#include <math.h>
 #include "runtime/device.h"
 #include "runtime/module.h"
 #include "runtime/vm.h"
@@ -156,5 +157,20 @@ static inline void *vm_part(const VmState *st, int list, int k, bool *lanes)
     *lanes = !st->f->registers[reg].uniform;
     return st->registers[reg];
 }
+
+/* As the GPU's instructions do it (IEEE 754-2019, minimumNumber and maximumNumber): the number where the other is NaN, and -0 is less
+ * than +0, so that the order of operands makes no difference. */
+#define VM_EXTREMES(t, T)                                                                          \
+    static inline T vm_least_##t(T a, T b)                                                            \
+    {                                                                                              \
+        return a < b || b != b || (a == b && signbit(a)) ? a : b;                                  \
+    }                                                                                              \
+    static inline T vm_largest_##t(T a, T b)                                                          \
+    {                                                                                              \
+        return a > b || b != b || (a == b && !signbit(a)) ? a : b;                                 \
+    }
+VM_EXTREMES(f64, double)
+VM_EXTREMES(f32, float)
+#undef VM_EXTREMES
 
 #endif

@@ -221,14 +221,14 @@ ELEMENTS(STORE)
 
 /* ---- atomics ------------------------------------------------------------------------------- */
 
-#define COMBINE_NUMBER(name, R, sum, product, bits_and, bits_or, bits_xor)                         \
+#define COMBINE_NUMBER(name, R, sum, product, least, largest, bits_and, bits_or, bits_xor)         \
     static R name(int op, R old, R v)                                                              \
     {                                                                                              \
         switch (op) {                                                                              \
         case VM_ADD: return (R)(sum);                                                              \
         case VM_MUL: return (R)(product);                                                          \
-        case VM_MIN: return v < old || old != old ? v : old;                                       \
-        case VM_MAX: return v > old || old != old ? v : old;                                       \
+        case VM_MIN: return least;                                                                 \
+        case VM_MAX: return largest;                                                               \
         case VM_AND: return (R)(bits_and);                                                         \
         case VM_OR: return (R)(bits_or);                                                           \
         case VM_XOR: return (R)(bits_xor);                                                         \
@@ -236,10 +236,12 @@ ELEMENTS(STORE)
         }                                                                                          \
     }
 #define COMBINE_INTEGER(name, R, U)                                                                \
-    COMBINE_NUMBER(name, R, (U)old + (U)v, (U)old *(U)v, old &v, old | v, old ^ v)
-#define COMBINE_FLOAT(name, R) COMBINE_NUMBER(name, R, old + v, old *v, v, v, v)
-COMBINE_FLOAT(combine_double, double)
-COMBINE_FLOAT(combine_float, float)
+    COMBINE_NUMBER(name, R, (U)old + (U)v, (U)old *(U)v, v < old ? v : old, v > old ? v : old,     \
+                   old &v, old | v, old ^ v)
+#define COMBINE_FLOAT(name, R, t)                                                                  \
+    COMBINE_NUMBER(name, R, old + v, old *v, vm_least_##t(old, v), vm_largest_##t(old, v), v, v, v)
+COMBINE_FLOAT(combine_double, double, f64)
+COMBINE_FLOAT(combine_float, float, f32)
 COMBINE_INTEGER(combine_int64_t, int64_t, uint64_t)
 COMBINE_INTEGER(combine_uint64_t, uint64_t, uint64_t)
 COMBINE_INTEGER(combine_int32_t, int32_t, uint32_t)

@@ -33,23 +33,31 @@ static Expr *ones(Context *c, DType type, Span span)
                                                 : expr_int(c, type, -1, span);
 }
 
-/* NULL for a plain store. */
-static Expr *identity_of(Context *c, StoreOp op, DType type, Span span)
+/* Sums of 0 are 0 whatever starts them, but for -0; minima and maxima of infinities are those, but for NaN, which all else replaces. */
+static bool is_special(StoreOp op, const Expr *start)
 {
+    return start->kind != EX_FLOAT || (op == STORE_ADD ? start->u.f == 0 && signbit(start->u.f) : isnan(start->u.f));
+}
+
+/* What partial results of a reduction that starts from `start` begin with; NULL for a plain store. */
+static Expr *identity_of(Context *c, StoreOp op, DType type, const Expr *start, Span span)
+{
+    bool special = type_is_float(type) && is_special(op, start);
     switch (op) {
     case STORE_SET:
     case STORE_ASYNC:
         return NULL;
     case STORE_ADD:
+        return special ? expr_float(c, type, -0.0, span) : number(c, type, 0, span);
     case STORE_OR:
     case STORE_XOR:
         return number(c, type, 0, span);
     case STORE_MUL:
         return number(c, type, 1, span);
     case STORE_MIN:
-        return extreme(c, type, true, span);
+        return special ? expr_float(c, type, NAN, span) : extreme(c, type, true, span);
     case STORE_MAX:
-        return extreme(c, type, false, span);
+        return special ? expr_float(c, type, NAN, span) : extreme(c, type, false, span);
     case STORE_AND:
         return ones(c, type, span);
     }
@@ -151,7 +159,7 @@ static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
     const Buffer *buffer = update->u.store.buffer;
     /* 8-bit floats have no infinity that is stored as one, and nobody adds in them */
     bool tiny = type_is_float(buffer->type) && type_info(buffer->type)->bits == 8;
-    r->identity = identity_of(c, update->u.store.op, buffer->type, update->span);
+    r->identity = identity_of(c, update->u.store.op, buffer->type, init->u.store.value, update->span);
     if (tiny || !r->identity)
         return arena_printf(c->arena, "'%s' of %s has no partial results that can be combined",
                             store_op_token(update->u.store.op), type_info(buffer->type)->name);

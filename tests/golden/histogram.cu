@@ -15,5 +15,5 @@ extern "C" __global__ void __launch_bounds__(1)
 histogram_1(const unsigned char *__restrict__ color, int *__restrict__ hist)
 {
     for (int i = 0; i < 1048576; ++i)
-        hist[(int)color[i]] += 1;
+        hist[(int)color[i]] = (int)((unsigned int)hist[(int)color[i]] + 1);
 }
