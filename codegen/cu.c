@@ -594,6 +594,8 @@ static void own_lines(const Kernel *lowered, StrBuf *out)
 void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels, StrBuf *out)
 {
     LaunchUseList uses = {0};
+    ir_demand(c, lowered);
+    ir_demand(c, reference);
     CudaWriter w = {.c = c, .names = cuda_names_host(cuda_names_new(c, lowered), lowered, reference), .out = out};
     launch_uses(c, lowered, &uses);
     strbuf_addf(out, "// %s: a complete program. Build and run it with\n//   nvcc -O3 -arch=sm_90 %s.cu && ./a.out\n", lowered->name,

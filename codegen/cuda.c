@@ -304,6 +304,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
 {
     size_t start = out->length;
     LaunchUseList uses = {0};
+    ir_demand(c, lowered);
     launch_uses(c, lowered, &uses);
     StrBuf kernels = strbuf_new(c->arena);
     CudaWriter w = {.c = c, .names = cuda_names_new(c, lowered), .out = out};

@@ -281,6 +281,7 @@ static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
 Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
 {
     ModuleBuilder b = {.c = c, .kernel = kernel, .m = ARENA_NEW(c->arena, Module)};
+    ir_demand(c, kernel);
     b.lowered = kernel_level(kernel) == LEVEL_LOWERED;
     b.names = cuda_names_new(c, kernel);
     b.m->name = kernel->name;

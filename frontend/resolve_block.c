@@ -177,6 +177,16 @@ Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
 
 /* ---- init written out ---- */
 
+/* The init runs for each value of the spatial iterators, which no reduce iterator may decide: it has none yet. */
+static bool refuse_init_domain(Resolver *r, Span span, Name spatial, Name reduce)
+{
+    diag_error(r->ctx, E0221, span,
+               "the range of '%s' changes with '%s', which is reduced over, so that it would not be known which elements the init sets "
+               "before that; leave the range whole, and write the condition around the update",
+               spatial, reduce);
+    return false;
+}
+
 static Stmt *refuse_init(Resolver *r, Span span, const char *why)
 {
     diag_error(r->ctx, E0221, span,
@@ -201,6 +211,19 @@ static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt
     return NULL;
 }
 
+/* No loop that stays has a range that changes with one that the update reduces over. */
+static bool check_ranges(Resolver *r, Span span, const Stmt *update)
+{
+    for (int i = 0; i < r->loops.n; i++)
+        for (int k = 0; k < i; k++) {
+            const ForStmt *loop = r->loops.items[i], *outer = r->loops.items[k];
+            if (block_implied_kind(update, loop->var) == ITER_SPATIAL && block_implied_kind(update, outer->var) == ITER_REDUCE &&
+                (expr_uses_var(loop->lo, outer->var) || expr_uses_var(loop->hi, outer->var)))
+                return refuse_init_domain(r, span, loop->var->name, outer->var->name);
+        }
+    return true;
+}
+
 Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
 {
     if (r->mode != MODE_PROGRAM)
@@ -220,6 +243,8 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
             r, s->span,
             "no loop around it is reduced over: each is used in a subscript, or what "
             "follows is not a single update such as +=");
+    if (!check_ranges(r, s->span, update))
+        return NULL;
     if (loop)
         return refuse_init(r, s->span,
                            ctx_namef(r->ctx,
@@ -294,6 +319,19 @@ static bool resolve_block_body(Resolver *r, const AstStmt *s, BlockStmt *block)
     return block->body && (!has_init || block->init);
 }
 
+/* The domain of a spatial iterator speaks of no reduce iterator. */
+static bool check_init_domains(Resolver *r, const AstStmt *s, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        for (int k = 0; k < i; k++) {
+            const BlockIter *iter = &block->iters[i], *before = &block->iters[k];
+            if (iter->kind == ITER_SPATIAL && before->kind == ITER_REDUCE &&
+                (expr_uses_var(iter->lo, before->var) || expr_uses_var(iter->hi, before->var)))
+                return refuse_init_domain(r, s->u.block.iters[i].hi->span, iter->var->name, before->var->name);
+        }
+    return true;
+}
+
 static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
 {
     bool reduces = false;
@@ -306,7 +344,7 @@ static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
                 ctx_namef(r->ctx, "it uses '%s', which is reduced over", iter->var->name));
     }
     if (!block->init || reduces)
-        return true;
+        return !block->init || check_init_domains(r, s, block);
     return refuse_init(r, s->u.block.body->u.seq.items[0]->span,
                        "the block has no reduce iterator");
 }

@@ -655,5 +655,8 @@ Level kernel_level(const Kernel *kernel);
  * once and above its uses), types, ranks, iterator bindings, which kinds may stand where.  NULL when
  * all hold, else what is broken, in words. */
 const char *ir_verify(Context *c, const Kernel *kernel);
+/* The same where text or code is made of a kernel, in every build: each name is defined where it is used. What is broken is a bug in
+ * tirc. */
+void ir_demand(Context *c, const Kernel *kernel);
 
 #endif

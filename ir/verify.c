@@ -289,13 +289,35 @@ static bool check_iters(Verifier *v, const BlockStmt *block)
     return true;
 }
 
+/* An init runs for each value of the spatial iterators, before the reduce iterators have any. */
+static bool check_init(Verifier *v, const BlockStmt *block)
+{
+    if (!block->init)
+        return true;
+    if (!stmt_is_reduction(block))
+        return fail(v, "block '%s' has an init but no reduce iterator", block->name);
+    for (int i = 0; i < block->n_iters; i++) {
+        const Var *var = block->iters[i].var;
+        if (block->iters[i].kind != ITER_REDUCE)
+            continue;
+        if (stmt_uses_var(block->init, var))
+            return fail(v, "the init of block '%s' uses reduce iterator '%s'", block->name, var->name);
+        for (int k = 0; k < block->n_iters; k++)
+            if (block->iters[k].kind == ITER_SPATIAL &&
+                (expr_uses_var(block->iters[k].lo, var) || expr_uses_var(block->iters[k].hi, var)))
+                return fail(v, "the domain of '%s' uses reduce iterator '%s', and block '%s' has an init", block->iters[k].var->name,
+                            var->name, block->name);
+    }
+    return true;
+}
+
 static bool check_block(Verifier *v, const BlockStmt *block)
 {
     if (v->level == LEVEL_LOWERED || v->block >= 0)
         return fail(v, "block '%s' stands %s", block->name,
                     v->block >= 0 ? "in another block" : "in a lowered kernel");
-    if (block->init && !stmt_is_reduction(block))
-        return fail(v, "block '%s' has an init but no reduce iterator", block->name);
+    if (!check_init(v, block))
+        return false;
     int outside = v->scope.n;
     bool ok = !block->predicate ||
               check_typed(v, block->predicate, DT_BOOL, USE_CONTROL, "the predicate of a block");
@@ -560,4 +582,11 @@ const char *ir_verify(Context *c, const Kernel *kernel)
     if (check_buffer_names(&v, kernel) && check_params(&v, kernel) && check_facts(&v, kernel))
         check_body(&v, kernel->body);
     return v.broken;
+}
+
+void ir_demand(Context *c, const Kernel *kernel)
+{
+    const char *broken = ir_verify(c, kernel);
+    if (broken)
+        TIRC_BUG(c, "kernel '%s' cannot be written out: %s", kernel->name, broken);
 }

@@ -79,5 +79,6 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
         if (i == 0)
             apart = next; /* reductions across threads are ordinary loops, and all loops are still there */
     }
+    ir_demand(c, current);
     return threads_proved(c, apart) ? current : NULL;
 }

@@ -15,6 +15,7 @@
 #include "passes/analysis/inits.h"
 #include "passes/lower/reductions.h"
 #include "passes/schedule/flow.h"
+#include "passes/schedule/loop.h"
 
 typedef struct {
     Schedule *s;
@@ -277,6 +278,19 @@ static Facts *facts_of_init(const Blockize *b)
     return f;
 }
 
+/* The init of the block has a place: no range of its spatial iterators changes with what carries the reduction on. */
+static bool check_ranges(Blockize *b, const Stmt *init, const Outer *outer)
+{
+    for (int i = 0; i < outer->n && init; i++)
+        for (int k = 0; k < b->reduced.n; k++)
+            REQUIRE(b->s, E0810, b->call->span,
+                    !outer->used[i] || is_reduced(b, outer->loops[i]->var) || !loop_uses_var(outer->loops[i], b->reduced.items[k]),
+                    "the range of loop '%s' changes with loop '%s', which carries the reduction on, and both stay outside: the init of the "
+                    "new block would have no place; use decompose_reduction first, or choose a loop further out",
+                    outer->loops[i]->var->name, b->reduced.items[k]->name);
+    return true;
+}
+
 /* The inits that the block takes over ran one after the other, and will run together for each of its points. */
 static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
 {
@@ -315,7 +329,7 @@ static Stmt *build_block(Blockize *b)
     b->facts = facts_of_init(b);
     Stmt *init = b->init ? dissolve(b, b->init) : NULL;
     Outer outer = outer_loops(b, body, init);
-    if (!check_inits(b, init, &outer))
+    if (!check_inits(b, init, &outer) || !check_ranges(b, init, &outer))
         return NULL;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, outer.n + 1);
     Subst *map = ARENA_ARRAY(c->arena, Subst, outer.n + 1);

@@ -117,7 +117,16 @@ static void test_loops_and_blocks(void **state)
     iters_of(&m)[2].kind = ITER_SPATIAL;
     expect(c, &m.kernel, "block 'C' has an init but no reduce iterator");
     m = matmul(c);
-    m.block->u.block.body = m.block->u.block.init = stmt_block(c, &m.block->u.block, NOWHERE);
+    m.block->u.block.init = m.block->u.block.body;
+    expect(c, &m.kernel, "the init of block 'C' uses reduce iterator 'k'");
+    m = matmul(c);
+    BlockIter *iters = iters_of(&m), j = iters[1];
+    iters[1] = iters[2];
+    iters[2] = j;
+    iters[2].hi = expr_var(c, iters[1].var, NOWHERE);
+    expect(c, &m.kernel, "the domain of 'j' uses reduce iterator 'k', and block 'C' has an init");
+    m = matmul(c);
+    m.block->u.block.body = stmt_block(c, &m.block->u.block, NOWHERE);
     expect(c, &m.kernel, "block 'C' stands in another block");
     m = matmul(c);
     m.kernel.body = update_of(&m);

@@ -1,4 +1,5 @@
 /* test_vm.c - the machine: arithmetic of every type against C, lazy operands, masks, barriers, atomics, faults. */
+#include "codegen/cuda.h"
 #include "tests/unit/vm_run.h"
 
 #include <math.h>
@@ -261,6 +262,29 @@ static void test_accesses_know_their_text_and_step(void **state)
     assert_string_equal(store, "y[i] = x[p[i]];");
 }
 
+/* No text and no code of a kernel that uses a name where it is not defined: here a size of another kernel. */
+static void test_what_is_written_out_is_defined(void **state)
+{
+    Context *c = *state;
+    const char *text = "kernel t<N>(x: f32[4]) -> y: f32[4] { launch f grid(N, 1, 1) block(1, 1, 1) { y[0] = x[0]; } }";
+    for (int as_code = 0; as_code < 2; as_code++) {
+        Kernel *kernel = parsed(c, text);
+        kernel->n_sizes = 0;
+        jmp_buf guard;
+        c->guard = &guard;
+        c->fatal = FATAL_NONE;
+        StrBuf out = strbuf_new(c->arena);
+        if (!setjmp(guard)) {
+            if (as_code)
+                module_build(c, kernel, NULL);
+            else
+                cuda_emit(c, kernel, &out, NULL);
+        }
+        assert_int_equal(c->fatal, FATAL_BUG);
+        assert_string_equal(c->fatal_message, "kernel 't' cannot be written out: 'N' is used where it is not defined");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asynchronous_stores_are_seen_after_a_wait, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_faults_are_found, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_accesses_know_their_text_and_step, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_what_is_written_out_is_defined, new_context, free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
