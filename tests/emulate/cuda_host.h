@@ -66,6 +66,28 @@ static inline float __double2float_rz(double x)
     return fabs((double)f) > fabs(x) ? nextafterf(f, 0) : f;
 }
 
+/* cvt.rzi: saturates; NaN gives 0, but the least value, or 2^(n - 1), where one of the two types has 64 bits. */
+template <class T> static T convert_float(double x, double least, double above, T low, T high, T nan)
+{
+    return x != x ? nan : x <= least ? low : x >= above ? high : (T)x;
+}
+#define TO_INT(name, From, nan) \
+    static inline int name(From x) { return convert_float<int>(x, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647, nan); }
+#define TO_UINT(name, From, nan) \
+    static inline unsigned name(From x) { return convert_float<unsigned>(x, 0, 0x1p32, 0, 4294967295u, nan); }
+#define TO_LONG(name, From) \
+    static inline long long name(From x) { return convert_float<long long>(x, -0x1p63, 0x1p63, 1ll << 63, ~(1ll << 63), 1ll << 63); }
+#define TO_ULONG(name, From) \
+    static inline unsigned long long name(From x) { return convert_float<unsigned long long>(x, 0, 0x1p64, 0, ~0ull, 1ull << 63); }
+TO_INT(__float2int_rz, float, 0) TO_INT(__double2int_rz, double, -2147483647 - 1)
+TO_UINT(__float2uint_rz, float, 0) TO_UINT(__double2uint_rz, double, 1u << 31)
+TO_LONG(__float2ll_rz, float) TO_LONG(__double2ll_rz, double)
+TO_ULONG(__float2ull_rz, float) TO_ULONG(__double2ull_rz, double)
+#undef TO_INT
+#undef TO_UINT
+#undef TO_LONG
+#undef TO_ULONG
+
 /* ---- numbers: as PTX ISA has them, where C leaves it open ---- */
 
 #define MIN_MAX(T, R) \

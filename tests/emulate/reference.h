@@ -1,7 +1,7 @@
 /* reference.h - what the operations of .tir mean, in C++, for the functions that evaluate.py writes.
  *
- * Integers wrap. Where a program has no meaning (a subscript outside of its axis, a division by 0, a shift by 32, a float that does
- * not fit an integer) undefined() ends the evaluation. */
+ * Integers wrap, floats become the nearest integer that there is. Where a program has no meaning (a subscript outside of its axis, a
+ * division by 0) undefined() ends the evaluation. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
@@ -69,27 +69,29 @@ static inline void store(bool &to, bool x) { to = x; }
 TO_FLOAT(f64, double)
 TO_FLOAT(f32, float)
 #undef TO_FLOAT
-#define TO_INTEGER(name, T, low, high) \
-    static inline T to_##name(double x) \
-    { \
-        if (!(x > low - 1 && x < high)) \
-            undefined("a float that does not fit an integer"); \
-        return (T)x; \
-    } \
+#define TO_INTEGER(name, T, low, above, least, most) \
+    static inline T to_##name(double x) { return x != x ? 0 : x <= low ? least : x >= above ? most : (T)x; } \
+    TO_FROM_OTHERS(name, T)
+#define TO_SMALL_INTEGER(name, T) \
+    static inline T to_##name(double x) { return (T)to_i32(x); } \
+    TO_FROM_OTHERS(name, T)
+#define TO_FROM_OTHERS(name, T) \
     static inline T to_##name(float x) { return to_##name((double)x); } \
     static inline T to_##name(int x) { return (T)x; } \
     static inline T to_##name(unsigned x) { return (T)x; } \
     static inline T to_##name(long long x) { return (T)x; } \
     static inline T to_##name(unsigned long long x) { return (T)x; }
-TO_INTEGER(i8, signed char, -0x1p7, 0x1p7)
-TO_INTEGER(i16, short, -0x1p15, 0x1p15)
-TO_INTEGER(i32, int, -0x1p31, 0x1p31)
-TO_INTEGER(i64, long long, -0x1p63, 0x1p63)
-TO_INTEGER(index, long long, -0x1p63, 0x1p63)
-TO_INTEGER(u8, unsigned char, 0, 0x1p8)
-TO_INTEGER(u16, unsigned short, 0, 0x1p16)
-TO_INTEGER(u32, unsigned, 0, 0x1p32)
-TO_INTEGER(u64, unsigned long long, 0, 0x1p64)
+TO_INTEGER(i32, int, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647)
+TO_INTEGER(u32, unsigned, 0, 0x1p32, 0, 4294967295u)
+TO_INTEGER(i64, long long, -0x1p63, 0x1p63, -9223372036854775807ll - 1, 9223372036854775807ll)
+TO_INTEGER(u64, unsigned long long, 0, 0x1p64, 0, ~0ull)
+TO_INTEGER(index, long long, -0x1p63, 0x1p63, -9223372036854775807ll - 1, 9223372036854775807ll)
+TO_SMALL_INTEGER(i8, signed char)
+TO_SMALL_INTEGER(i16, short)
+TO_SMALL_INTEGER(u8, unsigned char)
+TO_SMALL_INTEGER(u16, unsigned short)
+#undef TO_SMALL_INTEGER
+#undef TO_FROM_OTHERS
 #undef TO_INTEGER
 template <class From> static inline bool to_bool(From x) { return x != 0; }
 
@@ -106,6 +108,11 @@ FLOATS(float)
 FLOATS(double)
 #undef FLOATS
 
+static inline void check_divisor(bool other_than_0)
+{
+    if (!other_than_0)
+        undefined("a division by 0");
+}
 #define INTEGERS(T, U) \
     static inline T add(T a, T b) { return (T)((U)a + (U)b); } \
     static inline T sub(T a, T b) { return (T)((U)a - (U)b); } \
@@ -114,16 +121,11 @@ FLOATS(double)
     static inline T bit_and(T a, T b) { return a & b; } \
     static inline T bit_or(T a, T b) { return a | b; } \
     static inline T bit_xor(T a, T b) { return a ^ b; } \
-    static inline void check_division(T a, T b) \
-    { \
-        if (b == 0 || ((T)-1 < 0 && b == (T)-1 && a != 0 && a == negate(a))) \
-            undefined("a division by 0, or one whose quotient does not fit"); \
-    } \
-    static inline T quotient(T a, T b) { check_division(a, b); return a / b; } \
-    static inline T remainder_of(T a, T b) { check_division(a, b); return a % b; } \
+    static inline T quotient(T a, T b) { check_divisor(b != 0); return (T)-1 < 0 && b == (T)-1 ? negate(a) : a / b; } \
+    static inline T remainder_of(T a, T b) { check_divisor(b != 0); return (T)-1 < 0 && b == (T)-1 ? 0 : a % b; } \
     static inline T absolute(T a) { return a < 0 ? negate(a) : a; } \
-    static inline T shift_left(T a, long long by) { check_shift(by, 8 * sizeof(T)); return (T)((U)a << by); } \
-    static inline T shift_right(T a, long long by) { check_shift(by, 8 * sizeof(T)); return a >> by; }
+    static inline T shift_left(T a, long long by) { return (U)by < 8 * sizeof(T) ? (T)((U)a << (U)by) : 0; } \
+    static inline T shift_right(T a, long long by) { return (U)by < 8 * sizeof(T) ? a >> (U)by : a >> (8 * sizeof(T) - 1) >> 1; }
 static inline void check_shift(long long by, unsigned long long bits)
 {
     if (by < 0 || (unsigned long long)by >= bits)
