@@ -1,7 +1,7 @@
 /* vm_buffer.c - where the elements of a buffer are, for the machine.
  *
  * Literal strides come from buffer_strides, as in the text for the GPU; a buffer of symbolic shape
- * is row major over extents that the prologue computes. Each subscript of an access with several
+ * is row major over extents that the prologue computes. Each subscript of an access with several, or with a pad,
  * is checked against its own extent, because a wrong one may still point into the buffer. */
 #include <string.h>
 
@@ -193,7 +193,7 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
     Value offset = {-1, false};
     for (int i = 0; i < buffer->rank; i++) {
         Value at = coder_index(k, index[i]);
-        if (buffer->rank > 1 && !stays_inside(k, index[i], at.reg, buffer->shape[i]))
+        if ((buffer->rank > 1 || buffer->layout) && !stays_inside(k, index[i], at.reg, buffer->shape[i]))
             coder_emit(k, VM_CHECK, VM_I64, i, 0, at.reg, coded.extents[i], number);
         if (coded.strides) {
             offset = step_offset(k, at, coder_int(k, coded.strides[i]), offset);

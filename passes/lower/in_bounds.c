@@ -11,10 +11,13 @@
 #include "passes/lower/exact_index.h"
 #include "passes/lower/pass.h"
 
+enum { MOST_SYSTEMS = 400 }; /* of one proof; each has its own budget, too */
+
 typedef struct {
     Context *c;
     const Kernel *kernel;
     const int64_t *sizes;
+    int systems; /* asked so far */
     Walker walk;
     int launch; /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
     Var *axes[AXIS_COUNT]; /* of that launch */
@@ -215,13 +218,13 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
     Question put = *asked;
     const Question *q = &put;
     Buffer buffer;
-    const Proof *proof = q->proof;
+    Proof *proof = q->proof;
     Affine sizes[MOST], extent = affine_const(0);
     Env env = {0};
     int n = 0;
     int64_t *point = NULL;
     Poly *p = poly_new(proof->c);
-    if (proof->kernel->n_sizes > MOST)
+    if (proof->kernel->n_sizes > MOST || proof->systems++ >= MOST_SYSTEMS)
         return (Violation){.found = POLY_SPENT};
     if (values)
         put_sizes(&put, values, &buffer);

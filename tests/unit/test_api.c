@@ -242,6 +242,27 @@ static void symbolic_sizes_need_values(void **state)
     tirc_free(t);
 }
 
+static void accesses_that_are_not_proved(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel k<N>(id: u8[N], x: f32[9]) -> y: f32[N] { for i in N y[i] = x[index(id[i])]; }";
+    tirc *t = tirc_new(NULL);
+    tirc_kernel *lowered;
+    tirc_memory memory;
+    tirc_open_access access;
+    assert_int_equal(lower_text(t, text, NULL, &lowered), TIRC_OK);
+    assert_int_equal(tirc_memory_bounds(t, lowered, &memory), TIRC_OK);
+    assert_int_equal(memory.accesses, 3);
+    assert_int_equal(memory.proved, 2);
+    assert_int_equal(memory.data, 1);
+    assert_true(tirc_open_access_at(t, lowered, 0, &access));
+    assert_string_equal(access.answer, "data");
+    assert_non_null(strstr(access.why, "it depends on id["));
+    assert_int_equal(access.origin.line, 1);
+    assert_false(tirc_open_access_at(t, lowered, 1, &access));
+    tirc_free(t);
+}
+
 /* False for a parameter that does not fit is not the end of the list. */
 static void parameters_that_do_not_fit_are_no_end(void **state)
 {
@@ -386,7 +407,7 @@ int main(void)
         cmocka_unit_test(calls_nest),
         cmocka_unit_test(runs_take_no_memory),
         cmocka_unit_test(launches_use_memory_of_the_device),
-        cmocka_unit_test(symbolic_sizes_need_values),
+        cmocka_unit_test(symbolic_sizes_need_values), cmocka_unit_test(accesses_that_are_not_proved),
         cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
         cmocka_unit_test(large_outputs_are_sampled),
         cmocka_unit_test(peers_compute_the_same),

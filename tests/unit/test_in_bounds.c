@@ -93,6 +93,29 @@ static void where_clauses(void **state)
     expect(CLASSES "N <= 9" PICK "z[blockIdx.x];\n    }\n}\n", 0, BOUNDS_LEAVES, "at N = 9, ");
 }
 
+/* Of x[i + C] for i in N: outside at these values of N and C, with a buffer of N * C elements. */
+static bool leaves_at(int64_t n, int64_t classes)
+{
+    const char *text = BY_THREADS(LABELS, "if i < N y[i] = x[i + C];");
+    const int64_t sizes[] = {n, classes};
+    Text t;
+    text_open(&t);
+    text_parse(&t, text);
+    MemoryBounds found = accesses_in_bounds(t.ctx, text_kernel(&t, 0), sizes);
+    bool always = found.accesses.items[0].always;
+    text_close(&t);
+    return always;
+}
+
+static void sizes_of_a_run(void **state)
+{
+    (void)state;
+    assert_true(leaves_at(1, 1));
+    assert_true(leaves_at(5, 1));
+    assert_false(leaves_at(2, 2));
+    assert_false(leaves_at(3, 5));
+}
+
 #define TILE "kernel k<N>(x: f32[64]) -> y: f32[64]\n{\n    launch k grid(1, 1, 1) block(16, 1, 1) {\n"                       \
              "        temp s: f32[16, 6] in shared;\n"
 static void memory_of_blocks(void **state)
@@ -133,6 +156,7 @@ int main(void)
         cmocka_unit_test(sizes_of_one),
         cmocka_unit_test(data),
         cmocka_unit_test(where_clauses),
+        cmocka_unit_test(sizes_of_a_run),
         cmocka_unit_test(memory_of_blocks),
         cmocka_unit_test(wide_accesses),
         cmocka_unit_test(one_subscript_for_two_axes),
