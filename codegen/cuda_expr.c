@@ -352,7 +352,7 @@ void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
 /* The element that `load` reads, as its storage type. */
 static void loaded(CudaWriter *w, const Expr *load)
 {
-    const char *function = cuda_hint_load(w, load->u.load.hint);
+    const char *function = cuda_hint_load(w, load->hint);
     if (function)
         strbuf_addf(w->out, "%s(%s&", function, load->type == DT_BOOL ? "(const unsigned char *)" : "");
     cuda_element(w, load->u.load.buffer, load->u.load.index);

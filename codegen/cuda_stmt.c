@@ -37,7 +37,7 @@ Expr *cuda_stored_value(Context *c, const Stmt *s)
         return s->u.store.value;
     ExprKind kind = store_op_kind(s->u.store.op, s->u.store.buffer->type);
     Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
-    old->u.load.hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
+    old->hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
     return expr_binary(c, kind, old, s->u.store.value, s->span);
 }
 

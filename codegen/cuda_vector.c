@@ -6,7 +6,7 @@
 /* `*(const float4 *)&x[i]`, or `__ldcs((const float4 *)&x[i])` where the load has a hint. */
 static void wide_load(CudaWriter *w, const char *type, const WideLoad *wide)
 {
-    const char *function = cuda_hint_load(w, wide->load->u.load.hint);
+    const char *function = cuda_hint_load(w, wide->load->hint);
     strbuf_addf(w->out, "%s(const %s *)&", function ? ctx_namef(w->c, "%s(", function) : "*", type);
     cuda_element(w, wide->load->u.load.buffer, wide->first);
     strbuf_add(w->out, function ? ")" : "");

@@ -76,7 +76,7 @@ static Value load_element(VmCoder *k, const Expr *e)
     coder_release(k, at);
     Value d = coder_temporary(k, type, uniform);
     /* An I64 result may take the register of its index: each lane reads its index first. */
-    coder_emit(k, VM_LOAD, type, e->u.load.hint == HINT_READ_ONLY, d.reg, at.reg, 0, number);
+    coder_emit(k, VM_LOAD, type, e->hint == HINT_READ_ONLY, d.reg, at.reg, 0, number);
     return d;
 }
 

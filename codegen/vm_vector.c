@@ -31,7 +31,7 @@ static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, 
     for (int i = 0; i < plan->lanes; i++)
         into[i] = coder_temporary(k, vm_type_of(e->type), uniform);
     int list = coder_list(k, into, (int)plan->lanes);
-    int inst = coder_emit(k, VM_LOAD, vm_type_of(e->type), e->u.load.hint == HINT_READ_ONLY, list, at.reg, 0, number);
+    int inst = coder_emit(k, VM_LOAD, vm_type_of(e->type), e->hint == HINT_READ_ONLY, list, at.reg, 0, number);
     k->code->insts.items[inst].width = (uint8_t)plan->lanes;
     coder_release(k, at);
     k->at = outer;

@@ -166,7 +166,7 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
     if (!index || (field && !resolve_hint(r, field->u.field.name, buffer, false, &hint)))
         return no_value;
     Expr *load = expr_load(r->ctx, buffer, index, e->span);
-    load->u.load.hint = hint;
+    load->hint = hint;
     return value_of(load);
 }
 

@@ -93,7 +93,7 @@ Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *
 {
     Expr *e = expr_load(c, buffer, index, like->span);
     e->step = like->step;
-    e->u.load.hint = like->u.load.hint;
+    e->hint = like->hint;
     if (buffer == like->u.load.buffer)
         e->u.load.axes = like->u.load.axes;
     return e;

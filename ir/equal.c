@@ -61,7 +61,7 @@ static bool same_expr(const Match *m, const Expr *a, const Expr *b)
         return a->u.axis == b->u.axis;
     case EX_LOAD:
         return matches(m, buffer_defined(a->u.load.buffer), buffer_defined(b->u.load.buffer)) &&
-               a->u.load.buffer->rank == b->u.load.buffer->rank && a->u.load.hint == b->u.load.hint &&
+               a->u.load.buffer->rank == b->u.load.buffer->rank && a->hint == b->hint &&
                same_exprs(m, a->u.load.index, b->u.load.index, a->u.load.buffer->rank);
     case EX_CALL:
         return a->u.call.call == b->u.call.call &&

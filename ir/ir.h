@@ -176,9 +176,11 @@ typedef struct {
     Expr *const *index; /* [buffer->rank] */
 } AxisAccess;
 
+/* There are many of them: 48 bytes each. */
 struct Expr {
-    ExprKind kind;
-    DType type;
+    ExprKind kind : 16;
+    DType type : 16;
+    CacheHint hint; /* of a LOAD; lowered */
     Span span;
     int step; /* the schedule step that made it; 0: the program */
     union {
@@ -189,7 +191,6 @@ struct Expr {
         struct {       /* LOAD */
             Buffer *buffer;
             Expr *const *index; /* [buffer->rank], INDEX */
-            CacheHint hint;     /* lowered */
             const AxisAccess *axes; /* lowered; NULL: `index` is what it has always been */
         } load;
         Expr *arg[3];  /* unary: arg[0]; binary: arg[0], arg[1]; SELECT: condition, a, b; CAST: arg[0] */

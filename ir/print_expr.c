@@ -204,7 +204,7 @@ void print_value(const Expr *e, DType want, StrBuf *out)
         return;
     case EX_LOAD:
         strbuf_add(out, e->u.load.buffer->name);
-        print_hint(e->u.load.hint, out);
+        print_hint(e->hint, out);
         print_indices(e->u.load.index, e->u.load.buffer->rank, out);
         return;
     case EX_SELECT:

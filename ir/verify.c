@@ -149,7 +149,7 @@ static bool check_load(Verifier *v, const Expr *e, Use use)
     if (e->type != buffer->type)
         return fail(v, "a load of '%s' has type %s; expected %s", buffer->name, type_name(e->type),
                     type_name(buffer->type));
-    return check_buffer(v, buffer) && check_hint(v, buffer, e->u.load.hint, cache_hint_info(e->u.load.hint)->load) &&
+    return check_buffer(v, buffer) && check_hint(v, buffer, e->hint, cache_hint_info(e->hint)->load) &&
            check_subscripts(v, buffer, e->u.load.index, use);
 }
 

@@ -37,7 +37,7 @@ static Expr *hint_load(Rewriter *r, Expr *e)
     if (hint == HINT_NONE || !cache_hint_info(hint)->load)
         return e;
     Expr *load = expr_load_like(r->ctx, e, e->u.load.buffer, e->u.load.index);
-    load->u.load.hint = hint;
+    load->hint = hint;
     return load;
 }
 

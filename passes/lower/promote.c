@@ -97,7 +97,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
         promote_guard_loops(scan, loop);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
     if (!start)
-        first->u.load.hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
+        first->hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
     Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first,
                                        first->span.source ? first->span : at),
                             loop);
