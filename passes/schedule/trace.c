@@ -166,14 +166,14 @@ static bool has_wanted(const Trace *t, const Value *value)
     return false;
 }
 
-/* The loop that a variable holds and a later call still takes, or 0. */
-static uint32_t needed_holder(const Trace *t, Name variable)
+/* The loop that a variable holds and a call from `first` on still takes, or 0. */
+static uint32_t needed_holder(const Trace *t, Name variable, int first)
 {
     uint32_t id = namemap_get(&t->holder, variable);
     if (id == 0)
         return 0;
     uint32_t slot = id - t->s->first_id;
-    return t->variable[slot] == variable && t->last_use[slot] > t->call ? id : 0;
+    return t->variable[slot] == variable && t->last_use[slot] >= first ? id : 0;
 }
 
 /* A variable that hides nothing: no other variable, no name of the kernel, no primitive. */
@@ -182,7 +182,7 @@ static Name free_variable(Trace *t, Name base)
     Name name = base;
     for (int i = 1;; i++) {
         const NameUse *use = state_name(t->s, name);
-        if (!needed_holder(t, name) && !(use && use->others) && !primitive_find(name))
+        if (!needed_holder(t, name, t->call + 1) && !(use && use->others) && !primitive_find(name))
             return name;
         name = ctx_namef(t->ctx, "%s_%d", base, i);
     }
@@ -197,13 +197,13 @@ static void bind_variable(Trace *t, const Value *loop, Name variable)
 /* Keeps the loop behind `variable` reachable when the variable is about to be bound anew. */
 static void save_holder(Trace *t, Name variable)
 {
-    uint32_t id = needed_holder(t, variable);
+    uint32_t id = needed_holder(t, variable, t->call + 1);
     if (id == 0)
         return;
     Value loop = {.kind = VALUE_LOOP};
     loop.u.id = id;
     Name other = variable;
-    for (int i = 1; needed_holder(t, other) || state_name(t->s, other); i++)
+    for (int i = 1; needed_holder(t, other, t->call) || state_name(t->s, other); i++) /* the call at work reads its own */
         other = ctx_namef(t->ctx, "%s_%d", variable, i);
     strbuf_addf(t->out, "    let %s = %s;\n", other, variable);
     bind_variable(t, &loop, other);

@@ -180,6 +180,12 @@ static void traces_keep_hidden_loops(void **state)
           "    let [a, b] = split(j, [_, 8]);  // a guard leaves 3 of 48 iterations idle (6.2%)\n"
           "    unroll(a_1);\n"
           "    unroll(a);\n");
+    /* The name under which the second `a` is kept is not the one by which the call at work takes the first. */
+    trace(RANGES,
+          "let [p] = loops(y); let [q] = loops(z);\n"
+          "let [a, b] = split(p, [_, 8]); let c = a; let [a, b] = split(q, [_, 8]); let d = a;\n"
+          "let [a, b] = split(c, [_, 2]); annotate(d, \"second\");",
+          NULL);
     trace(COPY100,
           "let [split_1] = loops(y); let [y_1, loops] = split(split_1, [_, 8]); unroll(loops);",
           NULL);
