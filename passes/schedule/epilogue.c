@@ -112,6 +112,9 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
                                       inline_same_domains(s, reduction, made, epilogue, used, n),
             "blocks '%s' and '%s' do not speak of '%s' at their own iterators over the same ranges",
             reduction->u.block.name, epilogue->u.block.name, sum->name);
+    REQUIRE(s, E0461, call->span, !stmt_touches(reduction, store->u.store.buffer, ACCESS_ANY),
+            "block '%s' reads '%s', which block '%s' writes when the reduction is done, and would find partial results in it",
+            reduction->u.block.name, store->u.store.buffer->name, epilogue->u.block.name);
     if (!epilogue_rest(sum, op, store->u.store.value, &rest))
         return refuse_epilogue(s, call, epilogue->u.block.name, op, store->u.store.value);
     if (!require_exact(s, call, op, rest, sum->type) ||

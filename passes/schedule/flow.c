@@ -45,8 +45,7 @@ Stmt *flow_block_with_init(Context *c, Stmt *body)
     return NULL;
 }
 
-/* The value of the store reads another element of its buffer than the one that it writes. */
-static bool reads_other_element(Context *c, const Stmt *store)
+bool flow_reads_other_element(Context *c, const Stmt *store)
 {
     const Buffer *buffer = store->u.store.buffer;
     for (Cursor at = cursor_stmt(c, store); cursor_next(&at);)
@@ -62,7 +61,7 @@ bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *
     if (store->u.store.op == STORE_SET)
         return !stmt_touches(block, buffer, ACCESS_READ);
     return block_has_one_element(&block->u.block) && !stmt_touches(block->u.block.init, buffer, ACCESS_READ) &&
-           !reads_other_element(c, store);
+           !flow_reads_other_element(c, store);
 }
 
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters)

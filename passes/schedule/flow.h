@@ -24,6 +24,9 @@ Stmt *flow_block_with_init(Context *c, Stmt *body);
  * other elements. */
 bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer);
 
+/* The value of the store reads another element of its buffer than the one that it writes. */
+bool flow_reads_other_element(Context *c, const Stmt *store);
+
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);
 

@@ -287,6 +287,19 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
     return true;
 }
 
+/* Where the producer reads what the block writes, all of it was read before any was written. Now each point reads the element that it
+ * writes itself, and no other point writes that. */
+static bool stays_in_place(Schedule *s, const BlockStmt *fused)
+{
+    const Stmt *store = stmt_single_store(fused->body);
+    const Buffer *written = store->u.store.buffer;
+    int *iters = ARENA_ARRAY(s->ctx->arena, int, written->rank + 1);
+    if (!expr_reads(store->u.store.value, written))
+        return true;
+    return !flow_reads_other_element(s->ctx, store) && flow_pure_index(fused, written, store->u.store.index, iters) &&
+           written->rank == fused->n_iters;
+}
+
 bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, producer_path = {0};
@@ -329,6 +342,9 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     if (!same)
         fused.iters = iters_over(s, producer, made, block, used, n);
     fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
+    REQUIRE(s, E0461, span, stays_in_place(s, &fused),
+            "block '%s' reads elements that block '%s' writes, before any of them is written, and would find some that are", producer->u.block.name,
+            name);
     Stmt *fused_block = stmt_block(c, &fused, producer->span);
     Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
     body = flow_undeclare(s, flow_remove(s, body, block), between);
