@@ -31,7 +31,7 @@ static const Option table[] = {
     {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines", "where each line of cuda and cu comes from, at its end; or as #line"},
     {"output", 'o', TEXT, AT(output), "FILE", "instead of standard output; with --analyze alone a page for a browser"},
     {.help = "running"},
-    {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs"},
+    {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs that obey the program's where clause"},
     {"verify", 0, FLAG, AT(verify), NULL, "compares the result with the unscheduled program in higher precision"},
     {"against", 0, TEXT, AT(against), "FILE", "with --verify: the program that lowered text is to compute"},
     {"bench", 0, FLAG, AT(bench), NULL, "measures"},
