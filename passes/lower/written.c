@@ -272,13 +272,22 @@ static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
 
 /* ---- by whom ------------------------------------------------------------------------------------- */
 
-/* `w` in the iteration of the first `n` scopes that `like` is in, but on a thread of its own. */
-static void enter_like(Poly *p, Env *env, const Writer *w, const Writer *like, const Env *theirs)
+/* Threads go through the loop together: barriers in it hold them, or it has the same ends for both. Loops such as
+ * `for c in thread..64 step 4` they run each on its own. */
+static bool in_step(Question *q, Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
+{
+    return stmts_of_kind(q->c, loop->body, ST_BARRIER).n > 0 ||
+           (poly_affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
+            poly_affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
+}
+
+/* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where threads are in step there. */
+static void enter_like(Question *q, Poly *p, Env *env, const Writer *w, const Writer *like, const Env *theirs)
 {
     enter_scopes(p, env, w, w->launch, w->launch + AXIS_COUNT);
     for (int i = w->launch + AXIS_COUNT; i < w->n_scopes; i++) {
         const Stmt *s = w->scopes[i].stmt;
-        bool shared = s->kind == ST_FOR && i < like->n_scopes && like->scopes[i].stmt == s;
+        bool shared = s->kind == ST_FOR && i < like->n_scopes && like->scopes[i].stmt == s && in_step(q, p, &s->u.loop, env, theirs);
         if (shared)
             VEC_PUSH(p->ctx->arena, env,
                      ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
@@ -317,7 +326,7 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
         model_enter_scope(p, &p->fixed, a->scopes[i]);
     Env env_a = {0}, env_b = {0};
     enter_scopes(p, &env_a, a, a->launch, a->n_scopes);
-    enter_like(p, &env_b, b, a, &env_a);
+    enter_like(q, p, &env_b, b, a, &env_a);
     const Affine *index_a = subscripts(q, p, &env_a, a), *index_b = subscripts(q, p, &env_b, b);
     for (int i = 0; i < a->store->u.store.buffer->rank; i++)
         poly_equal(p, &p->top, index_a[i], index_b[i]);

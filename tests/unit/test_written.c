@@ -92,6 +92,37 @@ static void two_threads(void **state)
            "two threads of a launch write one element of 'y'");
 }
 
+/* Loops whose ends depend on the thread: each thread goes through its own. `body` is what thread t of 4 does. */
+#define STRIDED(of, body)                                                                                          \
+    "kernel k<N>(x: f32[N]) -> y: f32[" of "] {\n    launch k grid(1, 1, 1) block(4, 1, 1) {\n        let t = threadIdx.x;\n" body \
+    "    }\n}\n"
+#define ALL(of) "kernel k<N>(x: f32[N]) -> y: f32[" of "] { for i in " of " y[i] = x[0]; }"
+
+static void threads_with_loops_of_their_own(void **state)
+{
+    static const struct {
+        const char *of, *program, *lowered;
+        Written answer;
+    } cases[] = {
+        {"8", ALL("8"), STRIDED("8", "for c in 2 * t..2 * t + 2 y[c] = x[0];\n"), WRITTEN_ONCE},
+        {"8", ALL("8"), STRIDED("8", "for c in 2 * t..2 * t + 3 if c < 8 y[c] = x[0];\n"), WRITTEN_WRONG},
+        {"8", ALL("8"), STRIDED("8", "for c in 2 * t + 1..2 * t - 1 step -1 if c >= 2 * t y[c] = x[0];\n"), WRITTEN_ONCE},
+        {"64", ALL("64"), STRIDED("64", "for c in t..64 step 4 y[c] = x[0];\n"), WRITTEN_ONCE},
+        {"64", ALL("64"), STRIDED("64", "for c in t..64 step 3 y[c] = x[0];\n"), WRITTEN_WRONG},
+        {"64", ALL("64"), STRIDED("64", "for c in 60 + t..0 step -4 y[c] = x[0];\n"), WRITTEN_ONCE},
+        {"64", ALL("64"), STRIDED("64", "for c in 60 + t..0 step -2 y[c] = x[0];\n"), WRITTEN_WRONG},
+        {"N", ALL("N"), STRIDED("N", "for c in t..N step 4 y[c] = x[0];\n"), WRITTEN_ONCE},
+        {"N", ALL("N"), STRIDED("N", "for c in t..N step 2 y[c] = x[0];\n"), WRITTEN_WRONG},
+        {"N", ALL("N"), STRIDED("N", "for c in N - 1 - t..0 step -4 y[c] = x[0];\n"), WRITTEN_ONCE},
+        /* Different iterations of the two loops meet. */
+        {"8", ALL("8"), STRIDED("8", "for c in t..t + 5 y[c - t + t] = x[0];\n"), WRITTEN_WRONG},
+        {"10", ALL("10"), STRIDED("10", "for c in 3 * t..3 * t + t + 1 if c < 10 y[c] = x[0];\n"), WRITTEN_WRONG},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i].program, cases[i].lowered, cases[i].answer, NULL);
+}
+
 /* Both of a pair write all elements; a barrier orders the threads of one block. */
 #define REVERSED "kernel reversed(x: f32[8]) -> y: f32[8]\n{\n"
 #define PAIR(grid, between)                                                                        \
@@ -124,7 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards_that_fit),    cmocka_unit_test(guards_that_do_not),
         cmocka_unit_test(two_threads),        cmocka_unit_test(barriers_order),
-        cmocka_unit_test(data_leave_it_open),
+        cmocka_unit_test(data_leave_it_open), cmocka_unit_test(threads_with_loops_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
