@@ -5,7 +5,10 @@
  *
  * A writer fills a file of its own, forces it to the disk and renames it into place. A reader
  * believes nothing: the length must be that of the file, the key the one asked for, and the
- * checksum the data's. */
+ * checksum the data's.
+ *
+ * The folder may hold anything else. A file is ours, to be replaced or deleted, only if all of these hold: its name is
+ * one that entry_path or write_entry makes, it is a regular file (no link, no pipe), and it begins with "tirc" or is empty. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -29,21 +32,31 @@ enum {
 static const uint64_t LIMIT_BYTES = 512ull << 20;
 static const size_t MAX_ENTRY_BYTES = (size_t)1 << 30;
 
+#define MAGIC          "tirc"
 #define ENTRY_SUFFIX   ".bin"
 #define PARTIAL_PREFIX "partial."
+enum { KEY_DIGITS = 32, RANDOM_LETTERS = 6 };
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* Like mkdir -p; only the last folder need be one that we can write to. */
+/* Others could put code there that a GPU then runs: the checksum of an entry says that it is whole, not who wrote it. */
+static bool is_private(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Like mkdir -p; only the last folder need be one that we can write to, and nobody else. */
 static bool make_folders(char *path)
 {
     for (char *p = path + 1; *p; p++)
         if (*p == '/') {
             *p = '\0';
-            (void)mkdir(path, 0777);
+            (void)mkdir(path, 0700);
             *p = '/';
         }
-    return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK | X_OK) == 0;
+    return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK | X_OK) == 0 && is_private(path);
 }
 
 static char *default_folder(void)
@@ -111,7 +124,7 @@ static void make_header(unsigned char header[HEADER_BYTES], CacheKey key, const 
 {
     XXH128_canonical_t checksum;
     XXH128_canonicalFromHash(&checksum, XXH3_128bits(data, bytes));
-    memcpy(header, "tirc", 4);
+    memcpy(header, MAGIC, 4);
     put_little(header + 4, FORMAT_VERSION, 4);
     put_little(header + 8, bytes, 8);
     put_little(header + 16, key.high, 8);
@@ -123,6 +136,55 @@ static bool entry_path(const Cache *cache, CacheKey key, char **path)
 {
     return asprintf(path, "%s/%016llx%016llx" ENTRY_SUFFIX, cache->folder,
                     (unsigned long long)key.high, (unsigned long long)key.low) >= 0;
+}
+
+static bool partial_path(const Cache *cache, CacheKey key, char **path)
+{
+    return asprintf(path, "%s/" PARTIAL_PREFIX "%016llx%016llx.XXXXXX", cache->folder,
+                    (unsigned long long)key.high, (unsigned long long)key.low) >= 0;
+}
+
+/* ---- which files are ours ---------------------------------------------------------------------- */
+
+static bool begins_with_key(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == KEY_DIGITS;
+}
+
+static bool is_entry_name(const char *name)
+{
+    return begins_with_key(name) && strcmp(name + KEY_DIGITS, ENTRY_SUFFIX) == 0;
+}
+
+static bool is_partial_name(const char *name)
+{
+    const size_t prefix = strlen(PARTIAL_PREFIX);
+    return strncmp(name, PARTIAL_PREFIX, prefix) == 0 && begins_with_key(name + prefix) &&
+           name[prefix + KEY_DIGITS] == '.' && strlen(name + prefix + KEY_DIGITS) == 1 + RANDOM_LETTERS;
+}
+
+/* Opens a regular file of ours by name or path; -1 if it is none. Links are not followed, and nothing waits for a pipe. */
+static int open_regular(int folder, const char *name, struct stat *status)
+{
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file >= 0 && fstat(file, status) == 0 && S_ISREG(status->st_mode) && status->st_uid == geteuid())
+        return file;
+    if (file >= 0)
+        (void)close(file);
+    return -1;
+}
+
+/* A file that a writer of entries began, as far as its content says. */
+static bool is_ours(int folder, const char *name, struct stat *status)
+{
+    char magic[4];
+    int file = open_regular(folder, name, status);
+    if (file < 0)
+        return false;
+    bool ours = status->st_size == 0 ||
+                (pread(file, magic, sizeof magic, 0) == sizeof magic && memcmp(magic, MAGIC, sizeof magic) == 0);
+    (void)close(file);
+    return ours;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -141,15 +203,13 @@ static bool read_all(int file, void *to, size_t bytes)
 }
 
 /* The data of a file that is exactly what a writer of `key` writes, or NULL. */
-static void *read_entry(int file, CacheKey key, size_t *bytes)
+static void *read_entry(int file, int64_t file_bytes, CacheKey key, size_t *bytes)
 {
     unsigned char header[HEADER_BYTES], expected[HEADER_BYTES];
-    struct stat status;
-    if (fstat(file, &status) != 0 || status.st_size < HEADER_BYTES ||
-        !read_all(file, header, HEADER_BYTES))
+    if (file_bytes < HEADER_BYTES || !read_all(file, header, HEADER_BYTES))
         return NULL;
     uint64_t length = get_little(header + 8, 8);
-    if (length > MAX_ENTRY_BYTES || length + HEADER_BYTES != (uint64_t)status.st_size)
+    if (length > MAX_ENTRY_BYTES || length + HEADER_BYTES != (uint64_t)file_bytes)
         return NULL;
     void *data = malloc((size_t)length + 1);
     if (data && read_all(file, data, (size_t)length)) {
@@ -166,16 +226,15 @@ static void *read_entry(int file, CacheKey key, size_t *bytes)
 void *cache_get(const Cache *cache, CacheKey key, size_t *bytes)
 {
     char *path;
+    struct stat status;
     if (!cache->folder || !entry_path(cache, key, &path))
         return NULL;
     void *data = NULL;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open_regular(AT_FDCWD, path, &status);
     if (file >= 0) {
-        data = read_entry(file, key, bytes);
+        data = read_entry(file, status.st_size, key, bytes);
         if (data)
             (void)futimens(file, NULL); /* cache_trim takes the oldest first */
-        else
-            (void)unlink(path);
         (void)close(file);
     }
     free(path);
@@ -202,9 +261,12 @@ static bool write_entry(const Cache *cache, const char *path, CacheKey key, cons
                         size_t bytes)
 {
     unsigned char header[HEADER_BYTES];
+    struct stat status;
     char *partial;
     make_header(header, key, data, bytes);
-    if (asprintf(&partial, "%s/" PARTIAL_PREFIX "XXXXXX", cache->folder) < 0)
+    if (lstat(path, &status) == 0 && !is_ours(AT_FDCWD, path, &status))
+        return true; /* whatever it is, it stays */
+    if (!partial_path(cache, key, &partial))
         return false;
     int file = mkostemp(partial, O_CLOEXEC);
     bool ok = file >= 0;
@@ -270,21 +332,14 @@ static void add_entry(EntryList *list, const char *name, const struct stat *stat
     list->bytes += (uint64_t)status->st_size;
 }
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), m = strlen(suffix);
-    return n >= m && strcmp(name + n - m, suffix) == 0;
-}
-
 /* Lists the entries, and removes partial files that nobody writes any more. */
 static void list_folder(int folder, DIR *stream, EntryList *list)
 {
     time_t now = time(NULL);
     for (struct dirent *each; (each = readdir(stream)) != NULL;) {
         struct stat status;
-        bool partial = strncmp(each->d_name, PARTIAL_PREFIX, strlen(PARTIAL_PREFIX)) == 0;
-        if ((!partial && !has_suffix(each->d_name, ENTRY_SUFFIX)) ||
-            fstatat(folder, each->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        bool partial = is_partial_name(each->d_name);
+        if ((!partial && !is_entry_name(each->d_name)) || !is_ours(folder, each->d_name, &status))
             continue;
         if (!partial)
             add_entry(list, each->d_name, &status);

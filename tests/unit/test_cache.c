@@ -122,8 +122,9 @@ static void truncated_files_are_made_again(void **state)
         put_text(cache, "k", "0123456789");
         assert_int_equal(truncate(path, length), 0);
         expect_entry(cache, "k", NULL);
-        assert_int_equal(count_files(cache->folder, NULL), 0);
+        assert_int_equal(count_files(cache->folder, NULL), 1);
     }
+    assert_int_equal(truncate(path, 0), 0);
     put_text(cache, "k", "0123456789");
     assert_int_equal(truncate(path, 1000), 0); /* longer: zeros at the end */
     expect_entry(cache, "k", NULL);
@@ -145,6 +146,7 @@ static void changed_bytes_are_noticed(void **state)
         assert_int_equal(pwrite(file, &byte, 1, at), 1);
         close(file);
         expect_entry(cache, "k", NULL);
+        assert_int_equal(unlink(path), 0); /* with another beginning it is no entry, and would stay */
     }
 }
 
@@ -224,7 +226,7 @@ static void killed_writers_leave_no_harm(void **state)
     assert_int_equal(write_and_read(cache), 0);
     char command[160];
     snprintf(command, sizeof command,
-             "touch %s/partial.abcdef && touch -d '3 hours ago' %s/partial.*", cache->folder,
+             "cd %s && touch partial.0123456789abcdef0123456789abcdef.abcdef && touch -d '3 hours ago' partial.*",
              cache->folder);
     assert_int_equal(system(command), 0);
     cache_trim(cache);
@@ -319,6 +321,108 @@ static void trimming_removes_what_was_used_longest_ago(void **state)
     }
 }
 
+static void make_file(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Files of other people, some of which are called like entries: trimming and storing leave them as they are. */
+static void other_files_stay(void **state)
+{
+    Fixture *f = *state;
+    CacheKey key = key_of("k");
+    char entry[64], command[512], path[160];
+    snprintf(entry, sizeof entry, "%016llx%016llx.bin", (unsigned long long)key.high, (unsigned long long)key.low);
+    const char *const names[] = {"photo.bin", "partial.download", "partial.abcdef", "tirc.bin", entry,
+                                 "0123456789abcdef0123456789abcdeF.bin",
+                                 "0123456789abcdef0123456789abcdef.bin.bin", "00123456789abcdef0123456789abcdef.bin",
+                                 "partial.0123456789abcdef0123456789abcdef.abcdefg"};
+    enum { N = sizeof names / sizeof *names };
+    for (int i = 0; i < N; i++)
+        make_file(f->folder, names[i], i == 4 ? "my data" : "tirc, it says");
+    snprintf(command, sizeof command, "cd %s && touch -d '3 hours ago' * && mkdir fedcba9876543210fedcba9876543210.bin && "
+             "ln -s photo.bin aedcba9876543210fedcba9876543210.bin", f->folder);
+    assert_int_equal(system(command), 0);
+    put_text(&f->cache, "k", "data");
+    expect_entry(&f->cache, "k", NULL); /* its name is taken */
+    f->cache.limit = 0;
+    cache_trim(&f->cache);
+    assert_int_equal(count_files(f->folder, NULL), N + 2);
+    snprintf(path, sizeof path, "%s/%s", f->folder, entry);
+    assert_int_equal(access(path, R_OK), 0);
+    put_text(&f->cache, "l", "data");
+    cache_trim(&f->cache);
+    assert_int_equal(count_files(f->folder, NULL), N + 2);
+}
+
+/* A pipe or a link under the name of an entry: nobody waits, and nothing behind the link is read or replaced. */
+static void pipes_and_links_are_no_entries(void **state)
+{
+    Fixture *f = *state;
+    char path[512], elsewhere[520];
+    put_text(&f->cache, "k", "data");
+    assert_int_equal(count_files(f->folder, path), 1);
+    snprintf(elsewhere, sizeof elsewhere, "%s.real", path);
+    assert_int_equal(rename(path, elsewhere), 0);
+    assert_int_equal(symlink(elsewhere, path), 0);
+    expect_entry(&f->cache, "k", NULL);
+    put_text(&f->cache, "k", "other");
+    expect_entry(&f->cache, "k", NULL);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20); /* who waits for the pipe is ended */
+    expect_entry(&f->cache, "k", NULL);
+    put_text(&f->cache, "k", "other");
+    f->cache.limit = 0;
+    cache_trim(&f->cache);
+    alarm(0);
+    assert_int_equal(count_files(f->folder, NULL), 2);
+}
+
+static void folders_of_others_are_not_used(void **state)
+{
+    Fixture *f = *state;
+    Cache cache;
+    put_text(&f->cache, "k", "data");
+    const mode_t modes[] = {0770, 0707, 0777, 01777};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(f->folder, modes[i]), 0);
+        cache_open(&cache, f->folder);
+        assert_null(cache.folder);
+    }
+    assert_int_equal(chmod(f->folder, 0755), 0);
+    cache_open(&cache, f->folder);
+    expect_entry(&cache, "k", "data");
+    cache_close(&cache);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown(f->folder, 1, 1), 0);
+    cache_open(&cache, f->folder);
+    assert_null(cache.folder);
+}
+
+static void new_folders_are_private(void **state)
+{
+    const Fixture *f = *state;
+    char path[96];
+    struct stat status;
+    Cache cache;
+    snprintf(path, sizeof path, "%s/a/b", f->folder);
+    cache_open(&cache, path);
+    put_text(&cache, "k", "data");
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    char file[512];
+    assert_int_equal(count_files(path, file), 1);
+    assert_int_equal(stat(file, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    cache_close(&cache);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -334,6 +438,10 @@ int main(void)
         TEST(a_folder_may_vanish),
         TEST(the_environment_names_the_folder),
         TEST(trimming_removes_what_was_used_longest_ago),
+        TEST(other_files_stay),
+        TEST(pipes_and_links_are_no_entries),
+        TEST(folders_of_others_are_not_used),
+        TEST(new_folders_are_private),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
