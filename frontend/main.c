@@ -20,25 +20,15 @@ static bool use_color(const Options *o)
     return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
 }
 
-/* FNV-1a, for a name that differs from bug to bug. */
-static unsigned hash_text(const char *text)
-{
-    unsigned hash = 2166136261u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
 static void save_bug(tirc *t)
 {
     const char *report = tirc_bug_report(t), *temporary = getenv("TMPDIR");
-    char path[4096];
     if (!report)
         return;
-    snprintf(path, sizeof path, "%s/tirc-bug-%08x.tir", temporary && *temporary ? temporary : "/tmp",
-             hash_text(report));
-    if (output_write(path, report, strlen(report)) == TIRC_OK)
+    char *path = output_write_new(temporary && *temporary ? temporary : "/tmp", "tirc-bug-", ".tir", report, strlen(report));
+    if (path)
         fprintf(stderr, "tirc: please report this bug with %s, which reproduces it\n", path);
+    free(path);
 }
 
 static void print_diagnostics(tirc *t, const Options *o, tirc_status status)

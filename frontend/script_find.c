@@ -6,9 +6,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "frontend/library.h"
 #include "frontend/parse.h"
@@ -94,10 +97,46 @@ uint32_t script_read_file(Context *c, const char *path, Span from)
 
 static bool file_exists(const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    if (f)
-        fclose(f);
-    return f != NULL;
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static bool is_path(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 6 && !strcmp(name + n - 6, ".sched");
+}
+
+/* Does the path lead to a file of schedules, by its name, links followed? Messages show lines of what is read, so a program from
+ * elsewhere must not choose any file at all. */
+static bool leads_to_schedules(const char *path)
+{
+    char *real = realpath(path, NULL);
+    bool good = real && is_path(real);
+    free(real);
+    return good;
+}
+
+/* NULL after E0314. */
+static FILE *open_schedules(Context *c, const char *path, Span from)
+{
+    struct stat status;
+    if (!is_path(path)) {
+        diag_error(c, E0314, from, "'%s' is not read: the name of a file of schedules ends in .sched", path);
+        return NULL;
+    }
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* which waits for no pipe */
+    if (file < 0 || fstat(file, &status) != 0)
+        diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        diag_error(c, E0314, from, "'%s' is not read: it is no regular file", path);
+    else if (!leads_to_schedules(path))
+        diag_error(c, E0314, from, "'%s' is not read: it is a link to a file whose name does not end in .sched", path);
+    else
+        return fdopen(file, "rb");
+    if (file >= 0)
+        close(file);
+    return NULL;
 }
 
 static const AstFile *load_file(Context *c, const char *path, Span from)
@@ -105,7 +144,10 @@ static const AstFile *load_file(Context *c, const char *path, Span from)
     const LoadedFile *loaded = find_loaded(c, path);
     if (loaded)
         return loaded->file;
-    uint32_t source = script_read_file(c, path, from);
+    FILE *f = open_schedules(c, path, from);
+    uint32_t source = f ? script_read_stream(c, f, path, from) : 0;
+    if (f)
+        fclose(f);
     return source ? parse_source(c, path, source) : NULL;
 }
 
@@ -228,12 +270,6 @@ static void collect(Context *c, const AstFile *file, Name kernel, const char *na
         add_schedules(c, load_file(c, path, span_none()), kernel, out);
     for (int i = 0; i < library_count; i++)
         add_schedules(c, load_library(c, i), kernel, out);
-}
-
-static bool is_path(const char *name)
-{
-    size_t n = strlen(name);
-    return n > 6 && !strcmp(name + n - 6, ".sched");
 }
 
 typedef VEC(const char *) NameList;

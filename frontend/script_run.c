@@ -34,7 +34,7 @@ bool script_spend(Script *s, int64_t steps, Span span)
         return true;
     return script_error(s, E0310, span,
                         "the script has done %d steps without coming to its end; a step is an expression, a value of a list, or a "
-                        "fiftieth of a call",
+                        "hundredth of a call",
                         SCRIPT_BUDGET);
 }
 

@@ -43,7 +43,7 @@ static void dump(Command *c, const char *name, const char *suffix, const void *d
     if (!path)
         return;
     snprintf(path, room, "%s/%02d-%s%s", c->options->dump_dir, c->dumped++, name, suffix);
-    c->dump_status = output_write(path, data, length);
+    c->dump_status = output_write_own(path, data, length);
     free(path);
 }
 

@@ -1,7 +1,9 @@
 /* output.c - see output.h. */
+#define _GNU_SOURCE
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,14 +28,15 @@ static tirc_status write_stream(const char *path, FILE *f, const void *data, siz
     return ok ? TIRC_OK : refuse(path, errno);
 }
 
-/* Devices and pipes cannot be replaced. */
+/* Devices and pipes cannot be replaced, and a file of another user would become one of this. */
 static tirc_status write_special(const char *path, const void *data, size_t length)
 {
     FILE *f = fopen(path, "wb");
     if (!f)
         return refuse(path, errno);
     tirc_status status = write_stream(path, f, data, length);
-    fclose(f);
+    if (fclose(f) != 0 && !status)
+        status = refuse(path, errno);
     return status;
 }
 
@@ -46,7 +49,7 @@ static int make_temporary(const char *path, char *name, size_t room)
     return mkstemp(name);
 }
 
-static bool fill_temporary(int file, const char *data, size_t length)
+static bool fill(int file, const char *data, size_t length)
 {
     while (length > 0) {
         ssize_t n = write(file, data, length);
@@ -57,18 +60,24 @@ static bool fill_temporary(int file, const char *data, size_t length)
             length -= (size_t)n;
         }
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    return fchmod(file, 0666 & ~mask) == 0;
+    return true;
 }
 
-static tirc_status write_whole(const char *path, const void *data, size_t length)
+/* What a file that is not there yet gets. */
+static mode_t new_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static tirc_status write_whole(const char *path, mode_t mode, const void *data, size_t length)
 {
     char temporary[PATH_MAX];
     int file = make_temporary(path, temporary, sizeof temporary);
     if (file < 0)
         return refuse(path, errno);
-    bool ok = fill_temporary(file, data, length);
+    bool ok = fill(file, data, length) && fchmod(file, mode) == 0;
     int error = errno;
     if (close(file) != 0 && ok) {
         ok = false;
@@ -81,16 +90,69 @@ static tirc_status write_whole(const char *path, const void *data, size_t length
     return refuse(path, error);
 }
 
+static bool is_open_as(FILE *stream, const struct stat *info)
+{
+    struct stat open;
+    return fstat(fileno(stream), &open) == 0 && open.st_dev == info->st_dev && open.st_ino == info->st_ino;
+}
+
+/* Over a regular file that is there. */
+static tirc_status replace(const char *path, const struct stat *info, const void *data, size_t length)
+{
+    char real[PATH_MAX];
+    if (access(path, W_OK) != 0 || !realpath(path, real))
+        return refuse(path, errno);
+    if (info->st_uid != geteuid())
+        return write_special(path, data, length);
+    return write_whole(real, info->st_mode & 0777, data, length);
+}
+
 tirc_status output_write(const char *path, const void *data, size_t length)
 {
     struct stat info;
-    char real[PATH_MAX];
     if (!path || !strcmp(path, "-"))
         return write_stream("standard output", stdout, data, length);
-    bool exists = stat(path, &info) == 0;
-    if (exists && !S_ISREG(info.st_mode))
-        return write_special(path, data, length);
-    return write_whole(exists && realpath(path, real) ? real : path, data, length);
+    if (stat(path, &info) != 0) {
+        bool dangles = lstat(path, &info) == 0;
+        return dangles ? refuse(path, ENOENT) : write_whole(path, new_mode(), data, length);
+    }
+    if (is_open_as(stdout, &info))
+        return write_stream(path, stdout, data, length);
+    if (is_open_as(stderr, &info))
+        return write_stream(path, stderr, data, length);
+    return S_ISREG(info.st_mode) ? replace(path, &info, data, length) : write_special(path, data, length);
+}
+
+tirc_status output_write_own(const char *path, const void *data, size_t length)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return write_whole(path, new_mode(), data, length);
+    if (S_ISREG(info.st_mode))
+        return write_whole(path, info.st_mode & 0777, data, length);
+    fprintf(stderr, "tirc: cannot write '%s': it is there already, and is no regular file\n", path);
+    return TIRC_UNAVAILABLE;
+}
+
+char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data, size_t length)
+{
+    char *path;
+    if (asprintf(&path, "%s/%sXXXXXX%s", folder, prefix, suffix) < 0)
+        return NULL;
+    int file = mkostemps(path, (int)strlen(suffix), O_CLOEXEC);
+    bool ok = file >= 0 && fill(file, data, length);
+    int error = errno;
+    if (file >= 0 && close(file) != 0 && ok) {
+        ok = false;
+        error = errno;
+    }
+    if (ok)
+        return path;
+    refuse(path, error);
+    if (file >= 0)
+        unlink(path);
+    free(path);
+    return NULL;
 }
 
 tirc_status output_finish(void)

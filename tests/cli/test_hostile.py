@@ -133,7 +133,7 @@ def test_large_but_right(tirc, text, options):
 def test_input_without_an_end(tirc):
     refused(tirc("/dev/zero", "--emit", "cuda"), "more than 64 MiB")
     tirc.write("k.tir", script('f();\n}\ninclude "/dev/zero";\nproc g()\n{'))
-    refused(tirc("k.tir", "--schedule", "s", "--emit", "cuda"), "more than 64 MiB")
+    refused(tirc("k.tir", "--schedule", "s", "--emit", "cuda"), "ends in .sched")
 
 
 def test_files_that_include_each_other(tirc):
