@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "tirc.h"
 
 /* More would only make inputs slower, not different. */
@@ -31,14 +33,30 @@ static bool done(tirc *t, tirc_status status, const char *step)
     return false;
 }
 
+/* What is written as JSON reads back. */
+static void check_json(const char *text, size_t length)
+{
+    json_error_t error;
+    json_t *object = json_loadb(text, length, 0, &error);
+    if (!object) {
+        fprintf(stderr, "no JSON: %s\n%.*s\n", error.text, (int)length, text);
+        abort();
+    }
+    json_decref(object);
+}
+
 static void compile(tirc *t, const tirc_file *file, const tirc_kernel *program, const char *schedule)
 {
     tirc_kernel *scheduled, *lowered;
     const void *text;
     size_t length;
-    if (done(t, tirc_apply(t, file, program, schedule, NULL, 0, &scheduled), "schedule") &&
-        done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
-        done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &text, &length), "emit");
+    if (!done(t, tirc_apply(t, file, program, schedule, NULL, 0, &scheduled), "schedule") ||
+        !done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
+        return;
+    done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &text, &length), "emit");
+    done(t, tirc_emit(t, lowered, TIRC_CU, NULL, &text, &length), "emit a program");
+    if (done(t, tirc_emit(t, lowered, TIRC_JSON, NULL, &text, &length), "emit JSON"))
+        check_json(text, length);
 }
 
 static void compile_kernel(tirc *t, const tirc_file *file, const char *name)
