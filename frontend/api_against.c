@@ -48,6 +48,55 @@ static const char *difference(const Kernel *a, const Kernel *b)
     return same_sizes(a, b) && a->n_outputs == b->n_outputs ? NULL : "its sizes";
 }
 
+/* ---- random inputs: those of the program -------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    const Kernel *from, *to; /* of one interface */
+    VEC(Subst) sizes;
+} Transfer;
+
+static Expr *transferred_end(Transfer *m, Expr *end)
+{
+    return end ? expr_subst(m->c, end, m->sizes.items, m->sizes.n) : NULL;
+}
+
+static Fact transferred(Transfer *m, const Fact *fact)
+{
+    Fact out = *fact;
+    for (int i = 0; i < m->from->n_params; i++) {
+        const Param *p = &m->from->params[i];
+        if (p->buffer == fact->subject.buffer && p->scalar == fact->subject.scalar)
+            out.subject = m->to->params[i];
+    }
+    out.lo = transferred_end(m, fact->lo);
+    out.hi = transferred_end(m, fact->hi);
+    return out;
+}
+
+/* The kernel, whose random inputs are drawn from what the program says of its own: flat subscripts tell less of the axes. */
+static const Kernel *with_draws(Context *c, const Kernel *kernel, const Kernel *program)
+{
+    Transfer m = {.c = c, .from = program, .to = kernel};
+    for (int i = 0; i < program->n_sizes; i++) {
+        const Size *size = &kernel->sizes[i];
+        Subst subst = {program->sizes[i].var, size->symbolic ? expr_var(c, size->var, size->span) : expr_index(c, size->value)};
+        if (program->sizes[i].symbolic)
+            VEC_PUSH(c->arena, &m.sizes, subst);
+    }
+    Fact *draws = ARENA_ARRAY(c->arena, Fact, program->n_facts + program->n_draws + 1);
+    Kernel *out = ARENA_NEW(c->arena, Kernel);
+    *out = *kernel;
+    out->n_draws = 0;
+    for (int i = 0; i < program->n_facts; i++)
+        if (program->facts[i].kind != FACT_SIZES)
+            draws[out->n_draws++] = transferred(&m, &program->facts[i]);
+    for (int i = 0; i < program->n_draws; i++)
+        draws[out->n_draws++] = transferred(&m, &program->draws[i]);
+    out->draws = draws;
+    return out;
+}
+
 static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program, tirc_kernel **result)
 {
     Context *c = t->ctx;
@@ -60,7 +109,7 @@ static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *progr
                    what ? what : "");
         return false;
     }
-    *result = api_kernel_new(t, kernel->kernel, kernel);
+    *result = api_kernel_new(t, with_draws(c, kernel->kernel, program->kernel), kernel);
     (*result)->program = program->kernel;
     return true;
 }

@@ -114,6 +114,44 @@ static void all_verify(void **state)
             }
 }
 
+static tirc_kernel *resolve(tirc *t, const char *text, const Program *p)
+{
+    tirc_file *file;
+    tirc_kernel *kernel;
+    const char *open[] = {"B=?", "V=?", "D=?", "C=?", "R=?", "N=?"}, *defines[4];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        if (strchr(p->sizes, open[i][0]))
+            defines[n++] = open[i];
+    if (tirc_parse_text(t, "test.tir", text, strlen(text), &file) || tirc_resolve(t, file, NULL, defines, n, &kernel))
+        fail_msg("%s: %s", p->name, last_message(t));
+    return kernel;
+}
+
+/* Lowered text has flat subscripts, table[id[b] * D + d], so that its inputs are drawn as those of the program. */
+static void lowered_text_verifies_against_its_program(void **state)
+{
+    static const Program *const indexed[] = {&embedding, &cross_entropy, &csr, &smoothing};
+    static const int64_t seven[] = {7, 5, 6};
+    (void)state;
+    for (size_t k = 0; k < sizeof indexed / sizeof *indexed; k++) {
+        tirc *t = tirc_new(NULL);
+        const char *text;
+        size_t length;
+        tirc_kernel *program = resolve(t, indexed[k]->text, indexed[k]), *scheduled, *lowered, *both;
+        tirc_device *device;
+        tirc_program *compiled;
+        tirc_verification v;
+        if (tirc_apply(t, NULL, program, NULL, NULL, 0, &scheduled) || tirc_lower(t, scheduled, NULL, &lowered) ||
+            tirc_emit(t, lowered, TIRC_TIR, NULL, (const void **)&text, &length) ||
+            tirc_against(t, resolve(t, text, indexed[k]), program, &both) ||
+            tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device) || tirc_compile(t, device, both, &compiled) ||
+            tirc_verify(t, compiled, seven, 1, &v))
+            fail_msg("%s: %s", indexed[k]->name, last_message(t));
+        tirc_free(t);
+    }
+}
+
 /* ---- plain loops --------------------------------------------------------------------------------------- */
 
 enum { MOST = 8 };
@@ -232,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_verify),
+        cmocka_unit_test(lowered_text_verifies_against_its_program),
         cmocka_unit_test(embedding_picks_rows),
         cmocka_unit_test(cross_entropy_is_the_logarithm_of_a_share),
         cmocka_unit_test(csr_is_a_product_with_a_dense_matrix),
