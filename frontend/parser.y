@@ -357,12 +357,13 @@ stmt:
         $$->u.store.op_span = @8;
         $$->u.store.value = $9;
     }
-  | name store_op expr ';' {
+  | name opt_atomic store_op expr ';' {
         $$ = ast_stmt(p, AS_STORE, 0, @$);
         $$->u.store.buffer = $1;
-        $$->u.store.op = $2;
-        $$->u.store.op_span = @2;
-        $$->u.store.value = $3;
+        $$->u.store.atomic = $2;
+        $$->u.store.op = $3;
+        $$->u.store.op_span = @3;
+        $$->u.store.value = $4;
     }
   | TEMP name ':' type opt_scope layouts ';' {
         $$ = ast_stmt(p, AS_TEMP, 0, @$);

@@ -100,9 +100,11 @@ static bool is_where(const Parser *p, int next)
     return (p->last == ')' || behind_type) && next != '[' && next != ':' && next != '=' && next != TOKEN_UPDATE;
 }
 
+/* `x[i] atomic += 1`, and `s atomic += 1`, where a statement begins with `s`: after `for i in N` a temporary may be called `atomic`. */
 static bool is_atomic(const Parser *p, int next)
 {
-    if (p->last == ']' && (next == '=' || next == TOKEN_UPDATE))
+    bool element = p->last == ']' || (p->last == TOKEN_NAME && before_statement(p->before_last));
+    if (element && (next == '=' || next == TOKEN_UPDATE))
         return true;
     return ends_operand(p->last) && (next == '{' || next == '@');
 }
