@@ -15,6 +15,10 @@ typedef VEC(Origin) LineOrigins;
  * to `lines` (may be NULL). */
 void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *lines);
 
+/* `text` as it may stand in a comment to the end of a line, or in the name of a file: one line of UTF-8 that shows what it is. A
+ * backslash at its end, which would make the next line a part of the comment, gets company. */
+const char *cuda_comment(Context *c, const char *text);
+
 /* A complete program for nvcc: `kernels`, the text of cuda_emit, and a host main that fills the inputs, launches, compares
  * with `reference` (reference_kernel of the unscheduled program, lowered for the host), and exits 0 when every
  * element is within its bound. Symbolic sizes are command-line arguments. */

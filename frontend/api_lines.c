@@ -65,23 +65,24 @@ static size_t comment_column(const char *text, const LineOrigins *lines)
     return column;
 }
 
-static void comment_text(const tirc_origin *o, StrBuf *out)
+static const char *comment_text(Context *c, const tirc_origin *o)
 {
-    strbuf_addf(out, "// %s:%d", base_name(o->path), o->line);
-    if (!o->step)
-        return;
-    if (o->step_path)
-        strbuf_addf(out, ", %s:%d", base_name(o->step_path), o->step_line);
-    bool whole = strlen(o->step_text) <= STEP_TEXT;
-    strbuf_addf(out, ": %.*s%s", whole ? STEP_TEXT : STEP_TEXT - 3, o->step_text, whole ? "" : "...");
+    StrBuf out = strbuf_new(c->arena);
+    strbuf_addf(&out, "%s:%d", base_name(o->path), o->line);
+    if (o->step && o->step_path)
+        strbuf_addf(&out, ", %s:%d", base_name(o->step_path), o->step_line);
+    if (o->step) {
+        bool whole = strlen(o->step_text) <= STEP_TEXT;
+        strbuf_addf(&out, ": %.*s%s", whole ? STEP_TEXT : STEP_TEXT - 3, o->step_text, whole ? "" : "...");
+    }
+    return cuda_comment(c, out.text);
 }
 
-static void comment_line(const tirc_origin *o, const char *line, size_t length, size_t column, StrBuf *out)
+static void comment_line(Context *c, const tirc_origin *o, const char *line, size_t length, size_t column, StrBuf *out)
 {
     strbuf_addn(out, line, length);
     if (o->path && says_something(line, length)) {
-        strbuf_addf(out, "%*s  ", length < column ? (int)(column - length) : 0, "");
-        comment_text(o, out);
+        strbuf_addf(out, "%*s  // %s", length < column ? (int)(column - length) : 0, "", comment_text(c, o));
     }
     strbuf_addc(out, '\n');
 }
@@ -94,22 +95,20 @@ typedef struct {
     int line;
 } Believed;
 
+/* In quotes, without what compilers and assemblers would have to escape alike: they do not. */
 static void quoted(const char *text, StrBuf *out)
 {
     strbuf_addc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            strbuf_addc(out, '\\');
-        strbuf_addc(out, *text);
-    }
+    for (; *text; text++)
+        strbuf_addc(out, *text == '"' ? '\'' : *text == '\\' ? '/' : *text);
     strbuf_addc(out, '"');
 }
 
-static void directive_line(Believed *b, const tirc_origin *o, const char *line, size_t length, StrBuf *out)
+static void directive_line(Context *c, Believed *b, const tirc_origin *o, const char *line, size_t length, StrBuf *out)
 {
     if (o->path && (b->path != o->path || b->line != o->line)) {
         strbuf_addf(out, "#line %d ", o->line);
-        quoted(o->path, out);
+        quoted(cuda_comment(c, o->path), out);
         strbuf_addc(out, '\n');
         *b = (Believed){o->path, o->line};
     }
@@ -127,9 +126,9 @@ void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const Li
         size_t length = strcspn(cuda, "\n");
         tirc_origin o = api_origin(t, kernel, lines->items[i]);
         if (directives)
-            directive_line(&believed, &o, cuda, length, out);
+            directive_line(t->ctx, &believed, &o, cuda, length, out);
         else
-            comment_line(&o, cuda, length, column, out);
+            comment_line(t->ctx, &o, cuda, length, column, out);
         cuda += length + (cuda[length] != '\0');
     }
 }
