@@ -4,6 +4,7 @@
  * which stands in the program as plain C++ in a namespace of its own. Sizes that are symbolic come from the command line. */
 #include "codegen/cuda_text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,42 +29,50 @@ static bool is_narrow(DType type)
 /* ---- conversions on the host -------------------------------------------------------------------------- */
 
 static const struct {
-    DType type;
-    const char *include, *text;
-} narrow_types[] = {
-    {DT_F16, "cuda_fp16.h",
-     "static float f16_to_f32(unsigned short x) { return __half2float(__half(__half_raw{x})); }\n"
+    const char *name, *include, *text;
+} conversions[] = {
+    {"f16_to_f32", "cuda_fp16.h",
+     "static float f16_to_f32(unsigned short x) { return __half2float(__half(__half_raw{x})); }\n"},
+    {"f16_from_f32", "cuda_fp16.h",
      "static unsigned short f16_from_f32(float x) { return __half_raw(__float2half_rn(x)).x; }\n"},
-    {DT_BF16, "cuda_bf16.h",
-     "static float bf16_to_f32(unsigned short x) { return __bfloat162float(__nv_bfloat16(__nv_bfloat16_raw{x})); }\n"
+    {"bf16_to_f32", "cuda_bf16.h",
+     "static float bf16_to_f32(unsigned short x) { return __bfloat162float(__nv_bfloat16(__nv_bfloat16_raw{x})); }\n"},
+    {"bf16_from_f32", "cuda_bf16.h",
      "static unsigned short bf16_from_f32(float x) { return __nv_bfloat16_raw(__float2bfloat16_rn(x)).x; }\n"},
-    {DT_F8E4M3, "cuda_fp8.h",
-     "static float f8e4m3_to_f32(unsigned char x) { __nv_fp8_e4m3 v; v.__x = x; return (float)v; }\n"
+    {"f8e4m3_to_f32", "cuda_fp8.h",
+     "static float f8e4m3_to_f32(unsigned char x) { __nv_fp8_e4m3 v; v.__x = x; return (float)v; }\n"},
+    {"f8e4m3_from_f32", "cuda_fp8.h",
      "static unsigned char f8e4m3_from_f32(float x) { return __nv_fp8_e4m3(x).__x; }\n"},
-    {DT_F8E5M2, "cuda_fp8.h",
-     "static float f8e5m2_to_f32(unsigned char x) { __nv_fp8_e5m2 v; v.__x = x; return (float)v; }\n"
+    {"f8e5m2_to_f32", "cuda_fp8.h",
+     "static float f8e5m2_to_f32(unsigned char x) { __nv_fp8_e5m2 v; v.__x = x; return (float)v; }\n"},
+    {"f8e5m2_from_f32", "cuda_fp8.h",
      "static unsigned char f8e5m2_from_f32(float x) { return __nv_fp8_e5m2(x).__x; }\n"},
 };
+enum { CONVERSIONS = sizeof conversions / sizeof *conversions };
 
-static bool uses_type(const Kernel *kernel, DType type)
+/* Does the text call the function? Those that it does not call are left out: compilers warn of them. */
+static bool calls(const char *text, const char *function)
 {
-    for (int i = 0; i < kernel->n_params; i++)
-        if ((kernel->params[i].buffer ? kernel->params[i].buffer->type
-                                      : kernel->params[i].scalar->type) == type)
+    size_t length = strlen(function);
+    for (const char *at = text; (at = strstr(at, function)); at += length)
+        if (at[length] == '(' && (at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')))
             return true;
     return false;
 }
 
-static void narrow_helpers(CudaWriter *w, const Kernel *kernel, bool includes)
+static void conversion_includes(const char *text, StrBuf *out)
 {
-    for (size_t i = 0; i < sizeof narrow_types / sizeof *narrow_types; i++) {
-        if (!uses_type(kernel, narrow_types[i].type))
-            continue;
-        if (includes)
-            strbuf_addf(w->out, "#include <%s>\n", narrow_types[i].include);
-        else
-            strbuf_add(w->out, narrow_types[i].text);
+    for (int i = 0; i < CONVERSIONS; i++) {
+        if (calls(text, conversions[i].name) && !strstr(out->text, conversions[i].include))
+            strbuf_addf(out, "#include <%s>\n", conversions[i].include);
     }
+}
+
+static void conversion_texts(const char *text, StrBuf *out)
+{
+    for (int i = 0; i < CONVERSIONS; i++)
+        if (calls(text, conversions[i].name))
+            strbuf_add(out, conversions[i].text);
 }
 
 /* ---- the reference ---------------------------------------------------------------------------------- */
@@ -90,14 +99,12 @@ static void reference_parameters(CudaWriter *w, const Kernel *reference)
         }
 }
 
-static void reference_function(CudaWriter *w, const Kernel *lowered, const Kernel *reference)
+static void reference_function(CudaWriter *w, const Kernel *reference)
 {
-    strbuf_add(w->out, "\n// What the kernels must compute, in double precision, with a bound on the rounding of each "
-                       "element.\nnamespace expected {\n");
-    narrow_helpers(w, lowered, false);
     strbuf_add(w->out, "static void compute(");
     reference_parameters(w, reference);
     strbuf_add(w->out, ")\n{\n");
+    cuda_note_reads(w, reference->body);
     w->host = true;
     w->indent = 1;
     cuda_statement(w, reference->body);
@@ -315,6 +322,80 @@ static void fill_constant(CudaWriter *w, const Buffer *b)
               cuda_buffer_name(w, b->copy_of), symbol);
 }
 
+static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next);
+
+/* What a loop or condition that has been begun holds. */
+static void host_body(CudaWriter *w, const Stmt *body, const LaunchUseList *uses, int *next)
+{
+    strbuf_add(w->out, " {\n");
+    w->indent++;
+    host_program(w, body, uses, next);
+    w->indent--;
+    cuda_line(w, "}");
+}
+
+static void host_condition(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next)
+{
+    cuda_indent(w);
+    strbuf_add(w->out, "if (");
+    cuda_expr(w, s->u.cond.cond, 0);
+    strbuf_add(w->out, ")");
+    host_body(w, s->u.cond.then, uses, next);
+    if (s->u.cond.otherwise) {
+        cuda_indent(w);
+        strbuf_add(w->out, "else");
+        host_body(w, s->u.cond.otherwise, uses, next);
+    }
+}
+
+static void host_memory(CudaWriter *w, const Buffer *temp)
+{
+    const char *type = cuda_storage_type(temp->type), *name = cuda_buffer_name(w, temp);
+    cuda_line(w, "%s *%s;", type, name);
+    cuda_indent(w);
+    strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", name);
+    elements(w, temp);
+    strbuf_addf(w->out, ") * sizeof(%s)));\n", type);
+}
+
+/* `if (N > 0)`: CUDA refuses a grid without blocks. Nothing where the sizes are literal: lowering leaves empty launches out. */
+static bool begin_unless_empty(CudaWriter *w, const LaunchStmt *launch)
+{
+    bool any = false;
+    for (int i = 0; i < 3; i++) {
+        int64_t blocks;
+        if (expr_is_const(launch->grid[i], &blocks) && blocks > 0)
+            continue;
+        if (!any)
+            cuda_indent(w);
+        strbuf_add(w->out, any ? " && " : "if (");
+        cuda_expr(w, launch->grid[i], op_info(EX_GT)->precedence);
+        strbuf_add(w->out, " > 0");
+        any = true;
+    }
+    strbuf_add(w->out, any ? ") {\n" : "");
+    return any;
+}
+
+static void host_launch(CudaWriter *w, const LaunchUse *use)
+{
+    const LaunchStmt *launch = &use->launch->u.launch;
+    bool guarded = begin_unless_empty(w, launch);
+    w->indent += guarded;
+    if (use->shared_is_dynamic)
+        cuda_line(w, "CHECK(cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld));",
+                  cuda_names_launch(w->names, launch->name), (long long)use->shared_bytes);
+    for (int i = 0; i < use->constants.n; i++)
+        fill_constant(w, use->constants.items[i]);
+    cuda_indent(w);
+    cuda_launch_call(w, use);
+    strbuf_add(w->out, ";\n");
+    cuda_line(w, "CHECK(cudaGetLastError());");
+    w->indent -= guarded;
+    if (guarded)
+        cuda_line(w, "}");
+}
+
 static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next)
 {
     switch (s->kind) {
@@ -324,54 +405,27 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         return;
     case ST_FOR:
         cuda_loop_header(w, &s->u.loop);
-        strbuf_add(w->out, " {\n");
-        w->indent++;
-        host_program(w, s->u.loop.body, uses, next);
-        w->indent--;
-        cuda_line(w, "}");
+        host_body(w, s->u.loop.body, uses, next);
         return;
     case ST_IF:
-        cuda_indent(w);
-        strbuf_add(w->out, "if (");
-        cuda_expr(w, s->u.cond.cond, 0);
-        strbuf_add(w->out, ") {\n");
-        w->indent++;
-        host_program(w, s->u.cond.then, uses, next);
-        w->indent--;
-        cuda_line(w, "}");
-        if (s->u.cond.otherwise) {
-            cuda_line(w, "else {");
-            w->indent++;
-            host_program(w, s->u.cond.otherwise, uses, next);
-            w->indent--;
-            cuda_line(w, "}");
-        }
+        host_condition(w, s, uses, next);
         return;
     case ST_TEMP:
-        if (s->u.temp->copy_of)
-            return;
-        cuda_line(w, "%s *%s;", cuda_storage_type(s->u.temp->type), cuda_buffer_name(w, s->u.temp));
-        cuda_indent(w);
-        strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", cuda_buffer_name(w, s->u.temp));
-        elements(w, s->u.temp);
-        strbuf_addf(w->out, ") * sizeof(%s)));\n", cuda_storage_type(s->u.temp->type));
+        if (!s->u.temp->copy_of)
+            host_memory(w, s->u.temp);
         return;
-    case ST_LAUNCH: {
-        const LaunchUse *use = &uses->items[(*next)++];
-        if (use->shared_is_dynamic)
-            cuda_line(w, "CHECK(cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld));",
-                      cuda_names_launch(w->names, s->u.launch.name), (long long)use->shared_bytes);
-        for (int i = 0; i < use->constants.n; i++)
-            fill_constant(w, use->constants.items[i]);
-        cuda_indent(w);
-        cuda_launch_call(w, use);
-        strbuf_add(w->out, ";\n");
-        cuda_line(w, "CHECK(cudaGetLastError());");
+    case ST_LET:
+        cuda_statement(w, s);
         return;
+    case ST_LAUNCH:
+        host_launch(w, &uses->items[(*next)++]);
+        return;
+    case ST_BLOCK:
+    case ST_STORE:
+    case ST_BARRIER:
+        break;
     }
-    default:
-        return;
-    }
+    TIRC_BUG(w->c, "a statement of a kernel where the host's text is written");
 }
 
 static bool allocate_temp(Visitor *v, Stmt *s)
@@ -379,12 +433,7 @@ static bool allocate_temp(Visitor *v, Stmt *s)
     CudaWriter *w = v->user;
     if (s->kind != ST_TEMP || s->u.temp->scope != SCOPE_GLOBAL)
         return true;
-    const char *type = cuda_storage_type(s->u.temp->type), *name = cuda_buffer_name(w, s->u.temp);
-    cuda_line(w, "%s *%s;", type, name);
-    cuda_indent(w);
-    strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", name);
-    elements(w, s->u.temp);
-    strbuf_addf(w->out, ") * sizeof(%s)));\n", type);
+    host_memory(w, s->u.temp);
     return true;
 }
 
@@ -406,17 +455,41 @@ static const Buffer *find_param(const Kernel *kernel, const char *name)
     return NULL;
 }
 
-/* Which indices of an axis of an output are wanted. */
-static bool is_need(const Kernel *lowered, const Buffer *b)
+/* Is `text` empty, or what makes a name fresh: _1, _2 ...? */
+static bool is_fresh_ending(const char *text)
 {
-    return b && strstr(b->name, "_need_") && !find_param(lowered, b->name);
+    return *text == '\0' || (*text == '_' && text[1] && text[1 + strspn(text + 1, "0123456789")] == '\0');
 }
 
-static bool is_sampled(const Kernel *lowered, const Kernel *reference)
+/* What the reference says beside the values of an output of the program, which may have a buffer of that name itself. */
+static const Buffer *companion(CudaWriter *w, const Kernel *lowered, const Kernel *reference, const Buffer *b, const char *suffix)
 {
-    for (int i = 0; i < reference->n_params; i++)
-        if (is_need(lowered, reference->params[i].buffer))
-            return true;
+    const char *base = arena_printf(w->c->arena, "%s_%s", b->name, suffix);
+    size_t length = strlen(base);
+    for (int i = 0; i < reference->n_params; i++) {
+        const Buffer *other = reference->params[i].buffer;
+        if (other && !strncmp(other->name, base, length) && is_fresh_ending(other->name + length) &&
+            !find_param(lowered, other->name))
+            return other;
+    }
+    return NULL;
+}
+
+/* Which indices of an axis of `b` are wanted, or NULL: all are. */
+static const Buffer *need_of(CudaWriter *w, const Kernel *lowered, const Kernel *reference, const Buffer *b, int axis)
+{
+    return companion(w, lowered, reference, b, arena_printf(w->c->arena, "need_%d", axis));
+}
+
+/* Says which indices of an axis of an output are wanted. */
+static bool is_need(CudaWriter *w, const Kernel *lowered, const Kernel *reference, const Buffer *need)
+{
+    for (int i = 0; i < lowered->n_params; i++) {
+        const Buffer *b = lowered->params[i].buffer;
+        for (int axis = 0; b && b->role != ROLE_IN && axis < b->rank; axis++)
+            if (need_of(w, lowered, reference, b, axis) == need)
+                return true;
+    }
     return false;
 }
 
@@ -456,7 +529,7 @@ static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel 
         strbuf_add(w->out, ");\n");
         if (same && same->role == ROLE_OUT) /* what the program does not write is compared, too */
             cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s));", want, want, vector_element(b->type));
-        if (is_need(lowered, b))
+        if (is_need(w, lowered, reference, b))
             cuda_line(w, "choose(%s);", want);
         if (same && same->role == ROLE_INOUT)
             start_value(w, b, same);
@@ -488,33 +561,26 @@ static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *r
     strbuf_add(w->out, ");\n");
 }
 
-/* What the reference says beside the values of `b`: its array, or NULL. */
-static const char *companion(CudaWriter *w, const Kernel *reference, const Buffer *b, const char *suffix)
-{
-    const Buffer *found = find_param(reference, arena_printf(w->c->arena, "%s_%s", b->name, suffix));
-    return found ? want_name(w, found) : NULL;
-}
-
 /* The bound of element i, as docs/verification.md has it. */
-static void bound_text(CudaWriter *w, const Kernel *reference, const Buffer *b)
+static void bound_text(CudaWriter *w, const Kernel *lowered, const Kernel *reference, const Buffer *b)
 {
-    const char *err = companion(w, reference, b, "err"), *sum = companion(w, reference, b, "abs");
+    const Buffer *err = companion(w, lowered, reference, b, "err"), *sum = companion(w, lowered, reference, b, "abs");
     if (err)
-        cuda_line(w, "double bound = %s[i];", err);
+        cuda_line(w, "double bound = %s[i];", want_name(w, err));
     else
         cuda_line(w, "double bound = 0;");
     if (!sum)
         return;
-    cuda_line(w, "bound += %s[i] * (0x1p-%d + 0x1p-53) * %s[i];", companion(w, reference, b, "n"),
-              type_info(b->type)->digits, sum);
+    cuda_line(w, "bound += %s[i] * (0x1p-%d + 0x1p-53) * %s[i];", want_name(w, companion(w, lowered, reference, b, "n")),
+              type_info(b->type)->digits, want_name(w, sum));
 }
 
 /* Goes on to the next element where this one is not computed by the reference. */
-static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
+static void check_need(CudaWriter *w, const Kernel *lowered, const Kernel *reference, const Buffer *b)
 {
     bool any = false;
     for (int axis = b->rank - 1; axis >= 0; axis--) {
-        const char *need = companion(w, reference, b, arena_printf(w->c->arena, "need_%d", axis));
+        const Buffer *need = need_of(w, lowered, reference, b, axis);
         if (!need)
             continue;
         if (!any) {
@@ -522,8 +588,9 @@ static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
             cuda_line(w, "bool needed = true;");
         }
         any = true;
-        cuda_line(w, "needed &= %s[rest %% %s.size()] != 0;", need, need);
-        cuda_line(w, "rest /= %s.size();", need);
+        const char *wanted = want_name(w, need);
+        cuda_line(w, "needed &= %s[rest %% %s.size()] != 0;", wanted, wanted);
+        cuda_line(w, "rest /= %s.size();", wanted);
     }
     if (any) {
         cuda_line(w, "if (!needed)");
@@ -532,15 +599,15 @@ static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
 }
 
 /* What stands in a loop of its own speaks only of arrays of the host, so its names are in nobody's way. */
-static void check_output(CudaWriter *w, const Kernel *reference, const Buffer *b)
+static void check_output(CudaWriter *w, const Kernel *lowered, const Kernel *reference, const Buffer *b)
 {
     const char *name = cuda_buffer_name(w, b), *host = host_name(w, b);
     cuda_line(w, "CHECK(cudaMemcpy(%s.data(), %s, %s.size() * sizeof(%s), cudaMemcpyDeviceToHost));", host, name, host,
               cuda_storage_type(b->type));
     cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) {", host);
     w->indent++;
-    check_need(w, reference, b);
-    bound_text(w, reference, b);
+    check_need(w, lowered, reference, b);
+    bound_text(w, lowered, reference, b);
     cuda_indent(w);
     strbuf_addf(w->out, "compare(&%s, \"%s\", i, (double)", made_name(w, "check"), b->name);
     if (is_narrow(b->type))
@@ -556,6 +623,7 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
                       const LaunchUseList *uses)
 {
     int next = 0;
+    cuda_note_reads(w, lowered->body);
     const char *check = made_name(w, "check");
     strbuf_addf(w->out, "\nint main(int %s, char **%s)\n{\n", made_name(w, "argc"), made_name(w, "argv"));
     w->indent = 1;
@@ -573,7 +641,7 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     cuda_line(w, "Check %s = {0, 0, 0};", check);
     for (int i = 0; i < lowered->n_params; i++)
         if (lowered->params[i].buffer && lowered->params[i].buffer->role != ROLE_IN)
-            check_output(w, reference, lowered->params[i].buffer);
+            check_output(w, lowered, reference, lowered->params[i].buffer);
     cuda_line(w, "printf(\"%s: %%lld elements checked, %%lld wrong, largest error %%.3g\\n\", %s.checked, "
                  "%s.wrong, %s.worst);",
               lowered->name, check, check, check);
@@ -600,21 +668,22 @@ void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const c
     launch_uses(c, lowered, &uses);
     strbuf_addf(out, "// %s: a complete program. Build and run it with\n//   nvcc -O3 -arch=sm_90 %s.cu && ./a.out\n", lowered->name,
                 lowered->name);
+    StrBuf host = strbuf_new(c->arena);
+    w.out = &host;
+    reference_function(&w, reference);
+    host_main(&w, lowered, reference, &uses);
     strbuf_add(out, texts[TEXT_INCLUDES]);
-    narrow_helpers(&w, lowered, true);
-    strbuf_add(out, "\n");
-    strbuf_addf(out, "%s\n", kernels);
+    conversion_includes(host.text, out);
+    strbuf_addf(out, "\n%s\n", kernels);
     if (strstr(kernels, "\n#line "))
         own_lines(lowered, out);
     strbuf_addf(out, "%s%s", texts[TEXT_CHECK], texts[TEXT_HOST]);
-    if (is_sampled(lowered, reference))
-        strbuf_add(out, texts[TEXT_CHOOSE]);
-    strbuf_add(out, texts[TEXT_COMPARE]);
-    StrBuf text = strbuf_new(c->arena);
-    w.out = &text;
-    reference_function(&w, lowered, reference);
-    w.out = out;
+    strbuf_add(out, calls(host.text, "choose") ? texts[TEXT_CHOOSE] : "");
+    strbuf_add(out, texts[TEXT_RESULT]);
+    strbuf_add(out, calls(host.text, "compare") ? texts[TEXT_COMPARE] : "");
     cuda_host_helpers(&w, out);
-    strbuf_add(out, text.text);
-    host_main(&w, lowered, reference, &uses);
+    strbuf_add(out, "\n// What the kernels must compute, in double precision, with a bound on the rounding of each "
+                    "element.\nnamespace expected {\n");
+    conversion_texts(host.text, out);
+    strbuf_addn(out, host.text, host.length);
 }

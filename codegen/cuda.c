@@ -178,6 +178,12 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         strbuf_add(w->out, "else");
         nested_comment(w, s->u.cond.otherwise, uses, next);
         return;
+    case ST_LET:
+        begin_comment(w);
+        strbuf_addf(w->out, "let %s = ", cuda_name(w, s->u.let.var->name));
+        cuda_expr(w, s->u.let.value, 0);
+        strbuf_add(w->out, "\n");
+        return;
     case ST_TEMP:
         temp_comment(w, s->u.temp);
         return;
@@ -235,9 +241,9 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
     const char *memory = cuda_names_made(w->names, "shared_memory");
     const char *at = offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;
     if (rows.length)
-        cuda_line(w, "%s (*%s)%s = (%s (*)%s)%s;", type, name, rows.text, type, rows.text, at);
+        cuda_line(w, "%s%s (*%s)%s = (%s (*)%s)%s;", cuda_unused(w, b->id), type, name, rows.text, type, rows.text, at);
     else
-        cuda_line(w, "%s *%s = (%s *)%s;", type, name, type, at);
+        cuda_line(w, "%s%s *%s = (%s *)%s;", cuda_unused(w, b->id), type, name, type, at);
 }
 
 static void shared_declarations(CudaWriter *w, const LaunchUse *use)
@@ -308,6 +314,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     launch_uses(c, lowered, &uses);
     StrBuf kernels = strbuf_new(c->arena);
     CudaWriter w = {.c = c, .names = cuda_names_new(c, lowered), .out = out};
+    cuda_note_reads(&w, lowered->body);
     header_comment(&w, lowered, &uses);
     w.out = &kernels;
     for (int i = 0; i < uses.n; i++) {

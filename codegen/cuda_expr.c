@@ -284,8 +284,7 @@ bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims)
     return true;
 }
 
-/* A local buffer of one element is a variable. */
-static bool is_scalar_buffer(const Buffer *buffer)
+bool cuda_is_variable(const Buffer *buffer)
 {
     int64_t extent;
     for (int i = 0; i < buffer->rank; i++)
@@ -333,7 +332,7 @@ static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *ind
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
 {
     add(w, cuda_buffer_name(w, buffer));
-    if (is_scalar_buffer(buffer))
+    if (cuda_is_variable(buffer))
         return;
     int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
     if (buffer->scope == SCOPE_GLOBAL ? buffer->rank > 1 : !cuda_array_dims(w->c, buffer, dims)) {

@@ -29,6 +29,36 @@ const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
     return cuda_names_buffer(w->names, b);
 }
 
+/* ---- what nothing reads ----------------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t n;
+    bool *read;
+} Reads;
+
+static bool note_read(Visitor *v, Expr *e)
+{
+    const Reads *r = v->user;
+    uint32_t id = e->kind == EX_VAR ? e->u.var->id : e->kind == EX_LOAD ? e->u.load.buffer->id : r->n;
+    if (id < r->n)
+        r->read[id] = true;
+    return true;
+}
+
+void cuda_note_reads(CudaWriter *w, Stmt *body)
+{
+    Reads reads = {w->c->next_id, ARENA_ARRAY(w->c->arena, bool, w->c->next_id + 1)};
+    Visitor v = {.user = &reads, .expr = note_read};
+    visit_stmt(&v, body);
+    w->n_ids = reads.n;
+    w->read = reads.read;
+}
+
+const char *cuda_unused(const CudaWriter *w, uint32_t id)
+{
+    return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
+}
+
 /* ---- stores ------------------------------------------------------------------------------------- */
 
 Expr *cuda_stored_value(Context *c, const Stmt *s)
@@ -148,9 +178,8 @@ static bool is_wide(const CudaWriter *w, const Buffer *b)
 /* `float acc[4]`, `__shared__ float tile[32][33]`; a variable where there is one element. */
 static void declaration(CudaWriter *w, const Buffer *b)
 {
-    int64_t elements, *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
-    buffer_strides(b, dims, &elements);
-    bool nested = cuda_array_dims(w->c, b, dims);
+    if (b->scope != SCOPE_CONSTANT)
+        strbuf_add(w->out, cuda_unused(w, b->id));
     if (b->scope == SCOPE_SHARED)
         strbuf_add(w->out, "__shared__ ");
     if (b->scope == SCOPE_CONSTANT)
@@ -158,9 +187,11 @@ static void declaration(CudaWriter *w, const Buffer *b)
     if (is_wide(w, b))
         strbuf_add(w->out, "__align__(16) ");
     strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_buffer_name(w, b));
-    if (b->scope == SCOPE_LOCAL && elements == 1)
+    if (cuda_is_variable(b))
         return;
-    if (!nested) {
+    int64_t elements, *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    buffer_strides(b, dims, &elements);
+    if (!cuda_array_dims(w->c, b, dims)) {
         strbuf_addf(w->out, "[%lld]", (long long)elements);
         return;
     }
@@ -180,16 +211,15 @@ static void host_temp(CudaWriter *w, const Buffer *b)
         cuda_expr(w, b->shape[i], 13);
     }
     strbuf_add(w->out, b->rank ? ");\n" : "1);\n");
-    cuda_line(w, "%s *%s = (%s *)%s.data();", type, name, type, data);
+    cuda_line(w, "%s%s *%s = (%s *)%s.data();", cuda_unused(w, b->id), type, name, type, data);
 }
 
 /* Where a variable of one element gets its first value: the index of the store in `seq` that sets the temp at `at`, with nothing
  * but names and declarations between. 0: it stands alone. */
-static int first_value(Context *c, const Stmt *seq, int at)
+static int first_value(const Stmt *seq, int at)
 {
     const Buffer *b = seq->u.seq.items[at]->u.temp;
-    int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
-    if (b->scope != SCOPE_LOCAL || !buffer_strides(b, strides, &elements) || elements != 1)
+    if (!cuda_is_variable(b))
         return 0;
     for (int i = at + 1; i < seq->u.seq.n; i++) {
         const Stmt *s = seq->u.seq.items[i];
@@ -243,7 +273,7 @@ static void let(CudaWriter *w, const Stmt *s)
     const Var *v = s->u.let.var;
     cuda_note_let(w, s);
     cuda_indent(w);
-    strbuf_addf(w->out, "const %s %s = ", value_type(w, v->type), cuda_name(w, v->name));
+    strbuf_addf(w->out, "%sconst %s %s = ", cuda_unused(w, v->id), value_type(w, v->type), cuda_name(w, v->name));
     if (s->u.let.value->kind == EX_AXIS)
         strbuf_add(w->out, axis_name(s->u.let.value->u.axis));
     else
@@ -316,7 +346,7 @@ static void sequence(CudaWriter *w, const Stmt *s)
     bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1); /* stores that declare their variable; never the first */
     for (int i = 0; i < s->u.seq.n; i++) {
         const Stmt *item = s->u.seq.items[i];
-        int value = item->kind == ST_TEMP && !w->host ? first_value(w->c, s, i) : 0;
+        int value = item->kind == ST_TEMP && !w->host ? first_value(s, i) : 0;
         sets[value] = true;
         if (value == 0 && sets[i] && i > 0)
             initialised(w, item);
@@ -327,7 +357,7 @@ static void sequence(CudaWriter *w, const Stmt *s)
 
 static void sync_text(CudaWriter *w, const Stmt *s)
 {
-    const char *why = s->u.barrier.why;
+    const char *why = cuda_comment(w->c, s->u.barrier.why);
     if (s->u.barrier.kind == SYNC_THREADS)
         cuda_line(w, "__syncthreads();  // %s", why);
     else if (s->u.barrier.kind == SYNC_COMMIT)

@@ -49,6 +49,8 @@ typedef struct {
     bool helper_used[HELPER_COUNT];
     bool host_helper_used[HOST_HELPER_COUNT];
     VEC(const Var *) wide_indices; /* lets of 64 bits that hold indices */
+    uint32_t n_ids;
+    const bool *read; /* [n_ids] by the id of a variable or buffer: some expression reads it */
     bool host;       /* the text is for the host: its temps are vectors, its floats those of <cmath> */
     BufferList wide; /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
 } CudaWriter;
@@ -98,6 +100,11 @@ void cuda_from_float(CudaWriter *w, const Expr *from, DType to);
 /* A let is written: remembers those of indices. */
 void cuda_note_let(CudaWriter *w, const Stmt *let);
 
+/* Finds out what expressions of `body` read; compilers warn of what is declared for nothing. */
+void cuda_note_reads(CudaWriter *w, Stmt *body);
+/* What stands in front of the declaration of the variable or buffer with this id: `[[maybe_unused]] ` where nothing reads it. */
+const char *cuda_unused(const CudaWriter *w, uint32_t id);
+
 /* The function that loads or stores with a hint (cuda_hint.c); NULL for HINT_NONE. */
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint);
 const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
@@ -110,6 +117,8 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);
 /* The buffers that vectorized loops below `s` touch. */
 void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list);
 
+/* A local buffer of one element is a variable; what its layout adds holds nothing. */
+bool cuda_is_variable(const Buffer *buffer);
 /* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be flat. */
 bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
 

@@ -98,7 +98,7 @@ static json_t *arguments_json(const LaunchUse *use)
                                                    use->buffers.items[i]->name));
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
-        const char *kind = v->kind == VAR_SIZE ? "size" : v->kind == VAR_SCALAR ? "scalar" : "loop";
+        const char *kind = v->kind == VAR_SIZE ? "size" : v->kind == VAR_SCALAR ? "scalar" : v->kind == VAR_LET ? "value" : "loop";
         json_array_append_new(arguments, json_pack("{s:s, s:s}", "kind", kind, "name", v->name));
     }
     return arguments;
@@ -115,6 +115,31 @@ static json_t *constants_json(const CudaNames *names, const LaunchUse *use)
     return constants;
 }
 
+static json_t *around_json(Context *c, const Enclosing *around)
+{
+    const Stmt *s = around->stmt;
+    switch (s->kind) {
+    case ST_FOR:
+        return json_pack("{s:s, s:o, s:o, s:I}", "loop", s->u.loop.var->name, "from", number_or_text(c, s->u.loop.lo), "to",
+                         number_or_text(c, s->u.loop.hi), "step", (json_int_t)s->u.loop.step);
+    case ST_LET:
+        return json_pack("{s:s, s:o}", "value", s->u.let.var->name, "is", number_or_text(c, s->u.let.value));
+    default:
+        return json_pack("{s:o}", around->otherwise ? "unless" : "if", number_or_text(c, s->u.cond.cond));
+    }
+}
+
+/* The host's loops, values and conditions around a launch, outermost first. */
+static json_t *within_json(Context *c, const Kernel *kernel, const Stmt *launch)
+{
+    json_t *within = json_array();
+    EnclosingList around = {0};
+    stmt_enclosing(c, kernel->body, launch, &around);
+    for (int i = 0; i < around.n; i++)
+        json_array_append_new(within, around_json(c, &around.items[i]));
+    return within;
+}
+
 /* How many threads store nothing, because of guards; null where the grid is no literal. */
 static json_t *idle_json(Context *c, const LaunchStmt *launch)
 {
@@ -122,14 +147,15 @@ static json_t *idle_json(Context *c, const LaunchStmt *launch)
     return count_idle(c, launch, &threads, &idle) ? json_integer(idle) : json_null();
 }
 
-static json_t *launch_json(Context *c, const CudaNames *names, const LaunchUse *use)
+static json_t *launch_json(Context *c, const Kernel *kernel, const CudaNames *names, const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     json_t *grid = numbers_or_texts(c, launch->grid, 3);
     json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0], (json_int_t)launch->block[1],
                               (json_int_t)launch->block[2]);
-    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name",
-                     cuda_names_launch(names, launch->name), "grid", grid, "block", block, "shared_bytes",
+    return json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name",
+                     cuda_names_launch(names, launch->name), "within", within_json(c, kernel, use->launch), "grid", grid,
+                     "block", block, "shared_bytes",
                      (json_int_t)use->shared_bytes, "shared_is_dynamic", (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
                      arguments_json(use), "constants", constants_json(names, use),
                      "idle_threads", idle_json(c, launch));
@@ -143,12 +169,12 @@ static json_t *lines_json(tirc *t, const tirc_kernel *lowered, const LineOrigins
         tirc_origin o = api_origin(t, lowered, lines->items[i]);
         if (!o.path)
             continue;
-        json_t *line = json_pack("{s:i, s:s, s:i, s:i, s:I}", "cuda", i + 1, "file", o.path, "line", o.line,
+        json_t *line = json_pack("{s:i, s:s, s:i, s:i, s:I}", "cuda", i + 1, "file", cuda_comment(t->ctx, o.path), "line", o.line,
                                  "column", o.column, "step", (json_int_t)o.step);
         if (o.step)
-            json_object_set_new(line, "call", json_string(o.step_text));
+            json_object_set_new(line, "call", json_string(cuda_comment(t->ctx, o.step_text)));
         if (o.step_path)
-            json_object_update_new(line, json_pack("{s:s, s:i, s:i}", "schedule_file", o.step_path,
+            json_object_update_new(line, json_pack("{s:s, s:i, s:i}", "schedule_file", cuda_comment(t->ctx, o.step_path),
                                                    "schedule_line", o.step_line, "schedule_column",
                                                    o.step_column));
         json_array_append_new(array, line);
@@ -167,7 +193,7 @@ static json_t *kernel_json(tirc *t, const tirc_kernel *lowered)
     const CudaNames *names = cuda_names_new(c, lowered->kernel);
     json_t *launches = json_array();
     for (int i = 0; i < uses.n; i++)
-        json_array_append_new(launches, launch_json(c, names, &uses.items[i]));
+        json_array_append_new(launches, launch_json(c, lowered->kernel, names, &uses.items[i]));
     return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel", lowered->kernel->name, "schedule",
                      lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "parameters",
                      parameters_json(c, lowered->kernel), "temps", temps_json(c, &uses), "launches",

@@ -1,4 +1,6 @@
 """--whole: every name in every role, a role at a time; without it, every name in one role, all at once."""
+import pytest
+
 import hostile
 
 
@@ -11,3 +13,8 @@ def pytest_generate_tests(metafunc):
         whole = metafunc.config.getoption("--whole")
         metafunc.parametrize("chosen", [hostile.of_role(role) for role in hostile.ROLES] if whole else [hostile.part()],
                              ids=list(hostile.ROLES) if whole else ["part"])
+
+
+@pytest.fixture(name="whole", scope="session")
+def fixture_whole(request):
+    return request.config.getoption("--whole")

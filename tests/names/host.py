@@ -25,9 +25,41 @@ def run(text, *flags, arguments=()):
         return done.returncode, done.stdout
 
 
-def host_calls(text):
-    """The text with launches as calls: `k<<<g, b>>>(x);` becomes host_launch(g, b, [&] { k(x); });"""
-    return LAUNCH.sub(lambda m: f"host_launch({m[2]}, [&] {{ {m[1]}({m[3]}); }});", text)
+# ---- complete programs, many in one file --------------------------------------------------------------------------
+
+INCLUDES = "".join(f"#include <{name}>\n" for name in ("algorithm", "cmath", "cstdio", "cstdlib", "cstring", "vector", "cuda_fp16.h",
+                                                        "cuda_bf16.h", "cuda_fp8.h"))
+
+
+def alone(text, number):
+    """A complete program as one of many: without its includes, in a namespace, with another `main`."""
+    body = re.sub(r"^#include .*\n", "", text, flags=re.M)
+    return f"namespace program_{number} {{\n{re.sub(r'^int main[(]', 'int main_of_program(', body, flags=re.M)}}}\n#undef CHECK\n"
+
+
+def one_of_many(text, number):
+    """The same for the host: with `k<<<g, b>>>(x);` as host_launch(g, b, [&] { k(x); });"""
+    return alone(LAUNCH.sub(lambda m: f"host_launch({m[2]}, [&] {{ {m[1]}({m[3]}); }});", text), number)
+
+
+def call_of_main(number, sizes):
+    words = ", ".join(f'(char *)"{word}"' for word in ["program", *sizes])
+    return (f"    {{ char *words[] = {{{words}, nullptr}};\n"
+            f"      failed |= program_{number}::main_of_program({1 + len(sizes)}, words); }}\n")
+
+
+def main_of(calls):
+    return "int main()\n{\n    int failed = 0;\n" + calls + "    return failed;\n}\n"
+
+
+def nvcc(programs, *flags):
+    """What nvcc says to complete programs, where warnings are errors; empty where it is content."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "programs.cu"
+        source.write_text(INCLUDES + "".join(alone(text, number) for number, text in enumerate(programs)))
+        done = subprocess.run(["nvcc", "-arch=sm_90", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wno-unused-function", *flags, "-o",
+                               Path(folder) / "out", source], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else (done.stdout + done.stderr)[:3000] or f"status {done.returncode}"
 
 
 # ---- kernels, driven by what --emit json says ---------------------------------------------------------------------

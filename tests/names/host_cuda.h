@@ -50,6 +50,9 @@ static inline float __int_as_float(int bits)
 template <class Call>
 static void host_launch(dim3 grid, dim3 block, Call call)
 {
+    for (long long n : {(int)grid.x, (int)grid.y, (int)grid.z, (int)block.x, (int)block.y, (int)block.z})
+        if (n < 1)
+            exit(3); /* as CUDA refuses it */
     gridDim = grid;
     blockDim = block;
     for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
@@ -78,6 +81,9 @@ static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, c
     memcpy(to, from, bytes);
     return cudaSuccess;
 }
+typedef enum { cudaFuncAttributeMaxDynamicSharedMemorySize } cudaFuncAttribute;
+template <class Kernel>
+static cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) { return cudaSuccess; }
 template <class T>
 static cudaError_t cudaMemcpyToSymbol(T &to, const void *from, size_t bytes, size_t offset, cudaMemcpyKind)
 {

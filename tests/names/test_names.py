@@ -1,6 +1,5 @@
 """Names in emitted text: each name of hostile.py in each role compiles, computes what Python says, and reads back."""
 import os
-import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,11 +10,6 @@ import hostile
 import reserved
 
 needs_cuda = pytest.mark.skipif(not reserved.cuda_home(), reason="no nvcc: neither NVRTC nor the headers of CUDA are at hand")
-
-
-@pytest.fixture(name="whole", scope="session")
-def fixture_whole(request):
-    return request.config.getoption("--whole")
 
 
 def tirc(program, *arguments, text=None):
@@ -67,31 +61,18 @@ def test_text_reads_back(chosen):
 
 # ---- complete programs ---------------------------------------------------------------------------------------
 
-def only_main(text, number):
-    """A complete program as one of many in a file: without its includes, in a namespace, with another `main`."""
-    body = re.sub(r"^#include .*\n", "", text, flags=re.M)
-    return f"namespace program_{number} {{\n{re.sub(r'^int main[(]', 'int main_of_program(', body, flags=re.M)}}}\n#undef CHECK\n"
-
-
 def test_complete_programs_check_themselves(chosen):
     """`--emit cu` as C++ on the host: it compiles beside the host's headers, and finds no wrong element."""
     text, calls = host.HEADER, ""
     for number, source in enumerate(emitted(chosen, "--emit", "cu")):
-        text += only_main(host.host_calls(source), number)
-        words = [f'(char *)"{3 + k % 5}"' for k in range(source.count("atoi("))]
-        calls += f"    {{ char *words[] = {{(char *)\"x\"{''.join(', ' + w for w in words)}, nullptr}};\n"
-        calls += f"      if (program_{number}::main_of_program({len(words) + 1}, words)) puts(\"wrong: {chosen[number][0]}\"); }}\n"
-    status, output = host.run(text + "int main()\n{\n" + calls + "}\n")
+        text += host.one_of_many(source, number)
+        sizes = [str(3 + k % 5) for k in range(source.count("atoi("))]
+        calls += host.call_of_main(number, sizes)
+    status, output = host.run(text + host.main_of(calls))
     assert status == 0, output[:3000]
-    assert "wrong" not in output.replace(" 0 wrong", "")
+    assert output.count(" 0 wrong") == len(chosen), output
 
 
 @needs_cuda
-def test_nvcc_compiles(chosen, tmp_path):
-    text = "".join(f"#include <{name}>\n" for name in ("algorithm", "cmath", "cstdio", "cstdlib", "cstring", "vector"))
-    for number, source in enumerate(emitted(chosen, "--emit", "cu")):
-        text += only_main(source, number)
-    (tmp_path / "program.cu").write_text(text)
-    done = subprocess.run(["nvcc", "-arch=sm_90", "-Werror", "all-warnings", "-cuda", "-o", tmp_path / "out", tmp_path / "program.cu"],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (done.stdout + done.stderr)[:3000]
+def test_nvcc_compiles(chosen):
+    assert host.nvcc([source for source in emitted(chosen, "--emit", "cu")], "-cuda") == ""
