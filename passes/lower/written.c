@@ -228,6 +228,19 @@ static const char *point_text(const Question *q, const Buffer *buffer, const int
     return element.text;
 }
 
+/* A point of the set: of one in which no size is 0, if there is one. False if the set is empty; *spent when not decided. */
+static bool find_point(const Question *q, isl_set *set, int64_t *point, bool *spent)
+{
+    isl_set *sized = isl_set_copy(set);
+    for (int i = 0, n = 0; i < q->program->n_sizes; i++)
+        if (q->program->sizes[i].symbolic)
+            sized = isl_set_lower_bound_si(sized, isl_dim_set, (unsigned)n++, 1);
+    int n = (int)isl_set_dim(set, isl_dim_set);
+    bool found = sized && poly_set_point(sized, point, n, spent);
+    isl_set_free(sized);
+    return found || poly_set_point(set, point, n, spent);
+}
+
 /* A point of `all` that is not in `part`, if there is one, is the answer. Takes neither. */
 static void ask_missing(Question *q, const Buffer *buffer, isl_set *all, isl_set *part,
                         const char *what)
@@ -235,13 +248,12 @@ static void ask_missing(Question *q, const Buffer *buffer, isl_set *all, isl_set
     int64_t point[2 * MAX_DIMENSIONS];
     bool spent;
     isl_set *missing = isl_set_subtract(isl_set_copy(all), isl_set_copy(part));
-    int n = missing ? (int)isl_set_dim(missing, isl_dim_set) : 0;
     if (!missing)
         answer(q, WRITTEN_OPEN,
                arena_printf(q->c->arena,
                             "which elements of '%s' are written is too hard a question",
                             buffer->name));
-    else if (poly_set_point(missing, point, n, &spent))
+    else if (find_point(q, missing, point, &spent))
         answer(q, WRITTEN_WRONG,
                arena_printf(q->c->arena, "element %s %s", point_text(q, buffer, point), what));
     else if (spent)

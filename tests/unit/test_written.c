@@ -51,6 +51,17 @@ static void guards_that_fit(void **state)
            NULL);
 }
 
+/* A size that the fault does not depend on is not 0 in its witness, of which nobody could run it. */
+static void witnesses_have_sizes(void **state)
+{
+    (void)state;
+    expect("kernel copies<M, N>(x: f32[N], z: f32[M]) -> y: f32[N] { for i in N y[i] = x[i]; }",
+           "kernel copies<M, N>(x: f32[N], z: f32[M]) -> y: f32[N] {"
+           " launch copies grid((N + 31) / 32, 1, 1) block(32, 1, 1) {"
+           " let i = blockIdx.x * 32 + threadIdx.x; if i < N + 1 y[i] = x[0]; } }",
+           WRITTEN_WRONG, "at M = 1, N = 1");
+}
+
 static void guards_that_do_not(void **state)
 {
     (void)state;
@@ -153,7 +164,7 @@ static void data_leave_it_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guards_that_fit),    cmocka_unit_test(guards_that_do_not),
+        cmocka_unit_test(guards_that_fit),    cmocka_unit_test(witnesses_have_sizes), cmocka_unit_test(guards_that_do_not),
         cmocka_unit_test(two_threads),        cmocka_unit_test(barriers_order),
         cmocka_unit_test(data_leave_it_open), cmocka_unit_test(threads_with_loops_of_their_own),
     };
