@@ -107,6 +107,9 @@ Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_
 /* The same with small integers, as `from` says, in the place of reals and of integers that are no subscripts: inputs on which
  * sums and products are exact (runtime/random.h). */
 Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const SmallIntegers *from);
+/* The same with gentle reals: each divided by the last extent of its buffer, rounded up to a power of 2, and 1 added on the diagonal of
+ * matrices, which makes them well conditioned. */
+Workload *workload_new_gentle(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
 /* The same data as `of`, for a module of the same program: copied, which takes less time than drawing them. */
 Workload *workload_like(const Workload *of, const Module *m);
 void workload_free(Workload *w);

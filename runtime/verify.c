@@ -568,7 +568,8 @@ static void describe_rest(const VerifyResult *r, StrBuf *out)
 
 void verify_describe(const VerifyResult *r, StrBuf *out)
 {
-    strbuf_addf(out, "%lld of %lld elements checked", (long long)r->checked, (long long)r->total);
+    strbuf_addf(out, "%lld of %lld elements checked%s", (long long)r->checked, (long long)r->total,
+                r->gentle ? " on well-conditioned inputs" : "");
     describe_rest(r, out);
     if (r->wrong)
         strbuf_addf(out, ", %lld wrong", (long long)r->wrong);

@@ -32,6 +32,7 @@ typedef struct {
 
 typedef struct {
     bool ok;               /* nothing is wrong, and each wanted element was checked, or overflows as the program says */
+    bool gentle;           /* its inputs were (workload_new_gentle) */
     int64_t total;         /* elements of all outputs */
     int64_t checked, wrong;
     int64_t unchecked;     /* wanted elements without a bound, or, of an exact reference, that are not exact; and of these: */

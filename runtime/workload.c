@@ -21,6 +21,7 @@ struct Workload {
     const Module *m;
     uint64_t seed;
     const SmallIntegers *small; /* while it is made: what the data are drawn from; or NULL */
+    bool gentle;                /* while it is made: reals are scaled, matrices near the identity */
     const Workload *like; /* while it is made: whose data are the same; or NULL */
     int64_t *sizes;
     const void **scalars;
@@ -56,6 +57,25 @@ static bool size_data(Workload *w, int index)
     return true;
 }
 
+static void make_gentle(const ModuleBuffer *b, Data *data)
+{
+    int64_t columns = b->rank > 0 ? data->dims[b->rank - 1] : 1;
+    double scale = 1;
+    while (scale < (double)columns)
+        scale *= 2;
+    char *at = data->host;
+    for (int64_t i = 0; i < data->elements; i++, at += type_bytes(b->type)) {
+        bool diagonal = b->rank == 2 && i / columns == i % columns;
+        double value = vm_value_double(b->type, vm_value_load(b->type, at)) / scale + diagonal;
+        VmValue gentle = {0};
+        if (b->type == DT_F64)
+            gentle.f64 = value;
+        else
+            gentle.f32 = (float)value;
+        vm_value_store(b->type, gentle, at);
+    }
+}
+
 static bool make_input(Workload *w, int index)
 {
     const ModuleBuffer *b = &w->m->buffers[index];
@@ -72,10 +92,12 @@ static bool make_input(Workload *w, int index)
         return true;
     }
     Random r = random_new(w->seed, (uint64_t)index);
-    if (values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small))
-        return true;
-    diag_error(w->d->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", b->name, w->m->name);
-    return false;
+    bool filled = values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small);
+    if (!filled)
+        diag_error(w->d->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", b->name, w->m->name);
+    if (filled && w->gentle && type_is_float(b->type) && !b->values)
+        make_gentle(b, data);
+    return filled;
 }
 
 static void make_scalars(Workload *w)
@@ -104,12 +126,13 @@ static bool make_buffers(Workload *w)
     return true;
 }
 
-static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const Workload *like,
-                               const SmallIntegers *small)
+/* What `plan` says of the device, the module and the data, for these sizes. */
+static Workload *make_workload(const int64_t *sizes, Workload plan)
 {
-    Arena *arena = d->ctx->arena;
+    Arena *arena = plan.d->ctx->arena;
+    const Module *m = plan.m;
     Workload *w = ARENA_NEW(arena, Workload);
-    *w = (Workload){.d = d, .m = m, .seed = seed, .like = like, .small = small};
+    *w = plan;
     w->sizes = ARENA_ARRAY(arena, int64_t, m->n_sizes + 1);
     w->pointers = ARENA_ARRAY(arena, DevicePtr, m->n_buffers + 1);
     w->data = ARENA_ARRAY(arena, Data, m->n_buffers + 1);
@@ -128,17 +151,22 @@ static Workload *make_workload(Device *d, const Module *m, const int64_t *sizes,
 
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
 {
-    return make_workload(d, m, sizes, seed, NULL, NULL);
+    return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed});
 }
 
 Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const SmallIntegers *from)
 {
-    return make_workload(d, m, sizes, seed, NULL, from);
+    return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed, .small = from});
+}
+
+Workload *workload_new_gentle(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
+{
+    return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed, .gentle = true});
 }
 
 Workload *workload_like(const Workload *of, const Module *m)
 {
-    return make_workload(of->d, m, of->sizes, of->seed, of, NULL);
+    return make_workload(of->sizes, (Workload){.d = of->d, .m = m, .seed = of->seed, .like = of});
 }
 
 void workload_free(Workload *w)

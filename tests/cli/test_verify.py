@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import EXAMPLES
+
 SUM = "kernel total<N = 50000>(x: f32[N]) -> s: f32[1] { s[0] = 0; for i in N s[0] += x[i]; }\n"
 
 
@@ -113,6 +115,13 @@ kernel part<N = 100>(x: f32[N]) -> y: f32[N] {
     assert r.status == 4 and "error[E0636]" in r.err and "10 of 100 elements" in r.err and "'y', first in its element 10" in r.err, r.err
     assert not found["ok"] and found["checked"] == 10 and found["rounding"]["unbounded"] == 90
     assert "verify  PARTLY: 10 of 100" in tirc("part.tir", "--schedule", "none", "--device", "sim", "--verify").out
+
+
+def test_a_factorization_is_checked_on_well_conditioned_inputs(tirc):
+    """Random matrices have no bounded LU factors; those of a matrix near the identity are all checked."""
+    r, found = verify(tirc, EXAMPLES / "polybench" / "lu.tir", "-D", "N=40")
+    assert r.status == 0 and found["ok"] and found["rounding"]["checked"] == found["total"] == 1600, found
+    assert "well-conditioned" in found["method"]
 
 
 def test_the_largest_error_is_the_largest(tirc):
