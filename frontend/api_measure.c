@@ -201,7 +201,7 @@ static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Ag
         .checked = s->result.checked > r->checked ? s->result.checked : r->checked,
         .total = r->total, .wrong = r->wrong ? r->wrong : whole->different ? whole->different : s->result.wrong,
         .max_error = r->max_error, .bound = r->bound, .nearest = r->worst_ratio,
-        .method = describe(t, r, whole), .rounding = r->checked - r->wrong, .overflown = r->overflown,
+        .method = describe(t, r, whole), .rounding = r->checked - r->wrong, .wide = r->wide, .overflown = r->overflown,
         .unbounded = r->unchecked - r->overflown, .summed = r->summed, .unlikely = r->unlikely, .exact = exact,
         .structure = words.text,
     };

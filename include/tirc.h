@@ -320,7 +320,8 @@ typedef struct {
     const char *written_why;  /* where it is not "once" */
     int64_t wrong;            /* elements that are, in the first run that shows some */
     double nearest;           /* how near an element comes to its bound at most: error / bound */
-    int64_t rounding;         /* elements that were within their bounds on random reals, and of those without one: */
+    int64_t rounding;         /* elements that were within their bounds on random reals; and of those without one: */
+    int64_t wide;             /* elements of these whose bound is beyond 1/16 of the largest element: being within it tells little */
     int64_t overflown;        /* which the program itself makes too large, or no number, on these inputs */
     int64_t unbounded;        /* for which rounding errors have no bound */
     int64_t summed, unlikely; /* elements that are sums, and how many are within their bound and beyond what independent

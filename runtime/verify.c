@@ -206,6 +206,7 @@ typedef struct {
     double u, largest;     /* of the output's type: unit roundoff, and the largest number */
     int digits;
     double log_elements;   /* of all outputs: among so many none is to be beyond its likely bound */
+    double size;           /* of the largest element that is expected */
     bool spoiled;
 } Comparison;
 
@@ -337,6 +338,7 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
         return;
     }
     r->checked++;
+    r->wide += type_is_float(type) && e.bound > VERIFY_WIDE * k->size;
     r->largest_bound = fmax(r->largest_bound, e.bound);
     bool likely = !is_sum(k, at) || k->bits || fabs(e.got - e.expected) <= likely_bound_of(k, at);
     r->summed += is_sum(k, at);
@@ -403,11 +405,25 @@ static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
     };
 }
 
+/* The largest finite number among `n` elements of the reference. */
+static double largest_of(const Comparison *k, int64_t n)
+{
+    double largest = 0;
+    int step = type_bytes(k->reference_type);
+    for (int64_t i = 0; i < n; i++) {
+        double value = fabs(vm_value_double(k->reference_type, vm_value_load(k->reference_type, k->expected + i * step)));
+        if (isfinite(value) && value > largest)
+            largest = value;
+    }
+    return largest;
+}
+
 static bool compare_buffer(Verify *v, int buffer, const Sample *s)
 {
     const ModuleBuffer *b = &v->m->buffers[buffer];
     size_t bytes = (size_t)workload_elements(v->w, buffer) * (size_t)type_bytes(b->type);
     Comparison k = comparison_of(v, b);
+    k.size = largest_of(&k, workload_elements(v->w, buffer));
     k.log_elements = log(1.0 + (double)v->result->total);
     if (v->only_count) {
         compare_all(v, &k, s, workload_dims(v->w, buffer));
@@ -570,6 +586,9 @@ void verify_describe(const VerifyResult *r, StrBuf *out)
 {
     strbuf_addf(out, "%lld of %lld elements checked%s", (long long)r->checked, (long long)r->total,
                 r->gentle ? " on well-conditioned inputs" : "");
+    if (r->wide)
+        strbuf_addf(out, ", %lld of them within bounds that tell little (beyond 1/%.0f of the largest element)", (long long)r->wide,
+                    1 / VERIFY_WIDE);
     describe_rest(r, out);
     if (r->wrong)
         strbuf_addf(out, ", %lld wrong", (long long)r->wrong);

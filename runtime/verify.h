@@ -35,6 +35,7 @@ typedef struct {
     bool gentle;           /* its inputs were (workload_new_gentle) */
     int64_t total;         /* elements of all outputs */
     int64_t checked, wrong;
+    int64_t wide;          /* elements checked whose bound is beyond VERIFY_WIDE of the largest element of their buffer: it tells little */
     int64_t unchecked;     /* wanted elements without a bound, or, of an exact reference, that are not exact; and of these: */
     int64_t overflown;     /* what the program itself makes too large for its type, or no number */
     int64_t nonzero;       /* how many of those checked are not 0: zeros tell little of the terms of sums and products */
@@ -49,6 +50,8 @@ typedef struct {
     VerifyWrong first[VERIFY_SHOWN];
     int n_first;
 } VerifyResult;
+
+#define VERIFY_WIDE (1.0 / 16)
 
 /* The probability with which one right element at all is beyond its likely bound (docs/verification.md). */
 #define VERIFY_UNLIKELY 1e-6

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import EXAMPLES
+from conftest import EXAMPLES, MATMUL, SMALL
 
 SUM = "kernel total<N = 50000>(x: f32[N]) -> s: f32[1] { s[0] = 0; for i in N s[0] += x[i]; }\n"
 
@@ -42,6 +42,7 @@ def test_a_long_sum_that_is_right(tirc):
     tirc.write("sum.tir", SUM)
     r, found = verify(tirc, "sum.tir")
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 1
+    assert found["rounding"]["wide"] == 1 and "tell little" in found["method"]
     assert found["rounding"]["sums"] == 1 and found["rounding"]["unlikely"] == 0
     assert 0 < found["max_error"] < found["bound"] and found["rounding"]["nearest"] < 1
     assert "structure: exact, 1 of 1 elements" in tirc("sum.tir", "--device", "sim", "--verify").out
@@ -122,6 +123,11 @@ def test_a_factorization_is_checked_on_well_conditioned_inputs(tirc):
     r, found = verify(tirc, EXAMPLES / "polybench" / "lu.tir", "-D", "N=40")
     assert r.status == 0 and found["ok"] and found["rounding"]["checked"] == found["total"] == 1600, found
     assert "well-conditioned" in found["method"]
+
+
+def test_bounds_of_a_short_sum_tell_much(tirc):
+    r, found = verify(tirc, MATMUL, *SMALL)
+    assert r.status == 0 and found["rounding"]["wide"] == 0 and found["structure"]["exact"] == 20 * 33
 
 
 def test_the_largest_error_is_the_largest(tirc):

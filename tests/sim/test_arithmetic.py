@@ -1,9 +1,10 @@
 """Every change of a lowered text that changes a result is noticed by --verify --against, and nothing else is called wrong.
 
-What changes a result is not left to --verify: two texts are the same where their outputs are the same functions of the inputs, in
+Where all that --verify has are bounds that tell little, it says so, and may miss a change. What changes a result is not left to --verify: two texts are the same where their outputs are the same functions of the inputs, in
 exact arithmetic modulo a prime (terms.py). By default some examples and each N-th change (--part); the long test has all."""
 
 import concurrent.futures
+import json
 
 import pytest
 
@@ -44,6 +45,12 @@ class Case:
         path.write_text(text)
         return run(path, "--verify", "--against", self.program, "--device", "sim", *self.options)[0]
 
+    def admits_little(self, name):
+        """Does it say itself that its bounds tell little, and that not all elements are exact?"""
+        report = json.loads(run(self.folder / f"{name}.tir", "--verify", "--against", self.program, "--device", "sim", "--json",
+                                *self.options)[1])["verify"]
+        return report["rounding"]["wide"] > 0 and report["structure"]["exact"] < report["total"]
+
     def terms_of(self, name, text):
         """The outputs as functions of the inputs, in exact arithmetic; None where that cannot be said."""
         path = self.folder / f"{name}.tir"
@@ -60,7 +67,7 @@ class Case:
         found = self.terms_of(f"{number}.terms", mutant.text) if self.terms else None
         if noticed and self.terms and found == self.terms:
             return f"the same, but called wrong: {mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}"
-        if not noticed and found != self.terms:
+        if not noticed and found != self.terms and not self.admits_little(number):
             return f"not noticed: {mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}"
         return None
 
