@@ -57,6 +57,15 @@ static bool size_data(Workload *w, int index)
     return true;
 }
 
+/* Does the program say which values the buffer has? */
+static bool is_spoken_of(const Module *m, int buffer)
+{
+    bool found = false;
+    for (int i = 0; i < m->n_facts; i++)
+        found |= m->facts[i].buffer == buffer;
+    return found;
+}
+
 static void make_gentle(const ModuleBuffer *b, Data *data)
 {
     int64_t columns = b->rank > 0 ? data->dims[b->rank - 1] : 1;
@@ -95,7 +104,7 @@ static bool make_input(Workload *w, int index)
     bool filled = values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small);
     if (!filled)
         diag_error(w->d->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", b->name, w->m->name);
-    if (filled && w->gentle && type_is_float(b->type) && !b->values)
+    if (filled && w->gentle && type_is_float(b->type) && !is_spoken_of(w->m, index))
         make_gentle(b, data);
     return filled;
 }
