@@ -103,10 +103,11 @@ typedef struct {
     Expr *rest;
     bool uses; /* the input is in it at all */
     bool open; /* there is more to it */
-    int depth;
+    int depth, steps;
 } Form;
 
-enum { DEEPEST = 32 };
+/* What is beyond counts as unknown: temps that use others twice would take exponential time. */
+enum { DEEPEST = 32, MOST_STEPS = 500 };
 
 static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out);
 
@@ -185,10 +186,11 @@ static void take_operands(Draws *d, const Expr *e, int64_t scale, Form *out)
 static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out)
 {
     e = without_casts(e);
-    if (++out->depth > DEEPEST) {
+    if (out->depth >= DEEPEST || ++out->steps > MOST_STEPS) {
         out->open = true;
         return;
     }
+    out->depth++;
     const Expr *value = let_value(d, e), *stored = value ? NULL : temp_value(d, e);
     const ForStmt *loop = data_loop(d, e);
     if (is_wanted(d, e)) {

@@ -73,6 +73,23 @@ static void ranges_follow_from_uses(void **state)
     }
 }
 
+/* t1 = t0 + t0, t2 = t1 + t1, ...: what is too long to follow is kept in the axis, soon. */
+static void doubled_temps_are_soon_done(void **state)
+{
+    enum { LEVELS = 60 };
+    (void)state;
+    Text t;
+    text_open(&t);
+    StrBuf text = strbuf_new(t.ctx->arena);
+    strbuf_add(&text, "kernel k<N>(x: f32[N], id: i32[N]) -> y: f32[N] { temp t0: i32[N]; for i in N t0[i] = id[i] + id[i];");
+    for (int k = 1; k < LEVELS; k++)
+        strbuf_addf(&text, " temp t%d: i32[N]; for i in N t%d[i] = t%d[i] + t%d[i];", k, k, k - 1, k - 1);
+    strbuf_addf(&text, " for i in N y[i] = x[t2[i]] + x[t%d[i]]; }", LEVELS - 1);
+    text_parse(&t, text.text);
+    assert_string_equal(derived(&t, text_kernel(&t, 0)), "id >= 0, id < (N - 1) / 8 + 1");
+    text_close(&t);
+}
+
 /* ---- data ---------------------------------------------------------------------------------------------- */
 
 enum { N = 50 };
@@ -227,7 +244,7 @@ static void orders_that_do_not_fit_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_follow_from_uses),     cmocka_unit_test(data_obey_the_clause),
+        cmocka_unit_test(ranges_follow_from_uses), cmocka_unit_test(doubled_temps_are_soon_done),     cmocka_unit_test(data_obey_the_clause),
         cmocka_unit_test(data_cover_their_range),      cmocka_unit_test(runs_refuse_other_arguments),
         cmocka_unit_test(orders_that_do_not_fit_are_refused),
     };
