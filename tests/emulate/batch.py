@@ -90,10 +90,10 @@ int main(int argc, char **argv)
 
 
 class Compiler:
-    """A C++ compiler with the headers compiled once, in `work`. wraps: signed overflow of emitted text is no fault."""
+    """A C++ compiler with the headers compiled once, in `work`."""
 
-    def __init__(self, work, command="g++", wraps=False):
-        self.work, self.command = Path(work).resolve(), [*command.split(), *FLAGS, *(["-fwrapv"] if wraps else [])]
+    def __init__(self, work, command="g++"):
+        self.work, self.command = Path(work).resolve(), [*command.split(), *FLAGS]
         self.work.mkdir(parents=True, exist_ok=True)
 
     def run(self, *arguments):

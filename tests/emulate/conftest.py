@@ -14,14 +14,6 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def compiler(tmp_path_factory):
-    made = batch.Compiler(tmp_path_factory.mktemp("emulate"), wraps=True)
-    made.prepare()
-    return made
-
-
-@pytest.fixture(scope="session")
-def strict_compiler(tmp_path_factory):
-    """Signed overflow of emitted text is a fault."""
-    made = batch.Compiler(tmp_path_factory.mktemp("strict"))
+    made = batch.Compiler(tmp_path_factory.mktemp("emulate"))
     made.prepare()
     return made

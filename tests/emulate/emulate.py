@@ -203,7 +203,6 @@ def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--work", help="a folder for what is compiled; kept")
     p.add_argument("--cxx", default="g++", help="the C++ compiler, g++ or clang++")
-    p.add_argument("--wraps", action="store_true", help="signed overflow in emitted text wraps, where it is a fault otherwise")
     sub = p.add_subparsers(dest="mode", required=True)
     r = sub.add_parser("random")
     r.add_argument("count", type=int)
@@ -225,7 +224,7 @@ def options():
 def main():
     o = options()
     work = o.work or tempfile.mkdtemp(prefix="tirc-emulate-")
-    compiler = batch.Compiler(work, o.cxx, o.wraps)
+    compiler = batch.Compiler(work, o.cxx)
     try:
         compiler.prepare()
         if o.mode == "random":
