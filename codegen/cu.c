@@ -136,6 +136,7 @@ static const char *made_name(CudaWriter *w, const char *base)
 
 static void elements(CudaWriter *w, const Buffer *b)
 {
+    bool outer = w->host;
     w->host = true;
     if (b->rank == 0)
         strbuf_add(w->out, "1");
@@ -143,7 +144,7 @@ static void elements(CudaWriter *w, const Buffer *b)
         strbuf_add(w->out, i ? " * (size_t)" : "(size_t)");
         cuda_expr(w, b->shape[i], 13);
     }
-    w->host = false;
+    w->host = outer;
 }
 
 /* `random_integer(lo, hi)`, or with one end random_above and random_below, which take the usual distance (runtime/values.c). */
@@ -291,7 +292,23 @@ static void sizes(CudaWriter *w, const Kernel *kernel)
     cuda_line(w, "    return fprintf(stderr, \"usage: %%s%s\\n\", %s[0]), 2;", usage.text, argv);
     for (int i = 0, at = 1; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
-            cuda_line(w, "const int %s = atoi(%s[%d]);", cuda_name(w, kernel->sizes[i].name), argv, at++);
+            cuda_line(w, "const long long %s = atoll(%s[%d]);", cuda_name(w, kernel->sizes[i].name), argv, at++);
+}
+
+/* The kernels' indices have 32 bits for these sizes. In double, which nothing makes too large. */
+static void limits(CudaWriter *w, const Kernel *kernel)
+{
+    w->host = true;
+    for (int i = 0; i < kernel->n_limits; i++) {
+        const SizeLimit *limit = &kernel->limits[i];
+        cuda_indent(w);
+        strbuf_add(w->out, "if (");
+        cuda_expr(w, size_limit_value(w->c, limit), op_info(EX_GE)->precedence);
+        strbuf_add(w->out, " >= 2147483648.0)\n");
+        cuda_line(w, "    return fprintf(stderr, \"%s is more than 2147483647, which 32-bit indices do not reach\\n\"), 2;",
+                  size_limit_text(w->c, limit));
+    }
+    w->host = false;
 }
 
 /* Sizes that the program is not for end it. */
@@ -629,12 +646,15 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     w->indent = 1;
     sizes(w, lowered);
     check_sizes(w, lowered);
+    limits(w, lowered);
     for (int i = 0; i < lowered->n_params; i++)
         parameter_data(w, lowered, &lowered->params[i]);
     reference_arrays(w, lowered, reference);
     launch_temps(w, uses);
     strbuf_add(w->out, "\n");
+    w->host = true;
     host_program(w, lowered->body, uses, &next);
+    w->host = false;
     cuda_line(w, "CHECK(cudaDeviceSynchronize());");
     strbuf_add(w->out, "\n");
     reference_call(w, lowered, reference);

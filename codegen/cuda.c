@@ -197,11 +197,23 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
     }
 }
 
+/* What a caller must keep, because indices are ints: "M * N, N + 30 and K are at most 2147483647". */
+static void limits_comment(CudaWriter *w, const Kernel *kernel)
+{
+    int n = kernel->n_limits;
+    for (int i = 0; i < n; i++)
+        strbuf_addf(w->out, "%s%s", i == 0 ? "//   32-bit indices: " : i + 1 < n ? ", " : " and ",
+                    size_limit_text(w->c, &kernel->limits[i]));
+    if (n)
+        strbuf_addf(w->out, " %s at most %d\n", n == 1 ? "is" : "are", INT32_MAX);
+}
+
 static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseList *uses)
 {
     strbuf_addf(w->out, "// %s: %d launch%s\n", kernel->name, uses->n, uses->n == 1 ? "" : "es");
     for (int i = 0; i < kernel->n_params; i++)
         parameter_comment(w, &kernel->params[i]);
+    limits_comment(w, kernel);
     int next = 0;
     host_comment(w, kernel->body, uses, &next);
 }
@@ -225,7 +237,7 @@ static void signature(CudaWriter *w, const LaunchUse *use)
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
         strbuf_addf(w->out, "%sconst %s %s", i || use->buffers.n ? ", " : "",
-                    cuda_storage_type(v->type), cuda_name(w, v->name));
+                    cuda_storage_type(launch_value_type(use, v)), cuda_name(w, v->name));
     }
     strbuf_add(w->out, ")\n{\n");
 }

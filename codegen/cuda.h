@@ -41,5 +41,12 @@ typedef VEC(LaunchUse) LaunchUseList;
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
 /* Does the launch write this buffer? */
 bool launch_writes(const LaunchUse *use, const Buffer *buffer);
+/* The type that a value is passed as: its own, but i64 for an index that the launch only uses as i64. */
+DType launch_value_type(const LaunchUse *use, const Var *value);
+
+/* A limit of the sizes as text, "(N + 255) / 256". */
+const char *size_limit_text(Context *c, const SizeLimit *limit);
+/* Its value in f64, which no size makes too large. */
+Expr *size_limit_value(Context *c, const SizeLimit *limit);
 
 #endif

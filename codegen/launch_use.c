@@ -156,6 +156,30 @@ void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out)
     visit_stmt(&v, lowered->body);
 }
 
+typedef struct {
+    const Var *var;
+    bool narrow; /* it is used as what it is */
+} WidthSearch;
+
+static bool find_narrow_use(Visitor *v, Expr *e)
+{
+    WidthSearch *search = v->user;
+    if (e->kind == EX_CAST && e->type == DT_I64 && e->u.arg[0]->kind == EX_VAR)
+        return false;
+    search->narrow |= e->kind == EX_VAR && e->u.var == search->var;
+    return !search->narrow;
+}
+
+DType launch_value_type(const LaunchUse *use, const Var *value)
+{
+    WidthSearch search = {.var = value};
+    Visitor v = {.user = &search, .expr = find_narrow_use};
+    if (value->type != DT_INDEX)
+        return value->type;
+    visit_stmt(&v, use->launch->u.launch.body);
+    return search.narrow ? DT_INDEX : DT_I64;
+}
+
 static bool find_write(Visitor *v, Stmt *s)
 {
     const Buffer **b = v->user;

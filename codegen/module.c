@@ -78,6 +78,19 @@ static BufferRole role_of(Role role)
     return BUFFER_TEMP;
 }
 
+static void build_limits(ModuleBuilder *b)
+{
+    Context *c = b->c;
+    ModuleLimit *limits = ARENA_ARRAY(c->arena, ModuleLimit, b->kernel->n_limits + 1);
+    for (int i = 0; i < b->kernel->n_limits; i++) {
+        const SizeLimit *limit = &b->kernel->limits[i];
+        Expr *value = expr_cast(c, DT_INDEX, size_limit_value(c, limit), span_none());
+        limits[i] = (ModuleLimit){size_limit_text(c, limit), compile_shape(c, b->kernel, "a limit", &value, 1)};
+    }
+    b->m->limits = limits;
+    b->m->n_limits = b->kernel->n_limits;
+}
+
 /* ---- values of inputs ---------------------------------------------------------------------- */
 
 static ModuleValues compile_values(ModuleBuilder *b, const InputValues *v, DType type)
@@ -180,21 +193,22 @@ static bool is_host_value(const Var *var)
     return var->kind != VAR_SIZE && var->kind != VAR_SCALAR;
 }
 
-static KernelArgument value_argument(const ModuleBuilder *b, const Var *var, int *n_host)
+static KernelArgument value_argument(const ModuleBuilder *b, const LaunchUse *use, const Var *var, int *n_host)
 {
+    DType type = launch_value_type(use, var);
     if (is_host_value(var))
-        return (KernelArgument){ARG_HOST, (*n_host)++, var->type};
+        return (KernelArgument){ARG_HOST, (*n_host)++, type};
     if (var->kind == VAR_SIZE)
         for (int i = 0; i < b->kernel->n_sizes; i++)
             if (b->kernel->sizes[i].var == var)
-                return (KernelArgument){ARG_SIZE, i, var->type};
+                return (KernelArgument){ARG_SIZE, i, type};
     int number = 0;
     for (int i = 0; i < b->kernel->n_params; i++) {
         if (b->kernel->params[i].scalar == var)
             break;
         number += b->kernel->params[i].scalar != NULL;
     }
-    return (KernelArgument){ARG_SCALAR, number, var->type};
+    return (KernelArgument){ARG_SCALAR, number, type};
 }
 
 /* In the order of the emitted function's parameters: buffers, then values (launch_uses). */
@@ -209,7 +223,7 @@ static void build_arguments(ModuleBuilder *b, const LaunchUse *use, ModuleKernel
                 args[out->n_arguments++] =
                     (KernelArgument){ARG_BUFFER, j, use->buffers.items[i]->type};
     for (int i = 0; i < use->values.n; i++)
-        args[out->n_arguments++] = value_argument(b, use->values.items[i], &n_host);
+        args[out->n_arguments++] = value_argument(b, use, use->values.items[i], &n_host);
     out->arguments = args;
 }
 
@@ -218,6 +232,7 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
     const LaunchStmt *launch = &use->launch->u.launch;
     VmCoder *k = coder_new(b->c, b->kernel, b->m, b->ids.items, launch->name);
     k->inside = launch;
+    k->fits = true;
     for (int i = 0; i < use->values.n; i++)
         if (is_host_value(use->values.items[i]))
             coder_input(k, use->values.items[i], vm_type_of(use->values.items[i]->type));
@@ -287,6 +302,7 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
     b.m->name = kernel->name;
     b.m->source = cuda_source;
     build_sizes(&b);
+    build_limits(&b);
     build_scalars(&b);
     build_buffers(&b);
     build_facts(&b);

@@ -223,12 +223,14 @@ int coder_begin_access(VmCoder *k, const Buffer *buffer, const AxisAccess *axes)
     int begun = k->subscript_loads.n;
     if (!axes)
         return begun;
-    bool outer = k->in_subscripts;
+    bool outer = k->in_subscripts, fits = k->fits;
     int number = coder_buffer(k, buffer);
     k->in_subscripts = true;
+    k->fits = false; /* the text does not compute them */
     for (int axis = 0; axis < axes->buffer->rank; axis++)
         check_axis(k, number, axes, axis);
     k->in_subscripts = outer;
+    k->fits = fits;
     return begun;
 }
 

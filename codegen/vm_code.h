@@ -86,6 +86,7 @@ typedef struct {
     const LaunchUse *launches;  /* of a host part, in program order */
     int n_launches;             /* met so far */
     const LaunchStmt *inside;   /* the launch whose kernel it is; NULL: a host part */
+    bool fits;                  /* index arithmetic is checked to be that of ints */
 } VmCoder;
 
 /* vm_coder.c: registers, instructions, the function as a whole. A function begins, and is finished; `buffer_ids` are those of the
@@ -131,6 +132,8 @@ void coder_end_access(VmCoder *k, int begun);
 
 /* vm_expr.c */
 Value coder_expr(VmCoder *k, const Expr *e);
+/* A fault unless the register, an INDEX, holds what an int can; nothing where that is not asked for. */
+void coder_fit(VmCoder *k, int reg);
 /* An INDEX or integer expression as an I64. */
 Value coder_index(VmCoder *k, const Expr *e);
 /* d = a op b in an element type, rounded to it. */

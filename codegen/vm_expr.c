@@ -18,13 +18,34 @@ static bool note_risk(Visitor *v, Expr *e)
     return !*risky;
 }
 
+static bool note_arithmetic(Visitor *v, Expr *e)
+{
+    bool *risky = v->user;
+    *risky |= e->type == DT_INDEX && (expr_is_binary(e->kind) || e->kind == EX_NEG || e->kind == EX_CAST);
+    return !*risky;
+}
+
 /* Could evaluating it fault? */
-static bool is_risky(const Expr *e)
+static bool is_risky(const VmCoder *k, const Expr *e)
 {
     bool risky = false;
-    Visitor v = {.user = &risky, .expr = note_risk};
+    Visitor v = {.user = &risky, .expr = note_risk}, fits = {.user = &risky, .expr = note_arithmetic};
     visit_expr(&v, (Expr *)e);
+    if (k->fits)
+        visit_expr(&fits, (Expr *)e);
     return risky;
+}
+
+void coder_fit(VmCoder *k, int reg)
+{
+    if (k->fits && k->code == &k->body) /* extents in the prologue are not part of the text */
+        coder_emit(k, VM_FIT, VM_I64, 0, 0, reg, 0, 0);
+}
+
+static void fit(VmCoder *k, const Expr *e, int reg)
+{
+    if (e->type == DT_INDEX)
+        coder_fit(k, reg);
 }
 
 /* ---- leaves -------------------------------------------------------------------------------- */
@@ -156,6 +177,7 @@ static Value unary(VmCoder *k, const Expr *e)
     coder_release(k, a);
     Value d = coder_temporary(k, vm_type_of(e->type), coder_uniform(k, a.reg));
     coder_combine(k, op, e->type, d.reg, a.reg, 0);
+    fit(k, e, d.reg);
     return d;
 }
 
@@ -183,6 +205,7 @@ static Value binary(VmCoder *k, const Expr *e)
     VmOp op = vm_op_of(e->kind);
     coder_emit(k, op, type, 0, d.reg, swapped ? b.reg : a.reg, swapped ? a.reg : b.reg, 0);
     round_to(k, op, e->type, d.reg);
+    fit(k, e, d.reg);
     return d;
 }
 
@@ -217,7 +240,7 @@ static Value guarded(VmCoder *k, int cond, bool inverted, const Expr *e)
 
 static Value logic(VmCoder *k, const Expr *e)
 {
-    if (!is_risky(e->u.arg[1]))
+    if (!is_risky(k, e->u.arg[1]))
         return binary(k, e);
     Value a = coder_expr(k, e->u.arg[0]);
     Value b = guarded(k, a.reg, e->kind == EX_OR, e->u.arg[1]);
@@ -234,7 +257,7 @@ static Value selection(VmCoder *k, const Expr *e)
     Value cond = coder_expr(k, e->u.arg[0]), arm[2];
     for (int i = 0; i < 2; i++) {
         const Expr *value = e->u.arg[1 + i];
-        arm[i] = is_risky(value) ? guarded(k, cond.reg, i == 1, value) : coder_expr(k, value);
+        arm[i] = is_risky(k, value) ? guarded(k, cond.reg, i == 1, value) : coder_expr(k, value);
     }
     bool uniform = coder_uniform(k, cond.reg) && coder_uniform(k, arm[0].reg) &&
                    coder_uniform(k, arm[1].reg);
@@ -256,8 +279,11 @@ static Value cast(VmCoder *k, const Expr *e)
     Value a = coder_expr(k, e->u.arg[0]);
     VmType to = vm_type_of(e->type);
     VmType from = coder_type(k, a.reg);
-    if (!is_narrow(e->type))
-        return cast_register(k, a, to);
+    if (!is_narrow(e->type)) {
+        Value d = cast_register(k, a, to);
+        fit(k, e, d.reg);
+        return d;
+    }
     bool to_float = type_is_float(e->type);
     VmType middle = !to_float || from == VM_F32 ? to : VM_F64;
     Value held = cast_register(k, a, middle);

@@ -77,6 +77,12 @@ static void loop(VmCoder *k, const ForStmt *l)
     VEC_PUSH(k->c->arena, &k->loops, l);
     coder_stmt(k, l->body);
     k->loops.n--;
+    if (k->fits && l->var->type == DT_INDEX) { /* also the step that ends the loop is one of an int */
+        Value next = coder_temporary(k, VM_I64, uniform);
+        coder_emit(k, VM_ADD, VM_I64, 0, next.reg, var.reg, coder_int(k, l->step), 0);
+        coder_fit(k, next.reg);
+        coder_release(k, next);
+    }
     int close = coder_emit(k, VM_NEXT, VM_I64, down, var.reg, coder_int(k, l->step), hi.reg, 0);
     coder_patch(k, open, close);
     coder_patch(k, close, open);

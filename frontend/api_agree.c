@@ -19,7 +19,16 @@ typedef struct {
     LoadedModule *loaded;
 } Peer;
 
-static bool make_peer(tirc *t, const tirc_program *program, Peer *out)
+static Module *peer_module(Context *c, const tirc_program *program, const Kernel *scheduled, LowerOptions *options)
+{
+    const Kernel *lowered = lower_kernel(c, scheduled, options);
+    StrBuf cuda = strbuf_new(c->arena);
+    if (lowered && program->module->source)
+        cuda_emit(c, lowered, &cuda, NULL);
+    return lowered ? module_build(c, lowered, program->module->source ? cuda.text : NULL) : NULL;
+}
+
+static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes, Peer *out)
 {
     Context *c = t->ctx;
     Device *d = program->device->device;
@@ -29,13 +38,10 @@ static bool make_peer(tirc *t, const tirc_program *program, Peer *out)
     Schedule *s = script_find(c, NULL, kernel->name, "default", &found)
                       ? script_run(c, kernel, &found, NULL, 0)
                       : NULL;
-    const Kernel *lowered = s ? lower_kernel(c, schedule_kernel(s), &options) : NULL;
-    if (!lowered)
-        return false;
-    StrBuf cuda = strbuf_new(c->arena);
-    if (program->module->source)
-        cuda_emit(c, lowered, &cuda, NULL);
-    out->module = module_build(c, lowered, program->module->source ? cuda.text : NULL);
+    out->module = s ? peer_module(c, program, schedule_kernel(s), &options) : NULL;
+    options.index64 = out->module && module_broken_limit(out->module, sizes);
+    if (options.index64)
+        out->module = peer_module(c, program, schedule_kernel(s), &options);
     if (out->module)
         module_allow_partial(c, out->module, kernel);
     out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
@@ -129,7 +135,7 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
     *out = (Agreement){0};
     if (kernel_level(program->kernel->program) != LEVEL_PROGRAM)
         return true;
-    if (!make_peer(t, program, &peer))
+    if (!make_peer(t, program, workload_arguments(w)->sizes, &peer))
         return false;
     t->other = workload_like(w, peer.module);
     bool ok = t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) && d->ops->sync(d) &&

@@ -140,11 +140,21 @@ static void summarize(Analyst *a, const Workload *w, const int64_t *sizes)
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
+/* The sizes of the run; the kernel that runs for them has 64-bit indices where they ask for it. */
+static const int64_t *choose_width(Analyst *a, const int64_t *values)
+{
+    tirc_program program = {.kernel = a->kernel, .module = a->module};
+    const int64_t *sizes = api_sizes(a->t, &program, values);
+    if (sizes && module_broken_limit(a->module, sizes)) {
+        a->kernel = api_with_index64(a->t, a->kernel);
+        a->module = module_build(a->c, a->kernel->kernel, NULL);
+    }
+    return sizes;
+}
+
 static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim, const int64_t *values)
 {
-    tirc_device device = {.device = sim};
-    tirc_program program = {.device = &device, .kernel = a->kernel, .module = a->module};
-    const int64_t *sizes = api_sizes(a->t, &program, values);
+    const int64_t *sizes = choose_width(a, values);
     LoadedModule *loaded = sizes ? sim->ops->load(sim, a->module) : NULL;
     if (!loaded)
         return false;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/lower/lower.h"
 #include "runtime/values.h"
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
@@ -153,6 +154,21 @@ static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered, ti
     VEC_PUSH(c->arena, &device->programs, p);
     *program = p;
     return true;
+}
+
+const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered)
+{
+    LowerOptions options = {.limits = limits_default(), .index64 = true};
+    return api_kernel_new(t, lower_kernel(t->ctx, lowered->kernel, &options), lowered);
+}
+
+tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes)
+{
+    if (!module_broken_limit(program->module, sizes))
+        return program;
+    if (!program->wide && !compile(t, program->device, api_with_index64(t, program->kernel), &program->wide))
+        return NULL;
+    return program->wide;
 }
 
 tirc_status tirc_compile(tirc *t, tirc_device *device, const tirc_kernel *lowered, tirc_program **program)
@@ -394,6 +410,16 @@ static bool to_host(const tirc_program *program, const DevicePtr *host, const De
     return true;
 }
 
+/* The program that runs for these sizes. What is made for that stays: scratch begins behind it. */
+static tirc_program *choose_width(tirc *t, tirc_program *program, const int64_t *sizes, ArenaMark *mark)
+{
+    const tirc_program *before = program->wide;
+    tirc_program *chosen = api_for_sizes(t, program, sizes);
+    if (program->wide != before)
+        *mark = arena_mark(t->ctx->arena);
+    return chosen;
+}
+
 static bool run(tirc *t, tirc_program *program, const int64_t *values, void *const *arguments)
 {
     Device *d = program->device->device;
@@ -401,7 +427,8 @@ static bool run(tirc *t, tirc_program *program, const int64_t *values, void *con
     ArenaMark mark = arena_mark(t->ctx->arena);
     const Diag *last = t->ctx->last;
     const int64_t *sizes = api_sizes(t, program, values);
-    if (!sizes)
+    program = sizes ? choose_width(t, program, sizes, &mark) : NULL;
+    if (!program)
         return false;
     DevicePtr *host = ARENA_ARRAY(t->ctx->arena, DevicePtr, n + 1);
     DevicePtr *device = ARENA_ARRAY(t->ctx->arena, DevicePtr, n + 1);
@@ -479,7 +506,8 @@ static bool launch(tirc *t, tirc_program *program, const int64_t *values, void *
     ArenaMark mark = arena_mark(t->ctx->arena);
     const Diag *last = t->ctx->last;
     const int64_t *sizes = api_sizes(t, program, values);
-    if (!sizes)
+    program = sizes ? choose_width(t, program, sizes, &mark) : NULL;
+    if (!program)
         return false;
     DevicePtr *buffers = ARENA_ARRAY(t->ctx->arena, DevicePtr, program->module->n_buffers + 1);
     RunArguments args = split_arguments(t, program, sizes, arguments, buffers);

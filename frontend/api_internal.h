@@ -57,6 +57,7 @@ struct tirc_program {
     const tirc_kernel *kernel;
     const Module *module;
     LoadedModule *loaded;
+    tirc_program *wide; /* the same with 64-bit indices, made when sizes first ask for it; or NULL */
     DevicePtr *temps;  /* [n_buffers], of tirc_launch; 0 where there is none */
     int64_t *dims;     /* of the temps, all in a row, to see whether they still fit */
 };
@@ -107,6 +108,10 @@ const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *va
 bool api_sizes_fit(tirc *t, const Module *m, const int64_t *sizes);
 bool api_scalars_fit(tirc *t, const Module *m, const int64_t *sizes, const void *const *scalars);
 bool api_elements_fit(tirc *t, const Module *m, const int64_t *sizes, const DevicePtr *host, const int64_t *bytes);
+/* The program itself or, for sizes that break a limit of its 32-bit indices, the same with 64-bit indices; NULL after a diagnostic. */
+tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes);
+/* A lowered kernel with 64-bit indices. */
+const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered);
 /* What two runs of the same program on the same inputs differ in. */
 typedef struct {
     bool compared;

@@ -99,9 +99,20 @@ static json_t *arguments_json(const LaunchUse *use)
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
         const char *kind = v->kind == VAR_SIZE ? "size" : v->kind == VAR_SCALAR ? "scalar" : v->kind == VAR_LET ? "value" : "loop";
-        json_array_append_new(arguments, json_pack("{s:s, s:s}", "kind", kind, "name", v->name));
+        DType type = launch_value_type(use, v);
+        json_array_append_new(arguments, json_pack("{s:s, s:s, s:s}", "kind", kind, "name", v->name, "type",
+                                                   type_info(type == DT_INDEX ? DT_I32 : type)->name));
     }
     return arguments;
+}
+
+/* What the sizes must keep for 32-bit indices: each of these is at most 2147483647. */
+static json_t *limits_json(Context *c, const Kernel *kernel)
+{
+    json_t *limits = json_array();
+    for (int i = 0; i < kernel->n_limits; i++)
+        json_array_append_new(limits, json_string(size_limit_text(c, &kernel->limits[i])));
+    return limits;
 }
 
 /* Symbols to be filled, from device memory, before the launch. */
@@ -194,8 +205,9 @@ static json_t *kernel_json(tirc *t, const tirc_kernel *lowered)
     json_t *launches = json_array();
     for (int i = 0; i < uses.n; i++)
         json_array_append_new(launches, launch_json(c, lowered->kernel, names, &uses.items[i]));
-    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel", lowered->kernel->name, "schedule",
-                     lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "parameters",
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel", lowered->kernel->name, "schedule",
+                     lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "limits", limits_json(c, lowered->kernel),
+                     "parameters",
                      parameters_json(c, lowered->kernel), "temps", temps_json(c, &uses), "launches",
                      launches, "cuda", cuda.text, "lines", lines_json(t, lowered, &lines));
 }

@@ -237,7 +237,8 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
-    bool ok = sizes && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
+    program = sizes ? api_for_sizes(t, program, sizes) : NULL;
+    bool ok = program && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
               make_reference(t, program->kernel, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
               check_run(t, program, &reference, &r, &whole) &&
               (is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
@@ -358,12 +359,13 @@ static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *
     const int64_t **sizes = ARENA_ARRAY(t->ctx->arena, const int64_t *, n + n_peers);
     bool ok = true;
     for (size_t i = 0; ok && i < n + n_peers; i++) {
-        const tirc_program *program = programs[i < n ? i : 0];
+        tirc_program *program = programs[i < n ? i : 0];
         ok = program->device->device == device;
         if (!ok)
             diag_error(t->ctx, E0704, span_none(), "programs that are measured in turn share one device");
         sizes[i] = ok ? api_sizes(t, program, values) : NULL;
-        ok = sizes[i] && runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
+        program = sizes[i] ? api_for_sizes(t, program, sizes[i]) : NULL;
+        ok = program && runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
     }
     ok = ok && check_agreement(t, runners, n + n_peers) &&
          measure(t, runners, n + n_peers, device, sizes, results);

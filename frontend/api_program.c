@@ -182,6 +182,9 @@ static bool resolve(tirc *t, const tirc_file *file, const char *name, const char
     }
     t->subject = command.text;
     const Kernel *resolved = readable ? resolve_kernel(c, ast, overrides, (int)n_defines) : NULL;
+    LowerOptions options = {.limits = limits_default()};
+    if (resolved && kernel_level(resolved) == LEVEL_LOWERED)
+        resolved = lower_kernel(c, resolved, &options); /* its arithmetic gets its widths */
     if (!resolved)
         return false;
     *kernel = api_kernel_new(t, resolved, NULL);

@@ -90,15 +90,27 @@ static Expr *fold_node(Rewriter *w, Expr *e)
     return e;
 }
 
-Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what)
+/* `out` with its numbers folded; NULL after a diagnostic, and where it is NULL. */
+static Expr *fold(Resolver *r, Expr *out)
 {
-    Expr *out = resolve_index(r, e, what);
     if (!out)
         return NULL;
     bool failed = false;
     Rewriter w = {r->ctx, &failed, fold_node, NULL};
     out = rewrite_expr(&w, out);
     return failed ? NULL : out;
+}
+
+Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what)
+{
+    return fold(r, resolve_index(r, e, what));
+}
+
+Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what)
+{
+    Value v = resolve_value(r, e);
+    bool wide = v.e && !v.literal && v.e->type == DT_I64;
+    return fold(r, wide ? v.e : to_index(r, v, e, what));
 }
 
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out)

@@ -121,6 +121,8 @@ Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
 Expr *resolve_subscript(Resolver *r, const AstExpr *e);
 /* As INDEX with operations on literals carried out, checked for overflow and division by zero. */
 Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
+/* The same, but what is an i64 stays one: the bounds of loops in launches. */
+Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what);
 /* As a condition, of type bool. */
 Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
 /* A literal integer. */

@@ -120,17 +120,36 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
     return false;
 }
 
+/* A bound of a loop: in a launch it may also be an i64. */
+static Expr *resolve_end(Resolver *r, const AstExpr *e)
+{
+    return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound") : resolve_bound(r, e, "a bound");
+}
+
+/* The type of a loop: i64 where a bound is, and then both are. */
+static DType meet_bounds(Resolver *r, ForStmt *loop)
+{
+    if (loop->lo->type == loop->hi->type)
+        return loop->lo->type;
+    Expr **narrow = loop->lo->type == DT_INDEX ? &loop->lo : &loop->hi;
+    int64_t value;
+    *narrow = expr_is_const(*narrow, &value) ? expr_int(r->ctx, DT_I64, value, (*narrow)->span)
+                                             : expr_cast(r->ctx, DT_I64, *narrow, (*narrow)->span);
+    return DT_I64;
+}
+
 bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
 {
     *out = (ForStmt){.kind = loop->kind};
-    out->lo = loop->lo ? resolve_bound(r, loop->lo, "a bound") : expr_index(r->ctx, 0);
-    out->hi = resolve_bound(r, loop->hi, "a bound");
+    out->lo = loop->lo ? resolve_end(r, loop->lo) : expr_index(r->ctx, 0);
+    out->hi = resolve_end(r, loop->hi);
     bool good = out->lo && out->hi;
     good = resolve_step(r, loop, &out->step) && good;
     good = resolve_axis(r, loop, &out->axis) && good;
     good =
         resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
-    out->var = var_new(r->ctx, loop->name.text, DT_INDEX, VAR_LOOP, loop->name.span);
+    DType type = good ? meet_bounds(r, out) : DT_INDEX;
+    out->var = var_new(r->ctx, loop->name.text, type, VAR_LOOP, loop->name.span);
     names_add(r, (Symbol){.name = loop->name.text,
                           .kind = SYMBOL_VAR,
                           .span = loop->name.span,

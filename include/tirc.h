@@ -157,13 +157,15 @@ const char *tirc_knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, si
 
 /* Zero-initialise; zero is the default of each. */
 typedef struct {
-    bool index64; /* buffers of symbolic size may hold 2^31 elements or more */
+    bool index64; /* symbolic sizes have no limits: what depends on them is computed in 64 bits. Without it the emitted text says
+                   * which sums and products of sizes must be at most 2147483647, and launches by tirc that exceed
+                   * one compile the kernel with it */
     /* Called after each pass with the program after it as a kernel. */
     void (*after_pass)(void *user, const char *pass, const tirc_kernel *kernel, bool changed,
                        double seconds);
     void *user;
 } tirc_lower_options;
-/* To launches. A lowered kernel is given back as it is. */
+/* To launches. Of a lowered kernel only the widths of indices change, if index64 asks for it. */
 tirc_status tirc_lower(tirc *t, const tirc_kernel *kernel, const tirc_lower_options *options,
                        tirc_kernel **lowered);
 

@@ -260,8 +260,9 @@ static AnnotationList copy_annotations(Context *c, AnnotationList list)
 
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span)
 {
-    if (loop->lo->type != DT_INDEX || loop->hi->type != DT_INDEX || loop->step == 0)
-        TIRC_BUG(c, "the range of loop '%s' is not of index type, or its step is 0", loop->var->name);
+    DType type = loop->var->type;
+    if ((type != DT_INDEX && type != DT_I64) || loop->lo->type != type || loop->hi->type != type || loop->step == 0)
+        TIRC_BUG(c, "the range of loop '%s' is of another type than it, or its step is 0", loop->var->name);
     if ((loop->kind == LOOP_BIND) != (loop->axis != AXIS_NONE))
         TIRC_BUG(c, "loop '%s' is %s, which does not fit its axis", loop->var->name,
                  loop_kind_name(loop->kind));

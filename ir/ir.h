@@ -398,6 +398,13 @@ typedef struct {
     Order order;             /* ORDER */
 } Fact;
 
+/* What the sizes of a run must keep so that the 32-bit index arithmetic of a lowered kernel is exact: sum / by <= INT32_MAX,
+ * where `sum` adds up products of sizes and numbers that are not negative. */
+typedef struct {
+    Expr *sum;
+    int64_t by;
+} SizeLimit;
+
 typedef struct Kernel {
     Name name;
     Span span;
@@ -411,6 +418,8 @@ typedef struct Kernel {
     const Fact *draws; /* what random inputs obey besides: derived from the program (passes/analysis/draws.h), no part of its text */
     int n_draws;
     Stmt *body;
+    const SizeLimit *limits; /* lowered: found by the pass `widen`; no part of the text, from which they follow */
+    int n_limits;
 } Kernel;
 
 /* What stands for a variable in a substitution. */

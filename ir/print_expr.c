@@ -246,7 +246,7 @@ void print_indices(Expr *const *items, int n, StrBuf *out)
 
 void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out)
 {
-    bool from_zero = lo->kind == EX_INT && lo->type == DT_INDEX && lo->u.i == 0;
+    bool from_zero = lo->kind == EX_INT && lo->u.i == 0;
     if (downward || !from_zero) {
         print_index(lo, out);
         strbuf_add(out, "..");

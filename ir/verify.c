@@ -77,7 +77,8 @@ static bool define_var(Verifier *v, const Var *var, VarKind kind, const char *wh
 {
     if (var->kind != kind)
         return fail(v, "'%s' is defined as %s but is a variable of another kind", var->name, what);
-    if ((kind == VAR_SIZE || kind == VAR_LOOP || kind == VAR_ITER) && var->type != DT_INDEX)
+    bool wide = kind == VAR_LOOP && v->level == LEVEL_LOWERED && var->type == DT_I64;
+    if ((kind == VAR_SIZE || kind == VAR_LOOP || kind == VAR_ITER) && var->type != DT_INDEX && !wide)
         return fail(v, "%s '%s' has type %s; expected index", what, var->name, type_name(var->type));
     return define(v, var->name, var, NULL);
 }
@@ -264,8 +265,8 @@ static bool check_for(Verifier *v, const ForStmt *loop)
                     loop->axis == AXIS_NONE ? "has no" : "has an");
     if (v->level == LEVEL_LOWERED && loop->kind == LOOP_BIND)
         return fail(v, "loop '%s' is bound in a lowered kernel", loop->var->name);
-    if (!check_typed(v, loop->lo, DT_INDEX, use, "the bound of a loop") ||
-        !check_typed(v, loop->hi, DT_INDEX, use, "the bound of a loop"))
+    if (!check_typed(v, loop->lo, loop->var->type, use, "the bound of a loop") ||
+        !check_typed(v, loop->hi, loop->var->type, use, "the bound of a loop"))
         return false;
     int outside = v->scope.n;
     bool ok = define_var(v, loop->var, VAR_LOOP, "loop") && check_stmt(v, loop->body);

@@ -49,6 +49,12 @@ typedef struct {
     int64_t value; /* of a constant */
 } ModuleSize;
 
+/* What the sizes must keep because the kernels index with 32 bits. */
+typedef struct {
+    const char *text;        /* "M * N + 31" */
+    const VmFunction *value; /* registers: sizes in, one output, which is at most INT32_MAX; it saturates */
+} ModuleLimit;
+
 /* What one argument of a kernel is. */
 typedef enum { ARG_BUFFER, ARG_SCALAR, ARG_SIZE, ARG_HOST } ArgumentKind;
 typedef struct {
@@ -82,15 +88,18 @@ typedef struct {
 typedef struct Module {
     const char *name;
     const char *source; /* CUDA C, as --emit cuda prints it; NULL for a reference program */
-    bool index64;
-    int n_sizes, n_scalars, n_buffers, n_constants, n_kernels, n_facts;
+    int n_sizes, n_scalars, n_buffers, n_constants, n_kernels, n_facts, n_limits;
     const ModuleSize *sizes;
     const ModuleScalar *scalars;
     const ModuleFact *facts;
     const ModuleBuffer *buffers; /* parameters in order, then temps in global memory */
     const ModuleConstant *constants;
     const ModuleKernel *kernels;
+    const ModuleLimit *limits; /* of the sizes of a run */
     const VmFunction *host; /* loops, conditions and launches; may compute by itself (a reference) */
 } Module;
+
+/* The first limit that the sizes (of all sizes of the module) break; NULL where they keep all. */
+const ModuleLimit *module_broken_limit(const Module *m, const int64_t *sizes);
 
 #endif

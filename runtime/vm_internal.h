@@ -96,6 +96,7 @@ VmApply *vm_cast(VmType from, VmType to);
 VmApply *vm_call(VmOp op); /* CALL and ROUND */
 int vm_call_flops(int function); /* of a function of call.def */
 VmApply *vm_memory(VmOp op, DType type);
+VmApply vm_fit; /* of FIT */
 VmApply *vm_shuffle(VmType type);
 
 /* What has just been stored is taken back until its group is waited for; COMMIT and WAIT; a block begins; the end. vm_async.c */

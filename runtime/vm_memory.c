@@ -84,6 +84,20 @@ static bool all_within(const VmState *st, const int64_t *index, int64_t end)
     return !(bad >> 63);
 }
 
+VM_LANES bool vm_fit(VmState *st, const VmStep *s)
+{
+    const int64_t *index = s->a;
+    int n = s->lanes_a ? st->lanes : 1;
+    uint64_t bad = 0;
+    for (int i = 0; i < n; i++)
+        bad |= (uint64_t)(index[i] ^ (int64_t)(int32_t)index[i]);
+    for (int i = 0; i < n && bad; i++)
+        if (index[i] != (int32_t)index[i] && (n == 1 || vm_runs(st, i)))
+            return vm_fault(st, s, FAULT_INDEX_TOO_LARGE, i, "an index is %lld, which is no value of an int",
+                            (long long)index[i]);
+    return true;
+}
+
 VM_LANES static bool check_subscript(VmState *st, const VmStep *s)
 {
     const int64_t *index = s->a, *extent = s->b;

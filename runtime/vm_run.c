@@ -69,6 +69,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
     VmOp op = (VmOp)inst->op;
     if (vm_is_access(op) || op == VM_CHECK)
         return vm_memory(op, f->buffers[inst->c].type);
+    if (op == VM_FIT)
+        return vm_fit;
     if (op == VM_FORGET)
         return vm_shadow_forget;
     if (op == VM_CAST)

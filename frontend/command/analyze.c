@@ -22,8 +22,9 @@ static tirc_status analyze_kernel(const Command *c, const tirc_kernel *lowered, 
 static tirc_status lower_other(const Command *c, const Choice *choice, tirc_kernel **lowered)
 {
     tirc_kernel *scheduled;
+    tirc_lower_options options = {.index64 = c->options->index64};
     tirc_status status = tirc_apply(c->t, c->file, c->program, choice->name, choice->settings, choice->n, &scheduled);
-    return status ? status : tirc_lower(c->t, scheduled, NULL, lowered);
+    return status ? status : tirc_lower(c->t, scheduled, &options, lowered);
 }
 
 static tirc_status analyze_other(const Command *c, const int64_t *sizes, const tirc_device *device, AnalysisReport *out)

@@ -179,7 +179,7 @@ static bool needs_lowering(const Command *c)
 
 static tirc_status lower(Command *c)
 {
-    tirc_lower_options options = {.after_pass = after_pass, .user = c};
+    tirc_lower_options options = {.index64 = c->options->index64, .after_pass = after_pass, .user = c};
     Progress *progress = progress_begin("lowering");
     tirc_status status = tirc_lower(c->t, c->scheduled, &options, &c->lowered);
     progress_end(progress);

@@ -26,6 +26,7 @@ static const Option table[] = {
     {"schedule", 0, TEXT, AT(schedule), "NAME", "in the file, NAME.sched beside it, or shipped; or a path.sched (default)"},
     {"define", 'D', LIST, AT(defines), "M=512", "fixes a size; M=? makes it an argument; T=f16 sets a type"},
     {"set", 0, LIST, AT(settings), "T=16", "sets a parameter of the schedule"},
+    {"index64", 0, FLAG, AT(index64), NULL, "64-bit indices: sizes have no limits (runs that need them have them)"},
     {.help = "text and code"},
     {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json", "the program after its schedule, or what is made of it"},
     {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines", "where each line of cuda and cu comes from, at its end; or as #line"},

@@ -29,7 +29,7 @@ typedef struct {
     Words defines, settings, sizes;
     int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
     int64_t seed, budget;
-    bool run, verify, bench, analyze, json, trace, time_passes, list, devices, help, version;
+    bool run, verify, bench, analyze, json, trace, time_passes, index64, list, devices, help, version;
 } Options;
 
 /* Is there something to be done with the kernel beyond its text? */

@@ -24,7 +24,7 @@ static tirc_status compile_schedule(const Command *c, tirc_device *device, const
 {
     Choice choice;
     tirc_kernel *scheduled, *lowered;
-    tirc_lower_options options = {0};
+    tirc_lower_options options = {.index64 = c->options->index64};
     tirc_status status = choice_parse(words, &choice);
     if (!status)
         status = tirc_apply(c->t, c->file, c->program, choice.name, choice.settings, choice.n, &scheduled);

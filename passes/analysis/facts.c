@@ -400,6 +400,8 @@ Facts *facts_of_kernel(Context *c, const Kernel *kernel)
 static void enter_loop(Facts *f, const ForStmt *loop)
 {
     Context *c = f->c;
+    if (loop->var->type != DT_INDEX)
+        return; /* computed in 64 bits, which canonical forms do not look into */
     Range r = range_of(loop->var, AXIS_NONE);
     r.stride = loop->step > 0 ? loop->step : loop->step == INT64_MIN ? 1 : -loop->step;
     int64_t lo, hi, extent, way, last;

@@ -2,7 +2,7 @@
  *
  * The passes are the rows of pipeline.def, in order; each is a function from kernel to kernel that refuses with
  * diagnostics and NULL. The runner times, prints and verifies around each. A kernel that is lowered
- * already passes through unchanged. */
+ * already only gets the widths of its index arithmetic. */
 #ifndef TIRC_PASSES_LOWER_LOWER_H
 #define TIRC_PASSES_LOWER_LOWER_H
 
@@ -25,7 +25,7 @@ Limits limits_default(void);
 
 typedef struct {
     Limits limits;
-    bool index64; /* buffers of symbolic size may hold 2^31 elements or more */
+    bool index64; /* no limits of symbolic sizes: 64 bits for all that they bound */
     /* Called after each pass, in order; may be NULL. `seconds` is the time of the pass alone, `changed` whether it
      * returned another kernel. */
     void (*after_pass)(void *user, const char *pass, const Kernel *kernel, bool changed,

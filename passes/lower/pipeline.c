@@ -59,8 +59,10 @@ static void verify_after(Context *c, const Pass *pass, const Kernel *kernel)
 Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     Kernel *current = temps_sized(c, kernel, false);
-    if (!current || kernel_level(kernel) == LEVEL_LOWERED)
-        return current;
+    if (current && kernel_level(kernel) == LEVEL_LOWERED)
+        return pass_widen(c, current, options);
+    if (!current)
+        return NULL;
     /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and so as if the kernel's
      * text had been read. */
     current->body = stmt_clone_fresh(c, current->body);

@@ -156,21 +156,23 @@ typedef struct {
     const RunArguments *args;
 } CudaRun;
 
-/* An INDEX is an int in the kernel, or a long long in one with 64-bit indices. */
+static bool refuse_index(const CudaRun *r, const char *what, const char *is)
+{
+    diag_error(r->device->base.ctx, E0618, span_none(),
+               "%s is %s, but this kernel indexes with 32 bits (at most %d); give sizes as constants, or lower it "
+               "with 64-bit indices (--index64)",
+               what, is, INT32_MAX);
+    return false;
+}
+
+/* An INDEX is an int in the kernel. */
 static bool put_index(const CudaRun *r, const char *name, int64_t value, uint64_t *slot)
 {
-    bool wide = r->loaded->module->index64;
-    if (!wide && (value < INT32_MIN || value > INT32_MAX)) {
-        diag_error(
-            r->device->base.ctx, E0618, span_none(),
-            "'%s' is %lld, but this kernel indexes with 32 bits (at most %d); give the size as a "
-            "constant to get 64-bit indices",
-            name, (long long)value, INT32_MAX);
-        return false;
-    }
+    Arena *arena = r->device->base.ctx->arena;
+    if (value < INT32_MIN || value > INT32_MAX)
+        return refuse_index(r, arena_printf(arena, "'%s'", name), arena_printf(arena, "%lld", (long long)value));
     int32_t narrow = (int32_t)value;
-    memcpy(slot, wide ? (const void *)&value : (const void *)&narrow,
-           wide ? sizeof value : sizeof narrow);
+    memcpy(slot, &narrow, sizeof narrow);
     return true;
 }
 
@@ -195,10 +197,9 @@ static bool put_argument(const CudaRun *r, const KernelArgument *a, const VmLaun
         *pointer = (void *)(uintptr_t)r->args->scalars[a->index]; /* only read */
         return true;
     case ARG_SIZE:
-        return put_index(r, m->sizes[a->index].name, r->args->sizes[a->index], slot);
+        return put_value(r, m->sizes[a->index].name, a->type, (VmValue){.i64 = r->args->sizes[a->index]}, slot);
     case ARG_HOST:
-        return put_value(r, "a loop variable of the host part", a->type, launch->values[a->index],
-                         slot);
+        return put_value(r, "a loop variable of the host part", a->type, launch->values[a->index], slot);
     }
     return false;
 }
@@ -262,6 +263,9 @@ bool cuda_run(Device *device, LoadedModule *loaded, const RunArguments *args)
     VmFault *fault = &device->fault;
     memset(fault, 0, sizeof *fault);
     memset(loaded->filled, 0, (size_t)loaded->module->n_constants * sizeof *loaded->filled);
+    const ModuleLimit *broken = module_broken_limit(loaded->module, args->sizes);
+    if (broken)
+        return refuse_index(&r, broken->text, "larger");
     if (!CUDA_TRY(r.device, cudaSetDevice, r.device->ordinal))
         return false;
     if (vm_run_host(loaded->module, args, launch_kernel, &r, fault))

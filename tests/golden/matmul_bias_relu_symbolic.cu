@@ -3,6 +3,7 @@
 //   B: f32[K, N], read
 //   bias: f32[N], read
 //   C: f32[M, N], written
+//   32-bit indices: M * N + 254, N, M + 254, K, M * K and N * K are at most 2147483647
 //   acc: f32[M, N], temporary, allocated by the caller
 // matmul_bias_relu<<<(M * N + 255) / 256, 256>>>(A, B, acc, M, N, K);
 // matmul_bias_relu_1<<<(M * N + 255) / 256, 256>>>(bias, C, acc, M, N);

@@ -2,6 +2,7 @@
 //   A: f32[M, K], read
 //   B: f32[K, N], read
 //   C: f32[M, N], written
+//   32-bit indices: M * N + 254, N, M + 254, K, M * K and N * K are at most 2147483647
 // matmul<<<(M * N + 255) / 256, 256>>>(A, B, C, M, N, K);
 
 extern "C" __global__ void __launch_bounds__(256)

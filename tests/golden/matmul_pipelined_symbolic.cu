@@ -2,6 +2,7 @@
 //   A: f32[M, K], read
 //   B: f32[K, N], read
 //   C: f32[M, N], written
+//   32-bit indices: N + 62, M + 62, M * K, N * K, K + 30 and M * N are at most 2147483647
 // matmul<<<dim3((N + 63) / 64, (M + 63) / 64), dim3(16, 16)>>>(A, B, C, M, N, K);
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -2,6 +2,7 @@
 //   A: f32[M, K], read
 //   B: f32[K, N], read
 //   C: f32[M, N], written
+//   32-bit indices: M + 30, N + 30, K + 31, M * K, N * K and M * N are at most 2147483647
 // matmul<<<dim3((N + 31) / 32, (M + 31) / 32), dim3(32, 32)>>>(A, B, C, M, N, K);
 
 extern "C" __global__ void __launch_bounds__(1024)

@@ -4,6 +4,7 @@
 //   old: f32[4], read
 //   y: f32[4], written
 //   and_: f32[N], written
+//   32-bit indices: N + 30 is at most 2147483647
 // exp_<<<(N + 7) / 8, 8>>>(x, and_, N, max_1);
 // exp_1<<<1, 1>>>(old, y);
 // for result in 0..(N + 31) / 32:

@@ -14,5 +14,5 @@ staged(const float *__restrict__ x, float *__restrict__ y)
     for (int ax0_1 = 0; ax0_1 < 24; ++ax0_1)
         y_index[ax0_1] = ax0_1 / 3 * 3;
     for (int j = 0; j < 24; ++j)
-        y[i * 24 + j] = x[(long long)(i * 24) + y_index[j]] + x[(long long)(i * 24) + y_index_1[j]];
+        y[i * 24 + j] = x[i * 24 + y_index[j]] + x[i * 24 + y_index_1[j]];
 }

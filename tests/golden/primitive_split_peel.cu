@@ -1,6 +1,7 @@
 // copy: 1 launch
 //   x: f32[100, N], read
 //   y: f32[100, N], written
+//   32-bit indices: N * 100 is at most 2147483647
 // copy<<<100, 32>>>(x, y, N);
 
 extern "C" __global__ void __launch_bounds__(32)

@@ -1,6 +1,7 @@
 // transpose: 1 launch
 //   in: f32[R, C], read
 //   out: f32[C, R], written
+//   32-bit indices: C + 126, R + 62 and R * C are at most 2147483647
 // transpose<<<dim3((R + 63) / 64, (C + 127) / 128), 256>>>(in, out, R, C);
 
 extern "C" __global__ void __launch_bounds__(256, 2)

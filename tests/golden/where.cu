@@ -3,6 +3,7 @@
 //   id: i32[B], read
 //   scale: f32
 //   y: f32[B, D], written
+//   32-bit indices: B, D, B * D and V * D are at most 2147483647
 // embedding<<<dim3(D / 32, B), 32>>>(table, id, y, D, scale);
 
 extern "C" __global__ void __launch_bounds__(32)

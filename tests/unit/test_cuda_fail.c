@@ -407,11 +407,9 @@ static void much_shared_memory_is_asked_for(void **state)
 
 /* ---- launching ------------------------------------------------------------------------------- */
 
-static bool run_size(Device *d, bool wide, int64_t size)
+static bool run_module(Device *d, const Module *module, int64_t size)
 {
-    Module module = MODULE_SCALE;
-    module.index64 = fake.wide = wide;
-    LoadedModule *m = d->ops->load(d, &module);
+    LoadedModule *m = d->ops->load(d, module);
     float none = 0;
     const void *const scalars[] = {&none};
     const DevicePtr buffers[] = {(DevicePtr)(uintptr_t)&none, (DevicePtr)(uintptr_t)&none};
@@ -419,6 +417,14 @@ static bool run_size(Device *d, bool wide, int64_t size)
     bool ok = m && d->ops->run(d, m, &args);
     d->ops->unload(d, m);
     return ok;
+}
+
+static bool run_size(Device *d, bool wide, int64_t size)
+{
+    Module module = MODULE_SCALE;
+    fake.wide = wide;
+    module.kernels = wide ? WIDE_KERNELS : KERNELS;
+    return run_module(d, &module, size);
 }
 
 static void indices_have_the_width_of_the_kernel(void **state)
@@ -435,6 +441,28 @@ static void indices_have_the_width_of_the_kernel(void **state)
     assert_int_equal(fake.n, INT32_MAX);
     assert_false(run_size(d, false, (int64_t)1 << 31));
     expect_error(f, E0618, "'N' is 2147483648, but this kernel indexes with 32 bits");
+}
+
+/* What is launched keeps every limit of its indices, also those of products. */
+static void limits_of_sizes_are_kept(void **state)
+{
+    static const int n = 1;
+    static const VmRegister registers[] = {{VM_I64, true}, {VM_I64, true}};
+    static const VmInst code[] = {{.op = VM_STOP}};
+    static const VmFunction itself = {.name = "a limit", .n_registers = 2, .n_inputs = 1, .n_outputs = 1, .n_code = 1,
+                                     .registers = registers, .inputs = &n, .outputs = &n, .code = code,
+                                     .spans = HOST_SPANS, .steps = HOST_STEPS, .axes = {{-1, -1, -1, -1, -1, -1}}};
+    static const ModuleLimit limit = {"N", &itself};
+    Fixture *f = *state;
+    Device *d = opened(f);
+    Module module = MODULE_SCALE;
+    module.limits = &limit;
+    module.n_limits = 1;
+    assert_true(run_module(d, &module, INT32_MAX));
+    int before = fake.launches;
+    assert_false(run_module(d, &module, (int64_t)INT32_MAX + 1));
+    assert_int_equal(fake.launches, before);
+    expect_error(f, E0618, "N is larger, but this kernel indexes with 32 bits");
 }
 
 static void empty_grids_launch_nothing(void **state)
@@ -493,6 +521,7 @@ int main(void)
         TEST(unknown_architectures_are_told),
         TEST(much_shared_memory_is_asked_for),
         TEST(indices_have_the_width_of_the_kernel),
+        TEST(limits_of_sizes_are_kept),
         TEST(empty_grids_launch_nothing),
         TEST(grids_have_limits),
         TEST(a_failed_kernel_points_to_the_simulator),

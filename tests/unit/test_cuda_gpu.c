@@ -125,7 +125,7 @@ static void runs_with_64_bit_indices(void **state)
     Fixture *f = *state;
     need_gpu(f);
     Module module = MODULE_SCALE;
-    module.index64 = true;
+    module.kernels = WIDE_KERNELS;
     module.source =
         "extern \"C\" __global__ void\n"
         "scale(float *y, const float *x, const float alpha, const long long N, const long long t)\n"
