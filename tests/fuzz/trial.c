@@ -223,6 +223,7 @@ static void print_wrong(const Execution *x, FILE *to)
 static bool run_once(Execution *at, FILE *show)
 {
     Execution x = *at;
+    x.refused = false; /* by an earlier run of the same trial */
     const Trial *t = x.trial;
     const char *overrides[TRIAL_SIZES + 1];
     for (int i = 0; i < t->n_overrides; i++)
