@@ -37,7 +37,7 @@ static const char *const symbols[] = {
 
 /* What the host's part of a program names, sorted. */
 static const char *const host_words[] = {
-    "CHECK", "Check", "atoi", "check_call", "choose", "compare", "compute", "exit", "expected", "fprintf",
+    "CHECK", "Check", "atoi", "atoll", "check_call", "choose", "compare", "compute", "exit", "expected", "fprintf",
     "fputs", "memset", "printf", "random_above", "random_below", "random_between", "random_bits", "random_float", "random_integer",
     "random_state", "size_t", "std", "stderr",
 };
