@@ -3,7 +3,8 @@
  *
  * A result lies within its bound of the true value, so two results lie within two bounds of each other. The bounds of
  * elements outside the sample are not known; the largest of the sample stands for them. That finds tiles that were missed,
- * swapped or written twice, which a sample may miss; how well single elements are rounded is the sample's business. */
+ * swapped or written twice, which a sample may miss; how well single elements are rounded is the sample's business. On small
+ * integers (api_structure.c) the tolerance is 0: an element that differs is a question for the exact reference. */
 #include "frontend/api_internal.h"
 
 #include <math.h>
@@ -61,26 +62,42 @@ static bool is_different(DType type, const char *a, const char *b, double tolera
     return !(x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance);
 }
 
+static VerifyElement element_at(int buffer, int rank, const int64_t *dims, int64_t at)
+{
+    VerifyElement e = {.buffer = buffer};
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        e.index[axis] = at % dims[axis];
+        at /= dims[axis];
+    }
+    return e;
+}
+
 /* "C[3, 17] is 0.5, and 0.75 there". */
-static const char *describe(Context *c, const ModuleBuffer *b, const int64_t *dims, int64_t at,
-                            const char *x, const char *y)
+static const char *describe(Context *c, const ModuleBuffer *b, const VerifyElement *e, const char *x, const char *y)
 {
     StrBuf place = strbuf_new(c->arena);
     const char *type = type_info(b->type)->name;
-    for (int axis = 0; axis < b->rank; axis++) {
-        int64_t below = 1;
-        for (int i = axis + 1; i < b->rank; i++)
-            below *= dims[i];
-        strbuf_addf(&place, axis ? ", %lld" : "%lld", (long long)(at / below % dims[axis]));
-    }
+    for (int axis = 0; axis < b->rank; axis++)
+        strbuf_addf(&place, axis ? ", %lld" : "%lld", (long long)e->index[axis]);
     return arena_printf(c->arena, "%s[%s] is %.9g, and %.9g there", b->name, place.text,
                         tirc_element(type, x, 0), tirc_element(type, y, 0));
 }
 
-static void compare(Context *c, const ModuleBuffer *b, const int64_t *dims, int64_t elements, const char *x,
-                    const char *y, double tolerance, Agreement *out)
+static void note_difference(Context *c, const ModuleBuffer *b, const VerifyElement *e, const char *x, const char *y,
+                            Agreement *out)
+{
+    if (out->different++ == 0)
+        out->first = describe(c, b, e, x, y);
+    if ((out->different & (out->different - 1)) == 0 && out->n_shown < AGREEMENT_SHOWN)
+        out->shown[out->n_shown++] = *e;
+}
+
+static void compare(Context *c, const Module *m, int buffer, const Workload *w, const char *x, const char *y,
+                    double tolerance, Agreement *out)
 {
     enum { BLOCK = 1024 };
+    const ModuleBuffer *b = &m->buffers[buffer];
+    int64_t elements = workload_elements(w, buffer);
     int step = type_bytes(b->type);
     out->elements += elements;
     for (int64_t i = 0; i < elements; i++, x += step, y += step) {
@@ -89,8 +106,10 @@ static void compare(Context *c, const ModuleBuffer *b, const int64_t *dims, int6
             x += BLOCK * step;
             y += BLOCK * step;
         }
-        if (is_different(b->type, x, y, tolerance) && out->different++ == 0)
-            out->first = describe(c, b, dims, i, x, y);
+        if (!is_different(b->type, x, y, tolerance))
+            continue;
+        VerifyElement e = element_at(buffer, b->rank, workload_dims(w, buffer), i);
+        note_difference(c, b, &e, x, y, out);
     }
 }
 
@@ -99,8 +118,7 @@ static bool compare_buffer(tirc *t, const tirc_program *program, const Workload 
 {
     Device *d = program->device->device;
     const ModuleBuffer *b = &program->module->buffers[i];
-    int64_t elements = workload_elements(w, i);
-    size_t bytes = (size_t)elements * (size_t)type_bytes(b->type);
+    size_t bytes = (size_t)workload_elements(w, i) * (size_t)type_bytes(b->type);
     char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
     bool ok = x && y;
     if (!ok)
@@ -108,7 +126,7 @@ static bool compare_buffer(tirc *t, const tirc_program *program, const Workload 
     ok = ok && d->ops->read(d, x, workload_arguments(w)->buffers[i], bytes) &&
          d->ops->read(d, y, workload_arguments(other)->buffers[i], bytes);
     if (ok)
-        compare(t->ctx, b, workload_dims(w, i), elements, x, y, tolerance, out);
+        compare(t->ctx, program->module, i, w, x, y, tolerance, out);
     free(x);
     free(y);
     return ok;

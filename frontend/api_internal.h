@@ -113,10 +113,13 @@ tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes
 /* A lowered kernel with 64-bit indices. */
 const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered);
 /* What two runs of the same program on the same inputs differ in. */
+enum { AGREEMENT_SHOWN = 12 };
 typedef struct {
     bool compared;
     int64_t elements, different; /* of all outputs */
     const char *first;           /* the first difference, in words */
+    VerifyElement shown[AGREEMENT_SHOWN]; /* the first, the second, the fourth ... of them */
+    int n_shown;
 } Agreement;
 /* Runs the program of `program` under the schedule `default` on w's device with w's inputs, and compares whole outputs: integers
  * exactly, floats within `tolerance`. Nothing is compared where there is no program to schedule. */
@@ -131,6 +134,7 @@ typedef struct {
     bool by_bounds;      /* there was no such run: on random reals, too, all must be equal */
     VerifyResult result; /* `checked`: how many elements were compared for equality, the fewest of all runs */
     const char *blame;   /* why others were not, as far as it is known */
+    Agreement whole;     /* of a sample: with schedule `default`, bit for bit, in the run that differs most */
 } Structure;
 /* Runs the program on small integers, and compares elements that are exact then, of those that `options` wants. The last run's data are
  * left in t->workload. False after a diagnostic where there was no run; wrong elements are only counted. */

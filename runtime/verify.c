@@ -177,13 +177,28 @@ static void choose_axis(Verify *v, Sample *s, int axis, int64_t extent)
     s->index[axis] = chosen;
 }
 
+static void choose_index(Verify *v, Sample *s, int axis, int64_t index)
+{
+    s->count[axis] = 1;
+    s->index[axis] = ARENA_ARRAY(v->d->ctx->arena, int64_t, 1);
+    *s->index[axis] = index;
+}
+
 static void choose_sample(Verify *v, int buffer, Sample *s)
 {
     const ModuleBuffer *b = &v->m->buffers[buffer];
     const int64_t *dims = workload_dims(v->w, buffer);
+    const VerifyElement *only = v->options->only;
+    if (only && only->buffer != buffer) {
+        *s = (Sample){.rank = 1}; /* nothing */
+        return;
+    }
     *s = (Sample){.rank = b->rank};
     for (int axis = 0; axis < b->rank; axis++) {
-        choose_axis(v, s, axis, dims[axis]);
+        if (only)
+            choose_index(v, s, axis, only->index[axis]);
+        else
+            choose_axis(v, s, axis, dims[axis]);
         char suffix[32];
         snprintf(suffix, sizeof suffix, "_need_%d", axis);
         int at = find_companion(v, b->name, suffix);

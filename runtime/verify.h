@@ -14,12 +14,19 @@ enum { VERIFY_SHOWN = 3, VERIFY_RANK = 16 };
  * it, sample. */
 #define VERIFY_FULL_WORK 5e7
 
+/* One element of an output. */
+typedef struct {
+    int buffer; /* of the module */
+    int64_t index[VERIFY_RANK];
+} VerifyElement;
+
 typedef struct {
     /* Indices of each axis that are checked: the first, the last and random ones between; an
      * element is checked when all its indices are. 0: all, and the reference need not have been
      * made for samples. */
     int64_t wanted;
     uint64_t seed;
+    const VerifyElement *only; /* this element, by a reference made for samples; NULL: as `wanted` says */
 } VerifyOptions;
 
 typedef struct {

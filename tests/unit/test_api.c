@@ -299,6 +299,58 @@ static void large_outputs_are_sampled(void **state)
     tirc_free(t);
 }
 
+/* Verifies what `text` becomes against `program`, with references of samples. */
+static tirc_status verify_sampled(tirc *t, const char *program, const char *text, tirc_verification *v)
+{
+    tirc_file *file;
+    tirc_kernel *kernel, *lowered, *both;
+    tirc_device *device;
+    tirc_program *compiled;
+    t->full_work = 1000;
+    assert_int_equal(tirc_parse_text(t, "program.tir", program, strlen(program), &file), TIRC_OK);
+    assert_int_equal(tirc_resolve(t, file, NULL, NULL, 0, &kernel), TIRC_OK);
+    assert_int_equal(lower_text(t, text, "naive", &lowered), TIRC_OK);
+    assert_int_equal(tirc_against(t, lowered, kernel, &both), TIRC_OK);
+    assert_int_equal(tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device), TIRC_OK);
+    assert_int_equal(tirc_compile(t, device, both, &compiled), TIRC_OK);
+    return tirc_verify(t, compiled, NULL, 0, v);
+}
+
+#define ROWS(type, k, term)                                                                                              \
+    "kernel sums<N = 6000, K = 90>(x: " type "[N, K]) -> y: " type "[N] { for i in N { y[i] = 0;"                        \
+    " for k in K y[i] += x[i, " k "]" term "; } }"
+
+/* One term of a row outside of the sample, which no bound of rounding errors shows. */
+static void a_term_outside_of_the_sample_is_noticed(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_verification v;
+    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "K - 1 - k", ""), &v), TIRC_OK);
+    assert_true(v.ok);
+    assert_non_null(strstr(v.structure, "; all are those of schedule 'default'"));
+    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "k", "* (i == 2001 && k == 7 ? 0 : 1)"), &v),
+                     TIRC_WRONG);
+    assert_false(v.ok);
+    assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "on small integers"));
+    assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "y[2001] = "));
+    tirc_free(t);
+}
+
+/* Sums of one row are rounded: in another order it may be another number, and both are right. */
+static void elements_that_are_not_exact_may_differ(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_verification v;
+    assert_int_equal(verify_sampled(t, ROWS("f32", "k", "* (i == 2001 ? 0.3 : 1)"),
+                                    ROWS("f32", "K - 1 - k", "* (i == 2001 ? 0.3 : 1)"), &v),
+                     TIRC_OK);
+    assert_true(v.ok);
+    assert_non_null(strstr(v.structure, "; 1 of all are not those of schedule 'default', and none of the 1 looked at is exact"));
+    tirc_free(t);
+}
+
 /* What is measured in turn after a verification has to compute the same. */
 static void peers_compute_the_same(void **state)
 {
@@ -410,6 +462,8 @@ int main(void)
         cmocka_unit_test(symbolic_sizes_need_values), cmocka_unit_test(accesses_that_are_not_proved),
         cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
         cmocka_unit_test(large_outputs_are_sampled),
+        cmocka_unit_test(a_term_outside_of_the_sample_is_noticed),
+        cmocka_unit_test(elements_that_are_not_exact_may_differ),
         cmocka_unit_test(peers_compute_the_same),
         cmocka_unit_test(lines_have_origins),
         cmocka_unit_test(analyses_are_data),
