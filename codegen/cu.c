@@ -118,18 +118,18 @@ static void reference_function(CudaWriter *w, const Kernel *reference)
 /* The host's array of a buffer; what main calls by the buffer's name is the device's. */
 static const char *host_name(CudaWriter *w, const Buffer *b)
 {
-    return cuda_names_made(w->names, arena_printf(w->c->arena, "%s_host", cuda_buffer_name(w, b)));
+    return cuda_names_made(w->names, "host", arena_printf(w->c->arena, "%s_host", cuda_buffer_name(w, b)));
 }
 
 /* The array of a buffer of the reference. */
 static const char *want_name(CudaWriter *w, const Buffer *b)
 {
-    return cuda_names_made(w->names, arena_printf(w->c->arena, "want_%s", cuda_buffer_name(w, b)));
+    return cuda_names_made(w->names, "want", arena_printf(w->c->arena, "want_%s", cuda_buffer_name(w, b)));
 }
 
 static const char *made_name(CudaWriter *w, const char *base)
 {
-    return cuda_names_made(w->names, base);
+    return cuda_names_made(w->names, "text", base);
 }
 
 /* ---- main: data ------------------------------------------------------------------------------------- */

@@ -250,7 +250,7 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
     if (cuda_array_dims(w->c, b, dims))
         for (int i = 1; i < b->rank; i++)
             strbuf_addf(&rows, "[%lld]", (long long)dims[i]);
-    const char *memory = cuda_names_made(w->names, "shared_memory");
+    const char *memory = cuda_names_made(w->names, "text", "shared_memory");
     const char *at = offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;
     if (rows.length)
         cuda_line(w, "%s%s (*%s)%s = (%s (*)%s)%s;", cuda_unused(w, b->id), type, name, rows.text, type, rows.text, at);
@@ -261,7 +261,7 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
 static void shared_declarations(CudaWriter *w, const LaunchUse *use)
 {
     if (use->shared_is_dynamic)
-        cuda_line(w, "extern __shared__ __align__(16) unsigned char %s[];", cuda_names_made(w->names, "shared_memory"));
+        cuda_line(w, "extern __shared__ __align__(16) unsigned char %s[];", cuda_names_made(w->names, "text", "shared_memory"));
     for (int i = 0; i < use->shared.n; i++) {
         const Buffer *b = use->shared.items[i];
         cuda_mark(w, b->span, b->step);

@@ -253,13 +253,13 @@ Name cuda_names_buffer(const CudaNames *n, const Buffer *b)
     return symbol ? symbol : cuda_names_value(n, b->name);
 }
 
-Name cuda_names_made(CudaNames *n, const char *base)
+Name cuda_names_made(CudaNames *n, const char *what, const char *base)
 {
-    Name from = ctx_name(n->c, base), to = find(n, NAMED_MADE, from);
+    Name from = ctx_namef(n->c, "%s %s", what, base), name = ctx_name(n->c, base), to = find(n, NAMED_MADE, from);
     if (to)
         return to;
-    bool stays = !is_reserved(n, NAMED_MADE, from) && !names_has(&n->taken, from);
-    Given given = {from, stays ? from : free_name(n, NAMED_MADE, from)};
+    bool stays = !is_reserved(n, NAMED_MADE, name) && !names_has(&n->taken, name);
+    Given given = {from, stays ? name : free_name(n, NAMED_MADE, name)};
     names_take(&n->taken, given.to);
     VEC_PUSH(n->c->arena, &n->given[NAMED_MADE], given);
     return given.to;

@@ -22,7 +22,8 @@ Name cuda_names_launch(const CudaNames *n, Name launch);
 Name cuda_names_buffer(const CudaNames *n, const Buffer *b);
 /* The name of a size, parameter, loop, named value, or temporary that is not in constant memory. */
 Name cuda_names_value(const CudaNames *n, Name name);
-/* A name for something that only the text has; the same each time for the same `base`. */
-Name cuda_names_made(CudaNames *n, const char *base);
+/* A name for something that only the text has, like `base`; the same each time for the same `what` and base: the host's array of a
+ * buffer want_y and the wanted values of a buffer y_host are two things. */
+Name cuda_names_made(CudaNames *n, const char *what, const char *base);
 
 #endif

@@ -129,7 +129,7 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
                     : type == DT_F64 ? HELPER_ATOMIC_F64
                                      : HELPER_ATOMIC_WORD;
     Context *c = w->c;
-    Name old = cuda_names_made(w->names, "old");
+    Name old = cuda_names_made(w->names, "text", "old");
     Buffer *stand_in = buffer_new(c, old, type, NULL, 0, SCOPE_LOCAL, ROLE_TEMP, s->span);
     Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, s->span);
     strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
@@ -203,7 +203,7 @@ static void declaration(CudaWriter *w, const Buffer *b)
 static void host_temp(CudaWriter *w, const Buffer *b)
 {
     const char *type = cuda_storage_type(b->type), *name = cuda_buffer_name(w, b);
-    const char *data = cuda_names_made(w->names, arena_printf(w->c->arena, "%s_data", name));
+    const char *data = cuda_names_made(w->names, "data", arena_printf(w->c->arena, "%s_data", name));
     cuda_indent(w);
     strbuf_addf(w->out, "std::vector<%s> %s(", b->type == DT_BOOL ? "unsigned char" : type, data);
     for (int i = 0; i < b->rank; i++) {

@@ -57,7 +57,7 @@ static Name vector_name(const Lanes *l, int load)
     Context *c = l->w->c;
     const Buffer *b = l->plan->loads.items[load].load->u.load.buffer;
     const char *base = cuda_buffer_name(l->w, b);
-    return cuda_names_made(l->w->names, arena_printf(c->arena, load ? "%s_v%d" : "%s_v", base, load));
+    return cuda_names_made(l->w->names, "vector", arena_printf(c->arena, load ? "%s_v%d" : "%s_v", base, load));
 }
 
 /* The expression of one lane: wide loads become components, the variable a literal. */
@@ -142,7 +142,7 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
         wide_load(w, from, wide);
         strbuf_add(w->out, ";\n");
     }
-    const char *result = cuda_names_made(w->names, "result");
+    const char *result = cuda_names_made(w->names, "text", "result");
     cuda_line(w, "%s %s;", type, result);
     for (l.lane = 0; l.lane < plan->lanes; l.lane++) {
         cuda_indent(w);

@@ -177,3 +177,9 @@ UNREAD = """kernel k(x: f32[64]) -> y: f32[64]
 @pytest.mark.parametrize("text", [UNREAD, UNREAD.replace("f32[32] in shared", "f32[16384] in shared")])
 def test_what_nothing_reads_gives_no_warning(text):
     assert reserved.Nvrtc().messages(tirc(text, "--emit", "cuda")) == ""
+
+
+def test_made_names_are_of_one_thing():
+    """The host's array of `want_y`, and what is wanted of `y_host`."""
+    runs("kernel k<N = 8>(x: f32[N]) -> y_host: f32[N], want_y: f32[N], y: f32[N] {\n"
+         "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n        y[i] = x[i] + 3;\n    }\n}\n")
