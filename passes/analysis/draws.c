@@ -136,8 +136,9 @@ static void take_loop(Draws *d, const ForStmt *loop, int64_t scale, Form *out)
 {
     bool last = (scale > 0) == d->upper;
     bool from_end = last == (loop->step > 0);
-    take_apart(d, from_end && loop->step > 0 ? index_sub(d->c, loop->hi, expr_index(d->c, 1)) : from_end ? loop->hi : loop->lo,
-               scale, out);
+    take_apart(d, from_end ? loop->hi : loop->lo, scale, out);
+    if (from_end && loop->step > 0)
+        out->rest = index_sub(d->c, out->rest, expr_index(d->c, scale));
 }
 
 static bool literal_factor(const Expr *e, int64_t scale, const Expr **other, int64_t *product)

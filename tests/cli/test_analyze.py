@@ -112,7 +112,7 @@ def test_edges_are_counted(tirc):
 
 
 def test_a_fault_is_a_fault(tirc):
-    tirc.write("gather.tir", "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { for i in N y[i] = x[at[i] + 4]; }")
+    tirc.write("gather.tir", "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { for i in N y[i] = x[at[i]] + x[at[i] + 4]; }")
     r = tirc("gather.tir", "--device", "sim", "--analyze", "--json")
     assert r.status == 4
     assert json.loads(r.out)["faults"][0]["kind"] == "out_of_bounds"

@@ -18,7 +18,7 @@ kernel two<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = 2 * x[i]; }
 COPY = "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
 # The schedule is right; only data can make the kernel read outside of x.
 OUTSIDE = """
-kernel gather<N = 8>(x: f32[N], at: i32[N]) -> y: f32[N] { for i in N y[i] = x[at[i] + 100]; }
+kernel gather<N = 8>(x: f32[N], at: i32[N]) -> y: f32[N] { for i in N y[i] = x[at[i]] + x[at[i] + 100]; }
 """
 
 
