@@ -5,6 +5,7 @@
 
 #include "passes/analysis/count.h"
 #include "passes/lower/lower.h"
+#include "passes/lower/sum_depth.h"
 #include "passes/lower/written.h"
 
 /* ---- verification ------------------------------------------------------------------------------------------ */
@@ -14,11 +15,26 @@ typedef struct {
     VerifyOptions options;
 } Reference;
 
+/* For each buffer of the module; only those that are parameters are asked about. */
+static double *addition_depths(tirc *t, const tirc_program *program, const int64_t *sizes)
+{
+    const Kernel *lowered = program->kernel->kernel;
+    const Module *m = program->module;
+    double *of_param = ARENA_ARRAY(t->ctx->arena, double, lowered->n_params + 1);
+    double *depth = ARENA_ARRAY(t->ctx->arena, double, m->n_buffers + 1);
+    sum_depths(t->ctx, lowered, sizes, of_param);
+    for (int i = 0; i < m->n_buffers; i++)
+        for (int k = 0; k < lowered->n_params; k++)
+            if (lowered->params[k].buffer && !strcmp(lowered->params[k].buffer->name, m->buffers[i].name))
+                depth[i] = of_param[k];
+    return depth;
+}
+
 /* The reference of a program for these sizes: for all elements, where that does not take too long. */
-static bool make_reference(tirc *t, const tirc_kernel *kernel, const int64_t *sizes, uint64_t seed,
-                           Reference *out)
+static bool make_reference(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed, Reference *out)
 {
     Context *c = t->ctx;
+    const tirc_kernel *kernel = program->kernel;
     const Kernel *reference = api_reference(t, kernel);
     if (!reference)
         return false;
@@ -26,7 +42,7 @@ static bool make_reference(tirc *t, const tirc_kernel *kernel, const int64_t *si
     for (int i = kernel->kernel->n_params - kernel->kernel->n_outputs; i < kernel->kernel->n_params; i++)
         if (kernel->kernel->params[i].buffer && kernel->kernel->params[i].buffer->rank > rank)
             rank = kernel->kernel->params[i].buffer->rank;
-    out->options = (VerifyOptions){.wanted = 0, .seed = seed};
+    out->options = (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
     if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
         out->options.wanted = verify_sample_size(rank);
         reference = reference_kernel_sampled(c, kernel->program);
@@ -202,7 +218,7 @@ static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Ag
         .total = r->total, .wrong = r->wrong ? r->wrong : whole->different ? whole->different : s->result.wrong,
         .max_error = r->max_error, .bound = r->bound, .nearest = r->worst_ratio,
         .method = describe(t, r, whole), .rounding = r->checked - r->wrong, .wide = r->wide, .overflown = r->overflown,
-        .unbounded = r->unchecked - r->overflown, .summed = r->summed, .unlikely = r->unlikely, .exact = exact,
+        .unbounded = r->unchecked - r->overflown, .summed = r->summed, .additions = r->additions, .unlikely = r->unlikely, .exact = exact,
         .structure = words.text,
     };
 }
@@ -239,7 +255,7 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     const int64_t *sizes = api_sizes(t, program, values);
     program = sizes ? api_for_sizes(t, program, sizes) : NULL;
     bool ok = program && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
-              make_reference(t, program->kernel, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
+              make_reference(t, program, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
               check_run(t, program, &reference, &r, &whole) &&
               (is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
               (whole.different || check_gently(t, program, sizes, &reference, &r)) &&

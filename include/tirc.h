@@ -328,6 +328,8 @@ typedef struct {
     int64_t unbounded;        /* for which rounding errors have no bound */
     int64_t summed, unlikely; /* elements that are sums, and how many are within their bound and beyond what independent
                                * rounding errors make likely (docs/verification.md) */
+    double additions;         /* how many additions, one after another, the bounds of these count with at most: the terms, or
+                               * fewer where the schedule adds in a tree */
     int64_t exact;            /* elements that were equal, bit for bit, on small integers, where every order of evaluation is exact */
     const char *structure;    /* in words: how many, and on which inputs; NULL: the run on random reals was wrong already */
 } tirc_verification;

@@ -220,6 +220,7 @@ typedef struct {
     const int64_t *bits;   /* of an exact reference, of a sum */
     double u, largest;     /* of the output's type: unit roundoff, and the largest number */
     int digits;
+    double depth;          /* of the tree in which terms are added, INFINITY where it is not known */
     double log_elements;   /* of all outputs: among so many none is to be beyond its likely bound */
     double size;           /* of the largest element that is expected */
     bool spoiled;
@@ -237,14 +238,21 @@ static bool sum_is_exact(const Comparison *k, int64_t at)
     return k->abs[at] <= ldexp((double)lowest, k->digits - 20) && k->abs[at] <= k->largest;
 }
 
-/* What the additions of an element may lose in any order. */
+/* What additions lose of the magnitudes that they add: n u in any order, gamma_h = h u / (1 - h u) in a tree of height h. */
+static double sum_factor(const Comparison *k, int64_t at)
+{
+    double h = k->depth * k->u;
+    return h < 1 ? fmin(k->n[at] * k->u, h / (1 - h)) : k->n[at] * k->u;
+}
+
+/* What the additions of an element may lose. */
 static double sum_bound(const Comparison *k, int64_t at)
 {
     if (!is_sum(k, at))
         return 0;
     if (k->bits)
         return sum_is_exact(k, at) ? 0 : INFINITY;
-    return k->n[at] * k->u * k->abs[at];
+    return sum_factor(k, at) * k->abs[at];
 }
 
 /* The bound of an element, with room for the rounding of the bound's own computation. */
@@ -261,7 +269,7 @@ static double likely_bound_of(const Comparison *k, int64_t at)
     double n = k->n[at], u = k->u;
     double lambda = sqrt(2 * (log(2 * n) + k->log_elements - log(VERIFY_UNLIKELY))) / (1 - u);
     double gamma = expm1(lambda * sqrt(n) * u + n * u * u / ((1 - u) * (1 - u)));
-    return ((k->err ? k->err[at] : 0) + fmin(gamma, n * u) * k->abs[at]) * (1 + 0x1p-20);
+    return ((k->err ? k->err[at] : 0) + fmin(gamma, sum_factor(k, at)) * k->abs[at]) * (1 + 0x1p-20);
 }
 
 static bool is_poison(const char *bytes, int n)
@@ -357,6 +365,8 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
     r->largest_bound = fmax(r->largest_bound, e.bound);
     bool likely = !is_sum(k, at) || k->bits || fabs(e.got - e.expected) <= likely_bound_of(k, at);
     r->summed += is_sum(k, at);
+    if (is_sum(k, at))
+        r->additions = fmax(r->additions, fmin(k->n[at], k->depth));
     if (is_same(type, &e, got, expected))
         return;
     r->unlikely += !likely;
@@ -416,6 +426,7 @@ static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
         .u = ldexp(1, -type_info(b->type)->digits) + 0x1p-53,
         .largest = type_largest(b->type),
         .digits = type_info(b->type)->digits,
+        .depth = v->options->depth ? v->options->depth[find_buffer(v->m, b->name)] : INFINITY,
         .spoiled = unsure >= 0 && *(const uint8_t *)v->data[unsure],
     };
 }

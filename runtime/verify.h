@@ -26,6 +26,7 @@ typedef struct {
      * made for samples. */
     int64_t wanted;
     uint64_t seed;
+    const double *depth; /* [n_buffers of the module]: at most so many additions, one after another, make an element; NULL: not known */
     const VerifyElement *only; /* this element, by a reference made for samples; NULL: as `wanted` says */
 } VerifyOptions;
 
@@ -53,6 +54,7 @@ typedef struct {
     int64_t summed;        /* elements checked that are sums, so that there is a likely bound, and of these: */
     int64_t unlikely;      /* how many are beyond it */
     double most_terms;     /* of all sums of the program */
+    double additions;      /* one after another, the most that a bound of the elements checked counts with */
     const char *blame;     /* what made elements unchecked, in words; NULL: none is, or it is not known */
     VerifyWrong first[VERIFY_SHOWN];
     int n_first;

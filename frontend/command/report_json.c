@@ -74,9 +74,9 @@ static json_t *run_json(const Report *r)
 
 static json_t *rounding_json(const tirc_verification *v)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:I}", "checked", (json_int_t)v->rounding, "wide", (json_int_t)v->wide, "overflown",
+    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "checked", (json_int_t)v->rounding, "wide", (json_int_t)v->wide, "overflown",
                      (json_int_t)v->overflown, "unbounded", (json_int_t)v->unbounded, "nearest", real(v->nearest),
-                     "sums", (json_int_t)v->summed, "unlikely", (json_int_t)v->unlikely);
+                     "sums", (json_int_t)v->summed, "unlikely", (json_int_t)v->unlikely, "additions", real(v->additions));
 }
 
 static json_t *structure_json(const tirc_verification *v)

@@ -1,6 +1,7 @@
 """What --verify sees, and what it does not take for wrong: sums that are longer than rounding bounds, numbers that are none, narrow types."""
 
 import json
+import re
 
 import pytest
 
@@ -57,6 +58,22 @@ def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 4, r.out
     r, found = against(tirc, program, lambda text: text.replace(f"in {terms}", f"in {terms - terms // 16}"))
     assert r.status == 4 and not found["ok"]
+
+
+def test_a_tree_has_narrower_bounds(tirc):
+    """Terms rounded to f16 do not show on integers; on reals they lie between the bounds of a tree of 37 additions and of a chain of 1024."""
+    rows = (EXAMPLES / "row_sum/row_sum.tir").read_text()
+    program = rows.replace("C = 4096", "C = 1024").replace("R = 4096", "R = 32")
+    assert program.count("1024") == 1
+    tirc.write("rows.tir", program)
+    warp = ("--schedule", str(EXAMPLES / "row_sum/warp.sched"))
+    r, tree = verify(tirc, "rows.tir", *warp)
+    assert r.status == 0 and tree["ok"] and tree["rounding"]["additions"] == 1024 / 32 + 5
+    r, chain = verify(tirc, "rows.tir")
+    assert r.status == 0 and chain["ok"] and chain["rounding"]["additions"] == 1024
+    r, rounded = against(tirc, program, lambda text: re.sub(r"\+= (x\[.*\]);", r"+= f32(f16(\1));", text), *warp)
+    assert r.status == 4 and "E0635" in r.err and "within" in r.err and not rounded["ok"]
+    assert 0 < rounded["max_error"] < 1024 / 37 * rounded["bound"]
 
 
 def test_softmax_from_infinity(tirc):
