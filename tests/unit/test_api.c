@@ -329,11 +329,11 @@ static void a_term_outside_of_the_sample_is_noticed(void **state)
     assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "K - 1 - k", ""), &v), TIRC_OK);
     assert_true(v.ok);
     assert_non_null(strstr(v.structure, "; all are those of schedule 'default'"));
-    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "k", "* (i == 2001 && k == 7 ? 0 : 1)"), &v),
+    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "k", "* (i == 2002 && k == 7 ? 0 : 1)"), &v),
                      TIRC_WRONG);
     assert_false(v.ok);
     assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "on small integers"));
-    assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "y[2001] = "));
+    assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "y[2002] = "));
     tirc_free(t);
 }
 
@@ -343,8 +343,8 @@ static void elements_that_are_not_exact_may_differ(void **state)
     (void)state;
     tirc *t = tirc_new(NULL);
     tirc_verification v;
-    assert_int_equal(verify_sampled(t, ROWS("f32", "k", "* (i == 2001 ? 0.3 : 1)"),
-                                    ROWS("f32", "K - 1 - k", "* (i == 2001 ? 0.3 : 1)"), &v),
+    assert_int_equal(verify_sampled(t, ROWS("f32", "k", "* (i == 2002 ? 0.3 : 1)"),
+                                    ROWS("f32", "K - 1 - k", "* (i == 2002 ? 0.3 : 1)"), &v),
                      TIRC_OK);
     assert_true(v.ok);
     assert_non_null(strstr(v.structure, "; 1 of all are not those of schedule 'default', and none of the 1 looked at is exact"));
