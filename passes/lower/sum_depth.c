@@ -102,6 +102,12 @@ static void go_store(Depths *d, const Stmt *s)
 
 static void go(Depths *d, const Stmt *s);
 
+/* Its ends are in 64 bits, which proofs do not look into. */
+static bool is_wide(const ForStmt *loop)
+{
+    return loop->lo->type != DT_INDEX || loop->hi->type != DT_INDEX;
+}
+
 /* The stores to a buffer in the body of a loop. */
 typedef struct {
     Depths *d;
@@ -119,7 +125,8 @@ static bool enter_inner(Visitor *v, Stmt *s)
     Family *f = v->user;
     if (s->kind == ST_FOR) {
         VEC_PUSH(f->d->c->arena, &f->inner, s->u.loop.var);
-        facts_enter(f->d->facts, s);
+        if (!is_wide(&s->u.loop))
+            facts_enter(f->d->facts, s);
     }
     return true;
 }
@@ -146,7 +153,8 @@ static bool join_store(Visitor *v, Stmt *s)
         f->differ = false;
         return true;
     }
-    f->differ = f->differ && split_linear(facts, s->u.store.index[f->axis], f->var, &coefficient, &rest) &&
+    f->differ = f->differ && s->u.store.index[f->axis]->type == DT_INDEX &&
+                split_linear(facts, s->u.store.index[f->axis], f->var, &coefficient, &rest) &&
                 split_terms(facts, rest, may_change, f, &inner, &outer) && bounds_const(facts, inner, &min, &max) &&
                 (f->n == 0 || (coefficient == f->coefficient && expr_equal(outer, f->outer)));
     if (!f->differ)
@@ -222,6 +230,8 @@ static void go_often(Depths *d, const ForStmt *loop, double extent)
     Visitor stores = {.user = &w, .stmt = find_written};
     visit_stmt(&stores, loop->body);
     iterate(d, loop);
+    if (d->unknown)
+        return;
     double *once = copy(d, d->now);
     for (int i = 0; i < n; i++)
         any |= apart[i] = once[i] > start[i] && is_apart(d, loop, d->buffers.items[i]);
@@ -242,7 +252,7 @@ static void go_loop(Depths *d, const Stmt *s)
 {
     int64_t min, max;
     const ForStmt *loop = &s->u.loop;
-    if (!bounds_const(d->facts, loop_extent(d->c, loop), &min, &max)) {
+    if (is_wide(loop) || !bounds_const(d->facts, loop_extent(d->c, loop), &min, &max)) {
         d->unknown = true;
         return;
     }
@@ -276,12 +286,14 @@ static void go_launch(Depths *d, const Stmt *s)
     FactsMark mark = facts_mark(d->facts);
     d->threads = 1;
     for (int k = 0; k < 3; k++) {
-        bool known = bounds_const(d->facts, launch->grid[k], &min, &max);
+        bool known = launch->grid[k]->type == DT_INDEX && bounds_const(d->facts, launch->grid[k], &min, &max);
         d->unknown |= !known;
         d->threads *= known ? (double)max * (double)launch->block[k] : 1;
     }
-    facts_enter(d->facts, s);
-    go(d, launch->body);
+    if (!d->unknown) {
+        facts_enter(d->facts, s);
+        go(d, launch->body);
+    }
     facts_reset(d->facts, mark);
     d->threads = 1;
 }
@@ -322,27 +334,25 @@ static void go(Depths *d, const Stmt *s)
     }
 }
 
-static Stmt *body_at(Context *c, const Kernel *k, const int64_t *sizes)
+/* Sizes stay variables, of one value: widened index arithmetic has types of its own. */
+static void fix_sizes(Facts *f, Context *c, const Kernel *k, const int64_t *sizes)
 {
-    Subst *map = ARENA_ARRAY(c->arena, Subst, k->n_sizes + 1);
-    int n = 0;
     for (int i = 0; i < k->n_sizes; i++)
         if (k->sizes[i].symbolic)
-            map[n++] = (Subst){k->sizes[i].var, expr_index(c, sizes[i])};
-    return stmt_subst(c, k->body, map, n);
+            facts_range(f, k->sizes[i].var, expr_index(c, sizes[i]), expr_index(c, sizes[i] + 1));
 }
 
 void sum_depths(Context *c, const Kernel *lowered, const int64_t *sizes, double *depth)
 {
     Depths d = {.c = c, .facts = facts_new(c), .threads = 1};
-    Stmt *body = body_at(c, lowered, sizes);
     Visitor temps = {.user = &d, .stmt = find_temp};
     for (int i = 0; i < lowered->n_params; i++)
         if (lowered->params[i].buffer)
             VEC_PUSH(c->arena, &d.buffers, whole(lowered->params[i].buffer));
-    visit_stmt(&temps, body);
+    visit_stmt(&temps, lowered->body);
+    fix_sizes(d.facts, c, lowered, sizes);
     d.now = ARENA_ARRAY(c->arena, double, d.buffers.n + 1);
-    go(&d, body);
+    go(&d, lowered->body);
     for (int i = 0, at = 0; i < lowered->n_params; i++)
         depth[i] = lowered->params[i].buffer && !d.unknown ? d.now[at] : INFINITY, at += lowered->params[i].buffer != NULL;
 }

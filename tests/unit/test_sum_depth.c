@@ -101,12 +101,22 @@ static void atomic_updates(void **state)
     expect("launch sum grid(1, 1, 1) block(32, 1, 1) { for i in 32 y[0] atomic += x[i * 32 + threadIdx.x]; }", 1024);
 }
 
+/* Loops and subscripts in 64 bits: nothing is known, or nothing told apart. */
+static void wide_arithmetic(void **state)
+{
+    (void)state;
+    expect(LAUNCH("for i in i64(N) * i64(N) y[0] += x[0];"), INFINITY);
+    expect(LAUNCH("for i in 4, j in i64(N) * i64(N) y[i] += x[0];"), INFINITY);
+    expect(LAUNCH("for i in 4 y[i64(i) * 2] += x[i];"), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains),          cmocka_unit_test(a_value_that_is_handed_on_late),
         cmocka_unit_test(accumulators),    cmocka_unit_test(partial_buffers),
         cmocka_unit_test(threads),         cmocka_unit_test(atomic_updates),
+        cmocka_unit_test(wide_arithmetic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
