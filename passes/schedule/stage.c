@@ -1,6 +1,9 @@
 /* stage.c - see stage.h. */
 #include "passes/schedule/stage.h"
 
+#include "passes/analysis/poly.h"
+#include "passes/schedule/loop.h"
+
 /* ---- where a copy stands --------------------------------------------------------------------------- */
 
 /* The items of `stmt` (itself, if it is no seq) that hold one of `blocks`. */
@@ -174,12 +177,20 @@ Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *fr
     return stage_nest(s, &nest, span);
 }
 
+/* An axis for `extent` elements: literally empty ones have 1, and sizes for which the extent is negative have none. */
+static Expr *axis_for(Schedule *s, Expr *extent)
+{
+    int64_t literal;
+    if (expr_is_const(extent, &literal))
+        return literal < 1 ? expr_index(s->ctx, 1) : extent;
+    return expr_of_sizes(extent) ? loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent) : extent;
+}
+
 Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
 {
     Expr **shape = ARENA_ARRAY(s->ctx->arena, Expr *, n + 1);
-    int64_t literal;
     for (int i = 0; i < n; i++)
-        shape[i] = expr_is_const(extent[i], &literal) && literal < 1 ? expr_index(s->ctx, 1) : extent[i];
+        shape[i] = axis_for(s, extent[i]);
     return shape;
 }
 

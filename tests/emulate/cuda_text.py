@@ -225,7 +225,7 @@ class Host:
         dims = [[self.code(tir.expression(str(e))) for e in launch[k]] for k in ("grid", "block")]
         arguments = []
         for a in launch["arguments"]:
-            prefix = {"buffer": "d_", "scalar": "*d_", "size": "h_", "loop": "h_"}[a["kind"]]
+            prefix = {"buffer": "d_", "scalar": "*d_", "size": "h_", "loop": "h_", "value": "h_"}[a["kind"]]
             arguments.append(f"emulator::Size{{h_{a['name']}}}" if prefix == "h_" else prefix + a["name"])
         nothing = " || ".join(f"{e} <= 0" for e in dims[0])
         self.line(f"if (!({nothing})) {{")
