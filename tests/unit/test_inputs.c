@@ -192,8 +192,9 @@ static void runs_refuse_other_arguments(void **state)
     (void)state;
     tirc *t = tirc_new(NULL);
     tirc_program *program;
-    float x[3] = {1, 2, 3}, e = 1, y[4];
-    int32_t id[4] = {0, 2, 1, 2}, ptr[4] = {1, 2, 3, 9};
+    _Alignas(16) float x[3] = {1, 2, 3}, y[4]; /* tirc_launch takes aligned memory */
+    _Alignas(16) int32_t id[4] = {0, 2, 1, 2}, ptr[4] = {1, 2, 3, 9};
+    float e = 1;
     void *arguments[] = {x, id, ptr, &e, y};
     int64_t sizes[] = {4, 3}, odd[] = {3, 3}, large[] = {4, 101};
     assert_int_equal(compile(t, PICK, &program), TIRC_OK);
