@@ -76,7 +76,7 @@ static tirc_program *compile(tirc *t, const Program *p, const char *schedule, co
     tirc_file *file;
     tirc_kernel *kernel, *scheduled, *lowered;
     tirc_device *device;
-    tirc_program *program;
+    tirc_program *program = NULL;
     char text[4][32];
     const char *defines[4];
     size_t n = strlen(p->sizes);
@@ -117,7 +117,7 @@ static void all_verify(void **state)
 static tirc_kernel *resolve(tirc *t, const char *text, const Program *p)
 {
     tirc_file *file;
-    tirc_kernel *kernel;
+    tirc_kernel *kernel = NULL;
     const char *open[] = {"B=?", "V=?", "D=?", "C=?", "R=?", "N=?"}, *defines[4];
     size_t n = 0;
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
