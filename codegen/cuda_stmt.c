@@ -68,7 +68,10 @@ Expr *cuda_stored_value(Context *c, const Stmt *s)
     ExprKind kind = store_op_kind(s->u.store.op, s->u.store.buffer->type);
     Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
     old->hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
-    return expr_binary(c, kind, old, s->u.store.value, s->span);
+    /* All lanes of a warp exchange values, so `||` and `&&` must not skip an exchange. */
+    bool first = (kind == EX_OR || kind == EX_AND) && s->u.store.value->kind == EX_SHUFFLE_XOR;
+    return first ? expr_binary(c, kind, s->u.store.value, old, s->span)
+                 : expr_binary(c, kind, old, s->u.store.value, s->span);
 }
 
 /* `x += -y` reads better as `x -= y`. */
