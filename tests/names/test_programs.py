@@ -100,7 +100,7 @@ def test_loops_of_the_host_may_turn():
     assert launch["within"] == [{"loop": "i", "from": 0, "to": 4, "step": 1}, {"loop": "j_turn", "from": 0, "to": 6, "step": 1},
                                 {"value": "j", "is": "i % 2 == 0 ? j_turn : 5 - j_turn"}]
     assert {"kind": "value", "name": "j", "type": "i32"} in launch["arguments"]
-    assert re.search(r"const int j = i % 2 == 0 \? j_turn : 5 - j_turn;", source)
+    assert re.search(r"const long long j = i % 2 == 0 \? j_turn : 5 - j_turn;", source)
 
 
 ONE_ELEMENT = """kernel k<N = 16>(x: f32[N]) -> y: f32[N]
