@@ -1,4 +1,5 @@
-/* call.c - makes the call that a step describes (draw.h): names become handles of this run, and numbers become index maps. */
+/* call.c - makes the call that a step describes (draw.h): names become handles of this run, and
+ * numbers become index maps. */
 #include <string.h>
 
 #include "fuzz/draw.h"
@@ -6,7 +7,7 @@
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/sched.h"
 
-/* ---- handles ------------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 static bool resolve_handle(Schedule *s, const Pick *pick, Value *value)
 {
@@ -75,7 +76,7 @@ static const IndexMap *draw_map(Context *c, int n, uint64_t seed)
     return map;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------ */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static bool resolve(Schedule *s, const Pick *pick, const Value *first, Value *value)
 {
@@ -83,18 +84,13 @@ static bool resolve(Schedule *s, const Pick *pick, const Value *first, Value *va
     switch (pick->kind) {
     case VALUE_LOOP:
     case VALUE_BLOCK:
-    case VALUE_BUFFER:
-        return resolve_handle(s, pick, value);
+    case VALUE_BUFFER: return resolve_handle(s, pick, value);
     case VALUE_WORD:
-    case VALUE_STRING:
-        value->u.s = ctx_name(schedule_context(s), pick->name);
-        return true;
+    case VALUE_STRING: value->u.s = ctx_name(schedule_context(s), pick->name); return true;
     case VALUE_MAP:
         value->u.map = draw_map(schedule_context(s), map_inputs(s, first), (uint64_t)pick->i);
         return true;
-    default:
-        value->u.i = pick->i;
-        return true;
+    default: value->u.i = pick->i; return true;
     }
 }
 

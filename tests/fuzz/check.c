@@ -8,7 +8,7 @@
 #include "passes/lower/lower.h"
 #include "support/form.h"
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const char *text_of(Context *c, const Kernel *kernel)
 {
@@ -36,11 +36,16 @@ const char *check_text(Context *c, const Kernel *kernel)
         return arena_printf(c->arena, "its text is refused: %s\n%s", messages(c), text);
     const char *second = text_of(c, again);
     if (strcmp(text, second) != 0)
-        return arena_printf(c->arena, "its text changes:\n%s\n---- read and printed\n%s", text, second);
+        return arena_printf(c->arena,
+                            "its text changes:\n"
+                            "%s\n"
+                            "---- read and printed\n"
+                            "%s",
+                            text, second);
     return kernel_equal(kernel, again) ? NULL : "what its text gives is not equal";
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -55,11 +60,13 @@ static const char *compare(const Run *run, const Form *program, Form *form, int 
     Context *c = run->c;
     if (form_run(run->d, form, run->sizes, program, (Turns){width, run->reversed}))
         return form_difference(c, run->d, program, form, run->reference);
-    return arena_printf(c->arena, "%s: %s", fault_name(form->fault.kind), form->fault.kind ? form->fault.message : messages(c));
+    return arena_printf(c->arena, "%s: %s", fault_name(form->fault.kind),
+                        form->fault.kind ? form->fault.message : messages(c));
 }
 
 /* Runs `module` in the given manner; NULL or what is wrong. */
-static const char *try_form(const Run *run, const Form *program, const Module *module, int width, const char *what)
+static const char *try_form(const Run *run, const Form *program, const Module *module, int width,
+                            const char *what)
 {
     Form form = {.module = module};
     const char *why = compare(run, program, &form, width);
@@ -77,16 +84,18 @@ static int legal_width(const Module *m, int width)
     return width;
 }
 
-static const char *run_all(const Run *run, Form *program, const Module *sequential, const Module *lowered,
-                           int width)
+static const char *run_all(const Run *run, Form *program, const Module *sequential,
+                           const Module *lowered, int width)
 {
     if (!form_run(run->d, program, run->sizes, NULL, (Turns){0}))
         return arena_printf(run->c->arena, "the program itself: %s", messages(run->c));
-    const char *why = sequential ? try_form(run, program, sequential, 0, "scheduled, in order") : NULL;
+    const char *why =
+        sequential ? try_form(run, program, sequential, 0, "scheduled, in order") : NULL;
     if (!why && lowered)
         why = try_form(run, program, lowered, 0, "lowered");
     if (!why && lowered)
-        why = try_form(run, program, lowered, legal_width(lowered, width), "lowered, threads in groups");
+        why = try_form(run, program, lowered, legal_width(lowered, width),
+                       "lowered, threads in groups");
     return why;
 }
 
@@ -99,8 +108,8 @@ static Module *built(Context *c, const Kernel *kernel, const Kernel *program)
     return module;
 }
 
-CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled, const int64_t *sizes,
-                      CheckManner manner, const char **why)
+CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled,
+                      const int64_t *sizes, CheckManner manner, const char **why)
 {
     LowerOptions options = {.limits = limits_default()};
     Kernel *plain = sequential_kernel(c, program), *sequential = sequential_kernel(c, scheduled);
@@ -118,8 +127,8 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
     if (manner.reorders)
         run.reference = module_build(c, reference_kernel(c, program), NULL);
     Form form = {.module = built(c, plain, program)};
-    *why = run_all(&run, &form, manner.in_order ? built(c, sequential, program) : NULL, built(c, lowered, program),
-                   manner.width);
+    *why = run_all(&run, &form, manner.in_order ? built(c, sequential, program) : NULL,
+                   built(c, lowered, program), manner.width);
     form_free(&form);
     run.d->ops->close(run.d);
     if (!*why)

@@ -7,7 +7,7 @@
 #include "fuzz/fit.h"
 #include "passes/schedule/sched.h"
 
-/* ---- picks --------------------------------------------------------------------------------------- */
+/* ---- picks ----------------------------------------------------------------------------------- */
 
 Pick pick_handle(Schedule *s, Value handle, Value block)
 {
@@ -30,7 +30,7 @@ Pick pick_int(int64_t i)
     return (Pick){.kind = VALUE_INT, .i = i};
 }
 
-/* ---- one argument -------------------------------------------------------------------------------- */
+/* ---- one argument ---------------------------------------------------------------------------- */
 
 /* The block that a call is about, and what suits the primitive. */
 typedef struct {
@@ -74,7 +74,8 @@ static bool draw_block(Focus *f, Pick *pick)
     Value block = f->block;
     if (f->other_block) {
         Value users = query(f->s, "consumers", &f->block, 1);
-        block = one_of(f->r, users.u.list.n > 0 && random_below(f->r, 4) ? users : all_blocks(f->s));
+        block =
+            one_of(f->r, users.u.list.n > 0 && random_below(f->r, 4) ? users : all_blocks(f->s));
     }
     f->other_block = true;
     *pick = pick_handle(f->s, block, block);
@@ -91,7 +92,9 @@ static bool draw_buffer(Focus *f, Pick *pick)
 
 static Pick draw_key(Focus *f, const char *parameter)
 {
-    static const char *const tails[] = {"guard", "peel", "pad"}, *const orders[] = {"grouped", "grouped", "diagonal"};
+    static const char *const tails[] = {"guard", "peel", "pad"}, *const orders[] = {"grouped",
+                                                                                    "grouped",
+                                                                                    "diagonal"};
     Pick pick = pick_word("note");
     if (strcmp(parameter, "tail") == 0)
         pick = pick_word(tails[random_below(f->r, 3)]);
@@ -100,7 +103,8 @@ static Pick draw_key(Focus *f, const char *parameter)
     if (strcmp(parameter, "order") == 0)
         pick = pick_word(orders[random_below(f->r, 3)]);
     if (strcmp(parameter, "hint") == 0)
-        pick = pick_word(cache_hint_info((CacheHint)(1 + random_below(f->r, HINT_COUNT - 1)))->name);
+        pick =
+            pick_word(cache_hint_info((CacheHint)(1 + random_below(f->r, HINT_COUNT - 1)))->name);
     pick.kind = VALUE_STRING;
     return pick;
 }
@@ -127,46 +131,35 @@ static Pick draw_int(Focus *f, const char *parameter)
 
 static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
 {
-    static const char *const scopes[] = {"global", "shared", "shared", "local", "local", "constant"};
-    static const char *const axes[] = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z",
+    static const char *const scopes[] = {"global", "shared", "shared",
+                                         "local",  "local",  "constant"};
+    static const char *const axes[] = {"blockIdx.x",  "blockIdx.x",  "blockIdx.y",  "blockIdx.z",
                                        "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z"};
     switch (param->kind) {
-    case PARAM_LOOP:
-        return draw_loop(f, pick);
+    case PARAM_LOOP: return draw_loop(f, pick);
     case PARAM_NODE:
-        return f->fit.loop != LOOP_SHARED && random_below(f->r, 2) ? draw_loop(f, pick) : draw_block(f, pick);
-    case PARAM_BLOCK:
-        return draw_block(f, pick);
-    case PARAM_BUFFER:
-        return draw_buffer(f, pick);
+        return f->fit.loop != LOOP_SHARED && random_below(f->r, 2) ? draw_loop(f, pick)
+                                                                   : draw_block(f, pick);
+    case PARAM_BLOCK: return draw_block(f, pick);
+    case PARAM_BUFFER: return draw_buffer(f, pick);
     case PARAM_AMOUNT:
         *pick = random_below(f->r, 4) ? draw_factor(f) : pick_word("auto");
         return true;
-    case PARAM_FACTOR:
-        *pick = draw_factor(f);
-        return true;
+    case PARAM_FACTOR: *pick = draw_factor(f); return true;
     case PARAM_BOOL:
         *pick = (Pick){.kind = VALUE_BOOL, .i = (int64_t)random_below(f->r, 2)};
         return true;
-    case PARAM_SCOPE:
-        *pick = pick_word(scopes[random_below(f->r, 6)]);
-        return true;
-    case PARAM_AXIS:
-        *pick = pick_word(axes[random_below(f->r, 8)]);
-        return true;
-    case PARAM_KEY:
-        *pick = draw_key(f, param->name);
-        return true;
+    case PARAM_SCOPE: *pick = pick_word(scopes[random_below(f->r, 6)]); return true;
+    case PARAM_AXIS: *pick = pick_word(axes[random_below(f->r, 8)]); return true;
+    case PARAM_KEY: *pick = draw_key(f, param->name); return true;
     case PARAM_MAP:
         *pick = (Pick){.kind = VALUE_MAP, .i = (int64_t)random_below(f->r, 1 << 30)};
         return true;
-    default:
-        *pick = draw_int(f, param->name);
-        return true;
+    default: *pick = draw_int(f, param->name); return true;
     }
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void shuffle(Random *r, int *order, int n)
 {
@@ -203,7 +196,8 @@ static bool draw_siblings(Focus *f, PickArg *arg)
     int at = 2 * (int)random_below(f->r, (uint64_t)n);
     arg->n = 2;
     for (int i = 0; i < 2; i++)
-        arg->items[i] = pick_handle(f->s, f->loops.u.list.items[at + i], block_in(f->s, f->loops.u.list.items[at + i]));
+        arg->items[i] = pick_handle(f->s, f->loops.u.list.items[at + i],
+                                    block_in(f->s, f->loops.u.list.items[at + i]));
     return true;
 }
 
@@ -213,7 +207,8 @@ static void draw_factors(Focus *f, PickArg *arg)
     for (int i = 0; i < arg->n; i++)
         arg->items[i] = draw_factor(f);
     if (random_below(f->r, 8))
-        arg->items[random_below(f->r, 4) ? 0 : random_below(f->r, (uint64_t)arg->n)] = (Pick){.kind = VALUE_FILL};
+        arg->items[random_below(f->r, 4) ? 0 : random_below(f->r, (uint64_t)arg->n)] =
+            (Pick){.kind = VALUE_FILL};
 }
 
 /* A number for each iterator of the block: an order of them, or an amount for each. */
@@ -240,7 +235,8 @@ static bool draw_arg(Focus *f, const PrimParam *param, PickArg *arg)
     if (param->kind == PARAM_LOOP && f->fit.loop == LOOP_SIBLINGS)
         return draw_siblings(f, arg);
     if (param->kind == PARAM_LOOP)
-        return draw_loops(f, strcmp(f->primitive->name, "reorder") != 0 || !random_below(f->r, 3), arg);
+        return draw_loops(f, strcmp(f->primitive->name, "reorder") != 0 || !random_below(f->r, 3),
+                          arg);
     if (param->kind == PARAM_INT)
         return draw_numbers(f, strcmp(param->name, "order") == 0, arg);
     if (param->kind == PARAM_FACTOR) {
@@ -269,7 +265,7 @@ static bool draw_nest(Focus *f, Step *step)
     return true;
 }
 
-/* ---- a step -------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 static const Primitive *draw_primitive(Random *r)
 {

@@ -1,5 +1,6 @@
-/* faulty.c - breaks trials on purpose: linked into fuzz_faulty in place of trial_run and trial_draw. $FUZZ_FAULT says how each
- * trial whose seed is a multiple of $FUZZ_EVERY goes wrong; test_workers.py holds that each is counted. The others are right. */
+/* faulty.c - breaks trials on purpose: linked into fuzz_faulty in place of trial_run and
+ * trial_draw. $FUZZ_FAULT says how each trial whose seed is a multiple of $FUZZ_EVERY goes wrong;
+ * test_workers.py holds that each is counted. The others are right. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,9 @@ static const struct {
     const char *name;
     void (*break_it)(void); /* NULL: the trial says itself that it is wrong */
 } FAULTS[] = {
-    {"crash", crash}, {"hang", hang},        {"memory", exhaust_memory}, {"kill", be_killed},
-    {"exit 0", end_well}, {"exit 1", end_badly}, {"wrong", NULL},
+    {"crash", crash},    {"hang", hang},       {"memory", exhaust_memory},
+    {"kill", be_killed}, {"exit 0", end_well}, {"exit 1", end_badly},
+    {"wrong", NULL},
 };
 
 static bool is_chosen(uint64_t seed)

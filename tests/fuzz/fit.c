@@ -54,7 +54,7 @@ Fit fit_of(const Primitive *primitive)
     return (Fit){primitive->name, !primitive->is_query, BLOCK_ANY, LOOP_ANY, BUFFER_ANY};
 }
 
-/* ---- queries ------------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 Value query(Schedule *s, const char *name, const Value *args, int n)
 {
@@ -81,14 +81,15 @@ static Value as_list(Schedule *s, const Values *values)
     return value_list(s, values->items, values->n);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool touches_temp(Schedule *s, Stmt *block, AccessMode mode, bool on_chip)
 {
     BufferSet set = {0};
     flow_buffers(s, block, mode, &set);
     for (int i = 0; i < set.n; i++)
-        if (set.items[i]->role == ROLE_TEMP && (!on_chip || !scope_outlives_launch(set.items[i]->scope)))
+        if (set.items[i]->role == ROLE_TEMP &&
+            (!on_chip || !scope_outlives_launch(set.items[i]->scope)))
             return true;
     return false;
 }
@@ -100,7 +101,8 @@ static bool is_whole(const Stmt *block, const StmtPath *path)
     for (int i = 0; i < n; i++) {
         const Stmt *loop = path->n > n ? path->items[path->n - 1 - n + i] : NULL;
         const Expr *binding = b->iters[i].binding;
-        if (!loop || loop->kind != ST_FOR || binding->kind != EX_VAR || binding->u.var != loop->u.loop.var)
+        if (!loop || loop->kind != ST_FOR || binding->kind != EX_VAR ||
+            binding->u.var != loop->u.loop.var)
             return false;
     }
     return !b->predicate;
@@ -147,7 +149,8 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
     case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);
-    case BLOCK_BESIDE_USER: return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
+    case BLOCK_BESIDE_USER:
+        return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
     case BLOCK_WHOLE: return is_whole(block, &path);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
@@ -166,7 +169,7 @@ Value fit_blocks(Schedule *s, BlockFit fit)
     return as_list(s, &out);
 }
 
-/* ---- loops --------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static void add_loops(Schedule *s, Value block, Values *out)
 {
@@ -207,7 +210,8 @@ static void add_reduced(Schedule *s, Value handle, Values *out)
             }
 }
 
-/* Loops that the block has in common with others, or where it parts from them: that and the other's. */
+/* Loops that the block has in common with others, or where it parts from them: that and the
+ * other's. */
 static void add_common(Schedule *s, LoopFit fit, Value block, Values *out)
 {
     Arena *arena = schedule_context(s)->arena;
@@ -259,7 +263,7 @@ Value fit_loops(Schedule *s, LoopFit fit, Value block)
     return as_list(s, &out);
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static bool buffer_suits(BufferFit fit, const Buffer *buffer, Stmt *block)
 {
@@ -269,7 +273,8 @@ static bool buffer_suits(BufferFit fit, const Buffer *buffer, Stmt *block)
     case BUFFER_READ: return stmt_touches(block, buffer, ACCESS_READ);
     case BUFFER_WRITTEN: return stmt_touches(block, buffer, ACCESS_WRITE);
     case BUFFER_UPDATED:
-        return stmt_touches(block, buffer, ACCESS_WRITE) && stmt_touches(block, buffer, ACCESS_READ);
+        return stmt_touches(block, buffer, ACCESS_WRITE) &&
+               stmt_touches(block, buffer, ACCESS_READ);
     default: return true;
     }
 }

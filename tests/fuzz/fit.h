@@ -1,6 +1,7 @@
-/* fit.h - what suits a primitive: a draw from all loops, blocks and buffers would nearly always be refused by those that need a
- * certain kind. A row says how often a primitive is drawn, and what its arguments have to be for it to have a chance; one draw in
- * eight looks at none of that, so that what does not suit is asked for, too. */
+/* fit.h - what suits a primitive: a draw from all loops, blocks and buffers would nearly always be
+ * refused by those that need a certain kind. A row says how often a primitive is drawn, and what
+ * its arguments have to be for it to have a chance; one draw in eight looks at none of that, so
+ * that what does not suit is asked for, too. */
 #ifndef TIRC_TESTS_FIT_H
 #define TIRC_TESTS_FIT_H
 
@@ -8,16 +9,16 @@
 
 typedef enum {
     BLOCK_ANY,
-    BLOCK_REDUCTION,    /* has an init */
-    BLOCK_PARTIAL,      /* that, and writes a temp */
-    BLOCK_MAKER,        /* writes a temp */
-    BLOCK_USER,         /* reads a temp */
-    BLOCK_STAGER,       /* writes a temp in shared or local memory */
-    BLOCK_BESIDE_USER,  /* that, and one which reads it stands under the same loop */
-    BLOCK_WHOLE,        /* alone in one loop for each iterator, without a condition */
-    BLOCK_EINSUM,       /* that, and updates what it writes */
-    BLOCK_DIGITS,       /* reads at a subscript that multiplies or divides */
-    BLOCK_CHOICE,       /* stores a value where a condition holds, and another elsewhere */
+    BLOCK_REDUCTION,   /* has an init */
+    BLOCK_PARTIAL,     /* that, and writes a temp */
+    BLOCK_MAKER,       /* writes a temp */
+    BLOCK_USER,        /* reads a temp */
+    BLOCK_STAGER,      /* writes a temp in shared or local memory */
+    BLOCK_BESIDE_USER, /* that, and one which reads it stands under the same loop */
+    BLOCK_WHOLE,       /* alone in one loop for each iterator, without a condition */
+    BLOCK_EINSUM,      /* that, and updates what it writes */
+    BLOCK_DIGITS,      /* reads at a subscript that multiplies or divides */
+    BLOCK_CHOICE,      /* stores a value where a condition holds, and another elsewhere */
 } BlockFit;
 
 typedef enum {

@@ -1,9 +1,11 @@
-/* Writes random schedules with the text that tirc emits for them, a line of JSON each (record.h), for tests/emulate.
+/* Writes random schedules with the text that tirc emits for them, a line of JSON each (record.h),
+ * for tests/emulate.
  *
  *     fuzz_record [-c EVERY] COUNT SEED FOLDER...
  *
- * Trials SEED, SEED + 1, ..., one line for each: `{"seed": S}` alone where there is nothing to run. Every EVERY-th
- * line has the complete program, too. What has been written when a trial crashes tells the seed that did it. */
+ * Trials SEED, SEED + 1, ..., one line for each: `{"seed": S}` alone where there is nothing to run.
+ * Every EVERY-th line has the complete program, too. What has been written when a trial crashes
+ * tells the seed that did it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,14 +1,16 @@
-/* Random schedules keep the meaning of programs. Each trial takes a program of the folders given, sizes (literal or symbolic) and up
- * to 12 random calls of primitives; after every accepted one the kernel verifies and reads back from its text, and at the
- * end it must compute what the program computes: in order, lowered on the simulator, and with the threads of each block taking
- * turns between barriers, in either direction. Before that, the schedules that the files hold are known to be legal, and must
- * be accepted, lowered and right.
+/* Random schedules keep the meaning of programs. Each trial takes a program of the folders given,
+ * sizes (literal or symbolic) and up to 12 random calls of primitives; after every accepted one the
+ * kernel verifies and reads back from its text, and at the end it must compute what the program
+ * computes: in order, lowered on the simulator, and with the threads of each block taking turns
+ * between barriers, in either direction. Before that, the schedules that the files hold are known
+ * to be legal, and must be accepted, lowered and right.
  *
  *     fuzz_schedule [-j PROCESSES] [-t SECONDS] [-l LIMIT] COUNT SEED FOLDER...
  *
- * Trials SEED, SEED + 1, ..., of which none begins after SECONDS, and each of which has LIMIT seconds of CPU (30). A failure is
- * reduced and printed, and makes the status 1, and so does a trial whose end is not known, or a primitive of the table that two
- * thousand trials or more never call, or call nearly always without success. The report has a line for each primitive: how many
+ * Trials SEED, SEED + 1, ..., of which none begins after SECONDS, and each of which has LIMIT
+ * seconds of CPU (30). A failure is reduced and printed, and makes the status 1, and so does a
+ * trial whose end is not known, or a primitive of the table that two thousand trials or more never
+ * call, or call nearly always without success. The report has a line for each primitive: how many
  * calls it accepted of those that were made.
  */
 #include <setjmp.h>
@@ -30,7 +32,7 @@ typedef struct {
     int n[MAX_FOLDERS], n_folders, all;
 } Programs;
 
-/* ---- known to be legal --------------------------------------------------------------------------- */
+/* ---- known to be legal ----------------------------------------------------------------------- */
 
 static bool is_right(Use *use, const int64_t *sizes, bool in_order, const char **why)
 {
@@ -46,8 +48,9 @@ static bool is_right(Use *use, const int64_t *sizes, bool in_order, const char *
     return !*why && check_run(use->c, use->kernel, scheduled, sizes, manner, why) == CHECK_OK;
 }
 
-/* The schedule is accepted, reads back, is lowered and right where all sizes are `size`. (What ships with tirc has tiles of a
- * thousand threads, which would go through loops beyond them in order for seconds.) */
+/* The schedule is accepted, reads back, is lowered and right where all sizes are `size`. (What
+ * ships with tirc has tiles of a thousand threads, which would go through loops beyond them in
+ * order for seconds.) */
 static bool run_known(const Program *p, int schedule, int64_t size)
 {
     char text[TRIAL_SIZES][48];
@@ -61,7 +64,8 @@ static bool run_known(const Program *p, int schedule, int64_t size)
     Use use;
     const char *name = p->schedules[schedule];
     bool own = schedule > 1; /* behind `default` and `naive` */
-    bool good = program_use(p, name, overrides, p->n_sizes, &use) && is_right(&use, sizes, own, &why);
+    bool good =
+        program_use(p, name, overrides, p->n_sizes, &use) && is_right(&use, sizes, own, &why);
     if (!good)
         fprintf(stderr, "%s, schedule %s, sizes %lld: %s\n", p->path, name, (long long)size,
                 why ? why : use_messages(&use));
@@ -81,7 +85,7 @@ static long run_all_known(const Programs *programs)
     return wrong;
 }
 
-/* ---- random -------------------------------------------------------------------------------------- */
+/* ---- random ---------------------------------------------------------------------------------- */
 
 static Trial draw_trial(void *user, uint64_t seed, Random *r)
 {
@@ -95,7 +99,8 @@ static Trial draw_trial(void *user, uint64_t seed, Random *r)
 
 static int usage(void)
 {
-    fputs("usage: fuzz_schedule [-j PROCESSES] [-t SECONDS] [-l LIMIT] COUNT SEED FOLDER...\n", stderr);
+    fputs("usage: fuzz_schedule [-j PROCESSES] [-t SECONDS] [-l LIMIT] COUNT SEED FOLDER...\n",
+          stderr);
     return 2;
 }
 
@@ -124,7 +129,8 @@ int main(int argc, char **argv)
     }
     long known_wrong = seed == 1 ? run_all_known(&programs) : 0;
     Tally tally = {0};
-    bool ran = workers_run(&(WorkPlan){count, seed, jobs, seconds, limit, draw_trial, &programs}, &tally);
+    bool ran =
+        workers_run(&(WorkPlan){count, seed, jobs, seconds, limit, draw_trial, &programs}, &tally);
     tally_report(&tally, count);
     for (int f = 0; f < programs.n_folders; f++)
         programs_free(programs.of[f], programs.n[f]);

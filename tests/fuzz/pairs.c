@@ -69,8 +69,9 @@ void pairs_report(const Tally *t)
             ran += change && t->pairs[i][k] > 0;
             often += change && t->pairs[i][k] >= 10;
         }
-    printf("of %d pairs of primitives, one after the other, %d ran in a schedule, %d in ten or more; never after so many others:", all, ran,
-           often);
+    printf("of %d pairs of primitives, one after the other, %d ran in a schedule, %d in ten or "
+           "more; never after so many others:",
+           all, ran, often);
     for (int missing = n; missing > n / 10; missing--)
         for (int second = 0; second < n; second++)
             if (!table[second].is_query && missing_before(t, table, n, second) == missing)

@@ -1,5 +1,6 @@
-/* pairs.h - two primitives one after the other in one schedule. Draws of single calls seldom bring two rare ones together, and what is
- * wrong is often a step that makes what another did not expect; so one trial in four is after a pair that is drawn among all alike. */
+/* pairs.h - two primitives one after the other in one schedule. Draws of single calls seldom bring
+ * two rare ones together, and what is wrong is often a step that makes what another did not expect;
+ * so one trial in four is after a pair that is drawn among all alike. */
 #ifndef TIRC_TESTS_PAIRS_H
 #define TIRC_TESTS_PAIRS_H
 

@@ -1,4 +1,5 @@
-/* record.c - see record.h. The trace goes through parser, resolver and script again, so that only the public interface is used. */
+/* record.c - see record.h. The trace goes through parser, resolver and script again, so that only
+ * the public interface is used. */
 #include "fuzz/record.h"
 
 #include <jansson.h>
@@ -31,9 +32,10 @@ static json_t *overrides_json(const Trial *t)
 
 static json_t *head_json(const Trial *t, const char *trace, bool reorders)
 {
-    return json_pack("{s:I, s:s, s:i, s:o, s:o, s:b, s:s}", "seed", (json_int_t)t->seed, "path", t->program->path,
-                     "kernel_number", t->program->kernel, "overrides", overrides_json(t), "sizes", sizes_json(t),
-                     "reorders", (int)reorders, "schedule", trace);
+    return json_pack("{s:I, s:s, s:i, s:o, s:o, s:b, s:s}", "seed", (json_int_t)t->seed, "path",
+                     t->program->path, "kernel_number", t->program->kernel, "overrides",
+                     overrides_json(t), "sizes", sizes_json(t), "reorders", (int)reorders,
+                     "schedule", trace);
 }
 
 /* The program's text with the trace below it. */
@@ -49,8 +51,8 @@ static tirc_status schedule(Record *r, const Trial *t, const char *trace)
     tirc_status status = tirc_parse_text(r->t, t->program->path, text, strlen(text), &file);
     free(text);
     if (!status)
-        status = tirc_resolve(r->t, file, tirc_file_kernel(file, (size_t)t->program->kernel), overrides,
-                              (size_t)t->n_overrides, &r->program);
+        status = tirc_resolve(r->t, file, tirc_file_kernel(file, (size_t)t->program->kernel),
+                              overrides, (size_t)t->n_overrides, &r->program);
     return status ? status : tirc_apply(r->t, file, r->program, "found", NULL, 0, &r->scheduled);
 }
 

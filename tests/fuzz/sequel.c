@@ -1,5 +1,5 @@
-/* sequel.c - what usually follows an accepted step (draw.h): calls that nobody makes alone are drawn together with those that prepare
- * them. */
+/* sequel.c - what usually follows an accepted step (draw.h): calls that nobody makes alone are
+ * drawn together with those that prepare them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ static int follow_split(Schedule *s, Random *r, const Pick *from, const Value *r
     static const char *const blocks[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
     static const char *const threads[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z"};
     int axis = (int)random_below(r, 3), n = result->u.list.n, count = 0;
-    Value at = result->u.list.items[n > 2 && random_below(r, 2) ? 1 : n - 1], block = {.kind = VALUE_BLOCK};
+    Value at = result->u.list.items[n > 2 && random_below(r, 2) ? 1 : n - 1],
+          block = {.kind = VALUE_BLOCK};
     block.u.id = state_find_block(s, ctx_name(schedule_context(s), from->block));
     if (!block.u.id)
         return 0;
@@ -45,16 +46,19 @@ static int follow_rows(Schedule *s, Random *r, const Pick *rows, Step *out)
     for (int i = 0; i + 1 < loops.u.list.n; i++) {
         if (strcmp(pick_handle(s, loops.u.list.items[i], block).name, rows->name) != 0)
             continue;
-        Pick columns = pick_handle(s, loops.u.list.items[i + 1], block), order = pick_word("grouped");
+        Pick columns = pick_handle(s, loops.u.list.items[i + 1], block),
+             order = pick_word("grouped");
         order.kind = VALUE_STRING;
         out[0] = step_of("bind", 2, (Pick[]){columns, pick_word("blockIdx.x")});
-        out[1] = step_of("remap", 4, (Pick[]){*rows, columns, order, pick_int(1 + (int64_t)random_below(r, 4))});
+        out[1] = step_of(
+            "remap", 4, (Pick[]){*rows, columns, order, pick_int(1 + (int64_t)random_below(r, 4))});
         return 2;
     }
     return 0;
 }
 
-/* A copying block moves to a loop of the block that it was made for; that loop may run ahead of it. */
+/* A copying block moves to a loop of the block that it was made for; that loop may run ahead of
+ * it. */
 static int follow_copy(Schedule *s, Random *r, const Step *step, const Value *result, Step *out)
 {
     bool reads = strstr(step->primitive->name, "read") != NULL;
@@ -68,7 +72,8 @@ static int follow_copy(Schedule *s, Random *r, const Step *step, const Value *re
     int count = 0;
     out[count++] = step_of(reads ? "compute_at" : "reverse_compute_at", 2, (Pick[]){copy, loop});
     if (reads && !random_below(r, 3))
-        out[count++] = step_of("pipeline", 2, (Pick[]){loop, pick_int(2 + (int64_t)random_below(r, 2))});
+        out[count++] =
+            step_of("pipeline", 2, (Pick[]){loop, pick_int(2 + (int64_t)random_below(r, 2))});
     if (reads && !random_below(r, 3))
         out[count++] = step_of("copy_async", 1, &copy);
     return count;
@@ -86,7 +91,8 @@ static int follow_place(Schedule *s, Random *r, const Step *step, Step *out)
         return 0;
     Pick buffer = {.kind = VALUE_BUFFER};
     snprintf(buffer.name, sizeof buffer.name, "%s", written->name);
-    out[0] = step_of("set_scope", 2, (Pick[]){buffer, pick_word(random_below(r, 2) ? "shared" : "local")});
+    out[0] = step_of("set_scope", 2,
+                     (Pick[]){buffer, pick_word(random_below(r, 2) ? "shared" : "local")});
     out[1] = step_of("rolling_buffer", 1, name);
     return random_below(r, 3) ? 1 : 2;
 }
@@ -98,8 +104,9 @@ static int follow_padding(Schedule *s, const Value *result, Step *out)
     for (int i = 0; i + 1 < result->u.list.n && count < DRAW_ITEMS; i++) {
         Value copy = result->u.list.items[i], loops = all_loops(s, copy);
         if (loops.u.list.n > 0)
-            out[count++] = step_of("decompose_padding", 2, (Pick[]){pick_handle(s, copy, copy),
-                                                                    pick_handle(s, loops.u.list.items[0], copy)});
+            out[count++] = step_of(
+                "decompose_padding", 2,
+                (Pick[]){pick_handle(s, copy, copy), pick_handle(s, loops.u.list.items[0], copy)});
     }
     return count;
 }
@@ -108,11 +115,13 @@ int draw_sequel(Schedule *s, Random *r, const Step *step, const Value *result, S
 {
     const char *name = step->primitive->name;
     const Pick *first = &step->args[0].items[0];
-    if (strcmp(name, "split") == 0 && result->kind == VALUE_LIST && result->u.list.n > 1 && random_below(r, 3))
+    if (strcmp(name, "split") == 0 && result->kind == VALUE_LIST && result->u.list.n > 1 &&
+        random_below(r, 3))
         return follow_split(s, r, first, result, out);
     if (strncmp(name, "cache_", 6) == 0 && result->kind == VALUE_BLOCK && random_below(r, 4))
         return follow_copy(s, r, step, result, out);
-    if (strcmp(name, "bind") == 0 && strcmp(step->args[1].items[0].name, "blockIdx.y") == 0 && random_below(r, 2))
+    if (strcmp(name, "bind") == 0 && strcmp(step->args[1].items[0].name, "blockIdx.y") == 0 &&
+        random_below(r, 2))
         return follow_rows(s, r, first, out);
     if (strcmp(name, "compute_at") == 0 && !random_below(r, 3))
         return follow_place(s, r, step, out);

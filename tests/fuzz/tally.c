@@ -65,7 +65,8 @@ static void print_codes(const long *by_code, int most)
     for (int printed = 0; printed < most; printed++) {
         int best = -1;
         for (int code = 0; code < ERROR_COUNT; code++) {
-            bool done = below_code >= 0 && (by_code[code] > below || (by_code[code] == below && code <= below_code));
+            bool done = below_code >= 0 &&
+                        (by_code[code] > below || (by_code[code] == below && code <= below_code));
             if (!done && by_code[code] > 0 && (best < 0 || by_code[code] > by_code[best]))
                 best = code;
         }
@@ -87,8 +88,9 @@ static long calls_made(const CallTally *t)
 static void report_call(const Primitive *p, const CallTally *t)
 {
     long made = calls_made(t);
-    printf("%-24s %8ld %8ld %8ld %8ld %5.1f%% %8ld %6ld ", p->name, t->drawn, t->inapplicable, made - t->accepted,
-           t->accepted, made > 0 ? 100.0 * (double)t->accepted / (double)made : 0, t->run, t->wrong);
+    printf("%-24s %8ld %8ld %8ld %8ld %5.1f%% %8ld %6ld ", p->name, t->drawn, t->inapplicable,
+           made - t->accepted, t->accepted,
+           made > 0 ? 100.0 * (double)t->accepted / (double)made : 0, t->run, t->wrong);
     print_codes(t->refused, 3);
 }
 
@@ -101,21 +103,22 @@ void tally_report(const Tally *t, long planned)
         drawn += t->calls[p].drawn;
         accepted += t->calls[p].accepted;
     }
-    printf("%-24s %8s %8s %8s %8s %6s %8s %6s  %s\n", "primitive", "drawn", "no place", "refused", "accepted", "", "run",
-           "wrong", "refused most with");
+    printf("%-24s %8s %8s %8s %8s %6s %8s %6s  %s\n", "primitive", "drawn", "no place", "refused",
+           "accepted", "", "run", "wrong", "refused most with");
     for (int p = 0; p < n; p++)
         if (!table[p].is_query)
             report_call(&table[p], &t->calls[p]);
     printf("lowering refused:");
     print_codes(t->not_lowered, 20);
     pairs_report(t);
-    printf("slowest trial %.2f s (seed %llu), most memory %ld MiB\n", t->slowest, (unsigned long long)t->slowest_seed,
-           t->memory / 1024);
+    printf("slowest trial %.2f s (seed %llu), most memory %ld MiB\n", t->slowest,
+           (unsigned long long)t->slowest_seed, t->memory / 1024);
     if (t->trials < planned)
         printf("%ld trials of %ld were begun\n", t->trials, planned);
-    printf("%ld trials: %ld calls drawn, %ld accepted; %ld schedules lowered, %ld refused by lowering (%ld lowered "
-           "when shortened); %ld right, %ld wrong, %ld crashed, %ld hung\n",
-           t->trials, drawn, accepted, t->lowered, t->unlowered, t->shortened, t->right, t->wrong, t->crashed, t->hung);
+    printf("%ld trials: %ld calls drawn, %ld accepted; %ld schedules lowered, %ld refused by "
+           "lowering (%ld lowered when shortened); %ld right, %ld wrong, %ld crashed, %ld hung\n",
+           t->trials, drawn, accepted, t->lowered, t->unlowered, t->shortened, t->right, t->wrong,
+           t->crashed, t->hung);
 }
 
 int tally_lacking(const Tally *t)
@@ -124,7 +127,8 @@ int tally_lacking(const Tally *t)
     const Primitive *table = primitive_table(&n);
     for (int p = 0; p < n; p++) {
         long made = calls_made(&t->calls[p]), accepted = t->calls[p].accepted;
-        if (table[p].is_query || (made > 0 && made < TALLY_CALLS) || 100 * accepted > TALLY_PERCENT * made)
+        if (table[p].is_query || (made > 0 && made < TALLY_CALLS) ||
+            100 * accepted > TALLY_PERCENT * made)
             continue;
         fprintf(stderr, "of %ld calls of %s %ld were accepted\n", made, table[p].name, accepted);
         lacking++;

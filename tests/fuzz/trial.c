@@ -1,5 +1,5 @@
-/* trial.c - see trial.h. After each accepted step the kernel verifies and reads back from its text; at the end check.h says what it
- * computes. */
+/* trial.c - see trial.h. After each accepted step the kernel verifies and reads back from its text;
+ * at the end check.h says what it computes. */
 #include "fuzz/trial.h"
 
 #include <setjmp.h>
@@ -26,12 +26,13 @@ typedef struct {
     int n_queue;
 } Execution;
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* These may add floats in another order, and so may steps that say so. */
 static bool reorders(const Trial *t, const Schedule *s)
 {
-    static const char *const names[] = {"reorder", "atomic", "bind", "rfactor", "transform_block_layout", "serpentine"};
+    static const char *const names[] = {
+        "reorder", "atomic", "bind", "rfactor", "transform_block_layout", "serpentine"};
     for (int i = 0; i < t->n_steps; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (strcmp(t->steps[i].primitive->name, names[k]) == 0)
@@ -66,7 +67,8 @@ static bool make_step(Execution *x, const Step *step, Value *result)
     return false;
 }
 
-/* The next of those that usually follow, or any. False where there is nothing that it could be called with. */
+/* The next of those that usually follow, or any. False where there is nothing that it could be
+ * called with. */
 static bool next_step(Execution *x, Step *step)
 {
     if (x->n_queue > 0) {
@@ -110,7 +112,7 @@ static void make_steps(Execution *x)
         make_step(x, &x->trial->steps[i], &(Value){0});
 }
 
-/* ---- a trial ------------------------------------------------------------------------------------- */
+/* ---- a trial --------------------------------------------------------------------------------- */
 
 static void run_kernel(Execution *x)
 {
@@ -131,9 +133,7 @@ static void run_kernel(Execution *x)
         x->tally->unlowered++;
         tally_refusal(x->tally->not_lowered, c);
         break;
-    case CHECK_WRONG:
-        x->why = why;
-        break;
+    case CHECK_WRONG: x->why = why; break;
     }
 }
 
@@ -142,7 +142,8 @@ static void record_kernel(Execution *x)
     Context *c = x->use.c;
     StrBuf trace = strbuf_new(c->arena);
     schedule_trace(x->schedule, ctx_name(c, "found"), &trace);
-    RecordAnswer answer = record_write(x->trial, trace.text, reorders(x->trial, x->schedule), x->complete, x->record);
+    RecordAnswer answer =
+        record_write(x->trial, trace.text, reorders(x->trial, x->schedule), x->complete, x->record);
     x->refused = answer == RECORD_REFUSED;
 }
 
@@ -243,7 +244,8 @@ static bool run_once(Execution *at, FILE *show)
 bool trial_run(Trial *t, Tally *tally, Random *random, FILE *show)
 {
     static Tally unused; /* steps are counted when they are drawn */
-    Execution drawn = {.trial = t, .tally = tally, .random = random}, again = {.trial = t, .tally = &unused};
+    Execution drawn = {.trial = t, .tally = tally, .random = random},
+              again = {.trial = t, .tally = &unused};
     if (!run_once(&drawn, show))
         return false;
     again.refused = random && drawn.refused;
@@ -258,7 +260,8 @@ bool trial_run(Trial *t, Tally *tally, Random *random, FILE *show)
 
 bool trial_write(Trial *t, Tally *tally, Random *random, bool complete, FILE *to)
 {
-    Execution x = {.trial = t, .tally = tally, .random = random, .record = to, .complete = complete};
+    Execution x = {
+        .trial = t, .tally = tally, .random = random, .record = to, .complete = complete};
     bool good = run_once(&x, stderr);
     for (x.random = NULL; good && x.refused && t->n_steps > 1;) {
         t->n_steps /= 2;

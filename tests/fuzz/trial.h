@@ -1,4 +1,5 @@
-/* trial.h - a program at some sizes, random calls of primitives, and whether what they make of it means the same. */
+/* trial.h - a program at some sizes, random calls of primitives, and whether what they make of it
+ * means the same. */
 #ifndef TIRC_TESTS_TRIAL_H
 #define TIRC_TESTS_TRIAL_H
 
@@ -24,14 +25,16 @@ typedef struct {
 
 /* A program's sizes, literal or symbolic, its type, and how threads take turns. */
 Trial trial_draw(const Program *p, Random *r, uint64_t seed);
-/* Runs a trial, drawing its steps from `random`, or with the steps that it has (NULL); true if it is right. A
- * drawn schedule that lowering refuses loses the later half of its steps until it is lowered. What is wrong, and the schedule that
- * shows it, goes to `show` (or nowhere: NULL). */
+/* Runs a trial, drawing its steps from `random`, or with the steps that it has (NULL); true if it
+ * is right. A drawn schedule that lowering refuses loses the later half of its steps until it is
+ * lowered. What is wrong, and the schedule that shows it, goes to `show` (or nowhere: NULL). */
 bool trial_run(Trial *t, Tally *tally, Random *random, FILE *show);
-/* Draws a trial's steps from `random`, too, but writes the schedule and what tirc emits for it to `to` (record.h; `complete`: also
- * --emit cu) where trial_run runs it. False where there is nothing to write. */
+/* Draws a trial's steps from `random`, too, but writes the schedule and what tirc emits for it to
+ * `to` (record.h; `complete`: also --emit cu) where trial_run runs it. False where there is nothing
+ * to write. */
 bool trial_write(Trial *t, Tally *tally, Random *random, bool complete, FILE *to);
-/* The program, the sizes and the steps as they were drawn: what can be said of a trial that does not come back. */
+/* The program, the sizes and the steps as they were drawn: what can be said of a trial that does
+ * not come back. */
 void trial_print(const Trial *t, FILE *to);
 
 #endif

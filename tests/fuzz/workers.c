@@ -1,8 +1,10 @@
-/* workers.c - see workers.h. A worker takes the next seed, leaves the trial in memory that it shares with its parent, and counts
- * in a tally there. However a worker ends before all trials have begun, that is a failure of the trial it was at, and another
- * worker takes its place. A trial that failed is reduced: each attempt runs in one more process, whose end is the answer.
+/* workers.c - see workers.h. A worker takes the next seed, leaves the trial in memory that it
+ * shares with its parent, and counts in a tally there. However a worker ends before all trials have
+ * begun, that is a failure of the trial it was at, and another worker takes its place. A trial that
+ * failed is reduced: each attempt runs in one more process, whose end is the answer.
  *
- * Only the parent writes `pid`: parent and child share the memory, so what the child stored could be what is left. */
+ * Only the parent writes `pid`: parent and child share the memory, so what the child stored could
+ * be what is left. */
 #define _GNU_SOURCE
 #include "fuzz/workers.h"
 
@@ -42,7 +44,7 @@ typedef struct {
     Slot slots[];
 } Shared;
 
-/* ---- in a process of its own --------------------------------------------------------------------- */
+/* ---- in a process of its own ----------------------------------------------------------------- */
 
 /* SIGPROF after so many seconds of CPU, SIGALRM after far more by the clock; 0: neither. */
 static void set_clocks(int seconds)
@@ -108,7 +110,8 @@ static void reduce(const WorkPlan *plan, Trial t, Tally *tally)
 {
     for (int i = t.n_steps - 1; i >= 0; i--) {
         Trial less = t;
-        memmove(less.steps + i, less.steps + i + 1, sizeof *less.steps * (size_t)(--less.n_steps - i));
+        memmove(less.steps + i, less.steps + i + 1,
+                sizeof *less.steps * (size_t)(--less.n_steps - i));
         if (!is_right(status_of(plan, &less, NULL)))
             t = less;
     }
@@ -121,7 +124,7 @@ static void reduce(const WorkPlan *plan, Trial t, Tally *tally)
         tally_of(tally, t.steps[i].primitive)->wrong++;
 }
 
-/* ---- workers ------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static double cpu_seconds(void)
 {
@@ -207,7 +210,8 @@ static void count_end(const WorkPlan *plan, Shared *shared, Slot *slot, int stat
     if (slot->phase == PHASE_RUNNING)
         reduce(plan, slot->trial, &slot->tally);
     else
-        fprintf(stderr, "---- seed %llu: a worker ended %s it, with status %d\n", (unsigned long long)slot->seed,
+        fprintf(stderr, "---- seed %llu: a worker ended %s it, with status %d\n",
+                (unsigned long long)slot->seed,
                 slot->phase == PHASE_DRAWING ? "while it drew" : "after", status);
 }
 
@@ -245,6 +249,7 @@ bool workers_run(const WorkPlan *plan, Tally *tally)
         tally_add(tally, &shared->slots[i].tally);
     munmap(shared, bytes);
     long ends = tally->right + tally->wrong + tally->crashed + tally->hung;
-    bool stopped = plan->seconds > 0 || tally->wrong + tally->crashed + tally->hung >= WORKERS_WRONG;
+    bool stopped =
+        plan->seconds > 0 || tally->wrong + tally->crashed + tally->hung >= WORKERS_WRONG;
     return ends == tally->trials && (stopped || ends == plan->count);
 }

@@ -1,5 +1,5 @@
-/* workers.h - trials in processes of their own, so that one that crashes, hangs or eats the memory is a failure like any other: it is
- * named, reduced and counted, and the others go on. */
+/* workers.h - trials in processes of their own, so that one that crashes, hangs or eats the memory
+ * is a failure like any other: it is named, reduced and counted, and the others go on. */
 #ifndef TIRC_TESTS_WORKERS_H
 #define TIRC_TESTS_WORKERS_H
 
@@ -7,9 +7,9 @@
 
 enum {
     WORKERS_MOST = 256,
-    WORKERS_SLOW = 8,       /* seconds from which a trial is named, without being a failure */
+    WORKERS_SLOW = 8,         /* seconds from which a trial is named, without being a failure */
     WORKERS_MEBIBYTES = 4096, /* of address space for a process */
-    WORKERS_WRONG = 200,    /* failures after which no new trial begins */
+    WORKERS_WRONG = 200,      /* failures after which no new trial begins */
 };
 
 typedef struct {
@@ -23,8 +23,9 @@ typedef struct {
     void *user;
 } WorkPlan;
 
-/* Trials seed, seed + 1, ..., `count` of them; failures go to stderr. False unless each is accounted for as right, wrong, crashed or
- * hung, but those that did not begin in time or after too many failures. */
+/* Trials seed, seed + 1, ..., `count` of them; failures go to stderr. False unless each is
+ * accounted for as right, wrong, crashed or hung, but those that did not begin in time or after too
+ * many failures. */
 bool workers_run(const WorkPlan *plan, Tally *tally);
 
 #endif

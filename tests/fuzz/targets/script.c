@@ -1,8 +1,8 @@
-/* fuzz_script.c - libFuzzer target of scripts that run: what they compute, the primitives that they call, and what lowering makes of the
- * result.
+/* script.c - libFuzzer target of scripts that run: what they compute, the primitives that they
+ * call, and what lowering makes of the result.
  *
- * The bytes are the statements of a schedule for one of three programs, which the first byte chooses. Each step succeeds or says why it
- * does not. */
+ * The bytes are the statements of a schedule for one of three programs, which the first byte
+ * chooses. Each step succeeds or says why it does not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,20 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const PROGRAMS[] = {
-    "kernel k<M = 24, N = 40>(x: f32[M, N]) -> y: f32[N, M] {\n    for i in N, j in M y[i, j] = x[j, i];\n}\n",
-    "kernel k<M, N, K>(a: f32[M, K], b: f32[K, N]) -> y: f32[M, N] {\n    for i in M, j in N {\n        y[i, j] = 0.0;\n"
-    "        for l in K y[i, j] += a[i, l] * b[l, j];\n    }\n}\n",
-    "kernel k<N = 50>(x: f32[N]) -> y: f32[N] {\n    temp t: f32[N];\n    for i in N t[i] = x[i] * x[i];\n"
-    "    for i in N y[i] = i > 0 ? t[i] + t[i - 1] : t[i];\n}\n",
+    "kernel k<M = 24, N = 40>(x: f32[M, N]) -> y: f32[N, M] {\n"
+    "    for i in N, j in M y[i, j] = x[j, i];\n"
+    "}\n",
+    "kernel k<M, N, K>(a: f32[M, K], b: f32[K, N]) -> y: f32[M, N] {\n"
+    "    for i in M, j in N {\n"
+    "        y[i, j] = 0.0;\n"
+    "        for l in K y[i, j] += a[i, l] * b[l, j];\n"
+    "    }\n"
+    "}\n",
+    "kernel k<N = 50>(x: f32[N]) -> y: f32[N] {\n"
+    "    temp t: f32[N];\n"
+    "    for i in N t[i] = x[i] * x[i];\n"
+    "    for i in N y[i] = i > 0 ? t[i] + t[i - 1] : t[i];\n"
+    "}\n",
 };
 enum { N_PROGRAMS = sizeof PROGRAMS / sizeof *PROGRAMS };
 

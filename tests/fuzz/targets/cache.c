@@ -1,7 +1,9 @@
-/* fuzz_cache.c - libFuzzer target of what is read back from disk: entries of the cache, and the machine code in them.
+/* cache.c - libFuzzer target of what is read back from disk: entries of the cache, and the
+ * machine code in them.
  *
- * The bytes become the file of an entry, as they are or over an entry that is whole, at a place that the second byte says. What
- * cache_get then returns is the data of a whole entry, or nothing; and after cache_put and cache_trim it is the new data. */
+ * The bytes become the file of an entry, as they are or over an entry that is whole, at a place
+ * that the second byte says. What cache_get then returns is the data of a whole entry, or nothing;
+ * and after cache_put and cache_trim it is the new data. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

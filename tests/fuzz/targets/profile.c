@@ -1,4 +1,5 @@
-/* fuzz_profile.c - libFuzzer target of device profiles, the one file of data that a user may give. What is refused has said why. */
+/* profile.c - libFuzzer target of device profiles, the one file of data that a user may give.
+ * What is refused has said why. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* fuzz_parse.c - libFuzzer target of the parser, the resolver and the printer.
+/* parse.c - libFuzzer target of the parser, the resolver and the printer.
  *
- * Any bytes are parsed.  What is accepted must pass the verifier and survive the round trip through text; what is
- * refused must have said why.  Built with -DTIRC_FUZZ=ON and clang:
+ * Any bytes are parsed.  What is accepted must pass the verifier and survive the round trip through
+ * text; what is refused must have said why.  Built with -DTIRC_FUZZ=ON and clang:
  *     fuzz_parse -dict=tests/fuzz/tir.dict CORPUS examples */
 #include <setjmp.h>
 #include <stdio.h>

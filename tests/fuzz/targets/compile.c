@@ -1,10 +1,10 @@
-/* fuzz_compile.c - libFuzzer target of the whole way from text to CUDA.
+/* compile.c - libFuzzer target of the whole way from text to CUDA.
  *
- * Any bytes are parsed. Every kernel that is accepted goes through `default` and through the schedules that stand
- * beside it, is lowered and becomes text. Each step succeeds or says why it does not; none crashes, hangs, leaks or
- * breaks a rule of tirc's own (which the build checks after every step with -DTIRC_VERIFY=ON). With -DTIRC_FUZZ=ON
- * and clang:
- *     fuzz_compile -dict=tests/fuzz/tir.dict -max_len=8192 -timeout=20 CORPUS examples tests/programs */
+ * Any bytes are parsed. Every kernel that is accepted goes through `default` and through the
+ * schedules that stand beside it, is lowered and becomes text. Each step succeeds or says why it
+ * does not; none crashes, hangs, leaks or breaks a rule of tirc's own (which the build checks after
+ * every step with -DTIRC_VERIFY=ON). With -DTIRC_FUZZ=ON and clang:
+ *     fuzz_compile -dict=tests/fuzz/tir.dict -max_len=8192 -timeout=20 CORPUS examples */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static void check_json(const char *text, size_t length)
     json_decref(object);
 }
 
-static void compile(tirc *t, const tirc_file *file, const tirc_kernel *program, const char *schedule)
+static void compile(tirc *t, const tirc_file *file, const tirc_kernel *program,
+                    const char *schedule)
 {
     tirc_kernel *scheduled, *lowered;
     const void *text;

@@ -1,6 +1,7 @@
-/* fuzz_options.c - libFuzzer target of the command line: its words are the lines of the input. What --define, --set and --versus are
- * given is read as the command does, and goes to a program and a schedule with parameters. No file is read: a schedule is called by
- * the name of one that is there. */
+/* options.c - libFuzzer target of the command line: its words are the lines of the input. What
+ * --define, --set and --versus are given is read as the command does, and goes to a program and a
+ * schedule with parameters. No file is read: a schedule is called by the name of one that is
+ * there. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_WORDS = 64 };
 
-static const char PROGRAM[] =
-    "kernel k<M = 24, N = 40, T: type = f32>(x: T[M, N]) -> y: T[N, M] { for i in N, j in M y[i, j] = x[j, i]; }\n"
-    "schedule s for k(A = 8, B = [4, 8], C = true)\n{\n    tune D in [1, 2];\n    let [i, j] = loops(y);\n"
-    "    if C { split(i, [_, A]); split(j, [_, D]); }\n}\n";
+static const char PROGRAM[] = "kernel k<M = 24, N = 40, T: type = f32>(x: T[M, N]) -> y: T[N, M] { "
+                              "for i in N, j in M y[i, j] = x[j, i]; }\n"
+                              "schedule s for k(A = 8, B = [4, 8], C = true)\n"
+                              "{\n"
+                              "    tune D in [1, 2];\n"
+                              "    let [i, j] = loops(y);\n"
+                              "    if C { split(i, [_, A]); split(j, [_, D]); }\n"
+                              "}\n";
 
 /* A failure must be a refusal with words. */
 static bool done(tirc *t, tirc_status status)
