@@ -5,7 +5,7 @@
 # else from PyPI into .venv, which also works without a GPU.
 
 packages="gcc libc6-dev cmake ninja-build flex bison pkg-config libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
-test_packages="libcmocka-dev python3 python3-pytest g++"
+test_packages="libcmocka-dev python3 python3-pytest g++ clang-format-14"
 fuzz_packages="clang libclang-rt-dev"
 cuda_packages="python3 python3-venv"
 

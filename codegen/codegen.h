@@ -15,9 +15,8 @@
  * diagnostic. */
 Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source);
 
-/* Lets runs of the module leave elements of outputs unwritten where `program`, which the module's kernel was made from, does not
- * certainly write them all. */
+/* Lets runs of the module leave elements of outputs unwritten where `program`, which the module's
+ * kernel was made from, does not certainly write them all. */
 void module_allow_partial(Context *c, Module *m, const Kernel *program);
-
 
 #endif

@@ -1,4 +1,5 @@
-/* cuda.c - the kernels of a lowered program: a comment that says how to launch each, its signature, its body. */
+/* cuda.c - the kernels of a lowered program: a comment that says how to launch each, its signature,
+ * its body. */
 #include "codegen/cuda_text.h"
 
 #include <string.h>
@@ -58,7 +59,7 @@ static void helper_texts(CudaWriter *w, StrBuf *out)
             strbuf_addf(out, "%s\n", helpers[i].text);
 }
 
-/* ---- how to launch it ----------------------------------------------------------------------------- */
+/* ---- how to launch it ------------------------------------------------------------------------ */
 
 /* `A: f32[M, K]` */
 static void buffer_comment(CudaWriter *w, const Buffer *b)
@@ -75,7 +76,8 @@ static void parameter_comment(CudaWriter *w, const Param *p)
 {
     static const char *const roles[] = {"read", "written", "read and written", "temporary"};
     if (!p->buffer) {
-        strbuf_addf(w->out, "//   %s: %s\n", cuda_name(w, p->scalar->name), type_info(p->scalar->type)->name);
+        strbuf_addf(w->out, "//   %s: %s\n", cuda_name(w, p->scalar->name),
+                    type_info(p->scalar->type)->name);
         return;
     }
     buffer_comment(w, p->buffer);
@@ -126,7 +128,8 @@ static void temp_comment(CudaWriter *w, const Buffer *temp)
 {
     buffer_comment(w, temp);
     if (temp->copy_of)
-        strbuf_addf(w->out, ", constant: holds what %s holds when a launch begins\n", cuda_buffer_name(w, temp->copy_of));
+        strbuf_addf(w->out, ", constant: holds what %s holds when a launch begins\n",
+                    cuda_buffer_name(w, temp->copy_of));
     else
         strbuf_add(w->out, ", temporary, allocated by the caller\n");
 }
@@ -184,25 +187,26 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
         cuda_expr(w, s->u.let.value, 0);
         strbuf_add(w->out, "\n");
         return;
-    case ST_TEMP:
-        temp_comment(w, s->u.temp);
-        return;
+    case ST_TEMP: temp_comment(w, s->u.temp); return;
     case ST_LAUNCH:
         begin_comment(w);
         cuda_launch_call(w, &uses->items[(*next)++]);
         strbuf_add(w->out, ";\n");
         return;
-    default:
-        return;
+    default: return;
     }
 }
 
-/* What a caller must keep, because indices are ints: "M * N, N + 30 and K are at most 2147483647". */
+/* What a caller must keep, because indices are ints: "M * N, N + 30 and K are at most
+ * 2147483647". */
 static void limits_comment(CudaWriter *w, const Kernel *kernel)
 {
     int n = kernel->n_limits;
     for (int i = 0; i < n; i++)
-        strbuf_addf(w->out, "%s%s", i == 0 ? "//   32-bit indices: " : i + 1 < n ? ", " : " and ",
+        strbuf_addf(w->out, "%s%s",
+                    i == 0      ? "//   32-bit indices: "
+                    : i + 1 < n ? ", "
+                                : " and ",
                     size_limit_text(w->c, &kernel->limits[i]));
     if (n)
         strbuf_addf(w->out, " %s at most %d\n", n == 1 ? "is" : "are", INT32_MAX);
@@ -218,7 +222,7 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
     host_comment(w, kernel->body, uses, &next);
 }
 
-/* ---- one kernel ----------------------------------------------------------------------------------- */
+/* ---- one kernel ------------------------------------------------------------------------------ */
 
 static void signature(CudaWriter *w, const LaunchUse *use)
 {
@@ -251,9 +255,11 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
         for (int i = 1; i < b->rank; i++)
             strbuf_addf(&rows, "[%lld]", (long long)dims[i]);
     const char *memory = cuda_names_made(w->names, "text", "shared_memory");
-    const char *at = offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;
+    const char *at =
+        offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;
     if (rows.length)
-        cuda_line(w, "%s%s (*%s)%s = (%s (*)%s)%s;", cuda_unused(w, b->id), type, name, rows.text, type, rows.text, at);
+        cuda_line(w, "%s%s (*%s)%s = (%s (*)%s)%s;", cuda_unused(w, b->id), type, name, rows.text,
+                  type, rows.text, at);
     else
         cuda_line(w, "%s%s *%s = (%s *)%s;", cuda_unused(w, b->id), type, name, type, at);
 }
@@ -261,7 +267,8 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
 static void shared_declarations(CudaWriter *w, const LaunchUse *use)
 {
     if (use->shared_is_dynamic)
-        cuda_line(w, "extern __shared__ __align__(16) unsigned char %s[];", cuda_names_made(w->names, "text", "shared_memory"));
+        cuda_line(w, "extern __shared__ __align__(16) unsigned char %s[];",
+                  cuda_names_made(w->names, "text", "shared_memory"));
     for (int i = 0; i < use->shared.n; i++) {
         const Buffer *b = use->shared.items[i];
         cuda_mark(w, b->span, b->step);

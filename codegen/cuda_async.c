@@ -1,4 +1,5 @@
-/* cuda_async.c - the text of an asynchronous store: cp.async of 4, 8 or 16 bytes, from global to shared memory.
+/* cuda_async.c - the text of an asynchronous store: cp.async of 4, 8 or 16 bytes, from global to
+ * shared memory.
  *
  *   A_shared[k][i] async= A[i * 64 + k];                     copy_async<4>(&A_shared[k][i], &A[i * 64 + k]);
  *   A_shared[k][i] async= i < M ? A[i * 64 + k] : 0.0;       copy_async_or_zero<4>(&A_shared[k][i], &A[i * 64 + k], i < M);
@@ -8,11 +9,13 @@
 
 #include "codegen/vector.h"
 
-/* The load whose bytes arrive, and under which condition (NULL: always); NULL where there is no such instruction. */
+/* The load whose bytes arrive, and under which condition (NULL: always); NULL where there is no
+ * such instruction. */
 static const Expr *source(const Stmt *store, Expr **wanted)
 {
     const Expr *load = expr_copied(store->u.store.value, wanted);
-    bool moves = load && load->type == store->u.store.buffer->type && load->u.load.buffer->scope == SCOPE_GLOBAL &&
+    bool moves = load && load->type == store->u.store.buffer->type &&
+                 load->u.load.buffer->scope == SCOPE_GLOBAL &&
                  store->u.store.buffer->scope == SCOPE_SHARED;
     return moves ? load : NULL;
 }

@@ -1,9 +1,9 @@
 /* cuda_expr.c - expressions as CUDA C.
  *
- * Floating types of 16 and 8 bits have two forms: the bits they are stored as (cuda_stored) and the f32 that
- * arithmetic uses (cuda_expr). An operation's result is rounded to its own type before it is used again, which
- * gives the same value as an instruction of that type would (f32 has more than 2p + 2 digits for every
- * narrow type; Figueroa 1995). A copy moves bits and converts nothing. */
+ * Floating types of 16 and 8 bits have two forms: the bits they are stored as (cuda_stored) and the
+ * f32 that arithmetic uses (cuda_expr). An operation's result is rounded to its own type before it
+ * is used again, which gives the same value as an instruction of that type would (f32 has more than
+ * 2p + 2 digits for every narrow type; Figueroa 1995). A copy moves bits and converts nothing. */
 #include "codegen/cuda_text.h"
 
 #include <math.h>
@@ -29,28 +29,20 @@ const char *cuda_value_type(DType type)
 static Helper helper_to_f32(DType type)
 {
     switch (type) {
-    case DT_F16:
-        return HELPER_F16_TO_F32;
-    case DT_BF16:
-        return HELPER_BF16_TO_F32;
-    case DT_F8E4M3:
-        return HELPER_F8E4M3_TO_F32;
-    default:
-        return HELPER_F8E5M2_TO_F32;
+    case DT_F16: return HELPER_F16_TO_F32;
+    case DT_BF16: return HELPER_BF16_TO_F32;
+    case DT_F8E4M3: return HELPER_F8E4M3_TO_F32;
+    default: return HELPER_F8E5M2_TO_F32;
     }
 }
 
 static Helper helper_from_f32(DType type)
 {
     switch (type) {
-    case DT_F16:
-        return HELPER_F16_FROM_F32;
-    case DT_BF16:
-        return HELPER_BF16_FROM_F32;
-    case DT_F8E4M3:
-        return HELPER_F8E4M3_FROM_F32;
-    default:
-        return HELPER_F8E5M2_FROM_F32;
+    case DT_F16: return HELPER_F16_FROM_F32;
+    case DT_BF16: return HELPER_BF16_FROM_F32;
+    case DT_F8E4M3: return HELPER_F8E4M3_FROM_F32;
+    default: return HELPER_F8E5M2_FROM_F32;
     }
 }
 
@@ -71,7 +63,7 @@ static void close_if(CudaWriter *w, bool parenthesis)
         add(w, ")");
 }
 
-/* ---- literals ---------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 static void int_literal(CudaWriter *w, const Expr *e, int precedence)
 {
@@ -122,14 +114,16 @@ static void float_literal(CudaWriter *w, double value, bool is_f64, int preceden
         return;
     }
     if (isnan(value)) {
-        add(w, is_f64 ? "__longlong_as_double(0x7ff8000000000000ll)" : "__int_as_float(0x7fc00000)");
+        add(w,
+            is_f64 ? "__longlong_as_double(0x7ff8000000000000ll)" : "__int_as_float(0x7fc00000)");
         return;
     }
     bool parenthesis = signbit(value) && precedence > PRECEDENCE_UNARY;
     open_if(w, parenthesis);
     if (isinf(value)) {
         add(w, signbit(value) ? "-" : "");
-        add(w, is_f64 ? "__longlong_as_double(0x7ff0000000000000ll)" : "__int_as_float(0x7f800000)");
+        add(w,
+            is_f64 ? "__longlong_as_double(0x7ff0000000000000ll)" : "__int_as_float(0x7f800000)");
     } else {
         char text[48];
         shortest(text, sizeof text, value, is_f64);
@@ -139,7 +133,7 @@ static void float_literal(CudaWriter *w, double value, bool is_f64, int preceden
     close_if(w, parenthesis);
 }
 
-/* ---- operators ---------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static void call_open(CudaWriter *w, const char *function)
 {
@@ -179,7 +173,8 @@ void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence)
         cuda_expr(w, e, precedence);
 }
 
-/* Small integers and narrow floats travel as the int or float that they are computed in; a truth value as an int. */
+/* Small integers and narrow floats travel as the int or float that they are computed in; a truth
+ * value as an int. */
 static void shuffle(CudaWriter *w, const Expr *e, int precedence)
 {
     bool truth = e->type == DT_BOOL, parenthesis = truth && precedence > op_info(EX_NE)->precedence;
@@ -229,7 +224,8 @@ static void cast(CudaWriter *w, const Expr *e, int precedence)
         cuda_expr(w, from, precedence);
         return;
     }
-    bool rounds = type_is_float(from->type) && type_is_int(e->type), small = type_info(e->type)->bits < 32;
+    bool rounds = type_is_float(from->type) && type_is_int(e->type),
+         small = type_info(e->type)->bits < 32;
     bool parenthesis = precedence > PRECEDENCE_UNARY && (!rounds || small);
     open_if(w, parenthesis);
     if (!rounds || small)
@@ -264,7 +260,7 @@ static void select_expr(CudaWriter *w, const Expr *e, int precedence)
     close_if(w, parenthesis);
 }
 
-/* ---- elements ----------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims)
 {
@@ -353,12 +349,13 @@ static void loaded(CudaWriter *w, const Expr *load)
 {
     const char *function = cuda_hint_load(w, load->hint);
     if (function)
-        strbuf_addf(w->out, "%s(%s&", function, load->type == DT_BOOL ? "(const unsigned char *)" : "");
+        strbuf_addf(w->out, "%s(%s&", function,
+                    load->type == DT_BOOL ? "(const unsigned char *)" : "");
     cuda_element(w, load->u.load.buffer, load->u.load.index);
     strbuf_add(w->out, function ? ")" : "");
 }
 
-/* ---- the two forms ------------------------------------------------------------------------------ */
+/* ---- the two forms --------------------------------------------------------------------------- */
 
 /* The f32 that an operation on a narrow type computes, before it is rounded to the type. */
 static void unrounded(CudaWriter *w, const Expr *e, int precedence)
@@ -375,18 +372,10 @@ static void unrounded(CudaWriter *w, const Expr *e, int precedence)
             cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
         }
         return;
-    case EX_CALL:
-        call(w, e);
-        return;
-    case EX_SELECT:
-        select_expr(w, e, precedence);
-        return;
-    case EX_NEG:
-        unary(w, e, precedence);
-        return;
-    default:
-        binary(w, e, precedence);
-        return;
+    case EX_CALL: call(w, e); return;
+    case EX_SELECT: select_expr(w, e, precedence); return;
+    case EX_NEG: unary(w, e, precedence); return;
+    default: binary(w, e, precedence); return;
     }
 }
 
@@ -398,14 +387,12 @@ static bool is_exact(const Expr *e)
     case EX_SELECT:
     case EX_MIN:
     case EX_MAX:
-    case EX_SHUFFLE_XOR:
-        return true;
+    case EX_SHUFFLE_XOR: return true;
     case EX_CALL:
         return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||
                e->u.call.call == CALL_CEIL || e->u.call.call == CALL_ROUND ||
                e->u.call.call == CALL_TRUNC;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -458,38 +445,18 @@ void cuda_stored(CudaWriter *w, const Expr *e)
 static void plain(CudaWriter *w, const Expr *e, int precedence)
 {
     switch (e->kind) {
-    case EX_INT:
-        int_literal(w, e, precedence);
-        return;
-    case EX_FLOAT:
-        float_literal(w, e->u.f, e->type == DT_F64, precedence);
-        return;
-    case EX_VAR:
-        add(w, cuda_name(w, e->u.var->name));
-        return;
-    case EX_AXIS:
-        strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis));
-        return;
-    case EX_LOAD:
-        loaded(w, e);
-        return;
-    case EX_SELECT:
-        select_expr(w, e, precedence);
-        return;
-    case EX_CAST:
-        cast(w, e, precedence);
-        return;
-    case EX_CALL:
-        call(w, e);
-        return;
+    case EX_INT: int_literal(w, e, precedence); return;
+    case EX_FLOAT: float_literal(w, e->u.f, e->type == DT_F64, precedence); return;
+    case EX_VAR: add(w, cuda_name(w, e->u.var->name)); return;
+    case EX_AXIS: strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis)); return;
+    case EX_LOAD: loaded(w, e); return;
+    case EX_SELECT: select_expr(w, e, precedence); return;
+    case EX_CAST: cast(w, e, precedence); return;
+    case EX_CALL: call(w, e); return;
     case EX_NEG:
     case EX_NOT:
-    case EX_BITNOT:
-        unary(w, e, precedence);
-        return;
-    default:
-        binary(w, e, precedence);
-        return;
+    case EX_BITNOT: unary(w, e, precedence); return;
+    default: binary(w, e, precedence); return;
     }
 }
 

@@ -1,4 +1,5 @@
-/* cuda_hint.c - accesses with a cache hint: CUDA's intrinsics where it has them, PTX where it has not.
+/* cuda_hint.c - accesses with a cache hint: CUDA's intrinsics where it has them, PTX where it has
+ * not.
  *
  *   y[i] = x.streaming[i];                y[i] = __ldcs(&x[i]);
  *   y.evict_first[i] = x[i];              store_evict_first(&y[i], x[i]);
@@ -23,12 +24,14 @@ const char *cuda_hint_load(CudaWriter *w, CacheHint hint)
 {
     if (hint == HINT_NONE)
         return NULL;
-    return functions[hint].load ? functions[hint].load : cuda_helper(w, functions[hint].load_helper);
+    return functions[hint].load ? functions[hint].load
+                                : cuda_helper(w, functions[hint].load_helper);
 }
 
 const char *cuda_hint_store(CudaWriter *w, CacheHint hint)
 {
     if (hint == HINT_NONE)
         return NULL;
-    return functions[hint].store ? functions[hint].store : cuda_helper(w, functions[hint].store_helper);
+    return functions[hint].store ? functions[hint].store
+                                 : cuda_helper(w, functions[hint].store_helper);
 }

@@ -1,12 +1,14 @@
-/* cuda_int.c - integer arithmetic that means in CUDA C what it means in the language, where C leaves it undefined.
+/* cuda_int.c - integer arithmetic that means in CUDA C what it means in the language, where C
+ * leaves it undefined.
  *
  *   x[i] * y + z      (int)((unsigned int)x[i] * y + z)
  *   a / b             wrapping_div<int>(a, b)
  *   i32(f)            __float2int_rz(f)
  *
- * Data wraps: a sum, difference, product, negation or left shift that may leave the type C computes it in is computed in the unsigned
- * type of that width. One cast does for a chain of them, at its first operand, since C converts the others. What cannot overflow
- * stays as it is, and so does index arithmetic, which is exact. */
+ * Data wraps: a sum, difference, product, negation or left shift that may leave the type C computes
+ * it in is computed in the unsigned type of that width. One cast does for a chain of them, at its
+ * first operand, since C converts the others. What cannot overflow stays as it is, and so does
+ * index arithmetic, which is exact. */
 #include "codegen/cuda_text.h"
 
 /* The values that an integer can have. */
@@ -40,7 +42,9 @@ static Range range_of_bits(int bits, bool with_sign)
 
 static Range range_of_type(DType type)
 {
-    return type == DT_BOOL ? (Range){0, 1} : range_of_bits(type_info(type)->bits, type_info(type)->class != CLASS_UINT);
+    return type == DT_BOOL
+               ? (Range){0, 1}
+               : range_of_bits(type_info(type)->bits, type_info(type)->class != CLASS_UINT);
 }
 
 static bool is_within(Range r, Range in)
@@ -58,8 +62,8 @@ static Range range_of(const Expr *e);
 static bool product_range(Range a, Range b, Range *out)
 {
     int64_t corner[4];
-    if (!checked_mul(a.lo, b.lo, &corner[0]) || !checked_mul(a.lo, b.hi, &corner[1]) || !checked_mul(a.hi, b.lo, &corner[2]) ||
-        !checked_mul(a.hi, b.hi, &corner[3]))
+    if (!checked_mul(a.lo, b.lo, &corner[0]) || !checked_mul(a.lo, b.hi, &corner[1]) ||
+        !checked_mul(a.hi, b.lo, &corner[2]) || !checked_mul(a.hi, b.hi, &corner[3]))
         return false;
     *out = (Range){corner[0], corner[0]};
     for (int i = 1; i < 4; i++)
@@ -67,23 +71,20 @@ static bool product_range(Range a, Range b, Range *out)
     return true;
 }
 
-/* What a sum, difference, product, negation or left shift is in exact arithmetic; false where 64 bits do not hold it. */
+/* What a sum, difference, product, negation or left shift is in exact arithmetic; false where 64
+ * bits do not hold it. */
 static bool exact_range(const Expr *e, Range *out)
 {
     Range a = range_of(e->u.arg[0]), b = e->kind == EX_NEG ? a : range_of(e->u.arg[1]);
     switch (e->kind) {
-    case EX_ADD:
-        return checked_add(a.lo, b.lo, &out->lo) && checked_add(a.hi, b.hi, &out->hi);
-    case EX_SUB:
-        return checked_sub(a.lo, b.hi, &out->lo) && checked_sub(a.hi, b.lo, &out->hi);
-    case EX_MUL:
-        return product_range(a, b, out);
-    case EX_NEG:
-        return checked_sub(0, a.hi, &out->lo) && checked_sub(0, a.lo, &out->hi);
+    case EX_ADD: return checked_add(a.lo, b.lo, &out->lo) && checked_add(a.hi, b.hi, &out->hi);
+    case EX_SUB: return checked_sub(a.lo, b.hi, &out->lo) && checked_sub(a.hi, b.lo, &out->hi);
+    case EX_MUL: return product_range(a, b, out);
+    case EX_NEG: return checked_sub(0, a.hi, &out->lo) && checked_sub(0, a.lo, &out->hi);
     case EX_SHL:
-        return a.lo >= 0 && b.lo >= 0 && b.hi < 32 && product_range(a, (Range){1, (int64_t)1 << b.hi}, out);
-    default:
-        return false;
+        return a.lo >= 0 && b.lo >= 0 && b.hi < 32 &&
+               product_range(a, (Range){1, (int64_t)1 << b.hi}, out);
+    default: return false;
     }
 }
 
@@ -91,34 +92,30 @@ static Range range_of(const Expr *e)
 {
     Range all = range_of_type(e->type), exact, a;
     switch (e->kind) {
-    case EX_INT:
-        return (Range){e->u.i, e->u.i};
+    case EX_INT: return (Range){e->u.i, e->u.i};
     case EX_CAST:
-        a = type_is_int(e->u.arg[0]->type) || e->u.arg[0]->type == DT_BOOL ? range_of(e->u.arg[0]) : all;
+        a = type_is_int(e->u.arg[0]->type) || e->u.arg[0]->type == DT_BOOL ? range_of(e->u.arg[0])
+                                                                           : all;
         return e->u.arg[0]->type != DT_U64 && is_within(a, all) ? a : all;
-    case EX_SELECT:
-        return hull(range_of(e->u.arg[1]), range_of(e->u.arg[2]));
+    case EX_SELECT: return hull(range_of(e->u.arg[1]), range_of(e->u.arg[2]));
     case EX_MIN:
-    case EX_MAX:
-        return hull(range_of(e->u.arg[0]), range_of(e->u.arg[1]));
-    case EX_SHR:
-        a = range_of(e->u.arg[0]);
-        return hull((Range){0, 0}, a);
+    case EX_MAX: return hull(range_of(e->u.arg[0]), range_of(e->u.arg[1]));
+    case EX_SHR: a = range_of(e->u.arg[0]); return hull((Range){0, 0}, a);
     case EX_MOD:
         a = range_of(e->u.arg[1]);
         return a.lo > 0 ? (Range){range_of(e->u.arg[0]).lo >= 0 ? 0 : 1 - a.hi, a.hi - 1} : all;
     case EX_BITAND:
         a = range_of(e->u.arg[0]);
         exact = range_of(e->u.arg[1]);
-        return exact.lo >= 0 && (a.lo < 0 || exact.hi < a.hi) ? (Range){0, exact.hi} : a.lo >= 0 ? (Range){0, a.hi} : all;
+        return exact.lo >= 0 && (a.lo < 0 || exact.hi < a.hi) ? (Range){0, exact.hi}
+               : a.lo >= 0                                    ? (Range){0, a.hi}
+                                                              : all;
     case EX_ADD:
     case EX_SUB:
     case EX_MUL:
     case EX_NEG:
-    case EX_SHL:
-        return exact_range(e, &exact) && is_within(exact, all) ? exact : all;
-    default:
-        return all;
+    case EX_SHL: return exact_range(e, &exact) && is_within(exact, all) ? exact : all;
+    default: return all;
     }
 }
 
@@ -130,7 +127,8 @@ static bool is_plain_shift(const Expr *e)
 
 static bool is_ring(const Expr *e)
 {
-    return e->kind == EX_ADD || e->kind == EX_SUB || e->kind == EX_MUL || e->kind == EX_NEG || (e->kind == EX_SHL && is_plain_shift(e));
+    return e->kind == EX_ADD || e->kind == EX_SUB || e->kind == EX_MUL || e->kind == EX_NEG ||
+           (e->kind == EX_SHL && is_plain_shift(e));
 }
 
 /* 64-bit arithmetic on indices, which lowering asks for where 32 bits would not do. */
@@ -163,7 +161,8 @@ bool cuda_overflows(const CudaWriter *w, const Expr *e)
     Range exact;
     if (!computes_signed(e->type) || !is_ring(e) || (e->type == DT_I64 && is_index(w, e)))
         return false;
-    return !exact_range(e, &exact) || !is_within(exact, range_of_bits(type_info(e->type)->bits < 64 ? 32 : 64, true));
+    return !exact_range(e, &exact) ||
+           !is_within(exact, range_of_bits(type_info(e->type)->bits < 64 ? 32 : 64, true));
 }
 
 /* The value before it became an int, which C would make one of again. */
@@ -192,7 +191,8 @@ static void modular(CudaWriter *w, const Expr *e, int precedence)
         const Expr *right = e->u.arg[1];
         bool minus = e->kind == EX_ADD && right->kind == EX_NEG;
         right = minus ? right->u.arg[0] : right;
-        bool unsigned_right = e->kind != EX_SHL && cuda_overflows(w, right), shift = e->kind == EX_SHL && precedence > 0;
+        bool unsigned_right = e->kind != EX_SHL && cuda_overflows(w, right),
+             shift = e->kind == EX_SHL && precedence > 0;
         parenthesis = op->precedence < precedence || shift;
         strbuf_add(w->out, parenthesis ? "(" : "");
         if (unsigned_right && !cuda_overflows(w, e->u.arg[0]))
@@ -223,8 +223,8 @@ static void call_of_two(CudaWriter *w, Helper helper, HostHelper on_host, const 
 static bool is_risky_division(const CudaWriter *w, const Expr *e)
 {
     Range a = range_of(e->u.arg[0]), b = range_of(e->u.arg[1]);
-    return is_signed(e->type) && !is_small(e->type) && a.lo == range_of_type(e->type).lo && b.lo <= -1 && b.hi >= -1 &&
-           !(e->type == DT_I64 && is_index(w, e));
+    return is_signed(e->type) && !is_small(e->type) && a.lo == range_of_type(e->type).lo &&
+           b.lo <= -1 && b.hi >= -1 && !(e->type == DT_I64 && is_index(w, e));
 }
 
 bool cuda_integer(CudaWriter *w, const Expr *e, int precedence)
@@ -258,19 +258,24 @@ bool cuda_leaves_type(const Expr *e)
 {
     Range exact;
     bool divides = e->kind == EX_DIV && is_signed(e->type);
-    return is_small(e->type) && (divides || (is_ring(e) && (!exact_range(e, &exact) || !is_within(exact, range_of_type(e->type)))));
+    return is_small(e->type) &&
+           (divides ||
+            (is_ring(e) && (!exact_range(e, &exact) || !is_within(exact, range_of_type(e->type)))));
 }
 
-/* Of float and double to integers, as the language has it: towards zero, to the nearest that there is, NaN to 0. Small integers are made
- * of an int. */
+/* Of float and double to integers, as the language has it: towards zero, to the nearest that there
+ * is, NaN to 0. Small integers are made of an int. */
 void cuda_from_float(CudaWriter *w, const Expr *from, DType to)
 {
-    bool is_f64 = from->type == DT_F64, wide = type_info(to)->bits == 64, is_unsigned = to == DT_U32 || to == DT_U64;
+    bool is_f64 = from->type == DT_F64, wide = type_info(to)->bits == 64,
+         is_unsigned = to == DT_U32 || to == DT_U64;
     if (w->host)
-        strbuf_addf(w->out, "%s<%s>", cuda_host_helper(w, HOST_INTEGER), is_unsigned || wide ? cuda_value_type(to) : "int");
+        strbuf_addf(w->out, "%s<%s>", cuda_host_helper(w, HOST_INTEGER),
+                    is_unsigned || wide ? cuda_value_type(to) : "int");
     else if (wide)
-        strbuf_add(w->out, cuda_helper(w, is_f64 ? (is_unsigned ? HELPER_F64_TO_U64 : HELPER_F64_TO_I64)
-                                                 : (is_unsigned ? HELPER_F32_TO_U64 : HELPER_F32_TO_I64)));
+        strbuf_add(w->out,
+                   cuda_helper(w, is_f64 ? (is_unsigned ? HELPER_F64_TO_U64 : HELPER_F64_TO_I64)
+                                         : (is_unsigned ? HELPER_F32_TO_U64 : HELPER_F32_TO_I64)));
     else if (is_f64)
         strbuf_add(w->out, cuda_helper(w, is_unsigned ? HELPER_F64_TO_U32 : HELPER_F64_TO_I32));
     else

@@ -1,7 +1,8 @@
-/* cuda_lines.c - which statement each line of the text comes from, and what comments about that may hold.
+/* cuda_lines.c - which statement each line of the text comes from, and what comments about that may
+ * hold.
  *
- * Writers mark where the text of a statement begins; what follows a mark comes from there, up to the next mark.
- * Marks stand at the beginnings of lines. */
+ * Writers mark where the text of a statement begins; what follows a mark comes from there, up to
+ * the next mark. Marks stand at the beginnings of lines. */
 #include "codegen/cuda_text.h"
 
 Origin cuda_mark(CudaWriter *w, Span span, int step)
@@ -28,27 +29,33 @@ void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines)
     }
 }
 
-/* ---- comments --------------------------------------------------------------------------------------- */
+/* ---- comments -------------------------------------------------------------------------------- */
 
 /* How many bytes at `text` are one character of UTF-8; 0: none. */
 static int character_length(const unsigned char *text)
 {
-    int length = text[0] < 0x80 ? 1 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 : (text[0] & 0xf0) == 0xe0 ? 3 : text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : 0;
+    int length = text[0] < 0x80                      ? 1
+                 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
+                 : (text[0] & 0xf0) == 0xe0          ? 3
+                 : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
+                                                     : 0;
     for (int i = 1; i < length; i++)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
     bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
-    bool no_character = (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90);
+    bool no_character =
+        (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90);
     return overlong || no_character ? 0 : length;
 }
 
-/* Controls, ends of lines, and what changes the direction in which others are shown: U+0000 to 1F, 7F to 9F, 200E, 200F, 2028 to
- * 202E, 2066 to 2069. */
+/* Controls, ends of lines, and what changes the direction in which others are shown: U+0000 to 1F,
+ * 7F to 9F, 200E, 200F, 2028 to 202E, 2066 to 2069. */
 static bool is_control(const unsigned char *text)
 {
     if (text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0))
         return true;
-    return text[0] == 0xe2 && ((text[1] == 0x80 && (text[2] == 0x8e || text[2] == 0x8f || (text[2] >= 0xa8 && text[2] <= 0xae))) ||
+    return text[0] == 0xe2 && ((text[1] == 0x80 && (text[2] == 0x8e || text[2] == 0x8f ||
+                                                    (text[2] >= 0xa8 && text[2] <= 0xae))) ||
                                (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));
 }
 

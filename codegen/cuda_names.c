@@ -3,8 +3,9 @@
  *   kernel clamp(x: f32[N], max: f32)  with a loop `max_`        `max` becomes max_1, the loop stays max_
  *   kernel exp(...), which CUDA has                              exp_
  *
- * Functions and arrays in constant memory come first, since others look them up by name. What the compilers and the
- * libraries say about names stands in two lists, which tests/names/reserved.py writes. */
+ * Functions and arrays in constant memory come first, since others look them up by name. What the
+ * compilers and the libraries say about names stands in two lists, which tests/names/reserved.py
+ * writes. */
 #include "codegen/cuda_text.h"
 
 #include <ctype.h>
@@ -22,10 +23,11 @@ struct CudaNames {
     Context *c;
     bool host;
     Names taken; /* in the program, and in the text */
-    VEC(Given) given[NAMED_COUNT]; /* values only where they are called something else than in the program */
+    /* values only where they are called something else than in the program */
+    VEC(Given) given[NAMED_COUNT];
 };
 
-/* ---- what is reserved ----------------------------------------------------------------------------- */
+/* ---- what is reserved ------------------------------------------------------------------------ */
 
 static const char *const words[] = {
 #include "codegen/reserved_words.def"
@@ -37,9 +39,11 @@ static const char *const symbols[] = {
 
 /* What the host's part of a program names, sorted. */
 static const char *const host_words[] = {
-    "CHECK", "Check", "atoi", "atoll", "check_call", "choose", "compare", "compute", "exit", "expected", "fprintf",
-    "fputs", "memset", "printf", "random_above", "random_below", "random_between", "random_bits", "random_float", "random_integer",
-    "random_state", "size_t", "std", "stderr",
+    "CHECK",        "Check",          "atoi",        "atoll",        "check_call",
+    "choose",       "compare",        "compute",     "exit",         "expected",
+    "fprintf",      "fputs",          "memset",      "printf",       "random_above",
+    "random_below", "random_between", "random_bits", "random_float", "random_integer",
+    "random_state", "size_t",         "std",         "stderr",
 };
 
 static int compare_words(const void *a, const void *b)
@@ -47,22 +51,23 @@ static int compare_words(const void *a, const void *b)
     return strcmp(a, *(const char *const *)b);
 }
 
-#define IS_ONE_OF(list, text) \
+#define IS_ONE_OF(list, text)                                                                      \
     (bsearch(text, list, sizeof list / sizeof *list, sizeof *list, compare_words) != NULL)
 
 /* Names that belong to the compiler and its libraries by their form. */
 static bool has_foreign_form(const char *text)
 {
     return strstr(text, "__") || (text[0] == '_' && isupper((unsigned char)text[1])) ||
-           (!strncmp(text, "cuda", 4) && isupper((unsigned char)text[4])) || !strncmp(text, "CUDA", 4) ||
-           !strncmp(text, "NV_", 3);
+           (!strncmp(text, "cuda", 4) && isupper((unsigned char)text[4])) ||
+           !strncmp(text, "CUDA", 4) || !strncmp(text, "NV_", 3);
 }
 
 /* The functions that the text calls. */
 static bool is_called(const char *text)
 {
     for (int i = 0; i < CALL_COUNT; i++)
-        if (!strcmp(text, call_info((CallKind)i)->f32) || !strcmp(text, call_info((CallKind)i)->f64))
+        if (!strcmp(text, call_info((CallKind)i)->f32) ||
+            !strcmp(text, call_info((CallKind)i)->f64))
             return true;
     for (int i = 0; i < HELPER_COUNT; i++)
         if (!strcmp(text, cuda_helper_name((Helper)i)))
@@ -89,7 +94,7 @@ static bool is_reserved(const CudaNames *n, NamedKind kind, const char *text)
     return global && (text[0] == '_' || IS_ONE_OF(symbols, text));
 }
 
-/* ---- giving out ----------------------------------------------------------------------------------- */
+/* ---- giving out ------------------------------------------------------------------------------ */
 
 /* `name` without what makes a name foreign by its form. */
 static char *tidy(Context *c, const char *name)
@@ -142,7 +147,7 @@ static void give(CudaNames *n, NamedKind kind, Name name)
     VEC_PUSH(n->c->arena, &n->given[kind], given);
 }
 
-/* ---- the names of a kernel ------------------------------------------------------------------------ */
+/* ---- the names of a kernel ------------------------------------------------------------------- */
 
 typedef struct {
     CudaNames *n;
@@ -233,7 +238,7 @@ CudaNames *cuda_names_host(const CudaNames *device, const Kernel *lowered, const
     return n;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 Name cuda_names_launch(const CudaNames *n, Name launch)
 {
@@ -255,7 +260,8 @@ Name cuda_names_buffer(const CudaNames *n, const Buffer *b)
 
 Name cuda_names_made(CudaNames *n, const char *what, const char *base)
 {
-    Name from = ctx_namef(n->c, "%s %s", what, base), name = ctx_name(n->c, base), to = find(n, NAMED_MADE, from);
+    Name from = ctx_namef(n->c, "%s %s", what, base), name = ctx_name(n->c, base),
+         to = find(n, NAMED_MADE, from);
     if (to)
         return to;
     bool stays = !is_reserved(n, NAMED_MADE, name) && !names_has(&n->taken, name);

@@ -29,7 +29,7 @@ const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
     return cuda_names_buffer(w->names, b);
 }
 
-/* ---- what nothing reads ----------------------------------------------------------------------------- */
+/* ---- what nothing reads ---------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t n;
@@ -39,7 +39,9 @@ typedef struct {
 static bool note_read(Visitor *v, Expr *e)
 {
     const Reads *r = v->user;
-    uint32_t id = e->kind == EX_VAR ? e->u.var->id : e->kind == EX_LOAD ? e->u.load.buffer->id : r->n;
+    uint32_t id = e->kind == EX_VAR    ? e->u.var->id
+                  : e->kind == EX_LOAD ? e->u.load.buffer->id
+                                       : r->n;
     if (id < r->n)
         r->read[id] = true;
     return true;
@@ -59,7 +61,7 @@ const char *cuda_unused(const CudaWriter *w, uint32_t id)
     return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
 }
 
-/* ---- stores ------------------------------------------------------------------------------------- */
+/* ---- stores ---------------------------------------------------------------------------------- */
 
 Expr *cuda_stored_value(Context *c, const Stmt *s)
 {
@@ -78,7 +80,8 @@ Expr *cuda_stored_value(Context *c, const Stmt *s)
 static bool store_in_place(CudaWriter *w, const Stmt *s)
 {
     const Buffer *buffer = s->u.store.buffer;
-    if (type_info(buffer->type)->bits < 32 || s->u.store.hint != HINT_NONE || (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
+    if (type_info(buffer->type)->bits < 32 || s->u.store.hint != HINT_NONE ||
+        (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
         return false;
     if (cuda_overflows(w, cuda_stored_value(w->c, s)))
         return false;
@@ -99,20 +102,13 @@ static const char *atomic_function(StoreOp op, DType type)
 {
     bool word = type == DT_I32 || type == DT_U32 || type == DT_U64;
     switch (op) {
-    case STORE_ADD:
-        return word || type == DT_F32 || type == DT_F64 ? "atomicAdd" : NULL;
-    case STORE_MIN:
-        return word || type == DT_I64 ? "atomicMin" : NULL;
-    case STORE_MAX:
-        return word || type == DT_I64 ? "atomicMax" : NULL;
-    case STORE_AND:
-        return word ? "atomicAnd" : NULL;
-    case STORE_OR:
-        return word ? "atomicOr" : NULL;
-    case STORE_XOR:
-        return word ? "atomicXor" : NULL;
-    default:
-        return NULL;
+    case STORE_ADD: return word || type == DT_F32 || type == DT_F64 ? "atomicAdd" : NULL;
+    case STORE_MIN: return word || type == DT_I64 ? "atomicMin" : NULL;
+    case STORE_MAX: return word || type == DT_I64 ? "atomicMax" : NULL;
+    case STORE_AND: return word ? "atomicAnd" : NULL;
+    case STORE_OR: return word ? "atomicOr" : NULL;
+    case STORE_XOR: return word ? "atomicXor" : NULL;
+    default: return NULL;
     }
 }
 
@@ -137,7 +133,8 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
     Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, s->span);
     strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
     cuda_element(w, s->u.store.buffer, s->u.store.index);
-    strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old, cuda_storage_type(type));
+    strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old,
+                cuda_storage_type(type));
     cuda_stored(w, cuda_stored_value(c, update));
     strbuf_add(w->out, "); })");
 }
@@ -152,7 +149,8 @@ static void store_text(CudaWriter *w, const Stmt *s)
         return;
     const char *function = cuda_hint_store(w, s->u.store.hint);
     if (function)
-        strbuf_addf(w->out, "%s(%s&", function, s->u.store.buffer->type == DT_BOOL ? "(unsigned char *)" : "");
+        strbuf_addf(w->out, "%s(%s&", function,
+                    s->u.store.buffer->type == DT_BOOL ? "(unsigned char *)" : "");
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_add(w->out, function ? ", " : " = ");
     cuda_stored(w, cuda_stored_value(w->c, s));
@@ -168,7 +166,7 @@ static void store(CudaWriter *w, const Stmt *s)
     strbuf_add(w->out, ";\n");
 }
 
-/* ---- declarations ------------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 static bool is_wide(const CudaWriter *w, const Buffer *b)
 {
@@ -206,7 +204,8 @@ static void declaration(CudaWriter *w, const Buffer *b)
 static void host_temp(CudaWriter *w, const Buffer *b)
 {
     const char *type = cuda_storage_type(b->type), *name = cuda_buffer_name(w, b);
-    const char *data = cuda_names_made(w->names, "data", arena_printf(w->c->arena, "%s_data", name));
+    const char *data =
+        cuda_names_made(w->names, "data", arena_printf(w->c->arena, "%s_data", name));
     cuda_indent(w);
     strbuf_addf(w->out, "std::vector<%s> %s(", b->type == DT_BOOL ? "unsigned char" : type, data);
     for (int i = 0; i < b->rank; i++) {
@@ -217,8 +216,8 @@ static void host_temp(CudaWriter *w, const Buffer *b)
     cuda_line(w, "%s%s *%s = (%s *)%s.data();", cuda_unused(w, b->id), type, name, type, data);
 }
 
-/* Where a variable of one element gets its first value: the index of the store in `seq` that sets the temp at `at`, with nothing
- * but names and declarations between. 0: it stands alone. */
+/* Where a variable of one element gets its first value: the index of the store in `seq` that sets
+ * the temp at `at`, with nothing but names and declarations between. 0: it stands alone. */
 static int first_value(const Stmt *seq, int at)
 {
     const Buffer *b = seq->u.seq.items[at]->u.temp;
@@ -276,7 +275,8 @@ static void let(CudaWriter *w, const Stmt *s)
     const Var *v = s->u.let.var;
     cuda_note_let(w, s);
     cuda_indent(w);
-    strbuf_addf(w->out, "%sconst %s %s = ", cuda_unused(w, v->id), value_type(w, v->type), cuda_name(w, v->name));
+    strbuf_addf(w->out, "%sconst %s %s = ", cuda_unused(w, v->id), value_type(w, v->type),
+                cuda_name(w, v->name));
     if (s->u.let.value->kind == EX_AXIS)
         strbuf_add(w->out, axis_name(s->u.let.value->u.axis));
     else
@@ -284,12 +284,12 @@ static void let(CudaWriter *w, const Stmt *s)
     strbuf_add(w->out, ";\n");
 }
 
-/* ---- control ------------------------------------------------------------------------------------ */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static bool is_simple(const Stmt *s)
 {
-    return s->kind == ST_STORE || (s->kind == ST_SEQ && s->u.seq.n == 1 &&
-                                   s->u.seq.items[0]->kind == ST_STORE);
+    return s->kind == ST_STORE ||
+           (s->kind == ST_SEQ && s->u.seq.n == 1 && s->u.seq.items[0]->kind == ST_STORE);
 }
 
 static void body(CudaWriter *w, const Stmt *s)
@@ -321,7 +321,9 @@ static void loop(CudaWriter *w, const ForStmt *f)
 {
     if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f))
         return;
-    int64_t copies = w->host || f->kind != LOOP_SERIAL ? 0 : annotation_int(f->annotations, ANNOTATION_UNROLL_HINT);
+    int64_t copies = w->host || f->kind != LOOP_SERIAL
+                         ? 0
+                         : annotation_int(f->annotations, ANNOTATION_UNROLL_HINT);
     if (f->kind == LOOP_UNROLL || f->kind == LOOP_VECTORIZE)
         cuda_line(w, "#pragma unroll");
     else if (copies > 0)
@@ -346,7 +348,8 @@ static void condition(CudaWriter *w, const Stmt *s)
 
 static void sequence(CudaWriter *w, const Stmt *s)
 {
-    bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1); /* stores that declare their variable; never the first */
+    /* stores that declare their variable; never the first */
+    bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1);
     for (int i = 0; i < s->u.seq.n; i++) {
         const Stmt *item = s->u.seq.items[i];
         int value = item->kind == ST_TEMP && !w->host ? first_value(s, i) : 0;
@@ -366,41 +369,27 @@ static void sync_text(CudaWriter *w, const Stmt *s)
     else if (s->u.barrier.kind == SYNC_COMMIT)
         cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_ASYNC_COMMIT), why);
     else
-        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), s->u.barrier.pending, why);
+        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), s->u.barrier.pending,
+                  why);
 }
 
 static void statement(CudaWriter *w, const Stmt *s)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        sequence(w, s);
-        return;
-    case ST_FOR:
-        loop(w, &s->u.loop);
-        return;
-    case ST_IF:
-        condition(w, s);
-        return;
-    case ST_STORE:
-        store(w, s);
-        return;
-    case ST_TEMP:
-        temp(w, s->u.temp);
-        return;
-    case ST_LET:
-        let(w, s);
-        return;
-    case ST_BARRIER:
-        sync_text(w, s);
-        return;
+    case ST_SEQ: sequence(w, s); return;
+    case ST_FOR: loop(w, &s->u.loop); return;
+    case ST_IF: condition(w, s); return;
+    case ST_STORE: store(w, s); return;
+    case ST_TEMP: temp(w, s->u.temp); return;
+    case ST_LET: let(w, s); return;
+    case ST_BARRIER: sync_text(w, s); return;
     case ST_BLOCK:
         if (w->host && s->u.block.n_iters == 0) { /* a reference is one block of plain statements */
             cuda_statement(w, s->u.block.body);
             return;
         }
         break;
-    case ST_LAUNCH:
-        break;
+    case ST_LAUNCH: break;
     }
     TIRC_BUG(w->c, "a block or launch where CUDA text is written");
 }

@@ -1,7 +1,7 @@
 /* cuda_text.h - the parts of the CUDA text writer (internal to codegen).
  *
- * A CudaWriter holds the text under way and which helper functions the text has come to need; helpers are put
- * in front when all kernels are written. */
+ * A CudaWriter holds the text under way and which helper functions the text has come to need;
+ * helpers are put in front when all kernels are written. */
 #ifndef TIRC_CODEGEN_CUDA_TEXT_H
 #define TIRC_CODEGEN_CUDA_TEXT_H
 
@@ -44,15 +44,17 @@ typedef struct {
     CudaNames *names;
     StrBuf *out;
     int indent;
-    Origin origin;        /* of what is written */
-    VEC(LineMark) marks;  /* in `out`, in rising order */
+    Origin origin;       /* of what is written */
+    VEC(LineMark) marks; /* in `out`, in rising order */
     bool helper_used[HELPER_COUNT];
     bool host_helper_used[HOST_HELPER_COUNT];
     VEC(const Var *) wide_indices; /* lets of 64 bits that hold indices */
     uint32_t n_ids;
     const bool *read; /* [n_ids] by the id of a variable or buffer: some expression reads it */
-    bool host;       /* the text is for the host: its temps are vectors, its floats those of <cmath> */
-    BufferList wide; /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
+    /* the text is for the host: its temps are vectors, its floats those of <cmath> */
+    bool host;
+    /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
+    BufferList wide;
 } CudaWriter;
 
 /* Marks a helper as used and gives its name. */
@@ -70,8 +72,8 @@ const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b);
 const char *cuda_storage_type(DType type);
 const char *cuda_value_type(DType type);
 
-/* An expression as a value: a C type it computes in. `precedence` is the operator's around it; parentheses come
- * where C needs them. */
+/* An expression as a value: a C type it computes in. `precedence` is the operator's around it;
+ * parentheses come where C needs them. */
 void cuda_expr(CudaWriter *w, const Expr *e, int precedence);
 /* An expression as it is stored: for 16- and 8-bit floats the bits. */
 void cuda_stored(CudaWriter *w, const Expr *e);
@@ -89,7 +91,8 @@ void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
 /* The right operand of an operator of `precedence` - 1: C converts what is smaller. */
 void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence);
 
-/* Integers (cuda_int.c): writes arithmetic that C leaves undefined for some operands; false where its own operator does. */
+/* Integers (cuda_int.c): writes arithmetic that C leaves undefined for some operands; false where
+ * its own operator does. */
 bool cuda_integer(CudaWriter *w, const Expr *e, int precedence);
 /* C computes `e` in a signed type, which may not hold it. */
 bool cuda_overflows(const CudaWriter *w, const Expr *e);
@@ -102,13 +105,15 @@ void cuda_note_let(CudaWriter *w, const Stmt *let);
 
 /* Finds out what expressions of `body` read; compilers warn of what is declared for nothing. */
 void cuda_note_reads(CudaWriter *w, Stmt *body);
-/* What stands in front of the declaration of the variable or buffer with this id: `[[maybe_unused]] ` where nothing reads it. */
+/* What stands in front of the declaration of the variable or buffer with this id: `[[maybe_unused]]
+ * ` where nothing reads it. */
 const char *cuda_unused(const CudaWriter *w, uint32_t id);
 
 /* The function that loads or stores with a hint (cuda_hint.c); NULL for HINT_NONE. */
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint);
 const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
-/* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is none that the hardware has. */
+/* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is
+ * none that the hardware has. */
 struct VectorPlan;
 bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);
 
@@ -119,13 +124,15 @@ void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list);
 
 /* A local buffer of one element is a variable; what its layout adds holds nothing. */
 bool cuda_is_variable(const Buffer *buffer);
-/* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be flat. */
+/* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be
+ * flat. */
 bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
 
 /* The call that launches the __global__ function of a launch. */
 void cuda_launch_call(CudaWriter *w, const LaunchUse *use);
 
-/* What is written from here on comes from there; gives the origin so far, to be set again behind it (cuda_lines.c). */
+/* What is written from here on comes from there; gives the origin so far, to be set again behind it
+ * (cuda_lines.c). */
 Origin cuda_mark(CudaWriter *w, Span span, int step);
 /* The origin of each line of `text`, which w's marks are about, added to `lines`. */
 void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines);

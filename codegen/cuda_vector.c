@@ -1,4 +1,5 @@
-/* cuda_vector.c - the text of a vectorized loop: accesses of 2, 4, 8 or 16 bytes (vector.h says which loops have them). */
+/* cuda_vector.c - the text of a vectorized loop: accesses of 2, 4, 8 or 16 bytes (vector.h says
+ * which loops have them). */
 #include "codegen/cuda_text.h"
 
 #include "codegen/vector.h"
@@ -43,7 +44,7 @@ static void copy(CudaWriter *w, const VectorPlan *plan)
     wide_end(w, plan);
 }
 
-/* ---- arithmetic --------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 typedef struct {
     CudaWriter *w;
@@ -57,7 +58,8 @@ static Name vector_name(const Lanes *l, int load)
     Context *c = l->w->c;
     const Buffer *b = l->plan->loads.items[load].load->u.load.buffer;
     const char *base = cuda_buffer_name(l->w, b);
-    return cuda_names_made(l->w->names, "vector", arena_printf(c->arena, load ? "%s_v%d" : "%s_v", base, load));
+    return cuda_names_made(l->w->names, "vector",
+                           arena_printf(c->arena, load ? "%s_v%d" : "%s_v", base, load));
 }
 
 /* The expression of one lane: wide loads become components, the variable a literal. */
@@ -158,13 +160,14 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
     cuda_line(w, "}");
 }
 
-/* ---- narrow elements from registers ---------------------------------------------------------------- */
+/* ---- narrow elements from registers ---------------------------------------------------------- */
 
 /* `per_word` lanes from `first` on as one 32-bit word. */
 static void packed_word(Lanes *l, int first, int per_word)
 {
     CudaWriter *w = l->w;
-    strbuf_addf(w->out, "%s(", cuda_helper(w, per_word == 4 ? HELPER_PACK_BYTES : HELPER_PACK_HALVES));
+    strbuf_addf(w->out, "%s(",
+                cuda_helper(w, per_word == 4 ? HELPER_PACK_BYTES : HELPER_PACK_HALVES));
     for (int i = 0; i < per_word; i++) {
         strbuf_add(w->out, i ? ", " : "");
         l->lane = first + i;

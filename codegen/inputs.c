@@ -23,18 +23,21 @@ static void add_integers(Context *c, const Fact *fact, InputValues *v)
     if (fact->lo)
         v->least = either(c, EX_MAX, v->least, shifted(c, fact->lo, fact->excludes_lo));
     if (fact->hi)
-        v->greatest = either(c, EX_MIN, v->greatest, shifted(c, fact->hi, -(int64_t)fact->excludes_hi));
+        v->greatest =
+            either(c, EX_MIN, v->greatest, shifted(c, fact->hi, -(int64_t)fact->excludes_hi));
 }
 
 static void add_floats(const Fact *fact, InputValues *v)
 {
     if (fact->lo && (!v->has_lo || fact->lo->u.f >= v->lo)) {
-        v->excludes_lo = fact->excludes_lo || (v->has_lo && v->excludes_lo && v->lo == fact->lo->u.f);
+        v->excludes_lo =
+            fact->excludes_lo || (v->has_lo && v->excludes_lo && v->lo == fact->lo->u.f);
         v->lo = fact->lo->u.f;
         v->has_lo = true;
     }
     if (fact->hi && (!v->has_hi || fact->hi->u.f <= v->hi)) {
-        v->excludes_hi = fact->excludes_hi || (v->has_hi && v->excludes_hi && v->hi == fact->hi->u.f);
+        v->excludes_hi =
+            fact->excludes_hi || (v->has_hi && v->excludes_hi && v->hi == fact->hi->u.f);
         v->hi = fact->hi->u.f;
         v->has_hi = true;
     }
@@ -42,8 +45,9 @@ static void add_floats(const Fact *fact, InputValues *v)
 
 static bool is_about(const Fact *fact, const Param *p)
 {
-    return fact->kind != FACT_SIZES && (p->buffer ? fact->subject.buffer && fact->subject.buffer->id == p->buffer->id
-                                                  : fact->subject.scalar == p->scalar);
+    return fact->kind != FACT_SIZES &&
+           (p->buffer ? fact->subject.buffer && fact->subject.buffer->id == p->buffer->id
+                      : fact->subject.scalar == p->scalar);
 }
 
 static void add_facts(Context *c, const Fact *facts, int n, const Param *p, InputValues *v)
@@ -54,7 +58,8 @@ static void add_facts(Context *c, const Fact *facts, int n, const Param *p, Inpu
             continue;
         v->limited = true;
         if (facts[i].kind == FACT_ORDER)
-            v->order = v->order == ORDER_COUNT || facts[i].order > v->order ? facts[i].order : v->order;
+            v->order =
+                v->order == ORDER_COUNT || facts[i].order > v->order ? facts[i].order : v->order;
         else if (type_is_float(type))
             add_floats(&facts[i], v);
         else

@@ -1,4 +1,5 @@
-/* inputs.h - which values an input may have: the `where` clause, and what random data are drawn from besides. */
+/* inputs.h - which values an input may have: the `where` clause, and what random data are drawn
+ * from besides. */
 #ifndef TIRC_CODEGEN_INPUTS_H
 #define TIRC_CODEGEN_INPUTS_H
 
@@ -9,7 +10,7 @@ typedef struct {
     Expr *least, *greatest; /* integers: INDEX expressions of sizes, inclusive; NULL: open */
     double lo, hi;          /* floats */
     bool has_lo, has_hi, excludes_lo, excludes_hi;
-    Order order;            /* ORDER_COUNT: none */
+    Order order; /* ORDER_COUNT: none */
 } InputValues;
 
 /* What facts[0..n) together say of one parameter. */

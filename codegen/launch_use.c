@@ -1,4 +1,5 @@
-/* launch_use.c - what each launch of a lowered kernel uses: its arguments, its shared memory, its barriers. */
+/* launch_use.c - what each launch of a lowered kernel uses: its arguments, its shared memory, its
+ * barriers. */
 #include "codegen/cuda.h"
 
 enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16 };
@@ -52,29 +53,21 @@ static bool collect_stmt(Visitor *v, Stmt *s)
 {
     Collector *k = v->user;
     switch (s->kind) {
-    case ST_FOR:
-        VEC_PUSH(k->c->arena, &k->inside, s->u.loop.var);
-        break;
-    case ST_LET:
-        VEC_PUSH(k->c->arena, &k->inside, s->u.let.var);
-        break;
-    case ST_STORE:
-        note_buffer(k, s->u.store.buffer);
-        break;
+    case ST_FOR: VEC_PUSH(k->c->arena, &k->inside, s->u.loop.var); break;
+    case ST_LET: VEC_PUSH(k->c->arena, &k->inside, s->u.let.var); break;
+    case ST_STORE: note_buffer(k, s->u.store.buffer); break;
     case ST_TEMP:
         if (s->u.temp->scope == SCOPE_SHARED)
             VEC_PUSH(k->c->arena, &k->use->shared, s->u.temp);
         break;
-    case ST_BARRIER:
-        k->use->barriers += s->u.barrier.kind == SYNC_THREADS;
-        break;
-    default:
-        break;
+    case ST_BARRIER: k->use->barriers += s->u.barrier.kind == SYNC_THREADS; break;
+    default: break;
     }
     return true;
 }
 
-/* Sizes and scalars, as they are declared, then the variables of the host in the order of the text. */
+/* Sizes and scalars, as they are declared, then the variables of the host in the order of the
+ * text. */
 static bool value_is_before(const ConstVarList *host, const Var *a, const Var *b)
 {
     bool a_host = a->kind == VAR_LOOP || a->kind == VAR_LET;
@@ -93,7 +86,8 @@ static void sort_arguments(const Kernel *kernel, const ConstVarList *host, Launc
     int done = 0;
     for (int p = 0; p < kernel->n_params; p++)
         for (int i = done; i < use->buffers.n; i++)
-            if (use->buffers.items[i]->id == (kernel->params[p].buffer ? kernel->params[p].buffer->id : 0)) {
+            if (use->buffers.items[i]->id ==
+                (kernel->params[p].buffer ? kernel->params[p].buffer->id : 0)) {
                 Buffer *b = use->buffers.items[i];
                 for (int j = i; j > done; j--)
                     use->buffers.items[j] = use->buffers.items[j - 1];

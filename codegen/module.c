@@ -18,7 +18,7 @@ typedef struct {
 
 /* A function that computes `n` INDEX expressions of the kernel's sizes (vm_eval_shape). */
 static const VmFunction *compile_shape(Context *c, const Kernel *kernel, const char *name,
-                                   Expr *const *exprs, int n)
+                                       Expr *const *exprs, int n)
 {
     static const Module nothing = {0};
     Kernel sizes_only = *kernel;
@@ -58,7 +58,8 @@ static void add_buffer(ModuleBuilder *b, const Buffer *buffer)
 static bool find_temp(Visitor *v, Stmt *s)
 {
     ModuleBuilder *b = v->user;
-    if (s->kind == ST_TEMP && !s->u.temp->copy_of && (s->u.temp->scope == SCOPE_GLOBAL || !b->lowered))
+    if (s->kind == ST_TEMP && !s->u.temp->copy_of &&
+        (s->u.temp->scope == SCOPE_GLOBAL || !b->lowered))
         add_buffer(b, s->u.temp);
     return true;
 }
@@ -66,14 +67,10 @@ static bool find_temp(Visitor *v, Stmt *s)
 static BufferRole role_of(Role role)
 {
     switch (role) {
-    case ROLE_IN:
-        return BUFFER_IN;
-    case ROLE_OUT:
-        return BUFFER_OUT;
-    case ROLE_INOUT:
-        return BUFFER_INOUT;
-    case ROLE_TEMP:
-        break;
+    case ROLE_IN: return BUFFER_IN;
+    case ROLE_OUT: return BUFFER_OUT;
+    case ROLE_INOUT: return BUFFER_INOUT;
+    case ROLE_TEMP: break;
     }
     return BUFFER_TEMP;
 }
@@ -85,7 +82,8 @@ static void build_limits(ModuleBuilder *b)
     for (int i = 0; i < b->kernel->n_limits; i++) {
         const SizeLimit *limit = &b->kernel->limits[i];
         Expr *value = expr_cast(c, DT_INDEX, size_limit_value(c, limit), span_none());
-        limits[i] = (ModuleLimit){size_limit_text(c, limit), compile_shape(c, b->kernel, "a limit", &value, 1)};
+        limits[i] = (ModuleLimit){size_limit_text(c, limit),
+                                  compile_shape(c, b->kernel, "a limit", &value, 1)};
     }
     b->m->limits = limits;
     b->m->n_limits = b->kernel->n_limits;
@@ -95,8 +93,10 @@ static void build_limits(ModuleBuilder *b)
 
 static ModuleValues compile_values(ModuleBuilder *b, const InputValues *v, DType type)
 {
-    ModuleValues out = {NULL, v->lo, v->hi, v->has_lo, v->has_hi, v->excludes_lo, v->excludes_hi, v->order};
-    Expr *ends[] = {v->least ? v->least : expr_index(b->c, INT64_MIN), v->greatest ? v->greatest : expr_index(b->c, INT64_MAX)};
+    ModuleValues out = {NULL,      v->lo,          v->hi,          v->has_lo,
+                        v->has_hi, v->excludes_lo, v->excludes_hi, v->order};
+    Expr *ends[] = {v->least ? v->least : expr_index(b->c, INT64_MIN),
+                    v->greatest ? v->greatest : expr_index(b->c, INT64_MAX)};
     if (type_is_int(type))
         out.ends = compile_shape(b->c, b->kernel, "values", ends, 2);
     return out;
@@ -118,7 +118,8 @@ static int table_number(const ModuleBuilder *b, const Param *p)
     int n = 0;
     for (int i = 0; i < b->kernel->n_params; i++) {
         const Param *other = &b->kernel->params[i];
-        if (p->buffer ? other->buffer && other->buffer->id == p->buffer->id : other->scalar == p->scalar)
+        if (p->buffer ? other->buffer && other->buffer->id == p->buffer->id
+                      : other->scalar == p->scalar)
             return n;
         n += !other->buffer == !p->buffer;
     }
@@ -131,7 +132,8 @@ static ModuleFact build_fact(ModuleBuilder *b, const Fact *fact)
     print_fact(fact, &text);
     ModuleFact out = {.text = text.text, .span = fact->span, .buffer = -1, .scalar = -1};
     if (fact->kind == FACT_SIZES) {
-        Expr *holds = expr_select(b->c, fact->cond, expr_index(b->c, 1), expr_index(b->c, 0), fact->span);
+        Expr *holds =
+            expr_select(b->c, fact->cond, expr_index(b->c, 1), expr_index(b->c, 0), fact->span);
         out.cond = compile_shape(b->c, b->kernel, "where", &holds, 1);
         return out;
     }
@@ -158,7 +160,8 @@ static void build_scalars(ModuleBuilder *b)
     for (int i = 0; i < kernel->n_params; i++) {
         const Var *scalar = kernel->params[i].scalar;
         if (scalar)
-            scalars[b->m->n_scalars++] = (ModuleScalar){scalar->name, scalar->type, draw_values(b, &kernel->params[i])};
+            scalars[b->m->n_scalars++] =
+                (ModuleScalar){scalar->name, scalar->type, draw_values(b, &kernel->params[i])};
     }
     b->m->scalars = scalars;
 }
@@ -179,7 +182,9 @@ static void build_buffers(ModuleBuilder *b)
             .role = role_of(buffer->role),
             .rank = buffer->rank,
             .shape = compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
-            .values = buffer->role == ROLE_IN || buffer->role == ROLE_INOUT ? draw_values(b, &(Param){(Buffer *)buffer, NULL}) : NULL,
+            .values = buffer->role == ROLE_IN || buffer->role == ROLE_INOUT
+                          ? draw_values(b, &(Param){(Buffer *)buffer, NULL})
+                          : NULL,
         };
     }
     b->m->buffers = table;
@@ -193,7 +198,8 @@ static bool is_host_value(const Var *var)
     return var->kind != VAR_SIZE && var->kind != VAR_SCALAR;
 }
 
-static KernelArgument value_argument(const ModuleBuilder *b, const LaunchUse *use, const Var *var, int *n_host)
+static KernelArgument value_argument(const ModuleBuilder *b, const LaunchUse *use, const Var *var,
+                                     int *n_host)
 {
     DType type = launch_value_type(use, var);
     if (is_host_value(var))
@@ -259,7 +265,8 @@ static int constant_number(ModuleBuilder *b, const Buffer *buffer)
     if (!buffer_strides(buffer, strides, &elements))
         TIRC_BUG(b->c, "constant buffer '%s' has no literal size", buffer->name);
     ModuleConstant constant = {symbol, buffer_number(b, buffer->copy_of),
-                               elements * type_bytes(buffer->type), buffer->copy_of->role == ROLE_TEMP};
+                               elements * type_bytes(buffer->type),
+                               buffer->copy_of->role == ROLE_TEMP};
     VEC_PUSH(b->c->arena, &b->constants, constant);
     return b->constants.n - 1;
 }

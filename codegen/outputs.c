@@ -1,8 +1,9 @@
 /* outputs.c - which outputs a run has to write in full.
  *
- * A program may leave elements of an output alone (the border of a stencil), so that one which nothing has written is a fault only
- * where the program is sure to write it: by a store that runs for every iteration of loops that are never empty, with an
- * iterator of its own over the whole of each axis. */
+ * A program may leave elements of an output alone (the border of a stencil), so that one which
+ * nothing has written is a fault only where the program is sure to write it: by a store that runs
+ * for every iteration of loops that are never empty, with an iterator of its own over the whole of
+ * each axis. */
 #include "codegen/codegen.h"
 
 typedef struct {
@@ -25,7 +26,8 @@ static bool takes_all(const Cover *k, const BlockIter *iter)
     for (int i = 0; i < k->loops.n; i++) {
         const ForStmt *l = k->loops.items[i];
         Expr *lo, *hi;
-        if (iter->binding->kind != EX_VAR || iter->binding->u.var != l->var || (l->step != 1 && l->step != -1))
+        if (iter->binding->kind != EX_VAR || iter->binding->u.var != l->var ||
+            (l->step != 1 && l->step != -1))
             continue;
         loop_domain(k->c, l, &lo, &hi);
         return expr_equal(lo, iter->lo) && expr_equal(hi, iter->hi);
@@ -39,7 +41,8 @@ static bool never_empty(const BlockIter *iter)
     return expr_is_const(iter->lo, &lo) && expr_is_const(iter->hi, &hi) && lo < hi;
 }
 
-/* Each subscript is an iterator over the whole axis, none is used twice, and the others always have values. */
+/* Each subscript is an iterator over the whole axis, none is used twice, and the others always have
+ * values. */
 static bool store_covers(const Cover *k, const BlockStmt *block, const Stmt *s, bool init)
 {
     const Buffer *b = s->u.store.buffer;
@@ -60,7 +63,8 @@ static bool store_covers(const Cover *k, const BlockStmt *block, const Stmt *s, 
         for (int d = 0; d < b->rank; d++)
             subscript |= iter_of(block, s->u.store.index[d]) == &block->iters[i];
         bool counts = !init || block->iters[i].kind == ITER_SPATIAL;
-        if (!subscript && counts && (!takes_all(k, &block->iters[i]) || !never_empty(&block->iters[i])))
+        if (!subscript && counts &&
+            (!takes_all(k, &block->iters[i]) || !never_empty(&block->iters[i])))
             return false;
     }
     return true;
@@ -82,7 +86,8 @@ static bool covers(Cover *k, const Stmt *s)
 {
     if (s->kind == ST_BLOCK) {
         const BlockStmt *block = &s->u.block;
-        return !block->predicate && (body_covers(k, block, block->init, true) || body_covers(k, block, block->body, false));
+        return !block->predicate && (body_covers(k, block, block->init, true) ||
+                                     body_covers(k, block, block->body, false));
     }
     if (s->kind == ST_FOR) {
         VEC_PUSH(k->c->arena, &k->loops, &s->u.loop);

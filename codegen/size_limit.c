@@ -4,8 +4,9 @@
 const char *size_limit_text(Context *c, const SizeLimit *limit)
 {
     StrBuf text = strbuf_new(c->arena);
-    Expr *whole = limit->by == 1 ? limit->sum
-                                 : expr_binary(c, EX_DIV, limit->sum, expr_index(c, limit->by), span_none());
+    Expr *whole = limit->by == 1
+                      ? limit->sum
+                      : expr_binary(c, EX_DIV, limit->sum, expr_index(c, limit->by), span_none());
     print_expr(whole, &text);
     return text.text;
 }
@@ -24,5 +25,8 @@ static Expr *sum_in_f64(Context *c, Expr *e)
 Expr *size_limit_value(Context *c, const SizeLimit *limit)
 {
     Expr *sum = sum_in_f64(c, limit->sum);
-    return limit->by == 1 ? sum : expr_binary(c, EX_DIV, sum, expr_float(c, DT_F64, (double)limit->by, span_none()), span_none());
+    return limit->by == 1
+               ? sum
+               : expr_binary(c, EX_DIV, sum, expr_float(c, DT_F64, (double)limit->by, span_none()),
+                             span_none());
 }

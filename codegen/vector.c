@@ -1,9 +1,10 @@
 /* vector.c - see vector.h.
  *
- * The vectorize pass has proved that every access is contiguous in the loop's variable or does not use it, and
- * that the wide ones are aligned; a store to memory may take its lanes from any registers. A copy moves whole words; arithmetic
- * works on the components of CUDA's vector types; elements of 1 and 2 bytes that come from registers are packed into words. What
- * has no such form (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
+ * The vectorize pass has proved that every access is contiguous in the loop's variable or does not
+ * use it, and that the wide ones are aligned; a store to memory may take its lanes from any
+ * registers. A copy moves whole words; arithmetic works on the components of CUDA's vector types;
+ * elements of 1 and 2 bytes that come from registers are packed into words. What has no such form
+ * (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
 #include "codegen/vector.h"
 
 #include "codegen/cuda_text.h"
@@ -11,9 +12,9 @@
 const char *vector_type(Context *c, DType type, int64_t lanes)
 {
     static const char *const base[DT_COUNT] = {
-        [DT_F64] = "double",  [DT_F32] = "float",    [DT_I64] = "longlong", [DT_U64] = "ulonglong",
-        [DT_I32] = "int",     [DT_U32] = "uint",     [DT_I16] = "short",    [DT_U16] = "ushort",
-        [DT_I8] = "char",     [DT_U8] = "uchar",
+        [DT_F64] = "double", [DT_F32] = "float", [DT_I64] = "longlong", [DT_U64] = "ulonglong",
+        [DT_I32] = "int",    [DT_U32] = "uint",  [DT_I16] = "short",    [DT_U16] = "ushort",
+        [DT_I8] = "char",    [DT_U8] = "uchar",
     };
     if (!base[type] || (lanes != 2 && lanes != 4) || lanes * type_bytes(type) > 16)
         return NULL;
@@ -23,16 +24,11 @@ const char *vector_type(Context *c, DType type, int64_t lanes)
 const char *vector_word(int64_t bytes)
 {
     switch (bytes) {
-    case 2:
-        return "unsigned short";
-    case 4:
-        return "unsigned int";
-    case 8:
-        return "uint2";
-    case 16:
-        return "uint4";
-    default:
-        return NULL;
+    case 2: return "unsigned short";
+    case 4: return "unsigned int";
+    case 8: return "uint2";
+    case 16: return "uint4";
+    default: return NULL;
     }
 }
 
@@ -44,8 +40,9 @@ static Expr *without_term(Context *c, Expr *e, const Var *var)
         return e->u.var == var ? expr_index(c, 0) : NULL;
     if (e->kind == EX_CAST && e->type == DT_I64 && e->u.arg[0]->type == DT_INDEX) {
         Expr *rest = without_term(c, e->u.arg[0], var);
-        return !rest ? NULL : expr_is_const(rest, &zero) ? expr_int(c, DT_I64, zero, e->span)
-                                                         : expr_cast(c, DT_I64, rest, e->span);
+        return !rest                        ? NULL
+               : expr_is_const(rest, &zero) ? expr_int(c, DT_I64, zero, e->span)
+                                            : expr_cast(c, DT_I64, rest, e->span);
     }
     if (e->kind != EX_ADD && e->kind != EX_SUB)
         return NULL;
@@ -123,7 +120,8 @@ static bool find_loads(Visitor *v, Expr *e)
         return false;
     const Buffer *b = e->u.load.buffer;
     if (b->scope == SCOPE_LOCAL && s->plan->store->u.store.buffer->scope != SCOPE_LOCAL)
-        return false; /* a register for each lane: a struct of registers would be stored piece by piece */
+        /* a register for each lane: a struct of registers would be stored piece by piece */
+        return false;
     WideLoad load = {e, first_lane(s->c, b, e->u.load.index, s->plan->var)};
     if (!load.first || (!s->plan->copies && !vector_type(s->c, b->type, s->plan->lanes)))
         s->fails = true;
@@ -137,18 +135,20 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     int64_t lo;
     *plan = (VectorPlan){.var = loop->var};
     if (loop->kind != LOOP_VECTORIZE || !s || s->u.store.atomic ||
-        !loop_const_extent(loop, &plan->lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
+        !loop_const_extent(loop, &plan->lanes) || !expr_is_const(loop->lo, &lo) || lo != 0 ||
+        loop->step != 1)
         return false;
     const Buffer *to = s->u.store.buffer;
     plan->store = s;
     plan->first = first_lane(c, to, s->u.store.index, loop->var);
     plan->value = cuda_stored_value(c, s);
-    plan->copies = !store_updates(s->u.store.op) && plan->value->kind == EX_LOAD && plan->value->type == to->type &&
-                   subscripts_use(plan->value, loop->var) &&
+    plan->copies = !store_updates(s->u.store.op) && plan->value->kind == EX_LOAD &&
+                   plan->value->type == to->type && subscripts_use(plan->value, loop->var) &&
                    (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);
     LoadSearch search = {.c = c, .plan = plan};
     Visitor v = {.user = &search, .expr = find_loads};
-    const Expr *copied = s->u.store.op == STORE_ASYNC ? expr_copied(plan->value, &plan->where) : NULL;
+    const Expr *copied =
+        s->u.store.op == STORE_ASYNC ? expr_copied(plan->value, &plan->where) : NULL;
     plan->fills = copied && plan->where && !expr_uses_var(plan->where, loop->var);
     visit_expr(&v, plan->fills ? (Expr *)copied : plan->value);
     int bytes = type_bytes(to->type);

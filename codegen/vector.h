@@ -1,4 +1,5 @@
-/* vector.h - a vectorized loop as wide accesses: what the text for the GPU and the simulator's machine agree on. */
+/* vector.h - a vectorized loop as wide accesses: what the text for the GPU and the simulator's
+ * machine agree on. */
 #ifndef TIRC_CODEGEN_VECTOR_H
 #define TIRC_CODEGEN_VECTOR_H
 
@@ -18,13 +19,16 @@ typedef struct VectorPlan {
     Expr *const *first; /* the subscripts that the store has in the first lane */
     Expr *value;        /* of one lane, in terms of `var` */
     bool copies;        /* the value is a load of the same type: bits move */
-    bool packs;         /* elements of 1 or 2 bytes that come from registers: put together in words of 4 bytes */
-    bool fills;         /* an asynchronous copy where `where` holds, for all lanes; zeros elsewhere */
+    /* elements of 1 or 2 bytes that come from registers: put together in words of 4 bytes */
+    bool packs;
+    /* an asynchronous copy where `where` holds, for all lanes; zeros elsewhere */
+    bool fills;
     Expr *where;
     VEC(WideLoad) loads;
 } VectorPlan;
 
-/* False where the loop has no such form or CUDA no type for it: its iterations run one after the other. */
+/* False where the loop has no such form or CUDA no type for it: its iterations run one after the
+ * other. */
 bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan);
 /* CUDA's vector type of `lanes` elements, or NULL. */
 const char *vector_type(Context *c, DType type, int64_t lanes);

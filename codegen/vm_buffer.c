@@ -1,8 +1,9 @@
 /* vm_buffer.c - where the elements of a buffer are, for the machine.
  *
  * Literal strides come from buffer_strides, as in the text for the GPU; a buffer of symbolic shape
- * is row major over extents that the prologue computes. Each subscript of an access with several, or with a pad,
- * is checked against its own extent, because a wrong one may still point into the buffer. */
+ * is row major over extents that the prologue computes. Each subscript of an access with several,
+ * or with a pad, is checked against its own extent, because a wrong one may still point into the
+ * buffer. */
 #include <string.h>
 
 #include "codegen/vm_code.h"
@@ -10,7 +11,8 @@
 enum { SHARED_ALIGN = 16 };
 
 /* Extents and strides of a buffer met for the first time; code for them goes where sizes are
- * known. Outside launches every buffer is dense: a layout says how one lies in a launch's memory. */
+ * known. Outside launches every buffer is dense: a layout says how one lies in a launch's
+ * memory. */
 static CodedBuffer code_shape(VmCoder *k, const Buffer *buffer, int64_t *elements)
 {
     CodedBuffer coded = {.buffer = buffer};
@@ -85,7 +87,9 @@ int coder_buffer(VmCoder *k, const Buffer *buffer)
         }
     int64_t elements;
     CodedBuffer coded = code_shape(k, buffer, &elements);
-    VmBuffer b = {.space = VM_GLOBAL, .argument = argument_of(k, buffer), .constant = buffer->scope == SCOPE_CONSTANT};
+    VmBuffer b = {.space = VM_GLOBAL,
+                  .argument = argument_of(k, buffer),
+                  .constant = buffer->scope == SCOPE_CONSTANT};
     b.elements = code_elements(k, &coded, elements);
     return add_buffer(k, buffer, b, &coded);
 }
@@ -119,8 +123,8 @@ static Value step_offset(VmCoder *k, Value a, int stride, Value b)
     }
     if (b.reg < 0)
         return product;
-    Value sum = coder_temporary(k, VM_I64,
-                                coder_uniform(k, product.reg) && coder_uniform(k, b.reg));
+    Value sum =
+        coder_temporary(k, VM_I64, coder_uniform(k, product.reg) && coder_uniform(k, b.reg));
     coder_emit(k, VM_ADD, VM_I64, 0, sum.reg, product.reg, b.reg, 0);
     coder_release(k, product);
     coder_release(k, b);
@@ -133,11 +137,13 @@ static bool is_coordinate(const VmCoder *k, int reg, const Expr *extent)
     int64_t end;
     bool inside = false;
     for (int axis = 0; k->inside && axis < 3; axis++)
-        inside |= reg == k->f->axes.axis[AXIS_THREAD_X + axis] && expr_is_const(extent, &end) && k->inside->block[axis] <= end;
+        inside |= reg == k->f->axes.axis[AXIS_THREAD_X + axis] && expr_is_const(extent, &end) &&
+                  k->inside->block[axis] <= end;
     return inside;
 }
 
-/* Is the subscript, in `reg`, a loop or a coordinate over nothing but indices of the axis? Then it needs no check. */
+/* Is the subscript, in `reg`, a loop or a coordinate over nothing but indices of the axis? Then it
+ * needs no check. */
 static bool stays_inside(const VmCoder *k, const Expr *at, int reg, const Expr *extent)
 {
     int64_t lo, hi, end;
@@ -193,7 +199,8 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
     Value offset = {-1, false};
     for (int i = 0; i < buffer->rank; i++) {
         Value at = coder_index(k, index[i]);
-        if ((buffer->rank > 1 || buffer->layout) && !stays_inside(k, index[i], at.reg, buffer->shape[i]))
+        if ((buffer->rank > 1 || buffer->layout) &&
+            !stays_inside(k, index[i], at.reg, buffer->shape[i]))
             coder_emit(k, VM_CHECK, VM_I64, i, 0, at.reg, coded.extents[i], number);
         if (coded.strides) {
             offset = step_offset(k, at, coder_int(k, coded.strides[i]), offset);

@@ -29,7 +29,8 @@ typedef struct {
     bool temporary; /* to be given back */
 } Value;
 
-/* A vectorized loop under way: its wide loads are done, and one lane after the other is computed from them. */
+/* A vectorized loop under way: its wide loads are done, and one lane after the other is computed
+ * from them. */
 typedef struct {
     const VectorPlan *plan; /* NULL: none */
     const Value *loaded;    /* [loads][lanes] */
@@ -57,7 +58,8 @@ typedef struct {
     Value at;
 } LastElement;
 
-/* A load in the subscripts of an access that are checked: the one that is executed has it, too, and it is done once. */
+/* A load in the subscripts of an access that are checked: the one that is executed has it, too, and
+ * it is done once. */
 typedef struct {
     const Expr *load;
     Value value;
@@ -66,7 +68,7 @@ typedef struct {
 typedef struct {
     Context *c;
     const Kernel *kernel;
-    const Module *module; /* its buffer, size and scalar tables */
+    const Module *module;       /* its buffer, size and scalar tables */
     const uint32_t *buffer_ids; /* of the module's buffers */
     VmFunction *f;
     CodeList prologue, body, *code; /* `code` is the one that is written */
@@ -80,7 +82,7 @@ typedef struct {
     WideLane wide;
     VEC(VarRegister) vars;
     VEC(VmBuffer) buffers;
-    VEC(CodedBuffer) coded; /* parallel to buffers */
+    VEC(CodedBuffer) coded;     /* parallel to buffers */
     VEC(const ForStmt *) loops; /* around the statement at work */
     Origin at;                  /* of the statement or access at work */
     const LaunchUse *launches;  /* of a host part, in program order */
@@ -89,8 +91,8 @@ typedef struct {
     bool fits;                  /* index arithmetic is checked to be that of ints */
 } VmCoder;
 
-/* vm_coder.c: registers, instructions, the function as a whole. A function begins, and is finished; `buffer_ids` are those of the
- * module's buffers, in its order, or NULL where it has none. */
+/* vm_coder.c: registers, instructions, the function as a whole. A function begins, and is finished;
+ * `buffer_ids` are those of the module's buffers, in its order, or NULL where it has none. */
 VmCoder *coder_new(Context *c, const Kernel *kernel, const Module *module,
                    const uint32_t *buffer_ids, const char *name);
 const VmFunction *coder_finish(VmCoder *k);
@@ -125,14 +127,15 @@ int coder_buffer(VmCoder *k, const Buffer *buffer);
 void coder_place_temp(VmCoder *k, const Buffer *buffer);
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index);
 void coder_forget_element(VmCoder *k);
-/* Checks the subscripts that an access of `buffer` had before they became one, axis by axis; NULL: nothing. What the checks have
- * loaded is known until the access ends. */
+/* Checks the subscripts that an access of `buffer` had before they became one, axis by axis; NULL:
+ * nothing. What the checks have loaded is known until the access ends. */
 int coder_begin_access(VmCoder *k, const Buffer *buffer, const AxisAccess *axes);
 void coder_end_access(VmCoder *k, int begun);
 
 /* vm_expr.c */
 Value coder_expr(VmCoder *k, const Expr *e);
-/* A fault unless the register, an INDEX, holds what an int can; nothing where that is not asked for. */
+/* A fault unless the register, an INDEX, holds what an int can; nothing where that is not asked
+ * for. */
 void coder_fit(VmCoder *k, int reg);
 /* An INDEX or integer expression as an I64. */
 Value coder_index(VmCoder *k, const Expr *e);

@@ -1,4 +1,5 @@
-/* vm_coder.c - a function for the machine under construction: registers, constants, instructions. */
+/* vm_coder.c - a function for the machine under construction: registers, constants,
+ * instructions. */
 #include <string.h>
 
 #include "codegen/vm_code.h"
@@ -167,8 +168,13 @@ int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, i
 {
     if (op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END)
         coder_forget_element(k);
-    VmInst inst = {.op = (uint8_t)op, .type = (uint8_t)type, .sub = (uint8_t)sub,
-                   .d = d, .a = a, .b = b, .c = c};
+    VmInst inst = {.op = (uint8_t)op,
+                   .type = (uint8_t)type,
+                   .sub = (uint8_t)sub,
+                   .d = d,
+                   .a = a,
+                   .b = b,
+                   .c = c};
     VEC_PUSH(k->c->arena, &k->code->insts, inst);
     VEC_PUSH(k->c->arena, &k->code->spans, k->at.span);
     VEC_PUSH(k->c->arena, &k->code->steps, k->at.step);

@@ -21,7 +21,8 @@ static bool note_risk(Visitor *v, Expr *e)
 static bool note_arithmetic(Visitor *v, Expr *e)
 {
     bool *risky = v->user;
-    *risky |= e->type == DT_INDEX && (expr_is_binary(e->kind) || e->kind == EX_NEG || e->kind == EX_CAST);
+    *risky |=
+        e->type == DT_INDEX && (expr_is_binary(e->kind) || e->kind == EX_NEG || e->kind == EX_CAST);
     return !*risky;
 }
 
@@ -29,7 +30,8 @@ static bool note_arithmetic(Visitor *v, Expr *e)
 static bool is_risky(const VmCoder *k, const Expr *e)
 {
     bool risky = false;
-    Visitor v = {.user = &risky, .expr = note_risk}, fits = {.user = &risky, .expr = note_arithmetic};
+    Visitor v = {.user = &risky, .expr = note_risk},
+            fits = {.user = &risky, .expr = note_arithmetic};
     visit_expr(&v, (Expr *)e);
     if (k->fits)
         visit_expr(&fits, (Expr *)e);
@@ -259,8 +261,8 @@ static Value selection(VmCoder *k, const Expr *e)
         const Expr *value = e->u.arg[1 + i];
         arm[i] = is_risky(k, value) ? guarded(k, cond.reg, i == 1, value) : coder_expr(k, value);
     }
-    bool uniform = coder_uniform(k, cond.reg) && coder_uniform(k, arm[0].reg) &&
-                   coder_uniform(k, arm[1].reg);
+    bool uniform =
+        coder_uniform(k, cond.reg) && coder_uniform(k, arm[0].reg) && coder_uniform(k, arm[1].reg);
     VmType type = vm_type_of(e->type);
     Value d = coder_temporary(k, type, uniform);
     coder_emit(k, VM_SELECT, type, 0, d.reg, cond.reg, arm[0].reg, arm[1].reg);
@@ -315,29 +317,18 @@ static Value call(VmCoder *k, const Expr *e)
 Value coder_expr(VmCoder *k, const Expr *e)
 {
     switch (e->kind) {
-    case EX_INT:
-        return int_literal(k, e);
-    case EX_FLOAT:
-        return float_literal(k, e);
-    case EX_VAR:
-        return (Value){coder_variable(k, e->u.var), false};
-    case EX_AXIS:
-        return axis(k, e->u.axis);
-    case EX_LOAD:
-        return load(k, e);
-    case EX_SELECT:
-        return selection(k, e);
-    case EX_CAST:
-        return cast(k, e);
-    case EX_CALL:
-        return call(k, e);
+    case EX_INT: return int_literal(k, e);
+    case EX_FLOAT: return float_literal(k, e);
+    case EX_VAR: return (Value){coder_variable(k, e->u.var), false};
+    case EX_AXIS: return axis(k, e->u.axis);
+    case EX_LOAD: return load(k, e);
+    case EX_SELECT: return selection(k, e);
+    case EX_CAST: return cast(k, e);
+    case EX_CALL: return call(k, e);
     case EX_AND:
-    case EX_OR:
-        return logic(k, e);
-    case EX_SHUFFLE_XOR:
-        return shuffle(k, e);
-    default:
-        return expr_is_unary(e->kind) ? unary(k, e) : binary(k, e);
+    case EX_OR: return logic(k, e);
+    case EX_SHUFFLE_XOR: return shuffle(k, e);
+    default: return expr_is_unary(e->kind) ? unary(k, e) : binary(k, e);
     }
 }
 

@@ -77,7 +77,8 @@ static void loop(VmCoder *k, const ForStmt *l)
     VEC_PUSH(k->c->arena, &k->loops, l);
     coder_stmt(k, l->body);
     k->loops.n--;
-    if (k->fits && l->var->type == DT_INDEX) { /* also the step that ends the loop is one of an int */
+    /* also the step that ends the loop is one of an int */
+    if (k->fits && l->var->type == DT_INDEX) {
         Value next = coder_temporary(k, VM_I64, uniform);
         coder_emit(k, VM_ADD, VM_I64, 0, next.reg, var.reg, coder_int(k, l->step), 0);
         coder_fit(k, next.reg);
@@ -192,7 +193,8 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
 
 /* ---- launches ------------------------------------------------------------------------------ */
 
-/* The grid, then the values of the host part that the kernel uses, in the order of its arguments. */
+/* The grid, then the values of the host part that the kernel uses, in the order of its
+ * arguments. */
 static void launch(VmCoder *k, const LaunchStmt *l)
 {
     const LaunchUse *use = &k->launches[k->n_launches];
@@ -221,34 +223,20 @@ void coder_stmt(VmCoder *k, const Stmt *s)
     Origin outer = k->at;
     k->at = (Origin){s->span, s->step};
     switch (s->kind) {
-    case ST_SEQ:
-        sequence(k, s);
-        break;
-    case ST_FOR:
-        loop(k, &s->u.loop);
-        break;
-    case ST_IF:
-        branch(k, s);
-        break;
-    case ST_BLOCK:
-        block(k, &s->u.block);
-        break;
-    case ST_STORE:
-        store(k, s);
-        break;
+    case ST_SEQ: sequence(k, s); break;
+    case ST_FOR: loop(k, &s->u.loop); break;
+    case ST_IF: branch(k, s); break;
+    case ST_BLOCK: block(k, &s->u.block); break;
+    case ST_STORE: store(k, s); break;
     case ST_TEMP:
         if (!scope_outlives_launch(s->u.temp->scope) && k->inside)
             coder_place_temp(k, s->u.temp);
         break;
-    case ST_LET:
-        coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg);
-        break;
+    case ST_LET: coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg); break;
     case ST_BARRIER:
         coder_emit(k, sync_op(s->u.barrier.kind), VM_BOOL, s->u.barrier.pending, 0, 0, 0, 0);
         break;
-    case ST_LAUNCH:
-        launch(k, &s->u.launch);
-        break;
+    case ST_LAUNCH: launch(k, &s->u.launch); break;
     }
     k->at = outer;
 }

@@ -1,9 +1,10 @@
-/* vm_vector.c - a vectorized loop for the machine: one wide load for each buffer that its variable walks through, the value
- * of each lane, one wide store. */
+/* vm_vector.c - a vectorized loop for the machine: one wide load for each buffer that its variable
+ * walks through, the value of each lane, one wide store. */
 #include "codegen/vm_code.h"
 
 /* Checks the axes of every lane. */
-static void check_lanes(VmCoder *k, const VectorPlan *plan, const Buffer *buffer, const AxisAccess *axes)
+static void check_lanes(VmCoder *k, const VectorPlan *plan, const Buffer *buffer,
+                        const AxisAccess *axes)
 {
     bool varies = false;
     for (int axis = 0; axes && axis < axes->buffer->rank; axis++)
@@ -31,7 +32,8 @@ static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, 
     for (int i = 0; i < plan->lanes; i++)
         into[i] = coder_temporary(k, vm_type_of(e->type), uniform);
     int list = coder_list(k, into, (int)plan->lanes);
-    int inst = coder_emit(k, VM_LOAD, vm_type_of(e->type), e->hint == HINT_READ_ONLY, list, at.reg, 0, number);
+    int inst = coder_emit(k, VM_LOAD, vm_type_of(e->type), e->hint == HINT_READ_ONLY, list, at.reg,
+                          0, number);
     k->code->insts.items[inst].width = (uint8_t)plan->lanes;
     coder_release(k, at);
     k->at = outer;
@@ -55,7 +57,8 @@ static void wide_loads(VmCoder *k, const VectorPlan *plan, Value *loaded)
         wide_load(k, plan, &plan->loads.items[i], loaded + i * plan->lanes);
 }
 
-/* A copy that fills: the wide load for the threads in which the condition holds, then a choice for each lane. */
+/* A copy that fills: the wide load for the threads in which the condition holds, then a choice for
+ * each lane. */
 static void filled_lanes(VmCoder *k, const VectorPlan *plan, Value *loaded, Value *values)
 {
     Value cond = coder_expr(k, plan->where), fill = coder_expr(k, plan->value->u.arg[2]);
@@ -65,7 +68,8 @@ static void filled_lanes(VmCoder *k, const VectorPlan *plan, Value *loaded, Valu
     coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
     for (int i = 0; i < plan->lanes; i++) {
         VmType type = coder_type(k, loaded[i].reg);
-        values[i] = coder_temporary(k, type, coder_uniform(k, cond.reg) && coder_uniform(k, loaded[i].reg));
+        values[i] =
+            coder_temporary(k, type, coder_uniform(k, cond.reg) && coder_uniform(k, loaded[i].reg));
         coder_emit(k, VM_SELECT, type, 0, values[i].reg, cond.reg, loaded[i].reg, fill.reg);
     }
     coder_release(k, fill);

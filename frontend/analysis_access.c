@@ -1,7 +1,7 @@
 /* analysis_access.c - from counters of instructions to rows about accesses of the program.
  *
- * Instructions that come from one place of the text and touch one buffer alike (the copies of an unrolled or peeled loop)
- * are one row. */
+ * Instructions that come from one place of the text and touch one buffer alike (the copies of an
+ * unrolled or peeled loop) are one row. */
 #include "frontend/analysis.h"
 
 typedef VEC(AccessCounter *) CounterList;
@@ -16,8 +16,8 @@ static Span span_of(const Analyst *a, const AccessCounter *at)
 static bool is_same_access(const Analyst *a, const AccessCounter *x, const AccessCounter *y)
 {
     Span s = span_of(a, x), t = span_of(a, y);
-    return x->kernel == y->kernel && x->op == y->op && x->bytes == y->bytes && x->buffer->name == y->buffer->name &&
-           s.source == t.source && s.begin == t.begin;
+    return x->kernel == y->kernel && x->op == y->op && x->bytes == y->bytes &&
+           x->buffer->name == y->buffer->name && s.source == t.source && s.begin == t.begin;
 }
 
 static void add(AccessCounter *into, const AccessCounter *from)
@@ -73,13 +73,16 @@ static tirc_access row_of(const Analyst *a, const CounterList *rows, int which)
     const AccessCounter *at = rows->items[which];
     const AccessCost *cost = &at->cost;
     const VmFunction *code = a->module->kernels[at->kernel].code;
-    bool constant = at->buffer->constant, shared = at->buffer->space == VM_SHARED, global = !constant && !shared;
+    bool constant = at->buffer->constant, shared = at->buffer->space == VM_SHARED,
+         global = !constant && !shared;
     double requests = (double)cost->requests;
     tirc_access row = {
         .kernel = a->module->kernels[at->kernel].name,
         .buffer = at->buffer->name,
         .type = type_info(at->buffer->type)->name,
-        .scope = constant ? "constant" : shared ? "shared" : "global",
+        .scope = constant ? "constant"
+                 : shared ? "shared"
+                          : "global",
         .op = access_op_name(at->op),
         .bytes = at->bytes,
         .origin = api_origin(a->t, a->kernel, (Origin){span_of(a, at), code->steps[at->inst]}),
@@ -87,7 +90,10 @@ static tirc_access row_of(const Analyst *a, const CounterList *rows, int which)
         .lanes = census_scale(&a->census, at->kernel, cost->lanes),
         .sectors_per_request = (double)cost->sectors / requests,
         .wavefronts_per_request = (double)cost->wavefronts / requests,
-        .ideal = (double)(constant ? cost->requests : shared ? cost->wavefronts_ideal : cost->sectors_ideal) / requests,
+        .ideal = (double)(constant ? cost->requests
+                          : shared ? cost->wavefronts_ideal
+                                   : cost->sectors_ideal) /
+                 requests,
         .passes_per_request = (double)cost->passes / requests,
         .verdict = verdict(a, rows, which),
         .active = at->worst.lanes.active,

@@ -1,4 +1,5 @@
-/* analysis_use.c - what the kernels of an analysis take of a multiprocessor, and where their blocks wait. */
+/* analysis_use.c - what the kernels of an analysis take of a multiprocessor, and where their blocks
+ * wait. */
 #include "frontend/analysis.h"
 #include "runtime/cuda/cubin.h"
 
@@ -33,7 +34,8 @@ static void barriers_of(Analyst *a, int kernel, const LaunchUse *use)
         const Stmt *s = search.found.items[next++];
         int64_t counted = counters_executions(a->census.counters, kernel, i).times;
         int64_t blocks = a->census.kernels[kernel].counted;
-        tirc_barrier row = {.kernel = a->module->kernels[kernel].name, .reason = s->u.barrier.why,
+        tirc_barrier row = {.kernel = a->module->kernels[kernel].name,
+                            .reason = s->u.barrier.why,
                             .executed = census_scale(&a->census, kernel, counted),
                             .per_block = blocks ? (double)counted / (double)blocks : 0,
                             .origin = api_origin(a->t, a->kernel, (Origin){s->span, s->step})};
@@ -56,13 +58,14 @@ typedef struct {
     size_t bytes;
 } Cubin;
 
-/* Machine code, where NVRTC is there: it is needed for nothing but the registers, so that its absence is no error. */
+/* Machine code, where NVRTC is there: it is needed for nothing but the registers, so that its
+ * absence is no error. */
 static Cubin machine_code(const Analyst *a)
 {
     Cubin cubin = {0};
     DiagMark mark = diag_mark(a->c);
-    if (!nvrtc_compile(a->c, api_cuda_text(a->t, a->kernel), a->kernel->kernel->name, a->arch, NVRTC_CUBIN, false,
-                       &cubin.image, &cubin.bytes))
+    if (!nvrtc_compile(a->c, api_cuda_text(a->t, a->kernel), a->kernel->kernel->name, a->arch,
+                       NVRTC_CUBIN, false, &cubin.image, &cubin.bytes))
         cubin = (Cubin){0};
     diag_forget(a->c, mark);
     return cubin;
@@ -71,7 +74,8 @@ static Cubin machine_code(const Analyst *a)
 static void set_occupancy(const Analyst *a, tirc_kernel_use *use)
 {
     int64_t threads = use->block[0] * use->block[1] * use->block[2];
-    Occupancy o = occupancy_of(&a->profile, &(OccupancyNeed){threads, use->shared_bytes, use->registers});
+    Occupancy o =
+        occupancy_of(&a->profile, &(OccupancyNeed){threads, use->shared_bytes, use->registers});
     double resident = (double)o.blocks * a->profile.multiprocessors;
     use->resident_blocks = o.blocks;
     use->resident_threads = o.threads;
@@ -91,7 +95,9 @@ void analysis_kernels(Analyst *a)
             continue;
         if (cubin.image)
             cubin_kernel(cubin.image, cubin.bytes, kernel->symbol, &code);
-        tirc_kernel_use use = {.name = kernel->name, .launches = census->launches, .registers = code.registers,
+        tirc_kernel_use use = {.name = kernel->name,
+                               .launches = census->launches,
+                               .registers = code.registers,
                                .stack_bytes = code.stack_bytes,
                                .shared_bytes = kernel->shared_static + kernel->shared_dynamic};
         memcpy(use.grid, census->grid, sizeof use.grid);

@@ -1,4 +1,5 @@
-/* api.c - a use of the library: its life, its diagnostics, and the way back from whatever goes wrong below. */
+/* api.c - a use of the library: its life, its diagnostics, and the way back from whatever goes
+ * wrong below. */
 #include "frontend/api_internal.h"
 
 #include <stdlib.h>
@@ -9,10 +10,11 @@
 
 const char *tirc_version(void)
 {
-    return TEXT_OF(TIRC_VERSION_MAJOR) "." TEXT_OF(TIRC_VERSION_MINOR) "." TEXT_OF(TIRC_VERSION_PATCH);
+    return TEXT_OF(TIRC_VERSION_MAJOR) "." TEXT_OF(TIRC_VERSION_MINOR) "." TEXT_OF(
+        TIRC_VERSION_PATCH);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static const size_t MEMORY_DEFAULT = (size_t)1 << 30;
 static const double FULL_WORK = 3e7; /* about a second */
@@ -75,7 +77,7 @@ void tirc_free(tirc *t)
     free(t);
 }
 
-/* ---- statuses --------------------------------------------------------------------------------------- */
+/* ---- statuses -------------------------------------------------------------------------------- */
 
 /* What kind of refusal a code is. The one place that knows. */
 static tirc_status status_of(ErrorCode code)
@@ -84,31 +86,28 @@ static tirc_status status_of(ErrorCode code)
     case E0205: /* -D that does not fit the kernel, or cannot be read */
     case E0231:
     case E0312: /* --set, likewise */
-    case E0606: /* --arch */
-        return TIRC_USAGE;
+    case E0606: /* --arch */ return TIRC_USAGE;
     case E0604:
-    case E0699:
-        return TIRC_BUG;
+    case E0699: return TIRC_BUG;
     case E0620:
     case E0630:
     case E0634:
     case E0635:
     case E0639:
     case E0643:
-    case E0636:
-        return TIRC_WRONG;
+    case E0636: return TIRC_WRONG;
     case E0618: /* sizes of a run that its kernel does not take */
     case E0632:
     case E0633:
     case E0642: /* --versus */
     case E0650: /* --profile */
-    case E0651:
-        return TIRC_REFUSED;
-    default:
-        break;
+    case E0651: return TIRC_REFUSED;
+    default: break;
     }
     const char *id = code < ERROR_COUNT ? error_info(code)->id : "";
-    return !strncmp(id, "E06", 3) ? TIRC_UNAVAILABLE : !strncmp(id, "E07", 3) ? TIRC_USAGE : TIRC_REFUSED;
+    return !strncmp(id, "E06", 3)   ? TIRC_UNAVAILABLE
+           : !strncmp(id, "E07", 3) ? TIRC_USAGE
+                                    : TIRC_REFUSED;
 }
 
 ApiFrame api_enter(const tirc *t)
@@ -142,20 +141,22 @@ tirc_status api_leave(tirc *t, const ApiFrame *frame, bool done)
     return status;
 }
 
-/* ---- bugs ------------------------------------------------------------------------------------------- */
+/* ---- bugs ------------------------------------------------------------------------------------ */
 
 static bool is_shipped(const Source *source)
 {
     return !strncmp(source->path, "library/", 8);
 }
 
-/* The texts that were read, in order, under the command line that repeats what was done with them. */
+/* The texts that were read, in order, under the command line that repeats what was done with
+ * them. */
 static bool write_bug_report(tirc *t)
 {
     const Context *c = t->ctx;
     StrBuf out = strbuf_new(t->texts);
     const char *message = c->fatal ? c->fatal_text : c->last ? c->last->message : "";
-    strbuf_addf(&out, "// tirc %s stopped: %.*s\n", tirc_version(), (int)strcspn(message, "\n"), message);
+    strbuf_addf(&out, "// tirc %s stopped: %.*s\n", tirc_version(), (int)strcspn(message, "\n"),
+                message);
     if (t->subject)
         strbuf_addf(&out, "// repeat with: %s\n", t->subject);
     for (int i = 0; i < c->sources.n; i++) {
@@ -212,7 +213,7 @@ const char *tirc_bug_report(const tirc *t)
     return t->bug_report;
 }
 
-/* ---- diagnostics -------------------------------------------------------------------------------------- */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
 size_t tirc_diagnostic_count(const tirc *t)
 {
@@ -260,7 +261,9 @@ const char *tirc_diagnostics(tirc *t, bool color)
     StrBuf out = {0};
     tirc_status status = render_guarded(t, color, &out);
     t->dead = dead;
-    return status == TIRC_OK && out.text ? out.text : t->ctx->first ? "error[E0600]: out of memory\n" : "";
+    return status == TIRC_OK && out.text ? out.text
+           : t->ctx->first               ? "error[E0600]: out of memory\n"
+                                         : "";
 }
 
 void tirc_clear_diagnostics(tirc *t)

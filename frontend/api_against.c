@@ -1,4 +1,5 @@
-/* api_against.c - text that has been lowered says what it is to be compared with: a program of the same interface. */
+/* api_against.c - text that has been lowered says what it is to be compared with: a program of the
+ * same interface. */
 #include "frontend/api_internal.h"
 
 #include <string.h>
@@ -26,7 +27,8 @@ static bool same_param(const Param *a, const Param *b)
         return false;
     if (!a->buffer)
         return a->scalar->type == b->scalar->type;
-    return a->buffer->type == b->buffer->type && a->buffer->role == b->buffer->role && same_shape(a->buffer, b->buffer);
+    return a->buffer->type == b->buffer->type && a->buffer->role == b->buffer->role &&
+           same_shape(a->buffer, b->buffer);
 }
 
 static bool same_sizes(const Kernel *a, const Kernel *b)
@@ -44,11 +46,12 @@ static const char *difference(const Kernel *a, const Kernel *b)
         if (!same_param(&a->params[i], &b->params[i]))
             return name_of(&a->params[i]);
     if (a->n_params != b->n_params)
-        return name_of(a->n_params > b->n_params ? &a->params[b->n_params] : &b->params[a->n_params]);
+        return name_of(a->n_params > b->n_params ? &a->params[b->n_params]
+                                                 : &b->params[a->n_params]);
     return same_sizes(a, b) && a->n_outputs == b->n_outputs ? NULL : "its sizes";
 }
 
-/* ---- random inputs: those of the program -------------------------------------------------------------- */
+/* ---- random inputs: those of the program ----------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -74,13 +77,15 @@ static Fact transferred(Transfer *m, const Fact *fact)
     return out;
 }
 
-/* The kernel, whose random inputs are drawn from what the program says of its own: flat subscripts tell less of the axes. */
+/* The kernel, whose random inputs are drawn from what the program says of its own: flat subscripts
+ * tell less of the axes. */
 static const Kernel *with_draws(Context *c, const Kernel *kernel, const Kernel *program)
 {
     Transfer m = {.c = c, .from = program, .to = kernel};
     for (int i = 0; i < program->n_sizes; i++) {
         const Size *size = &kernel->sizes[i];
-        Subst subst = {program->sizes[i].var, size->symbolic ? expr_var(c, size->var, size->span) : expr_index(c, size->value)};
+        Subst subst = {program->sizes[i].var, size->symbolic ? expr_var(c, size->var, size->span)
+                                                             : expr_index(c, size->value)};
         if (program->sizes[i].symbolic)
             VEC_PUSH(c->arena, &m.sizes, subst);
     }
@@ -97,15 +102,17 @@ static const Kernel *with_draws(Context *c, const Kernel *kernel, const Kernel *
     return out;
 }
 
-static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program, tirc_kernel **result)
+static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program,
+                    tirc_kernel **result)
 {
     Context *c = t->ctx;
     t->subject = kernel->command;
     const char *what = difference(kernel->kernel, program->kernel);
     if (kernel_level(program->kernel) != LEVEL_PROGRAM || what) {
-        diag_error(c, E0706, program->kernel->span,
-                   "'%s' cannot be compared with '%s': %s%s", kernel->kernel->name, program->kernel->name,
-                   what ? "they differ in " : "that is no program, but what a schedule or lowering made of one",
+        diag_error(c, E0706, program->kernel->span, "'%s' cannot be compared with '%s': %s%s",
+                   kernel->kernel->name, program->kernel->name,
+                   what ? "they differ in "
+                        : "that is no program, but what a schedule or lowering made of one",
                    what ? what : "");
         return false;
     }
@@ -114,7 +121,8 @@ static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *progr
     return true;
 }
 
-tirc_status tirc_against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program, tirc_kernel **result)
+tirc_status tirc_against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program,
+                         tirc_kernel **result)
 {
     API_GUARDED(t, against(t, kernel, program, result));
 }

@@ -1,10 +1,12 @@
-/* api_agree.c - whole outputs, where the reference can compute only a sample: compared with a second run of the program,
- * under the schedule `default`.
+/* api_agree.c - whole outputs, where the reference can compute only a sample: compared with a
+ * second run of the program, under the schedule `default`.
  *
- * A result lies within its bound of the true value, so two results lie within two bounds of each other. The bounds of
- * elements outside the sample are not known; the largest of the sample stands for them. That finds tiles that were missed,
- * swapped or written twice, which a sample may miss; how well single elements are rounded is the sample's business. On small
- * integers (api_structure.c) the tolerance is 0: an element that differs is a question for the exact reference. */
+ * A result lies within its bound of the true value, so two results lie within two bounds of each
+ * other. The bounds of elements outside the sample are not known; the largest of the sample stands
+ * for them. That finds tiles that were missed, swapped or written twice, which a sample may miss;
+ * how well single elements are rounded is the sample's business. On small integers
+ * (api_structure.c) the tolerance is 0: an element that differs is a question for the exact
+ * reference. */
 #include "frontend/api_internal.h"
 
 #include <math.h>
@@ -20,7 +22,8 @@ typedef struct {
     LoadedModule *loaded;
 } Peer;
 
-static Module *peer_module(Context *c, const tirc_program *program, const Kernel *scheduled, LowerOptions *options)
+static Module *peer_module(Context *c, const tirc_program *program, const Kernel *scheduled,
+                           LowerOptions *options)
 {
     const Kernel *lowered = lower_kernel(c, scheduled, options);
     StrBuf cuda = strbuf_new(c->arena);
@@ -49,7 +52,7 @@ static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes
     return out->loaded != NULL;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool is_different(DType type, const char *a, const char *b, double tolerance)
 {
@@ -73,7 +76,8 @@ static VerifyElement element_at(int buffer, int rank, const int64_t *dims, int64
 }
 
 /* "C[3, 17] is 0.5, and 0.75 there". */
-static const char *describe(Context *c, const ModuleBuffer *b, const VerifyElement *e, const char *x, const char *y)
+static const char *describe(Context *c, const ModuleBuffer *b, const VerifyElement *e,
+                            const char *x, const char *y)
 {
     StrBuf place = strbuf_new(c->arena);
     const char *type = type_info(b->type)->name;
@@ -83,8 +87,8 @@ static const char *describe(Context *c, const ModuleBuffer *b, const VerifyEleme
                         tirc_element(type, x, 0), tirc_element(type, y, 0));
 }
 
-static void note_difference(Context *c, const ModuleBuffer *b, const VerifyElement *e, const char *x, const char *y,
-                            Agreement *out)
+static void note_difference(Context *c, const ModuleBuffer *b, const VerifyElement *e,
+                            const char *x, const char *y, Agreement *out)
 {
     if (out->different++ == 0)
         out->first = describe(c, b, e, x, y);
@@ -92,8 +96,8 @@ static void note_difference(Context *c, const ModuleBuffer *b, const VerifyEleme
         out->shown[out->n_shown++] = *e;
 }
 
-static void compare(Context *c, const Module *m, int buffer, const Workload *w, const char *x, const char *y,
-                    double tolerance, Agreement *out)
+static void compare(Context *c, const Module *m, int buffer, const Workload *w, const char *x,
+                    const char *y, double tolerance, Agreement *out)
 {
     enum { BLOCK = 1024 };
     const ModuleBuffer *b = &m->buffers[buffer];
@@ -113,8 +117,8 @@ static void compare(Context *c, const Module *m, int buffer, const Workload *w, 
     }
 }
 
-static bool compare_buffer(tirc *t, const tirc_program *program, const Workload *w, const Workload *other, int i,
-                           double tolerance, Agreement *out)
+static bool compare_buffer(tirc *t, const tirc_program *program, const Workload *w,
+                           const Workload *other, int i, double tolerance, Agreement *out)
 {
     Device *d = program->device->device;
     const ModuleBuffer *b = &program->module->buffers[i];
@@ -132,8 +136,8 @@ static bool compare_buffer(tirc *t, const tirc_program *program, const Workload 
     return ok;
 }
 
-bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w, const Workload *other,
-                         double tolerance, Agreement *out)
+bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w,
+                         const Workload *other, double tolerance, Agreement *out)
 {
     *out = (Agreement){0};
     for (int i = 0; i < program->module->n_buffers; i++) {
@@ -146,7 +150,8 @@ bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w
     return true;
 }
 
-bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance, Agreement *out)
+bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+               Agreement *out)
 {
     Device *d = program->device->device;
     Peer peer;
@@ -156,8 +161,8 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
     if (!make_peer(t, program, workload_arguments(w)->sizes, &peer))
         return false;
     t->other = workload_like(w, peer.module);
-    bool ok = t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) && d->ops->sync(d) &&
-              api_compare_outputs(t, program, w, t->other, tolerance, out);
+    bool ok = t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) &&
+              d->ops->sync(d) && api_compare_outputs(t, program, w, t->other, tolerance, out);
     workload_free(t->other);
     t->other = NULL;
     d->ops->unload(d, peer.loaded);

@@ -1,4 +1,5 @@
-/* api_analyze.c - tirc_analyze: a census of the kernel's memory accesses on the simulator, set against a device profile. */
+/* api_analyze.c - tirc_analyze: a census of the kernel's memory accesses on the simulator, set
+ * against a device profile. */
 #include "frontend/analysis.h"
 
 #include <string.h>
@@ -24,8 +25,10 @@ static bool named_profile(Context *c, const char *name, Profile *out)
         return profile_parse(c, source_add(c, path, file->text, strlen(file->text)), out);
     }
     if (!is_path(name)) {
-        diag_error(c, E0650, span_none(), "there is no device profile '%.60s'; tirc ships %s, and a file is named by its "
-                   "path, './%.60s.profile'", name, profile_names(c), name);
+        diag_error(c, E0650, span_none(),
+                   "there is no device profile '%.60s'; tirc ships %s, and a file is named by its "
+                   "path, './%.60s.profile'",
+                   name, profile_names(c), name);
         return false;
     }
     uint32_t source = script_read_file(c, name, span_none());
@@ -37,7 +40,10 @@ static bool complete_profile(Context *c, Profile *p)
 {
     for (int i = 0; i < profile_file_count; i++) {
         Profile shipped;
-        if (!named_profile(c, arena_strndup(c->arena, profile_files[i].name, strcspn(profile_files[i].name, ".")), &shipped))
+        if (!named_profile(
+                c,
+                arena_strndup(c->arena, profile_files[i].name, strcspn(profile_files[i].name, ".")),
+                &shipped))
             return false;
         if (!strcmp(shipped.name, p->name))
             p->l2_gbps = shipped.l2_gbps;
@@ -72,10 +78,13 @@ static void sum_traffic(const Analyst *a, tirc_analysis_summary *s, double *pass
                 continue;
             s->bytes_named += lanes * at->bytes;
             s->bytes_sectors += census_scale(&a->census, k, at->cost.sectors) * SECTOR_BYTES;
-            *(at->op == ACCESS_LOAD ? &s->loads : at->op == ACCESS_STORE ? &s->stores : &s->atomics) +=
+            *(at->op == ACCESS_LOAD    ? &s->loads
+              : at->op == ACCESS_STORE ? &s->stores
+                                       : &s->atomics) +=
                 lanes * (at->bytes / type_bytes(at->buffer->type));
         }
-        s->bytes_beyond_l1 += census_scale(&a->census, k, counters_beyond_l1(a->census.counters, k));
+        s->bytes_beyond_l1 +=
+            census_scale(&a->census, k, counters_beyond_l1(a->census.counters, k));
         s->blocks += a->census.kernels[k].blocks;
         s->counted_blocks += a->census.kernels[k].counted;
     }
@@ -116,11 +125,13 @@ static void set_intensity(const Analyst *a, tirc_analysis_summary *s)
 
 static void set_limits(Analyst *a, const tirc_analysis_summary *s, double passes)
 {
-    Work work = {(double)s->f64_flops, (double)s->f32_flops, (double)s->bytes_least, (double)s->bytes_beyond_l1, passes};
+    Work work = {(double)s->f64_flops, (double)s->f32_flops, (double)s->bytes_least,
+                 (double)s->bytes_beyond_l1, passes};
     Roof roofs[ROOFS];
     int binds = roofline_of(&a->profile, &work, roofs);
     for (int i = 0; i < ROOFS; i++)
-        a->out->limits[i] = (tirc_limit){roofs[i].name, roofs[i].unit, roofs[i].amount, roofs[i].rate, roofs[i].ms, i == binds};
+        a->out->limits[i] = (tirc_limit){roofs[i].name, roofs[i].unit, roofs[i].amount,
+                                         roofs[i].rate, roofs[i].ms,   i == binds};
 }
 
 static void summarize(Analyst *a, const Workload *w, const int64_t *sizes)
@@ -152,15 +163,17 @@ static const int64_t *choose_width(Analyst *a, const int64_t *values)
     return sizes;
 }
 
-static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim, const int64_t *values)
+static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim,
+                        const int64_t *values)
 {
     const int64_t *sizes = choose_width(a, values);
     LoadedModule *loaded = sizes ? sim->ops->load(sim, a->module) : NULL;
     if (!loaded)
         return false;
     a->t->workload = workload_new(sim, a->module, sizes, o->seed);
-    bool ok = a->t->workload && census_take(sim, loaded, a->module, workload_arguments(a->t->workload),
-                                            o->budget > 0 ? o->budget : BUDGET, &a->census);
+    bool ok =
+        a->t->workload && census_take(sim, loaded, a->module, workload_arguments(a->t->workload),
+                                      o->budget > 0 ? o->budget : BUDGET, &a->census);
     if (ok)
         summarize(a, a->t->workload, sizes);
     workload_free(a->t->workload);
@@ -168,8 +181,8 @@ static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim, 
     return ok;
 }
 
-static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values, const tirc_analyze_options *options,
-                    tirc_analysis **analysis)
+static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values,
+                    const tirc_analyze_options *options, tirc_analysis **analysis)
 {
     static const tirc_analyze_options none = {0};
     Context *c = t->ctx;
@@ -197,8 +210,8 @@ static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values, 
     return ok;
 }
 
-tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *sizes, const tirc_analyze_options *options,
-                         tirc_analysis **analysis)
+tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *sizes,
+                         const tirc_analyze_options *options, tirc_analysis **analysis)
 {
     API_GUARDED(t, analyze(t, lowered, sizes, options, analysis));
 }

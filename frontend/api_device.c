@@ -9,14 +9,15 @@
 #include "passes/lower/lower.h"
 #include "runtime/values.h"
 
-/* ---- devices ------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
-static bool open_device(tirc *t, tirc_device_kind kind, int ordinal, const char *arch, tirc_device **device)
+static bool open_device(tirc *t, tirc_device_kind kind, int ordinal, const char *arch,
+                        tirc_device **device)
 {
     static const DeviceKind kinds[] = {DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM};
     if ((int)kind < 0 || kind > TIRC_DEVICE_SIM || ordinal < 0) {
-        diag_error(t->ctx, E0704, span_none(), "there is no device of kind %d with the number %d", (int)kind,
-                   ordinal);
+        diag_error(t->ctx, E0704, span_none(), "there is no device of kind %d with the number %d",
+                   (int)kind, ordinal);
         return false;
     }
     DeviceOptions options = {kinds[kind], ordinal, arch, t->cache_dir};
@@ -71,8 +72,8 @@ void tirc_device_close(tirc *t, tirc_device *device)
 tirc_device_info tirc_device_describe(const tirc_device *device)
 {
     const DeviceInfo *info = &device->device->info;
-    return (tirc_device_info){info->kind,           info->name,         info->arch,
-                              info->multiprocessors, info->memory_bytes, info->l2_bytes};
+    return (tirc_device_info){info->kind,         info->name,    info->arch, info->multiprocessors,
+                              info->memory_bytes, info->l2_bytes};
 }
 
 /* "matmul.tir:6:13", or NULL. */
@@ -91,7 +92,9 @@ bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fau
     const VmFault *f = device && device->device ? &device->device->fault : NULL;
     if (!f || i > 0 || f->kind == FAULT_NONE || f->kind == FAULT_STOPPED)
         return false;
-    *fault = (tirc_fault){.kind = fault_name(f->kind), .message = f->message, .where = where_text(t, f->span),
+    *fault = (tirc_fault){.kind = fault_name(f->kind),
+                          .message = f->message,
+                          .where = where_text(t, f->span),
                           .has_other = f->other.known};
     if (t->dead || !device->ran)
         return true;
@@ -111,8 +114,8 @@ void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *wha
 {
     const Schedule *s = kernel->schedule;
     if (s && step >= 1 && step <= schedule_steps(s))
-        diag_note(t->ctx, schedule_step_span(s, step), "%s comes from step %d of the schedule, %s", what, step,
-                  schedule_step_text(s, step));
+        diag_note(t->ctx, schedule_step_span(s, step), "%s comes from step %d of the schedule, %s",
+                  what, step, schedule_step_text(s, step));
 }
 
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args)
@@ -131,9 +134,10 @@ bool api_run(tirc *t, const tirc_program *program, const RunArguments *args)
     return false;
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
-static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered, tirc_program **program)
+static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
+                    tirc_program **program)
 {
     Context *c = t->ctx;
     t->subject = lowered->command;
@@ -166,12 +170,14 @@ tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes
 {
     if (!module_broken_limit(program->module, sizes))
         return program;
-    if (!program->wide && !compile(t, program->device, api_with_index64(t, program->kernel), &program->wide))
+    if (!program->wide &&
+        !compile(t, program->device, api_with_index64(t, program->kernel), &program->wide))
         return NULL;
     return program->wide;
 }
 
-tirc_status tirc_compile(tirc *t, tirc_device *device, const tirc_kernel *lowered, tirc_program **program)
+tirc_status tirc_compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
+                         tirc_program **program)
 {
     API_GUARDED(t, compile(t, device, lowered, program));
 }
@@ -184,21 +190,23 @@ const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *va
     for (int i = 0; i < m->n_sizes; i++) {
         const ModuleSize *size = &m->sizes[i];
         if (size->symbolic && !values) {
-            diag_error(t->ctx, E0703, span_none(), "size '%s' of '%s' is symbolic, and a run needs its value",
-                       size->name, m->name);
+            diag_error(t->ctx, E0703, span_none(),
+                       "size '%s' of '%s' is symbolic, and a run needs its value", size->name,
+                       m->name);
             return NULL;
         }
         sizes[i] = size->symbolic ? values[next++] : size->value;
         if (sizes[i] < 0) {
-            diag_error(t->ctx, E0703, span_none(), "size '%s' of '%s' cannot be %lld: sizes start at 0",
-                       size->name, m->name, (long long)sizes[i]);
+            diag_error(t->ctx, E0703, span_none(),
+                       "size '%s' of '%s' cannot be %lld: sizes start at 0", size->name, m->name,
+                       (long long)sizes[i]);
             return NULL;
         }
     }
     return api_sizes_fit(t, m, sizes) ? sizes : NULL;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* The number of a parameter in its table of the module. */
 static int table_index(const Kernel *kernel, size_t parameter)
@@ -220,8 +228,8 @@ static bool measure_buffer(tirc *t, const ModuleBuffer *b, const int64_t *sizes,
         fits = dims[i] >= 0 && checked_mul(*bytes, dims[i], bytes);
     if (!fits)
         diag_error(t->ctx, E0633, span_none(),
-                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is negative or the "
-                   "number of bytes is beyond 2^63",
+                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is "
+                   "negative or the number of bytes is beyond 2^63",
                    b->name);
     return fits;
 }
@@ -240,7 +248,9 @@ static bool parameter_at(tirc *t, const tirc_program *program, const int64_t *va
     int index = table_index(kernel, i);
     if (!kernel->params[i].buffer) {
         const ModuleScalar *s = &program->module->scalars[index];
-        *out = (tirc_parameter){.name = s->name, .type = type_info(s->type)->name, .is_input = true,
+        *out = (tirc_parameter){.name = s->name,
+                                .type = type_info(s->type)->name,
+                                .is_input = true,
                                 .bytes = (size_t)type_bytes(s->type)};
         return true;
     }
@@ -249,8 +259,14 @@ static bool parameter_at(tirc *t, const tirc_program *program, const int64_t *va
     int64_t *dims = ARENA_ARRAY(t->ctx->arena, int64_t, b->rank + 1), bytes;
     if (!sizes || !measure_buffer(t, b, sizes, dims, &bytes))
         return false;
-    *out = (tirc_parameter){b->name, type_info(b->type)->name, true, b->role != BUFFER_OUT,
-                            b->role != BUFFER_IN, b->rank, dims, (size_t)bytes};
+    *out = (tirc_parameter){b->name,
+                            type_info(b->type)->name,
+                            true,
+                            b->role != BUFFER_OUT,
+                            b->role != BUFFER_IN,
+                            b->rank,
+                            dims,
+                            (size_t)bytes};
     return true;
 }
 
@@ -260,8 +276,8 @@ bool tirc_parameter_at(tirc *t, const tirc_program *program, const int64_t *size
     API_ANSWER(t, parameter_at(t, program, sizes, i, parameter));
 }
 
-static bool fill_random(tirc *t, const tirc_program *program, const int64_t *values, uint64_t seed, size_t i,
-                        void *data)
+static bool fill_random(tirc *t, const tirc_program *program, const int64_t *values, uint64_t seed,
+                        size_t i, void *data)
 {
     tirc_parameter p;
     const int64_t *sizes = api_sizes(t, program, values);
@@ -276,14 +292,16 @@ static bool fill_random(tirc *t, const tirc_program *program, const int64_t *val
         return true;
     }
     Random r = random_new(seed, (uint64_t)index);
-    if (values_fill(&r, type, data, (int64_t)(p.bytes / (size_t)type_bytes(type)), m->buffers[index].values, sizes, NULL))
+    if (values_fill(&r, type, data, (int64_t)(p.bytes / (size_t)type_bytes(type)),
+                    m->buffers[index].values, sizes, NULL))
         return true;
-    diag_error(t->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", p.name, m->name);
+    diag_error(t->ctx, E0653, span_none(),
+               "no random data for '%s' have the order that '%s' asks for", p.name, m->name);
     return false;
 }
 
-tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed,
-                             size_t i, void *data)
+tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t *sizes,
+                             uint64_t seed, size_t i, void *data)
 {
     API_GUARDED(t, fill_random(t, program, sizes, seed, i, data));
 }
@@ -293,10 +311,11 @@ double tirc_element(const char *type, const void *data, size_t index)
     DType found = type_find(type);
     if (found >= DT_INDEX)
         return NAN;
-    return vm_value_double(found, vm_value_load(found, (const char *)data + index * (size_t)type_bytes(found)));
+    return vm_value_double(
+        found, vm_value_load(found, (const char *)data + index * (size_t)type_bytes(found)));
 }
 
-/* ---- launches -------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 typedef struct {
     int wanted;
@@ -318,7 +337,8 @@ static int64_t idle_threads(tirc *t, const tirc_program *program, size_t i)
     int64_t threads, idle;
     LaunchUseList uses = {0};
     launch_uses(t->ctx, program->kernel->kernel, &uses);
-    bool known = i < (size_t)uses.n && count_idle(t->ctx, &uses.items[i].launch->u.launch, &threads, &idle);
+    bool known =
+        i < (size_t)uses.n && count_idle(t->ctx, &uses.items[i].launch->u.launch, &threads, &idle);
     return known ? idle : -1;
 }
 
@@ -330,7 +350,8 @@ static bool launch_at(tirc *t, const tirc_program *program, const int64_t *value
     if (!sizes)
         return false;
     const ModuleKernel *k = &m->kernels[i];
-    *out = (tirc_launch_info){.name = k->name, .shared_bytes = k->shared_static + k->shared_dynamic,
+    *out = (tirc_launch_info){.name = k->name,
+                              .shared_bytes = k->shared_static + k->shared_dynamic,
                               .barriers = k->barriers};
     memcpy(out->block, k->block, sizeof out->block);
     out->idle_threads = idle_threads(t, program, i);
@@ -351,9 +372,10 @@ bool tirc_launch_at(tirc *t, const tirc_program *program, const int64_t *sizes, 
     API_ANSWER(t, launch_at(t, program, sizes, i, launch));
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* A run may be repeated forever, so what it took from the context is given back, unless a message holds on to it. */
+/* A run may be repeated forever, so what it took from the context is given back, unless a message
+ * holds on to it. */
 static void release_scratch(tirc *t, ArenaMark mark, const Diag *last)
 {
     if (t->ctx->last == last)
@@ -376,9 +398,10 @@ static RunArguments split_arguments(tirc *t, const tirc_program *program, const 
     return (RunArguments){sizes, scalars, buffers};
 }
 
-/* Room on the device for each buffer, and the inputs in it. `host` and `device` are by the module's table. */
-static bool to_device(tirc *t, const tirc_program *program, const int64_t *sizes, const DevicePtr *host,
-                      DevicePtr *device, int64_t *bytes)
+/* Room on the device for each buffer, and the inputs in it. `host` and `device` are by the module's
+ * table. */
+static bool to_device(tirc *t, const tirc_program *program, const int64_t *sizes,
+                      const DevicePtr *host, DevicePtr *device, int64_t *bytes)
 {
     const Module *m = program->module;
     Device *d = program->device->device;
@@ -391,7 +414,8 @@ static bool to_device(tirc *t, const tirc_program *program, const int64_t *sizes
         if (!device[i])
             return false;
         bool is_input = b->role == BUFFER_IN || b->role == BUFFER_INOUT;
-        if (is_input && !d->ops->write(d, device[i], (const void *)(uintptr_t)host[i], (size_t)bytes[i]))
+        if (is_input &&
+            !d->ops->write(d, device[i], (const void *)(uintptr_t)host[i], (size_t)bytes[i]))
             return false;
     }
     return true;
@@ -411,7 +435,8 @@ static bool to_host(const tirc_program *program, const DevicePtr *host, const De
 }
 
 /* The program that runs for these sizes. What is made for that stays: scratch begins behind it. */
-static tirc_program *choose_width(tirc *t, tirc_program *program, const int64_t *sizes, ArenaMark *mark)
+static tirc_program *choose_width(tirc *t, tirc_program *program, const int64_t *sizes,
+                                  ArenaMark *mark)
 {
     const tirc_program *before = program->wide;
     tirc_program *chosen = api_for_sizes(t, program, sizes);
@@ -436,7 +461,8 @@ static bool run(tirc *t, tirc_program *program, const int64_t *values, void *con
     RunArguments args = split_arguments(t, program, sizes, arguments, host);
     args.buffers = device;
     bool ok = api_scalars_fit(t, program->module, sizes, args.scalars) &&
-              to_device(t, program, sizes, host, device, bytes) && api_elements_fit(t, program->module, sizes, host, bytes) &&
+              to_device(t, program, sizes, host, device, bytes) &&
+              api_elements_fit(t, program->module, sizes, host, bytes) &&
               api_run(t, program, &args) && d->ops->sync(d) &&
               to_host(program, host, device, bytes);
     for (int i = 0; i < n; i++)
@@ -451,7 +477,7 @@ tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void 
     API_GUARDED(t, run(t, program, sizes, arguments));
 }
 
-/* ---- launching on memory of the device -------------------------------------------------------------------- */
+/* ---- launching on memory of the device ------------------------------------------------------- */
 
 enum { ALIGNMENT = 16 };
 
@@ -460,16 +486,18 @@ static bool check_pointers(tirc *t, const tirc_program *program, const DevicePtr
     const Module *m = program->module;
     for (int i = 0; i < m->n_buffers; i++)
         if (m->buffers[i].role != BUFFER_TEMP && buffers[i] % ALIGNMENT != 0) {
-            diag_error(t->ctx, E0704, span_none(),
-                       "the pointer for '%s' is not a multiple of %d bytes, which vector accesses need",
-                       m->buffers[i].name, ALIGNMENT);
+            diag_error(
+                t->ctx, E0704, span_none(),
+                "the pointer for '%s' is not a multiple of %d bytes, which vector accesses need",
+                m->buffers[i].name, ALIGNMENT);
             return false;
         }
     return true;
 }
 
 /* Temps stay allocated while their sizes are the same; *fresh: they had to be made. */
-static bool provide_temps(tirc *t, tirc_program *p, const int64_t *sizes, DevicePtr *buffers, bool *fresh)
+static bool provide_temps(tirc *t, tirc_program *p, const int64_t *sizes, DevicePtr *buffers,
+                          bool *fresh)
 {
     const Module *m = p->module;
     Device *d = p->device->device;
@@ -512,15 +540,16 @@ static bool launch(tirc *t, tirc_program *program, const int64_t *values, void *
     DevicePtr *buffers = ARENA_ARRAY(t->ctx->arena, DevicePtr, program->module->n_buffers + 1);
     RunArguments args = split_arguments(t, program, sizes, arguments, buffers);
     bool fresh = true;
-    bool ok = check_pointers(t, program, buffers) && api_scalars_fit(t, program->module, sizes, args.scalars) &&
-              provide_temps(t, program, sizes, buffers, &fresh) &&
-              api_run(t, program, &args);
+    bool ok = check_pointers(t, program, buffers) &&
+              api_scalars_fit(t, program->module, sizes, args.scalars) &&
+              provide_temps(t, program, sizes, buffers, &fresh) && api_run(t, program, &args);
     if (!fresh)
         release_scratch(t, mark, last);
     return ok;
 }
 
-tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes, void *const *arguments)
+tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
+                        void *const *arguments)
 {
     API_GUARDED(t, launch(t, program, sizes, arguments));
 }

@@ -7,11 +7,13 @@
 
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
 {
-    if (kernel_level(kernel->kernel) == LEVEL_LOWERED || kernel->apart) /* lowered: to nothing, where no loop runs */
+    if (kernel_level(kernel->kernel) == LEVEL_LOWERED ||
+        kernel->apart) /* lowered: to nothing, where no loop runs */
         return true;
-    diag_error(t->ctx, E0702, span_none(),
-               "%s takes a lowered kernel, and '%s' has no launches yet; pass it through tirc_lower first",
-               what, kernel->kernel->name);
+    diag_error(
+        t->ctx, E0702, span_none(),
+        "%s takes a lowered kernel, and '%s' has no launches yet; pass it through tirc_lower first",
+        what, kernel->kernel->name);
     return false;
 }
 
@@ -25,10 +27,11 @@ const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
 const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
 {
     if (kernel_level(kernel->program) == LEVEL_LOWERED) {
-        diag_error(t->ctx, E0705, span_none(),
-                   "'%s' is given as launches, and the program that they compute is not known: there is nothing to "
-                   "compare with; give the .tir that it was lowered from, with --against",
-                   kernel->kernel->name);
+        diag_error(
+            t->ctx, E0705, span_none(),
+            "'%s' is given as launches, and the program that they compute is not known: there is "
+            "nothing to compare with; give the .tir that it was lowered from, with --against",
+            kernel->kernel->name);
         return NULL;
     }
     return reference_kernel(t->ctx, kernel->program);
@@ -77,12 +80,11 @@ static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind
 {
     tirc_annotation annotate = options->annotate == TIRC_DIRECTIVES ? TIRC_DIRECTIVES : TIRC_PLAIN;
     return nvrtc_compile(t->ctx, cuda_text(t, kernel, annotate).text, kernel->kernel->name,
-                         arch_of(options), kind, annotate == TIRC_DIRECTIVES, data,
-                         length);
+                         arch_of(options), kind, annotate == TIRC_DIRECTIVES, data, length);
 }
 
-static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const tirc_emit_options *options,
-                 const void **data, size_t *length)
+static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format,
+                 const tirc_emit_options *options, const void **data, size_t *length)
 {
     static const tirc_emit_options defaults;
     StrBuf out = strbuf_new(t->ctx->arena);
@@ -96,17 +98,11 @@ static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format, const t
         return false;
     switch (format) {
     case TIRC_TIR:
-    case TIRC_CUDA:
-        out = cuda_text(t, kernel, options->annotate);
-        return give(&out, data, length);
-    case TIRC_CU:
-        return emit_cu(t, kernel, options->annotate, &out) && give(&out, data, length);
-    case TIRC_PTX:
-        return emit_machine_code(t, kernel, NVRTC_PTX, options, data, length);
-    case TIRC_CUBIN:
-        return emit_machine_code(t, kernel, NVRTC_CUBIN, options, data, length);
-    case TIRC_JSON:
-        return api_emit_json(t, kernel, (const char **)data, length);
+    case TIRC_CUDA: out = cuda_text(t, kernel, options->annotate); return give(&out, data, length);
+    case TIRC_CU: return emit_cu(t, kernel, options->annotate, &out) && give(&out, data, length);
+    case TIRC_PTX: return emit_machine_code(t, kernel, NVRTC_PTX, options, data, length);
+    case TIRC_CUBIN: return emit_machine_code(t, kernel, NVRTC_CUBIN, options, data, length);
+    case TIRC_JSON: return api_emit_json(t, kernel, (const char **)data, length);
     }
     diag_error(t->ctx, E0704, span_none(), "%d is no format that tirc_emit knows", (int)format);
     return false;

@@ -26,7 +26,8 @@ static bool explain(tirc *t, const char *code, const char **text)
     bool bug = c && c->fatal == FATAL_BUG;
     ctx_free(c);
     if (!ok)
-        ctx_fatal(t->ctx, bug ? FATAL_BUG : FATAL_OUT_OF_MEMORY, "the example of %s does not run", code);
+        ctx_fatal(t->ctx, bug ? FATAL_BUG : FATAL_OUT_OF_MEMORY, "the example of %s does not run",
+                  code);
     *text = out.text;
     return true;
 }
@@ -47,7 +48,7 @@ const char *tirc_error_code(size_t i)
     return i < ERROR_COUNT ? error_info((ErrorCode)i)->id : NULL;
 }
 
-/* ---- primitives ---------------------------------------------------------------------------------------- */
+/* ---- primitives ------------------------------------------------------------------------------ */
 
 static bool explain_named(tirc *t, const char *name, const char **text)
 {

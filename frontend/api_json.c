@@ -40,22 +40,18 @@ static json_t *sizes_json(const Kernel *kernel)
 static const char *role_text(const Buffer *b)
 {
     switch (b->role) {
-    case ROLE_IN:
-        return "in";
-    case ROLE_OUT:
-        return "out";
-    case ROLE_INOUT:
-        return "inout";
-    case ROLE_TEMP:
-        break;
+    case ROLE_IN: return "in";
+    case ROLE_OUT: return "out";
+    case ROLE_INOUT: return "inout";
+    case ROLE_TEMP: break;
     }
     return "temp";
 }
 
 static json_t *buffer_json(Context *c, const Buffer *b)
 {
-    return json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", type_info(b->type)->name, "role",
-                     role_text(b), "shape", numbers_or_texts(c, b->shape, b->rank));
+    return json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", type_info(b->type)->name,
+                     "role", role_text(b), "shape", numbers_or_texts(c, b->shape, b->rank));
 }
 
 static json_t *parameters_json(Context *c, const Kernel *kernel)
@@ -63,10 +59,10 @@ static json_t *parameters_json(Context *c, const Kernel *kernel)
     json_t *parameters = json_array();
     for (int i = 0; i < kernel->n_params; i++) {
         const Param *p = &kernel->params[i];
-        json_array_append_new(parameters,
-                              p->buffer ? buffer_json(c, p->buffer)
-                                        : json_pack("{s:s, s:s, s:s}", "name", p->scalar->name, "type",
-                                                    type_info(p->scalar->type)->name, "role", "in"));
+        json_array_append_new(
+            parameters, p->buffer ? buffer_json(c, p->buffer)
+                                  : json_pack("{s:s, s:s, s:s}", "name", p->scalar->name, "type",
+                                              type_info(p->scalar->type)->name, "role", "in"));
     }
     return parameters;
 }
@@ -98,10 +94,14 @@ static json_t *arguments_json(const LaunchUse *use)
                                                    use->buffers.items[i]->name));
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
-        const char *kind = v->kind == VAR_SIZE ? "size" : v->kind == VAR_SCALAR ? "scalar" : v->kind == VAR_LET ? "value" : "loop";
+        const char *kind = v->kind == VAR_SIZE     ? "size"
+                           : v->kind == VAR_SCALAR ? "scalar"
+                           : v->kind == VAR_LET    ? "value"
+                                                   : "loop";
         DType type = launch_value_type(use, v);
-        json_array_append_new(arguments, json_pack("{s:s, s:s, s:s}", "kind", kind, "name", v->name, "type",
-                                                   type_info(type == DT_INDEX ? DT_I32 : type)->name));
+        json_array_append_new(arguments,
+                              json_pack("{s:s, s:s, s:s}", "kind", kind, "name", v->name, "type",
+                                        type_info(type == DT_INDEX ? DT_I32 : type)->name));
     }
     return arguments;
 }
@@ -120,9 +120,10 @@ static json_t *constants_json(const CudaNames *names, const LaunchUse *use)
 {
     json_t *constants = json_array();
     for (int i = 0; i < use->constants.n; i++)
-        json_array_append_new(constants, json_pack("{s:s, s:s}", "symbol",
-                                                   cuda_names_buffer(names, use->constants.items[i]), "from",
-                                                   use->constants.items[i]->copy_of->name));
+        json_array_append_new(constants,
+                              json_pack("{s:s, s:s}", "symbol",
+                                        cuda_names_buffer(names, use->constants.items[i]), "from",
+                                        use->constants.items[i]->copy_of->name));
     return constants;
 }
 
@@ -131,12 +132,15 @@ static json_t *around_json(Context *c, const Enclosing *around)
     const Stmt *s = around->stmt;
     switch (s->kind) {
     case ST_FOR:
-        return json_pack("{s:s, s:o, s:o, s:I}", "loop", s->u.loop.var->name, "from", number_or_text(c, s->u.loop.lo), "to",
-                         number_or_text(c, s->u.loop.hi), "step", (json_int_t)s->u.loop.step);
+        return json_pack("{s:s, s:o, s:o, s:I}", "loop", s->u.loop.var->name, "from",
+                         number_or_text(c, s->u.loop.lo), "to", number_or_text(c, s->u.loop.hi),
+                         "step", (json_int_t)s->u.loop.step);
     case ST_LET:
-        return json_pack("{s:s, s:o}", "value", s->u.let.var->name, "is", number_or_text(c, s->u.let.value));
+        return json_pack("{s:s, s:o}", "value", s->u.let.var->name, "is",
+                         number_or_text(c, s->u.let.value));
     default:
-        return json_pack("{s:o}", around->otherwise ? "unless" : "if", number_or_text(c, s->u.cond.cond));
+        return json_pack("{s:o}", around->otherwise ? "unless" : "if",
+                         number_or_text(c, s->u.cond.cond));
     }
 }
 
@@ -158,18 +162,20 @@ static json_t *idle_json(Context *c, const LaunchStmt *launch)
     return count_idle(c, launch, &threads, &idle) ? json_integer(idle) : json_null();
 }
 
-static json_t *launch_json(Context *c, const Kernel *kernel, const CudaNames *names, const LaunchUse *use)
+static json_t *launch_json(Context *c, const Kernel *kernel, const CudaNames *names,
+                           const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     json_t *grid = numbers_or_texts(c, launch->grid, 3);
-    json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0], (json_int_t)launch->block[1],
-                              (json_int_t)launch->block[2]);
+    json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0],
+                              (json_int_t)launch->block[1], (json_int_t)launch->block[2]);
     return json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name",
-                     cuda_names_launch(names, launch->name), "within", within_json(c, kernel, use->launch), "grid", grid,
-                     "block", block, "shared_bytes",
-                     (json_int_t)use->shared_bytes, "shared_is_dynamic", (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
-                     arguments_json(use), "constants", constants_json(names, use),
-                     "idle_threads", idle_json(c, launch));
+                     cuda_names_launch(names, launch->name), "within",
+                     within_json(c, kernel, use->launch), "grid", grid, "block", block,
+                     "shared_bytes", (json_int_t)use->shared_bytes, "shared_is_dynamic",
+                     (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
+                     arguments_json(use), "constants", constants_json(names, use), "idle_threads",
+                     idle_json(c, launch));
 }
 
 /* Of the CUDA text, those that belong to a launch. */
@@ -180,14 +186,16 @@ static json_t *lines_json(tirc *t, const tirc_kernel *lowered, const LineOrigins
         tirc_origin o = api_origin(t, lowered, lines->items[i]);
         if (!o.path)
             continue;
-        json_t *line = json_pack("{s:i, s:s, s:i, s:i, s:I}", "cuda", i + 1, "file", cuda_comment(t->ctx, o.path), "line", o.line,
-                                 "column", o.column, "step", (json_int_t)o.step);
+        json_t *line = json_pack("{s:i, s:s, s:i, s:i, s:I}", "cuda", i + 1, "file",
+                                 cuda_comment(t->ctx, o.path), "line", o.line, "column", o.column,
+                                 "step", (json_int_t)o.step);
         if (o.step)
             json_object_set_new(line, "call", json_string(cuda_comment(t->ctx, o.step_text)));
         if (o.step_path)
-            json_object_update_new(line, json_pack("{s:s, s:i, s:i}", "schedule_file", cuda_comment(t->ctx, o.step_path),
-                                                   "schedule_line", o.step_line, "schedule_column",
-                                                   o.step_column));
+            json_object_update_new(line,
+                                   json_pack("{s:s, s:i, s:i}", "schedule_file",
+                                             cuda_comment(t->ctx, o.step_path), "schedule_line",
+                                             o.step_line, "schedule_column", o.step_column));
         json_array_append_new(array, line);
     }
     return array;
@@ -205,11 +213,12 @@ static json_t *kernel_json(tirc *t, const tirc_kernel *lowered)
     json_t *launches = json_array();
     for (int i = 0; i < uses.n; i++)
         json_array_append_new(launches, launch_json(c, lowered->kernel, names, &uses.items[i]));
-    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel", lowered->kernel->name, "schedule",
-                     lowered->schedule_name, "sizes", sizes_json(lowered->kernel), "limits", limits_json(c, lowered->kernel),
-                     "parameters",
-                     parameters_json(c, lowered->kernel), "temps", temps_json(c, &uses), "launches",
-                     launches, "cuda", cuda.text, "lines", lines_json(t, lowered, &lines));
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "kernel",
+                     lowered->kernel->name, "schedule", lowered->schedule_name, "sizes",
+                     sizes_json(lowered->kernel), "limits", limits_json(c, lowered->kernel),
+                     "parameters", parameters_json(c, lowered->kernel), "temps",
+                     temps_json(c, &uses), "launches", launches, "cuda", cuda.text, "lines",
+                     lines_json(t, lowered, &lines));
 }
 
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length)

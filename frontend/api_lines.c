@@ -1,9 +1,11 @@
-/* api_lines.c - where the lines of CUDA text come from: the line of the program, and the schedule step that made it.
+/* api_lines.c - where the lines of CUDA text come from: the line of the program, and the schedule
+ * step that made it.
  *
  *     const int i = by * 32 + ty;    // matmul.tir:4, tiled32.sched:5: split(i, [_, 32])
  *
- * Comments stand in one column and give names of files without folders; lines of nothing but a brace get none. An origin is
- * a span of the program's text and the number of a step; here they get their names. */
+ * Comments stand in one column and give names of files without folders; lines of nothing but a
+ * brace get none. An origin is a span of the program's text and the number of a step; here they get
+ * their names. */
 #include "frontend/api_internal.h"
 
 #include <string.h>
@@ -31,11 +33,12 @@ tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin)
         return out;
     out.step = (size_t)origin.step;
     out.step_text = schedule_step_text(s, origin.step);
-    place_of(t->ctx, schedule_step_span(s, origin.step), &out.step_path, &out.step_line, &out.step_column);
+    place_of(t->ctx, schedule_step_span(s, origin.step), &out.step_path, &out.step_line,
+             &out.step_column);
     return out;
 }
 
-/* ---- comments --------------------------------------------------------------------------------------- */
+/* ---- comments -------------------------------------------------------------------------------- */
 
 /* The name of a file without its folders. */
 static const char *base_name(const char *path)
@@ -73,21 +76,24 @@ static const char *comment_text(Context *c, const tirc_origin *o)
         strbuf_addf(&out, ", %s:%d", base_name(o->step_path), o->step_line);
     if (o->step) {
         bool whole = strlen(o->step_text) <= STEP_TEXT;
-        strbuf_addf(&out, ": %.*s%s", whole ? STEP_TEXT : STEP_TEXT - 3, o->step_text, whole ? "" : "...");
+        strbuf_addf(&out, ": %.*s%s", whole ? STEP_TEXT : STEP_TEXT - 3, o->step_text,
+                    whole ? "" : "...");
     }
     return cuda_comment(c, out.text);
 }
 
-static void comment_line(Context *c, const tirc_origin *o, const char *line, size_t length, size_t column, StrBuf *out)
+static void comment_line(Context *c, const tirc_origin *o, const char *line, size_t length,
+                         size_t column, StrBuf *out)
 {
     strbuf_addn(out, line, length);
     if (o->path && says_something(line, length)) {
-        strbuf_addf(out, "%*s  // %s", length < column ? (int)(column - length) : 0, "", comment_text(c, o));
+        strbuf_addf(out, "%*s  // %s", length < column ? (int)(column - length) : 0, "",
+                    comment_text(c, o));
     }
     strbuf_addc(out, '\n');
 }
 
-/* ---- directives --------------------------------------------------------------------------------------- */
+/* ---- directives ------------------------------------------------------------------------------ */
 
 /* What the compiler believes about the next line. */
 typedef struct {
@@ -104,7 +110,8 @@ static void quoted(const char *text, StrBuf *out)
     strbuf_addc(out, '"');
 }
 
-static void directive_line(Context *c, Believed *b, const tirc_origin *o, const char *line, size_t length, StrBuf *out)
+static void directive_line(Context *c, Believed *b, const tirc_origin *o, const char *line,
+                           size_t length, StrBuf *out)
 {
     if (o->path && (b->path != o->path || b->line != o->line)) {
         strbuf_addf(out, "#line %d ", o->line);
@@ -133,7 +140,7 @@ void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const Li
     }
 }
 
-/* ---- the map ------------------------------------------------------------------------------------------ */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 static bool origins(tirc *t, const tirc_kernel *lowered, const tirc_origin **lines, size_t *n)
 {

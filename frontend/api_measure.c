@@ -8,7 +8,7 @@
 #include "passes/lower/sum_depth.h"
 #include "passes/lower/written.h"
 
-/* ---- verification ------------------------------------------------------------------------------------------ */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 typedef struct {
     const Module *module;
@@ -25,13 +25,16 @@ static double *addition_depths(tirc *t, const tirc_program *program, const int64
     sum_depths(t->ctx, lowered, sizes, of_param);
     for (int i = 0; i < m->n_buffers; i++)
         for (int k = 0; k < lowered->n_params; k++)
-            if (lowered->params[k].buffer && !strcmp(lowered->params[k].buffer->name, m->buffers[i].name))
+            if (lowered->params[k].buffer &&
+                !strcmp(lowered->params[k].buffer->name, m->buffers[i].name))
                 depth[i] = of_param[k];
     return depth;
 }
 
-/* The reference of a program for these sizes: for all elements, where that does not take too long. */
-static bool make_reference(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed, Reference *out)
+/* The reference of a program for these sizes: for all elements, where that does not take too
+ * long. */
+static bool make_reference(tirc *t, const tirc_program *program, const int64_t *sizes,
+                           uint64_t seed, Reference *out)
 {
     Context *c = t->ctx;
     const tirc_kernel *kernel = program->kernel;
@@ -39,10 +42,12 @@ static bool make_reference(tirc *t, const tirc_program *program, const int64_t *
     if (!reference)
         return false;
     int rank = 1;
-    for (int i = kernel->kernel->n_params - kernel->kernel->n_outputs; i < kernel->kernel->n_params; i++)
+    for (int i = kernel->kernel->n_params - kernel->kernel->n_outputs; i < kernel->kernel->n_params;
+         i++)
         if (kernel->kernel->params[i].buffer && kernel->kernel->params[i].buffer->rank > rank)
             rank = kernel->kernel->params[i].buffer->rank;
-    out->options = (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
+    out->options =
+        (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
     if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
         out->options.wanted = verify_sample_size(rank);
         reference = reference_kernel_sampled(c, kernel->program);
@@ -59,8 +64,7 @@ static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes,
 {
     Device *d = program->device->device;
     t->workload = workload_new(d, program->module, sizes, seed);
-    return t->workload && api_run(t, program, workload_arguments(t->workload)) &&
-           d->ops->sync(d);
+    return t->workload && api_run(t, program, workload_arguments(t->workload)) && d->ops->sync(d);
 }
 
 static const char *describe(tirc *t, const VerifyResult *r, const Agreement *whole)
@@ -101,7 +105,8 @@ static void note_writer(tirc *t, const tirc_program *program, const VerifyResult
 {
     const Device *d = program->device->device;
     const VerifyWrong *w = &r->first[0];
-    int buffer = r->n_first > 0 && d->ops->writer ? buffer_of(program->module, w->buffer) : program->module->n_buffers;
+    int buffer = r->n_first > 0 && d->ops->writer ? buffer_of(program->module, w->buffer)
+                                                  : program->module->n_buffers;
     VmFault who;
     VmPlace store;
     if (buffer == program->module->n_buffers)
@@ -113,36 +118,43 @@ static void note_writer(tirc *t, const tirc_program *program, const VerifyResult
     if (!d->ops->writer(program->device->device, buffer, element, &who, &store))
         return;
     diag_note(t->ctx, who.span,
-              "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last to write the first of them, here",
-              (long long)who.thread[0], (long long)who.thread[1], (long long)who.thread[2], (long long)who.block[0],
-              (long long)who.block[1], (long long)who.block[2], who.function);
+              "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last "
+              "to write the first of them, here",
+              (long long)who.thread[0], (long long)who.thread[1], (long long)who.thread[2],
+              (long long)who.block[0], (long long)who.block[1], (long long)who.block[2],
+              who.function);
     api_note_step(t, program->kernel, who.step, "that");
     note_origins(t, program, store);
 }
 
-static void report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r, const char *method)
+static void report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r,
+                         const char *method)
 {
-    diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", program->module->name, method);
+    diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", program->module->name,
+               method);
     note_writer(t, program, r);
 }
 
 /* Elements that no run could check, of both: those of the one that checked more. */
-static void report_unchecked(tirc *t, const tirc_program *program, const VerifyResult *r, const Structure *s)
+static void report_unchecked(tirc *t, const tirc_program *program, const VerifyResult *r,
+                             const Structure *s)
 {
     int64_t wanted = r->checked + r->unchecked - r->overflown;
     int64_t checked = s->result.checked > r->checked ? s->result.checked : r->checked;
     const char *name = program->module->name;
     diag_error(t->ctx, E0636, span_none(),
-               checked ? "the result of '%s' can be checked in %lld of %lld elements only: in the others rounding errors may have "
-                         "grown beyond any%s%s"
-                       : "the result of '%s' cannot be checked on random inputs, %lld of %lld elements have a bound: rounding "
-                         "errors may have grown beyond any%s%s",
-               name, (long long)checked, (long long)wanted, r->blame ? ": " : "", r->blame ? r->blame : "");
+               checked ? "the result of '%s' can be checked in %lld of %lld elements only: in the "
+                         "others rounding errors may have grown beyond any%s%s"
+                       : "the result of '%s' cannot be checked on random inputs, %lld of %lld "
+                         "elements have a bound: rounding errors may have grown beyond any%s%s",
+               name, (long long)checked, (long long)wanted, r->blame ? ": " : "",
+               r->blame ? r->blame : "");
 }
 
-/* The run of `program` in t->workload against the reference, and where that is a sample, against another schedule. */
-static bool check_run(tirc *t, const tirc_program *program, const Reference *reference, VerifyResult *r,
-                      Agreement *whole)
+/* The run of `program` in t->workload against the reference, and where that is a sample, against
+ * another schedule. */
+static bool check_run(tirc *t, const tirc_program *program, const Reference *reference,
+                      VerifyResult *r, Agreement *whole)
 {
     *whole = (Agreement){0};
     if (!verify_run(program->device->device, program->module, t->workload, reference->module,
@@ -153,10 +165,11 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
     return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
 }
 
-/* Where a run on random reals leaves elements without a bound, as a factorization of a random matrix does: one on gentle inputs, which takes
- * its place if it checks more, or finds what is wrong. False after a diagnostic. */
-static bool check_gently(tirc *t, const tirc_program *program, const int64_t *sizes, const Reference *reference,
-                         VerifyResult *r)
+/* Where a run on random reals leaves elements without a bound, as a factorization of a random
+ * matrix does: one on gentle inputs, which takes its place if it checks more, or finds what is
+ * wrong. False after a diagnostic. */
+static bool check_gently(tirc *t, const tirc_program *program, const int64_t *sizes,
+                         const Reference *reference, VerifyResult *r)
 {
     VerifyResult gentle;
     Device *d = program->device->device;
@@ -165,17 +178,20 @@ static bool check_gently(tirc *t, const tirc_program *program, const int64_t *si
     workload_free(t->workload);
     t->workload = workload_new_gentle(d, program->module, sizes, reference->options.seed);
     if (!t->workload || !api_run(t, program, workload_arguments(t->workload)) || !d->ops->sync(d) ||
-        !verify_run(d, program->module, t->workload, reference->module, &reference->options, &gentle))
+        !verify_run(d, program->module, t->workload, reference->module, &reference->options,
+                    &gentle))
         return false;
     gentle.gentle = true;
-    if (gentle.largest_bound < r->largest_bound) /* how far two right runs on the other inputs may be apart */
+    if (gentle.largest_bound <
+        r->largest_bound) /* how far two right runs on the other inputs may be apart */
         gentle.largest_bound = r->largest_bound;
     if (gentle.wrong || gentle.checked > r->checked)
         *r = gentle;
     return true;
 }
 
-/* A proof about the text, beside what one run shows. False after a diagnostic where it shows an error. */
+/* A proof about the text, beside what one run shows. False after a diagnostic where it shows an
+ * error. */
 static bool prove_written(tirc *t, const tirc_kernel *kernel, tirc_verification *result)
 {
     static const char *const answers[] = {"once", "wrong", "open"};
@@ -185,7 +201,8 @@ static bool prove_written(tirc *t, const tirc_kernel *kernel, tirc_verification 
     result->written = answers[proof.answer];
     result->written_why = proof.why;
     if (proof.answer == WRITTEN_WRONG)
-        diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", kernel->kernel->name, proof.why);
+        diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s",
+                   kernel->kernel->name, proof.why);
     return proof.answer != WRITTEN_WRONG;
 }
 
@@ -194,9 +211,10 @@ static bool all_wanted(const VerifyResult *r)
     return r->unchecked == r->overflown;
 }
 
-/* Beside a run on random reals that was right. Where that allows no element to differ, it has shown the structure. */
-static bool check_structure(tirc *t, const tirc_program *program, const int64_t *sizes, const VerifyOptions *options,
-                            const VerifyResult *r, Structure *out)
+/* Beside a run on random reals that was right. Where that allows no element to differ, it has shown
+ * the structure. */
+static bool check_structure(tirc *t, const tirc_program *program, const int64_t *sizes,
+                            const VerifyOptions *options, const VerifyResult *r, Structure *out)
 {
     *out = (Structure){0};
     if (r->largest_bound > 0 || !all_wanted(r))
@@ -206,7 +224,8 @@ static bool check_structure(tirc *t, const tirc_program *program, const int64_t 
     return true;
 }
 
-static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Agreement *whole, const Structure *s)
+static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Agreement *whole,
+                                        const Structure *s)
 {
     StrBuf words = strbuf_new(t->ctx->arena);
     api_describe_structure(s, &words);
@@ -215,16 +234,28 @@ static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Ag
     return (tirc_verification){
         .ok = r->wrong == 0 && s->result.wrong == 0 && !whole->different && all,
         .checked = s->result.checked > r->checked ? s->result.checked : r->checked,
-        .total = r->total, .wrong = r->wrong ? r->wrong : whole->different ? whole->different : s->result.wrong,
-        .max_error = r->max_error, .bound = r->bound, .nearest = r->worst_ratio,
-        .method = describe(t, r, whole), .rounding = r->checked - r->wrong, .wide = r->wide, .overflown = r->overflown,
-        .unbounded = r->unchecked - r->overflown, .summed = r->summed, .additions = r->additions, .unlikely = r->unlikely, .exact = exact,
+        .total = r->total,
+        .wrong = r->wrong           ? r->wrong
+                 : whole->different ? whole->different
+                                    : s->result.wrong,
+        .max_error = r->max_error,
+        .bound = r->bound,
+        .nearest = r->worst_ratio,
+        .method = describe(t, r, whole),
+        .rounding = r->checked - r->wrong,
+        .wide = r->wide,
+        .overflown = r->overflown,
+        .unbounded = r->unchecked - r->overflown,
+        .summed = r->summed,
+        .additions = r->additions,
+        .unlikely = r->unlikely,
+        .exact = exact,
         .structure = words.text,
     };
 }
 
-static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r, const Agreement *whole,
-                     const Structure *s, tirc_verification *result)
+static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r,
+                     const Agreement *whole, const Structure *s, tirc_verification *result)
 {
     *result = summarize_runs(t, r, whole, s);
     bool right = result->ok;
@@ -234,7 +265,8 @@ static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r
     } else if (s->result.wrong) {
         StrBuf words = strbuf_new(t->ctx->arena);
         verify_describe(&s->result, &words);
-        report_wrong(t, program, &s->result, arena_printf(t->ctx->arena, "on small integers, %s", words.text));
+        report_wrong(t, program, &s->result,
+                     arena_printf(t->ctx->arena, "on small integers, %s", words.text));
     } else if (!right) {
         report_unchecked(t, program, r, s);
     }
@@ -248,18 +280,20 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
     Reference reference;
     VerifyResult r;
     Agreement whole;
-    bool is_cuda = !strcmp(program->device->device->info.kind, "cuda"); /* the simulator's own words of a fault say more */
+    bool is_cuda = !strcmp(program->device->device->info.kind,
+                           "cuda"); /* the simulator's own words of a fault say more */
     Structure structure = {0};
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
     program = sizes ? api_for_sizes(t, program, sizes) : NULL;
     bool ok = program && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
-              make_reference(t, program, sizes, seed, &reference) && run_once(t, program, sizes, seed) &&
-              check_run(t, program, &reference, &r, &whole) &&
+              make_reference(t, program, sizes, seed, &reference) &&
+              run_once(t, program, sizes, seed) && check_run(t, program, &reference, &r, &whole) &&
               (is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
               (whole.different || check_gently(t, program, sizes, &reference, &r)) &&
-              (r.wrong || whole.different || check_structure(t, program, sizes, &reference.options, &r, &structure)) &&
+              (r.wrong || whole.different ||
+               check_structure(t, program, sizes, &reference.options, &r, &structure)) &&
               conclude(t, program, &r, &whole, &structure, result);
     if (ok) {
         t->verified = program;
@@ -276,7 +310,7 @@ tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, ui
     API_GUARDED(t, verify(t, program, sizes, seed, result));
 }
 
-/* ---- measurement ------------------------------------------------------------------------------------------- */
+/* ---- measurement ----------------------------------------------------------------------------- */
 
 typedef struct {
     Device *device;
@@ -291,11 +325,12 @@ static bool run_again(void *user)
 {
     const Runner *r = user;
     return r->peer ? peer_run(r->peer)
-                   : r->device->ops->run(r->device, r->program->loaded, workload_arguments(r->workload));
+                   : r->device->ops->run(r->device, r->program->loaded,
+                                         workload_arguments(r->workload));
 }
 
-/* After a verification of the first: the others have the same results, as far apart as two right ones may be. What only moves as
- * many bytes has others. */
+/* After a verification of the first: the others have the same results, as far apart as two right
+ * ones may be. What only moves as many bytes has others. */
 static bool check_agreement(tirc *t, Runner *runners, size_t n)
 {
     Device *d = runners[0].device;
@@ -307,20 +342,24 @@ static bool check_agreement(tirc *t, Runner *runners, size_t n)
         if (r->peer && peer_only_copies(r->peer))
             continue;
         if (!run_again(r) || !d->ops->sync(d) ||
-            (i > 0 && !api_compare_outputs(t, r->program, r->workload, runners[0].workload, t->apart, &found)))
+            (i > 0 && !api_compare_outputs(t, r->program, r->workload, runners[0].workload,
+                                           t->apart, &found)))
             return false;
         r->agrees = i == 0 || found.different == 0;
         if (!r->agrees) {
             diag_error(t->ctx, E0643, span_none(),
-                       "%lld of %lld elements that '%s' computes are not those of '%s', which were verified: %s",
-                       (long long)found.different, (long long)found.elements, r->name, runners[0].name, found.first);
+                       "%lld of %lld elements that '%s' computes are not those of '%s', which were "
+                       "verified: %s",
+                       (long long)found.different, (long long)found.elements, r->name,
+                       runners[0].name, found.first);
             return false;
         }
     }
     return true;
 }
 
-static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes, const BenchResult *b)
+static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes,
+                                  const BenchResult *b)
 {
     int64_t flops;
     tirc_measurement m = {b->median_ms, b->min_ms, b->p95_ms, b->runs, b->cold_l2, 0, 0, r->agrees};
@@ -348,14 +387,15 @@ static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const in
 }
 
 /* A runner for a program, or for a peer that does its work, on the data of the first. */
-static bool runner_open(tirc *t, const tirc_program *program, const char *peer, const int64_t *sizes, const Runner *first,
-                        Runner *r)
+static bool runner_open(tirc *t, const tirc_program *program, const char *peer,
+                        const int64_t *sizes, const Runner *first, Runner *r)
 {
     Device *device = program->device->device;
     PeerTask task;
     Workload *workload = r == first ? workload_new(device, program->module, sizes, 0)
                                     : workload_like(first->workload, program->module);
-    const char *name = program->kernel->schedule_name ? program->kernel->schedule_name : program->module->name;
+    const char *name =
+        program->kernel->schedule_name ? program->kernel->schedule_name : program->module->name;
     *r = (Runner){device, program, workload, NULL, name, false};
     if (!r->workload || !peer)
         return r->workload != NULL;
@@ -365,8 +405,8 @@ static bool runner_open(tirc *t, const tirc_program *program, const char *peer, 
     return r->peer != NULL;
 }
 
-static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers, size_t n_peers,
-                  const int64_t *values, tirc_measurement *results)
+static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
+                  size_t n_peers, const int64_t *values, tirc_measurement *results)
 {
     if (n == 0)
         return true;
@@ -378,10 +418,12 @@ static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *
         tirc_program *program = programs[i < n ? i : 0];
         ok = program->device->device == device;
         if (!ok)
-            diag_error(t->ctx, E0704, span_none(), "programs that are measured in turn share one device");
+            diag_error(t->ctx, E0704, span_none(),
+                       "programs that are measured in turn share one device");
         sizes[i] = ok ? api_sizes(t, program, values) : NULL;
         program = sizes[i] ? api_for_sizes(t, program, sizes[i]) : NULL;
-        ok = program && runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
+        ok = program &&
+             runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
     }
     ok = ok && check_agreement(t, runners, n + n_peers) &&
          measure(t, runners, n + n_peers, device, sizes, results);
@@ -398,8 +440,9 @@ tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const i
     API_GUARDED(t, bench(t, programs, n, NULL, 0, sizes, results));
 }
 
-tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
-                              size_t n_peers, const int64_t *sizes, tirc_measurement *results)
+tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n,
+                              const char *const *peers, size_t n_peers, const int64_t *sizes,
+                              tirc_measurement *results)
 {
     API_GUARDED(t, bench(t, programs, n, peers, n_peers, sizes, results));
 }

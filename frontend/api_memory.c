@@ -35,7 +35,8 @@ const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered)
 
 static Origin origin_of(const AccessBounds *a)
 {
-    return a->store ? (Origin){a->store->span, a->store->step} : (Origin){a->load->span, a->load->step};
+    return a->store ? (Origin){a->store->span, a->store->step}
+                    : (Origin){a->load->span, a->load->step};
 }
 
 bool api_stays_inside(tirc *t, const tirc_kernel *lowered, const int64_t *sizes)
@@ -48,7 +49,8 @@ bool api_stays_inside(tirc *t, const tirc_kernel *lowered, const int64_t *sizes)
         const AccessBounds *a = &found.accesses.items[i];
         if (!a->always)
             continue;
-        diag_error(t->ctx, E0639, origin_of(a).span, "'%s' leaves its buffer: %s", a->element, a->why);
+        diag_error(t->ctx, E0639, origin_of(a).span, "'%s' leaves its buffer: %s", a->element,
+                   a->why);
         api_note_step(t, lowered, origin_of(a).step, "the access");
         inside = false;
     }
@@ -61,8 +63,9 @@ static bool memory_bounds(tirc *t, const tirc_kernel *lowered, tirc_memory *memo
     if (!api_require_lowered(t, lowered, "tirc_memory_bounds"))
         return false;
     const MemoryBounds *found = api_memory_bounds(t, lowered->kernel);
-    *memory = (tirc_memory){found->accesses.n, found->count[BOUNDS_PROVED], found->count[BOUNDS_DATA],
-                            found->count[BOUNDS_UNPROVED], found->count[BOUNDS_LEAVES]};
+    *memory =
+        (tirc_memory){found->accesses.n, found->count[BOUNDS_PROVED], found->count[BOUNDS_DATA],
+                      found->count[BOUNDS_UNPROVED], found->count[BOUNDS_LEAVES]};
     return true;
 }
 

@@ -7,7 +7,8 @@
 
 static bool refuse(tirc *t, const char *peer, const char *kernel, const char *why)
 {
-    diag_error(t->ctx, E0642, span_none(), "'%s' cannot be compared with '%s': %s", kernel, peer, why);
+    diag_error(t->ctx, E0642, span_none(), "'%s' cannot be compared with '%s': %s", kernel, peer,
+               why);
     return false;
 }
 
@@ -30,17 +31,22 @@ static bool product_task(tirc *t, const Kernel *program, const Workload *w, Peer
     if (!contraction_of(t->ctx, program, &form, &why))
         return refuse(t, task->name, program->name, why);
     if (form.type != DT_F32 && form.type != DT_F64)
-        return refuse(t, task->name, program->name,
-                      arena_printf(t->ctx->arena, "its matrices are in %s, and only products in f32 and f64 are compared",
-                                   type_info(form.type)->name));
+        return refuse(
+            t, task->name, program->name,
+            arena_printf(t->ctx->arena,
+                         "its matrices are in %s, and only products in f32 and f64 are compared",
+                         type_info(form.type)->name));
     if (form.bias && form.type != DT_F32)
-        return refuse(t, task->name, program->name, "cublasLt adds a bias in the same routine in f32 only");
+        return refuse(t, task->name, program->name,
+                      "cublasLt adds a bias in the same routine in f32 only");
     PeerProduct *x = &task->product;
     *x = (PeerProduct){.a = {buffer_number(program, form.a), form.a_transposed},
                        .b = {buffer_number(program, form.b), form.b_transposed},
                        .c = {buffer_number(program, form.c), form.c_transposed},
-                       .batch = 1, .type = form.type,
-                       .bias = form.bias ? buffer_number(program, form.bias) : -1, .relu = form.relu};
+                       .batch = 1,
+                       .type = form.type,
+                       .bias = form.bias ? buffer_number(program, form.bias) : -1,
+                       .relu = form.relu};
     if (x->a.buffer < 0 || x->b.buffer < 0 || x->c.buffer < 0)
         return refuse(t, task->name, program->name, "a matrix is not a parameter");
     const int64_t *a = workload_dims(w, x->a.buffer), *c = workload_dims(w, x->c.buffer);
@@ -65,7 +71,8 @@ static bool copy_task(tirc *t, const Kernel *program, const Workload *w, PeerTas
         *(b->role == ROLE_OUT ? &to : &from) = at;
         int64_t bytes = workload_elements(w, at) * type_bytes(b->type);
         if (task->bytes > 0 && bytes != task->bytes)
-            return refuse(t, task->name, program->name, "it reads and writes different numbers of bytes");
+            return refuse(t, task->name, program->name,
+                          "it reads and writes different numbers of bytes");
         task->bytes = bytes;
     }
     task->from = from;
@@ -74,7 +81,8 @@ static bool copy_task(tirc *t, const Kernel *program, const Workload *w, PeerTas
            refuse(t, task->name, program->name, "it does not read one buffer and write another");
 }
 
-bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w, PeerTask *task)
+bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w,
+                   PeerTask *task)
 {
     *task = (PeerTask){.name = peer};
     const Kernel *kernel = program->kernel->program;
@@ -82,6 +90,7 @@ bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const
         return product_task(t, kernel, w, task);
     if (!strcmp(peer, "memcpy"))
         return copy_task(t, kernel, w, task);
-    return refuse(t, peer, kernel->name, "the peers are 'cublas', for products of matrices, and 'memcpy', for what reads and "
-                                         "writes as many bytes; other names are schedules");
+    return refuse(t, peer, kernel->name,
+                  "the peers are 'cublas', for products of matrices, and 'memcpy', for what reads "
+                  "and writes as many bytes; other names are schedules");
 }

@@ -1,4 +1,5 @@
-/* api_program.c - the calls from text to a lowered kernel: parse, resolve, apply, lower, and the steps between. */
+/* api_program.c - the calls from text to a lowered kernel: parse, resolve, apply, lower, and the
+ * steps between. */
 #include "frontend/api_internal.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "frontend/script.h"
 #include "passes/lower/lower.h"
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool parse_source(tirc *t, uint32_t source, tirc_file **file)
 {
@@ -24,8 +25,9 @@ static bool parse_path(tirc *t, const char *path, tirc_file **file)
 {
     t->subject = arena_printf(t->ctx->arena, "tirc %s", path);
     bool is_stdin = !strcmp(path, "-");
-    return parse_source(t, is_stdin ? script_read_stream(t->ctx, stdin, "<stdin>", span_none())
-                                    : script_read_file(t->ctx, path, span_none()),
+    return parse_source(t,
+                        is_stdin ? script_read_stream(t->ctx, stdin, "<stdin>", span_none())
+                                 : script_read_file(t->ctx, path, span_none()),
                         file);
 }
 
@@ -34,13 +36,15 @@ tirc_status tirc_parse_file(tirc *t, const char *path, tirc_file **file)
     API_GUARDED(t, parse_path(t, path, file));
 }
 
-static bool parse_named(tirc *t, const char *name, const char *text, size_t length, tirc_file **file)
+static bool parse_named(tirc *t, const char *name, const char *text, size_t length,
+                        tirc_file **file)
 {
     t->subject = arena_printf(t->ctx->arena, "tirc %s", name);
     return parse_source(t, source_add(t->ctx, name, text, length), file);
 }
 
-tirc_status tirc_parse_text(tirc *t, const char *name, const char *text, size_t length, tirc_file **file)
+tirc_status tirc_parse_text(tirc *t, const char *name, const char *text, size_t length,
+                            tirc_file **file)
 {
     API_GUARDED(t, parse_named(t, name, text, length, file));
 }
@@ -108,7 +112,7 @@ const char *tirc_file_signature(tirc *t, const tirc_file *file, const char *kern
     return signature_guarded(t, file, kernel, &text) == TIRC_OK ? text : NULL;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *from)
 {
@@ -137,8 +141,8 @@ static const AstKernel *refuse_name(Context *c, const AstFile *ast, const char *
         names[i] = ast->kernels[i]->name.text;
     const char *near = diag_suggest(name, names, ast->n_kernels);
     const char *path = source_get(c, ast->source)->path;
-    diag_error(c, E0701, span_none(), near ? "'%s' has no kernel '%s'; did you mean '%s'?"
-                                           : "'%s' has no kernel '%s'",
+    diag_error(c, E0701, span_none(),
+               near ? "'%s' has no kernel '%s'; did you mean '%s'?" : "'%s' has no kernel '%s'",
                path, name, near);
     diag_note(c, span_none(), "its kernels: %s", list_kernels(c, ast));
     return NULL;
@@ -149,8 +153,10 @@ static const AstKernel *choose_kernel(Context *c, const tirc_file *file, const c
     const AstFile *ast = file->ast;
     const char *path = source_get(c, ast->source)->path;
     if (ast->n_kernels == 0) {
-        diag_error(c, E0701, span_none(), "'%s' holds no kernel%s", path, ast->n_schedules ? ", only schedules" : "");
-        diag_note(c, span_none(), "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
+        diag_error(c, E0701, span_none(), "'%s' holds no kernel%s", path,
+                   ast->n_schedules ? ", only schedules" : "");
+        diag_note(c, span_none(),
+                  "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
         return NULL;
     }
     if (name) {
@@ -159,8 +165,8 @@ static const AstKernel *choose_kernel(Context *c, const tirc_file *file, const c
     }
     if (ast->n_kernels == 1)
         return ast->kernels[0];
-    diag_error(c, E0701, span_none(), "'%s' holds %d kernels; say which one with --kernel: %s", path,
-               ast->n_kernels, list_kernels(c, ast));
+    diag_error(c, E0701, span_none(), "'%s' holds %d kernels; say which one with --kernel: %s",
+               path, ast->n_kernels, list_kernels(c, ast));
     return NULL;
 }
 
@@ -193,8 +199,8 @@ static bool resolve(tirc *t, const tirc_file *file, const char *name, const char
     return true;
 }
 
-tirc_status tirc_resolve(tirc *t, const tirc_file *file, const char *name, const char *const *defines,
-                         size_t n_defines, tirc_kernel **kernel)
+tirc_status tirc_resolve(tirc *t, const tirc_file *file, const char *name,
+                         const char *const *defines, size_t n_defines, tirc_kernel **kernel)
 {
     API_GUARDED(t, resolve(t, file, name, defines, n_defines, kernel));
 }
@@ -207,12 +213,9 @@ const char *tirc_kernel_name(const tirc_kernel *kernel)
 tirc_level tirc_kernel_level(const tirc_kernel *kernel)
 {
     switch (kernel_level(kernel->kernel)) {
-    case LEVEL_PROGRAM:
-        return TIRC_PROGRAM;
-    case LEVEL_SCHEDULED:
-        return TIRC_SCHEDULED;
-    case LEVEL_LOWERED:
-        break;
+    case LEVEL_PROGRAM: return TIRC_PROGRAM;
+    case LEVEL_SCHEDULED: return TIRC_SCHEDULED;
+    case LEVEL_LOWERED: break;
     }
     return TIRC_LOWERED;
 }
@@ -226,7 +229,7 @@ bool tirc_size_at(const tirc_kernel *kernel, size_t i, tirc_size *size)
     return true;
 }
 
-/* ---- schedules --------------------------------------------------------------------------------------- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 /* "[8, 16, 32]", or how the script computes it. */
 static const char *tune_text(Context *c, const FoundSchedule *found, const Tune *tune)
@@ -271,7 +274,8 @@ static void describe_schedule(Context *c, const FoundSchedule *found, tirc_sched
     TuneList tunes = {0};
     script_tunes(c, found, &tunes);
     size_t room = (size_t)s->n_params + (size_t)tunes.n + 1;
-    Parameters p = {ARENA_ARRAY(c->arena, const char *, room), ARENA_ARRAY(c->arena, const char *, room),
+    Parameters p = {ARENA_ARRAY(c->arena, const char *, room),
+                    ARENA_ARRAY(c->arena, const char *, room),
                     ARENA_ARRAY(c->arena, const char *, room), 0};
     for (int i = 0; i < s->n_params; i++) {
         size_t at = parameter_slot(&p, span_text(c, s->params[i].pattern.span));
@@ -330,13 +334,14 @@ static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, con
     return true;
 }
 
-tirc_status tirc_apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, const char *schedule,
-                       const char *const *settings, size_t n_settings, tirc_kernel **scheduled)
+tirc_status tirc_apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
+                       const char *schedule, const char *const *settings, size_t n_settings,
+                       tirc_kernel **scheduled)
 {
     API_GUARDED(t, apply(t, file, kernel, schedule, settings, n_settings, scheduled));
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 size_t tirc_step_count(const tirc_kernel *scheduled)
 {
@@ -415,7 +420,8 @@ bool tirc_knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *kn
     API_ANSWER(t, knob_at(t, scheduled, i, knob));
 }
 
-static bool knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice, const char **text)
+static bool knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice,
+                        const char **text)
 {
     int n = 0;
     const Knob *knobs = scheduled->schedule ? schedule_knobs(scheduled->schedule, &n) : NULL;
@@ -425,8 +431,8 @@ static bool knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t 
     return true;
 }
 
-static tirc_status knob_choice_guarded(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice,
-                                       const char **text)
+static tirc_status knob_choice_guarded(tirc *t, const tirc_kernel *scheduled, size_t i,
+                                       size_t choice, const char **text)
 {
     API_GUARDED(t, knob_choice(t, scheduled, i, choice, text));
 }
@@ -437,7 +443,7 @@ const char *tirc_knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, si
     return knob_choice_guarded(t, scheduled, i, choice, &text) == TIRC_OK ? text : NULL;
 }
 
-/* ---- lowering ------------------------------------------------------------------------------------------ */
+/* ---- lowering -------------------------------------------------------------------------------- */
 
 typedef struct {
     tirc *t;
@@ -446,7 +452,8 @@ typedef struct {
     const Kernel *apart;
 } LowerCall;
 
-static void after_pass(void *user, const char *pass, const Kernel *kernel, bool changed, double seconds)
+static void after_pass(void *user, const char *pass, const Kernel *kernel, bool changed,
+                       double seconds)
 {
     LowerCall *call = user;
     if (!strcmp(pass, "simplify"))

@@ -1,15 +1,18 @@
-/* api_structure.c - runs a program on small integers, for which every order of evaluation is exact: results must be equal bit for
- * bit, which shows a term that is missing, doubled or misplaced.
+/* api_structure.c - runs a program on small integers, for which every order of evaluation is exact:
+ * results must be equal bit for bit, which shows a term that is missing, doubled or misplaced.
  *
- * How small they must be depends on the program: sums of many terms in a narrow type have room for few ones among zeros. The
- * exact reference knows which elements are the same in every order; a small sample of it, without a run, tells how many there are,
- * for one kind of inputs after another. */
+ * How small they must be depends on the program: sums of many terms in a narrow type have room for
+ * few ones among zeros. The exact reference knows which elements are the same in every order; a
+ * small sample of it, without a run, tells how many there are, for one kind of inputs after
+ * another. */
 #include "frontend/api_internal.h"
 
 #include "passes/lower/lower.h"
 
-/* From rich to poor. Where all are equal, still a missing or doubled term shows, if not a misplaced one. */
-static const SmallIntegers kinds[] = {{16, 1}, {4, 1}, {1, 1}, {1, 0.25}, {1, 1.0 / 16}, {1, 1.0 / 64}, {0, 0}};
+/* From rich to poor. Where all are equal, still a missing or doubled term shows, if not a misplaced
+ * one. */
+static const SmallIntegers kinds[] = {{16, 1},       {4, 1},        {1, 1}, {1, 0.25},
+                                      {1, 1.0 / 16}, {1, 1.0 / 64}, {0, 0}};
 enum { KINDS = sizeof kinds / sizeof *kinds, TRIED = 8 /* indices of an axis */ };
 
 typedef struct {
@@ -27,12 +30,13 @@ static bool draw(const Search *s, int kind, int round)
     workload_free(t->workload);
     t->workload = NULL;
     uint64_t seed = s->seed + (uint64_t)round * 0x9e3779b97f4a7c15u;
-    t->workload = workload_new_small(s->program->device->device, s->program->module, s->sizes, seed, &kinds[kind]);
+    t->workload = workload_new_small(s->program->device->device, s->program->module, s->sizes, seed,
+                                     &kinds[kind]);
     return t->workload != NULL;
 }
 
-/* The first kind of inputs on which all elements of the sample are exact, and not all 0; else one on which most are that. KINDS: none
- * is on any. False after a diagnostic. */
+/* The first kind of inputs on which all elements of the sample are exact, and not all 0; else one
+ * on which most are that. KINDS: none is on any. False after a diagnostic. */
 static bool choose_kind(const Search *s, Structure *out)
 {
     VerifyOptions few = {.wanted = TRIED, .seed = s->seed};
@@ -40,8 +44,8 @@ static bool choose_kind(const Search *s, Structure *out)
     out->kind = KINDS;
     for (int kind = 0; kind < KINDS; kind++) {
         VerifyResult r;
-        if (!draw(s, kind, 0) ||
-            !verify_count(s->program->device->device, s->program->module, s->t->workload, s->reference, &few, &r))
+        if (!draw(s, kind, 0) || !verify_count(s->program->device->device, s->program->module,
+                                               s->t->workload, s->reference, &few, &r))
             return false;
         if (kind == 0)
             out->blame = r.blame;
@@ -55,8 +59,9 @@ static bool choose_kind(const Search *s, Structure *out)
     return true;
 }
 
-/* More runs where one tells little: with few values to choose from, and few elements. Among zeros a term has to be met by chance: in 64
- * runs one of 4 is missed once in 10^8, one of 64 in every third case. Programs that take long make fewer. */
+/* More runs where one tells little: with few values to choose from, and few elements. Among zeros a
+ * term has to be met by chance: in 64 runs one of 4 is missed once in 10^8, one of 64 in every
+ * third case. Programs that take long make fewer. */
 static int rounds_of(const Search *s, const Structure *found)
 {
     enum { RICH = 2, FEW_ELEMENTS = 256, LEAST = 4, MOST = 64 };
@@ -69,8 +74,8 @@ static int rounds_of(const Search *s, const Structure *found)
     return affordable > MOST ? MOST : affordable < LEAST ? LEAST : (int)affordable;
 }
 
-/* The rest of a sample: all elements are those of schedule 'default', or the exact reference is asked about some that differ; where one
- * is not exact, both may be right. */
+/* The rest of a sample: all elements are those of schedule 'default', or the exact reference is
+ * asked about some that differ; where one is not exact, both may be right. */
 static bool check_whole(const Search *s, const VerifyOptions *options, Structure *out)
 {
     tirc *t = s->t;
@@ -95,8 +100,8 @@ static bool run_round(const Search *s, const VerifyOptions *options, int round, 
 {
     Device *d = s->program->device->device;
     VerifyResult r;
-    if (!draw(s, out->kind, round) || !api_run(s->t, s->program, workload_arguments(s->t->workload)) ||
-        !d->ops->sync(d) ||
+    if (!draw(s, out->kind, round) ||
+        !api_run(s->t, s->program, workload_arguments(s->t->workload)) || !d->ops->sync(d) ||
         !verify_run(d, s->program->module, s->t->workload, s->reference, options, &r))
         return false;
     bool fewer = round == 0 || r.wrong || r.checked < out->result.checked;
@@ -105,8 +110,8 @@ static bool run_round(const Search *s, const VerifyOptions *options, int round, 
     return r.wrong || options->wanted == 0 || check_whole(s, options, out);
 }
 
-bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *sizes, const VerifyOptions *options,
-                         Structure *out)
+bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *sizes,
+                         const VerifyOptions *options, Structure *out)
 {
     Context *c = t->ctx;
     const Kernel *reference = reference_kernel_exact(c, program->kernel->program);
@@ -133,8 +138,8 @@ void api_describe_structure(const Structure *s, StrBuf *out)
     const VerifyResult *r = &s->result;
     const SmallIntegers *from = &kinds[s->kind < KINDS ? s->kind : 0];
     if (s->by_bounds) {
-        strbuf_addf(out, "exact, %lld of %lld elements: the program rounds nothing", (long long)r->checked,
-                    (long long)r->total);
+        strbuf_addf(out, "exact, %lld of %lld elements: the program rounds nothing",
+                    (long long)r->checked, (long long)r->total);
         return;
     }
     if (r->checked == 0) {
@@ -154,7 +159,9 @@ void api_describe_structure(const Structure *s, StrBuf *out)
     if (s->rounds > 1)
         strbuf_addf(out, ", in %d runs", s->rounds);
     if (s->whole.compared && s->whole.different)
-        strbuf_addf(out, "; %lld of all are not those of schedule 'default', and none of the %d looked at is exact",
+        strbuf_addf(out,
+                    "; %lld of all are not those of schedule 'default', and none of the %d looked "
+                    "at is exact",
                     (long long)s->whole.different, s->whole.n_shown);
     else if (s->whole.compared)
         strbuf_add(out, "; all are those of schedule 'default'");

@@ -1,8 +1,8 @@
 /* ast.c - building the syntax tree, and bounding its depth.
  *
- * Every builder computes the depth of its node from its children's.  Whoever walks the tree recurses, so
- * a deeper tree than AST_MAX_DEPTH is refused here, once, and the rest of the text is not read; the node
- * then stands without its children. */
+ * Every builder computes the depth of its node from its children's.  Whoever walks the tree
+ * recurses, so a deeper tree than AST_MAX_DEPTH is refused here, once, and the rest of the text is
+ * not read; the node then stands without its children. */
 #include "frontend/parse_internal.h"
 
 void parse_too_deep(Parser *p, Span span)

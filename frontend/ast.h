@@ -1,11 +1,12 @@
 /* ast.h - what a file says, before anyone asks what it means.
  *
- * One parser reads kernels and schedules, so one tree holds both: expressions are shared, statements
- * have the kinds of a kernel's body and those of a script.  The parser keeps the two apart: a kernel's
- * body holds only kinds marked K, a script's only kinds marked S.
+ * One parser reads kernels and schedules, so one tree holds both: expressions are shared,
+ * statements have the kinds of a kernel's body and those of a script.  The parser keeps the two
+ * apart: a kernel's body holds only kinds marked K, a script's only kinds marked S.
  *
  * Everything is allocated in the context's arena and immutable once parsed.  Names are interned in
- * the context (equal text, equal pointer).  Every node has the exact bytes that it was written with. */
+ * the context (equal text, equal pointer).  Every node has the exact bytes that it was written
+ * with. */
 #ifndef TIRC_FRONTEND_AST_H
 #define TIRC_FRONTEND_AST_H
 
@@ -24,7 +25,7 @@ typedef struct {
     Span span;
 } AstName;
 
-/* ---- expressions ------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 typedef enum {
     AE_INT,    /* 12, 0x1f: at most UINT64_MAX; scripts refuse what is above INT64_MAX */
@@ -96,7 +97,7 @@ struct AstExpr {
     } u;
 };
 
-/* ---- statements ------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 typedef enum {
     AS_SEQ,     /* K S  { statements } */
@@ -126,7 +127,8 @@ typedef struct AstPattern {
     int n;
 } AstPattern;
 
-/* @key, @key(1), @key("text"), @key([1, 2]): value is NULL, AE_INT (or its negation), AE_STRING, AE_LIST */
+/* @key, @key(1), @key("text"), @key([1, 2]): value is NULL, AE_INT (or its negation), AE_STRING,
+ * AE_LIST */
 typedef struct {
     AstName key;
     AstExpr *value;
@@ -135,11 +137,11 @@ typedef struct {
 /* One loop of AS_FOR. */
 typedef struct {
     AstName name;
-    Span span;             /* from the name to the end of the range */
-    AstExpr *lo, *hi;      /* lo is NULL in `in N` */
-    AstExpr *step;         /* or NULL */
+    Span span;        /* from the name to the end of the range */
+    AstExpr *lo, *hi; /* lo is NULL in `in N` */
+    AstExpr *step;    /* or NULL */
     LoopKind kind;
-    AstExpr *axis;         /* of LOOP_BIND: blockIdx.x */
+    AstExpr *axis; /* of LOOP_BIND: blockIdx.x */
     const AstAnnotation *annotations;
     int n_annotations;
 } AstLoop;
@@ -194,7 +196,7 @@ struct AstStmt {
         } let;
         struct {
             AstName buffer;
-            AstName hint; /* text is NULL where none is written */
+            AstName hint;   /* text is NULL where none is written */
             bool has_index; /* x[...] = e, not x = e */
             AstExpr *const *index;
             int n;
@@ -258,7 +260,7 @@ struct AstStmt {
     } u;
 };
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* <M = 1024>, <M>, <T: type = f32>, <T: type> */
 typedef struct {
@@ -298,7 +300,8 @@ typedef struct {
     AstStmt *body; /* AS_SEQ */
 } AstKernel;
 
-/* A parameter of a schedule (a name, always with a value) or of a proc (a pattern, with or without). */
+/* A parameter of a schedule (a name, always with a value) or of a proc (a pattern, with or
+ * without). */
 typedef struct {
     AstPattern pattern;
     AstExpr *value; /* the default, or NULL */

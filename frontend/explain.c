@@ -10,7 +10,7 @@
 
 enum { WIDTH = 80 };
 
-/* ---- text --------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* `text` in lines of at most WIDTH columns, each after `indent` blanks. */
 static void add_wrapped(StrBuf *out, const char *text, int indent)
@@ -49,7 +49,7 @@ static void add_indented(StrBuf *out, const char *text, int indent)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const char *example_text(Context *c, const ErrorInfo *info)
 {
@@ -107,7 +107,7 @@ void explain_error(Context *c, const ErrorInfo *info, StrBuf *out)
     add_indented(out, said.text, 4);
 }
 
-/* ---- primitives ---------------------------------------------------------------------------------------- */
+/* ---- primitives ------------------------------------------------------------------------------ */
 
 static void add_section(StrBuf *out, const char *title, const char *text)
 {

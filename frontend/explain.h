@@ -4,14 +4,15 @@
 
 #include "passes/schedule/schedule.h"
 
-/* Parses, resolves, schedules and lowers the example of an error, as far as it goes, and leaves the diagnostics in `c`.
- * The row must have a program. */
+/* Parses, resolves, schedules and lowers the example of an error, as far as it goes, and leaves the
+ * diagnostics in `c`. The row must have a program. */
 void explain_run_example(Context *c, const ErrorInfo *info);
 
 /* What an error means, its example, and what tirc says to it. `c` is used up by the example. */
 void explain_error(Context *c, const ErrorInfo *info, StrBuf *out);
 
-/* How a primitive is called, what it does, a program before and after, when it is legal, TVM's name for it. */
+/* How a primitive is called, what it does, a program before and after, when it is legal, TVM's name
+ * for it. */
 void explain_primitive(const Primitive *primitive, StrBuf *out);
 
 #endif

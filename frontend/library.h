@@ -1,4 +1,5 @@
-/* library.h - the schedule files that ship with tirc, embedded by the build from frontend/library/. */
+/* library.h - the schedule files that ship with tirc, embedded by the build from
+ * frontend/library/. */
 #ifndef TIRC_FRONTEND_LIBRARY_H
 #define TIRC_FRONTEND_LIBRARY_H
 

@@ -1,7 +1,7 @@
 /* main.c - the command: reads the command line, calls the library, prints what it says.
  *
- * Results go to standard output, diagnostics to standard error, and the exit status is the tirc_status of the first thing
- * that did not go well. */
+ * Results go to standard output, diagnostics to standard error, and the exit status is the
+ * tirc_status of the first thing that did not go well. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "command/command.h"
 #include "command/output.h"
 
-/* ---- diagnostics ------------------------------------------------------------------------------------------ */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
 static bool use_color(const Options *o)
 {
@@ -25,7 +25,8 @@ static void save_bug(tirc *t)
     const char *report = tirc_bug_report(t), *temporary = getenv("TMPDIR");
     if (!report)
         return;
-    char *path = output_write_new(temporary && *temporary ? temporary : "/tmp", "tirc-bug-", ".tir", report, strlen(report));
+    char *path = output_write_new(temporary && *temporary ? temporary : "/tmp", "tirc-bug-", ".tir",
+                                  report, strlen(report));
     if (path)
         fprintf(stderr, "tirc: please report this bug with %s, which reproduces it\n", path);
     free(path);
@@ -39,7 +40,7 @@ static void print_diagnostics(tirc *t, const Options *o, tirc_status status)
         save_bug(t);
 }
 
-/* ---- what to do -------------------------------------------------------------------------------------------- */
+/* ---- what to do ------------------------------------------------------------------------------ */
 
 static bool has_action(const Options *o)
 {
@@ -54,30 +55,36 @@ static tirc_status check_usage(const Options *o)
     if (o->list)
         return TIRC_OK;
     if (!has_action(o))
-        return usage_error("what is to be done with '%.200s'? --emit cuda shows the kernel, --run --verify --bench run it, "
-                           "--analyze explains it, "
-                           "--list shows what there is",
-                           o->word);
+        return usage_error(
+            "what is to be done with '%.200s'? --emit cuda shows the kernel, --run --verify "
+            "--bench run it, --analyze explains it, --list shows what there is",
+            o->word);
     if (o->output && !o->emit && !o->json && !o->analyze)
-        return usage_error("-o takes what --emit or --json writes, or the page of --analyze, and none is given");
+        return usage_error(
+            "-o takes what --emit or --json writes, or the page of --analyze, and none is given");
     if ((o->profile || o->budget) && !o->analyze)
         return usage_error("--profile and --budget say how --analyze works, which is not given");
     if (o->versus && !o->analyze && !o->bench)
-        return usage_error("--versus says what --bench measures or --analyze compares the kernel with, and neither is given");
+        return usage_error("--versus says what --bench measures or --analyze compares the kernel "
+                           "with, and neither is given");
     if ((o->sizes.n || o->seed) && !options_measure(o))
-        return usage_error("--size and --seed are for --run, --verify, --bench and --analyze, and none is given; -D gives a size its "
-                           "value in the text, too");
+        return usage_error("--size and --seed are for --run, --verify, --bench and --analyze, and "
+                           "none is given; -D gives a size its value in the text, too");
     if (o->against && !o->verify && o->emit != EMIT_CU)
-        return usage_error("--against names the program that --verify, or what --emit cu writes, compares with, and neither is given");
+        return usage_error("--against names the program that --verify, or what --emit cu writes, "
+                           "compares with, and neither is given");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
-        return usage_error("--annotate says where the lines of --emit cuda and cu come from, and neither is given; --emit json "
-                           "always does");
+        return usage_error("--annotate says where the lines of --emit cuda and cu come from, and "
+                           "neither is given; --emit json always does");
     if (o->annotate == ANNOTATE_COMMENTS && o->emit > EMIT_CU)
-        return usage_error("machine code has no comments; --annotate=lines gives it the lines of the program");
+        return usage_error(
+            "machine code has no comments; --annotate=lines gives it the lines of the program");
     if (o->json && !options_measure(o))
-        return usage_error("--json gives the results of --run, --verify, --bench and --analyze; for a kernel as JSON there is --emit json");
+        return usage_error("--json gives the results of --run, --verify, --bench and --analyze; "
+                           "for a kernel as JSON there is --emit json");
     if (o->json && o->emit && !o->output)
-        return usage_error("--emit and --json both write to standard output; give --emit a file with -o");
+        return usage_error(
+            "--emit and --json both write to standard output; give --emit a file with -o");
     return TIRC_OK;
 }
 

@@ -1,9 +1,9 @@
 /* parse.c - the entry of the parser, and syntax errors in the user's words.
  *
  * The grammar knows which tokens could stand where an error is.  That list is exact but long; a
- * reader wants its meaning: "an expression", "a statement", "';' after the statement".  Groups of tokens are
- * replaced by such words, operators are left out, and a few mistakes that C or Python suggest get a note
- * with the right form. */
+ * reader wants its meaning: "an expression", "a statement", "';' after the statement".  Groups of
+ * tokens are replaced by such words, operators are left out, and a few mistakes that C or Python
+ * suggest get a note with the right form. */
 #include "frontend/parse.h"
 
 #include <string.h>
@@ -78,8 +78,8 @@ static const char *const operators[] = {
     "'&&'", "'||'", "'<<'", "'>>'", "'&'", "'|'", "'^'", "'?'",  "'['",  "'.'",  "'('",
 };
 static const char *const starters[] = {
-    "'for'",   "'if'",   "'let'",  "'assert'", "'tune'",    "'return'", "'{'",
-    "'block'", "'temp'", "'init'", "'launch'", "'barrier'", "'commit'", "'wait'", "a name",
+    "'for'",  "'if'",   "'let'",    "'assert'",  "'tune'",   "'return'", "'{'",    "'block'",
+    "'temp'", "'init'", "'launch'", "'barrier'", "'commit'", "'wait'",   "a name",
 };
 
 /* ---- what was expected ---- */
@@ -181,7 +181,8 @@ static const char *habit_of_programs(Parser *p, const Expected *e)
         return "all subscripts stand in one pair of brackets, 'x[i, j]'";
     if ((p->last == '+' || p->last == '-') && has(e, "'='"))
         return "a statement stores, 'x[i] = ...', or updates, 'x[i] += 1'";
-    if (p->last == TOKEN_NAME && is_word(p, p->before_span, "auto bool double float half int long var"))
+    if (p->last == TOKEN_NAME &&
+        is_word(p, p->before_span, "auto bool double float half int long var"))
         return "a variable is a buffer of one element, 'temp t: f32;'";
     if (is_word(p, p->last_span, "def func fn void"))
         return "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'";
@@ -210,12 +211,14 @@ static void note_habit(Parser *p, const Expected *e)
     if (note)
         diag_note(p->ctx, p->last_span, "%s", note);
     else if (is_reserved(p->last) && has(e, "a name") && !has(e, "'for'"))
-        diag_note(p->ctx, p->last_span, "%s is a reserved word; choose another name", describe_found(p));
+        diag_note(p->ctx, p->last_span, "%s is a reserved word; choose another name",
+                  describe_found(p));
 }
 
 /* ---- the report ---- */
 
-/* A missing ';' is shown behind the last token of its statement, everything else where it is found. */
+/* A missing ';' is shown behind the last token of its statement, everything else where it is
+ * found. */
 static Span error_place(Parser *p, const Expected *e)
 {
     const Source *s = source_get(p->ctx, p->source);

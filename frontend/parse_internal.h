@@ -48,16 +48,16 @@ typedef struct Parser {
     Context *ctx;
     uint32_t source;
     void *scanner;
-    uint32_t offset; /* of the scanner: where the next raw token begins */
-    Span comment;    /* the comment that the scanner is in */
+    uint32_t offset;                  /* of the scanner: where the next raw token begins */
+    Span comment;                     /* the comment that the scanner is in */
     Token ahead[PARSE_LOOKAHEAD + 1]; /* raw tokens that were read but not handed out */
     int n_ahead;
-    int last, before_last; /* kinds of the last two tokens handed out */
+    int last, before_last;       /* kinds of the last two tokens handed out */
     Span last_span, before_span; /* of the last two */
-    int braces, brackets; /* that are open */
-    bool resync;     /* skip to the end of the statement or item that holds an error */
+    int braces, brackets;        /* that are open */
+    bool resync;                 /* skip to the end of the statement or item that holds an error */
     int resync_open, resync_parens; /* braces and parentheses opened while skipping */
-    bool gave_up;    /* no token follows: the rest of the text is not worth reading */
+    bool gave_up; /* no token follows: the rest of the text is not worth reading */
     VEC(AstKernel *) kernels;
     VEC(AstSchedule *) schedules;
     VEC(AstProc *) procs;
@@ -79,8 +79,8 @@ Token words_next(Parser *p);
 /* Refuses a tree of more than AST_MAX_DEPTH levels and gives up on the text. */
 void parse_too_deep(Parser *p, Span span);
 
-/* Nodes above children that are built, each one level deeper than they are; a tree that gets too deep is refused (parse_too_deep).
- * ast_expr leaves `u` to the caller. */
+/* Nodes above children that are built, each one level deeper than they are; a tree that gets too
+ * deep is refused (parse_too_deep). ast_expr leaves `u` to the caller. */
 AstExpr *ast_expr(Parser *p, AstExprKind kind, Span span);
 AstExpr *ast_unary(Parser *p, ExprKind op, AstExpr *a, Span span);
 AstExpr *ast_binary(Parser *p, ExprKind op, AstExpr *a, AstExpr *b, Span span);
@@ -102,8 +102,8 @@ int ast_depth(const AstStmt *s); /* 0 for NULL */
 
 #define PARSE_MOST_EXPECTED 80
 
-/* Reports that the last token handed out is none of the `n` that could stand there, by the names that
- * parser.y gives them, and starts to skip to the end of the statement. */
+/* Reports that the last token handed out is none of the `n` that could stand there, by the names
+ * that parser.y gives them, and starts to skip to the end of the statement. */
 void parse_report(Parser *p, const char *const *expected, int n);
 /* Refuses a word that is not the one that must stand there. */
 void parse_expect_word(Parser *p, AstName found, const char *expected);

@@ -1,8 +1,9 @@
-/* resolve.c - from the tree of a kernel to the IR: sizes, parameters, and the rules of a whole kernel.
+/* resolve.c - from the tree of a kernel to the IR: sizes, parameters, and the rules of a whole
+ * kernel.
  *
- * Sizes come first, because everything else is written in terms of them: a constant is replaced by its value
- * wherever it is named, a symbolic one becomes a variable.  Then parameters, then the body.  The kernel is
- * given out only if nothing was refused on the way. */
+ * Sizes come first, because everything else is written in terms of them: a constant is replaced by
+ * its value wherever it is named, a symbolic one becomes a variable.  Then parameters, then the
+ * body.  The kernel is given out only if nothing was refused on the way. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,7 +232,8 @@ typedef struct {
 static bool search_set(Visitor *v, Stmt *s)
 {
     SetSearch *search = v->user;
-    search->set |= s->kind == ST_STORE && s->u.store.buffer->id == search->output->id && !store_updates(s->u.store.op);
+    search->set |= s->kind == ST_STORE && s->u.store.buffer->id == search->output->id &&
+                   !store_updates(s->u.store.op);
     return !search->set;
 }
 
@@ -258,10 +260,11 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
                        "gets a value",
                        b->name);
         else if (b->role == ROLE_OUT && !is_set(kernel, b))
-            diag_error(r->ctx, E0212, b->span,
-                       "the output '%.60s' is updated, but nothing gives it a first value; set it before, as in "
-                       "%.60s[...] = 0, or declare it 'inout' among the inputs if the caller does",
-                       b->name, b->name);
+            diag_error(
+                r->ctx, E0212, b->span,
+                "the output '%.60s' is updated, but nothing gives it a first value; set it before, "
+                "as in %.60s[...] = 0, or declare it 'inout' among the inputs if the caller does",
+                b->name, b->name);
     }
     if (!writable)
         diag_error(r->ctx, E0212, kernel->span,
@@ -273,20 +276,17 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
 static bool has_launch(const AstStmt *s)
 {
     switch (s->kind) {
-    case AS_LAUNCH:
-        return true;
+    case AS_LAUNCH: return true;
     case AS_SEQ:
         for (int i = 0; i < s->u.seq.n; i++)
             if (has_launch(s->u.seq.items[i]))
                 return true;
         return false;
-    case AS_FOR:
-        return has_launch(s->u.loop.body);
+    case AS_FOR: return has_launch(s->u.loop.body);
     case AS_IF:
         return has_launch(s->u.cond.then) ||
                (s->u.cond.otherwise && has_launch(s->u.cond.otherwise));
-    default:
-        return false;
+    default: return false;
     }
 }
 

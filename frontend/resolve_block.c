@@ -5,9 +5,10 @@
  *         C[i, j] += A[i, k];               C[i, j] += A[i, k];
  *                                       }
  *
- * A plain statement stands for a block over the loops around it (ir/implied.c).  An assignment followed
- * by updates of the same element in loops of its own is the init of one reduction, provided that it
- * is run once for each element: the loops around both must all appear in the subscripts. */
+ * A plain statement stands for a block over the loops around it (ir/implied.c).  An assignment
+ * followed by updates of the same element in loops of its own is the init of one reduction,
+ * provided that it is run once for each element: the loops around both must all appear in the
+ * subscripts. */
 #include <string.h>
 
 #include "frontend/resolve_internal.h"
@@ -30,7 +31,8 @@ Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
 
 /* ---- an assignment and a nest of updates ---- */
 
-/* The statement below labels and braces around one statement; `label` is set to the innermost label. */
+/* The statement below labels and braces around one statement; `label` is set to the innermost
+ * label. */
 static const AstStmt *skip_wrapping(const AstStmt *s, AstName *label)
 {
     for (;;) {
@@ -177,12 +179,14 @@ Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
 
 /* ---- init written out ---- */
 
-/* The init runs for each value of the spatial iterators, which no reduce iterator may decide: it has none yet. */
+/* The init runs for each value of the spatial iterators, which no reduce iterator may decide: it
+ * has none yet. */
 static bool refuse_init_domain(Resolver *r, Span span, Name spatial, Name reduce)
 {
     diag_error(r->ctx, E0221, span,
-               "the range of '%s' changes with '%s', which is reduced over, so that it would not be known which elements the init sets "
-               "before that; leave the range whole, and write the condition around the update",
+               "the range of '%s' changes with '%s', which is reduced over, so that it would not "
+               "be known which elements the init sets before that; leave the range whole, and "
+               "write the condition around the update",
                spatial, reduce);
     return false;
 }
@@ -196,7 +200,8 @@ static Stmt *refuse_init(Resolver *r, Span span, const char *why)
     return NULL;
 }
 
-/* The loop, of those that the update reduces over, that the init speaks of; `any` tells whether there is one. */
+/* The loop, of those that the update reduces over, that the init speaks of; `any` tells whether
+ * there is one. */
 static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt *update, bool *any)
 {
     *any = false;
@@ -217,7 +222,8 @@ static bool check_ranges(Resolver *r, Span span, const Stmt *update)
     for (int i = 0; i < r->loops.n; i++)
         for (int k = 0; k < i; k++) {
             const ForStmt *loop = r->loops.items[i], *outer = r->loops.items[k];
-            if (block_implied_kind(update, loop->var) == ITER_SPATIAL && block_implied_kind(update, outer->var) == ITER_REDUCE &&
+            if (block_implied_kind(update, loop->var) == ITER_SPATIAL &&
+                block_implied_kind(update, outer->var) == ITER_REDUCE &&
                 (expr_uses_var(loop->lo, outer->var) || expr_uses_var(loop->hi, outer->var)))
                 return refuse_init_domain(r, span, loop->var->name, outer->var->name);
         }
@@ -327,7 +333,8 @@ static bool check_init_domains(Resolver *r, const AstStmt *s, const BlockStmt *b
             const BlockIter *iter = &block->iters[i], *before = &block->iters[k];
             if (iter->kind == ITER_SPATIAL && before->kind == ITER_REDUCE &&
                 (expr_uses_var(iter->lo, before->var) || expr_uses_var(iter->hi, before->var)))
-                return refuse_init_domain(r, s->u.block.iters[i].hi->span, iter->var->name, before->var->name);
+                return refuse_init_domain(r, s->u.block.iters[i].hi->span, iter->var->name,
+                                          before->var->name);
         }
     return true;
 }
@@ -368,9 +375,9 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
         block.predicate = resolve_condition(r, s->u.block.where, "the 'where' of a block");
         good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
     }
-    good =
-        resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations, &block.annotations) &&
-        good;
+    good = resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations,
+                               &block.annotations) &&
+           good;
     good = resolve_iters(r, s, iters) && good;
     r->mode = MODE_BLOCK;
     good = resolve_block_body(r, s, &block) && good;

@@ -1,7 +1,8 @@
 /* resolve_expr.c - expressions: what their names mean and what types their operators work in.
  *
- * Each kind of tree has one function, which gives a Value whose node has its final type unless it is a bare
- * literal.  No conversion is left implicit in the result: what C would convert silently is a cast node. */
+ * Each kind of tree has one function, which gives a Value whose node has its final type unless it
+ * is a bare literal.  No conversion is left implicit in the result: what C would convert silently
+ * is a cast node. */
 #include <string.h>
 
 #include "frontend/resolve_internal.h"
@@ -38,12 +39,9 @@ static Value resolve_name(Resolver *r, Name name, Span span)
         if (s->var)
             return value_of(expr_var(r->ctx, s->var, span));
         return (Value){.e = expr_int(r->ctx, DT_INDEX, s->value, span), .literal = true};
-    case SYMBOL_VAR:
-        return value_of(expr_var(r->ctx, s->var, span));
-    case SYMBOL_TYPE:
-        return refuse_type_name(r, name, span);
-    case SYMBOL_BUFFER:
-        break;
+    case SYMBOL_VAR: return value_of(expr_var(r->ctx, s->var, span));
+    case SYMBOL_TYPE: return refuse_type_name(r, name, span);
+    case SYMBOL_BUFFER: break;
     }
     if (s->buffer->rank == 0)
         return value_of(expr_load(r->ctx, s->buffer, NULL, span));
@@ -83,7 +81,8 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
 
 /* ---- loads ---- */
 
-/* Launches speak of global memory with one subscript: the name then stands for the view that has one. */
+/* Launches speak of global memory with one subscript: the name then stands for the view that has
+ * one. */
 static Buffer *as_written(Resolver *r, Buffer *buffer, int n)
 {
     if (n != 1 || buffer->rank == 1 || r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL)
@@ -118,19 +117,24 @@ bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, C
 {
     *hint = cache_hint_find(name.text);
     if (*hint == HINT_COUNT) {
-        diag_error(r->ctx, E0223, name.span, "there is no cache hint '%.60s'; `tirc --help cache_hint` lists them", name.text);
+        diag_error(r->ctx, E0223, name.span,
+                   "there is no cache hint '%.60s'; `tirc --help cache_hint` lists them",
+                   name.text);
         return false;
     }
     if (r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL) {
         diag_error(r->ctx, E0222, name.span,
-                   "only accesses of global memory inside a launch have cache hints, and '%.60s' is %s; a schedule gives them with "
-                   "cache_hint(block, buffer, %s)",
-                   buffer->name, buffer->scope != SCOPE_GLOBAL ? scope_name(buffer->scope) : "accessed elsewhere", name.text);
+                   "only accesses of global memory inside a launch have cache hints, and '%.60s' "
+                   "is %s; a schedule gives them with cache_hint(block, buffer, %s)",
+                   buffer->name,
+                   buffer->scope != SCOPE_GLOBAL ? scope_name(buffer->scope) : "accessed elsewhere",
+                   name.text);
         return false;
     }
     const CacheHintInfo *info = cache_hint_info(*hint);
     if (!(store ? info->store : info->load))
-        diag_error(r->ctx, E0223, name.span, "'%s' is a hint for %s", info->name, store ? "loads" : "stores");
+        diag_error(r->ctx, E0223, name.span, "'%s' is a hint for %s", info->name,
+                   store ? "loads" : "stores");
     return store ? info->store : info->load;
 }
 
@@ -275,7 +279,8 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
     if ((op != EX_DIV && op != EX_MOD) || expr_division_levels(out) <= EXPR_MAX_DIVISIONS)
         return value_of(out);
     diag_error(r->ctx, E0239, e->span,
-               "quotients and remainders stand in each other more than %d levels deep in this index; keep a part of it in a buffer",
+               "quotients and remainders stand in each other more than %d levels deep in this "
+               "index; keep a part of it in a buffer",
                EXPR_MAX_DIVISIONS);
     return no_value;
 }
@@ -362,8 +367,8 @@ static Value resolve_shuffle(Resolver *r, const AstExpr *e)
     if (r->mode == MODE_LAUNCH && near && a.e && a.e->type != DT_INDEX)
         return value_of(expr_binary(r->ctx, EX_SHUFFLE_XOR, a.e, b.e, e->span));
     diag_error(r->ctx, E0222, e->span,
-               "'shuffle_xor' takes a value of another thread of a launch in a lowered kernel, at a "
-               "literal distance of 1 to 31 lanes");
+               "'shuffle_xor' takes a value of another thread of a launch in a lowered kernel, at "
+               "a literal distance of 1 to 31 lanes");
     return no_value;
 }
 
@@ -487,36 +492,21 @@ Value resolve_value(Resolver *r, const AstExpr *e)
     switch (e->kind) {
     case AE_INT:
         return (Value){expr_int(c, DT_INDEX, (int64_t)e->u.i, e->span), true, e->u.i > INT64_MAX};
-    case AE_FLOAT:
-        return (Value){.e = expr_float(c, DT_F64, e->u.f, e->span), .literal = true};
-    case AE_BOOL:
-        return value_of(expr_int(c, DT_BOOL, e->u.b, e->span));
-    case AE_NAME:
-        return resolve_name(r, e->u.name, e->span);
-    case AE_FIELD:
-        return resolve_field(r, e);
-    case AE_INDEX:
-        return resolve_load(r, e);
-    case AE_CALL:
-        return resolve_call(r, e);
-    case AE_UNARY:
-        return resolve_unary(r, e);
-    case AE_BINARY:
-        return resolve_binary(r, e);
-    case AE_SELECT:
-        return choose(r, e->u.select.cond, e->u.select.a, e->u.select.b, e->span);
-    case AE_STRING:
-        return refuse_script_value(r, e, "a string");
-    case AE_FILL:
-        return refuse_script_value(r, e, "'_'");
-    case AE_LIST:
-        return refuse_script_value(r, e, "a list");
-    case AE_RANGE:
-        return refuse_script_value(r, e, "a range");
-    case AE_MAP:
-        return refuse_script_value(r, e, "an index map");
-    case AE_SLICE:
-        return refuse_script_value(r, e, "a slice");
+    case AE_FLOAT: return (Value){.e = expr_float(c, DT_F64, e->u.f, e->span), .literal = true};
+    case AE_BOOL: return value_of(expr_int(c, DT_BOOL, e->u.b, e->span));
+    case AE_NAME: return resolve_name(r, e->u.name, e->span);
+    case AE_FIELD: return resolve_field(r, e);
+    case AE_INDEX: return resolve_load(r, e);
+    case AE_CALL: return resolve_call(r, e);
+    case AE_UNARY: return resolve_unary(r, e);
+    case AE_BINARY: return resolve_binary(r, e);
+    case AE_SELECT: return choose(r, e->u.select.cond, e->u.select.a, e->u.select.b, e->span);
+    case AE_STRING: return refuse_script_value(r, e, "a string");
+    case AE_FILL: return refuse_script_value(r, e, "'_'");
+    case AE_LIST: return refuse_script_value(r, e, "a list");
+    case AE_RANGE: return refuse_script_value(r, e, "a range");
+    case AE_MAP: return refuse_script_value(r, e, "an index map");
+    case AE_SLICE: return refuse_script_value(r, e, "a slice");
     }
     return no_value;
 }

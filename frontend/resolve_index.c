@@ -46,20 +46,12 @@ static bool fold_division(int64_t a, int64_t b, ExprKind kind, int64_t *out)
 static bool fold_op(ExprKind kind, int64_t a, int64_t b, int64_t *out)
 {
     switch (kind) {
-    case EX_ADD:
-        return checked_add(a, b, out);
-    case EX_SUB:
-        return checked_sub(a, b, out);
-    case EX_MUL:
-        return checked_mul(a, b, out);
-    case EX_MIN:
-        *out = a < b ? a : b;
-        return true;
-    case EX_MAX:
-        *out = a > b ? a : b;
-        return true;
-    default:
-        return fold_division(a, b, kind, out);
+    case EX_ADD: return checked_add(a, b, out);
+    case EX_SUB: return checked_sub(a, b, out);
+    case EX_MUL: return checked_mul(a, b, out);
+    case EX_MIN: *out = a < b ? a : b; return true;
+    case EX_MAX: *out = a > b ? a : b; return true;
+    default: return fold_division(a, b, kind, out);
     }
 }
 
@@ -132,9 +124,10 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 static const char *type_in_c(const char *name)
 {
     static const char *const names[][2] = {
-        {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"__half", "f16"}, {"int", "i32"}, {"char", "i8"},
-        {"short", "i16"}, {"long", "i64"}, {"unsigned", "u32"}, {"uint8_t", "u8"}, {"int32_t", "i32"},
-        {"int64_t", "i64"}, {"size_t", "u64"}, {"float32", "f32"}, {"float16", "f16"}, {"int32", "i32"},
+        {"float", "f32"},    {"double", "f64"},  {"half", "f16"},    {"__half", "f16"},
+        {"int", "i32"},      {"char", "i8"},     {"short", "i16"},   {"long", "i64"},
+        {"unsigned", "u32"}, {"uint8_t", "u8"},  {"int32_t", "i32"}, {"int64_t", "i64"},
+        {"size_t", "u64"},   {"float32", "f32"}, {"float16", "f16"}, {"int32", "i32"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i][0]))

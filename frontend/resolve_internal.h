@@ -57,10 +57,10 @@ typedef struct {
 typedef struct Resolver {
     Context *ctx;
     Mode mode;
-    VEC(Symbol) symbols;          /* innermost last */
-    int loops_from;               /* loop variables below this symbol are out of sight */
-    VEC(Symbol) ended;            /* temporaries whose scope is over, for messages */
-    VEC(const ForStmt *) loops;   /* around the current statement, outside of blocks */
+    VEC(Symbol) symbols;        /* innermost last */
+    int loops_from;             /* loop variables below this symbol are out of sight */
+    VEC(Symbol) ended;          /* temporaries whose scope is over, for messages */
+    VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
     NameTable blocks;
     Label label;
     VEC(Buffer *) written;
@@ -74,7 +74,8 @@ void names_cut(Resolver *r, int n);
 void names_end(Resolver *r, int n);
 /* What a name means here; NULL: nothing. */
 const Symbol *names_find(const Resolver *r, Name name);
-/* Reports a name that means nothing here, with the nearest one that does. `what` says what was looked for. */
+/* Reports a name that means nothing here, with the nearest one that does. `what` says what was
+ * looked for. */
 void names_unknown(Resolver *r, AstName name, const char *what);
 /* "a buffer", "a loop": for messages. */
 const char *symbol_describe(const Symbol *s);
@@ -86,8 +87,9 @@ Name block_names_fresh(Resolver *r, Name base);
 
 /* ---- types ---- */
 
-/* An expression under resolution.  A bare literal adapts to what it meets: an integer (a node of type INDEX)
- * to any number, a floating one (a node of type f64) to any float. `i32(1)` is no bare literal. */
+/* An expression under resolution.  A bare literal adapts to what it meets: an integer (a node of
+ * type INDEX) to any number, a floating one (a node of type f64) to any float. `i32(1)` is no bare
+ * literal. */
 typedef struct {
     Expr *e;      /* NULL after an error */
     bool literal; /* bare */
@@ -101,13 +103,14 @@ DType type_promote(DType t);
 
 /* The expression with its own type: f32 for a floating literal. */
 Expr *value_settle(Resolver *r, Value v);
-/* The expression as `type`: literals take it if they fit, other expressions are converted. NULL after
- * an error. */
+/* The expression as `type`: literals take it if they fit, other expressions are converted. NULL
+ * after an error. */
 Expr *value_convert(Resolver *r, Value v, DType type);
-/* The same where the language converts silently (a store, an argument): an error where something could be
- * lost. `to` says what the value is for. */
+/* The same where the language converts silently (a store, an argument): an error where something
+ * could be lost. `to` says what the value is for. */
 Expr *value_widen(Resolver *r, Value v, DType type, const char *to);
-/* Both as the type that they meet in; false after an error. `promote`: small integers become i32. */
+/* Both as the type that they meet in; false after an error. `promote`: small integers become
+ * i32. */
 bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr **out_b);
 
 /* ---- expressions ---- */
@@ -116,8 +119,8 @@ bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr
 Value resolve_value(Resolver *r, const AstExpr *e);
 /* As INDEX: an extent or bound. `what` names it in messages. */
 Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
-/* As INDEX; inside a launch i64 stays what it is: lowering computes the subscripts of buffers with 2^31
- * elements or more in 64 bits. */
+/* As INDEX; inside a launch i64 stays what it is: lowering computes the subscripts of buffers with
+ * 2^31 elements or more in 64 bits. */
 Expr *resolve_subscript(Resolver *r, const AstExpr *e);
 /* As INDEX with operations on literals carried out, checked for overflow and division by zero. */
 Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
@@ -127,8 +130,8 @@ Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what);
 Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
 /* A literal integer. */
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
-/* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory, and then
- * *accessed becomes the view that has one. */
+/* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory,
+ * and then *accessed becomes the view that has one. */
 Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);
 /* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
 bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint);
@@ -152,18 +155,20 @@ bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, Annotat
 
 /* ---- loops (resolve_loop.c) ---- */
 
-/* A loop of an AS_FOR without its body; false after an error. Its variable is declared either way. */
+/* A loop of an AS_FOR without its body; false after an error. Its variable is declared either
+ * way. */
 bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out);
 /* A loop whose body is being resolved. */
 typedef struct {
     ForStmt loop;
-    bool good; /* no error so far */
-    bool data; /* its bounds read buffers: it becomes one block with all that is in it */
+    bool good;          /* no error so far */
+    bool data;          /* its bounds read buffers: it becomes one block with all that is in it */
     int symbols, loops; /* how many there were outside */
     Mode mode;          /* outside */
 } OpenLoop;
-/* Loop number `i` of `s`, an AS_FOR; then what its body sees, with `open` where it is until loop_close; then the loop with its body
- * (NULL: an error), in a block with this label where it has to be one. */
+/* Loop number `i` of `s`, an AS_FOR; then what its body sees, with `open` where it is until
+ * loop_close; then the loop with its body (NULL: an error), in a block with this label where it has
+ * to be one. */
 OpenLoop loop_open(Resolver *r, const AstStmt *s, int i);
 void loop_enter(Resolver *r, OpenLoop *open);
 Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label);
@@ -172,19 +177,20 @@ Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);
 /* Whether the loop, outside of any block, is one that data decide. */
 bool loop_reads_data(const Resolver *r, const ForStmt *loop);
-/* Whether the expression is piecewise affine in loops and iterators, with coefficients and divisors of sizes. */
+/* Whether the expression is piecewise affine in loops and iterators, with coefficients and divisors
+ * of sizes. */
 bool expr_is_affine(const Expr *e);
 
 /* ---- blocks (resolve_block.c) ---- */
 
-/* The block of a statement under the enclosing loops (the first n_loops of them); the statement itself where
- * stores need no block.  `named` is the label to take, or NULL for none. */
+/* The block of a statement under the enclosing loops (the first n_loops of them); the statement
+ * itself where stores need no block.  `named` is the label to take, or NULL for none. */
 Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label);
 Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
 /* `init S` followed by `next`: a reduction block. */
 Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
-/* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may be
- * one reduction; and what they are: one statement or two. */
+/* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may
+ * be one reduction; and what they are: one statement or two. */
 bool reduction_is_possible(const AstStmt *first, const AstStmt *next);
 Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next);
 

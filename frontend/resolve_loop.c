@@ -1,7 +1,8 @@
 /* resolve_loop.c - loops and conditions.
  *
- * Outside of blocks they decide from sizes and loops alone, so that the analysis knows which iterations
- * there are.  One that reads a buffer to decide becomes, with all that is in it, the body of one block. */
+ * Outside of blocks they decide from sizes and loops alone, so that the analysis knows which
+ * iterations there are.  One that reads a buffer to decide becomes, with all that is in it, the
+ * body of one block. */
 #include "frontend/resolve_internal.h"
 
 /* ---- affine expressions ---- */
@@ -9,22 +10,17 @@
 static bool is_size(const Expr *e)
 {
     switch (e->kind) {
-    case EX_INT:
-        return true;
-    case EX_VAR:
-        return e->u.var->kind == VAR_SIZE;
-    case EX_NEG:
-        return is_size(e->u.arg[0]);
+    case EX_INT: return true;
+    case EX_VAR: return e->u.var->kind == VAR_SIZE;
+    case EX_NEG: return is_size(e->u.arg[0]);
     case EX_ADD:
     case EX_SUB:
     case EX_MUL:
     case EX_DIV:
     case EX_MOD:
     case EX_MIN:
-    case EX_MAX:
-        return is_size(e->u.arg[0]) && is_size(e->u.arg[1]);
-    default:
-        return false;
+    case EX_MAX: return is_size(e->u.arg[0]) && is_size(e->u.arg[1]);
+    default: return false;
     }
 }
 
@@ -33,24 +29,17 @@ bool expr_is_affine(const Expr *e)
     const Expr *a = expr_arity(e->kind) > 0 ? e->u.arg[0] : NULL;
     const Expr *b = expr_arity(e->kind) > 1 ? e->u.arg[1] : NULL;
     switch (e->kind) {
-    case EX_INT:
-        return true;
-    case EX_VAR:
-        return e->u.var->kind != VAR_SCALAR && e->u.var->kind != VAR_LET;
-    case EX_NEG:
-        return expr_is_affine(a);
+    case EX_INT: return true;
+    case EX_VAR: return e->u.var->kind != VAR_SCALAR && e->u.var->kind != VAR_LET;
+    case EX_NEG: return expr_is_affine(a);
     case EX_ADD:
     case EX_SUB:
     case EX_MIN:
-    case EX_MAX:
-        return expr_is_affine(a) && expr_is_affine(b);
-    case EX_MUL:
-        return (is_size(a) && expr_is_affine(b)) || (expr_is_affine(a) && is_size(b));
+    case EX_MAX: return expr_is_affine(a) && expr_is_affine(b);
+    case EX_MUL: return (is_size(a) && expr_is_affine(b)) || (expr_is_affine(a) && is_size(b));
     case EX_DIV:
-    case EX_MOD:
-        return expr_is_affine(a) && is_size(b);
-    default:
-        return false;
+    case EX_MOD: return expr_is_affine(a) && is_size(b);
+    default: return false;
     }
 }
 
@@ -123,7 +112,8 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
 /* A bound of a loop: in a launch it may also be an i64. */
 static Expr *resolve_end(Resolver *r, const AstExpr *e)
 {
-    return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound") : resolve_bound(r, e, "a bound");
+    return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound")
+                                  : resolve_bound(r, e, "a bound");
 }
 
 /* The type of a loop: i64 where a bound is, and then both are. */

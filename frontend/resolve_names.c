@@ -1,8 +1,8 @@
 /* resolve_names.c - names in scope, and names of blocks.
  *
- * A name means one thing at a time: declaring one that is in sight is an error, so text can move through
- * rewrites without renaming.  Loops are out of sight in the body of a written block, which speaks of its
- * iterators; those may share the loops' names. */
+ * A name means one thing at a time: declaring one that is in sight is an error, so text can move
+ * through rewrites without renaming.  Loops are out of sight in the body of a written block, which
+ * speaks of its iterators; those may share the loops' names. */
 #include <string.h>
 
 #include "frontend/resolve_internal.h"
@@ -29,26 +29,17 @@ const Symbol *names_find(const Resolver *r, Name name)
 const char *symbol_describe(const Symbol *s)
 {
     switch (s->kind) {
-    case SYMBOL_SIZE:
-        return "a size";
-    case SYMBOL_TYPE:
-        return "a type parameter";
-    case SYMBOL_BUFFER:
-        return s->buffer->role == ROLE_TEMP ? "a temporary" : "a buffer";
-    case SYMBOL_VAR:
-        break;
+    case SYMBOL_SIZE: return "a size";
+    case SYMBOL_TYPE: return "a type parameter";
+    case SYMBOL_BUFFER: return s->buffer->role == ROLE_TEMP ? "a temporary" : "a buffer";
+    case SYMBOL_VAR: break;
     }
     switch (s->var->kind) {
-    case VAR_SIZE:
-        return "a size";
-    case VAR_SCALAR:
-        return "a scalar parameter";
-    case VAR_LOOP:
-        return "a loop";
-    case VAR_ITER:
-        return "an iterator";
-    case VAR_LET:
-        return "a named value";
+    case VAR_SIZE: return "a size";
+    case VAR_SCALAR: return "a scalar parameter";
+    case VAR_LOOP: return "a loop";
+    case VAR_ITER: return "an iterator";
+    case VAR_LET: return "a named value";
     }
     return "a name";
 }
@@ -85,8 +76,8 @@ void names_add(Resolver *r, Symbol symbol)
         diag_note(r->ctx, other->span, "'%.60s' is declared here", other->name);
     } else if (ended) {
         diag_error(r->ctx, E0202, symbol.span,
-                   "'%.60s' names another temporary already, which ended before; schedules find buffers by name, so "
-                   "each needs its own",
+                   "'%.60s' names another temporary already, which ended before; schedules find "
+                   "buffers by name, so each needs its own",
                    symbol.name);
         diag_note(r->ctx, ended->span, "'%.60s' is declared here", ended->name);
     } else if (type_find(symbol.name) != DT_COUNT) {
@@ -210,9 +201,7 @@ void block_names_claim(Resolver *r, const AstStmt *s)
         for (int i = 0; i < s->u.seq.n; i++)
             block_names_claim(r, s->u.seq.items[i]);
         break;
-    case AS_FOR:
-        block_names_claim(r, s->u.loop.body);
-        break;
+    case AS_FOR: block_names_claim(r, s->u.loop.body); break;
     case AS_IF:
         block_names_claim(r, s->u.cond.then);
         if (s->u.cond.otherwise)
@@ -222,11 +211,8 @@ void block_names_claim(Resolver *r, const AstStmt *s)
         claim(r, s->u.label.name);
         block_names_claim(r, s->u.label.body);
         break;
-    case AS_BLOCK:
-        claim(r, s->u.block.name);
-        break;
-    default:
-        break;
+    case AS_BLOCK: claim(r, s->u.block.name); break;
+    default: break;
     }
 }
 

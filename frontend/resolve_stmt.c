@@ -9,9 +9,9 @@ static const struct {
     const char *token;
     StoreOp op;
 } store_ops[] = {
-    {"=", STORE_SET},   {"+=", STORE_ADD},   {"-=", STORE_ADD},   {"*=", STORE_MUL},
-    {"/=", STORE_SET},  {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
-    {"&&=", STORE_AND}, {"|=", STORE_OR},    {"||=", STORE_OR},   {"^=", STORE_XOR},
+    {"=", STORE_SET},        {"+=", STORE_ADD},   {"-=", STORE_ADD},   {"*=", STORE_MUL},
+    {"/=", STORE_SET},       {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
+    {"&&=", STORE_AND},      {"|=", STORE_OR},    {"||=", STORE_OR},   {"^=", STORE_XOR},
     {"async=", STORE_ASYNC},
 };
 
@@ -94,11 +94,13 @@ static bool async_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
 {
     if (r->mode != MODE_LAUNCH)
         diag_error(r->ctx, E0222, s->u.store.op_span,
-                   "an asynchronous store stands inside a launch; a schedule makes a copy asynchronous with copy_async(block)");
+                   "an asynchronous store stands inside a launch; a schedule makes a copy "
+                   "asynchronous with copy_async(block)");
     else if (buffer->scope != SCOPE_SHARED || s->u.store.atomic)
         diag_error(r->ctx, E0222, s->u.store.op_span,
-                   "an asynchronous store copies into shared memory, and '%.60s' is in %s memory; use = here", buffer->name,
-                   scope_name(buffer->scope));
+                   "an asynchronous store copies into shared memory, and '%.60s' is in %s memory; "
+                   "use = here",
+                   buffer->name, scope_name(buffer->scope));
     else
         return true;
     return false;
@@ -212,7 +214,8 @@ static bool layout_is_auto(const AstLayout *l, LayoutKind kind)
 }
 
 /* The numbers of a layout; values[0] is an axis of the buffer. */
-static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int rank, int64_t *values)
+static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int rank,
+                           int64_t *values)
 {
     bool chosen = layout_is_auto(l, kind), fold = kind == LAYOUT_FOLD;
     if (l->n != layout_kinds[kind].numbers && !chosen) {
@@ -228,7 +231,8 @@ static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int
     diag_error(r->ctx, E0223, l->span,
                "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
                "amounts at least %d",
-               l->name.text, (long long)values[0], (long long)(chosen ? 0 : values[1]), rank - 1, fold);
+               l->name.text, (long long)values[0], (long long)(chosen ? 0 : values[1]), rank - 1,
+               fold);
     return false;
 }
 
@@ -252,7 +256,9 @@ static bool layout_of_axis(Resolver *r, const AstLayout *l, int rank, AxisLayout
         axis->choose_swizzle = chosen;
         axis->swizzle = chosen ? (Swizzle){0}
                                : (Swizzle){.by = v[1] < rank ? (int)v[1] : rank,
-                                           .chunk = v[2], .count = v[3], .every = v[4]};
+                                           .chunk = v[2],
+                                           .count = v[3],
+                                           .every = v[4]};
     }
     return true;
 }
@@ -263,7 +269,8 @@ static bool check_swizzles(Resolver *r, const AstStmt *s, const Buffer *buffer)
     for (int i = 0; i < s->u.temp.n_layout; i++) {
         const AstLayout *l = &s->u.temp.layout[i];
         int64_t axis;
-        if (strcmp(l->name.text, layout_kinds[LAYOUT_SWIZZLE].name) != 0 || layout_is_auto(l, LAYOUT_SWIZZLE) ||
+        if (strcmp(l->name.text, layout_kinds[LAYOUT_SWIZZLE].name) != 0 ||
+            layout_is_auto(l, LAYOUT_SWIZZLE) ||
             !resolve_literal(r, l->args[0], "a number of a layout", &axis))
             continue;
         const char *wrong = swizzle_error(r->ctx, buffer, (int)axis, &buffer->layout[axis].swizzle);
@@ -281,15 +288,17 @@ static bool resolve_copy_of(Resolver *r, const AstLayout *l, Buffer *buffer)
     const AstExpr *name = l->n == 1 && l->args[0]->kind == AE_NAME ? l->args[0] : NULL;
     const Symbol *symbol = name ? names_find(r, name->u.name) : NULL;
     const Buffer *from = symbol && symbol->kind == SYMBOL_BUFFER ? symbol->buffer : NULL;
-    bool good = from && from->scope == SCOPE_GLOBAL && (from->role == ROLE_IN || from->role == ROLE_TEMP) &&
-                from->type == buffer->type && from->rank == buffer->rank;
+    bool good = from && from->scope == SCOPE_GLOBAL &&
+                (from->role == ROLE_IN || from->role == ROLE_TEMP) && from->type == buffer->type &&
+                from->rank == buffer->rank;
     for (int i = 0; good && i < buffer->rank; i++)
         good = expr_equal(from->shape[i], buffer->shape[i]);
     if (good)
         buffer->copy_of = from;
     else
         diag_error(r->ctx, E0223, l->span,
-                   "'%.60s' is a copy of one input or temporary in global memory that has its type and shape: of(NAME)",
+                   "'%.60s' is a copy of one input or temporary in global memory that has its type "
+                   "and shape: of(NAME)",
                    buffer->name);
     return good;
 }
@@ -299,7 +308,8 @@ static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
     if (s->u.temp.n_layout == 0)
         return true;
     const AstLayout *first = &s->u.temp.layout[0];
-    if (buffer->scope == SCOPE_CONSTANT && s->u.temp.n_layout == 1 && strcmp(first->name.text, "of") == 0)
+    if (buffer->scope == SCOPE_CONSTANT && s->u.temp.n_layout == 1 &&
+        strcmp(first->name.text, "of") == 0)
         return resolve_copy_of(r, first, buffer);
     if (scope_outlives_launch(buffer->scope)) {
         diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
@@ -427,9 +437,10 @@ static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
         return false;
     for (int i = 0; i < s->u.launch.n_annotations; i++) {
         Span at = s->u.launch.annotations[i].key.span;
-        if (annotation_key(said.items[i].key) != ANNOTATION_MIN_BLOCKS || said.items[i].kind != ANNOTATION_INT ||
-            said.items[i].i < 1) {
-            diag_error(r->ctx, E0223, at, "a launch has one annotation, @min_blocks(n) with n of 1 or more");
+        if (annotation_key(said.items[i].key) != ANNOTATION_MIN_BLOCKS ||
+            said.items[i].kind != ANNOTATION_INT || said.items[i].i < 1) {
+            diag_error(r->ctx, E0223, at,
+                       "a launch has one annotation, @min_blocks(n) with n of 1 or more");
             return false;
         }
         out->min_blocks = said.items[i].i;
@@ -527,36 +538,25 @@ static Stmt *resolve_label(Resolver *r, const AstStmt *s)
 Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
 {
     switch (s->kind) {
-    case AS_SEQ:
-        return resolve_braces(r, s);
-    case AS_FOR:
-        return resolve_for(r, s);
-    case AS_IF:
-        return resolve_if(r, s);
+    case AS_SEQ: return resolve_braces(r, s);
+    case AS_FOR: return resolve_for(r, s);
+    case AS_IF: return resolve_if(r, s);
     case AS_STORE: {
         Stmt *store = resolve_store(r, s);
         return store ? block_wrap(r, NULL, store, r->loops.n, &r->label) : NULL;
     }
-    case AS_TEMP:
-        return temp_statement(r, s);
-    case AS_LABEL:
-        return resolve_label(r, s);
-    case AS_BLOCK:
-        return resolve_written_block(r, s);
-    case AS_INIT:
-        return resolve_init(r, s, NULL);
-    case AS_LET:
-        return resolve_let(r, s);
-    case AS_BARRIER:
-        return resolve_barrier(r, s);
-    case AS_LAUNCH:
-        return resolve_launch(r, s);
+    case AS_TEMP: return temp_statement(r, s);
+    case AS_LABEL: return resolve_label(r, s);
+    case AS_BLOCK: return resolve_written_block(r, s);
+    case AS_INIT: return resolve_init(r, s, NULL);
+    case AS_LET: return resolve_let(r, s);
+    case AS_BARRIER: return resolve_barrier(r, s);
+    case AS_LAUNCH: return resolve_launch(r, s);
     case AS_EACH:
     case AS_ASSERT:
     case AS_TUNE:
     case AS_EXPR:
-    case AS_RETURN:
-        break;
+    case AS_RETURN: break;
     }
     TIRC_BUG(r->ctx, "a statement of scripts in a kernel");
 }

@@ -1,9 +1,10 @@
 /* resolve_types.c - how types meet, convert and adapt.
  *
- * Typed operands meet by C's usual conversions (C11 6.3.1.8) with two additions: 16-bit floats stay what
- * they are among themselves, and 8-bit floats compute as f32.  Integer literals, sizes and loop variables are
- * exact integers (type INDEX) that take the type of a typed operand; floating literals take the floating type
- * that they meet.  What is not a literal is converted by a cast node, a literal by becoming another one. */
+ * Typed operands meet by C's usual conversions (C11 6.3.1.8) with two additions: 16-bit floats stay
+ * what they are among themselves, and 8-bit floats compute as f32.  Integer literals, sizes and
+ * loop variables are exact integers (type INDEX) that take the type of a typed operand; floating
+ * literals take the floating type that they meet.  What is not a literal is converted by a cast
+ * node, a literal by becoming another one. */
 #include <math.h>
 
 #include "frontend/resolve_internal.h"
@@ -60,17 +61,13 @@ static bool widens_silently(DType from, DType to)
     if (from == to)
         return true;
     switch (a->class) {
-    case CLASS_FLOAT:
-        return b->class == CLASS_FLOAT && b->bits > a->bits;
-    case CLASS_BOOL:
-        return b->class != CLASS_INDEX;
-    case CLASS_INT:
-        return b->class == CLASS_FLOAT || (b->class == CLASS_INT && b->bits > a->bits);
+    case CLASS_FLOAT: return b->class == CLASS_FLOAT && b->bits > a->bits;
+    case CLASS_BOOL: return b->class != CLASS_INDEX;
+    case CLASS_INT: return b->class == CLASS_FLOAT || (b->class == CLASS_INT && b->bits > a->bits);
     case CLASS_UINT:
         return b->class == CLASS_FLOAT ||
                ((b->class == CLASS_INT || b->class == CLASS_UINT) && b->bits > a->bits);
-    case CLASS_INDEX:
-        return b->class == CLASS_FLOAT || (b->class != CLASS_BOOL && b->bits >= 32);
+    case CLASS_INDEX: return b->class == CLASS_FLOAT || (b->class != CLASS_BOOL && b->bits >= 32);
     }
     return false;
 }

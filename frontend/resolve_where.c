@@ -1,10 +1,11 @@
-/* resolve_where.c - the `where` clause of a kernel: conditions on sizes, ranges and orders of inputs.
+/* resolve_where.c - the `where` clause of a kernel: conditions on sizes, ranges and orders of
+ * inputs.
  *
  *   where N % 4 == 0, eps > 0, 0 < p <= 1, label[b] in 0..C, ptr is nondecreasing
  *
- * An item is taken apart into comparisons of two sides. Where one side is an input, the other is a bound of its values; else
- * both are of sizes. Sizes with values are constants by now, so an item may turn out to be true (and is dropped) or false (and
- * is refused). */
+ * An item is taken apart into comparisons of two sides. Where one side is an input, the other is a
+ * bound of its values; else both are of sizes. Sizes with values are constants by now, so an item
+ * may turn out to be true (and is dropped) or false (and is refused). */
 #include "frontend/resolve_internal.h"
 #include "passes/analysis/poly.h"
 #include "passes/analysis/simplify.h"
@@ -23,8 +24,8 @@ typedef struct {
 static bool refuse(WhereClause *w, Span span, const char *what)
 {
     diag_error(w->r->ctx, E0240, span,
-               "%s; an item of 'where' compares sizes (N %% 4 == 0), gives an input a range (eps > 0, id[i] in 0..V), or names "
-               "an order (ptr is nondecreasing)",
+               "%s; an item of 'where' compares sizes (N %% 4 == 0), gives an input a range (eps > "
+               "0, id[i] in 0..V), or names an order (ptr is nondecreasing)",
                what);
     return false;
 }
@@ -35,7 +36,7 @@ static bool refuse_contradiction(WhereClause *w, Span span, const char *why)
     return false;
 }
 
-/* ---- subjects ---------------------------------------------------------------------------------------- */
+/* ---- subjects -------------------------------------------------------------------------------- */
 
 static DType subject_type(const Param *p)
 {
@@ -45,7 +46,8 @@ static DType subject_type(const Param *p)
 static const Symbol *input_named(const WhereClause *w, Name name)
 {
     const Symbol *s = names_find(w->r, name);
-    bool input = s && ((s->kind == SYMBOL_VAR && s->var->kind == VAR_SCALAR) || s->kind == SYMBOL_BUFFER);
+    bool input =
+        s && ((s->kind == SYMBOL_VAR && s->var->kind == VAR_SCALAR) || s->kind == SYMBOL_BUFFER);
     return input ? s : NULL;
 }
 
@@ -65,10 +67,14 @@ static bool check_indices(WhereClause *w, const AstExpr *e, const Buffer *buffer
     for (int i = 0; i < e->u.index.n; i++) {
         const AstExpr *name = e->u.index.items[i];
         if (name->kind != AE_NAME || names_find(w->r, name->u.name))
-            return refuse(w, name->span, "a subscript here stands for every index, and is a name with no other meaning");
+            return refuse(
+                w, name->span,
+                "a subscript here stands for every index, and is a name with no other meaning");
         for (int j = 0; j < i; j++)
             if (e->u.index.items[j]->u.name == name->u.name)
-                return refuse(w, name->span, "two subscripts here have one name, so that they would speak of a diagonal");
+                return refuse(
+                    w, name->span,
+                    "two subscripts here have one name, so that they would speak of a diagonal");
     }
     return true;
 }
@@ -76,7 +82,8 @@ static bool check_indices(WhereClause *w, const AstExpr *e, const Buffer *buffer
 static bool resolve_subject(WhereClause *w, const AstExpr *e, Param *out)
 {
     const Symbol *s = find_subject(w, e);
-    *out = (Param){.buffer = s->kind == SYMBOL_BUFFER ? s->buffer : NULL, .scalar = s->kind == SYMBOL_VAR ? s->var : NULL};
+    *out = (Param){.buffer = s->kind == SYMBOL_BUFFER ? s->buffer : NULL,
+                   .scalar = s->kind == SYMBOL_VAR ? s->var : NULL};
     if (s->broken)
         return false;
     if (out->buffer && out->buffer->role == ROLE_OUT)
@@ -88,7 +95,7 @@ static bool resolve_subject(WhereClause *w, const AstExpr *e, Param *out)
     return e->kind != AE_INDEX || check_indices(w, e, out->buffer);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------ */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* Of floating values: a literal in their type. */
 static Expr *resolve_float_bound(WhereClause *w, const AstExpr *e, DType type)
@@ -116,15 +123,17 @@ static Expr *resolve_end(WhereClause *w, const AstExpr *e, DType type)
     return end;
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
-/* The range of the item at hand about the same input that lacks the end that `fact` has; NULL if there is none. */
+/* The range of the item at hand about the same input that lacks the end that `fact` has; NULL if
+ * there is none. */
 static Fact *other_half(WhereClause *w, const Fact *fact)
 {
     for (int i = w->item; i < w->facts.n; i++) {
         Fact *f = &w->facts.items[i];
-        if (f->kind == FACT_VALUES && f->subject.buffer == fact->subject.buffer && f->subject.scalar == fact->subject.scalar &&
-            (fact->lo ? !f->lo : !f->hi) && !(fact->lo && fact->hi))
+        if (f->kind == FACT_VALUES && f->subject.buffer == fact->subject.buffer &&
+            f->subject.scalar == fact->subject.scalar && (fact->lo ? !f->lo : !f->hi) &&
+            !(fact->lo && fact->hi))
             return f;
     }
     return NULL;
@@ -145,7 +154,8 @@ static void add_values(WhereClause *w, Fact fact)
 }
 
 /* subject OP bound. */
-static bool resolve_values(WhereClause *w, const AstExpr *subject, ExprKind op, const AstExpr *bound, Span span)
+static bool resolve_values(WhereClause *w, const AstExpr *subject, ExprKind op,
+                           const AstExpr *bound, Span span)
 {
     Fact fact = {.kind = FACT_VALUES, .span = span};
     if (!resolve_subject(w, subject, &fact.subject))
@@ -168,23 +178,20 @@ static bool resolve_values(WhereClause *w, const AstExpr *subject, ExprKind op, 
 static ExprKind mirrored(ExprKind op)
 {
     switch (op) {
-    case EX_LT:
-        return EX_GT;
-    case EX_LE:
-        return EX_GE;
-    case EX_GT:
-        return EX_LT;
-    case EX_GE:
-        return EX_LE;
-    default:
-        return op;
+    case EX_LT: return EX_GT;
+    case EX_LE: return EX_GE;
+    case EX_GT: return EX_LT;
+    case EX_GE: return EX_LE;
+    default: return op;
     }
 }
 
 /* A condition that no input takes part in. */
 static bool resolve_sizes_fact(WhereClause *w, const AstExpr *e)
 {
-    Fact fact = {.kind = FACT_SIZES, .span = e->span, .cond = resolve_condition(w->r, e, "an item of 'where'")};
+    Fact fact = {.kind = FACT_SIZES,
+                 .span = e->span,
+                 .cond = resolve_condition(w->r, e, "an item of 'where'")};
     if (!fact.cond)
         return false;
     if (!expr_of_sizes(fact.cond))
@@ -204,7 +211,8 @@ static bool resolve_comparison(WhereClause *w, const AstExpr *e, AstExpr *a, Ast
     if (left && right)
         return refuse(w, e->span, "this compares two inputs");
     if (left || right)
-        return resolve_values(w, left ? a : b, left ? e->u.op.op : mirrored(e->u.op.op), left ? b : a, e->span);
+        return resolve_values(w, left ? a : b, left ? e->u.op.op : mirrored(e->u.op.op),
+                              left ? b : a, e->span);
     AstExpr pair = *e;
     pair.u.op.a = a;
     return resolve_sizes_fact(w, &pair);
@@ -230,7 +238,8 @@ static bool resolve_condition_item(WhereClause *w, const AstExpr *e)
 static bool resolve_in(WhereClause *w, const AstFact *f)
 {
     if (find_subject(w, f->value))
-        return resolve_values(w, f->value, EX_GE, f->lo, f->span) && resolve_values(w, f->value, EX_LT, f->hi, f->span);
+        return resolve_values(w, f->value, EX_GE, f->lo, f->span) &&
+               resolve_values(w, f->value, EX_LT, f->hi, f->span);
     AstExpr low = {.kind = AE_BINARY, .span = f->span, .u.op = {EX_GE, f->value, f->lo}};
     AstExpr high = {.kind = AE_BINARY, .span = f->span, .u.op = {EX_LT, f->value, f->hi}};
     return resolve_sizes_fact(w, &low) && resolve_sizes_fact(w, &high);
@@ -241,7 +250,8 @@ static bool refuse_order(WhereClause *w, AstName name)
     StrBuf all = strbuf_new(w->r->ctx->arena);
     for (int i = 0; i < ORDER_COUNT; i++)
         strbuf_addf(&all, "%s%s", i ? ", " : "", order_name((Order)i));
-    diag_error(w->r->ctx, E0240, name.span, "there is no order '%.60s'; elements may be %s", name.text, all.text);
+    diag_error(w->r->ctx, E0240, name.span, "there is no order '%.60s'; elements may be %s",
+               name.text, all.text);
     return false;
 }
 
@@ -254,10 +264,12 @@ static bool resolve_order(WhereClause *w, const AstFact *f)
         return refuse(w, f->value->span, "an order is one of the elements of an input");
     if (!resolve_subject(w, f->value, &fact.subject))
         return false;
-    bool integers = fact.order == ORDER_NONDECREASING || fact.order == ORDER_INCREASING || type_is_int(subject_type(&fact.subject));
+    bool integers = fact.order == ORDER_NONDECREASING || fact.order == ORDER_INCREASING ||
+                    type_is_int(subject_type(&fact.subject));
     if (!fact.subject.buffer || fact.subject.buffer->rank != 1 || !integers)
         return refuse(w, f->value->span,
-                      integers ? "only a buffer with one axis has an order" : "only integers may be distinct or a permutation");
+                      integers ? "only a buffer with one axis has an order"
+                               : "only integers may be distinct or a permutation");
     VEC_PUSH(w->r->ctx->arena, &w->facts, fact);
     return true;
 }
@@ -269,7 +281,7 @@ static bool resolve_item(WhereClause *w, const AstFact *f)
     return f->lo ? resolve_in(w, f) : resolve_condition_item(w, f->value);
 }
 
-/* ---- the clause as a whole --------------------------------------------------------------------------- */
+/* ---- the clause as a whole ------------------------------------------------------------------- */
 
 /* Drops conditions that are true for the constants of the kernel; false where one is false. */
 static bool settle_sizes(WhereClause *w)
@@ -317,7 +329,8 @@ static bool leaves_nothing(const Fact *low, const Fact *high)
     double lo, hi;
     if (!end_number(low->lo, &lo) || !end_number(high->hi, &hi))
         return false;
-    double slack = type_is_float(subject_type(&low->subject)) ? 0 : low->excludes_lo + high->excludes_hi;
+    double slack =
+        type_is_float(subject_type(&low->subject)) ? 0 : low->excludes_lo + high->excludes_hi;
     return lo + slack > hi || (lo == hi && (low->excludes_lo || high->excludes_hi));
 }
 
@@ -326,10 +339,12 @@ static bool check_ranges(WhereClause *w)
     for (int i = 0; i < w->facts.n; i++)
         for (int j = 0; j < w->facts.n; j++) {
             const Fact *a = &w->facts.items[i], *b = &w->facts.items[j];
-            bool same = a->kind == FACT_VALUES && b->kind == FACT_VALUES && a->subject.buffer == b->subject.buffer &&
+            bool same = a->kind == FACT_VALUES && b->kind == FACT_VALUES &&
+                        a->subject.buffer == b->subject.buffer &&
                         a->subject.scalar == b->subject.scalar;
             if (same && leaves_nothing(a, b))
-                return refuse_contradiction(w, (i > j ? a : b)->span, "no value is left in this range");
+                return refuse_contradiction(w, (i > j ? a : b)->span,
+                                            "no value is left in this range");
         }
     return true;
 }
@@ -345,7 +360,9 @@ bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel)
     good = good && settle_sizes(&w) && check_ranges(&w);
     for (int n = 1; good && n <= w.facts.n; n++)
         if (w.facts.items[n - 1].kind == FACT_SIZES && !sizes_exist(&w, n))
-            good = refuse_contradiction(&w, w.facts.items[n - 1].span, "no sizes satisfy this together with what stands before it");
+            good =
+                refuse_contradiction(&w, w.facts.items[n - 1].span,
+                                     "no sizes satisfy this together with what stands before it");
     kernel->facts = w.facts.items;
     kernel->n_facts = w.facts.n;
     return good;

@@ -1,7 +1,7 @@
 /* script.h - schedule scripts: finding one by name, and running it on a kernel.
  *
- * A script always ends: its loops run over lists that exist before they start, and a proc cannot call itself, directly
- * or through others. */
+ * A script always ends: its loops run over lists that exist before they start, and a proc cannot
+ * call itself, directly or through others. */
 #ifndef TIRC_FRONTEND_SCRIPT_H
 #define TIRC_FRONTEND_SCRIPT_H
 
@@ -10,7 +10,7 @@
 #include "frontend/ast.h"
 #include "passes/schedule/schedule.h"
 
-/* ---- finding ------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 /* A schedule with the file that it stands in, whose procs and includes it sees. */
 typedef struct {
@@ -19,9 +19,10 @@ typedef struct {
     const char *where; /* the file's path, or "library/NAME.sched" for one that ships with tirc */
 } FoundSchedule;
 
-/* The schedule `name` for kernel `kernel`: in `file` (the kernel's; may be NULL), then in NAME.sched beside it, then in the
- * library that ships with tirc. A name that ends in ".sched" is a file: its only schedule for this kernel. False
- * after a diagnostic: no such schedule (with the ones that there are), or it is for another kernel. */
+/* The schedule `name` for kernel `kernel`: in `file` (the kernel's; may be NULL), then in
+ * NAME.sched beside it, then in the library that ships with tirc. A name that ends in ".sched" is a
+ * file: its only schedule for this kernel. False after a diagnostic: no such schedule (with the
+ * ones that there are), or it is for another kernel. */
 bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
                  FoundSchedule *out);
 
@@ -29,12 +30,12 @@ bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
 typedef VEC(FoundSchedule) FoundScheduleList;
 void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out);
 
-/* Reads and registers a file, or a stream that diagnostics call `path`. 0 after a diagnostic, which a file of more
- * than 64 MiB gets too. */
+/* Reads and registers a file, or a stream that diagnostics call `path`. 0 after a diagnostic, which
+ * a file of more than 64 MiB gets too. */
 uint32_t script_read_stream(Context *c, FILE *f, const char *path, Span from);
 uint32_t script_read_file(Context *c, const char *path, Span from);
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* --set NAME=VALUE: an integer, true, false, a word, or a list of them: [4, 8]. */
 typedef struct {
@@ -43,7 +44,8 @@ typedef struct {
 } ScriptSetting;
 bool script_setting_parse(Context *c, const char *text, ScriptSetting *out);
 
-/* Runs the schedule; NULL after diagnostics. The result holds the scheduled kernel, its steps and trace. */
+/* Runs the schedule; NULL after diagnostics. The result holds the scheduled kernel, its steps and
+ * trace. */
 Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
                      const ScriptSetting *settings, int n_settings);
 

@@ -1,9 +1,10 @@
-/* script_call.c - calls of scripts: primitives, procs and a few functions, looked up in this order. */
+/* script_call.c - calls of scripts: primitives, procs and a few functions, looked up in this
+ * order. */
 #include "frontend/script_internal.h"
 
 #include <string.h>
 
-/* ---- functions of scripts --------------------------------------------------------------------------- */
+/* ---- functions of scripts -------------------------------------------------------------------- */
 
 static bool takes(Script *s, const AstExpr *call, int n, int wanted)
 {
@@ -13,7 +14,8 @@ static bool takes(Script *s, const AstExpr *call, int n, int wanted)
                         call->u.call.callee.text, wanted, wanted == 1 ? "" : "s", n);
 }
 
-static bool two_ints(Script *s, const AstExpr *call, const Value *args, int n, int64_t *a, int64_t *b)
+static bool two_ints(Script *s, const AstExpr *call, const Value *args, int n, int64_t *a,
+                     int64_t *b)
 {
     return takes(s, call, n, 2) && script_int(s, &args[0], "the first argument", a) &&
            script_int(s, &args[1], "the second argument", b);
@@ -68,7 +70,10 @@ static const struct {
     const char *name;
     BuiltinFunction *function;
 } builtins[] = {
-    {"len", call_len}, {"ceildiv", call_ceildiv}, {"min", call_min}, {"max", call_max},
+    {"len", call_len},
+    {"ceildiv", call_ceildiv},
+    {"min", call_min},
+    {"max", call_max},
 };
 
 static BuiltinFunction *find_builtin(Name name)
@@ -79,7 +84,7 @@ static BuiltinFunction *find_builtin(Name name)
     return NULL;
 }
 
-/* ---- procs ------------------------------------------------------------------------------------------ */
+/* ---- procs ----------------------------------------------------------------------------------- */
 
 /* Which argument a parameter takes: by name, else the next one by position; -1 for its default. */
 static bool match_arguments(Script *s, const AstExpr *call, const AstProc *proc, int *argument)
@@ -103,8 +108,8 @@ static bool match_arguments(Script *s, const AstExpr *call, const AstProc *proc,
                                                : "proc '%s' takes no further argument",
                                 proc->name.text, arg->name.text);
         if (argument[p] >= 0)
-            return script_error(s, E0308, arg->value->span, "parameter %d of proc '%s' is given twice",
-                                p + 1, proc->name.text);
+            return script_error(s, E0308, arg->value->span,
+                                "parameter %d of proc '%s' is given twice", p + 1, proc->name.text);
         argument[p] = a;
     }
     return true;
@@ -122,7 +127,9 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
     if (!match_arguments(s, call, proc, argument))
         return false;
     if (s->calls == SCRIPT_CALLS)
-        return script_error(s, E0318, call->span, "procs call procs %d levels deep here; more are not allowed", SCRIPT_CALLS);
+        return script_error(s, E0318, call->span,
+                            "procs call procs %d levels deep here; more are not allowed",
+                            SCRIPT_CALLS);
     Frame frame = {.proc = proc, .file = file, .call = call->span, .caller = s->frame};
     Frame *outer = s->frame;
     bool ok = true;
@@ -149,7 +156,7 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
     return ok;
 }
 
-/* ---- a call ----------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 /* All names that may be called, for suggestions. */
 static int callable_names(Context *c, const AstFile *file, const char ***names)
@@ -185,12 +192,18 @@ static bool no_such_function(Script *s, const AstExpr *call)
     Span span = call->u.call.callee.span;
     const char *here = known_to_tvm_as(callee);
     if (here)
-        return script_error(s, E0303, span, "there is no primitive '%s'; what TVM calls so is '%s' here", callee, here);
+        return script_error(s, E0303, span,
+                            "there is no primitive '%s'; what TVM calls so is '%s' here", callee,
+                            here);
     int n = callable_names(s->c, s->frame->file, &names);
     const char *near = diag_suggest(callee, names, n);
-    return near ? script_error(s, E0303, span, "there is no primitive, proc or function '%s'; did you mean '%s'?", callee, near)
-                : script_error(s, E0303, span, "there is no primitive, proc or function '%s'; tirc --help primitives lists the "
-                                               "primitives", callee);
+    return near ? script_error(s, E0303, span,
+                               "there is no primitive, proc or function '%s'; did you mean '%s'?",
+                               callee, near)
+                : script_error(s, E0303, span,
+                               "there is no primitive, proc or function '%s'; tirc --help "
+                               "primitives lists the primitives",
+                               callee);
 }
 
 static bool call_primitive(Script *s, const AstExpr *call, const Primitive *primitive,

@@ -1,4 +1,5 @@
-/* script_eval.c - expressions of scripts: values, lists, arithmetic, names. Calls are in script_call.c. */
+/* script_eval.c - expressions of scripts: values, lists, arithmetic, names. Calls are in
+ * script_call.c. */
 #include "frontend/script_internal.h"
 
 #include <string.h>
@@ -26,16 +27,19 @@ static Value value_of_bool(bool b, Span span)
     return (Value){.kind = VALUE_BOOL, .span = span, .u.i = b};
 }
 
-/* A list costs as much as it holds. Whoever looks at all of it goes through its levels one inside another, and a list that stands in
- * another twice counts twice, so both are bounded. */
+/* A list costs as much as it holds. Whoever looks at all of it goes through its levels one inside
+ * another, and a list that stands in another twice counts twice, so both are bounded. */
 static bool make_list(Script *s, const Value *items, int n, Span span, Value *out)
 {
     *out = value_of_items(items, n, span);
     if (out->u.list.depth > LIST_DEPTH)
-        return script_error(s, E0318, span, "lists stand in lists %d levels deep here; %d are allowed", (int)out->u.list.depth,
-                            LIST_DEPTH);
+        return script_error(s, E0318, span,
+                            "lists stand in lists %d levels deep here; %d are allowed",
+                            (int)out->u.list.depth, LIST_DEPTH);
     if (out->u.list.total > RANGE_LIMIT)
-        return script_error(s, E0310, span, "the list has more than %d values, with those of the lists in it", RANGE_LIMIT);
+        return script_error(s, E0310, span,
+                            "the list has more than %d values, with those of the lists in it",
+                            RANGE_LIMIT);
     return script_spend(s, n, span);
 }
 
@@ -116,7 +120,7 @@ static bool eval_range(Script *s, const AstExpr *e, Value *out)
     return true;
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* An optional end of a slice, counted from the end when negative and cut to the list. */
 static bool slice_end(Script *s, const AstExpr *e, int n, int otherwise, int *out)
@@ -163,7 +167,7 @@ static bool eval_index(Script *s, const AstExpr *e, Value *out)
     return true;
 }
 
-/* ---- operators ------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* As many steps as the list has values at most. */
 bool script_value_equal(const Value *a, const Value *b)
@@ -172,15 +176,12 @@ bool script_value_equal(const Value *a, const Value *b)
         return false;
     switch (a->kind) {
     case VALUE_INT:
-    case VALUE_BOOL:
-        return a->u.i == b->u.i;
+    case VALUE_BOOL: return a->u.i == b->u.i;
     case VALUE_STRING:
-    case VALUE_WORD:
-        return a->u.s == b->u.s;
+    case VALUE_WORD: return a->u.s == b->u.s;
     case VALUE_LOOP:
     case VALUE_BLOCK:
-    case VALUE_BUFFER:
-        return a->u.id == b->u.id;
+    case VALUE_BUFFER: return a->u.id == b->u.id;
     case VALUE_LIST:
         if (a->u.list.n != b->u.list.n || a->u.list.total != b->u.list.total)
             return false;
@@ -188,11 +189,9 @@ bool script_value_equal(const Value *a, const Value *b)
             if (!script_value_equal(&a->u.list.items[i], &b->u.list.items[i]))
                 return false;
         return true;
-    case VALUE_MAP:
-        return a->u.map == b->u.map;
+    case VALUE_MAP: return a->u.map == b->u.map;
     case VALUE_FILL:
-    case VALUE_NONE:
-        return true;
+    case VALUE_NONE: return true;
     }
     return false;
 }
@@ -201,15 +200,9 @@ static bool arithmetic(Script *s, const AstExpr *e, int64_t a, int64_t b, int64_
 {
     bool fits = true;
     switch (e->u.op.op) {
-    case EX_ADD:
-        fits = checked_add(a, b, r);
-        break;
-    case EX_SUB:
-        fits = checked_sub(a, b, r);
-        break;
-    case EX_MUL:
-        fits = checked_mul(a, b, r);
-        break;
+    case EX_ADD: fits = checked_add(a, b, r); break;
+    case EX_SUB: fits = checked_sub(a, b, r); break;
+    case EX_MUL: fits = checked_mul(a, b, r); break;
     case EX_DIV:
     case EX_MOD:
         if (b == 0)
@@ -218,25 +211,16 @@ static bool arithmetic(Script *s, const AstExpr *e, int64_t a, int64_t b, int64_
         if (fits)
             *r = e->u.op.op == EX_DIV ? a / b : a % b;
         break;
-    case EX_SHL:
-        fits = b >= 0 && b < 63 && checked_mul(a, (int64_t)1 << b, r);
-        break;
+    case EX_SHL: fits = b >= 0 && b < 63 && checked_mul(a, (int64_t)1 << b, r); break;
     case EX_SHR:
         fits = b >= 0 && b < 64;
         if (fits)
             *r = a >> b;
         break;
-    case EX_BITAND:
-        *r = a & b;
-        break;
-    case EX_BITOR:
-        *r = a | b;
-        break;
-    case EX_BITXOR:
-        *r = a ^ b;
-        break;
-    default:
-        fits = false;
+    case EX_BITAND: *r = a & b; break;
+    case EX_BITOR: *r = a | b; break;
+    case EX_BITXOR: *r = a ^ b; break;
+    default: fits = false;
     }
     if (!fits)
         return script_error(s, E0305, e->span, "%lld %s %lld does not fit in 64 bits", (long long)a,
@@ -247,14 +231,10 @@ static bool arithmetic(Script *s, const AstExpr *e, int64_t a, int64_t b, int64_
 static bool compare(ExprKind op, int64_t a, int64_t b)
 {
     switch (op) {
-    case EX_LT:
-        return a < b;
-    case EX_LE:
-        return a <= b;
-    case EX_GT:
-        return a > b;
-    default:
-        return a >= b;
+    case EX_LT: return a < b;
+    case EX_LE: return a <= b;
+    case EX_GT: return a > b;
+    default: return a >= b;
     }
 }
 
@@ -378,40 +358,27 @@ static bool eval(Script *s, const AstExpr *e, Value *out)
     case AE_FLOAT:
         return script_error(s, E0304, e->span, "scripts compute with integers, not with '%g'",
                             e->u.f);
-    case AE_BOOL:
-        *out = value_of_bool(e->u.b, e->span);
-        return true;
+    case AE_BOOL: *out = value_of_bool(e->u.b, e->span); return true;
     case AE_STRING:
         out->kind = VALUE_STRING;
         out->u.s = interner_get(s->c->names, e->u.string.text, e->u.string.length);
         return true;
-    case AE_NAME:
-        return eval_name(s, e, out);
-    case AE_FILL:
-        out->kind = VALUE_FILL;
-        return true;
+    case AE_NAME: return eval_name(s, e, out);
+    case AE_FILL: out->kind = VALUE_FILL; return true;
     case AE_LIST:
         if (!eval_items(s, e->u.list.items, e->u.list.n, &items))
             return false;
         return make_list(s, items, e->u.list.n, e->span, out);
-    case AE_RANGE:
-        return eval_range(s, e, out);
-    case AE_MAP:
-        return script_map(s, e, out);
-    case AE_INDEX:
-        return eval_index(s, e, out);
+    case AE_RANGE: return eval_range(s, e, out);
+    case AE_MAP: return script_map(s, e, out);
+    case AE_INDEX: return eval_index(s, e, out);
     case AE_SLICE:
         return script_error(s, E0304, e->span, "a slice stands only in the brackets of a list");
-    case AE_FIELD:
-        return eval_field(s, e, out);
-    case AE_CALL:
-        return script_call(s, e, out);
-    case AE_UNARY:
-        return eval_unary(s, e, out);
-    case AE_BINARY:
-        return eval_binary(s, e, out);
-    case AE_SELECT:
-        return eval_select(s, e, out);
+    case AE_FIELD: return eval_field(s, e, out);
+    case AE_CALL: return script_call(s, e, out);
+    case AE_UNARY: return eval_unary(s, e, out);
+    case AE_BINARY: return eval_binary(s, e, out);
+    case AE_SELECT: return eval_select(s, e, out);
     }
     return false;
 }
@@ -429,21 +396,11 @@ bool script_eval(Script *s, const AstExpr *e, Value *out)
 void script_value_text(const Value *value, StrBuf *out)
 {
     switch (value->kind) {
-    case VALUE_INT:
-        strbuf_addf(out, "%lld", (long long)value->u.i);
-        return;
-    case VALUE_BOOL:
-        strbuf_add(out, value->u.i ? "true" : "false");
-        return;
-    case VALUE_STRING:
-        strbuf_addf(out, "\"%s\"", value->u.s);
-        return;
-    case VALUE_WORD:
-        strbuf_add(out, value->u.s);
-        return;
-    case VALUE_FILL:
-        strbuf_add(out, "_");
-        return;
+    case VALUE_INT: strbuf_addf(out, "%lld", (long long)value->u.i); return;
+    case VALUE_BOOL: strbuf_add(out, value->u.i ? "true" : "false"); return;
+    case VALUE_STRING: strbuf_addf(out, "\"%s\"", value->u.s); return;
+    case VALUE_WORD: strbuf_add(out, value->u.s); return;
+    case VALUE_FILL: strbuf_add(out, "_"); return;
     case VALUE_LIST:
         strbuf_add(out, "[");
         for (int i = 0; i < value->u.list.n; i++) {
@@ -456,8 +413,6 @@ void script_value_text(const Value *value, StrBuf *out)
     case VALUE_LOOP:
     case VALUE_BLOCK:
     case VALUE_BUFFER:
-    case VALUE_MAP:
-        strbuf_add(out, value_kind_name(value->kind));
-        return;
+    case VALUE_MAP: strbuf_add(out, value_kind_name(value->kind)); return;
     }
 }

@@ -1,7 +1,8 @@
-/* script_find.c - files of schedules: reading them once, and looking for schedules and procs by name.
+/* script_find.c - files of schedules: reading them once, and looking for schedules and procs by
+ * name.
  *
- * The library that ships with tirc is part of the program (library/NAME.sched, embedded by the build), so that the command
- * needs no installed files. */
+ * The library that ships with tirc is part of the program (library/NAME.sched, embedded by the
+ * build), so that the command needs no installed files. */
 #include "frontend/script_internal.h"
 
 #include <dirent.h>
@@ -51,7 +52,7 @@ static const AstFile *parse_source(Context *c, const char *path, uint32_t source
     return file;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* More is no program; something that never ends must not be read for ever. */
 enum { FILE_LIMIT = 64 << 20 };
@@ -77,7 +78,8 @@ uint32_t script_read_stream(Context *c, FILE *f, const char *path, Span from)
     if (read_all(c, f, &text))
         return source_add(c, path, text.text, text.length);
     if (errno == EFBIG)
-        diag_error(c, E0314, from, "'%s' is not read: it has more than %d MiB", path, FILE_LIMIT >> 20);
+        diag_error(c, E0314, from, "'%s' is not read: it has more than %d MiB", path,
+                   FILE_LIMIT >> 20);
     else
         diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(errno));
     return 0;
@@ -107,8 +109,8 @@ static bool is_path(const char *name)
     return n > 6 && !strcmp(name + n - 6, ".sched");
 }
 
-/* Does the path lead to a file of schedules, by its name, links followed? Messages show lines of what is read, so a program from
- * elsewhere must not choose any file at all. */
+/* Does the path lead to a file of schedules, by its name, links followed? Messages show lines of
+ * what is read, so a program from elsewhere must not choose any file at all. */
 static bool leads_to_schedules(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -122,7 +124,8 @@ static FILE *open_schedules(Context *c, const char *path, Span from)
 {
     struct stat status;
     if (!is_path(path)) {
-        diag_error(c, E0314, from, "'%s' is not read: the name of a file of schedules ends in .sched", path);
+        diag_error(c, E0314, from,
+                   "'%s' is not read: the name of a file of schedules ends in .sched", path);
         return NULL;
     }
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* which waits for no pipe */
@@ -131,7 +134,9 @@ static FILE *open_schedules(Context *c, const char *path, Span from)
     else if (!S_ISREG(status.st_mode))
         diag_error(c, E0314, from, "'%s' is not read: it is no regular file", path);
     else if (!leads_to_schedules(path))
-        diag_error(c, E0314, from, "'%s' is not read: it is a link to a file whose name does not end in .sched", path);
+        diag_error(c, E0314, from,
+                   "'%s' is not read: it is a link to a file whose name does not end in .sched",
+                   path);
     else
         return fdopen(file, "rb");
     if (file >= 0)
@@ -156,8 +161,8 @@ static const AstFile *load_library(Context *c, int i)
     const LoadedFile *loaded = find_loaded(c, library_files[i].path);
     if (loaded)
         return loaded->file;
-    uint32_t source = source_add(c, library_files[i].path, library_files[i].text,
-                                 strlen(library_files[i].text));
+    uint32_t source =
+        source_add(c, library_files[i].path, library_files[i].text, strlen(library_files[i].text));
     const AstFile *file = parse_source(c, library_files[i].path, source);
     if (!file)
         TIRC_BUG(c, "%s, which ships with tirc, does not parse", library_files[i].path);
@@ -196,7 +201,7 @@ static const AstFile *load_include(Context *c, const AstFile *file, const AstInc
     return load_file(c, path, include->span);
 }
 
-/* ---- procs ------------------------------------------------------------------------------------------ */
+/* ---- procs ----------------------------------------------------------------------------------- */
 
 typedef VEC(const AstFile *) FileList;
 
@@ -227,7 +232,7 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
     return NULL;
 }
 
-/* ---- schedules --------------------------------------------------------------------------------------- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 static bool fits(const AstSchedule *schedule, Name kernel)
 {
@@ -243,7 +248,11 @@ static const char *kernels_of(Context *c, const AstSchedule *schedule)
     StrBuf text = strbuf_new(c->arena);
     int n = schedule->n_kernels;
     for (int i = 0; i < n; i++)
-        strbuf_addf(&text, "%s'%s'", i == 0 ? "" : i == n - 1 ? " and " : ", ", schedule->kernels[i].text);
+        strbuf_addf(&text, "%s'%s'",
+                    i == 0       ? ""
+                    : i == n - 1 ? " and "
+                                 : ", ",
+                    schedule->kernels[i].text);
     return text.text;
 }
 
@@ -260,7 +269,8 @@ static void add_schedules(Context *c, const AstFile *file, Name kernel, FoundSch
             }
 }
 
-/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and of the library. */
+/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and of the
+ * library. */
 static void collect(Context *c, const AstFile *file, Name kernel, const char *name,
                     FoundScheduleList *out)
 {
@@ -295,7 +305,8 @@ static void script_files_beside(Context *c, const AstFile *file, NameList *out)
 }
 
 /* Adds the schedule that is named as its file, which is the one that --schedule finds. */
-static void add_namesake(Context *c, const char *path, const char *name, Name kernel, FoundScheduleList *out)
+static void add_namesake(Context *c, const char *path, const char *name, Name kernel,
+                         FoundScheduleList *out)
 {
     FoundScheduleList in_file = {0};
     add_schedules(c, load_file(c, path, span_none()), kernel, &in_file);
@@ -316,7 +327,8 @@ void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList
     add_schedules(c, file, kernel, out);
     script_files_beside(c, file, &beside_it);
     for (int i = 0; i < beside_it.n; i++)
-        add_namesake(c, beside(c, path_of(c, file), beside_it.items[i]), beside_it.items[i], kernel, out);
+        add_namesake(c, beside(c, path_of(c, file), beside_it.items[i]), beside_it.items[i], kernel,
+                     out);
     for (int i = 0; i < library_count; i++)
         add_schedules(c, load_library(c, i), kernel, out);
 }
@@ -341,8 +353,8 @@ static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedul
         diag_error(c, E0300, span_none(), "'%s' holds no schedule for kernel '%s'", path, kernel);
     else
         diag_error(c, E0300, span_none(),
-                   "'%s' holds %d schedules for kernel '%s'; name one of them and include the file", path,
-                   all.n, kernel);
+                   "'%s' holds %d schedules for kernel '%s'; name one of them and include the file",
+                   path, all.n, kernel);
     for (int i = 0; i < file->n_schedules; i++)
         diag_note(c, file->schedules[i]->name.span, "schedule '%s' for %s",
                   file->schedules[i]->name.text, kernels_of(c, file->schedules[i]));
@@ -355,8 +367,8 @@ static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *
     for (int i = 0; i < all->n; i++) {
         const AstSchedule *schedule = all->items[i].schedule;
         if (!strcmp(schedule->name.text, name)) {
-            diag_error(c, E0301, span_none(), "schedule '%s' is for kernel%s %s, not for '%s'", name,
-                       schedule->n_kernels > 1 ? "s" : "", kernels_of(c, schedule), kernel);
+            diag_error(c, E0301, span_none(), "schedule '%s' is for kernel%s %s, not for '%s'",
+                       name, schedule->n_kernels > 1 ? "s" : "", kernels_of(c, schedule), kernel);
             diag_note(c, schedule->kernels[0].span, "it is declared here");
             return false;
         }
@@ -371,8 +383,9 @@ static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *
         strbuf_addf(&listed, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = diag_suggest(name, names, n);
-    diag_error(c, E0300, span_none(), near ? "there is no schedule '%s' for kernel '%s'; did you mean '%s'?"
-                                           : "there is no schedule '%s' for kernel '%s'",
+    diag_error(c, E0300, span_none(),
+               near ? "there is no schedule '%s' for kernel '%s'; did you mean '%s'?"
+                    : "there is no schedule '%s' for kernel '%s'",
                name, kernel, near);
     diag_note(c, span_none(), "schedules for '%s': %s", kernel, listed.text);
     return false;
@@ -388,7 +401,8 @@ bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
     if (c->n_errors > errors)
         return false;
     for (int i = 0; i < all.n; i++)
-        if (!strcmp(all.items[i].schedule->name.text, name) && fits(all.items[i].schedule, kernel)) {
+        if (!strcmp(all.items[i].schedule->name.text, name) &&
+            fits(all.items[i].schedule, kernel)) {
             *out = all.items[i];
             return true;
         }

@@ -15,10 +15,10 @@ enum { NAME_BUCKETS = 256 };
 
 /* A proc being called: its names, and who called it. */
 typedef struct Frame {
-    const AstProc *proc; /* NULL: the schedule itself */
-    const AstFile *file; /* whose procs and includes are seen */
-    Span call;           /* where the caller called it */
-    Binding *names;      /* innermost first; a proc does not see its caller's */
+    const AstProc *proc;           /* NULL: the schedule itself */
+    const AstFile *file;           /* whose procs and includes are seen */
+    Span call;                     /* where the caller called it */
+    Binding *names;                /* innermost first; a proc does not see its caller's */
     Binding *bucket[NAME_BUCKETS]; /* the innermost of each, by script_bucket */
     bool returned;
     Value result;
@@ -54,13 +54,13 @@ Binding **script_bucket(const Script *s, Name name);
 const Binding *script_lookup(const Script *s, Name name);
 
 /* An error in the script, with a note for every call on the way to it. Always false. */
-bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
-    TIRC_PRINTF(4, 5);
+bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...) TIRC_PRINTF(4, 5);
 /* The notes alone, for errors that others report. */
 void script_note_callers(Script *s);
 /* Counts steps of work; false once the budget is spent. */
 bool script_spend(Script *s, int64_t steps, Span span);
-/* An expression or a statement begins; it ends with s->depth--. False where too many are under way. */
+/* An expression or a statement begins; it ends with s->depth--. False where too many are under
+ * way. */
 bool script_enter(Script *s, Span span);
 
 /* The value as an integer or a truth; false after a diagnostic that names `what`. */
@@ -69,12 +69,13 @@ bool script_bool(Script *s, const Value *value, const char *what, bool *out);
 
 enum {
     SCRIPT_BUDGET = 5000000,
-    SCRIPT_CALL = 100,  /* steps that a call counts as: it takes so much more memory than a sum */
+    SCRIPT_CALL = 100,   /* steps that a call counts as: it takes so much more memory than a sum */
     SCRIPT_CALLS = 100,  /* of procs, one inside another */
     SCRIPT_DEPTH = 2000, /* two texts of AST_MAX_DEPTH; what bounds the stack */
 };
 
-/* tune NAME in VALUES; binds the name, unless it is a parameter, and records the decision (script_tune.c). */
+/* tune NAME in VALUES; binds the name, unless it is a parameter, and records the decision
+ * (script_tune.c). */
 bool script_tune(Script *s, const AstStmt *stmt);
 /* Every setting is of a parameter or of a name that some `tune` declares; false after E0312. */
 bool script_check_settings(Script *s);

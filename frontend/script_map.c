@@ -1,11 +1,13 @@
 /* script_map.c - index maps of scripts: [i, j] -> [i / T, j, i % T].
  *
- * The names on the left are the map's own and hide variables of the script. On the right stand sums, products, quotients and
- * remainders of them, of numbers that the script computes, and of sizes, which may be symbolic. */
+ * The names on the left are the map's own and hide variables of the script. On the right stand
+ * sums, products, quotients and remainders of them, of numbers that the script computes, and of
+ * sizes, which may be symbolic. */
 #include "frontend/script_internal.h"
 #include "passes/analysis/index_map.h"
 
-enum { MOST_NUMBERS = 32 }; /* of either side: what is asked about maps takes the square and more of that */
+/* of either side: what is asked about maps takes the square and more of that */
+enum { MOST_NUMBERS = 32 };
 
 typedef struct {
     Script *s;
@@ -24,10 +26,12 @@ static bool read_parameters(MapText *m, const AstExpr *left)
 {
     Script *s = m->s;
     if (left->kind != AE_LIST)
-        return script_error(s, E0350, left->span,
-                            "the left side of an index map is a list of names, as in  [i, j] -> [j, i]");
+        return script_error(
+            s, E0350, left->span,
+            "the left side of an index map is a list of names, as in  [i, j] -> [j, i]");
     if (left->u.list.n > MOST_NUMBERS)
-        return script_error(s, E0350, left->span, "an index map takes %d numbers at most, and these are %d", MOST_NUMBERS,
+        return script_error(s, E0350, left->span,
+                            "an index map takes %d numbers at most, and these are %d", MOST_NUMBERS,
                             left->u.list.n);
     Var **from = ARENA_ARRAY(s->c->arena, Var *, left->u.list.n + 1);
     m->map.from = from;
@@ -38,7 +42,8 @@ static bool read_parameters(MapText *m, const AstExpr *left)
                                 "each entry on the left of an index map is a name of its own, "
                                 "for the values that it maps");
         if (find_parameter(m, name->u.name))
-            return script_error(s, E0350, name->span, "'%s' stands on the left twice", name->u.name);
+            return script_error(s, E0350, name->span, "'%s' stands on the left twice",
+                                name->u.name);
         from[i] = var_new(s->c, name->u.name, DT_INDEX, VAR_ITER, name->span);
         m->map.n_from++;
     }
@@ -84,8 +89,10 @@ static bool read_binary(MapText *m, const AstExpr *e, Expr **out)
                             "an index map divides by numbers from 1 up");
     *out = expr_binary(c, op, a, b, e->span);
     if (expr_division_levels(*out) > EXPR_MAX_DIVISIONS)
-        return script_error(m->s, E0350, e->span, "quotients and remainders stand in each other more than %d levels deep here",
-                            EXPR_MAX_DIVISIONS);
+        return script_error(
+            m->s, E0350, e->span,
+            "quotients and remainders stand in each other more than %d levels deep here",
+            EXPR_MAX_DIVISIONS);
     *out = simplify(facts_new(c), *out);
     return true;
 }
@@ -122,7 +129,8 @@ bool script_map(Script *s, const AstExpr *e, Value *out)
         return script_error(s, E0350, right->span,
                             "the right side of an index map is a list, as in  [i, j] -> [j, i]");
     if (right->u.list.n > MOST_NUMBERS)
-        return script_error(s, E0350, right->span, "an index map gives %d numbers at most, and these are %d", MOST_NUMBERS,
+        return script_error(s, E0350, right->span,
+                            "an index map gives %d numbers at most, and these are %d", MOST_NUMBERS,
                             right->u.list.n);
     Expr **to = ARENA_ARRAY(s->c->arena, Expr *, right->u.list.n + 1);
     m.map.to = to;

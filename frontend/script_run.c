@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ---------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 void script_note_callers(Script *s)
 {
@@ -33,8 +33,8 @@ bool script_spend(Script *s, int64_t steps, Span span)
     if (s->budget >= 0)
         return true;
     return script_error(s, E0310, span,
-                        "the script has done %d steps without coming to its end; a step is an expression, a value of a list, or a "
-                        "hundredth of a call",
+                        "the script has done %d steps without coming to its end; a step is an "
+                        "expression, a value of a list, or a hundredth of a call",
                         SCRIPT_BUDGET);
 }
 
@@ -42,12 +42,13 @@ bool script_enter(Script *s, Span span)
 {
     if (s->depth++ < SCRIPT_DEPTH)
         return true;
-    return script_error(s, E0318, span, "the script does more than %d things one inside another here, with those of the procs that it "
-                                        "is in",
+    return script_error(s, E0318, span,
+                        "the script does more than %d things one inside another here, with those "
+                        "of the procs that it is in",
                         SCRIPT_DEPTH);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 Binding **script_bucket(const Script *s, Name name)
 {
@@ -73,31 +74,30 @@ static void unbind(Script *s, Binding *outer)
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value)
 {
     switch (pattern->kind) {
-    case AP_IGNORE:
-        return true;
+    case AP_IGNORE: return true;
     case AP_NAME:
         if (value->kind == VALUE_LOOP)
             schedule_name_loop(s->schedule, value->u.id, pattern->name);
         script_bind(s, pattern->name, value);
         return true;
-    case AP_LIST:
-        break;
+    case AP_LIST: break;
     }
     if (value->kind != VALUE_LIST)
-        return script_error(s, E0307, pattern->span, "%d name%s in brackets for %s, which is no list",
-                            pattern->n, pattern->n == 1 ? "" : "s", value_kind_name(value->kind));
+        return script_error(s, E0307, pattern->span,
+                            "%d name%s in brackets for %s, which is no list", pattern->n,
+                            pattern->n == 1 ? "" : "s", value_kind_name(value->kind));
     if (value->u.list.n != pattern->n)
-        return script_error(s, E0307, pattern->span, "%d name%s for a list of %d value%s%s", pattern->n,
-                            pattern->n == 1 ? "" : "s", value->u.list.n,
-                            value->u.list.n == 1 ? "" : "s",
-                            pattern->n < value->u.list.n ? "; write _ for a value that is not wanted" : "");
+        return script_error(
+            s, E0307, pattern->span, "%d name%s for a list of %d value%s%s", pattern->n,
+            pattern->n == 1 ? "" : "s", value->u.list.n, value->u.list.n == 1 ? "" : "s",
+            pattern->n < value->u.list.n ? "; write _ for a value that is not wanted" : "");
     for (int i = 0; i < pattern->n; i++)
         if (!script_bind_pattern(s, &pattern->items[i], &value->u.list.items[i]))
             return false;
     return true;
 }
 
-/* ---- statements ------------------------------------------------------------------------------------ */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool run_statement(Script *s, const AstStmt *stmt);
 
@@ -124,7 +124,8 @@ static bool run_each(Script *s, const AstStmt *stmt)
     if (!script_eval(s, stmt->u.each.value, &list))
         return false;
     if (list.kind != VALUE_LIST)
-        return script_error(s, E0304, stmt->u.each.value->span, "'for' runs over a list, found %s; the integers below n are 0..n",
+        return script_error(s, E0304, stmt->u.each.value->span,
+                            "'for' runs over a list, found %s; the integers below n are 0..n",
                             value_kind_name(list.kind));
     for (int i = 0; i < list.u.list.n && !s->frame->returned; i++) {
         Binding *outer = s->frame->names;
@@ -182,24 +183,15 @@ static bool run_one(Script *s, const AstStmt *stmt)
 {
     Value ignored;
     switch (stmt->kind) {
-    case AS_SEQ:
-        return script_block(s, stmt);
-    case AS_LET:
-        return run_let(s, stmt);
-    case AS_EACH:
-        return run_each(s, stmt);
-    case AS_IF:
-        return run_if(s, stmt);
-    case AS_ASSERT:
-        return run_assert(s, stmt);
-    case AS_TUNE:
-        return script_tune(s, stmt);
-    case AS_EXPR:
-        return script_eval(s, stmt->u.expr, &ignored);
-    case AS_RETURN:
-        return run_return(s, stmt);
-    default:
-        TIRC_BUG(s->c, "a statement of a kernel in a script");
+    case AS_SEQ: return script_block(s, stmt);
+    case AS_LET: return run_let(s, stmt);
+    case AS_EACH: return run_each(s, stmt);
+    case AS_IF: return run_if(s, stmt);
+    case AS_ASSERT: return run_assert(s, stmt);
+    case AS_TUNE: return script_tune(s, stmt);
+    case AS_EXPR: return script_eval(s, stmt->u.expr, &ignored);
+    case AS_RETURN: return run_return(s, stmt);
+    default: TIRC_BUG(s->c, "a statement of a kernel in a script");
     }
 }
 
@@ -212,7 +204,7 @@ static bool run_statement(Script *s, const AstStmt *stmt)
     return ok;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static bool bind_parameters(Script *s)
 {
@@ -251,8 +243,7 @@ Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *foun
                 .settings = settings,
                 .n_settings = n_settings,
                 .budget = SCRIPT_BUDGET};
-    if (!bind_parameters(&s) ||
-        !script_block(&s, found->schedule->body))
+    if (!bind_parameters(&s) || !script_block(&s, found->schedule->body))
         return NULL;
     return s.schedule;
 }

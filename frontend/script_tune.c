@@ -1,14 +1,15 @@
 /* script_tune.c - what a schedule leaves open: --set NAME=VALUE, and tune NAME in VALUES.
  *
- * A name that is a parameter of the schedule has its value from there, and the list only says what else a tuner may try.
- * Any other name is declared by its `tune`: it takes the first value of the list, or the one of the list that --set
- * names. Every decision is recorded, so that a caller can enumerate the space and set each of its points. */
+ * A name that is a parameter of the schedule has its value from there, and the list only says what
+ * else a tuner may try. Any other name is declared by its `tune`: it takes the first value of the
+ * list, or the one of the list that --set names. Every decision is recorded, so that a caller can
+ * enumerate the space and set each of its points. */
 #include "frontend/script_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- settings --------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* "8", "0x10", "true", "shared" */
 static Value read_value(Context *c, const char *text, size_t length)
@@ -67,7 +68,7 @@ const Value *script_setting(const Script *s, Name name)
     return NULL;
 }
 
-/* ---- the names that can be set ------------------------------------------------------------------------ */
+/* ---- the names that can be set --------------------------------------------------------------- */
 
 static bool is_parameter(const AstSchedule *schedule, Name name)
 {
@@ -85,9 +86,7 @@ static void find_tunes(Context *c, const AstStmt *stmt, TuneList *out)
         for (int i = 0; i < stmt->u.seq.n; i++)
             find_tunes(c, stmt->u.seq.items[i], out);
         return;
-    case AS_EACH:
-        find_tunes(c, stmt->u.each.body, out);
-        return;
+    case AS_EACH: find_tunes(c, stmt->u.each.body, out); return;
     case AS_IF:
         find_tunes(c, stmt->u.cond.then, out);
         if (stmt->u.cond.otherwise)
@@ -96,8 +95,7 @@ static void find_tunes(Context *c, const AstStmt *stmt, TuneList *out)
     case AS_TUNE:
         VEC_PUSH(c->arena, out, ((Tune){stmt->u.tune.name.text, stmt->u.tune.values}));
         return;
-    default:
-        return;
+    default: return;
     }
 }
 
@@ -110,7 +108,11 @@ bool script_tune_values(Context *c, const FoundSchedule *found, const Tune *tune
 {
     Frame frame = {.file = found->file};
     Kernel no_sizes = {0};
-    Script s = {.c = c, .kernel = &no_sizes, .frame = &frame, .ast = found->schedule, .budget = SCRIPT_BUDGET};
+    Script s = {.c = c,
+                .kernel = &no_sizes,
+                .frame = &frame,
+                .ast = found->schedule,
+                .budget = SCRIPT_BUDGET};
     DiagMark mark = diag_mark(c);
     if (tune->values->kind == AE_LIST && script_eval(&s, tune->values, list))
         return true;
@@ -154,7 +156,7 @@ bool script_check_settings(Script *s)
     return true;
 }
 
-/* ---- tune NAME in VALUES -------------------------------------------------------------------------------- */
+/* ---- tune NAME in VALUES --------------------------------------------------------------------- */
 
 enum { CHOICES_SHOWN = 8 };
 
@@ -205,9 +207,10 @@ static bool require_new(Script *s, const AstStmt *stmt)
     const Knob *knobs = schedule_knobs(s->schedule, &n);
     for (int i = 0; i < n; i++)
         if (knobs[i].name == name)
-            return script_error(s, E0315, stmt->u.tune.name.span,
-                                "'%s' is tuned twice; each decision has one list of values, and --set sets it once",
-                                name);
+            return script_error(
+                s, E0315, stmt->u.tune.name.span,
+                "'%s' is tuned twice; each decision has one list of values, and --set sets it once",
+                name);
     return true;
 }
 
@@ -219,16 +222,19 @@ bool script_tune(Script *s, const AstStmt *stmt)
     bool parameter = is_parameter(s->ast, name);
     if (s->frame->proc || (known && !parameter))
         return script_error(s, E0315, stmt->u.tune.name.span,
-                            s->frame->proc ? "'%s' is tuned in a proc; what can be set belongs to the schedule: tune it there, and "
-                                             "give the proc its value"
-                                           : "'%s' has a value already, and is no parameter of this schedule; tune another name",
+                            s->frame->proc
+                                ? "'%s' is tuned in a proc; what can be set belongs to the "
+                                  "schedule: tune it there, and give the proc its value"
+                                : "'%s' has a value already, and is no parameter of this schedule; "
+                                  "tune another name",
                             name);
     if (!require_new(s, stmt) || !script_eval(s, stmt->u.tune.values, &choices))
         return false;
     if (choices.kind != VALUE_LIST || choices.u.list.n == 0)
         return script_error(s, E0304, stmt->u.tune.values->span,
                             "'tune' takes a list of the values to try, found %s",
-                            choices.kind == VALUE_LIST ? "an empty one" : value_kind_name(choices.kind));
+                            choices.kind == VALUE_LIST ? "an empty one"
+                                                       : value_kind_name(choices.kind));
     if (parameter)
         value = known->value;
     else if (!declare(s, stmt, &choices, &value))

@@ -1,12 +1,13 @@
 /* words.c - which role a word plays.
  *
- * Only the words that start items and statements everywhere are reserved.  `in`, `step`, `block` and
- * the like are names unless their neighbours make them keywords, so that a buffer may be called `in`:
+ * Only the words that start items and statements everywhere are reserved.  `in`, `step`, `block`
+ * and the like are names unless their neighbours make them keywords, so that a buffer may be called
+ * `in`:
  *
  *     for r in R  out[r] = in[r];         -- the first `in` follows a name after `for`, the second does not
  *
- * Raw tokens pass through a window of PARSE_LOOKAHEAD tokens.  Where a keyword's place could also hold a
- * name, what follows decides; a name is followed by '[', ':' or an operator there.
+ * Raw tokens pass through a window of PARSE_LOOKAHEAD tokens.  Where a keyword's place could also
+ * hold a name, what follows decides; a name is followed by '[', ':' or an operator there.
  *
  * After a syntax error the stream skips to where the broken statement ends: its ';', the brace that
  * closes its body, or the brace that closes what is around it. */
@@ -93,14 +94,17 @@ static bool is_inout(const Parser *p, int next)
     return (p->last == '(' || p->last == ',' || p->last == TOKEN_ARROW) && next == TOKEN_NAME;
 }
 
-/* Behind a type without a shape or with one, only in the head of a kernel: `-> y: f32[N] where N > 1 {`. */
+/* Behind a type without a shape or with one, only in the head of a kernel: `-> y: f32[N] where N >
+ * 1 {`. */
 static bool is_where(const Parser *p, int next)
 {
     bool behind_type = p->braces == 0 && (p->last == TOKEN_NAME || p->last == ']');
-    return (p->last == ')' || behind_type) && next != '[' && next != ':' && next != '=' && next != TOKEN_UPDATE;
+    return (p->last == ')' || behind_type) && next != '[' && next != ':' && next != '=' &&
+           next != TOKEN_UPDATE;
 }
 
-/* `x[i] atomic += 1`, and `s atomic += 1`, where a statement begins with `s`: after `for i in N` a temporary may be called `atomic`. */
+/* `x[i] atomic += 1`, and `s atomic += 1`, where a statement begins with `s`: after `for i in N` a
+ * temporary may be called `atomic`. */
 static bool is_atomic(const Parser *p, int next)
 {
     bool element = p->last == ']' || (p->last == TOKEN_NAME && before_statement(p->before_last));

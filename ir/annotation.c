@@ -21,7 +21,8 @@ AnnotationKey annotation_key(const char *name)
     for (; key < ANNOTATION_KEYS; key++) {
         size_t length = strlen(infos[key].name);
         bool family = infos[key].name[length - 1] == '_';
-        if (family ? strncmp(name, infos[key].name, length) == 0 : strcmp(name, infos[key].name) == 0)
+        if (family ? strncmp(name, infos[key].name, length) == 0
+                   : strcmp(name, infos[key].name) == 0)
             break;
     }
     return (AnnotationKey)key;
@@ -43,13 +44,15 @@ const Annotation *annotation_find(AnnotationList list, AnnotationKey key)
 int64_t annotation_int(AnnotationList list, AnnotationKey key)
 {
     const Annotation *a = annotation_find(list, key);
-    bool fits = a && a->kind == ANNOTATION_INT && a->i >= infos[key].least && a->i <= infos[key].most;
+    bool fits =
+        a && a->kind == ANNOTATION_INT && a->i >= infos[key].least && a->i <= infos[key].most;
     return fits ? a->i : 0;
 }
 
 bool annotations_remap(AnnotationList list)
 {
-    return annotation_int(list, ANNOTATION_REMAP_DIAGONAL) || annotation_int(list, ANNOTATION_REMAP_GROUPED);
+    return annotation_int(list, ANNOTATION_REMAP_DIAGONAL) ||
+           annotation_int(list, ANNOTATION_REMAP_GROUPED);
 }
 
 AnnotationList annotations_without(Context *c, AnnotationList list, Name key)

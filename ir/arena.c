@@ -4,8 +4,9 @@
  * from 64 KiB to 1 MiB, so that a small compile stays small and a large one makes few calls; an
  * allocation that fits no chunk gets one of its own size.
  *
- * With TIRC_ARENA_MALLOC every allocation is a chunk of exactly its own size, so that a memory checker
- * sees each overflow; marks and resets work the same way, as a mark names the newest chunk. */
+ * With TIRC_ARENA_MALLOC every allocation is a chunk of exactly its own size, so that a memory
+ * checker sees each overflow; marks and resets work the same way, as a mark names the newest
+ * chunk. */
 #include "ir/support.h"
 
 #include <limits.h>

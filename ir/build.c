@@ -1,8 +1,9 @@
 /* build.c - making expressions, statements, variables and buffers.
  *
- * Builders compute types and check what they are given: a wrong operand here is a bug of the caller, who
- * has resolved the user's names and types already.  Nothing is simplified, with one exception that keeps
- * text and tree the same thing: a minus directly before a literal makes a negative literal. */
+ * Builders compute types and check what they are given: a wrong operand here is a bug of the
+ * caller, who has resolved the user's names and types already.  Nothing is simplified, with one
+ * exception that keeps text and tree the same thing: a minus directly before a literal makes a
+ * negative literal. */
 #include "ir/ir.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ static Expr *const *copy_exprs(Context *c, Expr *const *items, int n)
     return copy;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 Expr *expr_int(Context *c, DType type, int64_t value, Span span)
 {
@@ -102,14 +103,10 @@ Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *
 static bool unary_accepts(ExprKind kind, DType type)
 {
     switch (kind) {
-    case EX_NEG:
-        return type != DT_BOOL;
-    case EX_NOT:
-        return type == DT_BOOL;
-    case EX_BITNOT:
-        return type_is_int(type);
-    default:
-        return false;
+    case EX_NEG: return type != DT_BOOL;
+    case EX_NOT: return type == DT_BOOL;
+    case EX_BITNOT: return type_is_int(type);
+    default: return false;
     }
 }
 
@@ -139,21 +136,14 @@ Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span)
 bool expr_binary_accepts(ExprKind kind, DType a, DType b)
 {
     switch (op_info(kind)->class) {
-    case OP_ARITH:
-        return a == b && a != DT_BOOL && (kind != EX_MOD || type_is_int(a));
-    case OP_COMPARE:
-        return a == b;
-    case OP_LOGIC:
-        return a == DT_BOOL && b == DT_BOOL;
-    case OP_BITS:
-        return a == b && (type_is_int(a) || a == DT_BOOL);
-    case OP_SHIFT:
-        return type_is_int(a) && type_is_int(b);
-    case OP_LANES:
-        return a != DT_INDEX && b == DT_INDEX;
+    case OP_ARITH: return a == b && a != DT_BOOL && (kind != EX_MOD || type_is_int(a));
+    case OP_COMPARE: return a == b;
+    case OP_LOGIC: return a == DT_BOOL && b == DT_BOOL;
+    case OP_BITS: return a == b && (type_is_int(a) || a == DT_BOOL);
+    case OP_SHIFT: return type_is_int(a) && type_is_int(b);
+    case OP_LANES: return a != DT_INDEX && b == DT_INDEX;
     case OP_LEAF:
-    case OP_UNARY:
-        return false;
+    case OP_UNARY: return false;
     }
     return false;
 }
@@ -161,8 +151,9 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b)
 Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span)
 {
     if (!expr_binary_accepts(kind, a->type, b->type))
-        TIRC_BUG(c, "operator %s of types %s and %s", expr_is_binary(kind) ? op_info(kind)->token : "?",
-                 type_info(a->type)->name, type_info(b->type)->name);
+        TIRC_BUG(c, "operator %s of types %s and %s",
+                 expr_is_binary(kind) ? op_info(kind)->token : "?", type_info(a->type)->name,
+                 type_info(b->type)->name);
     OpClass class = op_info(kind)->class;
     bool truth = class == OP_COMPARE || class == OP_LOGIC;
     Expr *e = new_expr(c, kind, truth ? DT_BOOL : a->type, span);
@@ -203,7 +194,7 @@ Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span)
     return e;
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static Stmt *new_stmt(Context *c, StmtKind kind, Span span)
 {
@@ -261,8 +252,10 @@ static AnnotationList copy_annotations(Context *c, AnnotationList list)
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span)
 {
     DType type = loop->var->type;
-    if ((type != DT_INDEX && type != DT_I64) || loop->lo->type != type || loop->hi->type != type || loop->step == 0)
-        TIRC_BUG(c, "the range of loop '%s' is of another type than it, or its step is 0", loop->var->name);
+    if ((type != DT_INDEX && type != DT_I64) || loop->lo->type != type || loop->hi->type != type ||
+        loop->step == 0)
+        TIRC_BUG(c, "the range of loop '%s' is of another type than it, or its step is 0",
+                 loop->var->name);
     if ((loop->kind == LOOP_BIND) != (loop->axis != AXIS_NONE))
         TIRC_BUG(c, "loop '%s' is %s, which does not fit its axis", loop->var->name,
                  loop_kind_name(loop->kind));
@@ -299,13 +292,12 @@ Stmt *stmt_block(Context *c, const BlockStmt *block, Span span)
     return s;
 }
 
-Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
-                 Span span)
+Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span)
 {
     check_subscripts(c, buffer, index);
     if (value->type != buffer->type)
-        TIRC_BUG(c, "a value of type %s stored to '%s', which holds %s", type_info(value->type)->name,
-                 buffer->name, type_info(buffer->type)->name);
+        TIRC_BUG(c, "a value of type %s stored to '%s', which holds %s",
+                 type_info(value->type)->name, buffer->name, type_info(buffer->type)->name);
     Stmt *s = new_stmt(c, ST_STORE, span);
     s->u.store.buffer = buffer;
     s->u.store.index = copy_exprs(c, index, buffer->rank);
@@ -334,8 +326,8 @@ Stmt *stmt_temp(Context *c, Buffer *buffer, Span span)
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span)
 {
     if (var->type != value->type)
-        TIRC_BUG(c, "'%s' has type %s but its value has type %s", var->name, type_info(var->type)->name,
-                 type_info(value->type)->name);
+        TIRC_BUG(c, "'%s' has type %s but its value has type %s", var->name,
+                 type_info(var->type)->name, type_info(value->type)->name);
     Stmt *s = new_stmt(c, ST_LET, span);
     s->u.let.var = var;
     s->u.let.value = value;
@@ -373,7 +365,7 @@ Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span)
     return s;
 }
 
-/* ---- variables, buffers, ids ------------------------------------------------------------------- */
+/* ---- variables, buffers, ids ----------------------------------------------------------------- */
 
 uint32_t ctx_new_id(Context *c)
 {
@@ -412,8 +404,8 @@ Buffer *buffer_flat_view(Context *c, Buffer *buffer)
     int64_t total = 1, extent;
     bool literal = true;
     for (int i = 0; i < buffer->rank; i++) {
-        elements = i ? expr_binary(c, EX_MUL, elements, buffer->shape[i], buffer->span)
-                     : buffer->shape[i];
+        elements =
+            i ? expr_binary(c, EX_MUL, elements, buffer->shape[i], buffer->span) : buffer->shape[i];
         literal = literal && expr_is_const(buffer->shape[i], &extent) &&
                   checked_mul(total, extent, &total);
     }

@@ -12,7 +12,8 @@
 static void out_of_memory(void *user, size_t wanted)
 {
     Context *ctx = user;
-    ctx_fatal(ctx, FATAL_OUT_OF_MEMORY, "out of memory: %zu bytes are in use and %zu more were asked for",
+    ctx_fatal(ctx, FATAL_OUT_OF_MEMORY,
+              "out of memory: %zu bytes are in use and %zu more were asked for",
               ctx->arena ? arena_used(ctx->arena) : 0, wanted);
 }
 
@@ -80,7 +81,7 @@ Name ctx_namef(Context *ctx, const char *format, ...)
     return ctx_name(ctx, text);
 }
 
-/* ---- sources ----------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static void find_lines(Context *ctx, Source *source)
 {
@@ -109,7 +110,8 @@ uint32_t source_add(Context *ctx, const char *path, const char *text, size_t len
 
 const Source *source_get(const Context *ctx, uint32_t source)
 {
-    return source >= 1 && source <= (uint32_t)ctx->sources.n ? &ctx->sources.items[source - 1] : NULL;
+    return source >= 1 && source <= (uint32_t)ctx->sources.n ? &ctx->sources.items[source - 1]
+                                                             : NULL;
 }
 
 void source_position(const Source *source, uint32_t offset, int *line, int *column)

@@ -1,16 +1,19 @@
-/* cursor.c - cursors: the nodes below a statement or expression, one after the other, in the order of visit.c.
+/* cursor.c - cursors: the nodes below a statement or expression, one after the other, in the order
+ * of visit.c.
  *
- * A cursor keeps the way from its root to its node as a stack of frames: a node, and which of its children comes next. */
+ * A cursor keeps the way from its root to its node as a stack of frames: a node, and which of its
+ * children comes next. */
 #include "ir/ir.h"
 
-/* ---- children ------------------------------------------------------------------------------------ */
+/* ---- children -------------------------------------------------------------------------------- */
 
 typedef struct {
     Stmt *stmt;
     Expr *expr;
 } Child;
 
-/* Takes `at` down by `n` children; true when the child looked for is one of those n, number *at then. */
+/* Takes `at` down by `n` children; true when the child looked for is one of those n, number *at
+ * then. */
 static bool among(int *at, int n)
 {
     if (*at < n)
@@ -43,8 +46,7 @@ static Child store_child(const Stmt *s, int at)
 static Child stmt_child(const Stmt *s, int at)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        return (Child){.stmt = at < s->u.seq.n ? s->u.seq.items[at] : NULL};
+    case ST_SEQ: return (Child){.stmt = at < s->u.seq.n ? s->u.seq.items[at] : NULL};
     case ST_FOR:
         if (at < 2)
             return (Child){.expr = at == 0 ? s->u.loop.lo : s->u.loop.hi};
@@ -53,19 +55,15 @@ static Child stmt_child(const Stmt *s, int at)
         if (at == 0)
             return (Child){.expr = s->u.cond.cond};
         return (Child){.stmt = at == 1 ? s->u.cond.then : at == 2 ? s->u.cond.otherwise : NULL};
-    case ST_BLOCK:
-        return block_child(&s->u.block, at);
-    case ST_STORE:
-        return store_child(s, at);
-    case ST_LET:
-        return (Child){.expr = at == 0 ? s->u.let.value : NULL};
+    case ST_BLOCK: return block_child(&s->u.block, at);
+    case ST_STORE: return store_child(s, at);
+    case ST_LET: return (Child){.expr = at == 0 ? s->u.let.value : NULL};
     case ST_LAUNCH:
         if (at < 3)
             return (Child){.expr = s->u.launch.grid[at]};
         return (Child){.stmt = at == 3 ? s->u.launch.body : NULL};
     case ST_TEMP:
-    case ST_BARRIER:
-        break;
+    case ST_BARRIER: break;
     }
     return (Child){0};
 }
@@ -77,7 +75,7 @@ static Child child_of(const CursorFrame *frame, int at)
     return (Child){.expr = at < expr_operands(frame->expr) ? expr_operand(frame->expr, at) : NULL};
 }
 
-/* ---- moving -------------------------------------------------------------------------------------- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 Cursor cursor_stmt(Context *c, const Stmt *root)
 {

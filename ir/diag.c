@@ -63,7 +63,7 @@ void diag_forget(Context *ctx, DiagMark mark)
     ctx->n_warnings = mark.n_warnings;
 }
 
-/* ---- suggestions ------------------------------------------------------------------------------- */
+/* ---- suggestions ----------------------------------------------------------------------------- */
 
 enum { LONGEST_WORD = 64 };
 
@@ -73,7 +73,8 @@ static int min3(int a, int b, int c)
     return least < c ? least : c;
 }
 
-/* Edits that turn `a` into `b`, a swap of neighbours counting as one (Damerau's restricted distance). */
+/* Edits that turn `a` into `b`, a swap of neighbours counting as one (Damerau's restricted
+ * distance). */
 static int edit_distance(const char *a, int n_a, const char *b, int n_b)
 {
     int rows[3][LONGEST_WORD + 1];

@@ -19,8 +19,8 @@ static inline Span span_none(void)
 {
     return (Span){0, 0, 0};
 }
-/* The smallest span that holds both; a span with no place gives the other, and so does, to the first,
- * a span in another source. */
+/* The smallest span that holds both; a span with no place gives the other, and so does, to the
+ * first, a span in another source. */
 Span span_join(Span a, Span b);
 
 typedef enum {
@@ -69,17 +69,18 @@ typedef struct Context {
     VEC(Source) sources; /* Span.source is 1 + the index */
     Diag *first, *last;
     int n_errors, n_warnings;
-    int max_errors;    /* stop collecting after this many */
-    uint32_t next_id;  /* of loops, blocks, buffers and variables */
-    int step;          /* the schedule step at work, stamped on every node it makes; 0: none */
+    int max_errors;   /* stop collecting after this many */
+    uint32_t next_id; /* of loops, blocks, buffers and variables */
+    int step;         /* the schedule step at work, stamped on every node it makes; 0: none */
     struct PolySolver *solver; /* made on first use by passes/analysis */
     void (*solver_free)(struct PolySolver *);
-    int64_t work_left; /* of the present question to the dependence analysis, beside isl's own budget */
+    /* of the present question to the dependence analysis, beside isl's own budget */
+    int64_t work_left;
     struct ScriptFiles *script_files; /* schedule files read so far; kept by frontend/ */
-    jmp_buf *guard; /* where ctx_fatal unwinds to */
+    jmp_buf *guard;                   /* where ctx_fatal unwinds to */
     FatalKind fatal;
     const char *fatal_message;
-    char fatal_text[256]; /* where fatal_message is kept: there may be no memory left */
+    char fatal_text[256];  /* where fatal_message is kept: there may be no memory left */
     const char *bug_state; /* the program text to save with a bug report, or NULL */
 } Context;
 
@@ -87,7 +88,8 @@ typedef struct Context {
 Context *ctx_new(size_t memory_limit);
 void ctx_free(Context *ctx);
 
-/* Unwinds to ctx->guard.  Every entry of the public library sets one; with none it can only abort. */
+/* Unwinds to ctx->guard.  Every entry of the public library sets one; with none it can only
+ * abort. */
 TIRC_NORETURN void ctx_fatal(Context *ctx, FatalKind kind, const char *format, ...)
     TIRC_PRINTF(3, 4);
 #define TIRC_BUG(ctx, ...) ctx_fatal((ctx), FATAL_BUG, __VA_ARGS__)
@@ -96,8 +98,8 @@ TIRC_NORETURN void ctx_fatal(Context *ctx, FatalKind kind, const char *format, .
 Name ctx_name(Context *ctx, const char *text);
 Name ctx_namef(Context *ctx, const char *format, ...) TIRC_PRINTF(2, 3);
 
-/* Registers `length` bytes of text (copied) under `path`; returns its source number.  Texts of 2 GiB and
- * more are fatal: whoever reads files refuses them first. */
+/* Registers `length` bytes of text (copied) under `path`; returns its source number.  Texts of 2
+ * GiB and more are fatal: whoever reads files refuses them first. */
 uint32_t source_add(Context *ctx, const char *path, const char *text, size_t length);
 const Source *source_get(const Context *ctx, uint32_t source);
 /* Line and column (both from 1, columns in bytes) of an offset. */
@@ -105,8 +107,7 @@ void source_position(const Source *source, uint32_t offset, int *line, int *colu
 
 /* Records an error, warning or note.  Notes belong to the last error or warning.  After max_errors
  * errors nothing is stored any more, but all are counted. */
-void diag_error(Context *ctx, ErrorCode code, Span span, const char *format, ...)
-    TIRC_PRINTF(4, 5);
+void diag_error(Context *ctx, ErrorCode code, Span span, const char *format, ...) TIRC_PRINTF(4, 5);
 void diag_warning(Context *ctx, ErrorCode code, Span span, const char *format, ...)
     TIRC_PRINTF(4, 5);
 void diag_note(Context *ctx, Span span, const char *format, ...) TIRC_PRINTF(3, 4);
@@ -125,8 +126,8 @@ void diag_render(const Context *ctx, const Diag *diag, bool color, StrBuf *out);
 /* All of them, in order, and how many more there were. */
 void diag_render_all(const Context *ctx, bool color, StrBuf *out);
 
-/* The word in `words` nearest to `word`, or NULL when none is within a third of its length in edits (a
- * letter put in, left out, changed, or swapped with its neighbour). */
+/* The word in `words` nearest to `word`, or NULL when none is within a third of its length in edits
+ * (a letter put in, left out, changed, or swapped with its neighbour). */
 const char *diag_suggest(const char *word, const char *const *words, int n_words);
 
 #endif

@@ -4,9 +4,9 @@
  *         3 |     C[i] = A[i];
  *           |            ^~~~
  *
- * The source may hold anything: what a terminal would not show as itself is shown as <00>, tabs advance
- * to multiples of four, and a long line is cut around the caret, so that one message is never more than
- * a few short lines.  Only the part that is shown is looked at. */
+ * The source may hold anything: what a terminal would not show as itself is shown as <00>, tabs
+ * advance to multiples of four, and a long line is cut around the caret, so that one message is
+ * never more than a few short lines.  Only the part that is shown is looked at. */
 #include "ir/diag.h"
 
 #include <stdio.h>
@@ -14,22 +14,29 @@
 
 enum {
     TAB = 4,
-    WIDTH_MAX = 100,   /* columns of source text shown */
-    LEAD_MAX = 48,     /* characters kept before the caret of a line that is cut */
+    WIDTH_MAX = 100,  /* columns of source text shown */
+    LEAD_MAX = 48,    /* characters kept before the caret of a line that is cut */
     NUMBER_WIDTH = 5, /* least width of the line number */
 };
 
-static const char *const RED = "\033[1;31m", *const MAGENTA = "\033[1;35m", *const CYAN = "\033[1;36m",
-                         *const BOLD = "\033[1m", *const RESET = "\033[0m";
+static const char *const RED = "\033[1;31m", *const MAGENTA = "\033[1;35m",
+                         *const CYAN = "\033[1;36m", *const BOLD = "\033[1m",
+                         *const RESET = "\033[0m";
 
-/* ---- characters -------------------------------------------------------------------------------- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
-/* Bytes of the UTF-8 character at text[0], or 0 if there is none (RFC 3629); its code point in *code. */
+/* Bytes of the UTF-8 character at text[0], or 0 if there is none (RFC 3629); its code point in
+ * *code. */
 static int utf8_length(const char *text, size_t left, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char lead = (unsigned char)text[0];
-    int n = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
+    int n = lead < 0x80   ? 1
+            : lead < 0xc0 ? 0
+            : lead < 0xe0 ? 2
+            : lead < 0xf0 ? 3
+            : lead < 0xf8 ? 4
+                          : 0;
     if (n == 0 || (size_t)n > left)
         return 0;
     *code = n == 1 ? lead : lead & (0x7fu >> n);
@@ -47,11 +54,12 @@ static int utf8_length(const char *text, size_t left, uint32_t *code)
 static bool is_hidden(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+           code == 0xfeff;
 }
 
-/* Adds the character at text[0] as it is shown; its bytes in *bytes; returns its columns.  A NULL `out`
- * only measures. */
+/* Adds the character at text[0] as it is shown; its bytes in *bytes; returns its columns.  A NULL
+ * `out` only measures. */
 static int show_character(StrBuf *out, const char *text, size_t left, int column, int *bytes)
 {
     uint32_t code = 0;
@@ -92,7 +100,7 @@ static void show_text(StrBuf *out, const char *text)
     }
 }
 
-/* ---- source lines ------------------------------------------------------------------------------ */
+/* ---- source lines ---------------------------------------------------------------------------- */
 
 /* Columns of text[0, length), or more than WIDTH_MAX as soon as that is certain. */
 static int measure(const char *text, size_t length)
@@ -109,7 +117,8 @@ static size_t cut_start(const char *text, size_t caret)
     size_t start = caret;
     for (int n = 0; n < LEAD_MAX && start > 0; n++) {
         start--;
-        for (int more = 0; more < 3 && start > 0 && ((unsigned char)text[start] & 0xc0) == 0x80; more++)
+        for (int more = 0; more < 3 && start > 0 && ((unsigned char)text[start] & 0xc0) == 0x80;
+             more++)
             start--;
     }
     return start;
@@ -156,7 +165,7 @@ static void show_place(const Source *source, Span span, bool color, StrBuf *out)
     strbuf_addf(out, "%*s | %s%s%s\n", gutter, "", color ? RED : "", mark.text, color ? RESET : "");
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 void diag_render(const Context *ctx, const Diag *diag, bool color, StrBuf *out)
 {

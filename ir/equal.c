@@ -1,8 +1,8 @@
 /* equal.c - structural equality of expressions, statements and kernels.
  *
- * Two kernels are equal when they print the same meaning: variables and buffers are matched by where they
- * are defined, ids, spans and steps do not count.  The matches of a path are a list on the C stack, so a
- * definition ends where its scope does and nothing is allocated. */
+ * Two kernels are equal when they print the same meaning: variables and buffers are matched by
+ * where they are defined, ids, spans and steps do not count.  The matches of a path are a list on
+ * the C stack, so a definition ends where its scope does and nothing is allocated. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static bool same_float(double a, double b)
 {
@@ -51,14 +51,10 @@ static bool same_expr(const Match *m, const Expr *a, const Expr *b)
     if (a->kind != b->kind || a->type != b->type)
         return false;
     switch (a->kind) {
-    case EX_INT:
-        return a->u.i == b->u.i;
-    case EX_FLOAT:
-        return same_float(a->u.f, b->u.f);
-    case EX_VAR:
-        return matches(m, a->u.var, b->u.var);
-    case EX_AXIS:
-        return a->u.axis == b->u.axis;
+    case EX_INT: return a->u.i == b->u.i;
+    case EX_FLOAT: return same_float(a->u.f, b->u.f);
+    case EX_VAR: return matches(m, a->u.var, b->u.var);
+    case EX_AXIS: return a->u.axis == b->u.axis;
     case EX_LOAD:
         return matches(m, buffer_defined(a->u.load.buffer), buffer_defined(b->u.load.buffer)) &&
                a->u.load.buffer->rank == b->u.load.buffer->rank && a->hint == b->hint &&
@@ -66,8 +62,7 @@ static bool same_expr(const Match *m, const Expr *a, const Expr *b)
     case EX_CALL:
         return a->u.call.call == b->u.call.call &&
                same_exprs(m, a->u.call.arg, b->u.call.arg, call_info(a->u.call.call)->arity);
-    default:
-        return same_exprs(m, a->u.arg, b->u.arg, expr_arity(a->kind));
+    default: return same_exprs(m, a->u.arg, b->u.arg, expr_arity(a->kind));
     }
 }
 
@@ -76,7 +71,7 @@ bool expr_equal(const Expr *a, const Expr *b)
     return same_expr(NULL, a, b);
 }
 
-/* ---- definitions ------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static bool same_var(const Var *a, const Var *b)
 {
@@ -109,7 +104,8 @@ static bool same_buffer(const Match *m, const Buffer *a, const Buffer *b)
 {
     return same_text(a->name, b->name) && a->type == b->type && a->rank == b->rank &&
            a->scope == b->scope && a->role == b->role &&
-           same_exprs(m, a->shape, b->shape, a->rank) && same_layout(a, b) && !a->copy_of == !b->copy_of &&
+           same_exprs(m, a->shape, b->shape, a->rank) && same_layout(a, b) &&
+           !a->copy_of == !b->copy_of &&
            (!a->copy_of || same_text(a->copy_of->name, b->copy_of->name));
 }
 
@@ -132,7 +128,7 @@ static bool same_annotations(AnnotationList a, AnnotationList b)
     return true;
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b);
 
@@ -158,8 +154,7 @@ static bool same_for(const Match *m, const ForStmt *a, const ForStmt *b)
     Match own = {a->var, b->var, m};
     return same_var(a->var, b->var) && same_expr(m, a->lo, b->lo) && same_expr(m, a->hi, b->hi) &&
            a->step == b->step && a->kind == b->kind && a->axis == b->axis &&
-           same_annotations(a->annotations, b->annotations) &&
-           same_stmt(&own, a->body, b->body);
+           same_annotations(a->annotations, b->annotations) && same_stmt(&own, a->body, b->body);
 }
 
 /* Iterators from `at` on, then what is inside the block. */
@@ -187,8 +182,9 @@ static bool same_block(const Match *m, const BlockStmt *a, const BlockStmt *b)
 
 static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
 {
-    return matches(m, buffer_defined(a->u.store.buffer), buffer_defined(b->u.store.buffer)) && a->u.store.op == b->u.store.op &&
-           a->u.store.atomic == b->u.store.atomic && a->u.store.hint == b->u.store.hint &&
+    return matches(m, buffer_defined(a->u.store.buffer), buffer_defined(b->u.store.buffer)) &&
+           a->u.store.op == b->u.store.op && a->u.store.atomic == b->u.store.atomic &&
+           a->u.store.hint == b->u.store.hint &&
            a->u.store.buffer->rank == b->u.store.buffer->rank &&
            same_exprs(m, a->u.store.index, b->u.store.index, a->u.store.buffer->rank) &&
            same_expr(m, a->u.store.value, b->u.store.value);
@@ -197,7 +193,8 @@ static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
 static bool same_launch(const Match *m, const LaunchStmt *a, const LaunchStmt *b)
 {
     return same_text(a->name, b->name) && same_exprs(m, a->grid, b->grid, 3) &&
-           memcmp(a->block, b->block, sizeof a->block) == 0 && a->min_blocks == b->min_blocks && same_stmt(m, a->body, b->body);
+           memcmp(a->block, b->block, sizeof a->block) == 0 && a->min_blocks == b->min_blocks &&
+           same_stmt(m, a->body, b->body);
 }
 
 static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
@@ -207,32 +204,27 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case ST_SEQ:
-        return a->u.seq.n == b->u.seq.n && same_items(m, a, b, 0);
-    case ST_FOR:
-        return same_for(m, &a->u.loop, &b->u.loop);
+    case ST_SEQ: return a->u.seq.n == b->u.seq.n && same_items(m, a, b, 0);
+    case ST_FOR: return same_for(m, &a->u.loop, &b->u.loop);
     case ST_IF:
         return same_expr(m, a->u.cond.cond, b->u.cond.cond) &&
                same_stmt(m, a->u.cond.then, b->u.cond.then) &&
                same_stmt(m, a->u.cond.otherwise, b->u.cond.otherwise);
-    case ST_BLOCK:
-        return same_block(m, &a->u.block, &b->u.block);
-    case ST_STORE:
-        return same_store(m, a, b);
-    case ST_TEMP:
-        return same_buffer(m, a->u.temp, b->u.temp);
+    case ST_BLOCK: return same_block(m, &a->u.block, &b->u.block);
+    case ST_STORE: return same_store(m, a, b);
+    case ST_TEMP: return same_buffer(m, a->u.temp, b->u.temp);
     case ST_LET:
         return same_var(a->u.let.var, b->u.let.var) && same_expr(m, a->u.let.value, b->u.let.value);
     case ST_BARRIER:
-        return a->u.barrier.kind == b->u.barrier.kind && a->u.barrier.pending == b->u.barrier.pending &&
+        return a->u.barrier.kind == b->u.barrier.kind &&
+               a->u.barrier.pending == b->u.barrier.pending &&
                same_text(a->u.barrier.why, b->u.barrier.why);
-    case ST_LAUNCH:
-        return same_launch(m, &a->u.launch, &b->u.launch);
+    case ST_LAUNCH: return same_launch(m, &a->u.launch, &b->u.launch);
     }
     return false;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static bool same_subject(const Match *m, const Param *a, const Param *b)
 {
@@ -241,9 +233,10 @@ static bool same_subject(const Match *m, const Param *a, const Param *b)
 
 static bool same_fact(const Match *m, const Fact *a, const Fact *b)
 {
-    return a->kind == b->kind && a->excludes_lo == b->excludes_lo && a->excludes_hi == b->excludes_hi && a->order == b->order &&
-           same_subject(m, &a->subject, &b->subject) && same_expr(m, a->cond, b->cond) && same_expr(m, a->lo, b->lo) &&
-           same_expr(m, a->hi, b->hi);
+    return a->kind == b->kind && a->excludes_lo == b->excludes_lo &&
+           a->excludes_hi == b->excludes_hi && a->order == b->order &&
+           same_subject(m, &a->subject, &b->subject) && same_expr(m, a->cond, b->cond) &&
+           same_expr(m, a->lo, b->lo) && same_expr(m, a->hi, b->hi);
 }
 
 static bool same_facts(const Match *m, const Kernel *a, const Kernel *b)

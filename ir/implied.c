@@ -4,8 +4,8 @@
  *         C[i, j] += A[i, k] * B[k, j];       C[i, j] += A[i, k] * B[k, j];
  *                                         }
  *
- * The parser makes the block on the right of the statement on the left, and the printer leaves out what
- * the parser would make again.  Both ask here, so that they cannot disagree. */
+ * The parser makes the block on the right of the statement on the left, and the printer leaves out
+ * what the parser would make again.  Both ask here, so that they cannot disagree. */
 #include "ir/ir.h"
 
 void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi)
@@ -43,10 +43,8 @@ IterKind block_implied_kind(const Stmt *body, const Var *var)
 Name block_implied_name(const Stmt *body)
 {
     switch (body->kind) {
-    case ST_STORE:
-        return body->u.store.buffer->name;
-    case ST_FOR:
-        return block_implied_name(body->u.loop.body);
+    case ST_STORE: return body->u.store.buffer->name;
+    case ST_FOR: return block_implied_name(body->u.loop.body);
     case ST_IF: {
         Name name = block_implied_name(body->u.cond.then);
         return name || !body->u.cond.otherwise ? name : block_implied_name(body->u.cond.otherwise);
@@ -62,16 +60,15 @@ Name block_implied_name(const Stmt *body)
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
-    case ST_LAUNCH:
-        return NULL;
+    case ST_LAUNCH: return NULL;
     }
     return NULL;
 }
 
-/* The iterators of the loops around `body` (both in terms of the loops), and in map[n_loops] what replaces the
- * loops' variables in the block. */
-static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_loops, const Stmt *body,
-                               Subst *map)
+/* The iterators of the loops around `body` (both in terms of the loops), and in map[n_loops] what
+ * replaces the loops' variables in the block. */
+static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_loops,
+                                const Stmt *body, Subst *map)
 {
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n_loops);
     for (int i = 0; i < n_loops; i++) {

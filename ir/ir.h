@@ -6,10 +6,10 @@
  *   stmt    := seq | for | if | block | store | temp | let | barrier | launch
  *   block   := iterators bound to expressions of the loops, predicate, init, body
  *
- * A block is the unit that schedules move.  Its body speaks of its iterators only; where an iterator
- * leaves its domain, or the predicate is false, the instance does not exist, so guards need not be
- * written: lowering derives them.  `init` runs once for each value of the spatial iterators before any
- * update, also when the reduction is empty.
+ * A block is the unit that schedules move.  Its body speaks of its iterators only; where an
+ * iterator leaves its domain, or the predicate is false, the instance does not exist, so guards
+ * need not be written: lowering derives them.  `init` runs once for each value of the spatial
+ * iterators before any update, also when the reduction is empty.
  *
  * Levels (docs/language.md has the text of each; ir_verify checks them):
  *   program   for, if, block, temp (in `global`)
@@ -17,18 +17,18 @@
  *   lowered   host loops around launches; inside a launch let, barrier, store, for, if, temp
  *
  * Nodes are immutable once built and share structure freely: a rewrite makes new nodes along the
- * path to the change, and "unchanged" is pointer equality.  Every node carries the span of the program
- * text it comes from and the schedule step that made it. */
+ * path to the change, and "unchanged" is pointer equality.  Every node carries the span of the
+ * program text it comes from and the schedule step that made it. */
 #ifndef TIRC_IR_IR_H
 #define TIRC_IR_IR_H
 
 #include "ir/diag.h"
 #include "ir/type.h"
 
-/* ---- where things are ------------------------------------------------------------------------- */
+/* ---- where things are ------------------------------------------------------------------------ */
 
-/* `constant` is global memory that launches only read, through a cache of its own: it holds what another buffer holds when a
- * launch begins. */
+/* `constant` is global memory that launches only read, through a cache of its own: it holds what
+ * another buffer holds when a launch begins. */
 typedef enum { SCOPE_GLOBAL, SCOPE_SHARED, SCOPE_LOCAL, SCOPE_CONSTANT, SCOPE_COUNT } Scope;
 const char *scope_name(Scope scope);
 Scope scope_find(const char *name); /* SCOPE_COUNT if there is none */
@@ -39,8 +39,12 @@ static inline bool scope_outlives_launch(Scope scope)
 }
 
 typedef enum {
-    AXIS_BLOCK_X, AXIS_BLOCK_Y, AXIS_BLOCK_Z,
-    AXIS_THREAD_X, AXIS_THREAD_Y, AXIS_THREAD_Z,
+    AXIS_BLOCK_X,
+    AXIS_BLOCK_Y,
+    AXIS_BLOCK_Z,
+    AXIS_THREAD_X,
+    AXIS_THREAD_Y,
+    AXIS_THREAD_Z,
     AXIS_COUNT,
     AXIS_NONE = AXIS_COUNT
 } Axis;
@@ -69,7 +73,7 @@ typedef struct {
 const CacheHintInfo *cache_hint_info(CacheHint hint);
 CacheHint cache_hint_find(const char *name); /* HINT_COUNT if there is none */
 
-/* ---- variables and buffers: identity is the pointer ------------------------------------------- */
+/* ---- variables and buffers: identity is the pointer ------------------------------------------ */
 
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;
@@ -92,19 +96,21 @@ typedef struct Var {
 
 typedef enum { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_TEMP } Role;
 
-/* Chunks of an axis that change places: chunk k of `chunk` elements lies at k ^ (x / every % count), where x is the
- * subscript of axis `by`. `count` is a power of two, and rows are rounded up to a multiple of
- * chunk * count elements, so that within a row every place is taken at most once. A chunk of 0: no swizzle. */
+/* Chunks of an axis that change places: chunk k of `chunk` elements lies at k ^ (x / every %
+ * count), where x is the subscript of axis `by`. `count` is a power of two, and rows are rounded up
+ * to a multiple of chunk * count elements, so that within a row every place is taken at most once.
+ * A chunk of 0: no swizzle. */
 typedef struct {
     int64_t chunk, count, every;
     int by;
 } Swizzle;
 
-/* How one axis is laid out in a buffer that is not global: rows of it are `pad` elements longer than
- * the axis, and its stride is factor * k + offset for the smallest fitting k (factor 0: no rule). A `fold` above 0
- * makes the axis circular: element x lies in place x % fold, and lives until another one takes the place. Lowering
- * checks that nothing is read after that. With `choose_pad` and `choose_swizzle` lowering finds the numbers, once it knows the
- * accesses of every warp (passes/lower/choose_layouts.c); until then they are 0. */
+/* How one axis is laid out in a buffer that is not global: rows of it are `pad` elements longer
+ * than the axis, and its stride is factor * k + offset for the smallest fitting k (factor 0: no
+ * rule). A `fold` above 0 makes the axis circular: element x lies in place x % fold, and lives
+ * until another one takes the place. Lowering checks that nothing is read after that. With
+ * `choose_pad` and `choose_swizzle` lowering finds the numbers, once it knows the accesses of every
+ * warp (passes/lower/choose_layouts.c); until then they are 0. */
 typedef struct {
     int64_t pad, align_factor, align_offset, fold;
     Swizzle swizzle;
@@ -120,8 +126,10 @@ typedef struct Buffer {
     Scope scope;
     Role role;
     uint32_t id; /* stays the same when a schedule changes shape, scope or layout */
-    const struct Buffer *copy_of; /* lowered, in `constant`: the input or temp in global memory that it is a copy of */
-    const struct Buffer *view_of; /* lowered: this is the buffer with one subscript in place of several */
+    /* lowered, in `constant`: the input or temp in global memory that it is a copy of */
+    const struct Buffer *copy_of;
+    /* lowered: this is the buffer with one subscript in place of several */
+    const struct Buffer *view_of;
     Span span;
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
     int step;    /* the schedule step that made it or changed it last; 0: the program */
@@ -133,11 +141,11 @@ typedef struct {
     int step;  /* of the schedule; 0: the program itself */
 } Origin;
 
-/* ---- expressions ------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 typedef enum {
-#define LEAF(e) EX_##e,
-#define UNARY(e, token, precedence) EX_##e,
+#define LEAF(e)                             EX_##e,
+#define UNARY(e, token, precedence)         EX_##e,
 #define BINARY(e, token, precedence, class) EX_##e,
 #include "ir/expr.def"
 #undef LEAF
@@ -146,7 +154,16 @@ typedef enum {
     EX_COUNT
 } ExprKind;
 
-typedef enum { OP_LEAF, OP_UNARY, OP_ARITH, OP_COMPARE, OP_LOGIC, OP_BITS, OP_SHIFT, OP_LANES } OpClass;
+typedef enum {
+    OP_LEAF,
+    OP_UNARY,
+    OP_ARITH,
+    OP_COMPARE,
+    OP_LOGIC,
+    OP_BITS,
+    OP_SHIFT,
+    OP_LANES
+} OpClass;
 typedef struct {
     const char *token;
     int precedence;
@@ -169,8 +186,9 @@ typedef struct {
 const CallInfo *call_info(CallKind call);
 CallKind call_find(const char *name);
 
-/* The subscripts that an access had before a pass put others in their place: one for all axes (flatten), or those of where
- * the element lies (swizzle). What they may be is what the buffer's shape says. Texts do not show them. */
+/* The subscripts that an access had before a pass put others in their place: one for all axes
+ * (flatten), or those of where the element lies (swizzle). What they may be is what the buffer's
+ * shape says. Texts do not show them. */
 typedef struct {
     const Buffer *buffer;
     Expr *const *index; /* [buffer->rank] */
@@ -184,29 +202,31 @@ struct Expr {
     Span span;
     int step; /* the schedule step that made it; 0: the program */
     union {
-        int64_t i;     /* INT: the value (for u64, its bits) */
-        double f;      /* FLOAT */
-        Var *var;      /* VAR */
-        Axis axis;     /* AXIS */
-        struct {       /* LOAD */
+        int64_t i; /* INT: the value (for u64, its bits) */
+        double f;  /* FLOAT */
+        Var *var;  /* VAR */
+        Axis axis; /* AXIS */
+        struct {   /* LOAD */
             Buffer *buffer;
-            Expr *const *index; /* [buffer->rank], INDEX */
+            Expr *const *index;     /* [buffer->rank], INDEX */
             const AxisAccess *axes; /* lowered; NULL: `index` is what it has always been */
         } load;
-        Expr *arg[3];  /* unary: arg[0]; binary: arg[0], arg[1]; SELECT: condition, a, b; CAST: arg[0] */
-        struct {       /* CALL */
+        /* unary: arg[0]; binary: arg[0], arg[1]; SELECT: condition, a, b; CAST: arg[0] */
+        Expr *arg[3];
+        struct { /* CALL */
             CallKind call;
             Expr *const *arg; /* [arity] */
         } call;
     } u;
 };
 
-/* ---- statements ------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 typedef enum {
-    ST_SEQ,     /* statements in order */
-    ST_FOR,     /* one loop */
-    ST_IF,      /* a condition on sizes, loops and scalars at program level; anything when lowered */
+    ST_SEQ, /* statements in order */
+    ST_FOR, /* one loop */
+    /* a condition on sizes, loops and scalars at program level; anything when lowered */
+    ST_IF,
     ST_BLOCK,   /* the unit of scheduling */
     ST_STORE,   /* buffer[index] op value */
     ST_TEMP,    /* a buffer for the rest of the enclosing seq */
@@ -220,11 +240,19 @@ const char *loop_kind_name(LoopKind kind);
 
 /* How a store combines with what is there. */
 typedef enum {
-    STORE_SET, STORE_ADD, STORE_MUL, STORE_MIN, STORE_MAX, STORE_AND, STORE_OR, STORE_XOR,
+    STORE_SET,
+    STORE_ADD,
+    STORE_MUL,
+    STORE_MIN,
+    STORE_MAX,
+    STORE_AND,
+    STORE_OR,
+    STORE_XOR,
     STORE_ASYNC, /* lowered: sets the element at some time before the next wait for it ends */
 } StoreOp;
 const char *store_op_token(StoreOp op); /* "=", "+=", "min=" */
-/* The operator of an update of elements of `type`: EX_ADD for `+=`, EX_AND for `&=` of truth values. EX_COUNT for a plain store. */
+/* The operator of an update of elements of `type`: EX_ADD for `+=`, EX_AND for `&=` of truth
+ * values. EX_COUNT for a plain store. */
 ExprKind store_op_kind(StoreOp op, DType type);
 /* The new value depends on the old one. */
 static inline bool store_updates(StoreOp op)
@@ -320,10 +348,10 @@ typedef struct {
 } BlockStmt;
 
 typedef struct {
-    Name name;            /* of the emitted function */
-    Expr *grid[3];        /* x, y, z: of sizes and host loops */
-    int64_t block[3];     /* x, y, z */
-    int64_t min_blocks;   /* that a multiprocessor should have room for at a time; 0: not said */
+    Name name;          /* of the emitted function */
+    Expr *grid[3];      /* x, y, z: of sizes and host loops */
+    int64_t block[3];   /* x, y, z */
+    int64_t min_blocks; /* that a multiprocessor should have room for at a time; 0: not said */
     Stmt *body;
 } LaunchStmt;
 
@@ -348,7 +376,7 @@ struct Stmt {
             StoreOp op;
             Expr *value;
             bool atomic;
-            CacheHint hint; /* lowered */
+            CacheHint hint;         /* lowered */
             const AxisAccess *axes; /* lowered, as of a load */
         } store;
         Buffer *temp;
@@ -386,20 +414,23 @@ typedef enum {
     FACT_ORDER,  /* an order of the elements of a buffer */
 } FactKind;
 
-/* An assumption that the program makes about its arguments: one item of its `where` clause. Inputs and inouts may be constrained;
- * a fact about an inout holds when the kernel starts. */
+/* An assumption that the program makes about its arguments: one item of its `where` clause. Inputs
+ * and inouts may be constrained; a fact about an inout holds when the kernel starts. */
 typedef struct {
     FactKind kind;
     Span span;
-    Expr *cond;              /* SIZES: a condition on sizes alone */
-    Param subject;           /* VALUES, ORDER */
-    Expr *lo, *hi;           /* VALUES: INDEX expressions of sizes, or literals of the subject's floating type; NULL: no bound */
+    Expr *cond;    /* SIZES: a condition on sizes alone */
+    Param subject; /* VALUES, ORDER */
+    /* VALUES: INDEX expressions of sizes, or literals of the subject's floating type; NULL: no
+     * bound */
+    Expr *lo, *hi;
     bool excludes_lo, excludes_hi;
-    Order order;             /* ORDER */
+    Order order; /* ORDER */
 } Fact;
 
-/* What the sizes of a run must keep so that the 32-bit index arithmetic of a lowered kernel is exact: sum / by <= INT32_MAX,
- * where `sum` adds up products of sizes and numbers that are not negative. */
+/* What the sizes of a run must keep so that the 32-bit index arithmetic of a lowered kernel is
+ * exact: sum / by <= INT32_MAX, where `sum` adds up products of sizes and numbers that are not
+ * negative. */
 typedef struct {
     Expr *sum;
     int64_t by;
@@ -412,13 +443,16 @@ typedef struct Kernel {
     int n_sizes;
     const Param *params; /* in order: inputs, then outputs */
     int n_params;
-    int n_outputs; /* how many of the last params stand after `->` */
+    int n_outputs;     /* how many of the last params stand after `->` */
     const Fact *facts; /* of the `where` clause, in order */
     int n_facts;
-    const Fact *draws; /* what random inputs obey besides: derived from the program (passes/analysis/draws.h), no part of its text */
+    /* what random inputs obey besides: derived from the program (passes/analysis/draws.h), no part
+     * of its text */
+    const Fact *draws;
     int n_draws;
     Stmt *body;
-    const SizeLimit *limits; /* lowered: found by the pass `widen`; no part of the text, from which they follow */
+    /* lowered: found by the pass `widen`; no part of the text, from which they follow */
+    const SizeLimit *limits;
     int n_limits;
 } Kernel;
 
@@ -428,12 +462,12 @@ typedef struct {
     Expr *value;
 } Subst;
 
-/* ---- building (build.c) ----------------------------------------------------------------------- */
+/* ---- building (build.c) ---------------------------------------------------------------------- */
 /* Builders check the types they are given with TIRC_BUG: names and types of user input are resolved
- * by frontend/.  Arrays are copied.  No builder simplifies; passes/analysis does.  The one exception keeps
- * text and tree the same: the NEG of a literal (of a type with negative values) is a negative literal.  So
- * `-1` is one literal in text, too.  Floating literals are rounded to their type.  A loop or block whose
- * id is 0 gets a fresh one. */
+ * by frontend/.  Arrays are copied.  No builder simplifies; passes/analysis does.  The one
+ * exception keeps text and tree the same: the NEG of a literal (of a type with negative values) is
+ * a negative literal.  So `-1` is one literal in text, too.  Floating literals are rounded to their
+ * type.  A loop or block whose id is 0 gets a fresh one. */
 
 Expr *expr_int(Context *c, DType type, int64_t value, Span span);
 Expr *expr_index(Context *c, int64_t value); /* an INDEX literal */
@@ -442,7 +476,8 @@ Expr *expr_float(Context *c, DType type, double value, Span span);
 Expr *expr_var(Context *c, Var *var, Span span);
 Expr *expr_axis(Context *c, Axis axis);
 Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span);
-/* The load `like` from another place: with its span, step and hint, and with its axes if it is the same buffer. */
+/* The load `like` from another place: with its span, step and hint, and with its axes if it is the
+ * same buffer. */
 Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *index);
 Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span);
 Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
@@ -454,10 +489,12 @@ Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span); /* flattens; o
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span);
 Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
-Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span);
-/* The store `like` of another value to another place: with its operator, span, step and hint, atomic if that is, and
- * with its axes if it is the same buffer. */
-Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value);
+Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
+                 Span span);
+/* The store `like` of another value to another place: with its operator, span, step and hint,
+ * atomic if that is, and with its axes if it is the same buffer. */
+Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index,
+                      Expr *value);
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
 Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */
@@ -465,8 +502,8 @@ Stmt *stmt_commit(Context *c, const char *why, Span span);
 Stmt *stmt_wait(Context *c, int pending, const char *why, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
 
-/* `to`, just built, gets the step of `from`: it is the same statement with other parts, and the step at work did not make
- * it. NULL stays NULL. */
+/* `to`, just built, gets the step of `from`: it is the same statement with other parts, and the
+ * step at work did not make it. NULL stays NULL. */
 Stmt *stmt_stamp(Stmt *to, const Stmt *from);
 
 /* A fresh variable; names need not be unique (see ir_verify for what must be). */
@@ -474,8 +511,9 @@ Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);
 /* A fresh buffer with a new id. */
 Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int rank, Scope scope,
                    Role role, Span span);
-/* The buffer with one subscript, row major: how launches speak of global memory. It has no definition of its own, and
- * prints as `buffer[subscript]`. A buffer that has one subscript is its own view. */
+/* The buffer with one subscript, row major: how launches speak of global memory. It has no
+ * definition of its own, and prints as `buffer[subscript]`. A buffer that has one subscript is its
+ * own view. */
 Buffer *buffer_flat_view(Context *c, Buffer *buffer);
 /* What is defined: the buffer behind a view, or the buffer itself. */
 static inline const Buffer *buffer_defined(const Buffer *buffer)
@@ -490,42 +528,46 @@ uint32_t ctx_new_id(Context *c);
 /* The types that a binary operator takes: what expr_binary checks and ir_verify demands. */
 bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 
-/* ---- plain statements (implied.c) -------------------------------------------------------------- */
-/* A statement outside of any block stands for a block whose iterators are the enclosing loops, outermost
- * first, each with its loop's name, its loop's range as domain and its loop's variable as binding; one is a
- * reduce iterator if the body is a single update (not `=`) whose subscripts do not use it.  The
- * resolver makes that block with these functions and the printer leaves out what they would make. */
+/* ---- plain statements (implied.c) ------------------------------------------------------------ */
+/* A statement outside of any block stands for a block whose iterators are the enclosing loops,
+ * outermost first, each with its loop's name, its loop's range as domain and its loop's variable as
+ * binding; one is a reduce iterator if the body is a single update (not `=`) whose subscripts do
+ * not use it.  The resolver makes that block with these functions and the printer leaves out what
+ * they would make. */
 
-/* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n - 1` and
- * literals lose or take the 1 instead of gaining an addition. */
+/* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n -
+ * 1` and literals lose or take the 1 instead of gaining an addition. */
 void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
 /* The kind of the iterator of loop (or iterator) `var` around `body`. */
 IterKind block_implied_kind(const Stmt *body, const Var *var);
 /* The buffer of the first store in `body`, which names its block; NULL if it has none. */
 Name block_implied_name(const Stmt *body);
-/* The block itself; `init` (may be NULL) and `body` speak of the loops' variables. A NULL `name` means
- * block_implied_name. */
+/* The block itself; `init` (may be NULL) and `body` speak of the loops' variables. A NULL `name`
+ * means block_implied_name. */
 Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name name, Stmt *init,
                     Stmt *body, Span span);
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-bool expr_is_const(const Expr *e, int64_t *value);  /* an integer literal */
+bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
 int expr_arity(ExprKind kind); /* how many of u.arg are used; 0 for the other leaves */
 /* How deep quotients and remainders of indices stand in each other; what texts may have of that. */
 int expr_division_levels(const Expr *e);
 enum { EXPR_MAX_DIVISIONS = 32 };
-/* How many operands an expression has, arguments of calls and subscripts of loads among them, and each. */
+/* How many operands an expression has, arguments of calls and subscripts of loads among them, and
+ * each. */
 int expr_operands(const Expr *e);
 Expr *expr_operand(const Expr *e, int k);
-bool expr_equal(const Expr *a, const Expr *b);      /* structure; variables by identity */
+bool expr_equal(const Expr *a, const Expr *b); /* structure; variables by identity */
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
-bool stmt_is_reduction(const BlockStmt *block);     /* has a reduce iterator */
-/* The distance in elements between neighbours along each axis, with the buffer's layout, and the number of elements
- * that it takes, gaps included (layout.c). False where an extent is no literal or the product does not fit. */
+bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
+/* The distance in elements between neighbours along each axis, with the buffer's layout, and the
+ * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
+ * or the product does not fit. */
 bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t *elements);
-/* Where the element lies, in elements from the first, given those strides: swizzles move it, folds do not count. */
+/* Where the element lies, in elements from the first, given those strides: swizzles move it, folds
+ * do not count. */
 int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
 /* The axis has chunks that change places. */
 bool buffer_is_swizzled(const Buffer *buffer, int axis);
@@ -534,11 +576,11 @@ const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swiz
 /* The literal number of iterations, if lo and hi are literals. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 
-/* ---- walking and rewriting (visit.c) ----------------------------------------------------------- */
+/* ---- walking and rewriting (visit.c) --------------------------------------------------------- */
 
-/* Calls `expr` on every expression (outer first) and `stmt` on every statement (outer first) below and
- * including the root; either may be NULL; returning false prunes that subtree.  Expressions of a
- * buffer's shape are not visited. */
+/* Calls `expr` on every expression (outer first) and `stmt` on every statement (outer first) below
+ * and including the root; either may be NULL; returning false prunes that subtree.  Expressions of
+ * a buffer's shape are not visited. */
 typedef struct Visitor {
     void *user;
     bool (*expr)(struct Visitor *v, Expr *e);
@@ -579,38 +621,45 @@ bool cursor_next(Cursor *at);
 /* Leaves out what is below the node. */
 void cursor_prune(Cursor *at);
 
-/* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a name in its sequence. */
+/* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a
+ * name in its sequence. */
 typedef struct {
     const Stmt *stmt; /* ST_FOR, ST_LAUNCH, ST_BLOCK, ST_IF or ST_LET */
     bool otherwise;   /* the other branch of the if */
 } Enclosing;
 typedef VEC(Enclosing) EnclosingList;
 
-/* Going through statements with what is around each: the callback sees them outer first, in the order of the text, and says whether
- * to go on below. Blocks are not gone into. */
+/* Going through statements with what is around each: the callback sees them outer first, in the
+ * order of the text, and says whether to go on below. Blocks are not gone into. */
 typedef struct Walker {
     Context *ctx;
     void *user;
     bool (*stmt)(struct Walker *w, Stmt *s);
-    EnclosingList path; /* around the statement, outermost first, after what it held before the walk */
+    /* around the statement, outermost first, after what it held before the walk */
+    EnclosingList path;
 } Walker;
 void walk_stmt(Walker *w, Stmt *s);
-/* Of a path: its loops, and the conditions that hold there (negated in the other branch), outermost first. */
+/* Of a path: its loops, and the conditions that hold there (negated in the other branch), outermost
+ * first. */
 StmtList enclosing_loops(Context *c, const EnclosingList *path);
 ExprList enclosing_conds(Context *c, const EnclosingList *path);
 
-/* The statements of one kind below and including the root, in program order; none of those inside a block. */
+/* The statements of one kind below and including the root, in program order; none of those inside a
+ * block. */
 StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind);
-/* The outermost loop below and including `s` that is bound, the first in the text; none of those inside a block. NULL: there is none. */
+/* The outermost loop below and including `s` that is bound, the first in the text; none of those
+ * inside a block. NULL: there is none. */
 Stmt *stmt_bound_loop(Stmt *s);
-/* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or NULL. */
+/* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or
+ * NULL. */
 const Stmt *stmt_single_store(const Stmt *s);
 /* The block inside of a nest of loops and conditions that holds nothing else. */
 Stmt *stmt_nest_block(Stmt *nest);
 
 /* Bottom-up rewriting: children first, then the callback on the rebuilt node, whose result replaces
  * it.  A node with unchanged children is passed as it is, so an identity rewrite returns the same
- * pointer.  A NULL from `stmt` removes the statement (an empty seq takes its place where one must stand). */
+ * pointer.  A NULL from `stmt` removes the statement (an empty seq takes its place where one must
+ * stand). */
 typedef struct Rewriter {
     Context *ctx;
     void *user;
@@ -624,8 +673,8 @@ Stmt *rewrite_stmt(Rewriter *r, Stmt *s);
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);
-/* A copy whose loops, blocks, iterators and lets are new variables with new ids, in the order of the text. A temp whose
- * shape speaks of them becomes another buffer of the same id. */
+/* A copy whose loops, blocks, iterators and lets are new variables with new ids, in the order of
+ * the text. A temp whose shape speaks of them becomes another buffer of the same id. */
 Stmt *stmt_clone_fresh(Context *c, Stmt *s);
 /* root with the node `from` (by pointer, once) replaced by `to`; NULL `to` removes it. */
 Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
@@ -636,8 +685,8 @@ bool stmt_uses_var(const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
 /* A loop's variable in `e`; NULL if there is none. */
 const Var *expr_loop_var(Context *c, const Expr *e);
-/* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the value is neither. `where` comes
- * back NULL where the copy has no condition. */
+/* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the
+ * value is neither. `where` comes back NULL where the copy has no condition. */
 const Expr *expr_copied(const Expr *value, Expr **where);
 
 /* The path from `root` to the loop or block with this id: items[0] is root, the last is the node
@@ -649,7 +698,7 @@ bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);
 /* Adds what the node is inside of, below `root`; false, and nothing, when it is not there. */
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around);
 
-/* ---- text, checks (print.c, verify.c) ---------------------------------------------------------- */
+/* ---- text, checks (print.c, verify.c) -------------------------------------------------------- */
 
 /* The kernel as .tir text that parses back to an equal kernel. */
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
@@ -658,15 +707,15 @@ void print_expr(const Expr *e, StrBuf *out);
 void print_fact(const Fact *fact, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
-/* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block or temp
- * shows what only schedules write. */
+/* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block
+ * or temp shows what only schedules write. */
 Level kernel_level(const Kernel *kernel);
-/* Checks the invariants of a level: scoping (a name means one thing on a path; a variable is defined
- * once and above its uses), types, ranks, iterator bindings, which kinds may stand where.  NULL when
- * all hold, else what is broken, in words. */
+/* Checks the invariants of a level: scoping (a name means one thing on a path; a variable is
+ * defined once and above its uses), types, ranks, iterator bindings, which kinds may stand where.
+ * NULL when all hold, else what is broken, in words. */
 const char *ir_verify(Context *c, const Kernel *kernel);
-/* The same where text or code is made of a kernel, in every build: each name is defined where it is used. What is broken is a bug in
- * tirc. */
+/* The same where text or code is made of a kernel, in every build: each name is defined where it is
+ * used. What is broken is a bug in tirc. */
 void ir_demand(Context *c, const Kernel *kernel);
 
 #endif

@@ -1,11 +1,13 @@
 /* layout.c - where the elements of a buffer lie.
  *
- * Row major; the layout of an axis may lengthen its rows (`pad`), choose its stride (`align`) and exchange chunks of a row
- * (`swizzle`). The one place that knows, so that the text of a kernel and the simulator cannot disagree.
+ * Row major; the layout of an axis may lengthen its rows (`pad`), choose its stride (`align`) and
+ * exchange chunks of a row (`swizzle`). The one place that knows, so that the text of a kernel and
+ * the simulator cannot disagree.
  *
- * A swizzle maps chunk k of row x to k ^ (x / every % count). Within a row the right side is one number below `count`, a power of
- * two; to xor with it is its own inverse and changes the lowest bits of k only, so it permutes each whole group of `count` chunks.
- * Rows consist of whole groups, hence the map of a row onto itself is a bijection. */
+ * A swizzle maps chunk k of row x to k ^ (x / every % count). Within a row the right side is one
+ * number below `count`, a power of two; to xor with it is its own inverse and changes the lowest
+ * bits of k only, so it permutes each whole group of `count` chunks. Rows consist of whole groups,
+ * hence the map of a row onto itself is a bijection. */
 #include "ir/ir.h"
 
 /* The smallest value of the form factor * k + offset that is at least `least`. */
@@ -46,7 +48,8 @@ bool buffer_strides(const Buffer *buffer, int64_t *strides, int64_t *elements)
         int64_t extent, row;
         if (!align_stride(layout, next, &strides[axis]) ||
             !expr_is_const(buffer->shape[axis], &extent) || extent < 0 ||
-            !round_to_groups(&layout->swizzle, &extent) || !checked_add(extent, layout->pad, &row) || !checked_mul(strides[axis], row, &next))
+            !round_to_groups(&layout->swizzle, &extent) ||
+            !checked_add(extent, layout->pad, &row) || !checked_mul(strides[axis], row, &next))
             return false;
     }
     *elements = next;
@@ -60,7 +63,8 @@ int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_
         int64_t at = index[axis];
         if (buffer_is_swizzled(buffer, axis)) {
             const Swizzle *s = &buffer->layout[axis].swizzle;
-            at = ((at / s->chunk) ^ (index[s->by] / s->every % s->count)) * s->chunk + at % s->chunk;
+            at =
+                ((at / s->chunk) ^ (index[s->by] / s->every % s->count)) * s->chunk + at % s->chunk;
         }
         offset += at * strides[axis];
     }
@@ -70,19 +74,30 @@ int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *s)
 {
     if (s->by < 0 || s->by >= buffer->rank || s->by == axis)
-        return arena_printf(c->arena, "axis %d cannot choose where chunks of axis %d lie: it must be another axis of '%s'",
-                            s->by, axis, buffer->name);
+        return arena_printf(
+            c->arena,
+            "axis %d cannot choose where chunks of axis %d lie: it must be another axis of '%s'",
+            s->by, axis, buffer->name);
     if (s->chunk < 1 || s->chunk > INT32_MAX)
-        return arena_printf(c->arena, "a chunk has at least 1 element, found %lld", (long long)s->chunk);
+        return arena_printf(c->arena, "a chunk has at least 1 element, found %lld",
+                            (long long)s->chunk);
     if (s->count < 2 || s->count > 1024 || (s->count & (s->count - 1)) != 0)
-        return arena_printf(c->arena, "the count of chunks that change places is a power of two from 2 to 1024, found %lld: "
-                            "xor with another number would leave the row", (long long)s->count);
+        return arena_printf(c->arena,
+                            "the count of chunks that change places is a power of two from 2 to "
+                            "1024, found %lld: xor with another number would leave the row",
+                            (long long)s->count);
     if (s->every < 1 || s->every > INT32_MAX)
-        return arena_printf(c->arena, "rows change places every 1 row or more, found %lld", (long long)s->every);
+        return arena_printf(c->arena, "rows change places every 1 row or more, found %lld",
+                            (long long)s->every);
     if (buffer->layout && buffer->layout[s->by].swizzle.chunk > 0)
-        return arena_printf(c->arena, "axis %d has a swizzle itself, so it cannot choose for axis %d", s->by, axis);
+        return arena_printf(
+            c->arena, "axis %d has a swizzle itself, so it cannot choose for axis %d", s->by, axis);
     for (int i = 0; buffer->layout && i < buffer->rank; i++)
-        if (i != axis && buffer->layout[i].swizzle.chunk > 0 && buffer->layout[i].swizzle.by == axis)
-            return arena_printf(c->arena, "axis %d chooses where chunks of axis %d lie, so it cannot have a swizzle itself", axis, i);
+        if (i != axis && buffer->layout[i].swizzle.chunk > 0 &&
+            buffer->layout[i].swizzle.by == axis)
+            return arena_printf(
+                c->arena,
+                "axis %d chooses where chunks of axis %d lie, so it cannot have a swizzle itself",
+                axis, i);
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* memory_model.c - sectors, banks and wavefronts of one request.
  *
- * The lanes name pieces (sectors, words, bytes in a run); distinct pieces are counted.  Neighbouring lanes mostly name
- * neighbouring pieces, so the search for an equal one starts at the latest. */
+ * The lanes name pieces (sectors, words, bytes in a run); distinct pieces are counted.
+ * Neighbouring lanes mostly name neighbouring pieces, so the search for an equal one starts at the
+ * latest. */
 #include "ir/memory_model.h"
 
 enum { PIECES_MAX = WARP_LANES * (LANE_BYTES_MAX / BANK_BYTES + 1) };
@@ -70,8 +71,8 @@ int memory_words(const WarpAccess *access)
     return words.n;
 }
 
-/* Lanes are aligned to their size or not; either way their byte ranges are intervals, and the measure of the union is
- * what each adds beyond those before it in the order of addresses. */
+/* Lanes are aligned to their size or not; either way their byte ranges are intervals, and the
+ * measure of the union is what each adds beyond those before it in the order of addresses. */
 int memory_distinct_bytes(const WarpAccess *access)
 {
     PieceSet starts = {.n = 0};
@@ -110,7 +111,8 @@ static bool is_shared_by_partners(const WarpAccess *access, int distance)
 {
     for (int lane = 0; lane < WARP_LANES; lane++) {
         int partner = lane ^ distance;
-        if (runs(access, lane) && runs(access, partner) && access->address[lane] != access->address[partner])
+        if (runs(access, lane) && runs(access, partner) &&
+            access->address[lane] != access->address[partner])
             return false;
     }
     return true;
@@ -120,7 +122,8 @@ int memory_group_lanes(const WarpAccess *access)
 {
     if (access->bytes <= BANK_BYTES)
         return WARP_LANES;
-    bool merges = !access->writes && (is_shared_by_partners(access, 1) || is_shared_by_partners(access, 2));
+    bool merges =
+        !access->writes && (is_shared_by_partners(access, 1) || is_shared_by_partners(access, 2));
     return WAVEFRONT_BYTES / access->bytes * (merges ? 2 : 1);
 }
 

@@ -1,8 +1,8 @@
 /* memory_model.h - what a warp's request costs in the memory of a GPU.
  *
- * A warp-wide load or store is one request of up to 32 addresses.  Global memory answers it in sectors of 32 bytes; shared
- * memory in wavefronts, each of which moves at most one 4-byte word of each of its 32 banks.  The rules, for compute
- * capability 5.0 and later:
+ * A warp-wide load or store is one request of up to 32 addresses.  Global memory answers it in
+ * sectors of 32 bytes; shared memory in wavefronts, each of which moves at most one 4-byte word of
+ * each of its 32 banks.  The rules, for compute capability 5.0 and later:
  *
  *     sectors     the distinct values of floor(address / 32) over all bytes of the active lanes
  *     wavefronts  the sum, over the groups of lanes that are served together, of the largest number of distinct words
@@ -15,9 +15,10 @@
  *                 want it
  *     lines       the distinct values of floor(address / 128): how often the first-level cache looks up a tag
  *
- * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global Memory"; wide accesses as
- * Nsight Compute counts them on an H200 (tests/gpu/counters): l1tex__t_sectors_pipe_lsu_mem_global_op_* and
- * l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*, divided by their requests.  docs/analysis.md compares model and hardware. */
+ * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global
+ * Memory"; wide accesses as Nsight Compute counts them on an H200 (tests/gpu/counters):
+ * l1tex__t_sectors_pipe_lsu_mem_global_op_* and l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*,
+ * divided by their requests.  docs/analysis.md compares model and hardware. */
 #ifndef TIRC_IR_MEMORY_MODEL_H
 #define TIRC_IR_MEMORY_MODEL_H
 
@@ -34,7 +35,8 @@ enum {
     LANE_BYTES_MAX = 16,
 };
 
-/* One request. Addresses are bytes from any origin that is a multiple of LINE_BYTES; those of inactive lanes mean nothing. */
+/* One request. Addresses are bytes from any origin that is a multiple of LINE_BYTES; those of
+ * inactive lanes mean nothing. */
 typedef struct {
     int64_t address[WARP_LANES];
     uint32_t active; /* bit i: lane i takes part */
@@ -42,7 +44,8 @@ typedef struct {
     bool writes;     /* a store or an atomic */
 } WarpAccess;
 
-/* The cost of a request to global memory, in sectors; to shared memory, in wavefronts. 0 where no lane is active. */
+/* The cost of a request to global memory, in sectors; to shared memory, in wavefronts. 0 where no
+ * lane is active. */
 int memory_sectors(const WarpAccess *access);
 int memory_wavefronts(const WarpAccess *access);
 
@@ -65,14 +68,15 @@ int memory_group_lanes(const WarpAccess *access);
 /* The bank of the first word at an address. */
 int memory_bank(int64_t address);
 
-/* How many banks the lanes of the costliest group fall into, and the most distinct words in one of them: (1, 32) for 32 lanes
- * of 4 bytes in one bank, (32, 1) where there is no conflict. */
+/* How many banks the lanes of the costliest group fall into, and the most distinct words in one of
+ * them: (1, 32) for 32 lanes of 4 bytes in one bank, (32, 1) where there is no conflict. */
 typedef struct {
     int banks, words;
 } BankUse;
 BankUse memory_bank_use(const WarpAccess *access);
 
-/* The most active lanes that name the same address: how often an atomic has to be done one after the other. */
+/* The most active lanes that name the same address: how often an atomic has to be done one after
+ * the other. */
 int memory_collisions(const WarpAccess *access);
 
 #endif

@@ -1,10 +1,11 @@
-/* print.c - kernels and statements as .tir text (docs/language.md), which parses back to an equal kernel.
+/* print.c - kernels and statements as .tir text (docs/language.md), which parses back to an equal
+ * kernel.
  *
- * What the reader would fill in is left out: a block that is what a plain statement stands for (implied.c)
- * prints as that statement, and loops that nest without anything between them share one `for`.  The one trap
- * is the reader's own step in the other direction: it makes one reduction block of a store and an update of
- * the same element in loops of its own.  Where two blocks would be taken for that, the first is
- * printed as a block. */
+ * What the reader would fill in is left out: a block that is what a plain statement stands for
+ * (implied.c) prints as that statement, and loops that nest without anything between them share one
+ * `for`.  The one trap is the reader's own step in the other direction: it makes one reduction
+ * block of a store and an update of the same element in loops of its own.  Where two blocks would
+ * be taken for that, the first is printed as a block. */
 #include "ir/print_internal.h"
 
 #include <inttypes.h>
@@ -23,7 +24,7 @@ typedef struct {
 static void print_statement(Printer *p, const Stmt *s, int indent);
 static void print_rest(Printer *p, const Stmt *s, int indent);
 
-/* ---- lines ------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void start_line(Printer *p, int indent)
 {
@@ -39,7 +40,8 @@ static int column(const Printer *p)
     return (int)(p->out->length - at);
 }
 
-/* Where to break text[0, n): behind the last ", " that is not inside brackets of a list's item, or 0. */
+/* Where to break text[0, n): behind the last ", " that is not inside brackets of a list's item, or
+ * 0. */
 static size_t break_point(const char *text, size_t n)
 {
     size_t best = 0;
@@ -99,12 +101,8 @@ static void add_annotations(StrBuf *out, AnnotationList list)
         const Annotation *a = &list.items[i];
         strbuf_addf(out, " @%s(", a->key);
         switch (a->kind) {
-        case ANNOTATION_INT:
-            strbuf_addf(out, "%" PRId64, a->i);
-            break;
-        case ANNOTATION_STRING:
-            add_string(out, a->string);
-            break;
+        case ANNOTATION_INT: strbuf_addf(out, "%" PRId64, a->i); break;
+        case ANNOTATION_STRING: add_string(out, a->string); break;
         case ANNOTATION_LIST:
             for (int j = 0; j < a->n_list; j++)
                 strbuf_addf(out, "%s%" PRId64, j ? ", " : "[", a->list[j]);
@@ -115,14 +113,15 @@ static void add_annotations(StrBuf *out, AnnotationList list)
     }
 }
 
-/* ---- plain statements -------------------------------------------------------------------------- */
+/* ---- plain statements ------------------------------------------------------------------------ */
 
 static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Subst *map)
 {
     const BlockIter *iter = &block->iters[i];
     const ForStmt *loop = p->loops.items[i];
     if (strcmp(iter->var->name, loop->var->name) != 0 || iter->binding->kind != EX_VAR ||
-        iter->binding->u.var != loop->var || iter->kind != block_implied_kind(block->body, iter->var))
+        iter->binding->u.var != loop->var ||
+        iter->kind != block_implied_kind(block->body, iter->var))
         return false;
     Expr *lo, *hi;
     loop_domain(p->ctx, loop, &lo, &hi);
@@ -170,7 +169,8 @@ static bool find_update(Visitor *v, Stmt *s)
     return !update->found;
 }
 
-/* Whether seq item i, a plain `=`, and an update in a loop behind it would be read as one reduction. */
+/* Whether seq item i, a plain `=`, and an update in a loop behind it would be read as one
+ * reduction. */
 static bool would_fuse(const Stmt *seq, int i)
 {
     const Stmt *s = seq->u.seq.items[i];
@@ -185,7 +185,7 @@ static bool would_fuse(const Stmt *seq, int i)
     return update.found;
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------ */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void print_items(Printer *p, const Stmt *s, int indent)
 {
@@ -215,16 +215,13 @@ static bool needs_braces(const Printer *p, const Stmt *s)
     switch (s->kind) {
     case ST_SEQ:
     case ST_TEMP:
-    case ST_LET:
-        return true;
-    case ST_BLOCK:
-        return s->u.block.init && is_plain(p, s) && has_default_name(&s->u.block);
+    case ST_LET: return true;
+    case ST_BLOCK: return s->u.block.init && is_plain(p, s) && has_default_name(&s->u.block);
     case ST_FOR:
     case ST_IF:
     case ST_STORE:
     case ST_BARRIER:
-    case ST_LAUNCH:
-        return false;
+    case ST_LAUNCH: return false;
     }
     return false;
 }
@@ -241,7 +238,7 @@ static void print_body(Printer *p, const Stmt *s, int indent)
     }
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void add_loop(StrBuf *out, const ForStmt *loop)
 {
@@ -463,24 +460,12 @@ static void print_launch(Printer *p, const LaunchStmt *launch, int indent)
 static void print_rest(Printer *p, const Stmt *s, int indent)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        print_braced(p, s, indent);
-        return;
-    case ST_FOR:
-        print_for(p, s, indent);
-        return;
-    case ST_IF:
-        print_if(p, s, indent);
-        return;
-    case ST_BLOCK:
-        print_block(p, s, indent);
-        return;
-    case ST_STORE:
-        print_store(p, s);
-        return;
-    case ST_TEMP:
-        print_temp(p, s->u.temp);
-        return;
+    case ST_SEQ: print_braced(p, s, indent); return;
+    case ST_FOR: print_for(p, s, indent); return;
+    case ST_IF: print_if(p, s, indent); return;
+    case ST_BLOCK: print_block(p, s, indent); return;
+    case ST_STORE: print_store(p, s); return;
+    case ST_TEMP: print_temp(p, s->u.temp); return;
     case ST_LET:
         strbuf_addf(p->out, "let %s = ", s->u.let.var->name);
         print_value(s->u.let.value, DT_COUNT, p->out);
@@ -494,9 +479,7 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
         add_string(p->out, s->u.barrier.why);
         strbuf_add(p->out, ";\n");
         return;
-    case ST_LAUNCH:
-        print_launch(p, &s->u.launch, indent);
-        return;
+    case ST_LAUNCH: print_launch(p, &s->u.launch, indent); return;
     }
 }
 
@@ -512,7 +495,7 @@ void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out)
     print_items(&p, s, indent);
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void add_sizes(const Kernel *kernel, StrBuf *out)
 {
@@ -553,7 +536,8 @@ static void add_values(const Fact *fact, StrBuf *out)
         print_value(fact->hi, want, out);
     } else if (fact->lo && fact->hi) {
         print_value(fact->lo, want, out);
-        strbuf_addf(out, " %s %s %s ", fact->excludes_lo ? "<" : "<=", name, fact->excludes_hi ? "<" : "<=");
+        strbuf_addf(out, " %s %s %s ", fact->excludes_lo ? "<" : "<=", name,
+                    fact->excludes_hi ? "<" : "<=");
         print_value(fact->hi, want, out);
     } else {
         const char *lower = fact->excludes_lo ? ">" : ">=", *upper = fact->excludes_hi ? "<" : "<=";

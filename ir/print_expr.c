@@ -1,8 +1,8 @@
 /* print_expr.c - expressions as text that reads back as the same expression.
  *
- * Parentheses stand only where precedence and associativity ask for them.  The delicate part is the type of
- * literals: in text a literal takes the type of what it meets, so it is printed bare only where that gives
- * back its own type, and as `f16(1.5)` everywhere else. */
+ * Parentheses stand only where precedence and associativity ask for them.  The delicate part is the
+ * type of literals: in text a literal takes the type of what it meets, so it is printed bare only
+ * where that gives back its own type, and as `f16(1.5)` everywhere else. */
 #include "ir/print_internal.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 enum { PREC_SELECT = 1, PREC_UNARY = 12, PREC_PRIMARY = 13 };
 
-/* ---- literals ---------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 /* The shortest text that reads back as `value` in its type. */
 static void print_float(DType type, double value, StrBuf *out)
@@ -69,7 +69,7 @@ static void print_literal(const Expr *e, DType want, StrBuf *out)
         strbuf_addc(out, ')');
 }
 
-/* ---- operators --------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static int precedence(const Expr *e)
 {
@@ -94,9 +94,9 @@ static void print_operand(const Expr *e, DType want, int least, StrBuf *out)
         strbuf_addc(out, ')');
 }
 
-/* The types that bare literals would have as the operands a and b of one operator: each takes the other's,
- * and of two literals the first says its type.  That any other operand has a type of its own in text, even one
- * made of literals only, follows by induction. */
+/* The types that bare literals would have as the operands a and b of one operator: each takes the
+ * other's, and of two literals the first says its type.  That any other operand has a type of its
+ * own in text, even one made of literals only, follows by induction. */
 static void meet(const Expr *a, const Expr *b, DType *want_a, DType *want_b)
 {
     bool same = a->type == b->type;
@@ -104,7 +104,8 @@ static void meet(const Expr *a, const Expr *b, DType *want_a, DType *want_b)
     *want_b = same ? b->type : DT_COUNT;
 }
 
-/* An operand of a shift whose other operand has another type: a bare literal would take that type. */
+/* An operand of a shift whose other operand has another type: a bare literal would take that
+ * type. */
 static void print_shift_operand(const Expr *e, int least, StrBuf *out)
 {
     if (is_literal(e))
@@ -181,7 +182,7 @@ static void print_call(const Expr *e, StrBuf *out)
     strbuf_addc(out, ')');
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void print_hint(CacheHint hint, StrBuf *out)
 {
@@ -193,36 +194,21 @@ void print_value(const Expr *e, DType want, StrBuf *out)
 {
     switch (e->kind) {
     case EX_INT:
-    case EX_FLOAT:
-        print_literal(e, want, out);
-        return;
-    case EX_VAR:
-        strbuf_add(out, e->u.var->name);
-        return;
-    case EX_AXIS:
-        strbuf_add(out, axis_name(e->u.axis));
-        return;
+    case EX_FLOAT: print_literal(e, want, out); return;
+    case EX_VAR: strbuf_add(out, e->u.var->name); return;
+    case EX_AXIS: strbuf_add(out, axis_name(e->u.axis)); return;
     case EX_LOAD:
         strbuf_add(out, e->u.load.buffer->name);
         print_hint(e->hint, out);
         print_indices(e->u.load.index, e->u.load.buffer->rank, out);
         return;
-    case EX_SELECT:
-        print_select(e, out);
-        return;
-    case EX_CAST:
-        print_cast(e, out);
-        return;
-    case EX_CALL:
-        print_call(e, out);
-        return;
+    case EX_SELECT: print_select(e, out); return;
+    case EX_CAST: print_cast(e, out); return;
+    case EX_CALL: print_call(e, out); return;
     case EX_NEG:
     case EX_NOT:
-    case EX_BITNOT:
-        print_unary(e, out);
-        return;
-    default:
-        print_binary(e, out);
+    case EX_BITNOT: print_unary(e, out); return;
+    default: print_binary(e, out);
     }
 }
 
@@ -230,8 +216,8 @@ void print_index(const Expr *e, StrBuf *out)
 {
     DType from = e->kind == EX_CAST && e->type == DT_INDEX ? e->u.arg[0]->type : DT_INDEX;
     /* i64 says so: a lowered subscript may also stay i64 */
-    bool implicit = from != DT_INDEX && from != DT_I64 && type_is_int(from) &&
-                    !is_literal(e->u.arg[0]);
+    bool implicit =
+        from != DT_INDEX && from != DT_I64 && type_is_int(from) && !is_literal(e->u.arg[0]);
     print_value(implicit ? e->u.arg[0] : e, implicit ? DT_COUNT : DT_INDEX, out);
 }
 

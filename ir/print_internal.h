@@ -4,10 +4,11 @@
 
 #include "ir/ir.h"
 
-/* An expression where a bare literal would be read as of type `want`; DT_COUNT where nothing gives it a
- * type, so that it would be read as `index` or f32. */
+/* An expression where a bare literal would be read as of type `want`; DT_COUNT where nothing gives
+ * it a type, so that it would be read as `index` or f32. */
 void print_value(const Expr *e, DType want, StrBuf *out);
-/* An expression where a conversion to `index` goes without saying: a subscript or a loop's bound. */
+/* An expression where a conversion to `index` goes without saying: a subscript or a loop's
+ * bound. */
 void print_index(const Expr *e, StrBuf *out);
 /* [a, b, c] of subscripts or a shape; nothing for rank 0. */
 /* `.streaming` behind the name of a buffer; nothing for HINT_NONE. */

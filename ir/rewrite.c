@@ -1,9 +1,9 @@
 /* rewrite.c - rebuilding trees: rewriters, substitution, fresh copies.
  *
- * Everything rests on two functions that map the children of one node: when no child changes they give
- * back the node itself, so unchanged subtrees stay shared and "nothing happened" is pointer equality.  A
- * node that is rebuilt because of a child keeps its span, ids and step; only nodes that a callback makes
- * are new. */
+ * Everything rests on two functions that map the children of one node: when no child changes they
+ * give back the node itself, so unchanged subtrees stay shared and "nothing happened" is pointer
+ * equality.  A node that is rebuilt because of a child keeps its span, ids and step; only nodes
+ * that a callback makes are new. */
 #include "ir/ir.h"
 
 typedef Expr *MapExpr(void *user, Expr *e);
@@ -16,7 +16,7 @@ typedef struct {
     MapStmt *stmt;
 } Map;
 
-/* ---- children of one node ---------------------------------------------------------------------- */
+/* ---- children of one node -------------------------------------------------------------------- */
 
 /* The mapped array, or `items` itself if nothing changed. */
 static Expr *const *map_exprs(const Map *m, Expr *const *items, int n)
@@ -85,8 +85,7 @@ static Expr *map_expr_children(const Map *m, Expr *e)
     case EX_INT:
     case EX_FLOAT:
     case EX_VAR:
-    case EX_AXIS:
-        return e;
+    case EX_AXIS: return e;
     case EX_LOAD: {
         Expr *const *index = map_exprs(m, e->u.load.index, e->u.load.buffer->rank);
         const AxisAccess *axes = map_axes(m, e->u.load.axes);
@@ -105,8 +104,7 @@ static Expr *map_expr_children(const Map *m, Expr *e)
         copy->u.call.arg = arg;
         return copy;
     }
-    default:
-        return map_args(m, e);
+    default: return map_args(m, e);
     }
 }
 
@@ -255,28 +253,20 @@ static Stmt *map_launch(const Map *m, Stmt *s)
 static Stmt *map_stmt_children(const Map *m, Stmt *s)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        return map_seq(m, s);
-    case ST_FOR:
-        return map_for(m, s);
-    case ST_IF:
-        return map_if(m, s);
-    case ST_BLOCK:
-        return map_block(m, s);
-    case ST_STORE:
-        return map_store(m, s);
-    case ST_LET:
-        return map_let(m, s);
-    case ST_LAUNCH:
-        return map_launch(m, s);
+    case ST_SEQ: return map_seq(m, s);
+    case ST_FOR: return map_for(m, s);
+    case ST_IF: return map_if(m, s);
+    case ST_BLOCK: return map_block(m, s);
+    case ST_STORE: return map_store(m, s);
+    case ST_LET: return map_let(m, s);
+    case ST_LAUNCH: return map_launch(m, s);
     case ST_TEMP:
-    case ST_BARRIER:
-        return s;
+    case ST_BARRIER: return s;
     }
     return s;
 }
 
-/* ---- the rewriter ------------------------------------------------------------------------------ */
+/* ---- the rewriter ---------------------------------------------------------------------------- */
 
 static Expr *rewriter_expr(void *user, Expr *e)
 {
@@ -306,7 +296,7 @@ Stmt *rewrite_stmt(Rewriter *r, Stmt *s)
     return rewritten ? rewritten : stmt_seq(r->ctx, NULL, 0, s->span);
 }
 
-/* ---- substitution ------------------------------------------------------------------------------ */
+/* ---- substitution ---------------------------------------------------------------------------- */
 
 typedef struct {
     const Subst *map;
@@ -373,7 +363,7 @@ Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to)
     return rewrite_stmt(&r, s);
 }
 
-/* ---- replacing one node ------------------------------------------------------------------------ */
+/* ---- replacing one node ---------------------------------------------------------------------- */
 
 typedef struct {
     Map map;
@@ -401,7 +391,7 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to)
     return map_body(&replace.map, root);
 }
 
-/* ---- fresh copies ------------------------------------------------------------------------------ */
+/* ---- fresh copies ---------------------------------------------------------------------------- */
 
 typedef struct {
     const Buffer *from;
@@ -509,12 +499,8 @@ static Stmt *fresh_stmt(void *user, Stmt *s)
         copy->u.loop.var = fresh_var(fresh, s->u.loop.var);
         copy->u.loop.id = ctx_new_id(fresh->ctx);
         break;
-    case ST_BLOCK:
-        fresh_block(fresh, &copy->u.block);
-        break;
-    case ST_LET:
-        copy->u.let.var = fresh_var(fresh, s->u.let.var);
-        break;
+    case ST_BLOCK: fresh_block(fresh, &copy->u.block); break;
+    case ST_LET: copy->u.let.var = fresh_var(fresh, s->u.let.var); break;
     case ST_TEMP:
         copy->u.temp = fresh_temp(fresh, s->u.temp);
         return copy->u.temp == s->u.temp ? s : copy;
@@ -522,8 +508,7 @@ static Stmt *fresh_stmt(void *user, Stmt *s)
         copy->u.store.buffer = fresh_buffer(fresh, s->u.store.buffer);
         copy = copy->u.store.buffer == s->u.store.buffer ? s : copy;
         break;
-    default:
-        copy = s;
+    default: copy = s;
     }
     return map_stmt_children(&m, copy);
 }

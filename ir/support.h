@@ -13,7 +13,7 @@
 
 #if defined(__GNUC__)
 #define TIRC_PRINTF(at, first) __attribute__((format(printf, at, first)))
-#define TIRC_NORETURN __attribute__((noreturn))
+#define TIRC_NORETURN          __attribute__((noreturn))
 #else
 #define TIRC_PRINTF(at, first)
 #define TIRC_NORETURN
@@ -42,7 +42,7 @@ typedef struct {
 ArenaMark arena_mark(const Arena *arena);
 void arena_reset(Arena *arena, ArenaMark mark);
 
-#define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
+#define ARENA_NEW(arena, T)      ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
 /* Text in the arena. */
@@ -74,8 +74,8 @@ void strbuf_vaddf(StrBuf *s, const char *format, va_list args);
 #define VEC_PUSH(arena, v, item)                                                                   \
     do {                                                                                           \
         if ((v)->n == (v)->capacity)                                                               \
-            (v)->items = vec_grow((arena), (v)->items, (v)->n, &(v)->capacity,                     \
-                                  sizeof *(v)->items);                                             \
+            (v)->items =                                                                           \
+                vec_grow((arena), (v)->items, (v)->n, &(v)->capacity, sizeof *(v)->items);         \
         (v)->items[(v)->n++] = (item);                                                             \
     } while (0)
 void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size);

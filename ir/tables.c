@@ -1,6 +1,6 @@
-/* tables.c - what the .def tables say, as data: types, operators, functions, errors; and the small fixed
- * vocabularies of scopes, axes, loop kinds and updates.  The parser looks words up here and the printer
- * prints them from here, so they cannot disagree. */
+/* tables.c - what the .def tables say, as data: types, operators, functions, errors; and the small
+ * fixed vocabularies of scopes, axes, loop kinds and updates.  The parser looks words up here and
+ * the printer prints them from here, so they cannot disagree. */
 #include "ir/ir.h"
 
 #include <float.h>
@@ -16,7 +16,7 @@ static int find_name(const char *const *names, int n, const char *name)
     return n;
 }
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const TypeInfo types[] = {
 #define TYPE(e, name, class, bits, digits, cuda) {name, cuda, CLASS_##class, bits, digits},
@@ -57,23 +57,12 @@ int type_bytes(DType type)
 static void float_range(DType type, int *lowest, double *largest)
 {
     switch (type) {
-    case DT_F64:
-        *lowest = DBL_MIN_EXP - 1, *largest = DBL_MAX;
-        return;
-    case DT_F16:
-        *lowest = -14, *largest = 65504.0;
-        return;
-    case DT_BF16:
-        *lowest = -126, *largest = ldexp(255.0, 120);
-        return;
-    case DT_F8E4M3:
-        *lowest = -6, *largest = 448.0;
-        return;
-    case DT_F8E5M2:
-        *lowest = -14, *largest = 57344.0;
-        return;
-    default:
-        *lowest = -126, *largest = ldexp(16777215.0, 104);
+    case DT_F64: *lowest = DBL_MIN_EXP - 1, *largest = DBL_MAX; return;
+    case DT_F16: *lowest = -14, *largest = 65504.0; return;
+    case DT_BF16: *lowest = -126, *largest = ldexp(255.0, 120); return;
+    case DT_F8E4M3: *lowest = -6, *largest = 448.0; return;
+    case DT_F8E5M2: *lowest = -14, *largest = 57344.0; return;
+    default: *lowest = -126, *largest = ldexp(16777215.0, 104);
     }
 }
 
@@ -111,11 +100,11 @@ double type_round(DType type, double value)
     return type == DT_F8E4M3 ? NAN : copysign(INFINITY, value);
 }
 
-/* ---- operators and functions ------------------------------------------------------------------- */
+/* ---- operators and functions ----------------------------------------------------------------- */
 
 static const OpInfo ops[] = {
-#define LEAF(e) {NULL, 0, OP_LEAF},
-#define UNARY(e, token, precedence) {token, precedence, OP_UNARY},
+#define LEAF(e)                             {NULL, 0, OP_LEAF},
+#define UNARY(e, token, precedence)         {token, precedence, OP_UNARY},
 #define BINARY(e, token, precedence, class) {token, precedence, OP_##class},
 #include "ir/expr.def"
 #undef LEAF
@@ -157,7 +146,7 @@ CallKind call_find(const char *name)
     return CALL_COUNT;
 }
 
-/* ---- vocabularies ------------------------------------------------------------------------------ */
+/* ---- vocabularies ---------------------------------------------------------------------------- */
 
 static const char *const scope_names[] = {"global", "shared", "local", "constant"};
 
@@ -227,7 +216,8 @@ const char *loop_kind_name(LoopKind kind)
 
 const char *store_op_token(StoreOp op)
 {
-    static const char *const tokens[] = {"=", "+=", "*=", "min=", "max=", "&=", "|=", "^=", "async="};
+    static const char *const tokens[] = {
+        "=", "+=", "*=", "min=", "max=", "&=", "|=", "^=", "async="};
     return tokens[op];
 }
 
@@ -247,7 +237,7 @@ ExprKind store_op_kind(StoreOp op, DType type)
     return EX_COUNT;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const ErrorInfo errors[] = {
 #define ERROR(code, title, explanation, program, schedule)                                         \

@@ -42,7 +42,7 @@ char *arena_printf(Arena *arena, const char *format, ...)
     return text;
 }
 
-/* ---- strings under construction ---------------------------------------------------------------- */
+/* ---- strings under construction -------------------------------------------------------------- */
 
 StrBuf strbuf_new(Arena *arena)
 {
@@ -104,7 +104,7 @@ void strbuf_addf(StrBuf *s, const char *format, ...)
     va_end(args);
 }
 
-/* ---- interning --------------------------------------------------------------------------------- */
+/* ---- interning ------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *text; /* NULL: a free slot */
@@ -141,8 +141,8 @@ static Entry *find_slot(const Interner *interner, const char *text, size_t lengt
 {
     for (uint32_t at = hash;; at++) {
         Entry *slot = &interner->slots[at & (interner->n_slots - 1)];
-        if (!slot->text || (slot->hash == hash && slot->length == length &&
-                            memcmp(slot->text, text, length) == 0))
+        if (!slot->text ||
+            (slot->hash == hash && slot->length == length && memcmp(slot->text, text, length) == 0))
             return slot;
     }
 }

@@ -28,8 +28,8 @@ int type_bytes(DType type);
 /* The largest finite number of a floating type, and the smallest above 0. */
 double type_largest(DType type);
 double type_smallest(DType type);
-/* The value of a floating type nearest to `value`, ties to even (IEEE 754; OCP 8-bit formats).  Beyond the
- * largest finite value it is an infinity, or for f8e4m3, which has none, a NaN. */
+/* The value of a floating type nearest to `value`, ties to even (IEEE 754; OCP 8-bit formats).
+ * Beyond the largest finite value it is an infinity, or for f8e4m3, which has none, a NaN. */
 double type_round(DType type, double value);
 
 /* The order of the elements of an input with one axis (order.def). */

@@ -1,9 +1,9 @@
 /* verify.c - the invariants that every pass relies on and must keep.
  *
- * One walk with a stack of what is in scope.  The first broken rule stops it; the answer names the things
- * involved, because the reader is the author of the pass that broke it.  Scoping is checked by identity, so
- * that a buffer or variable that a rewrite left behind is found, and by name, so that text at this
- * level means one thing. */
+ * One walk with a stack of what is in scope.  The first broken rule stops it; the answer names the
+ * things involved, because the reader is the author of the pass that broke it.  Scoping is checked
+ * by identity, so that a buffer or variable that a rewrite left behind is found, and by name, so
+ * that text at this level means one thing. */
 #include "ir/ir.h"
 
 typedef struct {
@@ -24,8 +24,9 @@ typedef struct {
     Context *ctx;
     Level level;
     VEC(Entry) scope;
-    int floor;       /* loops and lets below this entry are out of sight: those around the block */
-    int block;       /* the entry where the names of the block at hand begin; -1 outside of blocks */
+    int floor; /* loops and lets below this entry are out of sight: those around the block */
+    /* the entry where the names of the block at hand begin; -1 outside of blocks */
+    int block;
     bool in_launch;
     const char *broken; /* the answer, or NULL so far */
 } Verifier;
@@ -48,7 +49,7 @@ static const char *type_name(DType type)
     return type < DT_COUNT ? type_info(type)->name : "no type";
 }
 
-/* ---- scope ------------------------------------------------------------------------------------- */
+/* ---- scope ----------------------------------------------------------------------------------- */
 
 /* Iterators may have the names of the loops around their block, which its body does not see. */
 static bool may_share(const Verifier *v, const Var *var, int entry)
@@ -78,8 +79,10 @@ static bool define_var(Verifier *v, const Var *var, VarKind kind, const char *wh
     if (var->kind != kind)
         return fail(v, "'%s' is defined as %s but is a variable of another kind", var->name, what);
     bool wide = kind == VAR_LOOP && v->level == LEVEL_LOWERED && var->type == DT_I64;
-    if ((kind == VAR_SIZE || kind == VAR_LOOP || kind == VAR_ITER) && var->type != DT_INDEX && !wide)
-        return fail(v, "%s '%s' has type %s; expected index", what, var->name, type_name(var->type));
+    if ((kind == VAR_SIZE || kind == VAR_LOOP || kind == VAR_ITER) && var->type != DT_INDEX &&
+        !wide)
+        return fail(v, "%s '%s' has type %s; expected index", what, var->name,
+                    type_name(var->type));
     return define(v, var->name, var, NULL);
 }
 
@@ -106,7 +109,7 @@ static bool check_buffer(Verifier *v, const Buffer *buffer)
     return fail(v, "buffer '%s' is used where it is not defined", buffer->name);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static bool check_expr(Verifier *v, const Expr *e, Use use);
 
@@ -138,8 +141,11 @@ static bool check_hint(Verifier *v, const Buffer *buffer, CacheHint hint, bool f
 {
     if (hint == HINT_NONE || (fits && v->level == LEVEL_LOWERED && buffer->scope == SCOPE_GLOBAL))
         return true;
-    return fail(v, "an access of '%s' has the hint %s, which is for %s", buffer->name, cache_hint_info(hint)->name,
-                fits ? "global memory in launches" : cache_hint_info(hint)->load ? "loads" : "stores");
+    return fail(v, "an access of '%s' has the hint %s, which is for %s", buffer->name,
+                cache_hint_info(hint)->name,
+                fits                          ? "global memory in launches"
+                : cache_hint_info(hint)->load ? "loads"
+                                              : "stores");
 }
 
 static bool check_load(Verifier *v, const Expr *e, Use use)
@@ -150,7 +156,8 @@ static bool check_load(Verifier *v, const Expr *e, Use use)
     if (e->type != buffer->type)
         return fail(v, "a load of '%s' has type %s; expected %s", buffer->name, type_name(e->type),
                     type_name(buffer->type));
-    return check_buffer(v, buffer) && check_hint(v, buffer, e->hint, cache_hint_info(e->hint)->load) &&
+    return check_buffer(v, buffer) &&
+           check_hint(v, buffer, e->hint, cache_hint_info(e->hint)->load) &&
            check_subscripts(v, buffer, e->u.load.index, use);
 }
 
@@ -158,7 +165,8 @@ static bool check_call(Verifier *v, const Expr *e, Use use)
 {
     const CallInfo *info = call_info(e->u.call.call);
     if (!type_is_float(e->type))
-        return fail(v, "'%s' has type %s; expected a floating type", info->name, type_name(e->type));
+        return fail(v, "'%s' has type %s; expected a floating type", info->name,
+                    type_name(e->type));
     for (int i = 0; i < info->arity; i++)
         if (!check_typed(v, e->u.call.arg[i], e->type, use, "an argument of a function"))
             return false;
@@ -176,7 +184,8 @@ static bool check_unary(Verifier *v, const Expr *e, Use use)
     if (!fits || e->type != a->type)
         return fail(v, "operator %s has type %s and an operand of type %s", op_info(e->kind)->token,
                     type_name(e->type), type_name(a->type));
-    bool literal = a->kind == EX_FLOAT || (a->kind == EX_INT && type_info(a->type)->class != CLASS_UINT);
+    bool literal =
+        a->kind == EX_FLOAT || (a->kind == EX_INT && type_info(a->type)->class != CLASS_UINT);
     if (e->kind == EX_NEG && literal)
         return fail(v, "a minus before a literal; expected a negative literal");
     return check_expr(v, a, use);
@@ -189,7 +198,8 @@ static bool check_binary(Verifier *v, const Expr *e, Use use)
     DType result = class == OP_COMPARE || class == OP_LOGIC ? DT_BOOL : a->type;
     if (!expr_binary_accepts(e->kind, a->type, b->type) || e->type != result)
         return fail(v, "operator %s has type %s and operands of types %s and %s",
-                    op_info(e->kind)->token, type_name(e->type), type_name(a->type), type_name(b->type));
+                    op_info(e->kind)->token, type_name(e->type), type_name(a->type),
+                    type_name(b->type));
     int64_t lanes;
     if (class == OP_LANES &&
         (!(v->in_launch || v->block >= 0) || v->level == LEVEL_PROGRAM || use != USE_VALUE ||
@@ -200,8 +210,8 @@ static bool check_binary(Verifier *v, const Expr *e, Use use)
 
 static bool check_literal(Verifier *v, const Expr *e)
 {
-    bool fits = e->kind == EX_FLOAT ? type_is_float(e->type)
-                                    : type_is_int(e->type) || e->type == DT_BOOL;
+    bool fits =
+        e->kind == EX_FLOAT ? type_is_float(e->type) : type_is_int(e->type) || e->type == DT_BOOL;
     return fits || fail(v, "a literal has type %s", type_name(e->type));
 }
 
@@ -209,34 +219,28 @@ static bool check_expr(Verifier *v, const Expr *e, Use use)
 {
     switch (e->kind) {
     case EX_INT:
-    case EX_FLOAT:
-        return check_literal(v, e);
+    case EX_FLOAT: return check_literal(v, e);
     case EX_VAR:
         if (e->type != e->u.var->type)
-            return fail(v, "a use of '%s' has type %s; expected %s", e->u.var->name, type_name(e->type),
-                        type_name(e->u.var->type));
+            return fail(v, "a use of '%s' has type %s; expected %s", e->u.var->name,
+                        type_name(e->type), type_name(e->u.var->type));
         return check_var(v, e->u.var, use);
-    case EX_AXIS:
-        return v->in_launch || fail(v, "'%s' outside of a launch", axis_name(e->u.axis));
-    case EX_LOAD:
-        return check_load(v, e, use);
+    case EX_AXIS: return v->in_launch || fail(v, "'%s' outside of a launch", axis_name(e->u.axis));
+    case EX_LOAD: return check_load(v, e, use);
     case EX_SELECT:
         return check_typed(v, e->u.arg[0], DT_BOOL, use, "a condition") &&
                check_typed(v, e->u.arg[1], e->type, use, "a choice") &&
                check_typed(v, e->u.arg[2], e->type, use, "a choice");
-    case EX_CALL:
-        return check_call(v, e, use);
+    case EX_CALL: return check_call(v, e, use);
     case EX_CAST:
     case EX_NEG:
     case EX_NOT:
-    case EX_BITNOT:
-        return check_unary(v, e, use);
-    default:
-        return check_binary(v, e, use);
+    case EX_BITNOT: return check_unary(v, e, use);
+    default: return check_binary(v, e, use);
     }
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool check_stmt(Verifier *v, const Stmt *s);
 
@@ -277,7 +281,8 @@ static bool check_for(Verifier *v, const ForStmt *loop)
 static bool check_iters(Verifier *v, const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)
-        if (!check_typed(v, block->iters[i].binding, DT_INDEX, USE_CONTROL, "the binding of an iterator"))
+        if (!check_typed(v, block->iters[i].binding, DT_INDEX, USE_CONTROL,
+                         "the binding of an iterator"))
             return false;
     v->block = v->scope.n;
     for (int i = 0; i < block->n_iters; i++) {
@@ -302,12 +307,14 @@ static bool check_init(Verifier *v, const BlockStmt *block)
         if (block->iters[i].kind != ITER_REDUCE)
             continue;
         if (stmt_uses_var(block->init, var))
-            return fail(v, "the init of block '%s' uses reduce iterator '%s'", block->name, var->name);
+            return fail(v, "the init of block '%s' uses reduce iterator '%s'", block->name,
+                        var->name);
         for (int k = 0; k < block->n_iters; k++)
             if (block->iters[k].kind == ITER_SPATIAL &&
                 (expr_uses_var(block->iters[k].lo, var) || expr_uses_var(block->iters[k].hi, var)))
-                return fail(v, "the domain of '%s' uses reduce iterator '%s', and block '%s' has an init", block->iters[k].var->name,
-                            var->name, block->name);
+                return fail(
+                    v, "the domain of '%s' uses reduce iterator '%s', and block '%s' has an init",
+                    block->iters[k].var->name, var->name, block->name);
     }
     return true;
 }
@@ -336,11 +343,13 @@ static bool check_store(Verifier *v, const Stmt *s)
     const Buffer *buffer = s->u.store.buffer;
     bool lowered = v->level == LEVEL_LOWERED;
     if (lowered ? !v->in_launch : v->block < 0)
-        return fail(v, "a store to '%s' outside of any %s", buffer->name, lowered ? "launch" : "block");
+        return fail(v, "a store to '%s' outside of any %s", buffer->name,
+                    lowered ? "launch" : "block");
     if (buffer->role == ROLE_IN)
         return fail(v, "input '%s' is written", buffer->name);
     if (buffer->copy_of)
-        return fail(v, "'%s' is written, which is a copy of '%s'", buffer->name, buffer->copy_of->name);
+        return fail(v, "'%s' is written, which is a copy of '%s'", buffer->name,
+                    buffer->copy_of->name);
     if (s->u.store.value->type != buffer->type)
         return fail(v, "a value of type %s is stored to '%s', which holds %s",
                     type_name(s->u.store.value->type), buffer->name, type_name(buffer->type));
@@ -380,8 +389,10 @@ static bool check_temp(Verifier *v, const Buffer *buffer)
         return fail(v, "parameter '%s' is defined as a temp", buffer->name);
     if (v->block >= 0)
         return fail(v, "temp '%s' stands in a block", buffer->name);
-    if (buffer->scope == SCOPE_CONSTANT && v->level == LEVEL_LOWERED && (v->in_launch || !buffer->copy_of))
-        return fail(v, "'%s' in constant memory is no copy of a buffer, made outside launches", buffer->name);
+    if (buffer->scope == SCOPE_CONSTANT && v->level == LEVEL_LOWERED &&
+        (v->in_launch || !buffer->copy_of))
+        return fail(v, "'%s' in constant memory is no copy of a buffer, made outside launches",
+                    buffer->name);
     if (buffer->copy_of && !check_buffer(v, buffer->copy_of))
         return false;
     return check_shape(v, buffer);
@@ -399,7 +410,8 @@ static bool check_let(Verifier *v, const Stmt *s)
 static bool check_launch(Verifier *v, const LaunchStmt *launch)
 {
     if (v->in_launch || v->block >= 0)
-        return fail(v, "launch '%s' stands in another %s", launch->name, v->in_launch ? "launch" : "block");
+        return fail(v, "launch '%s' stands in another %s", launch->name,
+                    v->in_launch ? "launch" : "block");
     for (int i = 0; i < 3; i++) {
         if (!check_typed(v, launch->grid[i], DT_INDEX, USE_CONTROL, "the grid of a launch"))
             return false;
@@ -407,7 +419,8 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
             return fail(v, "launch '%s' has no threads", launch->name);
     }
     if (launch->min_blocks < 0)
-        return fail(v, "launch '%s' asks for %lld blocks", launch->name, (long long)launch->min_blocks);
+        return fail(v, "launch '%s' asks for %lld blocks", launch->name,
+                    (long long)launch->min_blocks);
     v->in_launch = true;
     bool ok = check_body(v, launch->body);
     v->in_launch = false;
@@ -425,29 +438,22 @@ static bool check_stmt(Verifier *v, const Stmt *s)
         v->scope.n = outside;
         return ok;
     }
-    case ST_FOR:
-        return check_for(v, &s->u.loop);
+    case ST_FOR: return check_for(v, &s->u.loop);
     case ST_IF:
         return check_typed(v, s->u.cond.cond, DT_BOOL, control_use(v), "a condition") &&
                check_body(v, s->u.cond.then) &&
                (!s->u.cond.otherwise || check_body(v, s->u.cond.otherwise));
-    case ST_BLOCK:
-        return check_block(v, &s->u.block);
-    case ST_STORE:
-        return check_store(v, s);
-    case ST_TEMP:
-        return check_temp(v, s->u.temp);
-    case ST_LET:
-        return check_let(v, s);
-    case ST_BARRIER:
-        return v->in_launch || fail(v, "a barrier outside of a launch");
-    case ST_LAUNCH:
-        return check_launch(v, &s->u.launch);
+    case ST_BLOCK: return check_block(v, &s->u.block);
+    case ST_STORE: return check_store(v, s);
+    case ST_TEMP: return check_temp(v, s->u.temp);
+    case ST_LET: return check_let(v, s);
+    case ST_BARRIER: return v->in_launch || fail(v, "a barrier outside of a launch");
+    case ST_LAUNCH: return check_launch(v, &s->u.launch);
     }
     return fail(v, "a statement of no known kind");
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static bool check_params(Verifier *v, const Kernel *kernel)
 {
@@ -478,7 +484,8 @@ static bool check_params(Verifier *v, const Kernel *kernel)
 static bool is_input(const Kernel *kernel, const Param *subject)
 {
     for (int i = 0; i < kernel->n_params - kernel->n_outputs; i++)
-        if (kernel->params[i].buffer == subject->buffer && kernel->params[i].scalar == subject->scalar)
+        if (kernel->params[i].buffer == subject->buffer &&
+            kernel->params[i].scalar == subject->scalar)
             return true;
     return false;
 }
@@ -500,7 +507,8 @@ static bool check_fact(Verifier *v, const Kernel *kernel, const Fact *fact)
         return fail(v, "a fact is about something that is no input");
     DType type = p->buffer ? p->buffer->type : p->scalar->type;
     if (fact->kind == FACT_ORDER)
-        return (p->buffer && p->buffer->rank == 1 && fact->order < ORDER_COUNT) || fail(v, "an order of what is no list");
+        return (p->buffer && p->buffer->rank == 1 && fact->order < ORDER_COUNT) ||
+               fail(v, "an order of what is no list");
     if (!fact->lo && !fact->hi)
         return fail(v, "a range without ends");
     return check_end(v, fact->lo, type) && check_end(v, fact->hi, type);

@@ -1,11 +1,12 @@
 /* visit.c - going through trees: visitors, walks, searches, paths.  What rebuilds is rewrite.c's.
  *
- * The order is that of the text: outer first; of a block its iterators, its predicate, init, body. */
+ * The order is that of the text: outer first; of a block its iterators, its predicate, init,
+ * body. */
 #include <math.h>
 
 #include "ir/ir.h"
 
-/* ---- visiting ---------------------------------------------------------------------------------- */
+/* ---- visiting -------------------------------------------------------------------------------- */
 
 int expr_arity(ExprKind kind)
 {
@@ -89,27 +90,22 @@ void visit_stmt(Visitor *v, Stmt *s)
         if (s->u.cond.otherwise)
             visit_stmt(v, s->u.cond.otherwise);
         return;
-    case ST_BLOCK:
-        visit_block(v, &s->u.block);
-        return;
+    case ST_BLOCK: visit_block(v, &s->u.block); return;
     case ST_STORE:
         visit_exprs(v, s->u.store.index, s->u.store.buffer->rank);
         visit_expr(v, s->u.store.value);
         return;
-    case ST_LET:
-        visit_expr(v, s->u.let.value);
-        return;
+    case ST_LET: visit_expr(v, s->u.let.value); return;
     case ST_LAUNCH:
         visit_exprs(v, s->u.launch.grid, 3);
         visit_stmt(v, s->u.launch.body);
         return;
     case ST_TEMP:
-    case ST_BARRIER:
-        return;
+    case ST_BARRIER: return;
     }
 }
 
-/* ---- walking ----------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static void walk_branch(Walker *w, const Stmt *s, bool otherwise, Stmt *branch)
 {
@@ -134,26 +130,19 @@ void walk_stmt(Walker *w, Stmt *s)
     if (!w->stmt(w, s))
         return;
     switch (s->kind) {
-    case ST_SEQ:
-        walk_items(w, s);
-        return;
-    case ST_FOR:
-        walk_branch(w, s, false, s->u.loop.body);
-        return;
+    case ST_SEQ: walk_items(w, s); return;
+    case ST_FOR: walk_branch(w, s, false, s->u.loop.body); return;
     case ST_IF:
         walk_branch(w, s, false, s->u.cond.then);
         if (s->u.cond.otherwise)
             walk_branch(w, s, true, s->u.cond.otherwise);
         return;
-    case ST_LAUNCH:
-        walk_branch(w, s, false, s->u.launch.body);
-        return;
+    case ST_LAUNCH: walk_branch(w, s, false, s->u.launch.body); return;
     case ST_BLOCK:
     case ST_STORE:
     case ST_LET:
     case ST_TEMP:
-    case ST_BARRIER:
-        return;
+    case ST_BARRIER: return;
     }
 }
 
@@ -173,12 +162,13 @@ ExprList enclosing_conds(Context *c, const EnclosingList *path)
         const Stmt *s = path->items[i].stmt;
         if (s->kind == ST_IF)
             VEC_PUSH(c->arena, &conds,
-                     path->items[i].otherwise ? expr_unary(c, EX_NOT, s->u.cond.cond, s->span) : s->u.cond.cond);
+                     path->items[i].otherwise ? expr_unary(c, EX_NOT, s->u.cond.cond, s->span)
+                                              : s->u.cond.cond);
     }
     return conds;
 }
 
-/* ---- questions --------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 typedef struct {
     const Var *var; /* or NULL: any load */
@@ -233,7 +223,8 @@ const Var *expr_loop_var(Context *c, const Expr *e)
 
 static bool is_zero(const Expr *e)
 {
-    return (e->kind == EX_FLOAT && e->u.f == 0 && !signbit(e->u.f)) || (e->kind == EX_INT && e->u.i == 0);
+    return (e->kind == EX_FLOAT && e->u.f == 0 && !signbit(e->u.f)) ||
+           (e->kind == EX_INT && e->u.i == 0);
 }
 
 const Expr *expr_copied(const Expr *value, Expr **where)
@@ -267,14 +258,15 @@ bool loop_const_extent(const ForStmt *loop, int64_t *extent)
     if (!expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || stride == INT64_MIN)
         return false;
     bool up = stride > 0;
-    if (!(up ? checked_sub(hi, lo, &span) : checked_sub(lo, hi, &span) && checked_add(span, 1, &span)))
+    if (!(up ? checked_sub(hi, lo, &span)
+             : checked_sub(lo, hi, &span) && checked_add(span, 1, &span)))
         return false;
     stride = up ? stride : -stride;
     *extent = span <= 0 ? 0 : (span - 1) / stride + 1;
     return true;
 }
 
-/* ---- finding ----------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -351,9 +343,7 @@ static bool find_below(Context *c, Stmt *s, Target target, StmtPath *path)
         for (int i = 0; i < s->u.seq.n && !found; i++)
             found = find_below(c, s->u.seq.items[i], target, path);
         break;
-    case ST_FOR:
-        found = find_below(c, s->u.loop.body, target, path);
-        break;
+    case ST_FOR: found = find_below(c, s->u.loop.body, target, path); break;
     case ST_IF:
         found = find_below(c, s->u.cond.then, target, path) ||
                 (s->u.cond.otherwise && find_below(c, s->u.cond.otherwise, target, path));
@@ -362,14 +352,11 @@ static bool find_below(Context *c, Stmt *s, Target target, StmtPath *path)
         found = (s->u.block.init && find_below(c, s->u.block.init, target, path)) ||
                 find_below(c, s->u.block.body, target, path);
         break;
-    case ST_LAUNCH:
-        found = find_below(c, s->u.launch.body, target, path);
-        break;
+    case ST_LAUNCH: found = find_below(c, s->u.launch.body, target, path); break;
     case ST_STORE:
     case ST_TEMP:
     case ST_LET:
-    case ST_BARRIER:
-        break;
+    case ST_BARRIER: break;
     }
     if (!found)
         path->n--;
@@ -396,7 +383,8 @@ bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *aro
     for (int i = 0; i + 1 < path.n; i++) {
         const Stmt *s = path.items[i], *next = path.items[i + 1];
         if (s->kind != ST_SEQ)
-            VEC_PUSH(c->arena, around, ((Enclosing){s, s->kind == ST_IF && next != s->u.cond.then}));
+            VEC_PUSH(c->arena, around,
+                     ((Enclosing){s, s->kind == ST_IF && next != s->u.cond.then}));
         for (int k = 0; s->kind == ST_SEQ && s->u.seq.items[k] != next; k++)
             if (s->u.seq.items[k]->kind == ST_LET)
                 VEC_PUSH(c->arena, around, ((Enclosing){s->u.seq.items[k], false}));

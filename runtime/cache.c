@@ -7,8 +7,9 @@
  * believes nothing: the length must be that of the file, the key the one asked for, and the
  * checksum the data's.
  *
- * The folder may hold anything else. A file is ours, to be replaced or deleted, only if all of these hold: its name is
- * one that entry_path or write_entry makes, it is a regular file (no link, no pipe), and it begins with "tirc" or is empty. */
+ * The folder may hold anything else. A file is ours, to be replaced or deleted, only if all of
+ * these hold: its name is one that entry_path or write_entry makes, it is a regular file (no link,
+ * no pipe), and it begins with "tirc" or is empty. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +40,8 @@ enum { KEY_DIGITS = 32, RANDOM_LETTERS = 6 };
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* Others could put code there that a GPU then runs: the checksum of an entry says that it is whole, not who wrote it. */
+/* Others could put code there that a GPU then runs: the checksum of an entry says that it is whole,
+ * not who wrote it. */
 static bool is_private(const char *path)
 {
     struct stat status;
@@ -56,7 +58,8 @@ static bool make_folders(char *path)
             (void)mkdir(path, 0700);
             *p = '/';
         }
-    return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK | X_OK) == 0 && is_private(path);
+    return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK | X_OK) == 0 &&
+           is_private(path);
 }
 
 static char *default_folder(void)
@@ -144,7 +147,7 @@ static bool partial_path(const Cache *cache, CacheKey key, char **path)
                     (unsigned long long)key.high, (unsigned long long)key.low) >= 0;
 }
 
-/* ---- which files are ours ---------------------------------------------------------------------- */
+/* ---- which files are ours -------------------------------------------------------------------- */
 
 static bool begins_with_key(const char *name)
 {
@@ -160,14 +163,17 @@ static bool is_partial_name(const char *name)
 {
     const size_t prefix = strlen(PARTIAL_PREFIX);
     return strncmp(name, PARTIAL_PREFIX, prefix) == 0 && begins_with_key(name + prefix) &&
-           name[prefix + KEY_DIGITS] == '.' && strlen(name + prefix + KEY_DIGITS) == 1 + RANDOM_LETTERS;
+           name[prefix + KEY_DIGITS] == '.' &&
+           strlen(name + prefix + KEY_DIGITS) == 1 + RANDOM_LETTERS;
 }
 
-/* Opens a regular file of ours by name or path; -1 if it is none. Links are not followed, and nothing waits for a pipe. */
+/* Opens a regular file of ours by name or path; -1 if it is none. Links are not followed, and
+ * nothing waits for a pipe. */
 static int open_regular(int folder, const char *name, struct stat *status)
 {
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file >= 0 && fstat(file, status) == 0 && S_ISREG(status->st_mode) && status->st_uid == geteuid())
+    if (file >= 0 && fstat(file, status) == 0 && S_ISREG(status->st_mode) &&
+        status->st_uid == geteuid())
         return file;
     if (file >= 0)
         (void)close(file);
@@ -181,8 +187,8 @@ static bool is_ours(int folder, const char *name, struct stat *status)
     int file = open_regular(folder, name, status);
     if (file < 0)
         return false;
-    bool ours = status->st_size == 0 ||
-                (pread(file, magic, sizeof magic, 0) == sizeof magic && memcmp(magic, MAGIC, sizeof magic) == 0);
+    bool ours = status->st_size == 0 || (pread(file, magic, sizeof magic, 0) == sizeof magic &&
+                                         memcmp(magic, MAGIC, sizeof magic) == 0);
     (void)close(file);
     return ours;
 }

@@ -2,8 +2,8 @@
  *
  * One file an entry, named after the 128-bit hash of everything that the result depends on.  Files
  * appear whole, by a rename, so processes may share the folder; each carries its length and
- * checksum, so that one that a full disk or a dying machine cut short is noticed and made
- * again.  Files that are no entries are neither read nor replaced nor deleted.  A folder that cannot be
+ * checksum, so that one that a full disk or a dying machine cut short is noticed and made again.
+ * Files that are no entries are neither read nor replaced nor deleted.  A folder that cannot be
  * used, or that others may write to, only costs time. */
 #ifndef TIRC_RUNTIME_CACHE_H
 #define TIRC_RUNTIME_CACHE_H

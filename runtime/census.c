@@ -44,8 +44,12 @@ static void on_request(void *user, const VmRequest *r)
     Counters *c = counters_of(t, r->worker);
     if (!c)
         return;
-    AccessEvent e = {.kernel = kernel_of(t, r->function), .inst = r->inst, .buffer = r->buffer, .op = op_of(r->op),
-                     .block = r->block, .warp = r->warp};
+    AccessEvent e = {.kernel = kernel_of(t, r->function),
+                     .inst = r->inst,
+                     .buffer = r->buffer,
+                     .op = op_of(r->op),
+                     .block = r->block,
+                     .warp = r->warp};
     e.lanes.active = r->active;
     e.lanes.bytes = r->bytes;
     e.lanes.writes = r->op != VM_LOAD;
@@ -66,7 +70,8 @@ static void on_execution(void *user, const VmExecution *x)
 
 enum { OPERATIONS_PER_REQUEST = 256 };
 
-/* What has been done, in requests: so many floating-point operations of threads take the simulator as long as one. */
+/* What has been done, in requests: so many floating-point operations of threads take the simulator
+ * as long as one. */
 static int64_t work_so_far(const Taker *t, int kernel)
 {
     const VmFunction *code = t->m->kernels[kernel].code;
@@ -80,10 +85,12 @@ static int64_t work_so_far(const Taker *t, int kernel)
     return requests + operations / OPERATIONS_PER_REQUEST;
 }
 
-static bool run_blocks(Taker *t, const SimLaunch *l, const int64_t *numbers, int64_t n, bool counted)
+static bool run_blocks(Taker *t, const SimLaunch *l, const int64_t *numbers, int64_t n,
+                       bool counted)
 {
     VmObserver observer = {t, on_request, on_execution};
-    VmRunOptions options = {.blocks = numbers, .n_blocks = n, .observer = counted ? &observer : NULL};
+    VmRunOptions options = {
+        .blocks = numbers, .n_blocks = n, .observer = counted ? &observer : NULL};
     if (counted)
         t->out->kernels[sim_launch_of(l)->kernel].counted += n;
     return n == 0 || sim_run_blocks(l, &options);
@@ -108,7 +115,8 @@ static int64_t choose(int64_t n, int64_t blocks, bool sampled, int64_t *numbers)
     return found;
 }
 
-/* One block in the middle shows what a block takes; then the others of the sample, and then, if need be, the rest. */
+/* One block in the middle shows what a block takes; then the others of the sample, and then, if
+ * need be, the rest. */
 static bool take_blocks(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *numbers)
 {
     int kernel = sim_launch_of(l)->kernel;
@@ -117,7 +125,8 @@ static bool take_blocks(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *n
         return false;
     int64_t n = sample_size(t, work_so_far(t, kernel) - before, blocks);
     return run_blocks(t, l, numbers, choose(n, blocks, true, numbers), true) &&
-           (t->launches == 1 || run_blocks(t, l, numbers, choose(n, blocks, false, numbers), false));
+           (t->launches == 1 ||
+            run_blocks(t, l, numbers, choose(n, blocks, false, numbers), false));
 }
 
 static bool take_launch(void *user, const SimLaunch *l)
@@ -134,7 +143,8 @@ static bool take_launch(void *user, const SimLaunch *l)
             counters_begin_launch(t->workers[w]);
     int64_t *numbers = malloc((size_t)blocks * sizeof *numbers);
     if (!numbers) {
-        diag_error(t->sim->ctx, E0600, span_none(), "no memory to choose among %lld blocks", (long long)blocks);
+        diag_error(t->sim->ctx, E0600, span_none(), "no memory to choose among %lld blocks",
+                   (long long)blocks);
         return false;
     }
     bool ok = take_blocks(t, l, blocks, numbers);
@@ -163,11 +173,13 @@ static bool gather(Taker *t)
         counters_free(t->workers[w]);
     }
     if (!ok)
-        diag_error(t->sim->ctx, E0600, span_none(), "no memory for the counters of '%s'", t->m->name);
+        diag_error(t->sim->ctx, E0600, span_none(), "no memory for the counters of '%s'",
+                   t->m->name);
     return ok;
 }
 
-bool census_take(Device *sim, LoadedModule *loaded, const Module *m, const RunArguments *args, int64_t budget, Census *out)
+bool census_take(Device *sim, LoadedModule *loaded, const Module *m, const RunArguments *args,
+                 int64_t budget, Census *out)
 {
     Taker t = {.sim = sim, .m = m, .out = out};
     *out = (Census){.kernels = calloc((size_t)m->n_kernels + 1, sizeof *out->kernels)};

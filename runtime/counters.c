@@ -12,7 +12,8 @@ const char *access_op_name(AccessOp op)
 
 /* ---- the sectors that a block has loaded --------------------------------------------------- */
 
-/* A hash set with linear probing.  An entry belongs to the present block if its stamp is that block's. */
+/* A hash set with linear probing.  An entry belongs to the present block if its stamp is that
+ * block's. */
 typedef struct {
     uint64_t *keys;
     uint32_t *stamps, stamp;
@@ -76,8 +77,8 @@ static void sector_set_clear(SectorSet *s)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-/* The request before, by distances from its first lane, whose place in its line matters, too: requests that differ by whole
- * lines cost the same, and mostly the next one does. */
+/* The request before, by distances from its first lane, whose place in its line matters, too:
+ * requests that differ by whole lines cost the same, and mostly the next one does. */
 typedef struct {
     uint32_t active;
     int64_t offset, distance[WARP_LANES];
@@ -163,8 +164,10 @@ static const AccessCost *price_again(PricedAccess *priced, const AccessEvent *e)
     int64_t first = e->lanes.address[__builtin_ctz(e->lanes.active)];
     now.offset = first & (LINE_BYTES - 1);
     for (int lane = 0; lane < WARP_LANES; lane++)
-        now.distance[lane] = (e->lanes.address[lane] - first) & -(int64_t)(e->lanes.active >> lane & 1);
-    if (priced->cost.requests == 0 || now.active != priced->active || now.offset != priced->offset ||
+        now.distance[lane] =
+            (e->lanes.address[lane] - first) & -(int64_t)(e->lanes.active >> lane & 1);
+    if (priced->cost.requests == 0 || now.active != priced->active ||
+        now.offset != priced->offset ||
         memcmp(now.distance, priced->distance, sizeof now.distance) != 0) {
         now.cost = price(e);
         *priced = now;
@@ -213,7 +216,8 @@ static bool add_sectors(Counters *c, const AccessEvent *e, int sectors)
     for (int lane = 0; lane < WARP_LANES; lane++) {
         if (!(e->lanes.active >> lane & 1))
             continue;
-        for (int64_t at = e->lanes.address[lane]; at < e->lanes.address[lane] + e->lanes.bytes; at += SECTOR_BYTES) {
+        for (int64_t at = e->lanes.address[lane]; at < e->lanes.address[lane] + e->lanes.bytes;
+             at += SECTOR_BYTES) {
             uint64_t key = space | ((uint64_t)at / SECTOR_BYTES & (((uint64_t)1 << 48) - 1));
             bool fresh = false;
             if (key != last && !sector_set_add(&c->loaded, key, &fresh))
@@ -232,12 +236,17 @@ bool counters_add(Counters *c, const AccessEvent *e)
     AccessCounter *a = &c->kernels[e->kernel].accesses[e->inst];
     const AccessCost *cost = price_again(&c->kernels[e->kernel].priced[e->inst], e);
     if (a->cost.requests == 0) {
-        *a = (AccessCounter){.kernel = e->kernel, .inst = e->inst, .buffer = e->buffer, .op = e->op,
-                             .bytes = e->lanes.bytes, .worst = *e};
+        *a = (AccessCounter){.kernel = e->kernel,
+                             .inst = e->inst,
+                             .buffer = e->buffer,
+                             .op = e->op,
+                             .bytes = e->lanes.bytes,
+                             .worst = *e};
     }
     keep_worst(a, e, (int)(cost->sectors + cost->wavefronts + cost->passes));
     access_cost_add(&a->cost, cost);
-    return e->buffer->space != VM_GLOBAL || e->buffer->constant || add_sectors(c, e, (int)cost->sectors);
+    return e->buffer->space != VM_GLOBAL || e->buffer->constant ||
+           add_sectors(c, e, (int)cost->sectors);
 }
 
 void counters_add_execution(Counters *c, int kernel, int inst, int lanes)

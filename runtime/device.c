@@ -39,12 +39,9 @@ static Device *open_any(Context *ctx, const DeviceOptions *options)
 Device *device_open(Context *ctx, const DeviceOptions *options)
 {
     switch (options->kind) {
-    case DEVICE_AUTO:
-        return open_any(ctx, options);
-    case DEVICE_CUDA:
-        return device_open_cuda(ctx, options);
-    case DEVICE_SIM:
-        return device_open_sim(ctx, options);
+    case DEVICE_AUTO: return open_any(ctx, options);
+    case DEVICE_CUDA: return device_open_cuda(ctx, options);
+    case DEVICE_SIM: return device_open_sim(ctx, options);
     }
     return NULL;
 }

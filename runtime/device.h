@@ -10,13 +10,14 @@ typedef struct Device Device;
 typedef struct LoadedModule LoadedModule; /* a module ready to run on one device */
 
 typedef struct {
-    char name[128];      /* "NVIDIA H200", "simulator" */
-    const char *kind;    /* "cuda" or "sim" */
-    char arch[16];       /* "sm_90a"; what the module is compiled for */
-    int capability; /* 90 for compute capability 9.0; 0: not a GPU */
+    char name[128];   /* "NVIDIA H200", "simulator" */
+    const char *kind; /* "cuda" or "sim" */
+    char arch[16];    /* "sm_90a"; what the module is compiled for */
+    int capability;   /* 90 for compute capability 9.0; 0: not a GPU */
     int multiprocessors, clock_khz, warp_size;
     int memory_clock_khz, memory_bus_bits; /* 0 where the GPU does not say */
-    int threads_per_multiprocessor, blocks_per_multiprocessor, registers_per_multiprocessor, shared_reserved_per_block;
+    int threads_per_multiprocessor, blocks_per_multiprocessor, registers_per_multiprocessor,
+        shared_reserved_per_block;
     int64_t shared_per_multiprocessor;
     int64_t memory_bytes, l2_bytes, max_shared_per_block;
 } DeviceInfo;
@@ -27,12 +28,13 @@ typedef uint64_t DevicePtr; /* an address in the device's memory; 0 is none */
 
 /* One argument set of a run, in the order of the module's tables. */
 typedef struct RunArguments {
-    const int64_t *sizes;      /* [n_sizes], constants included */
+    const int64_t *sizes;       /* [n_sizes], constants included */
     const void *const *scalars; /* [n_scalars], each to a value of its type */
-    const DevicePtr *buffers;  /* [n_buffers], temps included */
+    const DevicePtr *buffers;   /* [n_buffers], temps included */
 } RunArguments;
 
-/* What a device does. All but close return false (or 0, NULL) after diag_error; nothing is printed. */
+/* What a device does. All but close return false (or 0, NULL) after diag_error; nothing is
+ * printed. */
 typedef struct DeviceOps {
     void (*close)(Device *d);
     DevicePtr (*alloc)(Device *d, size_t bytes); /* aligned to 256 bytes */
@@ -40,15 +42,18 @@ typedef struct DeviceOps {
     bool (*write)(Device *d, DevicePtr to, const void *from, size_t bytes);
     bool (*read)(Device *d, void *to, DevicePtr from, size_t bytes);
     bool (*fill)(Device *d, DevicePtr to, int byte, size_t bytes);
-    LoadedModule *(*load)(Device *d, const Module *module); /* compiles; cached on disk by content */
+    /* compiles; cached on disk by content */
+    LoadedModule *(*load)(Device *d, const Module *module);
     void (*unload)(Device *d, LoadedModule *m);
-    bool (*run)(Device *d, LoadedModule *m, const RunArguments *args); /* asynchronous where it can be */
+    /* asynchronous where it can be */
+    bool (*run)(Device *d, LoadedModule *m, const RunArguments *args);
     bool (*sync)(Device *d);
     /* Time between two marks on the device in milliseconds: mark(0), work, mark(1), elapsed. */
     bool (*mark)(Device *d, int which);
     bool (*elapsed)(Device *d, double *ms);
     bool (*flush_l2)(Device *d); /* makes the next run start with a cold cache */
-    /* Who wrote element `element` of the module's buffer last, in the latest run; NULL or false: that is not known. */
+    /* Who wrote element `element` of the module's buffer last, in the latest run; NULL or false:
+     * that is not known. */
     bool (*writer)(Device *d, int buffer, int64_t element, VmFault *who, VmPlace *store);
 } DeviceOps;
 
@@ -56,64 +61,73 @@ struct Device {
     const DeviceOps *ops;
     Context *ctx;
     DeviceInfo info;
-    VmFault fault; /* what the last run did wrong, where the device can tell (the simulator); kind FAULT_NONE: nothing */
+    /* what the last run did wrong, where the device can tell (the simulator); kind FAULT_NONE:
+     * nothing */
+    VmFault fault;
 };
 
 typedef struct {
     DeviceKind kind;
-    int ordinal;            /* of the GPU */
-    const char *arch;       /* overrides the GPU's own, or NULL */
-    const char *cache_dir;  /* NULL: $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc; "": no cache */
+    int ordinal;      /* of the GPU */
+    const char *arch; /* overrides the GPU's own, or NULL */
+    /* NULL: $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc; "": no cache */
+    const char *cache_dir;
 } DeviceOptions;
 
-/* NULL with a diagnostic when the device cannot be had. AUTO takes the GPU if there is one, else the simulator. The
- * caller closes it with device->ops->close. */
+/* NULL with a diagnostic when the device cannot be had. AUTO takes the GPU if there is one, else
+ * the simulator. The caller closes it with device->ops->close. */
 Device *device_open(Context *ctx, const DeviceOptions *options);
 
 /* The two kinds behind device_open. */
 Device *device_open_cuda(Context *ctx, const DeviceOptions *options);
 Device *device_open_sim(Context *ctx, const DeviceOptions *options);
 
-/* A run on the simulator in which somebody else takes part: for each launch `take` is called, which runs what it wants of it
- * by sim_run_blocks.  False after a diagnostic, also where `take` gave false (after one of its own, or of
- * sim_run_blocks). */
+/* A run on the simulator in which somebody else takes part: for each launch `take` is called, which
+ * runs what it wants of it by sim_run_blocks.  False after a diagnostic, also where `take` gave
+ * false (after one of its own, or of sim_run_blocks). */
 typedef struct SimLaunch SimLaunch;
 typedef bool SimTake(void *user, const SimLaunch *launch);
-bool sim_run_with(Device *sim, LoadedModule *m, const RunArguments *args, SimTake *take, void *user);
+bool sim_run_with(Device *sim, LoadedModule *m, const RunArguments *args, SimTake *take,
+                  void *user);
 const VmLaunch *sim_launch_of(const SimLaunch *launch);
 bool sim_run_blocks(const SimLaunch *launch, const VmRunOptions *options);
 
-/* NVRTC without a device: compiles `source` for `arch`, "sm_90a" or "compute_90a", which name the same. The result lives in the
- * context's arena; PTX is terminated. `name` is the file that messages name, without ".cu". With
- * `line_info` profilers and debuggers find the lines of the source, or those that its #line directives name. False after
- * diag_error: E0601 to E0606, a compiler's log shown against the source. */
+/* NVRTC without a device: compiles `source` for `arch`, "sm_90a" or "compute_90a", which name the
+ * same. The result lives in the context's arena; PTX is terminated. `name` is the file that
+ * messages name, without ".cu". With `line_info` profilers and debuggers find the lines of the
+ * source, or those that its #line directives name. False after diag_error: E0601 to E0606, a
+ * compiler's log shown against the source. */
 typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
                    NvrtcKind kind, bool line_info, const void **image, size_t *bytes);
 
-/* NVRTC is loaded, and compiles nothing on a thread of its own: a compilation that comes later, and need not wait for that, is spared
- * what the first one of a process costs. NULL where there is no thread for it, which changes nothing but time. */
+/* NVRTC is loaded, and compiles nothing on a thread of its own: a compilation that comes later, and
+ * need not wait for that, is spared what the first one of a process costs. NULL where there is no
+ * thread for it, which changes nothing but time. */
 typedef struct NvrtcWarmup NvrtcWarmup;
 NvrtcWarmup *nvrtc_warmup_begin(const char *arch);
 /* Waits for the thread. NULL is allowed. */
 void nvrtc_warmup_end(NvrtcWarmup *w);
 
-/* ---- above a device ------------------------------------------------------------------------------ */
+/* ---- above a device -------------------------------------------------------------------------- */
 
 /* Buffers and scalars of one module on one device, filled with seeded random data. */
 typedef struct Workload Workload;
 /* sizes: one value for each module size. NULL after a diagnostic. */
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
-/* The same with small integers, as `from` says, in the place of reals and of integers that are no subscripts: inputs on which
- * sums and products are exact (runtime/random.h). */
-Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const SmallIntegers *from);
-/* The same with gentle reals: each divided by the last extent of its buffer, rounded up to a power of 2, and 1 added on the diagonal of
- * matrices, which makes them well conditioned. */
+/* The same with small integers, as `from` says, in the place of reals and of integers that are no
+ * subscripts: inputs on which sums and products are exact (runtime/random.h). */
+Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
+                             const SmallIntegers *from);
+/* The same with gentle reals: each divided by the last extent of its buffer, rounded up to a power
+ * of 2, and 1 added on the diagonal of matrices, which makes them well conditioned. */
 Workload *workload_new_gentle(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
-/* The same data as `of`, for a module of the same program: copied, which takes less time than drawing them. */
+/* The same data as `of`, for a module of the same program: copied, which takes less time than
+ * drawing them. */
 Workload *workload_like(const Workload *of, const Module *m);
 void workload_free(Workload *w);
-/* Inputs and inouts rewritten with the seed's data, outputs poisoned with bytes that read as NaN or an odd integer. */
+/* Inputs and inouts rewritten with the seed's data, outputs poisoned with bytes that read as NaN or
+ * an odd integer. */
 bool workload_reset(Workload *w);
 const RunArguments *workload_arguments(const Workload *w);
 /* Elements of buffer `index`, and its dimensions. */
@@ -126,7 +140,8 @@ int64_t workload_bytes(const Workload *w);
 
 typedef struct {
     int runs, warmup; /* 0: chosen from the warm-up's times, about 0.3 s a contender */
-    bool cold_l2;     /* each sample is one run after flush_l2; else a burst of runs, divided by their number */
+    /* each sample is one run after flush_l2; else a burst of runs, divided by their number */
+    bool cold_l2;
 } BenchOptions;
 typedef struct {
     double median_ms, min_ms, p95_ms;
@@ -141,7 +156,8 @@ typedef struct {
     void *user;
     BenchResult result;
 } Contender;
-/* Runs the contenders in turn, A B A B ..., and fills their results. False after the diagnostic of whatever failed. */
+/* Runs the contenders in turn, A B A B ..., and fills their results. False after the diagnostic of
+ * whatever failed. */
 bool bench_run(Device *d, Contender *contenders, int n, const BenchOptions *options);
 
 #endif

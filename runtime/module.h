@@ -1,7 +1,9 @@
-/* module.h - a compiled kernel as data: what there is to launch, with which arguments, in which order.
+/* module.h - a compiled kernel as data: what there is to launch, with which arguments, in which
+ * order.
  *
- * Made by codegen/, executed here. Knows no IR: sizes, shapes and grids are small programs of the virtual
- * machine (vm.h), which runs the host part for every device and the kernels of the simulator. */
+ * Made by codegen/, executed here. Knows no IR: sizes, shapes and grids are small programs of the
+ * virtual machine (vm.h), which runs the host part for every device and the kernels of the
+ * simulator. */
 #ifndef TIRC_RUNTIME_MODULE_H
 #define TIRC_RUNTIME_MODULE_H
 
@@ -12,15 +14,16 @@ typedef enum { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT, BUFFER_TEMP } BufferRole;
 
 /* The values that an input may have. An end of integers that is open is INT64_MIN or INT64_MAX. */
 typedef struct {
-    const VmFunction *ends; /* integers: registers: sizes in, the least and the greatest value out; NULL: floats */
-    double lo, hi;          /* floats */
+    /* integers: registers: sizes in, the least and the greatest value out; NULL: floats */
+    const VmFunction *ends;
+    double lo, hi;                                 /* floats */
     bool has_lo, has_hi, excludes_lo, excludes_hi; /* floats */
-    Order order;            /* of all elements; ORDER_COUNT: none */
+    Order order;                                   /* of all elements; ORDER_COUNT: none */
 } ModuleValues;
 
 /* An item of the program's `where` clause. */
 typedef struct {
-    const char *text;       /* as in the program */
+    const char *text; /* as in the program */
     Span span;
     const VmFunction *cond; /* on sizes: one output, not 0 where it holds; else NULL */
     int buffer, scalar;     /* the other is -1: what it is about, in the tables */
@@ -32,9 +35,9 @@ typedef struct {
     DType type;
     BufferRole role;
     int rank;
-    const VmFunction *shape; /* registers: sizes in, `rank` dimensions out */
+    const VmFunction *shape;    /* registers: sizes in, `rank` dimensions out */
     const ModuleValues *values; /* that random data are drawn from; NULL: any */
-    bool partial; /* of an output: a run need not write every element */
+    bool partial;               /* of an output: a run need not write every element */
 } ModuleBuffer;
 
 typedef struct {
@@ -51,29 +54,32 @@ typedef struct {
 
 /* What the sizes must keep because the kernels index with 32 bits. */
 typedef struct {
-    const char *text;        /* "M * N + 31" */
-    const VmFunction *value; /* registers: sizes in, one output, which is at most INT32_MAX; it saturates */
+    const char *text; /* "M * N + 31" */
+    /* registers: sizes in, one output, which is at most INT32_MAX; it saturates */
+    const VmFunction *value;
 } ModuleLimit;
 
 /* What one argument of a kernel is. */
 typedef enum { ARG_BUFFER, ARG_SCALAR, ARG_SIZE, ARG_HOST } ArgumentKind;
 typedef struct {
     ArgumentKind kind;
-    int index; /* into buffers, scalars, sizes, or the values that the launch passes */
+    int index;  /* into buffers, scalars, sizes, or the values that the launch passes */
     DType type; /* of a value */
 } KernelArgument;
 
-/* An array in constant memory: it holds what a buffer holds when a kernel that reads it is launched. */
+/* An array in constant memory: it holds what a buffer holds when a kernel that reads it is
+ * launched. */
 typedef struct {
     const char *symbol; /* in the source */
     int buffer;         /* what it is a copy of */
     int64_t bytes;
-    bool changes;       /* the buffer is a temp, which kernels write; else an input, which stays the same in a run */
+    /* the buffer is a temp, which kernels write; else an input, which stays the same in a run */
+    bool changes;
 } ModuleConstant;
 
 typedef struct {
-    const char *name;       /* in the program */
-    const char *symbol;     /* of the __global__ function in the source */
+    const char *name;   /* in the program */
+    const char *symbol; /* of the __global__ function in the source */
     int64_t block[3];
     int64_t shared_static;  /* bytes declared in the source */
     int64_t shared_dynamic; /* bytes asked for at launch */
@@ -96,7 +102,8 @@ typedef struct Module {
     const ModuleConstant *constants;
     const ModuleKernel *kernels;
     const ModuleLimit *limits; /* of the sizes of a run */
-    const VmFunction *host; /* loops, conditions and launches; may compute by itself (a reference) */
+    /* loops, conditions and launches; may compute by itself (a reference) */
+    const VmFunction *host;
 } Module;
 
 /* The first limit that the sizes (of all sizes of the module) break; NULL where they keep all. */

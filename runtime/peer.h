@@ -1,19 +1,22 @@
-/* peer.h - what a kernel is measured against: routines of libraries that are looked for at run time.
+/* peer.h - what a kernel is measured against: routines of libraries that are looked for at run
+ * time.
  *
- * A peer works on a workload like the kernel's own: the same seeded inputs, in buffers of its own, in the same interleaved
- * measurement with the same treatment of the caches. */
+ * A peer works on a workload like the kernel's own: the same seeded inputs, in buffers of its own,
+ * in the same interleaved measurement with the same treatment of the caches. */
 #ifndef TIRC_RUNTIME_PEER_H
 #define TIRC_RUNTIME_PEER_H
 
 #include "runtime/device.h"
 
-/* A matrix of a product, row major: rows of `columns` elements, `batch` of them one behind the other. */
+/* A matrix of a product, row major: rows of `columns` elements, `batch` of them one behind the
+ * other. */
 typedef struct {
     int buffer; /* its number in the module */
     bool transposed;
 } PeerMatrix;
 
-/* c[i, j] = sum of a[i, k] * b[k, j] for each of `batch`; and what follows it in the same routine. */
+/* c[i, j] = sum of a[i, k] * b[k, j] for each of `batch`; and what follows it in the same
+ * routine. */
 typedef struct {
     PeerMatrix a, b, c;
     int64_t rows, columns, depth, batch;
@@ -23,15 +26,15 @@ typedef struct {
 } PeerProduct;
 
 typedef struct {
-    const char *name; /* "cublas" or "memcpy" */
-    PeerProduct product;       /* of cublas */
-    int from, to;              /* buffers of memcpy ... */
-    int64_t bytes;             /* ... and how many bytes */
+    const char *name;    /* "cublas" or "memcpy" */
+    PeerProduct product; /* of cublas */
+    int from, to;        /* buffers of memcpy ... */
+    int64_t bytes;       /* ... and how many bytes */
 } PeerTask;
 
 typedef struct LibraryPeer LibraryPeer;
-/* NULL after a diagnostic: E0640 where the library is missing (with the places that were searched), E0641 where it refuses. The
- * workload outlives the peer. */
+/* NULL after a diagnostic: E0640 where the library is missing (with the places that were searched),
+ * E0641 where it refuses. The workload outlives the peer. */
 LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w);
 void peer_close(LibraryPeer *p);
 bool peer_run(LibraryPeer *p);

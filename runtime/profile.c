@@ -67,7 +67,8 @@ static bool refuse_key(const ProfileReader *r, Part part, const char *key)
         words[i + 1] = keys[i].name;
     const char *near = diag_suggest(key, words, KEYS + 1);
     diag_error(r->c, E0651, span_of(r, part),
-               near ? "'%.60s' is no key of a device profile; did you mean '%s'?" : "'%.60s' is no key of a device profile",
+               near ? "'%.60s' is no key of a device profile; did you mean '%s'?"
+                    : "'%.60s' is no key of a device profile",
                key, near);
     StrBuf all = strbuf_new(r->c->arena);
     for (int i = 0; i <= KEYS; i++)
@@ -79,7 +80,8 @@ static bool refuse_key(const ProfileReader *r, Part part, const char *key)
 static bool set_number(ProfileReader *r, Part key_part, Part value_part, int key)
 {
     if (r->seen[key]) {
-        diag_error(r->c, E0651, span_of(r, key_part), "'%s' stands twice; keep one of the two lines", keys[key].name);
+        diag_error(r->c, E0651, span_of(r, key_part),
+                   "'%s' stands twice; keep one of the two lines", keys[key].name);
         return false;
     }
     r->seen[key] = true;
@@ -87,8 +89,8 @@ static bool set_number(ProfileReader *r, Part key_part, Part value_part, int key
     const char *text = text_of(r, value_part);
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value) || value < 0) {
-        diag_error(r->c, E0651, span_of(r, value_part), "'%s' takes a number that is not negative, found '%.60s'",
-                   keys[key].name, text);
+        diag_error(r->c, E0651, span_of(r, value_part),
+                   "'%s' takes a number that is not negative, found '%.60s'", keys[key].name, text);
         return false;
     }
     *value_of(r->out, key) = value;
@@ -120,7 +122,8 @@ static bool read_line(ProfileReader *r, size_t begin, size_t end)
     while (equals < line.end && r->text[equals] != '=')
         equals++;
     if (equals == line.end) {
-        diag_error(r->c, E0651, span_of(r, line), "a line of a device profile is 'key = number'; this one has no '='");
+        diag_error(r->c, E0651, span_of(r, line),
+                   "a line of a device profile is 'key = number'; this one has no '='");
         return false;
     }
     return read_pair(r, trim(r, line.begin, equals), trim(r, equals + 1, line.end));
@@ -163,14 +166,15 @@ const char *profile_names(Context *ctx)
 {
     StrBuf out = strbuf_new(ctx->arena);
     for (int i = 0; i < profile_file_count; i++)
-        strbuf_addf(&out, "%s%.*s", i ? ", " : "", (int)stem_length(&profile_files[i]), profile_files[i].name);
+        strbuf_addf(&out, "%s%.*s", i ? ", " : "", (int)stem_length(&profile_files[i]),
+                    profile_files[i].name);
     return out.text;
 }
 
 /* ---- a GPU's own --------------------------------------------------------------------------- */
 
-/* Lanes of a multiprocessor for each type, by compute capability: the table of throughputs in the CUDA C++ Programming
- * Guide, "Arithmetic Instructions". */
+/* Lanes of a multiprocessor for each type, by compute capability: the table of throughputs in the
+ * CUDA C++ Programming Guide, "Arithmetic Instructions". */
 typedef struct {
     int capability; /* 90 for 9.0 */
     int f64, f32;
@@ -179,8 +183,8 @@ typedef struct {
 static Lanes lanes_of(int capability)
 {
     static const Lanes table[] = {
-        {70, 32, 64},  {75, 2, 64},   {80, 32, 64},   {86, 2, 128},  {87, 2, 128},
-        {89, 2, 128},  {90, 64, 128}, {100, 64, 128}, {103, 2, 128}, {120, 2, 128},
+        {70, 32, 64}, {75, 2, 64},   {80, 32, 64},   {86, 2, 128},  {87, 2, 128},
+        {89, 2, 128}, {90, 64, 128}, {100, 64, 128}, {103, 2, 128}, {120, 2, 128},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (table[i].capability == capability)

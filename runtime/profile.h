@@ -1,7 +1,8 @@
 /* profile.h - what a GPU can do, as numbers: the device that an analysis is for.
  *
- * A profile is a text of `key = value` lines; '#' starts a comment.  `name` is its title, every other key a row of
- * profile.def.  Those of runtime/profiles ship inside the library; a user's own are files. */
+ * A profile is a text of `key = value` lines; '#' starts a comment.  `name` is its title, every
+ * other key a row of profile.def.  Those of runtime/profiles ship inside the library; a user's own
+ * are files. */
 #ifndef TIRC_RUNTIME_PROFILE_H
 #define TIRC_RUNTIME_PROFILE_H
 
@@ -9,7 +10,7 @@
 #include "runtime/device.h"
 
 typedef struct {
-    const char *name; /* "NVIDIA H200" */
+    const char *name;                     /* "NVIDIA H200" */
 #define KEY(field, meaning) double field; /* 0: not known */
 #include "runtime/profile.def"
 #undef KEY
@@ -30,8 +31,8 @@ const char *profile_names(Context *ctx);
 /* Reads a text that was added to the context's sources.  False after E0651. */
 bool profile_parse(Context *ctx, uint32_t source, Profile *out);
 
-/* A GPU's own: its attributes, and for what no attribute says, what its compute capability has.  `name` lives as long as
- * `info`. */
+/* A GPU's own: its attributes, and for what no attribute says, what its compute capability has.
+ * `name` lives as long as `info`. */
 Profile profile_of_device(const DeviceInfo *info);
 
 #endif

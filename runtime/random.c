@@ -105,8 +105,10 @@ void random_fill_small(Random *r, DType type, void *to, int64_t n, const SmallIn
     char *at = to;
     int bytes = type_bytes(type);
     for (int64_t i = 0; i < n; i++, at += bytes)
-        vm_value_store(type, type == DT_BOOL ? random_value(r, type)
-                                             : value_of(type, small_integer(r, type, from)), at);
+        vm_value_store(type,
+                       type == DT_BOOL ? random_value(r, type)
+                                       : value_of(type, small_integer(r, type, from)),
+                       at);
 }
 
 void random_fill(Random *r, DType type, void *to, int64_t n)

@@ -24,8 +24,9 @@ void random_fill(Random *r, DType type, void *to, int64_t n);
 
 /* Small integers, whose sums and products are exact in floating types, too. */
 typedef struct {
-    int magnitude; /* uniform in 1..magnitude, of either sign in signed types; 0: all elements are 0 */
-    double share;  /* of the elements that are not 0 */
+    /* uniform in 1..magnitude, of either sign in signed types; 0: all elements are 0 */
+    int magnitude;
+    double share; /* of the elements that are not 0 */
 } SmallIntegers;
 
 /* `n` elements of a type, drawn so; bool over both values. */

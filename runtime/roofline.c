@@ -18,7 +18,8 @@ int roofline_of(const Profile *p, const Work *w, Roof roofs[ROOFS])
     roofs[ROOF_ARITHMETIC] = arithmetic(p, w);
     roofs[ROOF_DRAM] = (Roof){"device memory", "byte", w->least_bytes, p->dram_gbps * 1e9, 0};
     roofs[ROOF_L2] = (Roof){"second-level cache", "byte", w->beyond_l1_bytes, p->l2_gbps * 1e9, 0};
-    roofs[ROOF_L1] = (Roof){"load/store units", "pass", w->passes, p->multiprocessors * p->clock_mhz * 1e6, 0};
+    roofs[ROOF_L1] =
+        (Roof){"load/store units", "pass", w->passes, p->multiprocessors * p->clock_mhz * 1e6, 0};
     int binds = -1;
     for (int i = 0; i < ROOFS; i++) {
         roofs[i].ms = roofs[i].rate > 0 ? roofs[i].amount / roofs[i].rate * 1e3 : 0;

@@ -21,7 +21,7 @@ enum {
 
 typedef struct {
     Device base;
-    double marks[2]; /* in milliseconds */
+    double marks[2];  /* in milliseconds */
     VmShadow *shadow; /* of the latest run of all blocks, or NULL */
 } SimDevice;
 
@@ -43,8 +43,8 @@ static DevicePtr sim_alloc(Device *d, size_t bytes)
     void *p = rounded < bytes ? NULL : aligned_alloc(ALIGNMENT, rounded ? rounded : ALIGNMENT);
     if (!p)
         diag_error(d->ctx, E0631, span_none(),
-                   "the simulator needs %.1f MB of memory for one buffer, and the machine has none left; "
-                   "choose smaller sizes with -D",
+                   "the simulator needs %.1f MB of memory for one buffer, and the machine has none "
+                   "left; choose smaller sizes with -D",
                    (double)bytes / 1e6);
     return (DevicePtr)(uintptr_t)p;
 }
@@ -88,12 +88,12 @@ static LoadedModule *sim_load(Device *d, const Module *module)
         int64_t threads = 1;
         for (int axis = 0; axis < 3; axis++)
             threads = k->block[axis] > 0 && k->block[axis] <= MAX_THREADS ? threads * k->block[axis]
-                                                                         : MAX_THREADS + 1;
+                                                                          : MAX_THREADS + 1;
         if (threads <= MAX_THREADS && k->code->shared_bytes <= MAX_SHARED)
             continue;
         diag_error(d->ctx, E0632, span_none(),
-                   "kernel '%s' asks for blocks of %lldx%lldx%lld threads with %lld bytes of shared memory; a block "
-                   "has at most %d threads and %d bytes",
+                   "kernel '%s' asks for blocks of %lldx%lldx%lld threads with %lld bytes of "
+                   "shared memory; a block has at most %d threads and %d bytes",
                    k->name, (long long)k->block[0], (long long)k->block[1], (long long)k->block[2],
                    (long long)k->code->shared_bytes, MAX_THREADS, MAX_SHARED);
         return NULL;
@@ -116,7 +116,7 @@ typedef struct {
     SimTake *take;
     void *user;
     VmShadow *shadow; /* of a run of all blocks */
-    VmFault fault; /* of the launch that stopped the run */
+    VmFault fault;    /* of the launch that stopped the run */
 } SimRun;
 
 struct SimLaunch {
@@ -143,10 +143,11 @@ static bool sim_launch(void *user, const VmLaunch *launch)
     const int64_t *grid = launch->grid;
     if (grid[0] <= INT32_MAX && grid[1] <= MAX_GRID_YZ && grid[2] <= MAX_GRID_YZ)
         return run->take ? run->take(run->user, &l) : sim_run_blocks(&l, &checked);
-    diag_error(run->d->ctx, E0632, span_none(),
-               "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks; a grid has at most %dx%dx%d",
-               run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],
-               (long long)grid[2], INT32_MAX, MAX_GRID_YZ, MAX_GRID_YZ);
+    diag_error(
+        run->d->ctx, E0632, span_none(),
+        "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks; a grid has at most %dx%dx%d",
+        run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],
+        (long long)grid[2], INT32_MAX, MAX_GRID_YZ, MAX_GRID_YZ);
     return false;
 }
 
@@ -168,15 +169,17 @@ static void report_fault(Device *d, const VmFault *f)
                (long long)f->block[2], f->function, f->message);
     const VmOther *o = &f->other;
     if (o->known)
-        diag_note(d->ctx, o->span, "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) %s it here", (long long)o->thread[0],
-                  (long long)o->thread[1], (long long)o->thread[2], (long long)o->block[0], (long long)o->block[1],
-                  (long long)o->block[2], o->does);
+        diag_note(d->ctx, o->span,
+                  "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) %s it here",
+                  (long long)o->thread[0], (long long)o->thread[1], (long long)o->thread[2],
+                  (long long)o->block[0], (long long)o->block[1], (long long)o->block[2], o->does);
 }
 
 static bool no_notes(Device *d)
 {
     diag_error(d->ctx, E0631, span_none(),
-               "the simulator has no memory left for what it notes about each element; choose smaller sizes with -D");
+               "the simulator has no memory left for what it notes about each element; choose "
+               "smaller sizes with -D");
     return false;
 }
 
@@ -244,10 +247,20 @@ static bool sim_flush(Device *d)
 Device *device_open_sim(Context *ctx, const DeviceOptions *options)
 {
     static const DeviceOps ops = {
-        .close = sim_close, .alloc = sim_alloc, .free = sim_free, .write = sim_write,
-        .read = sim_read, .fill = sim_fill, .load = sim_load, .unload = sim_unload,
-        .run = sim_run, .sync = sim_sync, .mark = sim_mark, .elapsed = sim_elapsed,
-        .flush_l2 = sim_flush, .writer = sim_writer,
+        .close = sim_close,
+        .alloc = sim_alloc,
+        .free = sim_free,
+        .write = sim_write,
+        .read = sim_read,
+        .fill = sim_fill,
+        .load = sim_load,
+        .unload = sim_unload,
+        .run = sim_run,
+        .sync = sim_sync,
+        .mark = sim_mark,
+        .elapsed = sim_elapsed,
+        .flush_l2 = sim_flush,
+        .writer = sim_writer,
     };
     SimDevice *sim = calloc(1, sizeof *sim);
     if (!sim) {

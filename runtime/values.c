@@ -1,7 +1,8 @@
 /* values.c - the values of inputs: see values.h.
  *
- * A range with one end is given another, about as far away as random data without a range reach; one of floats stays in [-1, 1)
- * if it can. Ordered data are drawn, sorted, and spread where they have to differ. */
+ * A range with one end is given another, about as far away as random data without a range reach;
+ * one of floats stays in [-1, 1) if it can. Ordered data are drawn, sorted, and spread where they
+ * have to differ. */
 #include "runtime/values.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 #include "runtime/vm.h"
 
-/* ---- ranges ------------------------------------------------------------------------------------------ */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t lo, hi; /* inclusive */
@@ -46,9 +47,13 @@ static IntRange draw_range(DType type, IntRange asked, IntRange usual)
     IntRange all = type_range(type), range = asked;
     int64_t end;
     if (asked.lo == all.lo)
-        range.lo = usual.lo <= asked.hi ? (usual.lo > all.lo ? usual.lo : all.lo) : checked_sub(asked.hi, SPAN, &end) ? end : all.lo;
+        range.lo = usual.lo <= asked.hi                ? (usual.lo > all.lo ? usual.lo : all.lo)
+                   : checked_sub(asked.hi, SPAN, &end) ? end
+                                                       : all.lo;
     if (asked.hi == all.hi)
-        range.hi = usual.hi >= range.lo ? (usual.hi < all.hi ? usual.hi : all.hi) : checked_add(range.lo, SPAN, &end) ? end : all.hi;
+        range.hi = usual.hi >= range.lo                ? (usual.hi < all.hi ? usual.hi : all.hi)
+                   : checked_add(range.lo, SPAN, &end) ? end
+                                                       : all.hi;
     if (range.hi < range.lo)
         range.hi = range.lo;
     return range;
@@ -67,7 +72,7 @@ static int64_t draw_integer(Random *r, IntRange range)
     return range.lo + (int64_t)random_below(r, count ? count : UINT64_MAX);
 }
 
-/* ---- elements ---------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static void store_integer(DType type, int64_t value, void *at)
 {
@@ -99,18 +104,16 @@ static int64_t integer_at(DType type, const void *at)
     VmValue v = vm_value_load(type, at);
     switch (vm_type_of(type)) {
     case VM_I64:
-    case VM_U64:
-        return v.i64;
-    case VM_U32:
-        return (uint32_t)v.i32;
-    default:
-        return v.i32;
+    case VM_U64: return v.i64;
+    case VM_U32: return (uint32_t)v.i32;
+    default: return v.i32;
     }
 }
 
 static bool float_fits(double x, const ModuleValues *v)
 {
-    return !(v->has_lo && !(v->excludes_lo ? x > v->lo : x >= v->lo)) && !(v->has_hi && !(v->excludes_hi ? x < v->hi : x <= v->hi));
+    return !(v->has_lo && !(v->excludes_lo ? x > v->lo : x >= v->lo)) &&
+           !(v->has_hi && !(v->excludes_hi ? x < v->hi : x <= v->hi));
 }
 
 /* The range to draw floats from: what is asked for, or its part in [-1, 1). */
@@ -121,13 +124,17 @@ static void float_range(const ModuleValues *v, double *lo, double *hi)
     *hi = high ? v->hi : low && v->lo >= 1 ? v->lo + 1 + fabs(v->lo) * 0x1p-4 : 1;
 }
 
-/* An integer of at most the magnitude, 1/2 or 1/4; false where none of those that were tried is in the range. */
-static bool draw_few_bits(Random *r, DType type, void *at, const ModuleValues *v, const SmallIntegers *small)
+/* An integer of at most the magnitude, 1/2 or 1/4; false where none of those that were tried is in
+ * the range. */
+static bool draw_few_bits(Random *r, DType type, void *at, const ModuleValues *v,
+                          const SmallIntegers *small)
 {
     enum { TRIES = 16 };
     int64_t most = small->magnitude > 1 ? small->magnitude : 1;
     for (int i = 0; i < 2 * TRIES; i++) {
-        double x = i < TRIES ? (double)draw_integer(r, (IntRange){-most, most}) : random_below(r, 2) ? 0.5 : 0.25;
+        double x = i < TRIES            ? (double)draw_integer(r, (IntRange){-most, most})
+                   : random_below(r, 2) ? 0.5
+                                        : 0.25;
         store_float(type, x, at);
         if (float_fits(x, v))
             return true;
@@ -136,7 +143,8 @@ static bool draw_few_bits(Random *r, DType type, void *at, const ModuleValues *v
 }
 
 /* Ends that rounding reaches although they are excluded are drawn again. */
-static void draw_float(Random *r, DType type, void *at, const ModuleValues *v, const SmallIntegers *small)
+static void draw_float(Random *r, DType type, void *at, const ModuleValues *v,
+                       const SmallIntegers *small)
 {
     enum { TRIES = 64 };
     if (small && draw_few_bits(r, type, at, v, small))
@@ -151,7 +159,7 @@ static void draw_float(Random *r, DType type, void *at, const ModuleValues *v, c
     }
 }
 
-/* ---- orders ------------------------------------------------------------------------------------------ */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 static int compare_integers(const void *a, const void *b)
 {
@@ -174,7 +182,8 @@ static void shuffle(Random *r, int64_t *x, int64_t n)
     }
 }
 
-/* n integers in `x`: sorted, and apart from each other where the order wants that; then in any order for the last two. */
+/* n integers in `x`: sorted, and apart from each other where the order wants that; then in any
+ * order for the last two. */
 static bool order_integers(Random *r, int64_t *x, int64_t n, IntRange range, bool open, Order order)
 {
     bool apart = order != ORDER_NONDECREASING;
@@ -196,12 +205,14 @@ static bool order_integers(Random *r, int64_t *x, int64_t n, IntRange range, boo
     return true;
 }
 
-static bool fill_ordered(Random *r, DType type, char *to, int64_t n, const ModuleValues *v, const int64_t *sizes)
+static bool fill_ordered(Random *r, DType type, char *to, int64_t n, const ModuleValues *v,
+                         const int64_t *sizes)
 {
     IntRange asked = asked_range(type, v, sizes);
     int bytes = type_bytes(type);
     int64_t *x = n > 0 ? malloc((size_t)n * sizeof *x) : NULL;
-    bool fits = x && order_integers(r, x, n, draw_range(type, asked, usual_range(type)), asked.hi == type_range(type).hi, v->order);
+    bool fits = x && order_integers(r, x, n, draw_range(type, asked, usual_range(type)),
+                                    asked.hi == type_range(type).hi, v->order);
     for (int64_t i = 0; fits && i < n; i++) {
         fits = x[i] >= asked.lo && x[i] <= asked.hi;
         store_integer(type, x[i], to + i * bytes);
@@ -224,7 +235,7 @@ static bool sort_floats(DType type, char *to, int64_t n)
     return x || n == 0;
 }
 
-/* ---- filling and checking ---------------------------------------------------------------------------- */
+/* ---- filling and checking -------------------------------------------------------------------- */
 
 static void fill_any(Random *r, DType type, void *to, int64_t n, const SmallIntegers *small)
 {
@@ -234,7 +245,8 @@ static void fill_any(Random *r, DType type, void *to, int64_t n, const SmallInte
         random_fill(r, type, to, n);
 }
 
-bool values_fill(Random *r, DType type, void *to, int64_t n, const ModuleValues *v, const int64_t *sizes, const SmallIntegers *small)
+bool values_fill(Random *r, DType type, void *to, int64_t n, const ModuleValues *v,
+                 const int64_t *sizes, const SmallIntegers *small)
 {
     char *at = to;
     int bytes = type_bytes(type);
@@ -257,11 +269,13 @@ bool values_fill(Random *r, DType type, void *to, int64_t n, const ModuleValues 
     return sort_floats(type, to, n) && values_first_outside(type, to, n, v, sizes) < 0;
 }
 
-void values_scalar(Random *r, DType type, void *to, const ModuleValues *v, const int64_t *sizes, const SmallIntegers *small)
+void values_scalar(Random *r, DType type, void *to, const ModuleValues *v, const int64_t *sizes,
+                   const SmallIntegers *small)
 {
     static const IntRange usual = {0, 99};
     if (type_is_int(type))
-        store_integer(type, draw_integer(r, draw_range(type, asked_range(type, v, sizes), usual)), to);
+        store_integer(type, draw_integer(r, draw_range(type, asked_range(type, v, sizes), usual)),
+                      to);
     else
         values_fill(r, type, to, 1, v, sizes, small);
 }
@@ -276,7 +290,8 @@ static bool ascends(DType type, const char *before, const char *at, bool strictl
     return strictly ? x < y : x <= y;
 }
 
-/* The first of n integers that stands twice, or for a permutation is not in 0..n; -1: none, or not decided for want of memory. */
+/* The first of n integers that stands twice, or for a permutation is not in 0..n; -1: none, or not
+ * decided for want of memory. */
 static int64_t first_repeated(DType type, const char *data, int64_t n, bool permutation)
 {
     int bytes = type_bytes(type);
@@ -300,7 +315,8 @@ static int64_t first_repeated(DType type, const char *data, int64_t n, bool perm
     return found;
 }
 
-int64_t values_first_outside(DType type, const void *data, int64_t n, const ModuleValues *v, const int64_t *sizes)
+int64_t values_first_outside(DType type, const void *data, int64_t n, const ModuleValues *v,
+                             const int64_t *sizes)
 {
     const char *at = data;
     int bytes = type_bytes(type);
@@ -310,10 +326,13 @@ int64_t values_first_outside(DType type, const void *data, int64_t n, const Modu
         range = asked_range(type, v, sizes);
     for (int64_t i = 0; i < n; i++, at += bytes) {
         int64_t x = type_is_int(type) ? integer_at(type, at) : 0;
-        bool fits = type_is_int(type) ? x >= range.lo && x <= range.hi : float_fits(float_at(type, at), v);
-        if (!fits || (sorted && i > 0 && !ascends(type, at - bytes, at, v->order == ORDER_INCREASING)))
+        bool fits =
+            type_is_int(type) ? x >= range.lo && x <= range.hi : float_fits(float_at(type, at), v);
+        if (!fits ||
+            (sorted && i > 0 && !ascends(type, at - bytes, at, v->order == ORDER_INCREASING)))
             return i;
     }
-    return v->order == ORDER_DISTINCT || v->order == ORDER_PERMUTATION ? first_repeated(type, data, n, v->order == ORDER_PERMUTATION)
-                                                                       : -1;
+    return v->order == ORDER_DISTINCT || v->order == ORDER_PERMUTATION
+               ? first_repeated(type, data, n, v->order == ORDER_PERMUTATION)
+               : -1;
 }

@@ -6,7 +6,8 @@
 /* How neighbouring active lanes lie to each other. */
 typedef struct {
     int lanes, pairs;
-    int64_t first, step; /* the lowest address; the commonest distance of neighbours, and how many pairs have it */
+    /* the lowest address; the commonest distance of neighbours, and how many pairs have it */
+    int64_t first, step;
     int common;
 } Pattern;
 
@@ -41,16 +42,21 @@ static const char *global_verdict(Context *c, const AccessCounter *a)
     Pattern p = pattern_of(worst);
     int sectors = memory_sectors(worst), ideal = memory_sectors_ideal(worst);
     int64_t distance = p.step < 0 ? -p.step : p.step;
-    const char *cost = arena_printf(c->arena, "%d lanes touch %d sectors where %d would do", p.lanes, sectors, ideal);
+    const char *cost = arena_printf(c->arena, "%d lanes touch %d sectors where %d would do",
+                                    p.lanes, sectors, ideal);
     if (distance == a->bytes && p.common == p.pairs)
         return arena_printf(c->arena,
-                            "%s: neighbouring elements, but the first lies %lld bytes into a sector; align it to 32 bytes",
-                            cost, (long long)(((p.first % SECTOR_BYTES) + SECTOR_BYTES) % SECTOR_BYTES));
+                            "%s: neighbouring elements, but the first lies %lld bytes into a "
+                            "sector; align it to 32 bytes",
+                            cost,
+                            (long long)(((p.first % SECTOR_BYTES) + SECTOR_BYTES) % SECTOR_BYTES));
     if (distance != 0 && distance != a->bytes && 2 * p.common > p.pairs)
         return arena_printf(c->arena,
-                            "%s: neighbouring lanes are %lld bytes apart; let threadIdx.x run along the last axis of '%s'",
+                            "%s: neighbouring lanes are %lld bytes apart; let threadIdx.x run "
+                            "along the last axis of '%s'",
                             cost, (long long)distance, a->buffer->name);
-    return arena_printf(c->arena, "%s: neighbouring lanes should touch neighbouring elements of '%s'", cost,
+    return arena_printf(c->arena,
+                        "%s: neighbouring lanes should touch neighbouring elements of '%s'", cost,
                         a->buffer->name);
 }
 
@@ -76,8 +82,9 @@ static int padded_wavefronts(const AccessCounter *a, int pad)
     return memory_wavefronts(&access);
 }
 
-/* The least pad of the rows, in elements and beyond the one they have, after which the costliest requests of all accesses
- * together take the fewest wavefronts; 0: no pad helps, or the buffer has no rows.  *wavefronts: of `which` then. */
+/* The least pad of the rows, in elements and beyond the one they have, after which the costliest
+ * requests of all accesses together take the fewest wavefronts; 0: no pad helps, or the buffer has
+ * no rows.  *wavefronts: of `which` then. */
 static int useful_pad(const AccessGroup *accesses, int which, int *wavefronts)
 {
     const VmBuffer *b = accesses->items[which]->buffer;
@@ -110,23 +117,27 @@ static const char *shared_verdict(Context *c, const AccessGroup *accesses, int w
     BankUse use = memory_bank_use(worst);
     int lanes = memory_group_lanes(worst);
     if (use.words <= 1)
-        return arena_printf(c->arena,
-                            "no bank is asked for two words, but %d lanes of %d bytes are served at a time: twice as many where each "
-                            "reads what its neighbour (lane i ^ 1, or lane i ^ 2) reads",
-                            lanes, worst->bytes);
+        return arena_printf(
+            c->arena,
+            "no bank is asked for two words, but %d lanes of %d bytes are served at a time: twice "
+            "as many where each reads what its neighbour (lane i ^ 1, or lane i ^ 2) reads",
+            lanes, worst->bytes);
     int active = __builtin_popcount(worst->active), wavefronts;
     StrBuf out = strbuf_new(c->arena);
-    strbuf_addf(&out, "%d lanes fall into %d bank%s", active < lanes ? active : lanes, use.banks, use.banks == 1 ? "" : "s");
+    strbuf_addf(&out, "%d lanes fall into %d bank%s", active < lanes ? active : lanes, use.banks,
+                use.banks == 1 ? "" : "s");
     int pad = useful_pad(accesses, which, &wavefronts);
     if (pad == 0) {
-        strbuf_add(&out, ", and no pad of the row helps: swizzle it, or let neighbouring lanes walk along the row");
+        strbuf_add(&out, ", and no pad of the row helps: swizzle it, or let neighbouring lanes "
+                         "walk along the row");
         return out.text;
     }
     strbuf_addf(&out, ": pad the row by %lld", (long long)(a->buffer->pad + pad));
     if (a->buffer->pad)
         strbuf_addf(&out, " instead of %lld", (long long)a->buffer->pad);
     if (wavefronts > memory_wavefronts_ideal(worst))
-        strbuf_addf(&out, ", which leaves %d wavefronts of %d", wavefronts, memory_wavefronts(worst));
+        strbuf_addf(&out, ", which leaves %d wavefronts of %d", wavefronts,
+                    memory_wavefronts(worst));
     return out.text;
 }
 
@@ -136,16 +147,18 @@ static const char *collision_verdict(Context *c, const AccessCounter *a)
 {
     int passes = memory_collisions(&a->worst.lanes);
     return arena_printf(c->arena,
-                        "up to %d lanes of a warp update one element of '%s', one after the other: %.1f passes a request",
+                        "up to %d lanes of a warp update one element of '%s', one after the other: "
+                        "%.1f passes a request",
                         passes, a->buffer->name, (double)a->cost.passes / (double)a->cost.requests);
 }
 
 static const char *constant_verdict(Context *c, const AccessCounter *a)
 {
-    return arena_printf(c->arena,
-                        "%d lanes read %d different words of '%s', and constant memory gives one after the other: read one element "
-                        "with all lanes of a warp, or leave it in global or shared memory",
-                        __builtin_popcount(a->worst.lanes.active), memory_words(&a->worst.lanes), a->buffer->name);
+    return arena_printf(
+        c->arena,
+        "%d lanes read %d different words of '%s', and constant memory gives one after the other: "
+        "read one element with all lanes of a warp, or leave it in global or shared memory",
+        __builtin_popcount(a->worst.lanes.active), memory_words(&a->worst.lanes), a->buffer->name);
 }
 
 const char *verdict_of(Context *c, const AccessGroup *accesses, int which)
@@ -159,5 +172,6 @@ const char *verdict_of(Context *c, const AccessGroup *accesses, int which)
         return collision_verdict(c, a);
     if (a->buffer->space == VM_GLOBAL)
         return a->cost.sectors > a->cost.sectors_ideal ? global_verdict(c, a) : NULL;
-    return a->cost.wavefronts > a->cost.wavefronts_ideal ? shared_verdict(c, accesses, which) : NULL;
+    return a->cost.wavefronts > a->cost.wavefronts_ideal ? shared_verdict(c, accesses, which)
+                                                         : NULL;
 }

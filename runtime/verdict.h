@@ -10,9 +10,8 @@ typedef struct {
     int n;
 } AccessGroup;
 
-/* About accesses->items[which]; NULL where it costs what it must.  It speaks of the costliest request.  In the context's
- * arena. */
+/* About accesses->items[which]; NULL where it costs what it must.  It speaks of the costliest
+ * request.  In the context's arena. */
 const char *verdict_of(Context *ctx, const AccessGroup *accesses, int which);
-
 
 #endif

@@ -17,8 +17,8 @@ typedef struct {
     const Workload *w;
     const VerifyOptions *options;
     VerifyResult *result;
-    bool only_count;   /* there was no run */
-    void **data;       /* of the reference's buffers */
+    bool only_count; /* there was no run */
+    void **data;     /* of the reference's buffers */
     bool *owned;
     int64_t *elements;
     Random random;
@@ -217,12 +217,13 @@ typedef struct {
     DType reference_type;
     const char *got, *expected;
     const double *err, *abs, *n;
-    const int64_t *bits;   /* of an exact reference, of a sum */
-    double u, largest;     /* of the output's type: unit roundoff, and the largest number */
+    const int64_t *bits; /* of an exact reference, of a sum */
+    double u, largest;   /* of the output's type: unit roundoff, and the largest number */
     int digits;
-    double depth;          /* of the tree in which terms are added, INFINITY where it is not known */
-    double log_elements;   /* of all outputs: among so many none is to be beyond its likely bound */
-    double size;           /* of the largest element that is expected */
+    /* of the tree in which terms are added, INFINITY where it is not known */
+    double depth;
+    double log_elements; /* of all outputs: among so many none is to be beyond its likely bound */
+    double size;         /* of the largest element that is expected */
     bool spoiled;
 } Comparison;
 
@@ -231,14 +232,16 @@ static bool is_sum(const Comparison *k, int64_t at)
     return k->n && k->n[at] > 0;
 }
 
-/* Are all partial sums, in whatever order, numbers of the type? All terms are multiples of their lowest bit, 2^-20 for the first. */
+/* Are all partial sums, in whatever order, numbers of the type? All terms are multiples of their
+ * lowest bit, 2^-20 for the first. */
 static bool sum_is_exact(const Comparison *k, int64_t at)
 {
     int64_t lowest = k->bits[at] & -k->bits[at];
     return k->abs[at] <= ldexp((double)lowest, k->digits - 20) && k->abs[at] <= k->largest;
 }
 
-/* What additions lose of the magnitudes that they add: n u in any order, gamma_h = h u / (1 - h u) in a tree of height h. */
+/* What additions lose of the magnitudes that they add: n u in any order, gamma_h = h u / (1 - h u)
+ * in a tree of height h. */
 static double sum_factor(const Comparison *k, int64_t at)
 {
     double h = k->depth * k->u;
@@ -262,14 +265,16 @@ static double bound_of(const Comparison *k, int64_t at)
     return k->spoiled || isnan(bound) ? INFINITY : bound * (1 + 0x1p-20);
 }
 
-/* The same if the errors of the additions are as good as independent and of mean 0 (Higham and Mary, A new approach to probabilistic
- * rounding error analysis, SIAM J. Sci. Comput. 2019, theorem 3.1). */
+/* The same if the errors of the additions are as good as independent and of mean 0 (Higham and
+ * Mary, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 2019, theorem
+ * 3.1). */
 static double likely_bound_of(const Comparison *k, int64_t at)
 {
     double n = k->n[at], u = k->u;
     double lambda = sqrt(2 * (log(2 * n) + k->log_elements - log(VERIFY_UNLIKELY))) / (1 - u);
     double gamma = expm1(lambda * sqrt(n) * u + n * u * u / ((1 - u) * (1 - u)));
-    return ((k->err ? k->err[at] : 0) + fmin(gamma, sum_factor(k, at)) * k->abs[at]) * (1 + 0x1p-20);
+    return ((k->err ? k->err[at] : 0) + fmin(gamma, sum_factor(k, at)) * k->abs[at]) *
+           (1 + 0x1p-20);
 }
 
 static bool is_poison(const char *bytes, int n)
@@ -280,7 +285,8 @@ static bool is_poison(const char *bytes, int n)
     return true;
 }
 
-/* Is it as poisoned as before the run, and the reference is not? An 8-bit NaN may look like that. */
+/* Is it as poisoned as before the run, and the reference is not? An 8-bit NaN may look like
+ * that. */
 static bool is_never_written(const Comparison *k, const char *got, const char *expected)
 {
     int n = type_bytes(k->buffer->type), wide = type_bytes(k->reference_type);
@@ -288,8 +294,9 @@ static bool is_never_written(const Comparison *k, const char *got, const char *e
     return is_poison(got, n) && !is_poison(expected, wide) && !(n == 1 && isnan(value));
 }
 
-/* Does what rounding may make of `expected`, or of a part of its sum, lie beyond what the type holds? Then the program itself
- * overflows: an infinity, or no number where two meet, is no fault of a schedule. */
+/* Does what rounding may make of `expected`, or of a part of its sum, lie beyond what the type
+ * holds? Then the program itself overflows: an infinity, or no number where two meet, is no fault
+ * of a schedule. */
 static bool may_overflow(const Comparison *k, int64_t at, double expected)
 {
     DType type = k->buffer->type;
@@ -382,7 +389,8 @@ static void count_element(VerifyResult *r, const Comparison *k, int64_t at)
     }
     const char *expected = k->expected + at * type_bytes(k->reference_type);
     r->checked++;
-    r->nonzero += vm_value_double(k->reference_type, vm_value_load(k->reference_type, expected)) != 0;
+    r->nonzero +=
+        vm_value_double(k->reference_type, vm_value_load(k->reference_type, expected)) != 0;
 }
 
 static void compare_all(Verify *v, const Comparison *k, const Sample *s, const int64_t *dims)
@@ -411,7 +419,8 @@ static void compare_all(Verify *v, const Comparison *k, const Sample *s, const i
 
 static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
 {
-    int reference = find_buffer(v->reference, b->name), unsure = find_companion(v, b->name, "_unsure");
+    int reference = find_buffer(v->reference, b->name),
+        unsure = find_companion(v, b->name, "_unsure");
     if (reference < 0)
         TIRC_BUG(v->d->ctx, "the reference has no output '%s'", b->name);
     int bits = find_companion(v, b->name, "_bits");
@@ -437,7 +446,8 @@ static double largest_of(const Comparison *k, int64_t n)
     double largest = 0;
     int step = type_bytes(k->reference_type);
     for (int64_t i = 0; i < n; i++) {
-        double value = fabs(vm_value_double(k->reference_type, vm_value_load(k->reference_type, k->expected + i * step)));
+        double value = fabs(vm_value_double(
+            k->reference_type, vm_value_load(k->reference_type, k->expected + i * step)));
         if (isfinite(value) && value > largest)
             largest = value;
     }
@@ -468,14 +478,16 @@ static bool compare_buffer(Verify *v, int buffer, const Sample *s)
 
 /* ---- what is to blame ---------------------------------------------------------------------- */
 
-/* The program's buffer that buffer `at` of the reference goes with, by its name without `suffix`; NULL: none. */
+/* The program's buffer that buffer `at` of the reference goes with, by its name without `suffix`;
+ * NULL: none. */
 static const ModuleBuffer *accompanied(const Verify *v, int at, const char *suffix)
 {
     const char *name = v->reference->buffers[at].name;
     for (int i = 0; i < v->reference->n_buffers; i++) {
         const ModuleBuffer *b = &v->reference->buffers[i];
         size_t length = strlen(b->name);
-        if (i != at && strncmp(name, b->name, length) == 0 && strncmp(name + length, suffix, strlen(suffix)) == 0 &&
+        if (i != at && strncmp(name, b->name, length) == 0 &&
+            strncmp(name + length, suffix, strlen(suffix)) == 0 &&
             is_fresh_ending(name + length + strlen(suffix)))
             return b;
     }
@@ -496,15 +508,18 @@ static const char *blame_at(const Verify *v, int at)
     Context *c = v->d->ctx;
     const ModuleBuffer *b = accompanied(v, at, "_unsure");
     if (b && *(const uint8_t *)v->data[at])
-        return arena_printf(c->arena, "rounding may decide what is written to '%s': a subscript, a condition or the bound of a "
-                                      "loop depends on rounded values", b->name);
+        return arena_printf(c->arena,
+                            "rounding may decide what is written to '%s': a subscript, a condition "
+                            "or the bound of a loop depends on rounded values",
+                            b->name);
     b = accompanied(v, at, "_err");
     if (!b || v->reference->buffers[at].type != DT_F64)
         return NULL;
     int64_t element = first_without_bound(v->data[at], v->elements[at]);
     if (element == v->elements[at])
         return NULL;
-    return arena_printf(c->arena, "no bound is left in '%s', first in its element %lld", b->name, (long long)element);
+    return arena_printf(c->arena, "no bound is left in '%s', first in its element %lld", b->name,
+                        (long long)element);
 }
 
 static const char *find_blame(const Verify *v)
@@ -587,15 +602,20 @@ static bool verify_with(Verify v)
 bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
                 const VerifyOptions *options, VerifyResult *result)
 {
-    return verify_with((Verify){.d = d, .m = m, .reference = reference, .w = w, .options = options,
-                                .result = result});
+    return verify_with((Verify){
+        .d = d, .m = m, .reference = reference, .w = w, .options = options, .result = result});
 }
 
 bool verify_count(Device *d, const Module *m, const Workload *w, const Module *reference,
                   const VerifyOptions *options, VerifyResult *result)
 {
-    return verify_with((Verify){.d = d, .m = m, .reference = reference, .w = w, .options = options,
-                                .result = result, .only_count = true});
+    return verify_with((Verify){.d = d,
+                                .m = m,
+                                .reference = reference,
+                                .w = w,
+                                .options = options,
+                                .result = result,
+                                .only_count = true});
 }
 
 static void describe_rest(const VerifyResult *r, StrBuf *out)
@@ -603,7 +623,8 @@ static void describe_rest(const VerifyResult *r, StrBuf *out)
     if (r->overflown)
         strbuf_addf(out, ", %lld more overflow in the program itself", (long long)r->overflown);
     if (r->unchecked > r->overflown)
-        strbuf_addf(out, ", %lld more have no error bound", (long long)(r->unchecked - r->overflown));
+        strbuf_addf(out, ", %lld more have no error bound",
+                    (long long)(r->unchecked - r->overflown));
     if (r->unchecked > r->overflown && r->blame)
         strbuf_addf(out, " (%s)", r->blame);
 }
@@ -613,13 +634,16 @@ void verify_describe(const VerifyResult *r, StrBuf *out)
     strbuf_addf(out, "%lld of %lld elements checked%s", (long long)r->checked, (long long)r->total,
                 r->gentle ? " on well-conditioned inputs" : "");
     if (r->wide)
-        strbuf_addf(out, ", %lld of them within bounds that tell little (beyond 1/%.0f of the largest element)", (long long)r->wide,
-                    1 / VERIFY_WIDE);
+        strbuf_addf(
+            out,
+            ", %lld of them within bounds that tell little (beyond 1/%.0f of the largest element)",
+            (long long)r->wide, 1 / VERIFY_WIDE);
     describe_rest(r, out);
     if (r->wrong)
         strbuf_addf(out, ", %lld wrong", (long long)r->wrong);
     else if (r->worst_ratio > 0)
-        strbuf_addf(out, "; largest error %.3g, each at most %.2g of its bound", r->max_error, r->worst_ratio);
+        strbuf_addf(out, "; largest error %.3g, each at most %.2g of its bound", r->max_error,
+                    r->worst_ratio);
     else
         strbuf_add(out, ", all exact");
     for (int i = 0; i < r->n_first; i++) {

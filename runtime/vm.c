@@ -37,7 +37,8 @@ VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *la
 
 static bool no_memory(const VmFunction *f, VmFault *fault)
 {
-    *fault = (VmFault){.kind = FAULT_NO_MEMORY, .function = f->name,
+    *fault = (VmFault){.kind = FAULT_NO_MEMORY,
+                       .function = f->name,
                        .message = "no memory for the registers of a block"};
     return false;
 }
@@ -174,7 +175,8 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
     *fault = (VmFault){.kind = FAULT_NONE};
     Grid g = {.m = m, .args = args, .launch = launch, .fault = fault, .first_bad = INT64_MAX};
     g.options = options ? options : &plain;
-    g.blocks = g.options->blocks ? g.options->n_blocks : launch->grid[0] * launch->grid[1] * launch->grid[2];
+    g.blocks = g.options->blocks ? g.options->n_blocks
+                                 : launch->grid[0] * launch->grid[1] * launch->grid[2];
     VmValue *inputs = vm_inputs(m, args, launch);
     int workers = worker_count(code, g.blocks, g.options->threads), started = 0;
     pthread_t *others = calloc((size_t)workers, sizeof *others);

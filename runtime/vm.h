@@ -53,7 +53,8 @@ typedef struct {
     uint8_t op;   /* VmOp */
     uint8_t type; /* VmType of the operands */
     uint8_t sub;
-    uint8_t width; /* of a LOAD or STORE: how many elements side by side it moves as one access; 0 is 1 */
+    /* of a LOAD or STORE: how many elements side by side it moves as one access; 0 is 1 */
+    uint8_t width;
     int32_t d, a, b, c; /* 0 where the operation has no such operand */
     int32_t to;
 } VmInst;
@@ -79,9 +80,11 @@ typedef struct {
     int argument;     /* VM_GLOBAL: the number of the module's buffer */
     int elements;     /* VM_GLOBAL: the register with the number of elements */
     int64_t capacity; /* VM_SHARED, VM_LOCAL: the number of elements */
-    int64_t offset;   /* VM_SHARED: in bytes, in the block's memory; VM_LOCAL: in the memory of a lane */
-    bool constant;    /* VM_GLOBAL: read through the constant cache */
-    int64_t row, pad; /* elements from one row to the next, and how many of them are pad; 0: it has no rows */
+    /* VM_SHARED: in bytes, in the block's memory; VM_LOCAL: in the memory of a lane */
+    int64_t offset;
+    bool constant; /* VM_GLOBAL: read through the constant cache */
+    /* elements from one row to the next, and how many of them are pad; 0: it has no rows */
+    int64_t row, pad;
 } VmBuffer;
 
 /* Registers that the machine fills in before the first instruction; -1 where a function does not
@@ -95,16 +98,21 @@ typedef struct VmFunction {
     int n_registers, n_constants, n_inputs, n_outputs, n_buffers, n_code, n_lists;
     const VmRegister *registers;
     const VmConstant *constants;
-    const int *inputs;  /* registers: all sizes of the module (I64), all scalars, then the values of the launch */
+    /* registers: all sizes of the module (I64), all scalars, then the values of the launch */
+    const int *inputs;
     const int *outputs; /* registers, of a shape: its dimensions (I64) */
     const VmBuffer *buffers;
     const VmInst *code; /* ends with STOP */
-    const Span *spans;  /* [n_code] the program text of each instruction; of an access the buffer's own */
-    const int *steps;   /* [n_code] the schedule step that made it; 0: the program, or lowering by itself */
+    /* [n_code] the program text of each instruction; of an access the buffer's own */
+    const Span *spans;
+    /* [n_code] the schedule step that made it; 0: the program, or lowering by itself */
+    const int *steps;
     const int *lists;
     VmAxes axes;
     int64_t shared_bytes, local_bytes; /* of a block, of a lane */
-    bool ordered; /* blocks must run one after the other for the result to be the same each time: atomics on floats */
+    /* blocks must run one after the other for the result to be the same each time: atomics on
+     * floats */
+    bool ordered;
 } VmFunction;
 
 /* ---- faults -------------------------------------------------------------------------------- */
@@ -117,7 +125,8 @@ typedef enum {
 } FaultKind;
 const char *fault_name(FaultKind kind);
 
-/* The other one of two accesses that clash; the one that copied what nothing had written, which was read. */
+/* The other one of two accesses that clash; the one that copied what nothing had written, which was
+ * read. */
 typedef struct {
     bool known;
     Span span;
@@ -128,12 +137,12 @@ typedef struct {
 
 typedef struct {
     FaultKind kind;
-    Span span;              /* of the program */
-    int step;               /* of the schedule; 0: the program */
-    const char *function;   /* the kernel, or the module for its host part */
-    bool in_kernel;         /* block and thread say something */
+    Span span;            /* of the program */
+    int step;             /* of the schedule; 0: the program */
+    const char *function; /* the kernel, or the module for its host part */
+    bool in_kernel;       /* block and thread say something */
     int64_t block[3], thread[3];
-    char message[320];      /* what, which buffer, which element, which thread */
+    char message[320]; /* what, which buffer, which element, which thread */
     VmOther other;
 } VmFault;
 
@@ -147,7 +156,8 @@ typedef struct {
     int kernel; /* number in the module */
     int64_t grid[3];
     int n_values;
-    const VmValue *values; /* for the kernel's ARG_HOST arguments; of the machine type of their element type */
+    /* for the kernel's ARG_HOST arguments; of the machine type of their element type */
+    const VmValue *values;
 } VmLaunch;
 
 /* Starts a kernel; false stops the host part. */
@@ -160,8 +170,8 @@ typedef bool VmLaunchFn(void *user, const VmLaunch *launch);
 bool vm_run_host(const struct Module *m, const struct RunArguments *args, VmLaunchFn *launch,
                  void *user, VmFault *fault);
 
-/* What the lanes of one warp ask of memory by executing one LOAD, STORE or ATOMIC. A vectorized access is one
- * request of its full width. Local memory, which stands for registers, makes none. */
+/* What the lanes of one warp ask of memory by executing one LOAD, STORE or ATOMIC. A vectorized
+ * access is one request of its full width. Local memory, which stands for registers, makes none. */
 typedef struct {
     const VmFunction *function;
     int inst;               /* function->spans[inst], steps[inst] and code[inst] say which */
@@ -169,11 +179,12 @@ typedef struct {
     VmOp op;                /* VM_LOAD, VM_STORE or VM_ATOMIC */
     int bytes;              /* of a lane: the element's size times the width */
     uint32_t active;        /* bit i: lane i takes part; not 0 */
-    int64_t address[32];    /* in bytes, of the active lanes: from the start of the buffer, which is aligned to 256 bytes, in
+    int64_t address
+        [32]; /* in bytes, of the active lanes: from the start of the buffer, which is aligned to 256 bytes, in
                                global memory; from the start of the block's memory in shared memory */
-    int64_t block;          /* in the grid, x fastest */
-    int warp;               /* in the block */
-    int worker;             /* which thread of the machine calls, 0 .. VM_WORKERS - 1 */
+    int64_t block; /* in the grid, x fastest */
+    int warp;      /* in the block */
+    int worker;    /* which thread of the machine calls, 0 .. VM_WORKERS - 1 */
 } VmRequest;
 
 /* One BARRIER or floating-point instruction, executed. */
@@ -181,28 +192,30 @@ typedef struct {
     const VmFunction *function;
     int inst;
     int64_t block;
-    int lanes;  /* how many threads of the block execute it */
+    int lanes; /* how many threads of the block execute it */
     int worker;
 } VmExecution;
 
 enum { VM_WORKERS = 256 };
 
-/* Looks on while kernels run. Called by several threads of the machine at once, each for blocks of its own: `worker` tells
- * them apart. Either may be NULL. */
+/* Looks on while kernels run. Called by several threads of the machine at once, each for blocks of
+ * its own: `worker` tells them apart. Either may be NULL. */
 typedef struct {
     void *user;
     void (*request)(void *user, const VmRequest *request);
     void (*executed)(void *user, const VmExecution *execution);
 } VmObserver;
 
-/* Floating-point operations that a thread does in this instruction: 1 for arithmetic, minimum, maximum and functions, 2 for
- * fma, 0 for what moves, compares or converts. */
+/* Floating-point operations that a thread does in this instruction: 1 for arithmetic, minimum,
+ * maximum and functions, 2 for fma, 0 for what moves, compares or converts. */
 int vm_flops(const VmInst *inst);
 
-/* What is known of the memory of a run: who wrote and read each element, in launches that follow each other. Finds races,
- * reads of what nothing wrote, writes to inputs, outputs that are not written. */
+/* What is known of the memory of a run: who wrote and read each element, in launches that follow
+ * each other. Finds races, reads of what nothing wrote, writes to inputs, outputs that are not
+ * written. */
 typedef struct VmShadow VmShadow;
-/* For one run of a module with these arguments, whose outputs and temps hold nothing yet. NULL without memory. */
+/* For one run of a module with these arguments, whose outputs and temps hold nothing yet. NULL
+ * without memory. */
 VmShadow *vm_shadow_new(const struct Module *m, const struct RunArguments *args);
 void vm_shadow_free(VmShadow *shadow);
 /* An instruction of a module. */
@@ -210,30 +223,33 @@ typedef struct {
     int kernel, inst;
 } VmPlace;
 
-/* After the run: who wrote an element of a buffer of the module last, told as a fault's span, step, function, block and thread.
- * False where nothing did. */
-bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who, VmPlace *store);
-/* The stores, at most `room`, of other places of the text, that write what the store has loaded to make its value. How many. */
+/* After the run: who wrote an element of a buffer of the module last, told as a fault's span, step,
+ * function, block and thread. False where nothing did. */
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who,
+                      VmPlace *store);
+/* The stores, at most `room`, of other places of the text, that write what the store has loaded to
+ * make its value. How many. */
 int vm_origins(const struct Module *m, VmPlace store, VmPlace *places, int room);
 /* After the run: has every element of every output been written? */
 bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault);
 
 typedef struct {
-    int threads;                /* of the machine; 0: one for each core */
-    const int64_t *blocks;      /* only these blocks, ascending (x fastest); NULL: all */
+    int threads;           /* of the machine; 0: one for each core */
+    const int64_t *blocks; /* only these blocks, ascending (x fastest); NULL: all */
     int64_t n_blocks;
     const VmObserver *observer; /* or NULL */
     VmShadow *shadow;           /* or NULL: no checks but those of subscripts and barriers */
 } VmRunOptions;
 
-/* Runs the blocks of a launch; `options` may be NULL. The result does not depend on the number of threads. False with the fault of
- * the first block (in x, y, z order) that has one. */
+/* Runs the blocks of a launch; `options` may be NULL. The result does not depend on the number of
+ * threads. False with the fault of the first block (in x, y, z order) that has one. */
 bool vm_run_kernel(const struct Module *m, const struct RunArguments *args, const VmLaunch *launch,
                    const VmRunOptions *options, VmFault *fault);
 
-/* The same, for tests of lowering: threads run in groups of `width` (a divisor or multiple of 32 where the kernel
- * exchanges values within warps), one group after the other from barrier to barrier, and blocks one after the other; in
- * falling order if `reversed`. What the threads of a block order by barriers alone must not change the result. */
+/* The same, for tests of lowering: threads run in groups of `width` (a divisor or multiple of 32
+ * where the kernel exchanges values within warps), one group after the other from barrier to
+ * barrier, and blocks one after the other; in falling order if `reversed`. What the threads of a
+ * block order by barriers alone must not change the result. */
 bool vm_run_kernel_in_groups(const struct Module *m, const struct RunArguments *args,
                              const VmLaunch *launch, int width, bool reversed, VmFault *fault);
 

@@ -105,10 +105,10 @@ UNSIGNED_DIVISION(u64, uint64_t)
 #define INTEGER(t, T, U, bits)                                                                     \
     BINARY(add_##t, T, T, (U)a + (U)b)                                                             \
     BINARY(sub_##t, T, T, (U)a - (U)b)                                                             \
-    BINARY(mul_##t, T, T, (U)a * (U)b)                                                             \
+    BINARY(mul_##t, T, T, (U)a *(U)b)                                                              \
     BINARY(min_##t, T, T, a < b ? a : b)                                                           \
     BINARY(max_##t, T, T, a > b ? a : b)                                                           \
-    BINARY(and_##t, T, T, a & b)                                                                   \
+    BINARY(and_##t, T, T, a &b)                                                                    \
     BINARY(or_##t, T, T, a | b)                                                                    \
     BINARY(xor_##t, T, T, a ^ b)                                                                   \
     BINARY(shl_##t, T, T, (U)b < bits ? (U)a << ((U)b & (bits - 1)) : 0)                           \
@@ -148,10 +148,11 @@ SELECTION(bool, uint8_t)
     [VM_SELECT] = select_##t
 #define NUMBERS(t)                                                                                 \
     EVERY_TYPE(t), [VM_ADD] = add_##t, [VM_SUB] = sub_##t, [VM_MUL] = mul_##t, [VM_DIV] = div_##t, \
-        [VM_MOD] = mod_##t, [VM_MIN] = min_##t, [VM_MAX] = max_##t, [VM_NEG] = neg_##t
+                   [VM_MOD] = mod_##t, [VM_MIN] = min_##t, [VM_MAX] = max_##t, [VM_NEG] = neg_##t
 #define INTEGERS(t)                                                                                \
-    NUMBERS(t), [VM_AND] = and_##t, [VM_OR] = or_##t, [VM_XOR] = xor_##t, [VM_NOT] = not_##t,      \
-        [VM_SHL] = shl_##t, [VM_SHR] = shr_##t
+    NUMBERS(t)                                                                                     \
+    , [VM_AND] = and_##t, [VM_OR] = or_##t, [VM_XOR] = xor_##t, [VM_NOT] = not_##t,                \
+      [VM_SHL] = shl_##t, [VM_SHR] = shr_##t
 
 VmApply *vm_arithmetic(VmOp op, VmType type)
 {
@@ -162,8 +163,8 @@ VmApply *vm_arithmetic(VmOp op, VmType type)
         [VM_U64] = {INTEGERS(u64)},
         [VM_I32] = {INTEGERS(i32)},
         [VM_U32] = {INTEGERS(u32)},
-        [VM_BOOL] = {EVERY_TYPE(bool), [VM_AND] = and_bool, [VM_OR] = or_bool,
-                     [VM_XOR] = xor_bool, [VM_NOT] = not_bool},
+        [VM_BOOL] = {EVERY_TYPE(bool), [VM_AND] = and_bool, [VM_OR] = or_bool, [VM_XOR] = xor_bool,
+                     [VM_NOT] = not_bool},
     };
     return table[type][op];
 }

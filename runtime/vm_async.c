@@ -1,9 +1,11 @@
-/* vm_async.c - asynchronous stores: what they write can be seen when their thread has waited for their group, and not before.
+/* vm_async.c - asynchronous stores: what they write can be seen when their thread has waited for
+ * their group, and not before.
  *
- * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result and not a lucky one, and
- * where memory is watched, its mark says that a copy is under way: whoever comes near is at fault (vm_shadow_shared.c).
- * Behind the wait it is as if the thread had written the element there. Until then the copy may also read its source at any
- * time: a write there is a fault, too (of a copy that is a load and a store; inputs are never written). */
+ * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result
+ * and not a lucky one, and where memory is watched, its mark says that a copy is under way: whoever
+ * comes near is at fault (vm_shadow_shared.c). Behind the wait it is as if the thread had written
+ * the element there. Until then the copy may also read its source at any time: a write there is a
+ * fault, too (of a copy that is a load and a store; inputs are never written). */
 #include "runtime/vm_internal.h"
 
 #include <stdlib.h>
@@ -28,7 +30,8 @@ struct VmAsync {
 static struct VmAsync *begun(VmState *st)
 {
     size_t lanes = (size_t)st->lanes;
-    if (!st->async && (st->async = calloc(1, sizeof *st->async + 2 * lanes * sizeof st->async->groups[0])))
+    if (!st->async &&
+        (st->async = calloc(1, sizeof *st->async + 2 * lanes * sizeof st->async->groups[0])))
         st->async->from = st->async->groups + lanes;
     return st->async;
 }
@@ -89,9 +92,14 @@ bool vm_async_defer(VmState *st, const VmStep *s)
             return vm_fault(st, s, FAULT_STOPPED, i, "no memory for an asynchronous store");
         int64_t element = index[s->lanes_a ? i : 0];
         const VmStep *load = st->async->load && st->async->load->into == s ? st->async->load : NULL;
-        *copy = (Copy){.to = (uint8_t *)s->memory + element * size, .group = st->async->groups[i], .element = element,
-                       .inst = (int)(s - st->steps), .lane = i, .bytes = bytes,
-                       .source = load && st->async->from[i] >= 0 ? (int)(load - st->steps) : -1, .from = st->async->from[i]};
+        *copy = (Copy){.to = (uint8_t *)s->memory + element * size,
+                       .group = st->async->groups[i],
+                       .element = element,
+                       .inst = (int)(s - st->steps),
+                       .lane = i,
+                       .bytes = bytes,
+                       .source = load && st->async->from[i] >= 0 ? (int)(load - st->steps) : -1,
+                       .from = st->async->from[i]};
         memcpy(copy->data, copy->to, (size_t)bytes);
     }
     if (st->async)

@@ -61,11 +61,16 @@ VmApply *vm_cast(VmType from, VmType to)
     {                                                                                              \
         [VM_F64] = cast_##t##_f64, [VM_F32] = cast_##t##_f32, [VM_I64] = cast_##t##_i64,           \
         [VM_U64] = cast_##t##_u64, [VM_I32] = cast_##t##_i32, [VM_U32] = cast_##t##_u32,           \
-        [VM_BOOL] = cast_##t##_b8                                                                \
+        [VM_BOOL] = cast_##t##_b8                                                                  \
     }
     static VmApply *const table[VM_TYPES][VM_TYPES] = {
-        [VM_F64] = ROW(f64), [VM_F32] = ROW(f32), [VM_I64] = ROW(i64),   [VM_U64] = ROW(u64),
-        [VM_I32] = ROW(i32), [VM_U32] = ROW(u32), [VM_BOOL] = ROW(b8),
+        [VM_F64] = ROW(f64),
+        [VM_F32] = ROW(f32),
+        [VM_I64] = ROW(i64),
+        [VM_U64] = ROW(u64),
+        [VM_I32] = ROW(i32),
+        [VM_U32] = ROW(u32),
+        [VM_BOOL] = ROW(b8),
     };
 #undef ROW
     return table[from][to];
@@ -76,32 +81,22 @@ VmApply *vm_cast(VmType from, VmType to)
 static float round_f32(DType type, float x)
 {
     switch (type) {
-    case DT_F16:
-        return f32_from_f16(f16_from_f32(x));
-    case DT_BF16:
-        return f32_from_bf16(bf16_from_f32(x));
-    case DT_F8E4M3:
-        return f32_from_f8e4m3(f8e4m3_from_f32(x));
-    case DT_F8E5M2:
-        return f32_from_f8e5m2(f8e5m2_from_f32(x));
-    default:
-        return x;
+    case DT_F16: return f32_from_f16(f16_from_f32(x));
+    case DT_BF16: return f32_from_bf16(bf16_from_f32(x));
+    case DT_F8E4M3: return f32_from_f8e4m3(f8e4m3_from_f32(x));
+    case DT_F8E5M2: return f32_from_f8e5m2(f8e5m2_from_f32(x));
+    default: return x;
     }
 }
 
 static int32_t wrap_i32(DType type, int32_t x)
 {
     switch (type) {
-    case DT_I16:
-        return (int16_t)x;
-    case DT_I8:
-        return (int8_t)x;
-    case DT_U16:
-        return (uint16_t)x;
-    case DT_U8:
-        return (uint8_t)x;
-    default:
-        return x;
+    case DT_I16: return (int16_t)x;
+    case DT_I8: return (int8_t)x;
+    case DT_U16: return (uint16_t)x;
+    case DT_U8: return (uint8_t)x;
+    default: return x;
     }
 }
 

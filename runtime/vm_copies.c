@@ -1,10 +1,12 @@
-/* vm_copies.c - which loads only move a value into other memory, as they are or by way of a selection: `s[i] = in ? x[i] : 0.0`
- * moves the element in the lanes whose condition holds, which are those that load.
+/* vm_copies.c - which loads only move a value into other memory, as they are or by way of a
+ * selection: `s[i] = in ? x[i] : 0.0` moves the element in the lanes whose condition holds, which
+ * are those that load.
  *
- * A copy of an element that nothing has written is no fault by itself: a copy of a whole buffer takes what nobody needs along.
- * So the mark "undefined" goes where the value goes, as in valgrind's memcheck, and a later use of the copy is the fault.
- * Registers serve again and again, but what makes a value comes before its uses, and nothing stands between that makes another
- * one in its register: a use is one of the value that was made last. */
+ * A copy of an element that nothing has written is no fault by itself: a copy of a whole buffer
+ * takes what nobody needs along. So the mark "undefined" goes where the value goes, as in
+ * valgrind's memcheck, and a later use of the copy is the fault. Registers serve again and again,
+ * but what makes a value comes before its uses, and nothing stands between that makes another one
+ * in its register: a use is one of the value that was made last. */
 #include "runtime/vm_shadow.h"
 
 #include <stdlib.h>
@@ -19,13 +21,17 @@ static const char *const operands[] = {
 
 typedef struct {
     const VmFunction *f;
-    int *made, *line; /* [registers] the number of the instruction that made the value, counted from 1 (0: none, it was there before
+    int *made,
+        *line; /* [registers] the number of the instruction that made the value, counted from 1 (0: none, it was there before
                          the first), and which straight-line code that is in */
-    int *uses;        /* [1 + instructions] of the values that it makes */
-    int *passes;      /* [1 + instructions] of a selection: the number of the load whose value it passes on, as of `made` */
+    int *uses; /* [1 + instructions] of the values that it makes */
+    /* [1 + instructions] of a selection: the number of the load whose value it passes on, as of
+     * `made` */
+    int *passes;
     int now;
-    int opened;       /* the IF that straight-line code has followed since; -1: none */
-    int closed;       /* the END of that IF, which straight-line code has followed since; -1: it has not come */
+    int opened; /* the IF that straight-line code has followed since; -1: none */
+    /* the END of that IF, which straight-line code has followed since; -1: it has not come */
+    int closed;
 } Flow;
 
 /* The load of a value, and the register that it left it in. */
@@ -57,7 +63,8 @@ static bool has(VmOp op, char operand)
 
 static bool ends_line(VmOp op)
 {
-    return op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END || op == VM_BARRIER || op == VM_STOP;
+    return op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END ||
+           op == VM_BARRIER || op == VM_STOP;
 }
 
 static void note_branch(Flow *w, int i)
@@ -70,12 +77,16 @@ static void note_branch(Flow *w, int i)
     w->opened = closes ? w->opened : op == VM_IF ? i : -1;
 }
 
-/* The number of the load whose value a selection has where its condition holds: in the IF of that condition, right before. */
+/* The number of the load whose value a selection has where its condition holds: in the IF of that
+ * condition, right before. */
 static int passed_on(const Flow *w, const VmInst *select)
 {
     int load = w->made[select->b] - 1;
-    bool behind = w->closed >= 0 && load > w->opened && load < w->closed && w->f->code[load].op == VM_LOAD;
-    return behind && w->f->code[w->opened].a == select->a && w->made[select->a] - 1 < w->opened ? load + 1 : 0;
+    bool behind =
+        w->closed >= 0 && load > w->opened && load < w->closed && w->f->code[load].op == VM_LOAD;
+    return behind && w->f->code[w->opened].a == select->a && w->made[select->a] - 1 < w->opened
+               ? load + 1
+               : 0;
 }
 
 static void follow(Flow *w, int i)
@@ -154,8 +165,14 @@ bool vm_find_copies(VmState *st)
     const VmFunction *f = st->f;
     size_t n = (size_t)f->n_registers + 1;
     size_t n_values = (size_t)f->n_code + 1;
-    Flow w = {f, calloc(n, sizeof(int)), calloc(n, sizeof(int)), calloc(n_values, sizeof(int)), calloc(n_values, sizeof(int)),
-              1, -1, -1};
+    Flow w = {f,
+              calloc(n, sizeof(int)),
+              calloc(n, sizeof(int)),
+              calloc(n_values, sizeof(int)),
+              calloc(n_values, sizeof(int)),
+              1,
+              -1,
+              -1};
     bool ok = w.made && w.line && w.uses && w.passes;
     if (ok)
         link_copies(&w, st->steps);

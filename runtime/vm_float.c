@@ -11,7 +11,8 @@
 /* A binary format below f32: sign, exponent, fraction, from the most significant bit. */
 typedef struct {
     int exponent_bits, fraction_bits;
-    uint32_t largest, overflow, nan; /* bits of the largest finite value, of what is beyond it, and of NaN */
+    /* bits of the largest finite value, of what is beyond it, and of NaN */
+    uint32_t largest, overflow, nan;
 } Format;
 
 static const Format f16_format = {5, 10, 0x7bff, 0x7c00, 0x7fff};

@@ -1,9 +1,10 @@
 /* vm_groups.c - a launch with the threads of a block in groups, which take turns at barriers.
  *
- * The machine runs all threads of a block in step, so a barrier that is missing goes unseen where the step happens to
- * order what the barrier should.  Here a group runs from barrier to barrier before the next one starts: a write that
- * another thread must not see yet, or must have seen, comes at the other end of the order.  Each group
- * is a machine of its own (VmState); they share the block's memory. */
+ * The machine runs all threads of a block in step, so a barrier that is missing goes unseen where
+ * the step happens to order what the barrier should.  Here a group runs from barrier to barrier
+ * before the next one starts: a write that another thread must not see yet, or must have seen,
+ * comes at the other end of the order.  Each group is a machine of its own (VmState); they share
+ * the block's memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static bool turns_open(Turns *t, const ModuleKernel *kernel, int width, const Vm
     t->groups = calloc((size_t)((threads + width - 1) / width), sizeof(VmState *));
     for (int first = 0; t->groups && first < threads; first += width) {
         int lanes = threads - first < width ? threads - first : width;
-        VmState *st = vm_open_group(kernel->code, shape, first, lanes, t->n ? t->groups[0] : NULL, inputs, buffers);
+        VmState *st = vm_open_group(kernel->code, shape, first, lanes, t->n ? t->groups[0] : NULL,
+                                    inputs, buffers);
         if (!st)
             return false;
         st->in_kernel = st->yields = true;
@@ -51,7 +53,8 @@ static bool stopped_together(VmState *st, const VmState *first)
         return true;
     VmState *waits = st->pc < 0 ? (VmState *)first : st;
     return vm_fault(st, &st->steps[waits->pc - 1], FAULT_DIVERGENT_BARRIER, 0,
-                    "threads from %d on stop elsewhere than threads from %d on", st->first, first->first);
+                    "threads from %d on stop elsewhere than threads from %d on", st->first,
+                    first->first);
 }
 
 static bool run_block(Turns *t, const int64_t block[3], VmFault *fault)
@@ -82,7 +85,8 @@ bool vm_run_kernel_in_groups(const Module *m, const RunArguments *args, const Vm
     *fault = (VmFault){.kind = ok ? FAULT_NONE : FAULT_NO_MEMORY, .function = kernel->name};
     for (int64_t i = 0; i < blocks && ok; i++) {
         int64_t number = reversed ? blocks - 1 - i : i;
-        int64_t block[3] = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
+        int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
+                            number / grid[0] / grid[1]};
         ok = run_block(&t, block, fault);
     }
     turns_close(&t);

@@ -20,11 +20,13 @@ static bool out_of_bounds(VmState *st, const VmStep *s, int lane, int64_t elemen
     const VmBuffer *buffer = buffer_of(st, s);
     if (element >= 0)
         element += s->width - 1; /* the last one of a wide access */
-    return vm_fault(st, s, FAULT_OUT_OF_BOUNDS, lane, "%s element %lld of '%s'%s, which has %lld", how,
-                    (long long)element, buffer->name, space[buffer->space], (long long)*s->bound);
+    return vm_fault(st, s, FAULT_OUT_OF_BOUNDS, lane, "%s element %lld of '%s'%s, which has %lld",
+                    how, (long long)element, buffer->name, space[buffer->space],
+                    (long long)*s->bound);
 }
 
-/* Does every lane that runs access elements in [0, bound)? The sign bit of i | (last - i) says that it does not. */
+/* Does every lane that runs access elements in [0, bound)? The sign bit of i | (last - i) says that
+ * it does not. */
 VM_LANES static bool check_bounds(VmState *st, const VmStep *s, const char *how)
 {
     const int64_t *index = s->a, last = *s->bound - s->width;
@@ -37,7 +39,8 @@ VM_LANES static bool check_bounds(VmState *st, const VmStep *s, const char *how)
     } else {
         const uint8_t *mask = vm_mask(st);
         for (int i = 0; i < st->lanes; i++)
-            bad |= ((uint64_t)index[i] | ((uint64_t)last - (uint64_t)index[i])) & -(uint64_t)mask[i];
+            bad |=
+                ((uint64_t)index[i] | ((uint64_t)last - (uint64_t)index[i])) & -(uint64_t)mask[i];
     }
     if (!(bad >> 63))
         return true;
@@ -56,9 +59,10 @@ static bool check_alignment(VmState *st, const VmStep *s, const char *how)
         return true;
     for (int i = 0; i < (s->lanes_a ? st->lanes : 1); i++)
         if (index[i] % s->width != 0 && vm_runs(st, i))
-            return vm_fault(st, s, FAULT_MISALIGNED, i,
-                            "%s %d elements of '%s' at once from element %lld on, which is no multiple of %d", how,
-                            s->width, buffer->name, (long long)index[i], s->width);
+            return vm_fault(
+                st, s, FAULT_MISALIGNED, i,
+                "%s %d elements of '%s' at once from element %lld on, which is no multiple of %d",
+                how, s->width, buffer->name, (long long)index[i], s->width);
     return true;
 }
 
@@ -93,8 +97,8 @@ VM_LANES bool vm_fit(VmState *st, const VmStep *s)
         bad |= (uint64_t)(index[i] ^ (int64_t)(int32_t)index[i]);
     for (int i = 0; i < n && bad; i++)
         if (index[i] != (int32_t)index[i] && (n == 1 || vm_runs(st, i)))
-            return vm_fault(st, s, FAULT_INDEX_TOO_LARGE, i, "an index is %lld, which is no value of an int",
-                            (long long)index[i]);
+            return vm_fault(st, s, FAULT_INDEX_TOO_LARGE, i,
+                            "an index is %lld, which is no value of an int", (long long)index[i]);
     return true;
 }
 
@@ -250,10 +254,10 @@ ELEMENTS(STORE)
         }                                                                                          \
     }
 #define COMBINE_INTEGER(name, R, U)                                                                \
-    COMBINE_NUMBER(name, R, (U)old + (U)v, (U)old *(U)v, v < old ? v : old, v > old ? v : old,     \
-                   old &v, old | v, old ^ v)
+    COMBINE_NUMBER(name, R, (U)old + (U)v, (U)old * (U)v, v < old ? v : old, v > old ? v : old,    \
+                   old & v, old | v, old ^ v)
 #define COMBINE_FLOAT(name, R, t)                                                                  \
-    COMBINE_NUMBER(name, R, old + v, old *v, vm_least_##t(old, v), vm_largest_##t(old, v), v, v, v)
+    COMBINE_NUMBER(name, R, old + v, old * v, vm_least_##t(old, v), vm_largest_##t(old, v), v, v, v)
 COMBINE_FLOAT(combine_double, double, f64)
 COMBINE_FLOAT(combine_float, float, f32)
 COMBINE_INTEGER(combine_int64_t, int64_t, uint64_t)
@@ -291,7 +295,7 @@ ELEMENTS(ATOMIC)
 VmApply *vm_memory(VmOp op, DType type)
 {
 #define ROW(t, S, R, in, out) [DT_##t] = {load_##t, store_##t, atomic_##t},
-    static VmApply *const table[DT_COUNT][3] = {ELEMENTS(ROW)};
+    static VmApply *const table[DT_COUNT][3] = { ELEMENTS(ROW) };
 #undef ROW
     if (op == VM_CHECK)
         return check_subscript;
@@ -303,19 +307,13 @@ VmApply *vm_memory(VmOp op, DType type)
 VmType vm_type_of(DType type)
 {
     switch (type) {
-    case DT_F64:
-        return VM_F64;
+    case DT_F64: return VM_F64;
     case DT_I64:
-    case DT_INDEX:
-        return VM_I64;
-    case DT_U64:
-        return VM_U64;
-    case DT_U32:
-        return VM_U32;
-    case DT_BOOL:
-        return VM_BOOL;
-    default:
-        return type_is_float(type) ? VM_F32 : VM_I32;
+    case DT_INDEX: return VM_I64;
+    case DT_U64: return VM_U64;
+    case DT_U32: return VM_U32;
+    case DT_BOOL: return VM_BOOL;
+    default: return type_is_float(type) ? VM_F32 : VM_I32;
     }
 }
 
@@ -332,8 +330,7 @@ VmValue vm_value_load(DType type, const void *from)
     }
     switch (type) {
         ELEMENTS(CASE)
-    case DT_COUNT:
-        break;
+    case DT_COUNT: break;
     }
 #undef CASE
     return value;
@@ -351,8 +348,7 @@ void vm_value_store(DType type, VmValue value, void *to)
     }
     switch (type) {
         ELEMENTS(CASE)
-    case DT_COUNT:
-        break;
+    case DT_COUNT: break;
     }
 #undef CASE
 }

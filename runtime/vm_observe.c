@@ -26,8 +26,13 @@ void vm_observe_access(const VmState *st, const VmStep *s)
         return;
     int size = type_bytes(buffer->type);
     int64_t base = buffer->space == VM_SHARED ? buffer->offset : 0;
-    VmRequest r = {.function = st->f, .inst = (int)(s - st->steps), .buffer = buffer, .op = (VmOp)s->inst->op,
-                   .bytes = size * s->width, .block = st->block_number, .worker = st->worker};
+    VmRequest r = {.function = st->f,
+                   .inst = (int)(s - st->steps),
+                   .buffer = buffer,
+                   .op = (VmOp)s->inst->op,
+                   .bytes = size * s->width,
+                   .block = st->block_number,
+                   .worker = st->worker};
     for (int first = 0; first < st->lanes; first += WARP) {
         r.warp = first / WARP;
         r.active = active_lanes(st, first);
@@ -43,7 +48,9 @@ void vm_observe_execution(const VmState *st, const VmStep *s)
 {
     if (!st->observer->executed)
         return;
-    VmExecution e = {.function = st->f, .inst = (int)(s - st->steps), .block = st->block_number,
+    VmExecution e = {.function = st->f,
+                     .inst = (int)(s - st->steps),
+                     .block = st->block_number,
                      .worker = st->worker};
     for (int i = 0; i < st->lanes; i++)
         e.lanes += vm_runs(st, i);
@@ -67,14 +74,10 @@ int vm_flops(const VmInst *inst)
     case VM_DIV:
     case VM_MOD:
     case VM_MIN:
-    case VM_MAX:
-        return 1;
-    case VM_ATOMIC:
-        return inst->sub != VM_MOVE;
-    case VM_CALL:
-        return vm_call_flops(inst->sub);
-    default:
-        return 0;
+    case VM_MAX: return 1;
+    case VM_ATOMIC: return inst->sub != VM_MOVE;
+    case VM_CALL: return vm_call_flops(inst->sub);
+    default: return 0;
     }
 }
 

@@ -1,7 +1,8 @@
 /* vm_origin.c - where the value of a store comes from: the stores that write what it has loaded.
  *
- * The operands of an instruction are followed backwards through the text to the loads behind them. That is the way of every
- * value in straight code, and of each that is made in front of a loop and used in it. */
+ * The operands of an instruction are followed backwards through the text to the loads behind them.
+ * That is the way of every value in straight code, and of each that is made in front of a loop and
+ * used in it. */
 #include "runtime/vm_internal.h"
 
 #include <stdlib.h>
@@ -38,8 +39,9 @@ static bool makes(Slice *s, const VmInst *inst)
 
 static bool has_result(VmOp op)
 {
-    return op != VM_STORE && op != VM_ATOMIC && op != VM_CHECK && op != VM_IF && op != VM_ELSE && op != VM_END &&
-           op != VM_BARRIER && op != VM_COMMIT && op != VM_WAIT && op != VM_FORGET && op != VM_LAUNCH && op != VM_STOP;
+    return op != VM_STORE && op != VM_ATOMIC && op != VM_CHECK && op != VM_IF && op != VM_ELSE &&
+           op != VM_END && op != VM_BARRIER && op != VM_COMMIT && op != VM_WAIT &&
+           op != VM_FORGET && op != VM_LAUNCH && op != VM_STOP;
 }
 
 static bool same_memory(const VmBuffer *a, const VmBuffer *b, bool same_function)
@@ -50,7 +52,8 @@ static bool same_memory(const VmBuffer *a, const VmBuffer *b, bool same_function
 }
 
 /* Notes the stores of the module that write what the load reads. */
-static int note_stores(const Module *m, const VmFunction *f, int load, const VmPlace *but, VmPlace *places, int n, int room)
+static int note_stores(const Module *m, const VmFunction *f, int load, const VmPlace *but,
+                       VmPlace *places, int n, int room)
 {
     const VmBuffer *buffer = &f->buffers[f->code[load].c];
     for (int k = 0; k < m->n_kernels; k++) {
@@ -62,7 +65,8 @@ static int note_stores(const Module *m, const VmFunction *f, int load, const VmP
                 continue;
             bool seen = false;
             for (int j = 0; j < n; j++)
-                seen |= m->kernels[places[j].kernel].code->spans[places[j].inst].begin == other->spans[i].begin;
+                seen |= m->kernels[places[j].kernel].code->spans[places[j].inst].begin ==
+                        other->spans[i].begin;
             if (!seen)
                 places[n++] = (VmPlace){k, i};
         }

@@ -21,7 +21,8 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     fault->in_kernel = st->in_kernel;
     fault->other.known = false;
     /* What is done once for all is done by the first that runs. */
-    while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE && lane + 1 < st->lanes && !vm_runs(st, lane))
+    while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE &&
+           lane + 1 < st->lanes && !vm_runs(st, lane))
         lane++;
     int64_t rest = st->first + lane;
     for (int axis = 0; axis < 3; axis++) {
@@ -218,8 +219,7 @@ VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, i
         memcpy(st->registers[f->constants[i].reg], &f->constants[i].value,
                type_size(f->registers[f->constants[i].reg].type));
     for (int i = 0; i < f->n_inputs; i++)
-        memcpy(st->registers[f->inputs[i]], &inputs[i],
-               type_size(f->registers[f->inputs[i]].type));
+        memcpy(st->registers[f->inputs[i]], &inputs[i], type_size(f->registers[f->inputs[i]].type));
     set_axes(st);
     decode(st, buffers);
     return st;
@@ -375,18 +375,10 @@ bool vm_continue(VmState *st)
             continue;
         }
         switch ((VmOp)s->inst->op) {
-        case VM_FOR:
-            pc = run_for(st, s, pc);
-            break;
-        case VM_NEXT:
-            pc = run_next(st, s, pc);
-            break;
-        case VM_IF:
-            pc = run_if(st, s, pc);
-            break;
-        case VM_ELSE:
-            pc = run_else(st, s, pc);
-            break;
+        case VM_FOR: pc = run_for(st, s, pc); break;
+        case VM_NEXT: pc = run_next(st, s, pc); break;
+        case VM_IF: pc = run_if(st, s, pc); break;
+        case VM_ELSE: pc = run_else(st, s, pc); break;
         case VM_END:
             st->level -= s->lanes_a;
             pc++;
@@ -408,9 +400,7 @@ bool vm_continue(VmState *st)
                 return false;
             pc++;
             break;
-        default:
-            st->pc = -1;
-            return true;
+        default: st->pc = -1; return true;
         }
     }
 }

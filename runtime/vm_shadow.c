@@ -1,4 +1,5 @@
-/* vm_shadow.c - the life of the marks: of a run, of a launch, of a block; and the words of what they show. */
+/* vm_shadow.c - the life of the marks: of a run, of a launch, of a block; and the words of what
+ * they show. */
 #include "runtime/vm_shadow.h"
 
 #include <stdio.h>
@@ -9,7 +10,10 @@
 
 static const char *does(const VmInst *inst)
 {
-    return inst->op == VM_LOAD ? "reads" : vm_is_async(inst) ? "copies into" : inst->op == VM_STORE ? "writes" : "updates";
+    return inst->op == VM_LOAD    ? "reads"
+           : vm_is_async(inst)    ? "copies into"
+           : inst->op == VM_STORE ? "writes"
+                                  : "updates";
 }
 
 static const char *in_space(const VmBuffer *buffer)
@@ -29,7 +33,8 @@ void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t ro
     int64_t below = g->elements;
     for (int axis = 0; axis < rank && used < room; axis++) {
         below /= g->dims[axis];
-        int n = snprintf(to + used, room - used, axis ? ", %lld" : "[%lld", (long long)(element / below));
+        int n = snprintf(to + used, room - used, axis ? ", %lld" : "[%lld",
+                         (long long)(element / below));
         used += n > 0 ? (size_t)n : 0;
         element %= below;
     }
@@ -69,7 +74,9 @@ static const char *missing(const VmInst *other, bool in_flight, bool far)
 void vm_other(VmState *st, const Party *other)
 {
     VmOther *o = &st->fault.other;
-    *o = (VmOther){.known = true, .span = st->f->spans[other->inst], .step = st->f->steps[other->inst],
+    *o = (VmOther){.known = true,
+                   .span = st->f->spans[other->inst],
+                   .step = st->f->steps[other->inst],
                    .does = does(&st->f->code[other->inst])};
     memcpy(o->block, other->block, sizeof o->block);
     thread_of(st, other->thread, o->thread);
@@ -80,17 +87,18 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
     const VmFunction *f = st->f;
     const VmInst *inst = &f->code[mine->inst], *other = &f->code[theirs->inst];
     bool far = memcmp(mine->block, theirs->block, sizeof mine->block) != 0;
-    bool twice = f->buffers[s->inst->c].space == VM_GLOBAL && mine->inst == theirs->inst && inst->op == VM_STORE;
+    bool twice = f->buffers[s->inst->c].space == VM_GLOBAL && mine->inst == theirs->inst &&
+                 inst->op == VM_STORE;
     char what[160];
     name_element(st, s, element, what, sizeof what);
     int64_t t[3];
     thread_of(st, theirs->thread, t);
     FaultKind kind = theirs->in_flight ? FAULT_IN_FLIGHT : twice ? FAULT_WRITTEN_TWICE : FAULT_RACE;
     bool copies = vm_is_async(other);
-    vm_fault(st, &st->steps[mine->inst], kind, 0, "%s %s, %s thread (%lld, %lld, %lld)%s %s%s; %s", does(inst), what,
-             copies ? "into which" : "which", (long long)t[0], (long long)t[1], (long long)t[2],
-             far ? " of another block" : "", copies ? "copies" : does(other), copies ? "" : ", too",
-             missing(other, theirs->in_flight, far));
+    vm_fault(st, &st->steps[mine->inst], kind, 0, "%s %s, %s thread (%lld, %lld, %lld)%s %s%s; %s",
+             does(inst), what, copies ? "into which" : "which", (long long)t[0], (long long)t[1],
+             (long long)t[2], far ? " of another block" : "", copies ? "copies" : does(other),
+             copies ? "" : ", too", missing(other, theirs->in_flight, far));
     memcpy(st->fault.block, mine->block, sizeof mine->block);
     thread_of(st, mine->thread, st->fault.thread);
     vm_other(st, theirs);
@@ -160,8 +168,8 @@ static bool allot(GlobalShadow *g, const Module *m, int argument)
     g->readers = mixed ? calloc(n, sizeof *g->readers) : NULL;
     g->updaters = updated ? calloc(n, sizeof *g->updaters) : NULL;
     g->claimed = claimed ? calloc(n, sizeof *g->claimed) : NULL;
-    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) && (g->updaters || !updated) &&
-           (g->claimed || !claimed);
+    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) &&
+           (g->updaters || !updated) && (g->claimed || !claimed);
 }
 
 static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
@@ -174,7 +182,8 @@ static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
         return false;
     Use host = {0};
     note_use(shadow->module->host, i, &host);
-    g->defined = buffer->role == BUFFER_IN || buffer->role == BUFFER_INOUT || host.reads || host.writes || host.updates;
+    g->defined = buffer->role == BUFFER_IN || buffer->role == BUFFER_INOUT || host.reads ||
+                 host.writes || host.updates;
     g->elements = buffer->shape && vm_eval_shape(buffer->shape, sizes, dims) ? 1 : 0;
     for (int axis = 0; axis < buffer->rank; axis++)
         g->elements *= dims[axis];
@@ -224,18 +233,22 @@ static void split_number(int64_t number, const int64_t extent[3], int64_t at[3])
     }
 }
 
-bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who, VmPlace *store)
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who,
+                      VmPlace *store)
 {
     const GlobalShadow *g = &shadow->buffers[buffer];
     GlobalMark writer = g->writers && element < g->elements ? g->writers[element] : (GlobalMark){0};
     const ShadowLaunch *launch = NULL;
     for (int i = 0; i < shadow->n_launches && shadow->launches[i].base < writer.serial; i++)
         launch = &shadow->launches[i];
-    if (!launch || (int64_t)(writer.serial - launch->base) > launch->grid[0] * launch->grid[1] * launch->grid[2])
+    if (!launch || (int64_t)(writer.serial - launch->base) >
+                       launch->grid[0] * launch->grid[1] * launch->grid[2])
         return false;
     const ModuleKernel *kernel = &shadow->module->kernels[launch->kernel];
     int inst = mark_inst(writer.mark);
-    *who = (VmFault){.span = kernel->code->spans[inst], .step = kernel->code->steps[inst], .function = kernel->name,
+    *who = (VmFault){.span = kernel->code->spans[inst],
+                     .step = kernel->code->steps[inst],
+                     .function = kernel->name,
                      .in_kernel = true};
     *store = (VmPlace){launch->kernel, inst};
     split_number((int64_t)(writer.serial - launch->base - 1), launch->grid, who->block);
@@ -250,7 +263,8 @@ static void find_writer(const Module *m, int argument, VmFault *fault)
         const VmFunction *f = m->kernels[k].code;
         for (int i = 0; i < f->n_code; i++) {
             VmOp op = (VmOp)f->code[i].op;
-            if ((op != VM_STORE && op != VM_ATOMIC) || f->buffers[f->code[i].c].argument != argument ||
+            if ((op != VM_STORE && op != VM_ATOMIC) ||
+                f->buffers[f->code[i].c].argument != argument ||
                 f->buffers[f->code[i].c].space != VM_GLOBAL)
                 continue;
             fault->span = f->spans[i];
@@ -264,7 +278,8 @@ bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault)
 {
     for (int i = 0; i < shadow->module->n_buffers; i++) {
         const GlobalShadow *g = &shadow->buffers[i];
-        if (g->defined || g->buffer->partial || g->buffer->role != BUFFER_OUT || g->written == g->elements)
+        if (g->defined || g->buffer->partial || g->buffer->role != BUFFER_OUT ||
+            g->written == g->elements)
             continue;
         int64_t first = 0;
         while (g->writers[first].serial != 0)
@@ -273,8 +288,10 @@ bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault)
         vm_shadow_place(g, first, where, sizeof where);
         *fault = (VmFault){.kind = FAULT_NEVER_WRITTEN, .function = shadow->module->name};
         find_writer(shadow->module, i, fault);
-        snprintf(fault->message, sizeof fault->message, "element %s of output '%s' was never written, and %lld others of its %lld",
-                 where, g->buffer->name, (long long)(g->elements - g->written - 1), (long long)g->elements);
+        snprintf(fault->message, sizeof fault->message,
+                 "element %s of output '%s' was never written, and %lld others of its %lld", where,
+                 g->buffer->name, (long long)(g->elements - g->written - 1),
+                 (long long)g->elements);
         return false;
     }
     return true;
@@ -372,7 +389,8 @@ static int widest(const VmFunction *f)
     return width;
 }
 
-/* Copies may overlap: a vector loads all of its elements before it stores them. Several loads may go into one store. */
+/* Copies may overlap: a vector loads all of its elements before it stores them. Several loads may
+ * go into one store. */
 static bool make_carriers(VmState *st)
 {
     for (int i = 0; i < st->f->n_code; i++) {
@@ -404,7 +422,8 @@ bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
     b->vague = calloc((size_t)b->n_cells + 1, 1);
     b->defined = calloc((size_t)b->n_defined + 1, 1);
     b->n_carried = (size_t)(widest(st->f) * st->lanes);
-    if (!b->cells || !b->crowded || !b->vague || !b->defined || !vm_find_copies(st) || !make_carriers(st))
+    if (!b->cells || !b->crowded || !b->vague || !b->defined || !vm_find_copies(st) ||
+        !make_carriers(st))
         return false;
     for (int i = 0; i < st->f->n_code; i++)
         if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
@@ -459,7 +478,8 @@ bool vm_shadow_forget(VmState *st, const VmStep *s)
 
 /* ---- a block ------------------------------------------------------------------------------- */
 
-/* Epochs have run out: nothing is known of what is over; what the block wrote before is of its first epoch. */
+/* Epochs have run out: nothing is known of what is over; what the block wrote before is of its
+ * first epoch. */
 static void rebase(BlockShadow *b)
 {
     for (int64_t i = 0; i < b->n_cells; i++) {

@@ -1,8 +1,10 @@
-/* vm_shadow_global.c - races between the threads of a launch, undefined reads and forbidden writes in global memory.
+/* vm_shadow_global.c - races between the threads of a launch, undefined reads and forbidden writes
+ * in global memory.
  *
- * Blocks run on several threads of the machine, so an element's marks are read and changed under a lock. A race between two
- * blocks is found by the one that comes second, which depends on chance; it counts as the fault of the block with the
- * higher number, so that the fault that is reported does not. */
+ * Blocks run on several threads of the machine, so an element's marks are read and changed under a
+ * lock. A race between two blocks is found by the one that comes second, which depends on chance;
+ * it counts as the fault of the block with the higher number, so that the fault that is reported
+ * does not. */
 #include "runtime/vm_shadow.h"
 
 enum { ELEMENTS_PER_LOCK = 64 };
@@ -13,15 +15,16 @@ typedef struct {
     const VmStep *s;
     GlobalShadow *g;
     GlobalMark mine;
-    uint64_t base;  /* marks up to this serial number are of earlier launches */
-    uint8_t *lock;  /* held, or NULL */
+    uint64_t base; /* marks up to this serial number are of earlier launches */
+    uint8_t *lock; /* held, or NULL */
 } Access;
 
 static Access access_of(VmState *st, const VmStep *s)
 {
     const BlockShadow *b = st->shadow;
     Mark mark = mark_of(b->epoch, (int)(s - st->steps), st->first);
-    return (Access){.st = st, .s = s, .g = s->cells, .mine = {b->serial, mark}, .base = b->global->base};
+    return (Access){
+        .st = st, .s = s, .g = s->cells, .mine = {b->serial, mark}, .base = b->global->base};
 }
 
 /* ---- locks --------------------------------------------------------------------------------- */
@@ -53,16 +56,19 @@ static bool clashes(const Access *a, GlobalMark theirs)
 {
     if (theirs.serial <= a->base)
         return false;
-    return theirs.serial != a->mine.serial || (mark_epoch(theirs.mark) >= mark_epoch(a->mine.mark) &&
-                                               mark_thread(theirs.mark) != mark_thread(a->mine.mark));
+    return theirs.serial != a->mine.serial ||
+           (mark_epoch(theirs.mark) >= mark_epoch(a->mine.mark) &&
+            mark_thread(theirs.mark) != mark_thread(a->mine.mark));
 }
 
 static Party party_of(const VmShadow *shadow, GlobalMark m)
 {
     int64_t number = (int64_t)(m.serial - shadow->base - 1);
     const int64_t *grid = shadow->grid;
-    return (Party){mark_inst(m.mark), mark_thread(m.mark),
-                   {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]}, false};
+    return (Party){mark_inst(m.mark),
+                   mark_thread(m.mark),
+                   {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]},
+                   false};
 }
 
 /* Keeps the fault for the other block. */
@@ -89,8 +95,9 @@ static bool conflict(Access *a, int64_t element, GlobalMark with)
     return true;
 }
 
-/* Keeps readers of two blocks where there are two, else the latest of one block, two threads of it where there are two in
- * this epoch. Any later writer clashes with one of them if it clashes with any reader. */
+/* Keeps readers of two blocks where there are two, else the latest of one block, two threads of it
+ * where there are two in this epoch. Any later writer clashes with one of them if it clashes with
+ * any reader. */
 static void note_global(const Access *a, GlobalReaders *r)
 {
     GlobalMark *one = &r->by[0], *two = &r->by[1];
@@ -135,7 +142,8 @@ static void note_writer(Access *a, int64_t element, bool vague)
 
 /* ---- claims -------------------------------------------------------------------------------- */
 
-/* A load that claims that nothing in the launch writes the element; races with other threads are found before. */
+/* A load that claims that nothing in the launch writes the element; races with other threads are
+ * found before. */
 static bool claim(Access *a, int lane, int64_t element)
 {
     char where[120];
@@ -145,7 +153,8 @@ static bool claim(Access *a, int lane, int64_t element)
         return true;
     }
     vm_shadow_place(a->g, element, where, sizeof where);
-    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane, "reads element %s of '%s' as read only, and has written it in this launch",
+    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane,
+                    "reads element %s of '%s' as read only, and has written it in this launch",
                     where, a->g->buffer->name);
 }
 
@@ -155,8 +164,9 @@ static bool is_unclaimed(Access *a, int lane, int64_t element)
     if (!a->g->claimed || a->g->claimed[element] != a->base + 1)
         return true;
     vm_shadow_place(a->g, element, where, sizeof where);
-    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane, "writes element %s of '%s', which was read as read only in this launch",
-                    where, a->g->buffer->name);
+    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane,
+                    "writes element %s of '%s', which was read as read only in this launch", where,
+                    a->g->buffer->name);
 }
 
 /* ---- elements ------------------------------------------------------------------------------ */
@@ -166,7 +176,8 @@ typedef bool CheckElement(Access *a, int lane, int64_t element);
 /* Nothing in the launch writes the buffer. */
 static bool read_defined(Access *a, int lane, int64_t element)
 {
-    return is_defined(a->g, element) || vm_undefined(a->st, a->s, lane, element, a->g->vague[element]);
+    return is_defined(a->g, element) ||
+           vm_undefined(a->st, a->s, lane, element, a->g->vague[element]);
 }
 
 static bool read_element(Access *a, int lane, int64_t element)
@@ -211,7 +222,8 @@ static bool write_element(Access *a, int lane, int64_t element)
     if (!is_unclaimed(a, lane, element))
         return false;
     const int64_t *index = a->s->a;
-    note_writer(a, element, vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0])));
+    note_writer(a, element,
+                vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0])));
     return true;
 }
 
@@ -225,7 +237,8 @@ static bool update_element(Access *a, int lane, int64_t element)
         return false;
     if (!defined && a->s->inst->sub != VM_MOVE)
         return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
-    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) && !conflict(a, element, *writer))
+    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) &&
+        !conflict(a, element, *writer))
         return false;
     if (g->readers && !check_readers(a, &g->readers[element], element))
         return false;
@@ -270,7 +283,8 @@ static bool read_only_here(VmState *st, const VmStep *s)
 
 static bool read_global(VmState *st, const VmStep *s)
 {
-    return each_lane(st, s, read_element) && (!s->into || !vm_is_async(s->into->inst) || vm_async_source(st, s));
+    return each_lane(st, s, read_element) &&
+           (!s->into || !vm_is_async(s->into->inst) || vm_async_source(st, s));
 }
 
 void vm_shadow_source(VmState *st, int inst, int lane, int64_t element)

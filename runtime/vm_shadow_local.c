@@ -1,4 +1,5 @@
-/* vm_shadow_local.c - reads of local memory that nothing has written. A thread's own memory cannot race. */
+/* vm_shadow_local.c - reads of local memory that nothing has written. A thread's own memory cannot
+ * race. */
 #include "runtime/vm_shadow.h"
 
 /* The flag of an element of lane 0, those of the others beside it. */

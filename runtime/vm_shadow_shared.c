@@ -1,7 +1,7 @@
 /* vm_shadow_shared.c - races and undefined reads in shared memory.
  *
- * Most reads find that two threads have read their element in this epoch, or that all lanes of their warp read the same
- * one; both are decided without looking at a lane. */
+ * Most reads find that two threads have read their element in this epoch, or that all lanes of
+ * their warp read the same one; both are decided without looking at a lane. */
 #include "runtime/vm_shadow.h"
 
 enum { WARP = 32 };
@@ -19,13 +19,17 @@ typedef struct {
 static Access access_of(VmState *st, const VmStep *s)
 {
     uint32_t epoch = st->shadow->epoch;
-    return (Access){st, s, s->cells, s->crowded, epoch, mark_of(epoch, (int)(s - st->steps), st->first)};
+    return (Access){st,         s,     s->cells,
+                    s->crowded, epoch, mark_of(epoch, (int)(s - st->steps), st->first)};
 }
 
 static Party party_of(const Access *a, Mark mark)
 {
     const int64_t *block = a->st->block;
-    return (Party){mark_inst(mark), mark_thread(mark), {block[0], block[1], block[2]}, mark_is_in_flight(mark)};
+    return (Party){mark_inst(mark),
+                   mark_thread(mark),
+                   {block[0], block[1], block[2]},
+                   mark_is_in_flight(mark)};
 }
 
 static bool conflict(const Access *a, int lane, int64_t element, Mark with)
@@ -37,11 +41,13 @@ static bool conflict(const Access *a, int lane, int64_t element, Mark with)
 /* Did another thread leave this mark in the present epoch, or any a copy that is under way? */
 static bool clashes(const Access *a, Mark mine, Mark theirs)
 {
-    return mark_epoch(theirs) >= a->epoch && (mark_thread(theirs) != mark_thread(mine) || mark_is_in_flight(theirs));
+    return mark_epoch(theirs) >= a->epoch &&
+           (mark_thread(theirs) != mark_thread(mine) || mark_is_in_flight(theirs));
 }
 
-/* Keeps two readers that differ in thread or kind. What a third one clashes with clashes with one of those: a plain write with
- * either, a read with the one that is atomic, an atomic with the one that is not. */
+/* Keeps two readers that differ in thread or kind. What a third one clashes with clashes with one
+ * of those: a plain write with either, a read with the one that is atomic, an atomic with the one
+ * that is not. */
 static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark mine)
 {
     for (int i = 0; i < 2; i++) {
@@ -54,7 +60,8 @@ static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark
                 a->crowded[element] = a->epoch;
             return;
         }
-        if (mark_thread(old) == mark_thread(mine) && mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
+        if (mark_thread(old) == mark_thread(mine) &&
+            mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
             return;
     }
 }
@@ -106,9 +113,11 @@ static bool write_cell(const Access *a, int lane, int64_t element)
     for (int i = 0; i < 2; i++)
         if (clashes(a, mine, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
-    cell->writer = vm_is_async(a->s->inst) ? mark_of(IN_FLIGHT, mark_inst(mine), mark_thread(mine)) : mine;
+    cell->writer =
+        vm_is_async(a->s->inst) ? mark_of(IN_FLIGHT, mark_inst(mine), mark_thread(mine)) : mine;
     const int64_t *index = a->s->a;
-    a->s->vague[element] = vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]));
+    a->s->vague[element] =
+        vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]));
     return true;
 }
 
@@ -150,7 +159,8 @@ static bool each_lane(const Access *a, int first, int end, CheckCell *check)
     return true;
 }
 
-/* Have two threads read all the elements in this epoch? Then a write since would have been a race. */
+/* Have two threads read all the elements in this epoch? Then a write since would have been a
+ * race. */
 static bool all_crowded(const uint32_t *crowded, const int64_t *index, uint32_t epoch)
 {
     uint32_t differs = 0;

@@ -1,7 +1,7 @@
 /* vm_shuffle.c - lanes of one warp exchange values.
  *
- * A warp is 32 threads in a row, x fastest, as on the GPU; the last one of a block may be shorter. The emitted
- * code names all 32 lanes, so each lane that the warp has must be here. */
+ * A warp is 32 threads in a row, x fastest, as on the GPU; the last one of a block may be shorter.
+ * The emitted code names all 32 lanes, so each lane that the warp has must be here. */
 #include "runtime/vm_internal.h"
 
 enum { WARP = 32 };

@@ -12,7 +12,7 @@ typedef struct {
     const int64_t *dims;
     int64_t elements;
     size_t bytes;
-    void *host;      /* inputs and inouts: their data; owned */
+    void *host;       /* inputs and inouts: their data; owned */
     DevicePtr device; /* owned */
 } Data;
 
@@ -22,7 +22,7 @@ struct Workload {
     uint64_t seed;
     const SmallIntegers *small; /* while it is made: what the data are drawn from; or NULL */
     bool gentle;                /* while it is made: reals are scaled, matrices near the identity */
-    const Workload *like; /* while it is made: whose data are the same; or NULL */
+    const Workload *like;       /* while it is made: whose data are the same; or NULL */
     int64_t *sizes;
     const void **scalars;
     DevicePtr *pointers;
@@ -47,8 +47,8 @@ static bool size_data(Workload *w, int index)
         fits = dims[i] >= 0 && checked_mul(data->elements, dims[i], &data->elements);
     if (!fits || !checked_mul(data->elements, type_bytes(b->type), &bytes)) {
         diag_error(c, E0633, span_none(),
-                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is negative or the number "
-                   "of bytes is beyond 2^63",
+                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is "
+                   "negative or the number of bytes is beyond 2^63",
                    b->name);
         return false;
     }
@@ -101,9 +101,12 @@ static bool make_input(Workload *w, int index)
         return true;
     }
     Random r = random_new(w->seed, (uint64_t)index);
-    bool filled = values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small);
+    bool filled =
+        values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small);
     if (!filled)
-        diag_error(w->d->ctx, E0653, span_none(), "no random data for '%s' have the order that '%s' asks for", b->name, w->m->name);
+        diag_error(w->d->ctx, E0653, span_none(),
+                   "no random data for '%s' have the order that '%s' asks for", b->name,
+                   w->m->name);
     if (filled && w->gentle && type_is_float(b->type) && !is_spoken_of(w->m, index))
         make_gentle(b, data);
     return filled;
@@ -163,7 +166,8 @@ Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_
     return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed});
 }
 
-Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed, const SmallIntegers *from)
+Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
+                             const SmallIntegers *from)
 {
     return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed, .small = from});
 }

@@ -6,10 +6,11 @@
 #include "choice.h"
 #include "output.h"
 
-/* ---- analyzing --------------------------------------------------------------------------------------------- */
+/* ---- analyzing ------------------------------------------------------------------------------- */
 
-static tirc_status analyze_kernel(const Command *c, const tirc_kernel *lowered, const int64_t *sizes,
-                                  const tirc_device *device, tirc_analysis **out)
+static tirc_status analyze_kernel(const Command *c, const tirc_kernel *lowered,
+                                  const int64_t *sizes, const tirc_device *device,
+                                  tirc_analysis **out)
 {
     const Options *o = c->options;
     tirc_analyze_options options = {o->profile, device, o->arch, (uint64_t)o->seed, o->budget};
@@ -23,11 +24,13 @@ static tirc_status lower_other(const Command *c, const Choice *choice, tirc_kern
 {
     tirc_kernel *scheduled;
     tirc_lower_options options = {.index64 = c->options->index64};
-    tirc_status status = tirc_apply(c->t, c->file, c->program, choice->name, choice->settings, choice->n, &scheduled);
+    tirc_status status = tirc_apply(c->t, c->file, c->program, choice->name, choice->settings,
+                                    choice->n, &scheduled);
     return status ? status : tirc_lower(c->t, scheduled, &options, lowered);
 }
 
-static tirc_status analyze_other(const Command *c, const int64_t *sizes, const tirc_device *device, AnalysisReport *out)
+static tirc_status analyze_other(const Command *c, const int64_t *sizes, const tirc_device *device,
+                                 AnalysisReport *out)
 {
     Choice choice;
     tirc_status status = choice_parse(c->options->versus, &choice);
@@ -43,7 +46,8 @@ static tirc_status analyze_other(const Command *c, const int64_t *sizes, const t
     return status;
 }
 
-tirc_status command_analyze(const Command *c, const int64_t *sizes, const tirc_device *device, AnalysisReport *out)
+tirc_status command_analyze(const Command *c, const int64_t *sizes, const tirc_device *device,
+                            AnalysisReport *out)
 {
     tirc_status status = analyze_kernel(c, c->lowered, sizes, device, &out->analysis);
     if (status || !c->options->versus)

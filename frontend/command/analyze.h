@@ -6,7 +6,7 @@
 
 #include "command.h"
 
-/* ---- analyze_table.c --------------------------------------------------------------------------------------- */
+/* ---- analyze_table.c ------------------------------------------------------------------------- */
 
 void analysis_print(const tirc_analysis *analysis);
 
@@ -20,14 +20,14 @@ void time_text(double ms, char out[NUMBER_ROOM]);
 /* "16 sectors", "1 wavefront". */
 void access_cost_text(const tirc_access *access, char out[COST_ROOM]);
 
-/* ---- analyze_json.c: new references ------------------------------------------------------------------------ */
+/* ---- analyze_json.c: new references ---------------------------------------------------------- */
 
 /* The keys of `accesses` that every request of an access has in common. */
 json_t *accesses_json(const tirc_analysis *analysis);
 /* All the rest. */
 json_t *analysis_json(const tirc_analysis *analysis);
 
-/* ---- analyze_versus.c -------------------------------------------------------------------------------------- */
+/* ---- analyze_versus.c ------------------------------------------------------------------------ */
 
 enum { SUBJECT_ROOM = 128, VALUE_ROOM = 80 };
 
@@ -49,7 +49,7 @@ void changes_free(ChangeList *list);
 void changes_print(const ChangeList *list, const char *first, const char *second);
 json_t *changes_json(const ChangeList *list);
 
-/* ---- analyze.c --------------------------------------------------------------------------------------------- */
+/* ---- analyze.c ------------------------------------------------------------------------------- */
 
 typedef struct {
     tirc_analysis *analysis; /* NULL: none was made */
@@ -59,7 +59,8 @@ typedef struct {
     ChangeList changes;
 } AnalysisReport;
 
-tirc_status command_analyze(const Command *c, const int64_t *sizes, const tirc_device *device, AnalysisReport *out);
+tirc_status command_analyze(const Command *c, const int64_t *sizes, const tirc_device *device,
+                            AnalysisReport *out);
 void analysis_report_free(AnalysisReport *report);
 
 #endif

@@ -26,7 +26,8 @@ static void set_text(json_t *object, const char *key, const char *text)
 
 static json_t *three(const int64_t *values)
 {
-    return json_pack("[I, I, I]", (json_int_t)values[0], (json_int_t)values[1], (json_int_t)values[2]);
+    return json_pack("[I, I, I]", (json_int_t)values[0], (json_int_t)values[1],
+                     (json_int_t)values[2]);
 }
 
 /* file, line, column; the step's number, its call, and where the schedule makes it. */
@@ -41,13 +42,14 @@ static void set_origin(json_t *object, const tirc_origin *o)
     set_int(object, "schedule_line", o->step_line);
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static json_t *worst_json(const tirc_access *a)
 {
     json_t *lanes = json_array();
     for (int i = 0; i < 32; i++)
-        json_array_append_new(lanes, a->active >> i & 1 ? json_integer((json_int_t)a->addresses[i]) : json_null());
+        json_array_append_new(lanes, a->active >> i & 1 ? json_integer((json_int_t)a->addresses[i])
+                                                        : json_null());
     json_t *worst = json_object();
     set_int(worst, "block", a->worst_block);
     set_int(worst, "warp", a->worst_warp);
@@ -87,7 +89,7 @@ json_t *accesses_json(const tirc_analysis *analysis)
     return rows;
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static json_t *kernel_use_json(const tirc_kernel_use *k)
 {
@@ -157,7 +159,8 @@ json_t *analysis_json(const tirc_analysis *analysis)
     set_int(top, "blocks", s.blocks);
     set_int(top, "counted_blocks", s.counted_blocks);
     set(top, "exact", json_boolean(s.blocks == s.counted_blocks));
-    set(top, "flops", s.program_flops < 0 ? json_null() : json_integer((json_int_t)s.program_flops));
+    set(top, "flops",
+        s.program_flops < 0 ? json_null() : json_integer((json_int_t)s.program_flops));
     set_int(top, "f32_flops", s.f32_flops);
     set_int(top, "f64_flops", s.f64_flops);
     set_int(top, "bytes_named", s.bytes_named);

@@ -6,7 +6,7 @@
 
 #include "analyze.h"
 
-/* ---- numbers ----------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 void number_short(double value, const char *unit, char out[NUMBER_ROOM])
 {
@@ -32,7 +32,7 @@ static const char *plural(double n)
     return n == 1 ? "" : "s";
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void print_kernel_use(const tirc_kernel_use *k)
 {
@@ -45,11 +45,12 @@ static void print_kernel_use(const tirc_kernel_use *k)
     printf("\n");
     if (!k->limited_by)
         return;
-    printf("    a multiprocessor holds %" PRId64 " block%s, %" PRId64 " threads", k->resident_blocks,
-           plural((double)k->resident_blocks), k->resident_threads);
+    printf("    a multiprocessor holds %" PRId64 " block%s, %" PRId64 " threads",
+           k->resident_blocks, plural((double)k->resident_blocks), k->resident_threads);
     if (k->occupancy > 0)
         printf(", %.3g%% of the most", 100 * k->occupancy);
-    printf("; %s bind%s", k->limited_by, strchr("sm", k->limited_by[strlen(k->limited_by) - 1]) ? "" : "s");
+    printf("; %s bind%s", k->limited_by,
+           strchr("sm", k->limited_by[strlen(k->limited_by) - 1]) ? "" : "s");
     if (k->waves >= 1)
         printf("; %.3g wave%s of blocks", k->waves, plural(k->waves));
     else if (k->waves > 0)
@@ -57,15 +58,21 @@ static void print_kernel_use(const tirc_kernel_use *k)
     printf("\n");
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 void access_cost_text(const tirc_access *a, char out[COST_ROOM])
 {
     char number[NUMBER_ROOM];
     bool global = !strcmp(a->scope, "global"), shared = !strcmp(a->scope, "shared");
-    double cost = global ? a->sectors_per_request : shared ? a->wavefronts_per_request : a->passes_per_request;
+    double cost = global   ? a->sectors_per_request
+                  : shared ? a->wavefronts_per_request
+                           : a->passes_per_request;
     number_plain(cost, number);
-    snprintf(out, COST_ROOM, "%s %s%s", number, global ? "sector" : shared ? "wavefront" : "word", plural(cost));
+    snprintf(out, COST_ROOM, "%s %s%s", number,
+             global   ? "sector"
+             : shared ? "wavefront"
+                      : "word",
+             plural(cost));
 }
 
 static void print_access(const tirc_access *a)
@@ -76,7 +83,8 @@ static void print_access(const tirc_access *a)
     snprintf(what, sizeof what, "%s %.40s (%s)", a->op, a->buffer, a->scope);
     access_cost_text(a, cost);
     number_plain(a->ideal, ideal);
-    printf("    %-8s %-34s %3d %12" PRId64 "  %-16s %s\n", place, what, a->bytes, a->requests, cost, ideal);
+    printf("    %-8s %-34s %3d %12" PRId64 "  %-16s %s\n", place, what, a->bytes, a->requests, cost,
+           ideal);
     if (a->verdict)
         printf("             %s\n", a->verdict);
 }
@@ -87,7 +95,8 @@ static void print_accesses(const tirc_analysis *analysis)
     const char *kernel = NULL;
     for (size_t i = 0; tirc_access_at(analysis, i, &a); i++) {
         if (!kernel || strcmp(kernel, a.kernel) != 0)
-            printf("\n    %-8s %-34s %3s %12s  %-16s %s\n", "line", a.kernel, "B", "requests", "each costs", "ideal");
+            printf("\n    %-8s %-34s %3s %12s  %-16s %s\n", "line", a.kernel, "B", "requests",
+                   "each costs", "ideal");
         kernel = a.kernel;
         print_access(&a);
     }
@@ -101,11 +110,12 @@ static void print_barriers(const tirc_analysis *analysis)
         if (i == 0)
             printf("\n    barriers, and how often a block waits there\n");
         number_plain(b.per_block, times);
-        printf("    %d:%-6d %s in %s: %s\n", b.origin.line, b.origin.column, times, b.kernel, b.reason ? b.reason : "");
+        printf("    %d:%-6d %s in %s: %s\n", b.origin.line, b.origin.column, times, b.kernel,
+               b.reason ? b.reason : "");
     }
 }
 
-/* ---- traffic and limits ------------------------------------------------------------------------------------ */
+/* ---- traffic and limits ---------------------------------------------------------------------- */
 
 static void print_per_element(const tirc_analysis_summary *s)
 {
@@ -129,22 +139,27 @@ static void print_per_element(const tirc_analysis_summary *s)
 
 static void print_traffic(const tirc_analysis_summary *s)
 {
-    char named[NUMBER_ROOM], sectors[NUMBER_ROOM], beyond[NUMBER_ROOM], least[NUMBER_ROOM], flops[NUMBER_ROOM];
+    char named[NUMBER_ROOM], sectors[NUMBER_ROOM], beyond[NUMBER_ROOM], least[NUMBER_ROOM],
+        flops[NUMBER_ROOM];
     number_short((double)s->bytes_named, "B", named);
     number_short((double)s->bytes_sectors, "B", sectors);
     number_short((double)s->bytes_beyond_l1, "B", beyond);
     number_short((double)s->bytes_least, "B", least);
-    printf("\n    threads name %s of global memory, which are %s in sectors; %s pass the first-level cache;\n"
-           "    the parameters have %s\n", named, sectors, beyond, least);
+    printf("\n    threads name %s of global memory, which are %s in sectors; %s pass the "
+           "first-level cache;\n"
+           "    the parameters have %s\n",
+           named, sectors, beyond, least);
     print_per_element(s);
     if (s->bytes_per_flop <= 0)
         return;
     number_short((double)s->program_flops, "flop", flops);
     printf("    %s: %.3g bytes a flop", flops, s->bytes_per_flop);
     if (s->uncached_gflops > 0)
-        printf("; without caches %.4g GB/s would allow %.4g GFLOP/s", s->dram_gbps, s->uncached_gflops);
+        printf("; without caches %.4g GB/s would allow %.4g GFLOP/s", s->dram_gbps,
+               s->uncached_gflops);
     if (s->peak_gflops > 0)
-        printf(", and %.5g GFLOP/s would need %.4g GB/s", s->peak_gflops, s->peak_gflops * s->bytes_per_flop);
+        printf(", and %.5g GFLOP/s would need %.4g GB/s", s->peak_gflops,
+               s->peak_gflops * s->bytes_per_flop);
     printf("\n");
 }
 
@@ -169,7 +184,8 @@ static void print_limits(const tirc_analysis *analysis)
         number_short(l.rate, unit, rate);
         time_text(l.ms, time);
         if (l.rate > 0)
-            printf("    %-20s %11s  %s at %s/s%s\n", l.name, time, amount, rate, l.binds ? "  <- binds" : "");
+            printf("    %-20s %11s  %s at %s/s%s\n", l.name, time, amount, rate,
+                   l.binds ? "  <- binds" : "");
         else
             printf("    %-20s %11s  %s; the profile gives no rate\n", l.name, "?", amount);
     }
@@ -181,9 +197,11 @@ void analysis_print(const tirc_analysis *analysis)
     tirc_kernel_use k;
     printf("  analyze for %s, ", s.profile);
     if (s.counted_blocks == s.blocks)
-        printf("%s%" PRId64 " block%s counted\n", s.blocks == 1 ? "" : "all ", s.blocks, plural((double)s.blocks));
+        printf("%s%" PRId64 " block%s counted\n", s.blocks == 1 ? "" : "all ", s.blocks,
+               plural((double)s.blocks));
     else
-        printf("from %" PRId64 " of %" PRId64 " blocks, which stand for all\n", s.counted_blocks, s.blocks);
+        printf("from %" PRId64 " of %" PRId64 " blocks, which stand for all\n", s.counted_blocks,
+               s.blocks);
     for (size_t i = 0; tirc_kernel_use_at(analysis, i, &k); i++)
         print_kernel_use(&k);
     print_accesses(analysis);

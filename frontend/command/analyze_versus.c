@@ -1,11 +1,12 @@
-/* analyze_versus.c - what is different between two analyses of one program: which access, which counter, which barrier. */
+/* analyze_versus.c - what is different between two analyses of one program: which access, which
+ * counter, which barrier. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze.h"
 
-/* ---- the list ---------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static Change *new_change(ChangeList *list, const char *subject, const char *counter)
 {
@@ -26,7 +27,8 @@ static Change *new_change(ChangeList *list, const char *subject, const char *cou
 }
 
 /* Notes a counter whose two texts differ. */
-static void compare(ChangeList *list, const char *subject, const char *counter, const char *first, const char *second)
+static void compare(ChangeList *list, const char *subject, const char *counter, const char *first,
+                    const char *second)
 {
     if (!strcmp(first, second))
         return;
@@ -37,7 +39,8 @@ static void compare(ChangeList *list, const char *subject, const char *counter, 
     snprintf(change->second, sizeof change->second, "%s", second);
 }
 
-static void compare_numbers(ChangeList *list, const char *subject, const char *counter, double first, double second)
+static void compare_numbers(ChangeList *list, const char *subject, const char *counter,
+                            double first, double second)
 {
     char a[NUMBER_ROOM], b[NUMBER_ROOM];
     number_plain(first, a);
@@ -51,7 +54,7 @@ void changes_free(ChangeList *list)
     *list = (ChangeList){0};
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static bool is_alike(const tirc_access *a, const tirc_access *b)
 {
@@ -68,7 +71,8 @@ static size_t rank_of(const tirc_analysis *analysis, size_t i, const tirc_access
     return rank;
 }
 
-static bool find_alike(const tirc_analysis *analysis, const tirc_access *access, size_t rank, tirc_access *out)
+static bool find_alike(const tirc_analysis *analysis, const tirc_access *access, size_t rank,
+                       tirc_access *out)
 {
     for (size_t i = 0; tirc_access_at(analysis, i, out); i++)
         if (is_alike(out, access) && rank-- == 0)
@@ -117,7 +121,7 @@ static void compare_accesses(ChangeList *list, const tirc_analysis *a, const tir
             single_access(list, &other, false);
 }
 
-/* ---- barriers, kernels, limits ----------------------------------------------------------------------------- */
+/* ---- barriers, kernels, limits --------------------------------------------------------------- */
 
 /* A barrier is known by what it orders. */
 static double times_at(const tirc_analysis *analysis, const char *reason)
@@ -139,7 +143,8 @@ static void compare_barriers(ChangeList *list, const tirc_analysis *a, const tir
             const char *reason = at.reason ? at.reason : "";
             snprintf(subject, sizeof subject, "barrier: %.100s", reason);
             if (side == 0 || times_at(a, reason) == 0)
-                compare_numbers(list, subject, "times a block", times_at(a, reason), times_at(b, reason));
+                compare_numbers(list, subject, "times a block", times_at(a, reason),
+                                times_at(b, reason));
         }
 }
 
@@ -147,14 +152,18 @@ static void compare_kernels(ChangeList *list, const tirc_analysis *a, const tirc
 {
     tirc_kernel_use one, other;
     for (size_t i = 0; tirc_kernel_use_at(a, i, &one) && tirc_kernel_use_at(b, i, &other); i++) {
-        compare_numbers(list, one.name, "threads a block", (double)(one.block[0] * one.block[1] * one.block[2]),
+        compare_numbers(list, one.name, "threads a block",
+                        (double)(one.block[0] * one.block[1] * one.block[2]),
                         (double)(other.block[0] * other.block[1] * other.block[2]));
         compare_numbers(list, one.name, "blocks", (double)(one.grid[0] * one.grid[1] * one.grid[2]),
                         (double)(other.grid[0] * other.grid[1] * other.grid[2]));
-        compare_numbers(list, one.name, "shared bytes", (double)one.shared_bytes, (double)other.shared_bytes);
+        compare_numbers(list, one.name, "shared bytes", (double)one.shared_bytes,
+                        (double)other.shared_bytes);
         compare_numbers(list, one.name, "registers", one.registers, other.registers);
-        compare_numbers(list, one.name, "occupancy in %", 100 * one.occupancy, 100 * other.occupancy);
-        compare(list, one.name, "limited by", one.limited_by ? one.limited_by : "?", other.limited_by ? other.limited_by : "?");
+        compare_numbers(list, one.name, "occupancy in %", 100 * one.occupancy,
+                        100 * other.occupancy);
+        compare(list, one.name, "limited by", one.limited_by ? one.limited_by : "?",
+                other.limited_by ? other.limited_by : "?");
     }
 }
 
@@ -187,7 +196,7 @@ bool analysis_compare(const tirc_analysis *a, const tirc_analysis *b, ChangeList
     return !out->out_of_memory;
 }
 
-/* ---- telling ----------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 void changes_print(const ChangeList *list, const char *first, const char *second)
 {
@@ -209,8 +218,9 @@ json_t *changes_json(const ChangeList *list)
     json_t *rows = json_array();
     for (size_t i = 0; i < list->n; i++) {
         const Change *c = &list->items[i];
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s}", "subject", c->subject, "counter", c->counter, "first",
-                                              c->first, "second", c->second));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:s, s:s}", "subject", c->subject, "counter",
+                                        c->counter, "first", c->first, "second", c->second));
     }
     return rows;
 }

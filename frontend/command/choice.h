@@ -1,4 +1,5 @@
-/* choice.h - a schedule as --versus names it, with settings or without: "padded", "padded(row=2, T=16)", and lists of them. */
+/* choice.h - a schedule as --versus names it, with settings or without: "padded", "padded(row=2,
+ * T=16)", and lists of them. */
 #ifndef TIRC_COMMAND_CHOICE_H
 #define TIRC_COMMAND_CHOICE_H
 
@@ -11,12 +12,13 @@ typedef struct {
     size_t n;
 } Choice;
 
-/* Takes the words apart. TIRC_USAGE, said on standard error, where they are no schedule. The caller frees the choice in any case. */
+/* Takes the words apart. TIRC_USAGE, said on standard error, where they are no schedule. The caller
+ * frees the choice in any case. */
 tirc_status choice_parse(const char *words, Choice *choice);
 void choice_free(Choice *choice);
 
-/* The next word of a list with commas, none of which stands between parentheses; NULL at its end. Cuts `*rest`, which goes on
- * behind the word. */
+/* The next word of a list with commas, none of which stands between parentheses; NULL at its end.
+ * Cuts `*rest`, which goes on behind the word. */
 char *choice_next(char **rest);
 
 #endif

@@ -19,18 +19,18 @@ typedef struct {
 /* Of a clock that only goes forwards. */
 double seconds_now(void);
 
-/* ---- compile.c: from the file to a lowered kernel, showing the steps that are asked for ----------------- */
+/* ---- compile.c: from the file to a lowered kernel, showing the steps that are asked for ------ */
 tirc_status command_compile(Command *c);
 
-/* ---- emit.c ---------------------------------------------------------------------------------------------- */
+/* ---- emit.c ---------------------------------------------------------------------------------- */
 /* Begins what --emit will need and what no program matters to. */
 void command_prepare(const Command *c);
 tirc_status command_emit(const Command *c);
 
-/* ---- run.c: --run, --verify, --bench ----------------------------------------------------------------------- */
+/* ---- run.c: --run, --verify, --bench --------------------------------------------------------- */
 tirc_status command_measure(const Command *c);
 
-/* ---- info.c: what needs no kernel to be made ----------------------------------------------------------------- */
+/* ---- info.c: what needs no kernel to be made ------------------------------------------------- */
 tirc_status command_list(Command *c);
 tirc_status command_help(tirc *t, const char *topic);
 tirc_status command_explain(tirc *t, const char *code);

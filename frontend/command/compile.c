@@ -1,5 +1,5 @@
-/* compile.c - from the file to a lowered kernel, with the steps on the way: --print-after, --dump-dir, --trace,
- * --time-passes. */
+/* compile.c - from the file to a lowered kernel, with the steps on the way: --print-after,
+ * --dump-dir, --trace, --time-passes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void show_time(const Command *c, const char *what, double seconds)
         fprintf(stderr, "%10.3f ms  %s\n", seconds * 1e3, what);
 }
 
-/* ---- showing a step --------------------------------------------------------------------------------------- */
+/* ---- showing a step -------------------------------------------------------------------------- */
 
 /* The text of a kernel; "" where it cannot be had, after diagnostics. */
 static const char *text_of(Command *c, const tirc_kernel *kernel, size_t *length)
@@ -52,11 +52,13 @@ static bool wants(const Command *c, const char *name, size_t number)
     const char *asked = c->options->print_after;
     char digits[24];
     snprintf(digits, sizeof digits, "%zu", number);
-    return asked && (!strcmp(asked, "all") || !strcmp(asked, name) || (number && !strcmp(asked, digits)));
+    return asked &&
+           (!strcmp(asked, "all") || !strcmp(asked, name) || (number && !strcmp(asked, digits)));
 }
 
 /* The kernel after the step `title`, called `name`; number 0 is a pass, or the program. */
-static void show(Command *c, const char *name, size_t number, const char *title, const tirc_kernel *kernel)
+static void show(Command *c, const char *name, size_t number, const char *title,
+                 const tirc_kernel *kernel)
 {
     bool wanted = wants(c, name, number);
     if (!wanted && !c->options->dump_dir)
@@ -83,7 +85,8 @@ static void show_steps(Command *c)
     }
 }
 
-static void after_pass(void *user, const char *pass, const tirc_kernel *kernel, bool changed, double seconds)
+static void after_pass(void *user, const char *pass, const tirc_kernel *kernel, bool changed,
+                       double seconds)
 {
     Command *c = user;
     char title[128];
@@ -92,7 +95,7 @@ static void after_pass(void *user, const char *pass, const tirc_kernel *kernel, 
     show(c, pass, 0, title, kernel);
 }
 
-/* ---- the way --------------------------------------------------------------------------------------------- */
+/* ---- the way --------------------------------------------------------------------------------- */
 
 static tirc_status read_program(Command *c)
 {
@@ -108,7 +111,8 @@ static tirc_status read_program(Command *c)
     return status;
 }
 
-/* The definitions that give another kernel the sizes of this one; each of them and the array belong to the caller. */
+/* The definitions that give another kernel the sizes of this one; each of them and the array belong
+ * to the caller. */
 static char **sizes_as_defines(const tirc_kernel *kernel, size_t *n)
 {
     tirc_size s;
@@ -127,7 +131,8 @@ static char **sizes_as_defines(const tirc_kernel *kernel, size_t *n)
     return defines;
 }
 
-/* --against FILE: the kernel of that name there, at the same sizes, is what the result is compared with. */
+/* --against FILE: the kernel of that name there, at the same sizes, is what the result is compared
+ * with. */
 static tirc_status read_against(Command *c)
 {
     tirc_file *file;
@@ -141,15 +146,16 @@ static tirc_status read_against(Command *c)
     char **defines = sizes_as_defines(c->program, &n);
     if (!defines)
         return TIRC_UNAVAILABLE;
-    status = tirc_resolve(c->t, file, tirc_kernel_name(c->program), (const char *const *)defines, n, &program);
+    status = tirc_resolve(c->t, file, tirc_kernel_name(c->program), (const char *const *)defines, n,
+                          &program);
     for (size_t i = 0; i < n; i++)
         free(defines[i]);
     free(defines);
     return status ? status : tirc_against(c->t, c->program, program, &c->program);
 }
 
-/* A program gets `default` where no schedule is named, unless the program itself is asked for; text that a
- * schedule has been through already is left as it is. */
+/* A program gets `default` where no schedule is named, unless the program itself is asked for; text
+ * that a schedule has been through already is left as it is. */
 static tirc_status schedule_program(Command *c)
 {
     const Options *o = c->options;
@@ -164,8 +170,8 @@ static tirc_status schedule_program(Command *c)
     }
     double start = seconds_now();
     c->schedule = o->schedule ? o->schedule : "default";
-    tirc_status status = tirc_apply(c->t, c->file, c->program, c->schedule, o->settings.items, o->settings.n,
-                                    &c->scheduled);
+    tirc_status status = tirc_apply(c->t, c->file, c->program, c->schedule, o->settings.items,
+                                    o->settings.n, &c->scheduled);
     show_time(c, "schedule", seconds_now() - start);
     return status;
 }
@@ -179,7 +185,8 @@ static bool needs_lowering(const Command *c)
 
 static tirc_status lower(Command *c)
 {
-    tirc_lower_options options = {.index64 = c->options->index64, .after_pass = after_pass, .user = c};
+    tirc_lower_options options = {
+        .index64 = c->options->index64, .after_pass = after_pass, .user = c};
     Progress *progress = progress_begin("lowering");
     tirc_status status = tirc_lower(c->t, c->scheduled, &options, &c->lowered);
     progress_end(progress);
@@ -221,7 +228,8 @@ tirc_status command_compile(Command *c)
     if (needs_lowering(c))
         status = lower(c);
     if (!status && c->options->print_after && !c->print_found)
-        return usage_error("no step or pass is called '%s'; --trace shows the steps, --time-passes the passes",
-                           c->options->print_after);
+        return usage_error(
+            "no step or pass is called '%s'; --trace shows the steps, --time-passes the passes",
+            c->options->print_after);
     return status ? status : c->dump_status;
 }

@@ -5,8 +5,9 @@
 static tirc_format format_of(int emit)
 {
     static const tirc_format formats[] = {
-        [EMIT_TIR] = TIRC_TIR, [EMIT_LOWERED] = TIRC_TIR, [EMIT_CUDA] = TIRC_CUDA,   [EMIT_CU] = TIRC_CU,
-        [EMIT_PTX] = TIRC_PTX, [EMIT_CUBIN] = TIRC_CUBIN, [EMIT_JSON] = TIRC_JSON,
+        [EMIT_TIR] = TIRC_TIR,   [EMIT_LOWERED] = TIRC_TIR, [EMIT_CUDA] = TIRC_CUDA,
+        [EMIT_CU] = TIRC_CU,     [EMIT_PTX] = TIRC_PTX,     [EMIT_CUBIN] = TIRC_CUBIN,
+        [EMIT_JSON] = TIRC_JSON,
     };
     return formats[emit];
 }
@@ -34,8 +35,8 @@ tirc_status command_emit(const Command *c)
     tirc_emit_options options = emit_options(o);
     double start = seconds_now();
     Progress *progress = progress_begin("emitting");
-    tirc_status status = tirc_emit(c->t, o->emit == EMIT_TIR ? c->scheduled : c->lowered, format_of(o->emit),
-                                   &options, &data, &length);
+    tirc_status status = tirc_emit(c->t, o->emit == EMIT_TIR ? c->scheduled : c->lowered,
+                                   format_of(o->emit), &options, &data, &length);
     progress_end(progress);
     if (status)
         return status;

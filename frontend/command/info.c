@@ -5,7 +5,7 @@
 
 #include "command.h"
 
-/* ---- --list ---------------------------------------------------------------------------------------------- */
+/* ---- --list ---------------------------------------------------------------------------------- */
 
 static void print_schedule(const tirc_schedule_info *s)
 {
@@ -47,7 +47,7 @@ tirc_status command_list(Command *c)
     return tirc_diagnostic_count(c->t) ? TIRC_REFUSED : TIRC_OK;
 }
 
-/* ---- the manual ------------------------------------------------------------------------------------------- */
+/* ---- the manual ------------------------------------------------------------------------------ */
 
 tirc_status command_help(tirc *t, const char *topic)
 {
@@ -69,7 +69,8 @@ tirc_status command_help(tirc *t, const char *topic)
         const char *near = tirc_nearest(topic, names, n);
         if (near)
             return usage_error("there is no primitive '%.60s'; did you mean '%s'?", topic, near);
-        return usage_error("there is no primitive '%.60s'; tirc --help primitives lists them", topic);
+        return usage_error("there is no primitive '%.60s'; tirc --help primitives lists them",
+                           topic);
     }
     return TIRC_OK;
 }
@@ -87,19 +88,20 @@ tirc_status command_explain(tirc *t, const char *code)
     if (text)
         fputs(text, stdout);
     else if (!tirc_diagnostic_count(t))
-        return usage_error("there is no error '%.60s'; the codes stand in brackets: error[E0413]", code);
+        return usage_error("there is no error '%.60s'; the codes stand in brackets: error[E0413]",
+                           code);
     return text ? TIRC_OK : TIRC_BUG;
 }
 
-/* ---- --devices -------------------------------------------------------------------------------------------- */
+/* ---- --devices ------------------------------------------------------------------------------- */
 
 static void print_device(tirc *t, tirc_device *device)
 {
     tirc_device_info d = tirc_device_describe(device);
     printf("%-5s %s, %s", d.kind, d.name, d.arch);
     if (d.multiprocessors && !strcmp(d.kind, "cuda"))
-        printf(", %d multiprocessors, %.1f GB, %.1f MB of L2", d.multiprocessors, (double)d.memory_bytes / 1e9,
-               (double)d.l2_bytes / 1e6);
+        printf(", %d multiprocessors, %.1f GB, %.1f MB of L2", d.multiprocessors,
+               (double)d.memory_bytes / 1e9, (double)d.l2_bytes / 1e6);
     printf("\n");
     tirc_device_close(t, device);
 }

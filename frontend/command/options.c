@@ -14,7 +14,9 @@ typedef struct {
     char letter;      /* or 0 */
     OptionKind kind;
     size_t offset;
-    const char *argument; /* for --help; of CHOICE the words, separated by |; OPTIONAL takes the first where none is given */
+    /* for --help; of CHOICE the words, separated by |; OPTIONAL takes the first where none is
+     * given */
+    const char *argument;
     const char *help;
 } Option;
 
@@ -23,40 +25,58 @@ typedef struct {
 static const Option table[] = {
     {.help = "which kernel"},
     {"kernel", 0, TEXT, AT(kernel), "NAME", "of a file with several"},
-    {"schedule", 0, TEXT, AT(schedule), "NAME", "in the file, NAME.sched beside it, or shipped; or a path.sched (default)"},
-    {"define", 'D', LIST, AT(defines), "M=512", "fixes a size; M=? makes it an argument; T=f16 sets a type"},
+    {"schedule", 0, TEXT, AT(schedule), "NAME",
+     "in the file, NAME.sched beside it, or shipped; or a path.sched (default)"},
+    {"define", 'D', LIST, AT(defines), "M=512",
+     "fixes a size; M=? makes it an argument; T=f16 sets a type"},
     {"set", 0, LIST, AT(settings), "T=16", "sets a parameter of the schedule"},
-    {"index64", 0, FLAG, AT(index64), NULL, "64-bit indices: sizes have no limits (runs that need them have them)"},
+    {"index64", 0, FLAG, AT(index64), NULL,
+     "64-bit indices: sizes have no limits (runs that need them have them)"},
     {.help = "text and code"},
-    {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json", "the program after its schedule, or what is made of it"},
-    {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines", "where each line of cuda and cu comes from, at its end; or as #line"},
-    {"output", 'o', TEXT, AT(output), "FILE", "instead of standard output; with --analyze alone a page for a browser"},
+    {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json",
+     "the program after its schedule, or what is made of it"},
+    {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines",
+     "where each line of cuda and cu comes from, at its end; or as #line"},
+    {"output", 'o', TEXT, AT(output), "FILE",
+     "instead of standard output; with --analyze alone a page for a browser"},
     {.help = "running"},
-    {"run", 0, FLAG, AT(run), NULL, "once, on seeded random inputs that obey the program's where clause"},
-    {"verify", 0, FLAG, AT(verify), NULL, "compares the result with the unscheduled program in higher precision"},
-    {"against", 0, TEXT, AT(against), "FILE", "with --verify: the program that lowered text is to compute"},
+    {"run", 0, FLAG, AT(run), NULL,
+     "once, on seeded random inputs that obey the program's where clause"},
+    {"verify", 0, FLAG, AT(verify), NULL,
+     "compares the result with the unscheduled program in higher precision"},
+    {"against", 0, TEXT, AT(against), "FILE",
+     "with --verify: the program that lowered text is to compute"},
     {"bench", 0, FLAG, AT(bench), NULL, "measures"},
-    {"analyze", 0, FLAG, AT(analyze), NULL, "counts what each access costs, and says what binds on a GPU"},
-    {"profile", 0, TEXT, AT(profile), "H200", "the GPU to analyze for: a shipped profile or a file (the GPU there is; H200)"},
-    {"budget", 0, NUMBER, AT(budget), "N", "requests to count at most, before blocks are sampled (4000000)"},
+    {"analyze", 0, FLAG, AT(analyze), NULL,
+     "counts what each access costs, and says what binds on a GPU"},
+    {"profile", 0, TEXT, AT(profile), "H200",
+     "the GPU to analyze for: a shipped profile or a file (the GPU there is; H200)"},
+    {"budget", 0, NUMBER, AT(budget), "N",
+     "requests to count at most, before blocks are sampled (4000000)"},
     {"versus", 0, TEXT, AT(versus), "LIST",
-     "with --bench: beside cublas, memcpy or schedules; with --analyze: another schedule, and what is different"},
-    {"device", 0, CHOICE, AT(device), "auto|cuda|sim", "the GPU if there is one, else the simulator (auto)"},
+     "with --bench: beside cublas, memcpy or schedules; with --analyze: another schedule, and what "
+     "is different"},
+    {"device", 0, CHOICE, AT(device), "auto|cuda|sim",
+     "the GPU if there is one, else the simulator (auto)"},
     {"arch", 0, TEXT, AT(arch), "sm_90a", "to compile for; the GPU's own where there is one"},
     {"size", 0, LIST, AT(sizes), "M=1000", "the value of a symbolic size in this run"},
     {"seed", 0, NUMBER, AT(seed), "N", "of the inputs (0)"},
     {"json", 0, FLAG, AT(json), NULL, "results as one JSON object"},
     {.help = "looking inside"},
     {"list", 0, FLAG, AT(list), NULL, "the file's kernels, their sizes, schedules and parameters"},
-    {"print-after", 0, TEXT, AT(print_after), "STEP|all", "the program after a step: its number, its primitive, or a pass"},
-    {"dump-dir", 0, TEXT, AT(dump_dir), "DIR", "writes the program after every step and pass into files"},
+    {"print-after", 0, TEXT, AT(print_after), "STEP|all",
+     "the program after a step: its number, its primitive, or a pass"},
+    {"dump-dir", 0, TEXT, AT(dump_dir), "DIR",
+     "writes the program after every step and pass into files"},
     {"trace", 0, FLAG, AT(trace), NULL, "the steps that ran, as a schedule that runs again"},
     {"time-passes", 0, FLAG, AT(time_passes), NULL, "how long each part took, on standard error"},
     {.help = "help"},
-    {"help", 'h', FLAG, AT(help), NULL, "this; with the name of a primitive: what it does; `--help primitives`: all"},
+    {"help", 'h', FLAG, AT(help), NULL,
+     "this; with the name of a primitive: what it does; `--help primitives`: all"},
     {"explain", 0, TEXT, AT(explain), "E0123", "what an error means, with a program that shows it"},
     {"devices", 0, FLAG, AT(devices), NULL, "what there is to run on"},
-    {"color", 0, CHOICE, AT(color), "auto|always|never", "of diagnostics; auto: on a terminal, unless NO_COLOR is set"},
+    {"color", 0, CHOICE, AT(color), "auto|always|never",
+     "of diagnostics; auto: on a terminal, unless NO_COLOR is set"},
     {"version", 0, FLAG, AT(version), NULL, "the version"},
 };
 enum { OPTIONS = sizeof table / sizeof table[0], FIRST_LONG = 256 };
@@ -72,7 +92,7 @@ tirc_status usage_error(const char *format, ...)
     return TIRC_USAGE;
 }
 
-/* ---- help ---------------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 void options_help(FILE *out)
 {
@@ -85,19 +105,25 @@ void options_help(FILE *out)
         }
         char left[80];
         bool optional = o->kind == OPTIONAL;
-        snprintf(left, sizeof left, "%c%c%s--%s%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                 o->letter ? ", " : "  ", o->name, optional ? "[=" : o->argument ? " " : "",
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s%s", o->letter ? '-' : ' ',
+                 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+                 optional      ? "[="
+                 : o->argument ? " "
+                               : "",
                  o->argument ? o->argument : "", optional ? "]" : "");
         bool wide = strlen(left) > 26;
         fprintf(out, wide ? "  %s\n  %-26s  %s\n" : "  %-26s%s  %s\n", left, "", o->help);
     }
-    fputs("\nexit status: 0 done; 1 the input was refused; 2 wrong usage; 3 something outside is missing or failed;\n"
-          "4 the result was wrong or the simulator found a fault; 70 a bug in tirc, with a file that reproduces it\n"
-          "environment: TIRC_CACHE_DIR, TIRC_NVRTC, TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, NO_COLOR, TMPDIR (docs/cli.md)\n",
+    fputs("\nexit status: 0 done; 1 the input was refused; 2 wrong usage; 3 something outside is "
+          "missing or failed;\n"
+          "4 the result was wrong or the simulator found a fault; 70 a bug in tirc, with a file "
+          "that reproduces it\n"
+          "environment: TIRC_CACHE_DIR, TIRC_NVRTC, TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, "
+          "NO_COLOR, TMPDIR (docs/cli.md)\n",
           out);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The number of `word` among "a|b|c", from 1; 0 if it is none. */
 static int find_choice(const char *choices, const char *word)
@@ -129,12 +155,8 @@ static bool set(Options *options, const Option *o, const char *text)
 {
     char *at = (char *)options + o->offset;
     switch (o->kind) {
-    case FLAG:
-        *(bool *)at = true;
-        return true;
-    case TEXT:
-        *(const char **)at = text;
-        return true;
+    case FLAG: *(bool *)at = true; return true;
+    case TEXT: *(const char **)at = text; return true;
     case LIST: {
         Words *words = (Words *)at;
         words->items[words->n++] = text;
@@ -148,13 +170,12 @@ static bool set(Options *options, const Option *o, const char *text)
             usage_error("--%s takes one of %s, found '%.60s'", o->name, o->argument, text);
         return choice != 0;
     }
-    case NUMBER:
-        return set_number(o, text, (int64_t *)at);
+    case NUMBER: return set_number(o, text, (int64_t *)at);
     }
     return false;
 }
 
-/* ---- parsing -------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 /* What getopt_long needs, from the table. The value of an option is FIRST_LONG and its row. */
 static void make_getopt(struct option *longs, char *shorts)
@@ -254,8 +275,9 @@ bool options_parse(int argc, char **argv, Options *out)
     }
     out->word = argv[optind];
     if (optind + 1 < argc) {
-        usage_error("one FILE at a time: '%.60s' follows '%.60s'; a schedule is named with --schedule", argv[optind + 1],
-                    argv[optind]);
+        usage_error(
+            "one FILE at a time: '%.60s' follows '%.60s'; a schedule is named with --schedule",
+            argv[optind + 1], argv[optind]);
         return false;
     }
     return true;

@@ -11,7 +11,14 @@
 
 /* In the order of the words of their options in options.c; 0 is none given. */
 typedef enum {
-    EMIT_NONE, EMIT_TIR, EMIT_LOWERED, EMIT_CUDA, EMIT_CU, EMIT_PTX, EMIT_CUBIN, EMIT_JSON
+    EMIT_NONE,
+    EMIT_TIR,
+    EMIT_LOWERED,
+    EMIT_CUDA,
+    EMIT_CU,
+    EMIT_PTX,
+    EMIT_CUBIN,
+    EMIT_JSON
 } Emit;
 typedef enum { ANNOTATE_NONE, ANNOTATE_COMMENTS, ANNOTATE_LINES } Annotate;
 typedef enum { DEVICE_DEFAULT, DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceChoice;
@@ -25,11 +32,13 @@ typedef struct {
 
 typedef struct {
     const char *word; /* FILE, or what --help is asked about; NULL if there is none */
-    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile, *versus, *against;
+    const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile,
+        *versus, *against;
     Words defines, settings, sizes;
     int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
     int64_t seed, budget;
-    bool run, verify, bench, analyze, json, trace, time_passes, index64, list, devices, help, version;
+    bool run, verify, bench, analyze, json, trace, time_passes, index64, list, devices, help,
+        version;
 } Options;
 
 /* Is there something to be done with the kernel beyond its text? */

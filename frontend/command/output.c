@@ -19,7 +19,7 @@ static tirc_status refuse(const char *path, int error)
     return TIRC_UNAVAILABLE;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static tirc_status write_stream(const char *path, FILE *f, const void *data, size_t length)
 {
@@ -93,11 +93,13 @@ static tirc_status write_whole(const char *path, mode_t mode, const void *data, 
 static bool is_open_as(FILE *stream, const struct stat *info)
 {
     struct stat open;
-    return fstat(fileno(stream), &open) == 0 && open.st_dev == info->st_dev && open.st_ino == info->st_ino;
+    return fstat(fileno(stream), &open) == 0 && open.st_dev == info->st_dev &&
+           open.st_ino == info->st_ino;
 }
 
 /* Over a regular file that is there. */
-static tirc_status replace(const char *path, const struct stat *info, const void *data, size_t length)
+static tirc_status replace(const char *path, const struct stat *info, const void *data,
+                           size_t length)
 {
     char real[PATH_MAX];
     if (access(path, W_OK) != 0 || !realpath(path, real))
@@ -120,7 +122,8 @@ tirc_status output_write(const char *path, const void *data, size_t length)
         return write_stream(path, stdout, data, length);
     if (is_open_as(stderr, &info))
         return write_stream(path, stderr, data, length);
-    return S_ISREG(info.st_mode) ? replace(path, &info, data, length) : write_special(path, data, length);
+    return S_ISREG(info.st_mode) ? replace(path, &info, data, length)
+                                 : write_special(path, data, length);
 }
 
 tirc_status output_write_own(const char *path, const void *data, size_t length)
@@ -134,7 +137,8 @@ tirc_status output_write_own(const char *path, const void *data, size_t length)
     return TIRC_UNAVAILABLE;
 }
 
-char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data, size_t length)
+char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data,
+                       size_t length)
 {
     char *path;
     if (asprintf(&path, "%s/%sXXXXXX%s", folder, prefix, suffix) < 0)
@@ -162,7 +166,7 @@ tirc_status output_finish(void)
     return refuse("standard output", errno);
 }
 
-/* ---- progress -------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 struct Progress {
     const char *what;

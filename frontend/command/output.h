@@ -4,20 +4,23 @@
 
 #include "tirc.h"
 
-/* Writes to `path`, or to standard output for NULL and "-". A regular file of this user is replaced by a rename once all of
- * it is there, and keeps its mode; a link is followed, and what it leads to replaced. Devices, pipes, files of others and what is
- * open as standard output or standard error are written to. TIRC_UNAVAILABLE after a line on standard error. */
+/* Writes to `path`, or to standard output for NULL and "-". A regular file of this user is replaced
+ * by a rename once all of it is there, and keeps its mode; a link is followed, and what it leads to
+ * replaced. Devices, pipes, files of others and what is open as standard output or standard error
+ * are written to. TIRC_UNAVAILABLE after a line on standard error. */
 tirc_status output_write(const char *path, const void *data, size_t length);
-/* The same for a name that the user did not choose: a regular file or nothing has to be there, not a link or a pipe. */
+/* The same for a name that the user did not choose: a regular file or nothing has to be there, not
+ * a link or a pipe. */
 tirc_status output_write_own(const char *path, const void *data, size_t length);
-/* Writes a new file that only this user may read, in `folder`: PREFIX, letters that nobody can foresee, SUFFIX. Its path, which
- * the caller frees; NULL after a line on standard error. */
-char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data, size_t length);
+/* Writes a new file that only this user may read, in `folder`: PREFIX, letters that nobody can
+ * foresee, SUFFIX. Its path, which the caller frees; NULL after a line on standard error. */
+char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data,
+                       size_t length);
 /* Whether all that was printed has arrived; TIRC_UNAVAILABLE after a line on standard error. */
 tirc_status output_finish(void);
 
-/* Says on standard error, if it is a terminal, what takes so long, once it has taken a second. `what` must outlive the
- * work. One piece of work at a time. */
+/* Says on standard error, if it is a terminal, what takes so long, once it has taken a second.
+ * `what` must outlive the work. One piece of work at a time. */
 typedef struct Progress Progress;
 Progress *progress_begin(const char *what);
 void progress_end(Progress *progress);

@@ -1,7 +1,8 @@
-/* page.c - the report as one self-contained page: a frame, its style and its script (frontend/command/page), and the data.
+/* page.c - the report as one self-contained page: a frame, its style and its script
+ * (frontend/command/page), and the data.
  *
- * The data are those of --json, and with them what the pictures need: the texts, where the lines of the CUDA come
- * from, and the program after each step. */
+ * The data are those of --json, and with them what the pictures need: the texts, where the lines of
+ * the CUDA come from, and the program after each step. */
 #include "page.h"
 
 #include <stdio.h>
@@ -11,13 +12,14 @@
 #include "output.h"
 #include "page_files.h"
 
-/* ---- texts ------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static json_t *text_of(const Command *c, const tirc_kernel *kernel, tirc_format format)
 {
     const void *data;
     size_t length;
-    return tirc_emit(c->t, kernel, format, NULL, &data, &length) ? json_string("") : json_string(data);
+    return tirc_emit(c->t, kernel, format, NULL, &data, &length) ? json_string("")
+                                                                 : json_string(data);
 }
 
 static json_t *step_json(const Command *c, const char *call, const tirc_kernel *kernel)
@@ -30,7 +32,8 @@ static json_t *steps_json(const Command *c)
     json_t *steps = json_array();
     json_array_append_new(steps, step_json(c, "the program", c->program));
     for (size_t i = 1; i <= tirc_step_count(c->scheduled); i++)
-        json_array_append_new(steps, step_json(c, tirc_step_text(c->scheduled, i), tirc_step_kernel(c->t, c->scheduled, i)));
+        json_array_append_new(steps, step_json(c, tirc_step_text(c->scheduled, i),
+                                               tirc_step_kernel(c->t, c->scheduled, i)));
     json_array_append_new(steps, step_json(c, "lowering", c->lowered));
     return steps;
 }
@@ -41,9 +44,9 @@ static void add_source(const Command *c, json_t *sources, const char *path)
     const char *text = path ? tirc_source_text(c->t, path) : NULL;
     size_t i;
     json_t *known;
-    json_array_foreach(sources, i, known)
-        if (!strcmp(json_string_value(json_object_get(known, "path")), path ? path : ""))
-            return;
+    json_array_foreach(sources, i,
+                       known) if (!strcmp(json_string_value(json_object_get(known, "path")),
+                                          path ? path : "")) return;
     if (text)
         json_array_append_new(sources, json_pack("{s:s, s:s}", "path", path, "text", text));
 }
@@ -65,9 +68,10 @@ static void add_lines(const Command *c, json_t *top)
         const tirc_origin *o = &origins[i];
         if (!o->path)
             continue;
-        json_array_append_new(lines, json_pack("{s:I, s:s, s:i, s:I, s:o, s:i}", "cuda", (json_int_t)i + 1, "file", o->path, "line",
-                                               o->line, "step", (json_int_t)o->step, "schedule_file", optional(o->step_path),
-                                               "schedule_line", o->step_line));
+        json_array_append_new(
+            lines, json_pack("{s:I, s:s, s:i, s:I, s:o, s:i}", "cuda", (json_int_t)i + 1, "file",
+                             o->path, "line", o->line, "step", (json_int_t)o->step, "schedule_file",
+                             optional(o->step_path), "schedule_line", o->step_line));
         add_source(c, sources, o->path);
     }
     for (size_t i = 0; i < n; i++)
@@ -85,7 +89,7 @@ static json_t *page_data(const Command *c, const Report *r)
     return top;
 }
 
-/* ---- the page ---------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 typedef struct {
     char *text;
@@ -162,7 +166,8 @@ tirc_status report_page(const Command *c, const Report *r)
     bool made = data && !page.out_of_memory;
     if (!made)
         fputs("tirc: no memory for the page\n", stderr);
-    tirc_status status = made ? output_write(c->options->output, page.text, page.length) : TIRC_UNAVAILABLE;
+    tirc_status status =
+        made ? output_write(c->options->output, page.text, page.length) : TIRC_UNAVAILABLE;
     free(data);
     free(page.text);
     return status;

@@ -1,4 +1,5 @@
-/* report.c - results for people: what --run, --verify, --bench and --analyze found, as lines of text. */
+/* report.c - results for people: what --run, --verify, --bench and --analyze found, as lines of
+ * text. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -17,9 +18,11 @@ static void print_launches(const Command *c, const Report *r)
 {
     tirc_launch_info l;
     for (size_t i = 0; tirc_launch_at(c->t, r->program, r->sizes, i, &l); i++) {
-        printf("  launch  %s<<<(%" PRId64 ", %" PRId64 ", %" PRId64 "), (%" PRId64 ", %" PRId64 ", %" PRId64 ")>>>",
+        printf("  launch  %s<<<(%" PRId64 ", %" PRId64 ", %" PRId64 "), (%" PRId64 ", %" PRId64
+               ", %" PRId64 ")>>>",
                l.name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2]);
-        printf("  %" PRId64 " bytes shared, %d barrier%s", l.shared_bytes, l.barriers, l.barriers == 1 ? "" : "s");
+        printf("  %" PRId64 " bytes shared, %d barrier%s", l.shared_bytes, l.barriers,
+               l.barriers == 1 ? "" : "s");
         double threads = 1;
         for (int axis = 0; axis < 3; axis++)
             threads *= (double)l.grid[axis] * (double)l.block[axis];
@@ -42,8 +45,8 @@ static void print_output(const OutputReport *o)
 
 static void print_measurement(const tirc_measurement *m)
 {
-    printf("  bench   median %.4f ms, least %.4f, 95%% %.4f  (%d runs, %s L2)\n", m->median_ms, m->min_ms,
-           m->p95_ms, m->runs, m->cold_l2 ? "cold" : "warm");
+    printf("  bench   median %.4f ms, least %.4f, 95%% %.4f  (%d runs, %s L2)\n", m->median_ms,
+           m->min_ms, m->p95_ms, m->runs, m->cold_l2 ? "cold" : "warm");
     printf("          ");
     if (m->gflops > 0)
         printf("%.5g GFLOP/s, ", m->gflops);
@@ -53,16 +56,20 @@ static void print_measurement(const tirc_measurement *m)
 static void print_versus(const Report *r)
 {
     for (size_t i = 0; i < r->n_versus; i++)
-        printf("  versus  %s: median %.4f ms, %.3f of its time%s\n", r->versus[i], r->beside[i].median_ms,
-               r->measurement.median_ms / r->beside[i].median_ms,
+        printf("  versus  %s: median %.4f ms, %.3f of its time%s\n", r->versus[i],
+               r->beside[i].median_ms, r->measurement.median_ms / r->beside[i].median_ms,
                r->beside[i].agrees ? ", the same result" : "");
 }
 
 static void print_written(const tirc_verification *v)
 {
     bool once = !strcmp(v->written, "once");
-    printf("  once    %s: %s\n", once ? "proved" : !strcmp(v->written, "open") ? "not proved" : "WRONG",
-           once ? "one thread writes each element of each output, and no other element is written" : v->written_why);
+    printf("  once    %s: %s\n",
+           once                          ? "proved"
+           : !strcmp(v->written, "open") ? "not proved"
+                                         : "WRONG",
+           once ? "one thread writes each element of each output, and no other element is written"
+                : v->written_why);
 }
 
 /* Those that leave come first: they are what one looks for. */
@@ -71,14 +78,15 @@ static void print_open_accesses(const Command *c, const Report *r, const char *a
     tirc_open_access a;
     for (size_t i = 0; tirc_open_access_at(c->t, r->lowered, i, &a); i++)
         if (!strcmp(a.answer, answer))
-            printf("          %s%s: %s\n", a.element, !strcmp(answer, "leaves") ? " leaves its buffer" : "", a.why);
+            printf("          %s%s: %s\n", a.element,
+                   !strcmp(answer, "leaves") ? " leaves its buffer" : "", a.why);
 }
 
 static void print_memory(const Command *c, const Report *r)
 {
     const tirc_memory *m = &r->memory;
     printf("  bounds  %s: %" PRId64 " of %" PRId64 " accesses stay inside their buffers",
-           m->leaving > 0              ? "LEFT at some sizes"
+           m->leaving > 0             ? "LEFT at some sizes"
            : m->proved == m->accesses ? "proved"
                                       : "proved in part",
            m->proved, m->accesses);
@@ -97,7 +105,11 @@ static void print_verified(const tirc_verification *v)
         return;
     }
     printf("  verify  %s: %" PRId64 " of %" PRId64 " elements checked",
-           v->ok ? "ok" : v->wrong || v->checked == v->total ? "WRONG" : v->checked ? "PARTLY" : "NOT CHECKED", v->checked, v->total);
+           v->ok                                ? "ok"
+           : v->wrong || v->checked == v->total ? "WRONG"
+           : v->checked                         ? "PARTLY"
+                                                : "NOT CHECKED",
+           v->checked, v->total);
     if (v->overflown)
         printf(", %" PRId64 " overflow in the program itself", v->overflown);
     if (v->wrong)
@@ -127,5 +139,6 @@ void report_print(const Command *c, const Report *r)
     if (r->analyzed.analysis)
         analysis_print(r->analyzed.analysis);
     if (r->analyzed.other)
-        changes_print(&r->analyzed.changes, r->schedule ? r->schedule : r->kernel, r->analyzed.other_name);
+        changes_print(&r->analyzed.changes, r->schedule ? r->schedule : r->kernel,
+                      r->analyzed.other_name);
 }

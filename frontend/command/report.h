@@ -1,4 +1,5 @@
-/* report.h - what --run, --verify, --bench and --analyze found, and how it is told: as a table or as JSON. */
+/* report.h - what --run, --verify, --bench and --analyze found, and how it is told: as a table or
+ * as JSON. */
 #ifndef TIRC_COMMAND_REPORT_H
 #define TIRC_COMMAND_REPORT_H
 
@@ -30,9 +31,9 @@ typedef struct {
     tirc_memory memory;
     tirc_measurement measurement;
     AnalysisReport analyzed;
-    char *versus_text; /* the list, which the names are parts of */
-    const char **versus; /* [n_versus] what it was measured beside ... */
-    tirc_measurement *beside;  /* ... and how long that took */
+    char *versus_text;        /* the list, which the names are parts of */
+    const char **versus;      /* [n_versus] what it was measured beside ... */
+    tirc_measurement *beside; /* ... and how long that took */
     size_t n_versus;
     const tirc_device *faults; /* where to ask for them; NULL: there are none */
 } Report;

@@ -6,7 +6,7 @@
 #include "output.h"
 #include "page.h"
 
-/* ---- sizes ------------------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static tirc_status read_size(const char *text, size_t name_length, int64_t *value)
 {
@@ -47,8 +47,9 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
         size_t length = strcspn(given->items[i], "=");
         int at = given->items[i][length] ? find_symbolic(c->lowered, given->items[i], length) : -1;
         if (at < 0)
-            return usage_error("--size %.60s: '%s' has no symbolic size of that name; -D fixes sizes",
-                               given->items[i], tirc_kernel_name(c->lowered));
+            return usage_error(
+                "--size %.60s: '%s' has no symbolic size of that name; -D fixes sizes",
+                given->items[i], tirc_kernel_name(c->lowered));
         tirc_status status = read_size(given->items[i], length, &(*values)[at]);
         if (status)
             return status;
@@ -56,12 +57,13 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
     n = 0;
     for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
         if (s.symbolic && (*values)[n++] < 0)
-            return usage_error("size '%s' of '%s' is symbolic; give its value for this run with --size %s=1000",
-                               s.name, tirc_kernel_name(c->lowered), s.name);
+            return usage_error(
+                "size '%s' of '%s' is symbolic; give its value for this run with --size %s=1000",
+                s.name, tirc_kernel_name(c->lowered), s.name);
     return TIRC_OK;
 }
 
-/* ---- --run ------------------------------------------------------------------------------------------------- */
+/* ---- --run ----------------------------------------------------------------------------------- */
 
 /* Host memory of all parameters. */
 typedef struct {
@@ -96,8 +98,9 @@ static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *
         if (!a->data[i])
             return no_memory();
         memset(a->data[i], 0xff, p->bytes);
-        tirc_status status =
-            p->is_input ? tirc_fill_random(c->t, r->program, r->sizes, seed, i, a->data[i]) : TIRC_OK;
+        tirc_status status = p->is_input
+                                 ? tirc_fill_random(c->t, r->program, r->sizes, seed, i, a->data[i])
+                                 : TIRC_OK;
         if (status)
             return status;
     }
@@ -107,7 +110,8 @@ static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *
 static tirc_status arguments_make(const Command *c, const Report *r, Arguments *a)
 {
     size_t n = tirc_parameter_count(r->program);
-    *a = (Arguments){.parameters = calloc(n + 1, sizeof *a->parameters), .data = calloc(n + 1, sizeof *a->data)};
+    *a = (Arguments){.parameters = calloc(n + 1, sizeof *a->parameters),
+                     .data = calloc(n + 1, sizeof *a->data)};
     if (!a->parameters || !a->data)
         return no_memory();
     a->n = n;
@@ -159,7 +163,7 @@ static tirc_status run(const Command *c, Report *r, tirc_program *program)
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static tirc_status open_device(const Command *c, tirc_device **device)
 {
@@ -180,7 +184,8 @@ static tirc_status compile(const Command *c, tirc_device *device, tirc_program *
     return status;
 }
 
-static tirc_status run_all(const Command *c, Report *r, const tirc_device *device, tirc_program *program)
+static tirc_status run_all(const Command *c, Report *r, const tirc_device *device,
+                           tirc_program *program)
 {
     const Options *o = c->options;
     tirc_status status = TIRC_OK;
@@ -229,7 +234,8 @@ tirc_status command_measure(const Command *c)
     tirc_device *device = NULL;
     tirc_program *program = NULL;
     int64_t *sizes = NULL;
-    Report r = {.kernel = tirc_kernel_name(c->lowered), .schedule = c->schedule, .lowered = c->lowered};
+    Report r = {
+        .kernel = tirc_kernel_name(c->lowered), .schedule = c->schedule, .lowered = c->lowered};
     tirc_status status = collect_sizes(c, &sizes);
     if (!status)
         status = open_device(c, &device);

@@ -1,4 +1,5 @@
-/* versus.c - --bench --versus LIST: the program in turn with peers and with other schedules of itself. */
+/* versus.c - --bench --versus LIST: the program in turn with peers and with other schedules of
+ * itself. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,21 +21,24 @@ static bool is_peer(const char *name)
     return !strcmp(name, "cublas") || !strcmp(name, "memcpy");
 }
 
-static tirc_status compile_schedule(const Command *c, tirc_device *device, const char *words, tirc_program **program)
+static tirc_status compile_schedule(const Command *c, tirc_device *device, const char *words,
+                                    tirc_program **program)
 {
     Choice choice;
     tirc_kernel *scheduled, *lowered;
     tirc_lower_options options = {.index64 = c->options->index64};
     tirc_status status = choice_parse(words, &choice);
     if (!status)
-        status = tirc_apply(c->t, c->file, c->program, choice.name, choice.settings, choice.n, &scheduled);
+        status = tirc_apply(c->t, c->file, c->program, choice.name, choice.settings, choice.n,
+                            &scheduled);
     status = status ? status : tirc_lower(c->t, scheduled, &options, &lowered);
     status = status ? status : tirc_compile(c->t, device, lowered, program);
     choice_free(&choice);
     return status;
 }
 
-static tirc_status versus_read(const Command *c, tirc_device *device, tirc_program *program, Versus *v)
+static tirc_status versus_read(const Command *c, tirc_device *device, tirc_program *program,
+                               Versus *v)
 {
     size_t length = c->options->versus ? strlen(c->options->versus) : 0;
     *v = (Versus){.text = calloc(length + 1, 1),
@@ -68,16 +72,18 @@ static tirc_status measure_all(const Command *c, Report *r, Versus *v)
 {
     tirc_measurement *all = calloc(v->n_programs + v->n_peers, sizeof *all);
     r->beside = calloc(v->n + 1, sizeof *r->beside);
-    tirc_status status = !all || !r->beside ? TIRC_UNAVAILABLE
-                                            : tirc_bench_versus(c->t, v->programs, v->n_programs, v->peers, v->n_peers,
-                                                                r->sizes, all);
+    tirc_status status = !all || !r->beside
+                             ? TIRC_UNAVAILABLE
+                             : tirc_bench_versus(c->t, v->programs, v->n_programs, v->peers,
+                                                 v->n_peers, r->sizes, all);
     if (!status) {
         r->measurement = all[0];
         r->versus = v->names;
         r->versus_text = v->text;
         r->n_versus = v->n;
         for (size_t i = 0; i < v->n; i++)
-            r->beside[i] = all[v->place[i] > 0 ? (size_t)v->place[i] : v->n_programs + (size_t)(-v->place[i] - 1)];
+            r->beside[i] = all[v->place[i] > 0 ? (size_t)v->place[i]
+                                               : v->n_programs + (size_t)(-v->place[i] - 1)];
     }
     free(all);
     return status;

@@ -85,21 +85,12 @@ static void collect_stmt(Collector *k, Stmt *s)
         if (s->u.cond.otherwise)
             collect_stmt(k, s->u.cond.otherwise);
         break;
-    case ST_BLOCK:
-        collect_block(k, &s->u.block);
-        break;
-    case ST_STORE:
-        collect_store(k, s);
-        break;
-    case ST_LET:
-        collect_expr(k, s->u.let.value);
-        break;
-    case ST_LAUNCH:
-        collect_stmt(k, s->u.launch.body);
-        break;
+    case ST_BLOCK: collect_block(k, &s->u.block); break;
+    case ST_STORE: collect_store(k, s); break;
+    case ST_LET: collect_expr(k, s->u.let.value); break;
+    case ST_LAUNCH: collect_stmt(k, s->u.launch.body); break;
     case ST_TEMP:
-    case ST_BARRIER:
-        break;
+    case ST_BARRIER: break;
     }
 }
 
@@ -212,9 +203,7 @@ static int inner_stmts(const Stmt *s, Stmt *out[2])
 {
     int n = 0;
     switch (s->kind) {
-    case ST_FOR:
-        out[n++] = s->u.loop.body;
-        break;
+    case ST_FOR: out[n++] = s->u.loop.body; break;
     case ST_IF:
         out[n++] = s->u.cond.then;
         if (s->u.cond.otherwise)
@@ -225,11 +214,8 @@ static int inner_stmts(const Stmt *s, Stmt *out[2])
             out[n++] = s->u.block.init;
         out[n++] = s->u.block.body;
         break;
-    case ST_LAUNCH:
-        out[n++] = s->u.launch.body;
-        break;
-    default:
-        break;
+    case ST_LAUNCH: out[n++] = s->u.launch.body; break;
+    default: break;
     }
     return n;
 }
@@ -248,16 +234,12 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
 static bool touches_itself(Stmt *s, const Buffer *buffer)
 {
     switch (s->kind) {
-    case ST_FOR:
-        return expr_reads(s->u.loop.lo, buffer) || expr_reads(s->u.loop.hi, buffer);
-    case ST_IF:
-        return expr_reads(s->u.cond.cond, buffer);
+    case ST_FOR: return expr_reads(s->u.loop.lo, buffer) || expr_reads(s->u.loop.hi, buffer);
+    case ST_IF: return expr_reads(s->u.cond.cond, buffer);
     case ST_BLOCK:
     case ST_STORE:
-    case ST_LET:
-        return stmt_touches(s, buffer, ACCESS_ANY);
-    default:
-        return false;
+    case ST_LET: return stmt_touches(s, buffer, ACCESS_ANY);
+    default: return false;
     }
 }
 

@@ -136,8 +136,7 @@ bool affine_collect(Context *c, Expr *e, int64_t scale, Products products, Affin
         return affine_of(c, e->u.arg[0], products, &a) && affine_of(c, e->u.arg[1], products, &b) &&
                affine_push_product(c, out, &a, &b, scale, products, e->span);
     }
-    default:
-        return affine_push(c, out, scale, e);
+    default: return affine_push(c, out, scale, e);
     }
 }
 

@@ -79,9 +79,9 @@ typedef struct {
 } Bounds;
 
 typedef struct {
-    const Var *var; /* or */
-    Axis axis;      /* AXIS_NONE: of another kind; or */
-    const Buffer *buffer; /* an input: each of its elements */
+    const Var *var;         /* or */
+    Axis axis;              /* AXIS_NONE: of another kind; or */
+    const Buffer *buffer;   /* an input: each of its elements */
     Expr *lo, *hi;          /* canonical; hi is exclusive */
     bool affine;            /* the two forms below are set */
     Affine low, high;       /* expanded; both inclusive */
@@ -110,8 +110,8 @@ struct Facts {
 /* Only so many conditions, the newest, take part in a proof. */
 enum { FACTS_CONDITIONS_SEEN = 48 };
 int facts_first_condition(const Facts *f);
-/* The newest range of a variable, an axis or an element of an input, converted to INDEX or not; NULL for other expressions and where
- * nothing is known. */
+/* The newest range of a variable, an axis or an element of an input, converted to INDEX or not;
+ * NULL for other expressions and where nothing is known. */
 const Range *facts_find(const Facts *f, const Expr *e);
 /* The place of the innermost variable in `e` among the ranges; -1 if none of them has one. */
 int facts_rank(const Facts *f, const Expr *e);

@@ -132,21 +132,14 @@ static Expr *bound_product(Over *o, Expr *atom, bool upper)
 static Expr *bound_atom(Over *o, Expr *atom, bool upper)
 {
     switch (atom->kind) {
-    case EX_VAR:
-        return bound_variable(o, atom, upper);
-    case EX_DIV:
-        return bound_quotient(o, atom, upper);
-    case EX_MOD:
-        return bound_remainder(o, atom, upper);
+    case EX_VAR: return bound_variable(o, atom, upper);
+    case EX_DIV: return bound_quotient(o, atom, upper);
+    case EX_MOD: return bound_remainder(o, atom, upper);
     case EX_MIN:
-    case EX_MAX:
-        return bound_minmax(o, atom, upper);
-    case EX_SELECT:
-        return bound_select(o, atom, upper);
-    case EX_MUL:
-        return bound_product(o, atom, upper);
-    default:
-        return bound_literal(o, atom, upper);
+    case EX_MAX: return bound_minmax(o, atom, upper);
+    case EX_SELECT: return bound_select(o, atom, upper);
+    case EX_MUL: return bound_product(o, atom, upper);
+    default: return bound_literal(o, atom, upper);
     }
 }
 

@@ -180,27 +180,20 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
         if (range)
             return range->bounds;
         return (Bounds){.has_min = atom->u.var->kind == VAR_SIZE, .min = 0};
-    case EX_AXIS:
-        return range ? range->bounds : (Bounds){.has_min = true, .min = 0};
-    case EX_MUL:
-        return bounds_mul(bounds_expr(f, atom->u.arg[0]), bounds_expr(f, atom->u.arg[1]));
-    case EX_DIV:
-        return bounds_div(f, atom);
-    case EX_MOD:
-        return bounds_mod(f, atom);
+    case EX_AXIS: return range ? range->bounds : (Bounds){.has_min = true, .min = 0};
+    case EX_MUL: return bounds_mul(bounds_expr(f, atom->u.arg[0]), bounds_expr(f, atom->u.arg[1]));
+    case EX_DIV: return bounds_div(f, atom);
+    case EX_MOD: return bounds_mod(f, atom);
     case EX_MIN:
     case EX_MAX:
-        return bounds_minmax(atom->kind, bounds_expr(f, atom->u.arg[0]), bounds_expr(f, atom->u.arg[1]));
-    case EX_BITXOR:
-        return bounds_xor(f, atom);
+        return bounds_minmax(atom->kind, bounds_expr(f, atom->u.arg[0]),
+                             bounds_expr(f, atom->u.arg[1]));
+    case EX_BITXOR: return bounds_xor(f, atom);
     case EX_SELECT:
         return bounds_join(bounds_expr(f, atom->u.arg[1]), bounds_expr(f, atom->u.arg[2]));
-    case EX_CAST:
-        return range ? range->bounds : bounds_of_type(atom->u.arg[0]->type);
-    case EX_LOAD:
-        return range ? range->bounds : (Bounds){0};
-    default:
-        return (Bounds){0};
+    case EX_CAST: return range ? range->bounds : bounds_of_type(atom->u.arg[0]->type);
+    case EX_LOAD: return range ? range->bounds : (Bounds){0};
+    default: return (Bounds){0};
     }
 }
 

@@ -161,18 +161,12 @@ bool cond_is(const Expr *e, bool value)
 static ExprKind opposite_kind(ExprKind kind)
 {
     switch (kind) {
-    case EX_LT:
-        return EX_GE;
-    case EX_GE:
-        return EX_LT;
-    case EX_LE:
-        return EX_GT;
-    case EX_GT:
-        return EX_LE;
-    case EX_EQ:
-        return EX_NE;
-    default:
-        return EX_EQ;
+    case EX_LT: return EX_GE;
+    case EX_GE: return EX_LT;
+    case EX_LE: return EX_GT;
+    case EX_GT: return EX_LE;
+    case EX_EQ: return EX_NE;
+    default: return EX_EQ;
     }
 }
 
@@ -257,14 +251,9 @@ Expr *simplify_bool(Facts *f, Expr *e)
 {
     Expr *out = e;
     switch (op_info(e->kind)->class) {
-    case OP_LOGIC:
-        out = simplify_chain(f, e);
-        break;
-    case OP_COMPARE:
-        out = simplify_comparison(f, e);
-        break;
-    default:
-        out = e->kind == EX_NOT ? simplify_not(f, e) : simplify_once(f, e);
+    case OP_LOGIC: out = simplify_chain(f, e); break;
+    case OP_COMPARE: out = simplify_comparison(f, e); break;
+    default: out = e->kind == EX_NOT ? simplify_not(f, e) : simplify_once(f, e);
     }
     if (out->kind == EX_INT)
         return out;

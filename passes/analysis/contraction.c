@@ -23,14 +23,16 @@ static bool is_zero(const Expr *e)
 }
 
 /* `C += A * B`, from 0. */
-static const char *read_statement(const BlockStmt *block, Contraction *out, const Expr **a, const Expr **b)
+static const char *read_statement(const BlockStmt *block, Contraction *out, const Expr **a,
+                                  const Expr **b)
 {
     const Stmt *update = block->body, *init = block->init;
-    if (!init || update->kind != ST_STORE || update->u.store.op != STORE_ADD || init->kind != ST_STORE ||
-        init->u.store.op != STORE_SET || !is_zero(init->u.store.value))
+    if (!init || update->kind != ST_STORE || update->u.store.op != STORE_ADD ||
+        init->kind != ST_STORE || init->u.store.op != STORE_SET || !is_zero(init->u.store.value))
         return "its statement is not 'C = 0' followed by 'C += ...'";
     const Expr *product = update->u.store.value;
-    if (product->kind != EX_MUL || product->u.arg[0]->kind != EX_LOAD || product->u.arg[1]->kind != EX_LOAD)
+    if (product->kind != EX_MUL || product->u.arg[0]->kind != EX_LOAD ||
+        product->u.arg[1]->kind != EX_LOAD)
         return "what it adds is not a product of two elements";
     *a = product->u.arg[0];
     *b = product->u.arg[1];
@@ -43,21 +45,26 @@ static const char *read_statement(const BlockStmt *block, Contraction *out, cons
     return NULL;
 }
 
-/* The iterator that stands alone in each subscript and runs over the whole axis; -1 where there is none. */
-static int iterator_of(const BlockStmt *block, const Buffer *buffer, const Expr *subscript, int axis)
+/* The iterator that stands alone in each subscript and runs over the whole axis; -1 where there is
+ * none. */
+static int iterator_of(const BlockStmt *block, const Buffer *buffer, const Expr *subscript,
+                       int axis)
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         int64_t lo;
         if (subscript->kind == EX_VAR && subscript->u.var == iter->var)
-            return expr_is_const(iter->lo, &lo) && lo == 0 && expr_equal(iter->hi, buffer->shape[axis]) ? i : -1;
+            return expr_is_const(iter->lo, &lo) && lo == 0 &&
+                           expr_equal(iter->hi, buffer->shape[axis])
+                       ? i
+                       : -1;
     }
     return -1;
 }
 
 /* The iterators of the last two axes; those before must be the batch's. */
-static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *row, int *column,
-                      int *batch)
+static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *row,
+                      int *column, int *batch)
 {
     int n = buffer->rank - 2;
     if (n < 0)
@@ -73,11 +80,12 @@ static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const 
     return *row >= 0 && *column >= 0 && *row != *column;
 }
 
-static const char *read_subscripts(Context *ctx, const BlockStmt *block, const Expr *a, const Expr *b,
-                                   Contraction *out)
+static const char *read_subscripts(Context *ctx, const BlockStmt *block, const Expr *a,
+                                   const Expr *b, Contraction *out)
 {
-    static const char wrong[] = "its subscripts are not those of C[.., i, j] += A[.., i, k] * B[.., k, j], with the last "
-                                "two of each in either order, over whole matrices";
+    static const char wrong[] =
+        "its subscripts are not those of C[.., i, j] += A[.., i, k] * B[.., k, j], with the last "
+        "two of each in either order, over whole matrices";
     int rank = out->c->rank, ar, ac, br, bc, cr, cc;
     if (out->a->rank != rank || out->b->rank != rank || rank < 2 || block->n_iters != rank + 1)
         return wrong;
@@ -101,9 +109,11 @@ static const char *read_subscripts(Context *ctx, const BlockStmt *block, const E
 /* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0. */
 static const char *read_epilogue(const BlockStmt *block, Contraction *out)
 {
-    static const char wrong[] = "what follows the product is not C[i, j] = sum[i, j] + bias[j], or max of that and 0";
+    static const char wrong[] =
+        "what follows the product is not C[i, j] = sum[i, j] + bias[j], or max of that and 0";
     const Stmt *store = block->body;
-    if (block->init || block->n_iters != 2 || store->kind != ST_STORE || store->u.store.op != STORE_SET)
+    if (block->init || block->n_iters != 2 || store->kind != ST_STORE ||
+        store->u.store.op != STORE_SET)
         return wrong;
     const Expr *sum = store->u.store.value;
     out->relu = sum->kind == EX_MAX && is_zero(sum->u.arg[1]);
@@ -112,8 +122,8 @@ static const char *read_epilogue(const BlockStmt *block, Contraction *out)
         return wrong;
     const Expr *product = sum->u.arg[0], *bias = sum->u.arg[1];
     const Buffer *c = store->u.store.buffer;
-    if (product->u.load.buffer != out->c || c->rank != 2 || c->type != out->type || bias->u.load.buffer->rank != 1 ||
-        bias->u.load.buffer->type != out->type)
+    if (product->u.load.buffer != out->c || c->rank != 2 || c->type != out->type ||
+        bias->u.load.buffer->rank != 1 || bias->u.load.buffer->type != out->type)
         return wrong;
     for (int d = 0; d < 2; d++)
         if (iterator_of(block, c, store->u.store.index[d], d) != d ||

@@ -15,7 +15,7 @@ typedef struct {
     int64_t steps;
 } Counter;
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool lookup(const Counter *k, const Var *var, int64_t *value)
 {
@@ -66,25 +66,19 @@ static bool eval(const Counter *k, const Expr *e, int64_t *out)
     if (type_is_float(e->type))
         return false;
     if (expr_is_binary(e->kind))
-        return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[1], &b) && eval_binary(e->kind, a, b, out);
+        return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[1], &b) &&
+               eval_binary(e->kind, a, b, out);
     switch (e->kind) {
-    case EX_VAR:
-        return lookup(k, e->u.var, out);
-    case EX_NEG:
-        return eval(k, e->u.arg[0], &a) && checked_sub(0, a, out);
-    case EX_NOT:
-        *out = 0;
-        return eval(k, e->u.arg[0], &a) && (*out = !a, true);
-    case EX_SELECT:
-        return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[a ? 1 : 2], out);
-    case EX_CAST:
-        return eval(k, e->u.arg[0], out);
-    default:
-        return false;
+    case EX_VAR: return lookup(k, e->u.var, out);
+    case EX_NEG: return eval(k, e->u.arg[0], &a) && checked_sub(0, a, out);
+    case EX_NOT: *out = 0; return eval(k, e->u.arg[0], &a) && (*out = !a, true);
+    case EX_SELECT: return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[a ? 1 : 2], out);
+    case EX_CAST: return eval(k, e->u.arg[0], out);
+    default: return false;
     }
 }
 
-/* ---- one instance ---------------------------------------------------------------------------------------- */
+/* ---- one instance ---------------------------------------------------------------------------- */
 
 static bool count_expr_node(Visitor *v, Expr *e)
 {
@@ -98,14 +92,9 @@ static bool count_expr_node(Visitor *v, Expr *e)
     case EX_DIV:
     case EX_MIN:
     case EX_MAX:
-    case EX_NEG:
-        ++*n;
-        break;
-    case EX_CALL:
-        *n += e->u.call.call == CALL_FMA ? 2 : 1;
-        break;
-    default:
-        break;
+    case EX_NEG: ++*n; break;
+    case EX_CALL: *n += e->u.call.call == CALL_FMA ? 2 : 1; break;
+    default: break;
     }
     return true;
 }
@@ -124,7 +113,7 @@ static int64_t count_store(const Stmt *s)
     return n + (store_updates(s->u.store.op) && type_is_float(s->u.store.buffer->type));
 }
 
-/* ---- statements ------------------------------------------------------------------------------------------ */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool count_stmt(Counter *k, const Stmt *s, int64_t *n);
 
@@ -140,7 +129,8 @@ static int64_t trips(int64_t lo, int64_t hi, int64_t step)
     return lo >= hi ? (lo - hi) / -step + 1 : 0;
 }
 
-/* Does the count of `s` depend on the variable? Blocks bind it, but a program's blocks exist for every value. */
+/* Does the count of `s` depend on the variable? Blocks bind it, but a program's blocks exist for
+ * every value. */
 static bool depends(const Counter *k, const Stmt *s, const Var *var)
 {
     switch (s->kind) {
@@ -160,13 +150,13 @@ static bool depends(const Counter *k, const Stmt *s, const Var *var)
             if (expr_uses_var(s->u.block.iters[i].binding, var))
                 return depends(k, s->u.block.body, s->u.block.iters[i].var);
         return false;
-    default:
-        return false;
+    default: return false;
     }
 }
 
 static bool count_range(Counter *k, const Var *var, const int64_t range[3], bool walk,
-                        bool (*body)(Counter *k, const void *of, int64_t *n), const void *of, int64_t *n)
+                        bool (*body)(Counter *k, const void *of, int64_t *n), const void *of,
+                        int64_t *n)
 {
     int64_t times = trips(range[0], range[1], range[2]), each = 0;
     Bound bound = {var, range[0]};
@@ -197,7 +187,8 @@ static bool count_loop(Counter *k, const ForStmt *loop, int64_t *n)
         return count_stmt(k, loop->body, n);
     if (!eval(k, loop->lo, &range[0]) || !eval(k, loop->hi, &range[1]))
         return false;
-    return count_range(k, loop->var, range, depends(k, loop->body, loop->var), count_body, loop->body, n);
+    return count_range(k, loop->var, range, depends(k, loop->body, loop->var), count_body,
+                       loop->body, n);
 }
 
 /* The block's iterators from `next` on. */
@@ -236,7 +227,8 @@ static bool count_domain(Counter *k, const void *of, int64_t *n)
     int64_t range[3] = {0, 0, 1};
     if (!eval(k, iter->lo, &range[0]) || !eval(k, iter->hi, &range[1]))
         return false;
-    return count_range(k, iter->var, range, domain_depends(k, d->block, d->next), count_domain, &rest, n);
+    return count_range(k, iter->var, range, domain_depends(k, d->block, d->next), count_domain,
+                       &rest, n);
 }
 
 /* A program's block at the values that the loops have now. */
@@ -277,21 +269,14 @@ static bool count_stmt(Counter *k, const Stmt *s, int64_t *n)
             if (!count_stmt(k, s->u.seq.items[i], n))
                 return false;
         return true;
-    case ST_FOR:
-        return count_loop(k, &s->u.loop, n);
-    case ST_IF:
-        return count_if(k, s, n);
-    case ST_BLOCK:
-        return count_block(k, &s->u.block, n);
-    case ST_STORE:
-        return add_times(n, 1, count_store(s));
-    case ST_LET:
-        return add_times(n, 1, count_expr(s->u.let.value));
+    case ST_FOR: return count_loop(k, &s->u.loop, n);
+    case ST_IF: return count_if(k, s, n);
+    case ST_BLOCK: return count_block(k, &s->u.block, n);
+    case ST_STORE: return add_times(n, 1, count_store(s));
+    case ST_LET: return add_times(n, 1, count_expr(s->u.let.value));
     case ST_TEMP:
-    case ST_BARRIER:
-        return true;
-    case ST_LAUNCH:
-        return false;
+    case ST_BARRIER: return true;
+    case ST_LAUNCH: return false;
     }
     return false;
 }

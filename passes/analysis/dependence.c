@@ -1,4 +1,5 @@
-/* dependence.c - the questions about order: is it kept, what does a loop carry, may its iterations run at once?  See dependence.h.
+/* dependence.c - the questions about order: is it kept, what does a loop carry, may its iterations
+ * run at once?  See dependence.h.
  *
  * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both
  * instances, for "the same element", for "first comes before second", and for what must not be
@@ -288,18 +289,19 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
         describe_instance(u, "", "not proved: bounds or bindings of the block are not affine", why);
         kept = false;
     }
-    kept = kept &&
-           (!how.all || instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
-                                         "this instance would no longer run", why)) &&
-           instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
-                            "this instance would run, and did not before", why);
+    kept =
+        kept &&
+        (!how.all || instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
+                                      "this instance would no longer run", why)) &&
+        instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
+                         "this instance would run, and did not before", why);
     isl_set_free(old_set);
     isl_set_free(new_set);
     return kept && (!how.once || runs_once(p, new, why));
 }
 
-static bool instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block, Kept how,
-                           Conflict *why)
+static bool instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                           uint32_t block, Kept how, Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
     Poly *p = poly_new(c);
@@ -321,16 +323,16 @@ bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *bef
     return instances_kept(c, kernel, before, after, block, (Kept){true, true}, why);
 }
 
-bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block,
-                                 Conflict *why)
+bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                                 uint32_t block, Conflict *why)
 {
     return instances_kept(c, kernel, before, after, block, (Kept){false, false}, why);
 }
 
 /* ---- one loop -------------------------------------------------------------------------------- */
 
-/* Each iteration of the root loop has a buffer of its own: one declared inside. Where the iterations are to become
- * threads, that holds for local memory only. */
+/* Each iteration of the root loop has a buffer of its own: one declared inside. Where the
+ * iterations are to become threads, that holds for local memory only. */
 static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 {
     if (threads && buffer->scope != SCOPE_LOCAL)
@@ -361,7 +363,7 @@ typedef struct {
     bool atomic_counts;    /* atomic updates by one operator may collide */
     bool reduction_counts; /* so may all updates of one block by one operator */
     bool reduction_seen;
-    bool threads;          /* the iterations are to run on threads */
+    bool threads; /* the iterations are to run on threads */
     const char *reason;
 } CarryQuestion;
 
@@ -408,18 +410,21 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
 }
 
 /* No x of `a` comes before a y of the init `b` and touches the same element. */
-static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit *b, const Touch *y, Conflict *why)
+static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit *b, const Touch *y,
+                              Conflict *why)
 {
     PolyMark start = poly_mark(p);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     instances_collide(p, &at_a, x, &at_b, y);
     skip_repeats(p, &at_a, x, &at_b, y);
     PolyMark mark = poly_mark(p);
-    const char *reason = arena_printf(p->ctx->arena, "the second, an init, would run before the first, which %s the element",
-                                      x->writes ? "writes" : "still reads");
+    const char *reason = arena_printf(
+        p->ctx->arena, "the second, an init, would run before the first, which %s the element",
+        x->writes ? "writes" : "still reads");
     bool none = true;
     for (int level = 0; level <= units_common(a, b) && none; level++) {
-        none = !instance_before(p, &p->top, &at_a, &at_b, level) || conflict_none(p, &at_a, x, &at_b, y, reason, why);
+        none = !instance_before(p, &p->top, &at_a, &at_b, level) ||
+               conflict_none(p, &at_a, x, &at_b, y, reason, why);
         poly_reset(p, mark);
     }
     poly_reset(p, start);
@@ -445,7 +450,8 @@ static const Unit *init_unit(const Model *m, const Stmt *block)
     return NULL;
 }
 
-bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block, Conflict *why)
+bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block,
+                                   Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
     Poly *p = poly_new(c);
@@ -460,8 +466,10 @@ bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop,
     return first;
 }
 
-/* The values of the loops; false where the instance has none of one of them, and so runs for each of its values. */
-static bool values_of_loops(const Instance *at, const Var *const *loops, int n_loops, Affine *values)
+/* The values of the loops; false where the instance has none of one of them, and so runs for each
+ * of its values. */
+static bool values_of_loops(const Instance *at, const Var *const *loops, int n_loops,
+                            Affine *values)
 {
     for (int i = 0; i < n_loops; i++) {
         int loop = find_loop(at->unit, loops[i]);
@@ -472,14 +480,16 @@ static bool values_of_loops(const Instance *at, const Var *const *loops, int n_l
     return true;
 }
 
-bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a, const Stmt *b, const Var *const *loops,
-                                  int n_loops, Conflict *why)
+bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a,
+                                  const Stmt *b, const Var *const *loops, int n_loops,
+                                  Conflict *why)
 {
     Poly *p = poly_new(c);
     Model *m = model_new(c, kernel, root, root);
     model_enter(m, p);
     const Unit *first = init_unit(m, a), *second = init_unit(m, b);
-    Affine *x = ARENA_ARRAY(c->arena, Affine, n_loops + 1), *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
+    Affine *x = ARENA_ARRAY(c->arena, Affine, n_loops + 1),
+           *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
     PolyMark start = poly_mark(p);
     for (int i = 0; first && second && i < first->touches.n; i++)
         for (int j = 0; j < second->touches.n; j++) {
@@ -488,9 +498,11 @@ bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, 
                 continue;
             Instance at_a = instance_new(p, first), at_b = instance_new(p, second);
             instances_collide(p, &at_a, t, &at_b, u);
-            if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
+            if (values_of_loops(&at_a, loops, n_loops, x) &&
+                values_of_loops(&at_b, loops, n_loops, y))
                 poly_differ(p, &p->top, x, y, n_loops);
-            if (!conflict_none(p, &at_a, t, &at_b, u, "the two would no longer run one after the other as a whole", why))
+            if (!conflict_none(p, &at_a, t, &at_b, u,
+                               "the two would no longer run one after the other as a whole", why))
                 return false;
             poly_reset(p, start);
         }

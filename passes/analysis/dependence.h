@@ -25,11 +25,11 @@ typedef struct {
     const BlockStmt *first, *second;
     const Buffer *buffer;
     Span first_span, second_span; /* of the accesses */
-    const char *kind;      /* "write then read", "read then write", "write then write" */
-    const char *first_at;  /* "i = 3, k = 0" */
-    const char *second_at; /* "i = 4, k = 0" */
-    const char *element;   /* "A[4, 0]" */
-    const char *reason;    /* one sentence: what would go wrong */
+    const char *kind;             /* "write then read", "read then write", "write then write" */
+    const char *first_at;         /* "i = 3, k = 0" */
+    const char *second_at;        /* "i = 4, k = 0" */
+    const char *element;          /* "A[4, 0]" */
+    const char *reason;           /* one sentence: what would go wrong */
 } Conflict;
 
 /* Every dependence of `before` keeps its order in `after`. Both are statements in the place of
@@ -41,39 +41,45 @@ typedef struct {
 bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
                            bool *reassociates, Conflict *why);
 
-/* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in `after`, and no other does. "Not
- * proved" where bounds or bindings are not affine, which products of symbolic sizes are not. */
+/* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in
+ * `after`, and no other does. "Not proved" where bounds or bindings are not affine, which products
+ * of symbolic sizes are not. */
 bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
                                uint32_t block, Conflict *why);
 
 /* Every instance of the block that runs in `after`, once or more often, runs in `before`. */
-bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after, uint32_t block,
-                                 Conflict *why);
+bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                                 uint32_t block, Conflict *why);
 
-/* The init of `block` may run as a whole before `loop`, a loop around the block, rather than where the reduction begins: nothing
- * that the loop runs before an init touches an element that the init touches, one of them writing. What else the loop holds counts,
- * and so do the block's own updates and inits of other elements. */
-bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block, Conflict *why);
+/* The init of `block` may run as a whole before `loop`, a loop around the block, rather than where
+ * the reduction begins: nothing that the loop runs before an init touches an element that the init
+ * touches, one of them writing. What else the loop holds counts, and so do the block's own updates
+ * and inits of other elements. */
+bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block,
+                                   Conflict *why);
 
-/* The inits of blocks `a` and `b` touch a common element, one writing, only in iterations with equal values of `loops`; both inits run
- * before `root`, a loop around the blocks. So it makes no difference whether all of one runs first or one iteration at a time. */
-bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a, const Stmt *b, const Var *const *loops,
-                                  int n_loops, Conflict *why);
+/* The inits of blocks `a` and `b` touch a common element, one writing, only in iterations with
+ * equal values of `loops`; both inits run before `root`, a loop around the blocks. So it makes no
+ * difference whether all of one runs first or one iteration at a time. */
+bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a,
+                                  const Stmt *b, const Var *const *loops, int n_loops,
+                                  Conflict *why);
 
 /* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
  * dependence between different iterations of it (under equal outer loops) but through barriers
- * where the kind has them: BIND to a thread axis: a dependence between different threads of a
- * block must be ordered by serial loops or by the order of statements alone, so that a barrier can
- * keep it, and local memory is not shared. The kernel is looked at as if the loop already had the
- * kind and axis. A binding under which a block would run a different number of times is refused
- * too: two loops on one axis that one block depends on; or a bound loop that it does not depend on, where running it once is
- * not what running it in each iteration does (thread_once.c). Shared and local buffers that nothing in the launch writes are left
- * to lowering. */
+ * where the kind has them: BIND to a thread axis: a dependence between different threads of a block
+ * must be ordered by serial loops or by the order of statements alone, so that a barrier can keep
+ * it, and local memory is not shared. The kernel is looked at as if the loop already had the kind
+ * and axis. A binding under which a block would run a different number of times is refused too: two
+ * loops on one axis that one block depends on; or a bound loop that it does not depend on, where
+ * running it once is not what running it in each iteration does (thread_once.c). Shared and local
+ * buffers that nothing in the launch writes are left to lowering. */
 bool dependence_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
                                 Axis axis, Conflict *why);
 
-/* The loop carries no dependence at all but those of reductions' updates (which it reports), so that its iterations may
- * run on threads: a buffer declared inside is their own if it is in local memory. */
+/* The loop carries no dependence at all but those of reductions' updates (which it reports), so
+ * that its iterations may run on threads: a buffer declared inside is their own if it is in local
+ * memory. */
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
                                   bool *only_reduction, Conflict *why);
 
@@ -93,21 +99,25 @@ typedef struct {
     Span first_span, second_span;
 } Hazard;
 
-/* Two different threads of one block touch one element, at least one writing: a block of `before` in an
- * iteration of the loops around both, a block of `after` later - in the same iteration of all of them
- * (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops outside
- * it. Each iteration of the serial loops `passed` passes a barrier: from the first of the two to its end, or from its beginning to the
- * second, there is none only in the last or first iteration, and of two iterations of the carrier only in neighbours.
- * Only buffers in `shared` and `global`. `found` hears of one such access for each two blocks that have
- * some; it is called in no particular order. Both lists hold ST_BLOCKs of the launch in the order of the text. */
+/* Two different threads of one block touch one element, at least one writing: a block of `before`
+ * in an iteration of the loops around both, a block of `after` later - in the same iteration of all
+ * of them (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops
+ * outside it. Each iteration of the serial loops `passed` passes a barrier: from the first of the
+ * two to its end, or from its beginning to the second, there is none only in the last or first
+ * iteration, and of two iterations of the carrier only in neighbours. Only buffers in `shared` and
+ * `global`. `found` hears of one such access for each two blocks that have some; it is called in no
+ * particular order. Both lists hold ST_BLOCKs of the launch in the order of the text. */
 typedef void HazardFound(void *user, const Hazard *hazard);
 void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found, void *user);
+                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found,
+                     void *user);
 
-/* A block of `before` and one of `after` touch one element, one of them writing, by threads of one block that may be one and the
- * same: in the same iteration of the loops around both, or, with a carrier, in a later iteration of it that is at most `distance`
- * iterations of `counted` away. That is the carrier, or a loop further in with nothing between and around it but loops: iterations
- * of the whole nest are counted, where those numbers are literal. What an asynchronous store is waited for. */
+/* A block of `before` and one of `after` touch one element, one of them writing, by threads of one
+ * block that may be one and the same: in the same iteration of the loops around both, or, with a
+ * carrier, in a later iteration of it that is at most `distance` iterations of `counted` away. That
+ * is the carrier, or a loop further in with nothing between and around it but loops: iterations of
+ * the whole nest are counted, where those numbers are literal. What an asynchronous store is waited
+ * for. */
 bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
                   const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard);
 
@@ -115,20 +125,24 @@ bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *af
  * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);
 
-/* Nothing in the launch writes an element that the block with id `block` reads of a buffer for which asked(user, buffer) holds. */
-bool threads_leave_alone(Threads *t, uint32_t block, bool (*asked)(void *user, const Buffer *buffer), void *user, Conflict *why);
+/* Nothing in the launch writes an element that the block with id `block` reads of a buffer for
+ * which asked(user, buffer) holds. */
+bool threads_leave_alone(Threads *t, uint32_t block,
+                         bool (*asked)(void *user, const Buffer *buffer), void *user,
+                         Conflict *why);
 
-/* ---- what an allocation in shared or local memory may forget ---------------------------------- */
+/* ---- what an allocation in shared or local memory may forget --------------------------------- */
 
-/* Every read of `buffer` finds an element that its owner (the block of the grid for shared memory, the thread for
- * local) has written before, in the same iteration of the first `n_fixed` loops of the model's launch. False may
- * be wrong, true is not. */
+/* Every read of `buffer` finds an element that its owner (the block of the grid for shared memory,
+ * the thread for local) has written before, in the same iteration of the first `n_fixed` loops of
+ * the model's launch. False may be wrong, true is not. */
 bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed);
 
-/* With element x of `axis` in place x % fold (see AxisLayout), every read within an iteration of the first `n_fixed` loops finds
- * the element that it means, if something wrote it in that iteration before. Proved by order: seen from the
- * elements being read or written, nothing that lies `fold` or more ahead is written earlier, either upwards
- * or downwards; so a place is only ever taken over by an element that comes later, and for good. */
+/* With element x of `axis` in place x % fold (see AxisLayout), every read within an iteration of
+ * the first `n_fixed` loops finds the element that it means, if something wrote it in that
+ * iteration before. Proved by order: seen from the elements being read or written, nothing that
+ * lies `fold` or more ahead is written earlier, either upwards or downwards; so a place is only
+ * ever taken over by an element that comes later, and for good. */
 bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold, int n_fixed,
                        Conflict *why);
 

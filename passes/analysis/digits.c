@@ -2,10 +2,11 @@
  *
  *   [i / 4, j * 4 + i % 4]  at the place [a, b]:      i / 4 = a,  j = b / 4,  i % 4 = b % 4,  so  i = a * 4 + b % 4
  *
- * A quotient, a remainder, or both are digits of a variable: v / from % (to / from). Digits whose factors in a sum are further
- * apart than all smaller terms together are the quotients and remainders of the sum; what is known already is taken away
- * first. The digits of a variable, put together again, are the variable. That covers splits, joins, permutations and
- * skews, and gives the formula that a person would write; relation_solve takes what is left. */
+ * A quotient, a remainder, or both are digits of a variable: v / from % (to / from). Digits whose
+ * factors in a sum are further apart than all smaller terms together are the quotients and
+ * remainders of the sum; what is known already is taken away first. The digits of a variable, put
+ * together again, are the variable. That covers splits, joins, permutations and skews, and gives
+ * the formula that a person would write; relation_solve takes what is left. */
 #include "passes/analysis/affine.h"
 #include "passes/analysis/index_map.h"
 
@@ -117,7 +118,8 @@ static bool is_apart(const Digits *d, const Term *terms, int n)
     int64_t min, max;
     for (int i = 0; i < n; i++)
         low = index_add(d->c, low, index_mul(d->c, terms[i].atom, expr_index(d->c, terms[i].coef)));
-    return terms[0].coef > 0 && bounds_const(d->f, low, &min, &max) && min >= 0 && max < terms[n].coef;
+    return terms[0].coef > 0 && bounds_const(d->f, low, &min, &max) && min >= 0 &&
+           max < terms[n].coef;
 }
 
 /* The terms are digits of the number `rest`. */
@@ -171,8 +173,8 @@ static Expr *only_value(Facts *f, const PointBox *box, int i)
     return value->kind == EX_INT ? value : NULL;
 }
 
-bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, int n, Var *const *place,
-                  Expr **back)
+bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, int n,
+                  Var *const *place, Expr **back)
 {
     Digits d = {.c = c, .f = f};
     bool *done = ARENA_ARRAY(c->arena, bool, n + 1);

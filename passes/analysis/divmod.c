@@ -11,7 +11,8 @@
  * quotient. */
 #include "passes/analysis/affine.h"
 
-/* What a division is pushed to: out += scale * (a / d), or of a % d, with a, d and scale as each function has them. */
+/* What a division is pushed to: out += scale * (a / d), or of a % d, with a, d and scale as each
+ * function has them. */
 typedef struct {
     Facts *f;
     Affine *out;
@@ -22,7 +23,8 @@ typedef struct {
 static bool push_atom(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
 {
     Context *c = p->f->c;
-    Expr *atom = expr_binary(c, p->mod ? EX_MOD : EX_DIV, affine_expr(c, a, p->span), divisor, p->span);
+    Expr *atom =
+        expr_binary(c, p->mod ? EX_MOD : EX_DIV, affine_expr(c, a, p->span), divisor, p->span);
     return affine_push(c, p->out, scale, atom);
 }
 
@@ -47,7 +49,8 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
-/* A term that d divides goes to `multiple`, divided: because of its number, or because its atom is known to be a multiple. */
+/* A term that d divides goes to `multiple`, divided: because of its number, or because its atom is
+ * known to be a multiple. */
 static bool split_term(Facts *f, const Term *t, int64_t d, Affine *multiple, Affine *rest)
 {
     int64_t g = gcd64(t->coef, d);
@@ -93,7 +96,8 @@ static bool push_cancelled(const Division *p, const Affine *a, int64_t d, int64_
     for (int t = 0; t < a->n; t++)
         if (!affine_push(p->f->c, &less, a->items[t].coef / g, a->items[t].atom))
             return false;
-    return (!p->mod || checked_mul(scale, g, &scale)) && push_const_quotient(p, &less, d / g, scale);
+    return (!p->mod || checked_mul(scale, g, &scale)) &&
+           push_const_quotient(p, &less, d / g, scale);
 }
 
 /* In a remainder by d of something non-negative, x % k stands for x if d divides k. */
@@ -117,12 +121,14 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
 /* The rest = g * high + low where floor(low / g) is known, for g dividing d: divide by g first.
  *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8
  *   (x * 8 + c) % 32 = x % 4 * 8 + c */
-static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64_t scale, bool *done)
+static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64_t scale,
+                         bool *done)
 {
     for (int t = 0; t < rest->n && !*done; t++) {
         int64_t g = gcd64(rest->items[t].coef, d), quotient;
         Affine high, low;
-        if (g <= 1 || !split_multiples(p->f, rest, g, &high, &low) || !one_quotient(p->f, &low, g, &quotient))
+        if (g <= 1 || !split_multiples(p->f, rest, g, &high, &low) ||
+            !one_quotient(p->f, &low, g, &quotient))
             continue;
         if (!checked_add(high.constant, quotient, &high.constant))
             return false;

@@ -6,8 +6,8 @@
  *   y[i] = log(x[i]) / (s + eps)         x, s and eps are positive
  *
  * A subscript is taken apart into  coefficient * input + rest.  Each of its two ends, 0 and the extent, bounds the input, by the
- * smallest or the largest rest. Where it has no such form, the input itself is kept in the axis. Values pass through `let`s, and
- * through temps that one store gives their values. */
+ * smallest or the largest rest. Where it has no such form, the input itself is kept in the axis.
+ * Values pass through `let`s, and through temps that one store gives their values. */
 #include "passes/analysis/draws.h"
 
 #include "passes/analysis/poly.h"
@@ -22,7 +22,7 @@ typedef struct {
     Context *c;
     const Kernel *program;
     Facts *facts;
-    LoopList loops; /* around the place, outermost first; inside blocks too */
+    LoopList loops;        /* around the place, outermost first; inside blocks too */
     VEC(const Var *) vars; /* that have a value here and are no sizes */
     VEC(const Stmt *) lets;
     VEC(Fact) found;
@@ -31,7 +31,7 @@ typedef struct {
     bool elsewhere;      /* the expression at hand is that of another block */
 } Draws;
 
-/* ---- what a name stands for -------------------------------------------------------------------------- */
+/* ---- what a name stands for ------------------------------------------------------------------ */
 
 static DType type_of(const Param *p)
 {
@@ -76,7 +76,8 @@ static bool find_store(Visitor *v, Stmt *s)
     return true;
 }
 
-/* The value that all elements of a temp get, in the words of the block that stores it; NULL where several stores, or updates, make it. */
+/* The value that all elements of a temp get, in the words of the block that stores it; NULL where
+ * several stores, or updates, make it. */
 static const Expr *temp_value(const Draws *d, const Expr *e)
 {
     if (e->kind != EX_LOAD || buffer_defined(e->u.load.buffer)->role != ROLE_TEMP)
@@ -92,11 +93,13 @@ static const ForStmt *data_loop(const Draws *d, const Expr *e)
 {
     for (int i = d->loops.n - 1; e->kind == EX_VAR && i >= 0; i--)
         if (d->loops.items[i]->var == e->u.var)
-            return expr_of_sizes(d->loops.items[i]->lo) && expr_of_sizes(d->loops.items[i]->hi) ? NULL : d->loops.items[i];
+            return expr_of_sizes(d->loops.items[i]->lo) && expr_of_sizes(d->loops.items[i]->hi)
+                       ? NULL
+                       : d->loops.items[i];
     return NULL;
 }
 
-/* ---- coefficient * input + rest ---------------------------------------------------------------------- */
+/* ---- coefficient * input + rest -------------------------------------------------------------- */
 
 typedef struct {
     int64_t coefficient;
@@ -131,7 +134,8 @@ static void take_elsewhere(Draws *d, const Expr *e, int64_t scale, Form *out)
     d->elsewhere = outside;
 }
 
-/* A variable of a loop whose bounds read data, by the end that decides: its first value, or its last. */
+/* A variable of a loop whose bounds read data, by the end that decides: its first value, or its
+ * last. */
 static void take_loop(Draws *d, const ForStmt *loop, int64_t scale, Form *out)
 {
     bool last = (scale > 0) == d->upper;
@@ -146,7 +150,8 @@ static bool literal_factor(const Expr *e, int64_t scale, const Expr **other, int
     int64_t k;
     for (int i = 0; i < 2; i++) {
         *other = e->u.arg[1 - i];
-        if (expr_is_const(without_casts(e->u.arg[i]), &k) && k != 0 && checked_mul(k, scale, product))
+        if (expr_is_const(without_casts(e->u.arg[i]), &k) && k != 0 &&
+            checked_mul(k, scale, product))
             return true;
     }
     return false;
@@ -209,15 +214,15 @@ static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out)
     out->depth--;
 }
 
-/* ---- ends -------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The clause gives the input this end. */
 static bool is_given(const Draws *d, bool upper)
 {
     for (int i = 0; i < d->program->n_facts; i++) {
         const Fact *f = &d->program->facts[i];
-        if (f->kind == FACT_VALUES && f->subject.buffer == d->wanted->buffer && f->subject.scalar == d->wanted->scalar &&
-            (upper ? f->hi : f->lo))
+        if (f->kind == FACT_VALUES && f->subject.buffer == d->wanted->buffer &&
+            f->subject.scalar == d->wanted->scalar && (upper ? f->hi : f->lo))
             return true;
     }
     return false;
@@ -226,15 +231,17 @@ static bool is_given(const Draws *d, bool upper)
 /* input >= end, or input < end. */
 static void found_end(Draws *d, bool upper, Expr *end)
 {
-    Fact fact = {.kind = FACT_VALUES, .span = end->span, .subject = *d->wanted, .excludes_hi = upper};
+    Fact fact = {
+        .kind = FACT_VALUES, .span = end->span, .subject = *d->wanted, .excludes_hi = upper};
     *(upper ? &fact.hi : &fact.lo) = simplify(facts_of_kernel(d->c, d->program), end);
     if (is_given(d, upper))
         return;
     for (int i = 0; i < d->found.n; i++) {
         const Fact *known = &d->found.items[i];
         const Expr *other = upper ? known->hi : known->lo;
-        if (known->kind == FACT_VALUES && known->subject.buffer == d->wanted->buffer && known->subject.scalar == d->wanted->scalar &&
-            other && expr_equal(other, upper ? fact.hi : fact.lo))
+        if (known->kind == FACT_VALUES && known->subject.buffer == d->wanted->buffer &&
+            known->subject.scalar == d->wanted->scalar && other &&
+            expr_equal(other, upper ? fact.hi : fact.lo))
             return;
     }
     VEC_PUSH(d->c->arena, &d->found, fact);
@@ -249,7 +256,8 @@ static Expr *end_of_rest(Draws *d, const Form *form)
     int64_t min, max;
     if (rest && expr_of_sizes(rest))
         return rest;
-    return bounds_const(d->facts, form->rest, &min, &max) ? expr_index(d->c, d->upper ? max : min) : NULL;
+    return bounds_const(d->facts, form->rest, &min, &max) ? expr_index(d->c, d->upper ? max : min)
+                                                          : NULL;
 }
 
 /* ceil(e / k), k > 0. */
@@ -262,13 +270,15 @@ static Expr *quotient_up(Draws *d, Expr *e, int64_t k)
     return index_div(c, index_add(c, e, expr_index(c, k - 1)), by);
 }
 
-/* coefficient * input + rest >= 0, or < extent: with  room = -rest  and  room = extent - 1 - rest. */
+/* coefficient * input + rest >= 0, or < extent: with  room = -rest  and  room = extent - 1 -
+ * rest. */
 static void bound_input(Draws *d, const Form *form, Expr *rest, Expr *extent)
 {
     Context *c = d->c;
     Expr *one = expr_index(c, 1);
     int64_t k = form->coefficient;
-    Expr *room = d->upper ? index_sub(c, index_sub(c, extent, one), rest) : index_sub(c, expr_index(c, 0), rest);
+    Expr *room = d->upper ? index_sub(c, index_sub(c, extent, one), rest)
+                          : index_sub(c, expr_index(c, 0), rest);
     if (k == INT64_MIN)
         return;
     if ((k > 0) == d->upper) { /* |k| * input <= a */
@@ -298,7 +308,7 @@ static void visit_subscript(Draws *d, Expr *subscript, Expr *extent)
     }
 }
 
-/* ---- the inputs -------------------------------------------------------------------------------------- */
+/* ---- the inputs ------------------------------------------------------------------------------ */
 
 static int input_count(const Draws *d)
 {
@@ -309,7 +319,8 @@ static const Param *find_input(const Draws *d, const Expr *e)
 {
     for (int i = 0; i < input_count(d); i++) {
         const Param *p = &d->program->params[i];
-        if ((e->kind == EX_LOAD && p->buffer && p->buffer->id == buffer_defined(e->u.load.buffer)->id) ||
+        if ((e->kind == EX_LOAD && p->buffer &&
+             p->buffer->id == buffer_defined(e->u.load.buffer)->id) ||
             (e->kind == EX_VAR && p->scalar == e->u.var))
             return p;
     }
@@ -326,12 +337,13 @@ static void visit_access(Draws *d, const Buffer *buffer, Expr *const *index)
     }
 }
 
-/* ---- what must be positive --------------------------------------------------------------------------- */
+/* ---- what must be positive ------------------------------------------------------------------- */
 
 static bool is_found(const Draws *d, const Param *p)
 {
     for (int i = 0; i < d->found.n; i++)
-        if (d->found.items[i].subject.buffer == p->buffer && d->found.items[i].subject.scalar == p->scalar)
+        if (d->found.items[i].subject.buffer == p->buffer &&
+            d->found.items[i].subject.scalar == p->scalar)
             return true;
     return false;
 }
@@ -342,15 +354,19 @@ static void found_positive(Draws *d, const Param *p)
     d->wanted = p;
     if (type_is_int(type)) {
         found_end(d, false, expr_index(d->c, 1));
-    } else if (type_is_float(type) && !is_given(d, false) && !is_given(d, true) && !is_found(d, p)) {
-        Fact fact = {.kind = FACT_VALUES, .subject = *p, .excludes_hi = true,
+    } else if (type_is_float(type) && !is_given(d, false) && !is_given(d, true) &&
+               !is_found(d, p)) {
+        Fact fact = {.kind = FACT_VALUES,
+                     .subject = *p,
+                     .excludes_hi = true,
                      .lo = expr_float(d->c, type, LEAST_POSITIVE, span_none()),
                      .hi = expr_float(d->c, type, END_OF_POSITIVE, span_none())};
         VEC_PUSH(d->c->arena, &d->found, fact);
     }
 }
 
-/* Makes an expression positive by the inputs in it, where it is a sum, a product or a quotient. A square is so anyway. */
+/* Makes an expression positive by the inputs in it, where it is a sum, a product or a quotient. A
+ * square is so anyway. */
 static void make_positive(Draws *d, const Expr *e)
 {
     const Param *input = find_input(d, e);
@@ -359,9 +375,7 @@ static void make_positive(Draws *d, const Expr *e)
         return;
     }
     switch (e->kind) {
-    case EX_CAST:
-        make_positive(d, e->u.arg[0]);
-        return;
+    case EX_CAST: make_positive(d, e->u.arg[0]); return;
     case EX_MUL:
     case EX_DIV:
         if (expr_equal(e->u.arg[0], e->u.arg[1]))
@@ -373,8 +387,7 @@ static void make_positive(Draws *d, const Expr *e)
         make_positive(d, e->u.arg[0]);
         make_positive(d, e->u.arg[1]);
         return;
-    default:
-        return;
+    default: return;
     }
 }
 
@@ -386,14 +399,12 @@ static bool needs_positive(CallKind call)
     case CALL_LOG10:
     case CALL_SQRT:
     case CALL_RSQRT:
-    case CALL_POW:
-        return true;
-    default:
-        return false;
+    case CALL_POW: return true;
+    default: return false;
     }
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static bool visit_value(Visitor *v, Expr *e)
 {
@@ -421,7 +432,8 @@ static void visit_bounds(Draws *d, const ForStmt *loop)
     if (!input || input != find_input(d, hi) || input->buffer->rank != 1)
         return;
     for (int i = 0; i < d->program->n_facts; i++)
-        if (d->program->facts[i].kind == FACT_ORDER && d->program->facts[i].subject.buffer == input->buffer)
+        if (d->program->facts[i].kind == FACT_ORDER &&
+            d->program->facts[i].subject.buffer == input->buffer)
             return;
     Fact fact = {.kind = FACT_ORDER, .subject = *input, .order = ORDER_NONDECREASING};
     VEC_PUSH(d->c->arena, &d->found, fact);
@@ -472,35 +484,24 @@ static void visit_store(Draws *d, const Stmt *s)
 static void visit_parts(Draws *d, Stmt *s)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        visit_items(d, s);
-        return;
-    case ST_FOR:
-        visit_loop(d, s);
-        return;
-    case ST_BLOCK:
-        visit_block(d, &s->u.block);
-        return;
+    case ST_SEQ: visit_items(d, s); return;
+    case ST_FOR: visit_loop(d, s); return;
+    case ST_BLOCK: visit_block(d, &s->u.block); return;
     case ST_IF:
         visit_values(d, s->u.cond.cond);
         visit_body(d, s->u.cond.then);
         if (s->u.cond.otherwise)
             visit_body(d, s->u.cond.otherwise);
         return;
-    case ST_STORE:
-        visit_store(d, s);
-        return;
+    case ST_STORE: visit_store(d, s); return;
     case ST_LET:
         visit_values(d, s->u.let.value);
         VEC_PUSH(d->c->arena, &d->lets, s);
         VEC_PUSH(d->c->arena, &d->vars, s->u.let.var);
         return;
-    case ST_LAUNCH:
-        visit_body(d, s->u.launch.body);
-        return;
+    case ST_LAUNCH: visit_body(d, s->u.launch.body); return;
     case ST_TEMP:
-    case ST_BARRIER:
-        return;
+    case ST_BARRIER: return;
     }
 }
 

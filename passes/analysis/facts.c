@@ -48,19 +48,17 @@ void facts_answered(Facts *f, const Question *q)
 static bool range_is_of(const Range *r, const Expr *e)
 {
     switch (e->kind) {
-    case EX_VAR:
-        return e->u.var == r->var;
-    case EX_AXIS:
-        return e->u.axis == r->axis;
-    default:
-        return r->buffer && e->u.load.buffer->id == r->buffer->id;
+    case EX_VAR: return e->u.var == r->var;
+    case EX_AXIS: return e->u.axis == r->axis;
+    default: return r->buffer && e->u.load.buffer->id == r->buffer->id;
     }
 }
 
 /* A conversion of integers to INDEX keeps their value. */
 static const Expr *without_cast(const Expr *e)
 {
-    return e->kind == EX_CAST && e->type == DT_INDEX && type_is_int(e->u.arg[0]->type) ? e->u.arg[0] : e;
+    return e->kind == EX_CAST && e->type == DT_INDEX && type_is_int(e->u.arg[0]->type) ? e->u.arg[0]
+                                                                                       : e;
 }
 
 static int range_index(const Facts *f, const Expr *e)
@@ -116,8 +114,10 @@ bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
     for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--) {
         const Expr *cond = f->conditions.items[k].expr;
         int64_t zero, divisor;
-        if (cond && cond->kind == EX_EQ && cond->u.arg[0]->kind == EX_MOD && expr_is_const(cond->u.arg[1], &zero) && zero == 0 &&
-            expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) && divisor % by == 0 && expr_order(cond->u.arg[0]->u.arg[0], e) == 0)
+        if (cond && cond->kind == EX_EQ && cond->u.arg[0]->kind == EX_MOD &&
+            expr_is_const(cond->u.arg[1], &zero) && zero == 0 &&
+            expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) && divisor % by == 0 &&
+            expr_order(cond->u.arg[0]->u.arg[0], e) == 0)
             return true;
     }
     return false;
@@ -125,7 +125,8 @@ bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* Remembers that form >= 0, unless it says nothing. Without a condition it is derived, from a range or a definition. */
+/* Remembers that form >= 0, unless it says nothing. Without a condition it is derived, from a range
+ * or a definition. */
 static void push_form(Facts *f, Expr *cond, Affine form)
 {
     if (form.n == 0)
@@ -153,24 +154,15 @@ static void assume_comparison(Facts *f, Expr *cond)
 {
     Expr *a = cond->u.arg[0], *b = cond->u.arg[1];
     switch (cond->kind) {
-    case EX_LT:
-        push_difference(f, cond, b, a, 1);
-        break;
-    case EX_LE:
-        push_difference(f, cond, b, a, 0);
-        break;
-    case EX_GT:
-        push_difference(f, cond, a, b, 1);
-        break;
-    case EX_GE:
-        push_difference(f, cond, a, b, 0);
-        break;
+    case EX_LT: push_difference(f, cond, b, a, 1); break;
+    case EX_LE: push_difference(f, cond, b, a, 0); break;
+    case EX_GT: push_difference(f, cond, a, b, 1); break;
+    case EX_GE: push_difference(f, cond, a, b, 0); break;
     case EX_EQ:
         push_difference(f, cond, a, b, 0);
         push_difference(f, cond, b, a, 0);
         break;
-    default:
-        push_opaque(f, cond);
+    default: push_opaque(f, cond);
     }
 }
 
@@ -250,8 +242,9 @@ static const Range *range_before(const Facts *f, const Range *r)
     return NULL;
 }
 
-/* An empty range says nothing: what never runs is simplified no further than what runs, and still speaks of its variables, by which
- * others tell what a loop is for (whether it carries a reduction, say). */
+/* An empty range says nothing: what never runs is simplified no further than what runs, and still
+ * speaks of its variables, by which others tell what a loop is for (whether it carries a reduction,
+ * say). */
 static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
 {
     Context *c = f->c;
@@ -261,7 +254,8 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     if (expr_is_const(r.lo, &first) && expr_is_const(r.hi, &end) && end <= first)
         return;
     r.conditions_before = f->conditions.n;
-    r.affine = affine_of(c, r.lo, PRODUCTS_EXPANDED, &r.low) && affine_of(c, r.hi, PRODUCTS_EXPANDED, &r.high) &&
+    r.affine = affine_of(c, r.lo, PRODUCTS_EXPANDED, &r.low) &&
+               affine_of(c, r.hi, PRODUCTS_EXPANDED, &r.high) &&
                checked_sub(r.high.constant, 1, &r.high.constant);
     if (r.affine)
         r.bounds = range_bounds(f, &r);
@@ -310,7 +304,8 @@ static Bounds defined_bounds(Facts *f, Expr *value)
 {
     if (value->kind != EX_MIN && value->kind != EX_MAX)
         return tight_bounds(f, value);
-    return bounds_minmax(value->kind, tight_bounds(f, value->u.arg[0]), tight_bounds(f, value->u.arg[1]));
+    return bounds_minmax(value->kind, tight_bounds(f, value->u.arg[0]),
+                         tight_bounds(f, value->u.arg[1]));
 }
 
 /* var = value, for a let. */
@@ -338,7 +333,8 @@ static void define(Facts *f, const Var *var, Expr *value)
 
 static bool same_subject(const Fact *a, const Fact *b)
 {
-    return a->kind == b->kind && a->subject.buffer == b->subject.buffer && a->subject.scalar == b->subject.scalar;
+    return a->kind == b->kind && a->subject.buffer == b->subject.buffer &&
+           a->subject.scalar == b->subject.scalar;
 }
 
 /* All ranges of the subject of fact number `at` as one, where that is the first of them. */
@@ -363,12 +359,15 @@ static bool whole_range(const Kernel *kernel, int at, Fact *whole)
     return true;
 }
 
-/* Integers alone take part in proofs. Elements of an inout change while the kernel runs. An end that the clause leaves open is
- * that of the type. */
+/* Integers alone take part in proofs. Elements of an inout change while the kernel runs. An end
+ * that the clause leaves open is that of the type. */
 static void assume_values(Facts *f, const Fact *fact)
 {
     Context *c = f->c;
-    Range r = {.var = fact->subject.scalar, .axis = AXIS_NONE, .buffer = fact->subject.buffer, .stride = 1};
+    Range r = {.var = fact->subject.scalar,
+               .axis = AXIS_NONE,
+               .buffer = fact->subject.buffer,
+               .stride = 1};
     DType type = r.buffer ? r.buffer->type : r.var->type;
     if (!type_is_int(type) || (r.buffer && r.buffer->role != ROLE_IN))
         return;
@@ -453,22 +452,11 @@ void facts_enter_enclosing(Facts *f, Enclosing around)
 void facts_enter(Facts *f, const Stmt *s)
 {
     switch (s->kind) {
-    case ST_FOR:
-        enter_loop(f, &s->u.loop);
-        break;
-    case ST_BLOCK:
-        facts_enter_block(f, &s->u.block);
-        break;
-    case ST_IF:
-        facts_assume(f, s->u.cond.cond);
-        break;
-    case ST_LET:
-        define(f, s->u.let.var, s->u.let.value);
-        break;
-    case ST_LAUNCH:
-        enter_launch(f, &s->u.launch);
-        break;
-    default:
-        break;
+    case ST_FOR: enter_loop(f, &s->u.loop); break;
+    case ST_BLOCK: facts_enter_block(f, &s->u.block); break;
+    case ST_IF: facts_assume(f, s->u.cond.cond); break;
+    case ST_LET: define(f, s->u.let.var, s->u.let.value); break;
+    case ST_LAUNCH: enter_launch(f, &s->u.launch); break;
+    default: break;
     }
 }

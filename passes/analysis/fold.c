@@ -2,14 +2,15 @@
  *
  *   place of x = x % fold         order of writes, e.g. tiles of 32 with fold 64:   0..31  32..63  64..95 -> 0..31
  *
- * Let w write element y after element x of the same place was written and before x is read. Then y is at least
- * `fold` ahead of x, or behind it. So two questions about pairs, without remainders, exclude it: is an element written
- * before one is touched that lies `fold` or more behind it?  For touches that read, it says that nothing ahead has
- * taken the place yet; for those that write, that nothing behind comes back to take it.  The same
- * holds with the direction turned, for loops that run down.
+ * Let w write element y after element x of the same place was written and before x is read. Then y
+ * is at least `fold` ahead of x, or behind it. So two questions about pairs, without remainders,
+ * exclude it: is an element written before one is touched that lies `fold` or more behind it?  For
+ * touches that read, it says that nothing ahead has taken the place yet; for those that write, that
+ * nothing behind comes back to take it.  The same holds with the direction turned, for loops that
+ * run down.
  *
- * Iterations of loops bound to threads have no order, so a pair in one iteration of all serial loops counts
- * when the statements are in order, or are one statement. */
+ * Iterations of loops bound to threads have no order, so a pair in one iteration of all serial
+ * loops counts when the statements are in order, or are one statement. */
 #include "passes/analysis/threads.h"
 
 typedef struct {
@@ -71,7 +72,8 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
 {
     Poly *p = q->p;
     const char *reason = arena_printf(
-        p->ctx->arena, "the first writes an element of '%s' %lld or more %s the one that the second %s",
+        p->ctx->arena,
+        "the first writes an element of '%s' %lld or more %s the one that the second %s",
         q->buffer->name, (long long)q->fold, q->sign > 0 ? "after" : "before",
         pair->y->writes ? "writes" : "reads");
     int common = units_common(thread_unit(q->t, pair->a), thread_unit(q->t, pair->b));

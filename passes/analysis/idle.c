@@ -1,8 +1,8 @@
 /* idle.c - see idle.h.
  *
- * Counted exactly, and without a walk over all threads: guards are evaluated on intervals, for a box of threads at once. A box in which
- * all are busy, or none is, is done; another one is halved. Guards are half spaces as a rule, so that boxes are
- * cut along their faces only. */
+ * Counted exactly, and without a walk over all threads: guards are evaluated on intervals, for a
+ * box of threads at once. A box in which all are busy, or none is, is done; another one is halved.
+ * Guards are half spaces as a rule, so that boxes are cut along their faces only. */
 #include "passes/analysis/idle.h"
 
 enum { BOXES = 200000 };
@@ -24,7 +24,7 @@ typedef struct {
     Range axis[AXIS_COUNT];
     VEC(Bound) env;
     bool exchanges; /* lanes hand values to each other */
-    int boxes; /* left */
+    int boxes;      /* left */
 } Idle;
 
 static Range range_of(int64_t lo, int64_t hi)
@@ -85,12 +85,16 @@ static Range binary(ExprKind kind, Range a, Range b)
 {
     if (kind == EX_AND || kind == EX_OR) {
         Range x = a.known ? a : range_of(0, 1), y = b.known ? b : range_of(0, 1);
-        return kind == EX_AND ? range_of(x.lo & y.lo, x.hi & y.hi) : range_of(x.lo | y.lo, x.hi | y.hi);
+        return kind == EX_AND ? range_of(x.lo & y.lo, x.hi & y.hi)
+                              : range_of(x.lo | y.lo, x.hi | y.hi);
     }
     if (!a.known || !b.known)
         return unknown();
     switch (kind) {
-    case EX_ADD: case EX_SUB: case EX_MUL: case EX_DIV: return corners(kind, a, b);
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MUL:
+    case EX_DIV: return corners(kind, a, b);
     case EX_MOD: return remainder_of(a, b);
     case EX_MIN: return range_of(least(a.lo, b.lo), least(a.hi, b.hi));
     case EX_MAX: return range_of(most(a.lo, b.lo), most(a.hi, b.hi));
@@ -98,8 +102,10 @@ static Range binary(ExprKind kind, Range a, Range b)
     case EX_LE: return truth(a.hi <= b.lo, a.lo > b.hi);
     case EX_GT: return truth(a.lo > b.hi, a.hi <= b.lo);
     case EX_GE: return truth(a.lo >= b.hi, a.hi < b.lo);
-    case EX_EQ: return truth(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
-    case EX_NE: return truth(a.hi < b.lo || b.hi < a.lo, a.lo == a.hi && b.lo == b.hi && a.lo == b.lo);
+    case EX_EQ:
+        return truth(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
+    case EX_NE:
+        return truth(a.hi < b.lo || b.hi < a.lo, a.lo == a.hi && b.lo == b.hi && a.lo == b.lo);
     default: return unknown();
     }
 }
@@ -155,7 +161,8 @@ static Range works_in_loop(Idle *k, const ForStmt *loop)
 static Range reads(const Idle *k, const Expr *e)
 {
     if (e->kind == EX_LOAD)
-        return range_of(e->u.load.buffer->scope != SCOPE_LOCAL, e->u.load.buffer->scope != SCOPE_LOCAL);
+        return range_of(e->u.load.buffer->scope != SCOPE_LOCAL,
+                        e->u.load.buffer->scope != SCOPE_LOCAL);
     if (e->kind == EX_SELECT) {
         Range cond = eval(k, e->u.arg[0]), yes = reads(k, e->u.arg[1]), no = reads(k, e->u.arg[2]);
         cond = cond.known ? cond : range_of(0, 1);
@@ -177,7 +184,8 @@ static Range works_in_store(const Idle *k, const Stmt *s)
     return k->exchanges ? reads(k, s->u.store.value) : range_of(0, 0);
 }
 
-/* Whether the threads of the box store something, or read something for others: 0, 1, or some do. */
+/* Whether the threads of the box store something, or read something for others: 0, 1, or some
+ * do. */
 static Range works(Idle *k, const Stmt *s)
 {
     Range r = range_of(0, 0);
@@ -187,14 +195,14 @@ static Range works(Idle *k, const Stmt *s)
         for (int i = 0; i < s->u.seq.n && !r.lo; i++) {
             const Stmt *item = s->u.seq.items[i];
             if (item->kind == ST_LET)
-                VEC_PUSH(k->c->arena, &k->env, ((Bound){item->u.let.var, eval(k, item->u.let.value)}));
+                VEC_PUSH(k->c->arena, &k->env,
+                         ((Bound){item->u.let.var, eval(k, item->u.let.value)}));
             Range one = works(k, item);
             r = range_of(r.lo | one.lo, r.hi | one.hi);
         }
         k->env.n = n;
         return r;
-    case ST_FOR:
-        return works_in_loop(k, &s->u.loop);
+    case ST_FOR: return works_in_loop(k, &s->u.loop);
     case ST_IF: {
         Range cond = eval(k, s->u.cond.cond);
         cond = cond.known ? cond : range_of(0, 1);
@@ -202,10 +210,8 @@ static Range works(Idle *k, const Stmt *s)
         Range no = !cond.lo && s->u.cond.otherwise ? works(k, s->u.cond.otherwise) : r;
         return range_of(cond.lo ? yes.lo : !cond.hi ? no.lo : yes.lo & no.lo, yes.hi | no.hi);
     }
-    case ST_STORE:
-        return works_in_store(k, s);
-    default:
-        return r;
+    case ST_STORE: return works_in_store(k, s);
+    default: return r;
     }
 }
 
@@ -254,7 +260,8 @@ bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t 
     *threads = 1;
     for (int i = 0; i < 3; i++) {
         int64_t blocks;
-        if (!expr_is_const(launch->grid[i], &blocks) || blocks < 1 || !checked_mul(*threads, blocks, threads) ||
+        if (!expr_is_const(launch->grid[i], &blocks) || blocks < 1 ||
+            !checked_mul(*threads, blocks, threads) ||
             !checked_mul(*threads, launch->block[i], threads))
             return false;
         k.axis[AXIS_BLOCK_X + i] = range_of(0, blocks - 1);

@@ -4,9 +4,10 @@
 
 #include "ir/ir.h"
 
-/* How many threads `launch`, of a lowered kernel, starts, and how many of them store nothing to global or shared memory and, where lanes
- * hand values to each other, read nothing from there, because of guards: what tails leave over. Threads whose guards read memory count as busy. False where the grid is no literal, or the
- * count would take too long. */
+/* How many threads `launch`, of a lowered kernel, starts, and how many of them store nothing to
+ * global or shared memory and, where lanes hand values to each other, read nothing from there,
+ * because of guards: what tails leave over. Threads whose guards read memory count as busy. False
+ * where the grid is no literal, or the count would take too long. */
 bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t *idle);
 
 #endif

@@ -39,8 +39,10 @@ void facts_points(Facts *f, const PointBox *box)
 {
     int64_t lo, hi;
     for (int i = 0; i < box->n; i++) {
-        bool empty = expr_is_const(simplify(f, box->lo[i]), &lo) && expr_is_const(simplify(f, box->hi[i]), &hi) && hi <= lo;
-        facts_range(f, box->var[i], box->lo[i], empty ? index_add(f->c, box->lo[i], expr_index(f->c, 1)) : box->hi[i]);
+        bool empty = expr_is_const(simplify(f, box->lo[i]), &lo) &&
+                     expr_is_const(simplify(f, box->hi[i]), &hi) && hi <= lo;
+        facts_range(f, box->var[i], box->lo[i],
+                    empty ? index_add(f->c, box->lo[i], expr_index(f->c, 1)) : box->hi[i]);
     }
 }
 
@@ -52,8 +54,8 @@ void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi)
     facts_range(f, var, lo, hi);
 }
 
-/* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it is the end of a range that
- * the program itself has. */
+/* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it
+ * is the end of a range that the program itself has. */
 static Expr *extent_to(Context *c, Facts *f, const PointBox *box, Expr *last)
 {
     Expr *zero = expr_index(c, 0);
@@ -88,8 +90,8 @@ bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var
     return digits_solve(c, f, box, to, n, place, back) || relation_solve(c, &relation, place, back);
 }
 
-Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box, Expr *const *back,
-                      Var *const *place)
+Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box,
+                      Expr *const *back, Var *const *place)
 {
     Expr *taken = NULL, **again = index_map_apply(c, map, back);
     Subst *point = ARENA_ARRAY(c->arena, Subst, box->n + 1);

@@ -1,4 +1,5 @@
-/* index_range.c - what values the index arithmetic of a lowered kernel can take, as numbers and as sums of products of its sizes. */
+/* index_range.c - what values the index arithmetic of a lowered kernel can take, as numbers and as
+ * sums of products of its sizes. */
 #include "passes/analysis/index_range.h"
 
 #include "passes/analysis/simplify.h"
@@ -28,11 +29,11 @@ struct IndexRanges {
     VEC(VarRange) vars;
     VEC(Guarded) guards;
     VEC(const SizeSum *) buffers; /* how many elements each has, positive */
-    Remembered memory[MEMORY];     /* of expressions where we are */
-    unsigned age;                  /* of what is remembered */
+    Remembered memory[MEMORY];    /* of expressions where we are */
+    unsigned age;                 /* of what is remembered */
 };
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int64_t clamp(__int128 value)
 {
@@ -78,7 +79,7 @@ const SizeSum *index_range_high(Context *c, IndexRange a)
 static const SizeSum *magnitude(Context *c, IndexRange a)
 {
     return size_sum_above(c, size_sum_positive(c, index_range_high(c, a)),
-                      size_sum_positive(c, size_sum_scale(c, index_range_low(c, a), -1, 1)));
+                          size_sum_positive(c, size_sum_scale(c, index_range_low(c, a), -1, 1)));
 }
 
 static IndexRange between(Context *c, const SizeSum *size)
@@ -86,7 +87,7 @@ static IndexRange between(Context *c, const SizeSum *size)
     return (IndexRange){INT64_MIN, INT64_MAX, size_sum_scale(c, size, -1, 1), size};
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static int64_t add_min(IndexRange a, IndexRange b)
 {
@@ -111,7 +112,7 @@ IndexRange index_range_sum(Context *c, IndexRange a, IndexRange b)
 static IndexRange negated(Context *c, IndexRange a)
 {
     return (IndexRange){has_max(a) ? -a.max : INT64_MIN, has_min(a) ? -a.min : INT64_MAX,
-                      size_sum_scale(c, a.hi, -1, 1), size_sum_scale(c, a.lo, -1, 1)};
+                        size_sum_scale(c, a.hi, -1, 1), size_sum_scale(c, a.lo, -1, 1)};
 }
 
 IndexRange index_range_rest(Context *c, IndexRange sum, IndexRange b)
@@ -121,8 +122,9 @@ IndexRange index_range_rest(Context *c, IndexRange sum, IndexRange b)
 
 static IndexRange scaled(Context *c, IndexRange a, int64_t k)
 {
-    IndexRange out = {has_min(a) ? clamp((__int128)a.min * k) : INT64_MIN, has_max(a) ? clamp((__int128)a.max * k) : INT64_MAX,
-                    size_sum_scale(c, a.lo, k, 1), size_sum_scale(c, a.hi, k, 1)};
+    IndexRange out = {has_min(a) ? clamp((__int128)a.min * k) : INT64_MIN,
+                      has_max(a) ? clamp((__int128)a.max * k) : INT64_MAX,
+                      size_sum_scale(c, a.lo, k, 1), size_sum_scale(c, a.hi, k, 1)};
     if (k >= 0)
         return out;
     a = negated(c, a);
@@ -136,8 +138,8 @@ static IndexRange literal_product(IndexRange a, IndexRange b)
         out.min = clamp((__int128)a.min * b.min);
         out.max = has_max(a) && has_max(b) ? clamp((__int128)a.max * b.max) : INT64_MAX;
     } else if (is_literal(a) && is_literal(b)) {
-        __int128 corners[] = {(__int128)a.min * b.min, (__int128)a.min * b.max, (__int128)a.max * b.min,
-                              (__int128)a.max * b.max};
+        __int128 corners[] = {(__int128)a.min * b.min, (__int128)a.min * b.max,
+                              (__int128)a.max * b.min, (__int128)a.max * b.max};
         __int128 low = corners[0], high = corners[0];
         for (int i = 1; i < 4; i++) {
             low = corners[i] < low ? corners[i] : low;
@@ -158,7 +160,8 @@ static IndexRange product(Context *c, IndexRange a, IndexRange b)
     if (!a.lo && !a.hi && !b.lo && !b.hi)
         return out;
     if (a.min >= 0 && b.min >= 0) {
-        out.hi = size_sum_mul(c, size_sum_positive(c, index_range_high(c, a)), size_sum_positive(c, index_range_high(c, b)));
+        out.hi = size_sum_mul(c, size_sum_positive(c, index_range_high(c, a)),
+                              size_sum_positive(c, index_range_high(c, b)));
         return out;
     }
     IndexRange sides = between(c, size_sum_mul(c, magnitude(c, a), magnitude(c, b)));
@@ -192,7 +195,8 @@ static IndexRange remainder_of(Context *c, IndexRange a, IndexRange b)
 {
     IndexRange out = anything();
     int64_t below = is_literal(b) ? (int64_t)(b.max > -b.min ? b.max : -b.min) - 1 : INT64_MAX;
-    const SizeSum *p = below == INT64_MAX ? size_sum_sub(c, magnitude(c, b), size_sum_int(c, 1)) : NULL;
+    const SizeSum *p =
+        below == INT64_MAX ? size_sum_sub(c, magnitude(c, b), size_sum_int(c, 1)) : NULL;
     out.max = a.max < below ? (a.max < 0 ? 0 : a.max) : below;
     out.min = a.min >= 0 ? 0 : below == INT64_MAX ? INT64_MIN : -below;
     out.hi = p;
@@ -248,7 +252,7 @@ static const SizeSum *tighter(const IndexRanges *v, const SizeSum *a, const Size
 IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b)
 {
     return (IndexRange){a.min > b.min ? a.min : b.min, a.max < b.max ? a.max : b.max,
-                      tighter(v, a.lo, b.lo, false), tighter(v, a.hi, b.hi, true)};
+                        tighter(v, a.lo, b.lo, false), tighter(v, a.hi, b.hi, true)};
 }
 
 static IndexRange smaller(IndexRanges *v, IndexRange a, IndexRange b)
@@ -286,10 +290,11 @@ static IndexRange shifted(Context *c, ExprKind kind, IndexRange a, IndexRange b)
         return anything();
     if (kind == EX_SHL)
         return scaled(c, a, INT64_C(1) << b.min);
-    return a.min >= 0 ? (IndexRange){0, has_max(a) ? a.max >> b.min : INT64_MAX, NULL, a.hi} : anything();
+    return a.min >= 0 ? (IndexRange){0, has_max(a) ? a.max >> b.min : INT64_MAX, NULL, a.hi}
+                      : anything();
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 /* All values of a type. */
 static IndexRange of_type(DType type)
@@ -298,7 +303,8 @@ static IndexRange of_type(DType type)
     if (info->class == CLASS_BOOL)
         return index_range_int(0, 1);
     if (info->class == CLASS_INT && info->bits < 64)
-        return index_range_int(-(INT64_C(1) << (info->bits - 1)), (INT64_C(1) << (info->bits - 1)) - 1);
+        return index_range_int(-(INT64_C(1) << (info->bits - 1)),
+                               (INT64_C(1) << (info->bits - 1)) - 1);
     if (info->class == CLASS_UINT && info->bits < 64)
         return index_range_int(0, (INT64_C(1) << info->bits) - 1);
     return anything();
@@ -324,54 +330,38 @@ static IndexRange of_binary(IndexRanges *v, Expr *e)
     Context *c = v->c;
     IndexRange a = index_range_of(v, e->u.arg[0]), b = index_range_of(v, e->u.arg[1]);
     switch (e->kind) {
-    case EX_ADD:
-        return index_range_sum(c, a, b);
-    case EX_SUB:
-        return index_range_rest(c, a, b);
-    case EX_MUL:
-        return product(c, a, b);
-    case EX_DIV:
-        return quotient(c, a, b, e->u.arg[1]);
-    case EX_MOD:
-        return remainder_of(c, a, b);
-    case EX_MIN:
-        return smaller(v, a, b);
-    case EX_MAX:
-        return larger(v, a, b);
+    case EX_ADD: return index_range_sum(c, a, b);
+    case EX_SUB: return index_range_rest(c, a, b);
+    case EX_MUL: return product(c, a, b);
+    case EX_DIV: return quotient(c, a, b, e->u.arg[1]);
+    case EX_MOD: return remainder_of(c, a, b);
+    case EX_MIN: return smaller(v, a, b);
+    case EX_MAX: return larger(v, a, b);
     case EX_SHL:
-    case EX_SHR:
-        return shifted(c, e->kind, a, b);
+    case EX_SHR: return shifted(c, e->kind, a, b);
     case EX_BITAND:
     case EX_BITOR:
-    case EX_BITXOR:
-        return bits(c, e->kind, a, b);
-    default:
-        return anything();
+    case EX_BITXOR: return bits(c, e->kind, a, b);
+    default: return anything();
     }
 }
 
 static IndexRange by_structure(IndexRanges *v, Expr *e)
 {
     switch (e->kind) {
-    case EX_INT:
-        return index_range_int(e->u.i, e->u.i);
-    case EX_VAR:
-        return of_var(v, e->u.var);
-    case EX_AXIS:
-        return v->axes[e->u.axis];
+    case EX_INT: return index_range_int(e->u.i, e->u.i);
+    case EX_VAR: return of_var(v, e->u.var);
+    case EX_AXIS: return v->axes[e->u.axis];
     case EX_SELECT:
         return either(v->c, index_range_of(v, e->u.arg[1]), index_range_of(v, e->u.arg[2]));
     case EX_CAST:
         return type_is_float(e->u.arg[0]->type) ? anything() : index_range_of(v, e->u.arg[0]);
-    case EX_NEG:
-        return negated(v->c, index_range_of(v, e->u.arg[0]));
+    case EX_NEG: return negated(v->c, index_range_of(v, e->u.arg[0]));
     case EX_LOAD:
     case EX_CALL:
     case EX_NOT:
-    case EX_BITNOT:
-        return anything();
-    default:
-        return of_binary(v, e);
+    case EX_BITNOT: return anything();
+    default: return of_binary(v, e);
     }
 }
 
@@ -401,7 +391,7 @@ IndexRange index_range_of(IndexRanges *v, Expr *e)
     return is;
 }
 
-/* ---- what holds at a place ---------------------------------------------------------------------------------- */
+/* ---- what holds at a place ------------------------------------------------------------------- */
 
 IndexRangesMark index_ranges_mark(const IndexRanges *v)
 {
@@ -423,8 +413,10 @@ static void define(IndexRanges *v, const Var *var, IndexRange is)
 
 static void enter_loop(IndexRanges *v, const ForStmt *loop)
 {
-    IndexRange lo = index_range_of(v, loop->lo), hi = index_range_of(v, loop->hi), one = index_range_int(1, 1);
-    IndexRange low = loop->step > 0 ? lo : hi, high = loop->step > 0 ? index_range_rest(v->c, hi, one) : lo;
+    IndexRange lo = index_range_of(v, loop->lo), hi = index_range_of(v, loop->hi),
+               one = index_range_int(1, 1);
+    IndexRange low = loop->step > 0 ? lo : hi,
+               high = loop->step > 0 ? index_range_rest(v->c, hi, one) : lo;
     define(v, loop->var, (IndexRange){low.min, high.max, low.lo, high.hi});
 }
 
@@ -454,24 +446,15 @@ static void enter_condition(IndexRanges *v, Expr *cond)
         enter_condition(v, a);
         enter_condition(v, b);
         return;
-    case EX_LT:
-        enter_order(v, a, b, 1);
-        return;
-    case EX_LE:
-        enter_order(v, a, b, 0);
-        return;
-    case EX_GT:
-        enter_order(v, b, a, 1);
-        return;
-    case EX_GE:
-        enter_order(v, b, a, 0);
-        return;
+    case EX_LT: enter_order(v, a, b, 1); return;
+    case EX_LE: enter_order(v, a, b, 0); return;
+    case EX_GT: enter_order(v, b, a, 1); return;
+    case EX_GE: enter_order(v, b, a, 0); return;
     case EX_EQ:
         enter_order(v, a, b, 0);
         enter_order(v, b, a, 0);
         return;
-    default:
-        return;
+    default: return;
     }
 }
 
@@ -490,25 +473,16 @@ static void enter_launch(IndexRanges *v, const LaunchStmt *launch)
 void index_ranges_enter(IndexRanges *v, const Stmt *s)
 {
     switch (s->kind) {
-    case ST_FOR:
-        enter_loop(v, &s->u.loop);
-        break;
-    case ST_LET:
-        define(v, s->u.let.var, index_range_of(v, s->u.let.value));
-        break;
-    case ST_IF:
-        enter_condition(v, s->u.cond.cond);
-        break;
-    case ST_LAUNCH:
-        enter_launch(v, &s->u.launch);
-        break;
-    default:
-        break;
+    case ST_FOR: enter_loop(v, &s->u.loop); break;
+    case ST_LET: define(v, s->u.let.var, index_range_of(v, s->u.let.value)); break;
+    case ST_IF: enter_condition(v, s->u.cond.cond); break;
+    case ST_LAUNCH: enter_launch(v, &s->u.launch); break;
+    default: break;
     }
     v->age++;
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 IndexRange index_range_elements(IndexRanges *v, const Buffer *buffer)
 {

@@ -1,7 +1,9 @@
-/* index_range.h - what values the index arithmetic of a lowered kernel can take, as numbers and as sums of products of its sizes.
+/* index_range.h - what values the index arithmetic of a lowered kernel can take, as numbers and as
+ * sums of products of its sizes.
  *
- * Interval arithmetic from the ranges of loops and axes, names and guards; of the text as it stands, in either width, so that it
- * also bounds what a canonical form would cancel: the steps on the way to a value. */
+ * Interval arithmetic from the ranges of loops and axes, names and guards; of the text as it
+ * stands, in either width, so that it also bounds what a canonical form would cancel: the steps on
+ * the way to a value. */
 #ifndef TIRC_PASSES_ANALYSIS_INDEX_RANGE_H
 #define TIRC_PASSES_ANALYSIS_INDEX_RANGE_H
 
@@ -9,7 +11,7 @@
 
 /* Both ends inclusive, each known in two ways, which both hold. */
 typedef struct {
-    int64_t min, max;        /* INT64_MIN, INT64_MAX: not known */
+    int64_t min, max;       /* INT64_MIN, INT64_MAX: not known */
     const SizeSum *lo, *hi; /* NULL: not known, or a number */
 } IndexRange;
 
@@ -41,7 +43,8 @@ const SizeSum *index_range_high(Context *c, IndexRange a);
 /* What holds of both. */
 IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b);
 
-/* About how large a positive sum is in a program of a usual size: sizes of a million, buffers of 2^30 elements. */
+/* About how large a positive sum is in a program of a usual size: sizes of a million, buffers of
+ * 2^30 elements. */
 double index_ranges_usual(const IndexRanges *v, const SizeSum *p);
 
 #endif

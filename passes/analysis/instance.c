@@ -1,5 +1,5 @@
-/* instance.c - from units to instances: columns and rows for the iterations of a unit, and for what two of them have to do with each
- * other. See model.h. */
+/* instance.c - from units to instances: columns and rows for the iterations of a unit, and for what
+ * two of them have to do with each other. See model.h. */
 #include "passes/analysis/model.h"
 
 /* ---- instances ------------------------------------------------------------------------------- */
@@ -102,10 +102,11 @@ void unit_assume_runs(Poly *p, const Unit *unit)
 {
     for (int i = 0; i < unit->block->n_iters; i++) {
         const BlockIter *iter = &unit->block->iters[i];
-        if ((unit->init && iter->kind == ITER_REDUCE) || !expr_of_sizes(iter->lo) || !expr_of_sizes(iter->hi))
+        if ((unit->init && iter->kind == ITER_REDUCE) || !expr_of_sizes(iter->lo) ||
+            !expr_of_sizes(iter->hi))
             continue;
-        Affine extent = poly_add(p, poly_value(p, &p->fixed, iter->hi),
-                                 poly_value(p, &p->fixed, iter->lo), -1);
+        Affine extent =
+            poly_add(p, poly_value(p, &p->fixed, iter->hi), poly_value(p, &p->fixed, iter->lo), -1);
         if (extent.n != 1 || extent.terms[0].factor != 1)
             continue;
         poly_raise(p, extent.terms[0].column, 1 - extent.constant);

@@ -1,4 +1,5 @@
-/* model.c - from a tree to units and touches: what runs there, when, and what it accesses. See model.h. */
+/* model.c - from a tree to units and touches: what runs there, when, and what it accesses. See
+ * model.h. */
 #include "passes/analysis/model.h"
 
 #include "passes/analysis/inits.h"
@@ -38,7 +39,8 @@ static void touch_under(Walker *w, Expr *cond, bool holds, Expr *e)
     w->path.n = depth;
 }
 
-/* The loads of an expression; the arms of ?: and the right sides of && and || only where they are evaluated. */
+/* The loads of an expression; the arms of ?: and the right sides of && and || only where they are
+ * evaluated. */
 static void touch_expr(Walker *w, Expr *e)
 {
     if (!e || !expr_has_load(e))
@@ -139,8 +141,8 @@ static bool init_is_inside(const Walker *w, Stmt *block)
     return reduction_start(w->ctx, &path) >= ((Units *)w->user)->model->outer.n;
 }
 
-/* An init is ordered by the loops outside the one that it stands before, and stands where that loop does; behind those of blocks
- * that come before its own. */
+/* An init is ordered by the loops outside the one that it stands before, and stands where that loop
+ * does; behind those of blocks that come before its own. */
 static void place_init(const Walker *w, Unit *u, Stmt *block)
 {
     const Units *units = w->user;

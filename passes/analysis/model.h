@@ -74,7 +74,8 @@ bool touches_meet(const Touch *a, const Touch *b);
 bool touches_commute(const Touch *a, const Touch *b);
 /* Fills in m->all, m->writes and m->met, which model_neighbours goes by. */
 void model_index_touches(Model *m);
-/* The units with a touch that may meet one of unit `unit` (touches_meet), ascending. In the arena. */
+/* The units with a touch that may meet one of unit `unit` (touches_meet), ascending. In the
+ * arena. */
 typedef VEC(int) UnitList;
 UnitList model_neighbours(Model *m, int unit);
 
@@ -82,7 +83,8 @@ UnitList model_neighbours(Model *m, int unit);
 
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
-/* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is known of it. */
+/* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is
+ * known of it. */
 void model_enter_scope(Poly *p, Env *env, Enclosing scope);
 
 typedef struct {
@@ -92,13 +94,14 @@ typedef struct {
     Env env;
 } Instance;
 
-/* For questions about an instance that there is: its domains are not empty, which bounds the sizes from below. Comes before the
- * instance, so that products and quotients of sizes find the bounds. */
+/* For questions about an instance that there is: its domains are not empty, which bounds the sizes
+ * from below. Comes before the instance, so that products and quotients of sizes find the
+ * bounds. */
 void unit_assume_runs(Poly *p, const Unit *unit);
 /* A fresh instance: columns for its loops, rows for its domain. */
 Instance instance_new(Poly *p, const Unit *unit);
-/* An instance in the same iteration of its first n_shared loops as one whose values `shared` are: what is
- * computed from them, quotients and products too, is then the same column in both. */
+/* An instance in the same iteration of its first n_shared loops as one whose values `shared` are:
+ * what is computed from them, quotients and products too, is then the same column in both. */
 Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_shared);
 /* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */
 const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);

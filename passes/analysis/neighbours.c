@@ -1,7 +1,8 @@
-/* neighbours.c - which units of a model can meet at all: an index of their touches by buffer and first subscript.
+/* neighbours.c - which units of a model can meet at all: an index of their touches by buffer and
+ * first subscript.
  *
- * Kernels with thousands of blocks, such as an unrolled program has, ask for all pairs of accesses that meet; going through all pairs
- * there are would take longer than answering. */
+ * Kernels with thousands of blocks, such as an unrolled program has, ask for all pairs of accesses
+ * that meet; going through all pairs there are would take longer than answering. */
 #include "passes/analysis/model.h"
 
 #include <stdlib.h>
@@ -73,7 +74,8 @@ static int refs_from(const TouchRefs *refs, const TouchRef *ref)
     return low;
 }
 
-/* Adds the units of the entries from `from` on that have its buffer and, with `same`, its literal. */
+/* Adds the units of the entries from `from` on that have its buffer and, with `same`, its
+ * literal. */
 static void add_met(Model *m, const TouchRefs *refs, TouchRef from, bool same, UnitList *out)
 {
     for (int at = refs_from(refs, &from); at < refs->n; at++) {

@@ -20,15 +20,11 @@ static int axis_place(Axis axis)
 static int kind_place(const Expr *e)
 {
     switch (e->kind) {
-    case EX_AXIS:
-        return 0;
-    case EX_VAR:
-        return 1;
+    case EX_AXIS: return 0;
+    case EX_VAR: return 1;
     case EX_INT:
-    case EX_FLOAT:
-        return 2 + EX_COUNT;
-    default:
-        return 2 + (int)e->kind;
+    case EX_FLOAT: return 2 + EX_COUNT;
+    default: return 2 + (int)e->kind;
     }
 }
 
@@ -36,24 +32,18 @@ static int kind_place(const Expr *e)
 static int node_order(const Expr *a, const Expr *b)
 {
     switch (a->kind) {
-    case EX_INT:
-        return compare(a->u.i, b->u.i);
+    case EX_INT: return compare(a->u.i, b->u.i);
     case EX_FLOAT: {
         int64_t x, y;
         memcpy(&x, &a->u.f, sizeof x);
         memcpy(&y, &b->u.f, sizeof y);
         return compare(x, y);
     }
-    case EX_AXIS:
-        return compare(axis_place(a->u.axis), axis_place(b->u.axis));
-    case EX_VAR:
-        return compare(a->u.var->id, b->u.var->id);
-    case EX_LOAD:
-        return compare(a->u.load.buffer->id, b->u.load.buffer->id);
-    case EX_CALL:
-        return compare(a->u.call.call, b->u.call.call);
-    default:
-        return 0;
+    case EX_AXIS: return compare(axis_place(a->u.axis), axis_place(b->u.axis));
+    case EX_VAR: return compare(a->u.var->id, b->u.var->id);
+    case EX_LOAD: return compare(a->u.load.buffer->id, b->u.load.buffer->id);
+    case EX_CALL: return compare(a->u.call.call, b->u.call.call);
+    default: return 0;
     }
 }
 

@@ -3,9 +3,10 @@
  *   for i in N
  *       y[i] = x[i + 1];       N: the sizes N >= 1 for which it runs; those for which i + 1 reaches N, too
  *
- * An access is certain to leave its buffer if it does so for all sizes (and integer scalars) for which it runs at all: those for
- * which some iteration runs are a set of integers, and so are those for which some iteration leaves. Both have to be exact, so that data, conditions that
- * read it, and products of sizes prove nothing. */
+ * An access is certain to leave its buffer if it does so for all sizes (and integer scalars) for
+ * which it runs at all: those for which some iteration runs are a set of integers, and so are those
+ * for which some iteration leaves. Both have to be exact, so that data, conditions that read it,
+ * and products of sizes prove nothing. */
 #include "passes/analysis/outside.h"
 
 #include <isl/set.h>
@@ -62,7 +63,8 @@ static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
 }
 
 /* "N = 1, i = 3", of the sizes and of the iterators and loops that the subscript speaks of. */
-static const char *point_text(const Outside *o, const Poly *p, const Env *env, const Expr *subscript, const int64_t *point)
+static const char *point_text(const Outside *o, const Poly *p, const Env *env,
+                              const Expr *subscript, const int64_t *point)
 {
     StrBuf text = strbuf_new(o->c->arena);
     for (int i = 0; i < o->kernel->n_sizes; i++) {
@@ -84,7 +86,8 @@ static const char *point_text(const Outside *o, const Poly *p, const Env *env, c
     return text.length ? text.text : "every iteration";
 }
 
-/* What the runs are given for which the system has a solution; NULL where that is not known exactly. */
+/* What the runs are given for which the system has a solution; NULL where that is not known
+ * exactly. */
 static isl_set *given_of(Poly *p, const Affine *given, int n)
 {
     bool exact;
@@ -100,32 +103,38 @@ static bool are_all(const Outside *o, isl_set *leaving)
     int n;
     Poly *p = iterations(o, &env, given, &n);
     isl_set *running = given_of(p, given, n);
-    bool all = running && isl_set_is_empty(running) == isl_bool_false && isl_set_is_subset(running, leaving) == isl_bool_true;
+    bool all = running && isl_set_is_empty(running) == isl_bool_false &&
+               isl_set_is_subset(running, leaving) == isl_bool_true;
     isl_set_free(running);
     return all;
 }
 
-static void refuse(Outside *o, const Buffer *buffer, Expr *subscript, Span span, const char *where, int64_t value,
-                   int64_t extent)
+static void refuse(Outside *o, const Buffer *buffer, Expr *subscript, Span span, const char *where,
+                   int64_t value, int64_t extent)
 {
     StrBuf text = strbuf_new(o->c->arena);
     print_expr(subscript, &text);
-    const char *end = value < 0 ? "axes begin at 0" : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
+    const char *end =
+        value < 0 ? "axes begin at 0"
+                  : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
     diag_error(o->c, E0232, span,
-               "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put the access under a condition",
+               "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put "
+               "the access under a condition",
                where, text.text, buffer->name, (long long)value, end);
     o->found = true;
 }
 
 /* The subscript leaves on one side, below 0 or above, for all sizes for which it is evaluated. */
-static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, bool above, Span span)
+static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, bool above,
+                   Span span)
 {
     Affine given[MAX_GIVEN];
     Env env = {0};
     int n;
     int64_t *point = NULL;
     Poly *p = iterations(o, &env, given, &n);
-    Affine at = poly_value(p, &env, subscript), extent = poly_value(p, &p->fixed, buffer->shape[axis]);
+    Affine at = poly_value(p, &env, subscript),
+           extent = poly_value(p, &p->fixed, buffer->shape[axis]);
     if (above)
         poly_at_most(p, &p->top, extent, at, 0);
     else
@@ -160,7 +169,8 @@ static void check_access(Outside *o, const Buffer *buffer, Expr *const *index, S
 {
     for (int axis = 0; axis < buffer->rank; axis++)
         if (!expr_has_load(index[axis]) && !stays_inside(o, buffer, axis, index[axis]) &&
-            (leaves(o, buffer, axis, index[axis], true, span) || leaves(o, buffer, axis, index[axis], false, span)))
+            (leaves(o, buffer, axis, index[axis], true, span) ||
+             leaves(o, buffer, axis, index[axis], false, span)))
             return;
 }
 

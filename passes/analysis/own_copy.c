@@ -5,15 +5,15 @@
  * and read share or of some of them, and no other owner writes it in that iteration (the program's
  * one copy would then hold that other value).
  *
- * Covered by writes is "for all there is": first a quick proof that computes the iteration that writes
- * (poly_extend.c), then the exact set difference. */
+ * Covered by writes is "for all there is": first a quick proof that computes the iteration that
+ * writes (poly_extend.c), then the exact set difference. */
 #include "passes/analysis/threads.h"
 
 #include <isl/set.h>
 
-/* What every question about one read needs. A definition is a write before the read: in the text under the same
- * iteration of all loops that they share, or (where `carried`) also in an earlier iteration of one of them; in the same iteration of
- * the first `from` loops. */
+/* What every question about one read needs. A definition is a write before the read: in the text
+ * under the same iteration of all loops that they share, or (where `carried`) also in an earlier
+ * iteration of one of them; in the same iteration of the first `from` loops. */
 typedef struct {
     Threads *t;
     Poly *p;
@@ -23,16 +23,16 @@ typedef struct {
     bool carried;
     int from;
     bool any_run; /* a reader that runs once for all values of a loop may stand for any of them */
-    int n_least;           /* loops with equal values in the read and its definitions */
-    int n_most;            /* loops whose values tell a definition from a later write */
+    int n_least;  /* loops with equal values in the read and its definitions */
+    int n_most;   /* loops whose values tell a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
     const Touch *write;
     Conflict *why;
 } OwnCopy;
 
-/* `x` of unit `w` has instances before the read at this level: in the same iteration of the shared loops before it, and
- * an earlier one of that loop; with no loop left, above in the text. */
+/* `x` of unit `w` has instances before the read at this level: in the same iteration of the shared
+ * loops before it, and an earlier one of that loop; with no loop left, above in the text. */
 static bool is_definition(const OwnCopy *o, const Unit *w, const Touch *x, int level)
 {
     const Unit *r = thread_unit(o->t, o->reader);
@@ -87,8 +87,8 @@ static void find_definitions(OwnCopy *o)
 /* Rows that a definition may leave open, for the next ones to cover. */
 enum { MAX_LEFT = 4 };
 
-/* An instance of the writer that comes before the reader's `r` at this level, on the same coordinates; true where all that
- * it needs is in rows. */
+/* An instance of the writer that comes before the reader's `r` at this level, on the same
+ * coordinates; true where all that it needs is in rows. */
 static bool add_earlier(OwnCopy *o, int writer, const Touch *x, int level, const ThreadInstance *r,
                         const Affine *read)
 {
@@ -129,8 +129,8 @@ static void assume_broken(Poly *p, const Row *rows, int n)
     }
 }
 
-/* The unit writes, before `r`, whatever that reads: its iteration can be computed. Where that is so for some of what is
- * read, `p` goes on with the rest. */
+/* The unit writes, before `r`, whatever that reads: its iteration can be computed. Where that is so
+ * for some of what is read, `p` goes on with the rest. */
 static bool plainly_covers(OwnCopy *o, int writer, const Touch *x, int level,
                            const ThreadInstance *r, const Affine *read)
 {
@@ -177,8 +177,8 @@ static const char *owner_text(const OwnCopy *o)
     return o->n_axes == 3 ? "block of the grid" : "thread";
 }
 
-/* The value of loop `i` of a reader that reads what `at` has written before: equal for the first `level` loops, later
- * for the next where that one is `carried`, any for the rest. */
+/* The value of loop `i` of a reader that reads what `at` has written before: equal for the first
+ * `level` loops, later for the next where that one is `carried`, any for the rest. */
 static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level,
                           bool carried)
 {
@@ -195,8 +195,8 @@ static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int
     return loop;
 }
 
-/* The values of (sizes, the loops of the reader that it may share with definitions, coordinates, subscripts) of a
- * touch. */
+/* The values of (sizes, the loops of the reader that it may share with definitions, coordinates,
+ * subscripts) of a touch. */
 static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int level, bool carried,
                             bool *exact)
 {
@@ -326,7 +326,7 @@ static bool writes_own(OwnCopy *o)
     return true;
 }
 
-/* ---- values that every owner agrees on --------------------------------------------------------- */
+/* ---- values that every owner agrees on ------------------------------------------------------- */
 
 static bool written_in_launch(const Threads *t, const Buffer *buffer)
 {
@@ -352,8 +352,8 @@ static bool index_tells_instance(const Unit *u, const Touch *x)
     return x->n_inner == 0;
 }
 
-/* Whoever writes an element of `buffer`, and whenever, writes the same value: one plain store of what nothing in the
- * launch changes, by an instance that the subscripts tell. */
+/* Whoever writes an element of `buffer`, and whenever, writes the same value: one plain store of
+ * what nothing in the launch changes, by an instance that the subscripts tell. */
 static bool values_constant(const Threads *t, const Buffer *buffer)
 {
     int writes = 0;
@@ -383,8 +383,8 @@ static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Touch *read, C
                      .n_axes = read->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
 }
 
-/* What one iteration writes is what it reads; or (`carried`) what it or an earlier one has written, which asks more of the
- * other owners. */
+/* What one iteration writes is what it reads; or (`carried`) what it or an earlier one has written,
+ * which asks more of the other owners. */
 static bool plainly_owned(OwnCopy *o, bool carried)
 {
     o->carried = carried;
@@ -392,7 +392,8 @@ static bool plainly_owned(OwnCopy *o, bool carried)
     return o->defined && all_plainly_cover(o) && writes_own(o);
 }
 
-/* Nothing is asked of the other owners where all write the same values. The first answer is the one that is told. */
+/* Nothing is asked of the other owners where all write the same values. The first answer is the one
+ * that is told. */
 static bool exactly_owned(OwnCopy *o)
 {
     Conflict ignored, *why = o->why;

@@ -62,8 +62,8 @@ Poly *poly_new(Context *c)
 
 PolyMark poly_mark(const Poly *p)
 {
-    return (PolyMark){p->columns.n,  p->top.rows.n, p->top.choices.n, p->quotients.n,
-                      p->products.n, p->fixed.n,    p->raised.n,   p->inexact, p->lost};
+    return (PolyMark){p->columns.n, p->top.rows.n, p->top.choices.n, p->quotients.n, p->products.n,
+                      p->fixed.n,   p->raised.n,   p->inexact,       p->lost};
 }
 
 void poly_reset(Poly *p, PolyMark mark)

@@ -2,8 +2,8 @@
  *
  * A question about iterations is put as a Poly: columns (sizes, loop variables of each instance,
  * helpers), rows (affine forms that are >= 0 or == 0), and choices between sets of rows.
- * Expressions of the program are translated with helper columns: q = e / 4 is a column with
- * 0 <= e - 4 q <= 3, min(a, b) a column and a choice. A value that is not affine becomes a column without
+ * Expressions of the program are translated with helper columns: q = e / 4 is a column with 0 <= e
+ * - 4 q <= 3, min(a, b) a column and a choice. A value that is not affine becomes a column without
  * rows (`inexact` says that it happened), so that the system never has fewer solutions than the
  * program has cases.
  *
@@ -11,7 +11,8 @@
  * with p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would
  * depend on it, which is what loops split or fused by symbolic extents need.
  *
- * isl decides each case, unless the same one was decided before. Memory is the context's arena; the caller marks and resets it. */
+ * isl decides each case, unless the same one was decided before. Memory is the context's arena; the
+ * caller marks and resets it. */
 #ifndef TIRC_PASSES_ANALYSIS_POLY_H
 #define TIRC_PASSES_ANALYSIS_POLY_H
 
@@ -97,7 +98,8 @@ typedef struct {
 /* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
  * operations. */
 Poly *poly_new(Context *c);
-/* An empty system for a part of the question that poly_new began, with what is left of its budget. */
+/* An empty system for a part of the question that poly_new began, with what is left of its
+ * budget. */
 Poly *poly_part(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
@@ -140,8 +142,8 @@ void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n);
 
 /* A column for a size or scalar that `p->fixed` does not have yet. */
 Affine poly_size(Poly *p, const Var *var);
-/* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on, of the elements of integer inputs
- * (poly_where.c). */
+/* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on,
+ * of the elements of integer inputs (poly_where.c). */
 void poly_assume_where(Poly *p, const Kernel *kernel);
 /* The value of a load of integers: unknown, but in the range that the `where` clause gives it. */
 Affine poly_element(Poly *p, const Expr *load);
@@ -152,7 +154,8 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hol
 const Affine *env_find(const Env *env, const Var *var);
 /* Sizes, numbers, and what is computed from them. */
 bool expr_of_sizes(const Expr *e);
-/* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M + 255) / 256 says N >= 3. */
+/* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M +
+ * 255) / 256 says N >= 3. */
 void poly_assume_positive(Poly *p, const Expr *e);
 /* e / d for d > 0, truncating. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d);
@@ -170,15 +173,16 @@ typedef enum {
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
 int64_t affine_at(Affine a, const int64_t *point);
 
-/* For each solution of `p` there are values of the columns from `from` on, of which only rows[0..n) speak, so that these hold
- * (poly_extend.c). Returns how many rows could not be proved: where those in `left` [most] hold too, it is so; -1 where no
- * values were found, or more rows are left. `p` grows by columns that have one value for each solution. Incomplete: no
- * answer says that there are none. */
+/* For each solution of `p` there are values of the columns from `from` on, of which only rows[0..n)
+ * speak, so that these hold (poly_extend.c). Returns how many rows could not be proved: where those
+ * in `left` [most] hold too, it is so; -1 where no values were found, or more rows are left. `p`
+ * grows by columns that have one value for each solution. Incomplete: no answer says that there are
+ * none. */
 int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most);
 
-/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the budget is spent. *exact: it holds
- * no other values, which constraints that were dropped would have ruled out, or products of sizes (poly_products.c). The caller
- * frees it. */
+/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the
+ * budget is spent. *exact: it holds no other values, which constraints that were dropped would have
+ * ruled out, or products of sizes (poly_products.c). The caller frees it. */
 struct isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact);
 /* A point of the set with small coordinates; false if it is empty; *spent when not decided. */
 bool poly_set_point(struct isl_set *set, int64_t *point, int n, bool *spent);

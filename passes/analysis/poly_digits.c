@@ -1,13 +1,15 @@
 /* poly_digits.c - numbers of tiles are numbers with digits.
  *
- * Loops that were split and fused make subscripts like 64 wy + 16 m + 4 ly + t, in which each variable is a digit: the part
- * behind one is smaller than its factor. Two such numbers are equal only where all digits are:
+ * Loops that were split and fused make subscripts like 64 wy + 16 m + 4 ly + t, in which each
+ * variable is a digit: the part behind one is smaller than its factor. Two such numbers are equal
+ * only where all digits are:
  *
  *   lane - 8 q in 0..8              lane = 8 q + r, r in 0..8          the remainder in place of the number
  *   16 a - 16 b + t - u == 0        a - b == 0,  t - u == 0            where t - u lies in -15..16
  *   8 a - 8 b + t in 0..8           a - b == 0                         where t lies in 0..8
  *
- * All steps keep the integer solutions. They run before equalities are used up, which would mix the digits. */
+ * All steps keep the integer solutions. They run before equalities are used up, which would mix the
+ * digits. */
 #include "passes/analysis/poly_reduce.h"
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -32,7 +34,8 @@ static void read_bounds(System *s, int n)
     }
 }
 
-/* The least and greatest value of the terms that `g` does not divide (0: of all), and the constant. */
+/* The least and greatest value of the terms that `g` does not divide (0: of all), and the
+ * constant. */
 static bool rest_range(System *s, const Line *l, int64_t g, int64_t *min, int64_t *max)
 {
     *min = *max = l->factor[s->n];
@@ -67,7 +70,8 @@ static Line *opposite(System *s, const Line *l)
     return NULL;
 }
 
-/* The variable of factor 1 in a line whose other factors are multiples of `g`; -1 if there is none. */
+/* The variable of factor 1 in a line whose other factors are multiples of `g`; -1 if there is
+ * none. */
 static int digit_variable(const Line *l, int64_t g)
 {
     int at = -1;
@@ -125,7 +129,8 @@ static void add_high(System *s, const Line *from, int64_t g, int64_t constant)
     if (s->n_lines == s->capacity)
         return;
     Line *high = &s->lines[s->n_lines++];
-    *high = (Line){ARENA_ARRAY(s->arena, int64_t, s->n + 1), ARENA_ARRAY(s->arena, int, s->n), 0, true, false};
+    *high = (Line){ARENA_ARRAY(s->arena, int64_t, s->n + 1), ARENA_ARRAY(s->arena, int, s->n), 0,
+                   true, false};
     for (int t = 0; t < from->n_terms; t++) {
         int i = from->term[t];
         high->factor[i] = from->factor[i] % g == 0 ? from->factor[i] / g : 0;

@@ -56,7 +56,8 @@ static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *foun
 {
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *known = &p->quotients.items[i];
-        if (poly_affine_equal(known->dividend, dividend) && poly_affine_equal(known->divisor, divisor)) {
+        if (poly_affine_equal(known->dividend, dividend) &&
+            poly_affine_equal(known->divisor, divisor)) {
             *found = column_value(p, known->column);
             return true;
         }
@@ -77,7 +78,8 @@ static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
     return min >= 0 && max < d;
 }
 
-/* e = x / c for a column e: e / d is x / (c d), which one column stands for however it is written. For x >= 0. */
+/* e = x / c for a column e: e / d is x / (c d), which one column stands for however it is written.
+ * For x >= 0. */
 static bool quotient_of_quotient(Poly *p, Affine e, int64_t d, Affine *known)
 {
     if (e.n != 1 || e.constant != 0 || e.terms[0].factor != 1)
@@ -110,7 +112,8 @@ Affine poly_quotient(Poly *p, Affine e, int64_t d)
         return known;
     if (min >= 0 && quotient_of_quotient(p, e, d, &known)) {
         if (known.n == 1 && known.terms[0].factor == 1 && known.constant == 0)
-            VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), known.terms[0].column, -1}));
+            VEC_PUSH(p->ctx->arena, &p->quotients,
+                     ((Quotient){e, affine_const(d), known.terms[0].column, -1}));
         row_quotient(p, &p->top, e, known, d, 1);
         return known;
     }
@@ -234,8 +237,8 @@ static bool never_negative(Poly *p, Affine e)
     return poly_rows(p, rows, n + 1) == POLY_NONE;
 }
 
-/* Divisors that are not the same in all instances are looked at number by number: the height of the last of the groups that blocks
- * of a grid go in. */
+/* Divisors that are not the same in all instances are looked at number by number: the height of the
+ * last of the groups that blocks of a grid go in. */
 enum { MOST_DIVISORS = 8 };
 
 /* e / by and e % by for `by` in 1..MOST_DIVISORS + 1; in what a program runs it is not 0. */
@@ -383,30 +386,20 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
         return poly_unknown(p);
     Expr *const *arg = e->u.arg;
     switch (e->kind) {
-    case EX_NEG:
-        return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);
-    case EX_ADD:
-        return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), 1);
-    case EX_SUB:
-        return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
-    case EX_MUL:
-        return times_size(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
-    case EX_DIV:
-        return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
-    case EX_MOD:
-        return remainder_of(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_NEG: return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);
+    case EX_ADD: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), 1);
+    case EX_SUB: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
+    case EX_MUL: return times_size(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_DIV: return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_MOD: return remainder_of(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_MIN:
     case EX_MAX:
         return extreme(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]),
                        e->kind == EX_MIN);
-    case EX_SELECT:
-        return selected(p, env, e);
-    case EX_BITXOR:
-        return exclusive(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
-    case EX_CAST:
-        return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
-    default:
-        return poly_unknown(p);
+    case EX_SELECT: return selected(p, env, e);
+    case EX_BITXOR: return exclusive(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_CAST: return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
+    default: return poly_unknown(p);
     }
 }
 
@@ -470,42 +463,24 @@ void poly_assume_positive(Poly *p, const Expr *e)
 static ExprKind negated(ExprKind kind)
 {
     switch (kind) {
-    case EX_LT:
-        return EX_GE;
-    case EX_LE:
-        return EX_GT;
-    case EX_GT:
-        return EX_LE;
-    case EX_GE:
-        return EX_LT;
-    case EX_EQ:
-        return EX_NE;
-    default:
-        return EX_EQ;
+    case EX_LT: return EX_GE;
+    case EX_LE: return EX_GT;
+    case EX_GT: return EX_LE;
+    case EX_GE: return EX_LT;
+    case EX_EQ: return EX_NE;
+    default: return EX_EQ;
     }
 }
 
 static void assume_comparison(Poly *p, Conj *into, ExprKind kind, Affine a, Affine b)
 {
     switch (kind) {
-    case EX_LT:
-        poly_at_most(p, into, a, b, -1);
-        break;
-    case EX_LE:
-        poly_at_most(p, into, a, b, 0);
-        break;
-    case EX_GT:
-        poly_at_most(p, into, b, a, -1);
-        break;
-    case EX_GE:
-        poly_at_most(p, into, b, a, 0);
-        break;
-    case EX_EQ:
-        poly_equal(p, into, a, b);
-        break;
-    default:
-        poly_differ(p, into, &a, &b, 1);
-        break;
+    case EX_LT: poly_at_most(p, into, a, b, -1); break;
+    case EX_LE: poly_at_most(p, into, a, b, 0); break;
+    case EX_GT: poly_at_most(p, into, b, a, -1); break;
+    case EX_GE: poly_at_most(p, into, b, a, 0); break;
+    case EX_EQ: poly_equal(p, into, a, b); break;
+    default: poly_differ(p, into, &a, &b, 1); break;
     }
 }
 

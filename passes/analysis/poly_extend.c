@@ -1,14 +1,17 @@
-/* poly_extend.c - does every solution of a system extend to values of further columns with which further rows hold?
+/* poly_extend.c - does every solution of a system extend to values of further columns with which
+ * further rows hold?
  *
- * "Each element read was written": for every iteration that reads, there is one that writes. Its loops are computed from the
- * equalities as a person would do it, because numbers of tiles are numbers with digits:
+ * "Each element read was written": for every iteration that reads, there is one that writes. Its
+ * loops are computed from the equalities as a person would do it, because numbers of tiles are
+ * numbers with digits:
  *
  *   x / 4 = q                          x = 4 q + r with r in 0..4: the digit in place of the number
  *   16 q + r == 16 m + t               q = m, r = t               where r and t lie in 0..16
  *   32 w + l == y                      w = y / 32, l = y - 32 (y / 32)
  *   w < v, w >= 0                      w = v - 1 or 0, whichever suits more rows
  *
- * How the values were found does not matter: each row is then proved to hold with them, for every solution. */
+ * How the values were found does not matter: each row is then proved to hold with them, for every
+ * solution. */
 #include "passes/analysis/poly.h"
 
 typedef struct {
@@ -158,8 +161,8 @@ static void shorten_quotient(Extension *e, Quotient *q)
     }
 }
 
-/* The column that the remainder of a quotient replaces: a part of the dividend with factor 1 or -1, the last one that is
- * as open as the quotient. */
+/* The column that the remainder of a quotient replaces: a part of the dividend with factor 1 or -1,
+ * the last one that is as open as the quotient. */
 static int replaced_column(const Extension *e, const Quotient *q)
 {
     for (int i = q->dividend.n - 1; i >= 0; i--) {
@@ -209,7 +212,8 @@ static void name_remainder(Extension *e, int i)
 
 /* ---- values from equalities ------------------------------------------------------------------ */
 
-/* The open term with the least factor of several; its factor 0 where there is one term, which has no lower digits. */
+/* The open term with the least factor of several; its factor 0 where there is one term, which has
+ * no lower digits. */
 static Term low_term(Affine open)
 {
     Term low = {-1, 0};
@@ -219,7 +223,8 @@ static Term low_term(Affine open)
     return low;
 }
 
-/* The least and greatest value of the term, from the bounds of its column; false where there are none. */
+/* The least and greatest value of the term, from the bounds of its column; false where there are
+ * none. */
 static bool term_range(const Extension *e, Term t, int64_t *min, int64_t *max)
 {
     Affine form = {0, &t, t.factor != 0};

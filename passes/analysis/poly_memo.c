@@ -1,4 +1,5 @@
-/* poly_memo.c - sets of rows that have been decided: a table from rows to answers, which compares whole rows.
+/* poly_memo.c - sets of rows that have been decided: a table from rows to answers, which compares
+ * whole rows.
  *
  * It has an arena of its own, because the arena of the context is cut back after each question. */
 #include "passes/analysis/poly_memo.h"
@@ -25,7 +26,8 @@ struct PolyMemo {
 
 static void out_of_memory(void *user, size_t wanted)
 {
-    ctx_fatal(user, FATAL_OUT_OF_MEMORY, "no memory for %zu bytes of the dependence analysis", wanted);
+    ctx_fatal(user, FATAL_OUT_OF_MEMORY, "no memory for %zu bytes of the dependence analysis",
+              wanted);
 }
 
 PolyMemo *memo_new(Context *c)
@@ -69,7 +71,8 @@ static uint64_t hash_of(Asked asked)
 
 static bool same_row(const Row *kept, const Row *row, const int *dimension)
 {
-    if (kept->equal != row->equal || kept->form.n != row->form.n || kept->form.constant != row->form.constant)
+    if (kept->equal != row->equal || kept->form.n != row->form.n ||
+        kept->form.constant != row->form.constant)
         return false;
     for (int k = 0; k < row->form.n; k++)
         if (kept->form.terms[k].column != dimension[row->form.terms[k].column] ||

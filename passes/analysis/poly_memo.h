@@ -1,7 +1,8 @@
 /* poly_memo.h - sets of rows that have been decided (internal to passes/analysis).
  *
- * A step of a schedule asks again what the steps before it have asked: whether each pair of accesses of a launch still has its order,
- * whether each thread still reads what it has written. Most of these questions are the same down to the last number. */
+ * A step of a schedule asks again what the steps before it have asked: whether each pair of
+ * accesses of a launch still has its order, whether each thread still reads what it has written.
+ * Most of these questions are the same down to the last number. */
 #ifndef TIRC_PASSES_ANALYSIS_POLY_MEMO_H
 #define TIRC_PASSES_ANALYSIS_POLY_MEMO_H
 
@@ -13,8 +14,8 @@ typedef struct PolyMemo PolyMemo;
 PolyMemo *memo_new(Context *c);
 void memo_free(PolyMemo *m); /* NULL is allowed */
 
-/* A question: rows that speak of columns, whose names are their numbers in `dimension`. Two questions are the same when their
- * rows are, in order. */
+/* A question: rows that speak of columns, whose names are their numbers in `dimension`. Two
+ * questions are the same when their rows are, in order. */
 typedef struct {
     const Row *rows;
     int n;

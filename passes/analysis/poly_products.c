@@ -1,16 +1,18 @@
 /* poly_products.c - numbers with digits of symbolic width.
  *
- * Loops of symbolic extents that were fused make numbers like q N + r with r in 0..N, and quotients of tiled loops by N. What a
- * set of rows says of such a number it says of its digits, and then no product is left:
+ * Loops of symbolic extents that were fused make numbers like q N + r with r in 0..N, and quotients
+ * of tiled loops by N. What a set of rows says of such a number it says of its digits, and then no
+ * product is left:
  *
  *   e = 256 b + t, t in 0..256, b in 0..G                e in 0..256 G               e in the place of b and t
  *   0 <= 256 G - S < 256, G nowhere else                 (nothing)                   there is one such G
  *   0 <= e - q N < N                                     r in 0..N                   r = e - q N in the place of e
  *   q N + r < M N, r in 0..N                             q < M                       the high digits decide
  *
- * A row that says h w + low >= 0 says h >= 0 where low lies in 0..w, and h + m >= 0 where low - m w does: here w is a number or
- * a size. All steps keep the values that the forms of the image take. Products are polynomials on the way: a column for each
- * monomial, so that (H - 2) W F divides by W however it was written. */
+ * A row that says h w + low >= 0 says h >= 0 where low lies in 0..w, and h + m >= 0 where low - m w
+ * does: here w is a number or a size. All steps keep the values that the forms of the image take.
+ * Products are polynomials on the way: a column for each monomial, so that (H - 2) W F divides by W
+ * however it was written. */
 #include "passes/analysis/radix.h"
 
 enum { MAX_ROUNDS = 200 };
@@ -91,7 +93,8 @@ static bool use_equality(Radix *r)
         int at = -1;
         for (int k = 0; k < form.n && r->rows->items[i].equal; k++) {
             int column = form.terms[k].column, n = 0;
-            if (radix_monomial(r, column) || (form.terms[k].factor != 1 && form.terms[k].factor != -1))
+            if (radix_monomial(r, column) ||
+                (form.terms[k].factor != 1 && form.terms[k].factor != -1))
                 continue;
             for (int m = 0; m < form.n; m++)
                 n += radix_has_base(r, form.terms[m].column, column);
@@ -125,7 +128,8 @@ static bool in_use(const Radix *r, int column)
 static bool find_cases(Radix *r, Digit *d)
 {
     for (int k = 0; radix_next_digit(r, &k, d);)
-        for (int i = 0; i < r->monomials.n && d->width.n == 0 && d->width.constant <= MOST_CASES; i++)
+        for (int i = 0; i < r->monomials.n && d->width.n == 0 && d->width.constant <= MOST_CASES;
+             i++)
             if (radix_has_base(r, r->monomials.items[i].column, d->column) &&
                 in_use(r, r->monomials.items[i].column))
                 return true;
@@ -171,8 +175,10 @@ static bool split_cases(Radix *r, Digit d, PolySplit visit, void *user)
 static bool split(Radix *r, PolySplit visit, void *user)
 {
     bool again = true;
-    for (int round = 0; again && round < MAX_ROUNDS && !r->failed && r->p->ctx->work_left > 0; round++)
-        again = use_equality(r) || radix_merge_digits(r) || radix_use_pairs(r) || radix_split_rows(r);
+    for (int round = 0; again && round < MAX_ROUNDS && !r->failed && r->p->ctx->work_left > 0;
+         round++)
+        again =
+            use_equality(r) || radix_merge_digits(r) || radix_use_pairs(r) || radix_split_rows(r);
     if (r->failed)
         return false;
     if (!any_product(r))
@@ -183,7 +189,8 @@ static bool split(Radix *r, PolySplit visit, void *user)
     return find_cases(r, &d) && split_cases(r, d, visit, user);
 }
 
-bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit, void *user)
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit,
+                         void *user)
 {
     Radix r = {.p = p, .rows = rows, .forms = forms, .n_forms = n_forms, .n_given = p->columns.n};
     bool lost = p->lost;

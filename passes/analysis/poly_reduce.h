@@ -10,9 +10,10 @@ Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension
 
 /* ---- what poly_reduce.c and poly_digits.c share ---------------------------------------------- */
 
-/* Most factors of a row are 0, and nearly all work is looking at rows: they say where the others are. */
+/* Most factors of a row are 0, and nearly all work is looking at rows: they say where the others
+ * are. */
 typedef struct {
-    int64_t *factor; /* [n] then the constant */
+    int64_t *factor;    /* [n] then the constant */
     int *term, n_terms; /* the variables whose factor is not 0, ascending */
     bool equal, gone;
 } Line;
@@ -43,18 +44,22 @@ void system_find_terms(System *s, Line *l);
 void system_normalize(System *s, Line *l);
 /* to += factor * from */
 void system_add(System *s, Line *to, const Line *from, int64_t factor);
-/* Removes variable `at`, whose factor in the equality `l` is 1 or -1, from all other rows, and the row. */
+/* Removes variable `at`, whose factor in the equality `l` is 1 or -1, from all other rows, and the
+ * row. */
 void system_eliminate(System *s, Line *l, int at);
 /* Bounds variables by what the others of a row can be at most. */
 void system_bound(System *s, const Line *l);
-/* Splits numbers of tiles into their digits (poly_digits.c); rows and variables change, integer solutions stay. */
+/* Splits numbers of tiles into their digits (poly_digits.c); rows and variables change, integer
+ * solutions stay. */
 void system_split_digits(System *s);
 
 /* Whether the rows have a solution where products of sizes are any numbers (poly_solve.c). */
 Answer poly_rows(Poly *p, const Row *rows, int n);
-/* Cases without products in which the forms together take the values that they take over all solutions: each is visited, until
- * `visit` returns false. False also where they are not found. Rows and forms are written over; columns that come are new. */
+/* Cases without products in which the forms together take the values that they take over all
+ * solutions: each is visited, until `visit` returns false. False also where they are not found.
+ * Rows and forms are written over; columns that come are new. */
 typedef bool (*PolySplit)(void *user, const RowList *rows, const Affine *forms);
-bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit, void *user);
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit,
+                         void *user);
 
 #endif

@@ -398,7 +398,8 @@ static bool none_in_case(void *user, const RowList *rows, const Affine *image)
     return rows_feasible(&at) == POLY_NONE;
 }
 
-/* With more choices than these there are too many cases to take all numbers in each apart: only monotony is asked. */
+/* With more choices than these there are too many cases to take all numbers in each apart: only
+ * monotony is asked. */
 enum { FEW_CHOICES = 4 };
 
 /* Digits first, which are exact; then monotony. */

@@ -1,15 +1,19 @@
-/* poly_where.c - puts the `where` clause of a kernel into a system: conditions on sizes, ranges of integer inputs.
+/* poly_where.c - puts the `where` clause of a kernel into a system: conditions on sizes, ranges of
+ * integer inputs.
  *
- *   where N >= M, id in 0..V     rows N - M >= 0; a value read from `id` is a column c with c >= 0, V - 1 - c >= 0 */
+ *   where N >= M, id in 0..V     rows N - M >= 0; a value read from `id` is a column c with c >= 0, V - 1 - c >=
+ * 0 */
 #include "passes/analysis/poly.h"
 
 /* The rows that `fact` says of `value`. */
 static void assume_ends(Poly *p, const Fact *fact, Affine value)
 {
     if (fact->lo)
-        poly_at_most(p, &p->top, poly_value(p, &p->fixed, fact->lo), value, fact->excludes_lo ? -1 : 0);
+        poly_at_most(p, &p->top, poly_value(p, &p->fixed, fact->lo), value,
+                     fact->excludes_lo ? -1 : 0);
     if (fact->hi)
-        poly_at_most(p, &p->top, value, poly_value(p, &p->fixed, fact->hi), fact->excludes_hi ? -1 : 0);
+        poly_at_most(p, &p->top, value, poly_value(p, &p->fixed, fact->hi),
+                     fact->excludes_hi ? -1 : 0);
 }
 
 void poly_assume_where(Poly *p, const Kernel *kernel)
@@ -21,7 +25,9 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
         if (fact->kind == FACT_SIZES)
             poly_assume(p, &p->top, &p->fixed, fact->cond, true);
         else if (fact->kind == FACT_VALUES && scalar && type_is_int(scalar->type))
-            assume_ends(p, fact, env_find(&p->fixed, scalar) ? *env_find(&p->fixed, scalar) : poly_size(p, scalar));
+            assume_ends(p, fact,
+                        env_find(&p->fixed, scalar) ? *env_find(&p->fixed, scalar)
+                                                    : poly_size(p, scalar));
     }
 }
 
@@ -31,7 +37,8 @@ Affine poly_element(Poly *p, const Expr *load)
     const Buffer *buffer = buffer_defined(load->u.load.buffer);
     for (int i = 0; p->kernel && buffer->role == ROLE_IN && i < p->kernel->n_facts; i++) {
         const Fact *fact = &p->kernel->facts[i];
-        if (fact->kind == FACT_VALUES && fact->subject.buffer && fact->subject.buffer->id == buffer->id)
+        if (fact->kind == FACT_VALUES && fact->subject.buffer &&
+            fact->subject.buffer->id == buffer->id)
             assume_ends(p, fact, value);
     }
     return value;

@@ -44,7 +44,8 @@ static void offer_range(Facts *f, Elimination *out, const Term *t)
         out->n++;
 }
 
-/* x - (d - 1) <= d * (x / d) <= x for x >= 0; up to d - 1 above x otherwise; x where it is a multiple of d. */
+/* x - (d - 1) <= d * (x / d) <= x for x >= 0; up to d - 1 above x otherwise; x where it is a
+ * multiple of d. */
 static void offer_quotient(Facts *f, Elimination *out, const Term *t)
 {
     Expr *x = t->atom->u.arg[0];
@@ -103,8 +104,8 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
     Expr *rest = product_build(c, &factors, span_none());
     Affine product = {0}, others;
     if (rest && affine_of(c, rest, PRODUCTS_EXPANDED, &others) &&
-        affine_push_product(c, &product, t->coef > 0 ? &r->low : &r->high, &others, t->coef, PRODUCTS_EXPANDED,
-                            span_none()) &&
+        affine_push_product(c, &product, t->coef > 0 ? &r->low : &r->high, &others, t->coef,
+                            PRODUCTS_EXPANDED, span_none()) &&
         affine_normalize(&product))
         out->by[out->n++] = product;
 }
@@ -116,20 +117,14 @@ static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
         return false;
     switch (t->atom->kind) {
     case EX_VAR:
-    case EX_AXIS:
-        offer_range(f, out, t);
-        break;
+    case EX_AXIS: offer_range(f, out, t); break;
     case EX_DIV:
         offer_quotient(f, out, t);
         offer_literal(f, out, t);
         break;
-    case EX_MOD:
-        offer_remainder(f, out, t);
-        break;
+    case EX_MOD: offer_remainder(f, out, t); break;
     case EX_MIN:
-    case EX_MAX:
-        offer_minmax(f, out, t);
-        break;
+    case EX_MAX: offer_minmax(f, out, t); break;
     case EX_SELECT:
         offer(f, out, t->atom->u.arg[1], t->coef, 0);
         offer(f, out, t->atom->u.arg[2], t->coef, 0);
@@ -137,12 +132,8 @@ static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
         if (out->n < 2)
             out->n = 0;
         break;
-    case EX_MUL:
-        offer_product(f, out, t);
-        break;
-    default:
-        offer_range(f, out, t);
-        offer_literal(f, out, t);
+    case EX_MUL: offer_product(f, out, t); break;
+    default: offer_range(f, out, t); offer_literal(f, out, t);
     }
     return out->n > 0;
 }
@@ -236,7 +227,8 @@ static bool search_elimination(Search *s, const Affine *a, int depth)
     return how.all;
 }
 
-/* The innermost term without a literal bound on the side that counts, and what may take its place; -1: none. */
+/* The innermost term without a literal bound on the side that counts, and what may take its place;
+ * -1: none. */
 static int pick_open(Facts *f, const Affine *a, Elimination *out)
 {
     int best = -1, best_rank = -1;
@@ -254,8 +246,8 @@ static int pick_open(Facts *f, const Affine *a, Elimination *out)
     return best;
 }
 
-/* Only terms that have no literal bound are replaced; those that have one keep it. The digits of a split loop, `v / 4 * 16 + v % 4`,
- * are nearer to their ends apart than what replaces them.
+/* Only terms that have no literal bound are replaced; those that have one keep it. The digits of a
+ * split loop, `v / 4 * 16 + v % 4`, are nearer to their ends apart than what replaces them.
  *
  *   by <= q - 1,  v < 8   |-   32 * q - by * 32 - v / 4 * 16 - v % 4 - 13 >= 0 */
 static bool search_open(Search *s, const Affine *a, int depth)
@@ -269,7 +261,8 @@ static bool search_open(Search *s, const Affine *a, int depth)
         return false;
     for (int k = 0; k < how.n; k++) {
         Affine less;
-        bool proved = eliminate_apply(s->f->c, a, t, &how, k, &less) && search_open(s, &less, depth + 1);
+        bool proved =
+            eliminate_apply(s->f->c, a, t, &how, k, &less) && search_open(s, &less, depth + 1);
         if (proved != how.all)
             return proved;
     }
@@ -298,7 +291,8 @@ bool prove_nonneg(Facts *f, const Affine *a)
     Affine expanded = {.constant = a->constant};
     bool fits = true;
     for (int t = 0; t < a->n && fits; t++)
-        fits = affine_collect(f->c, a->items[t].atom, a->items[t].coef, PRODUCTS_EXPANDED, &expanded);
+        fits =
+            affine_collect(f->c, a->items[t].atom, a->items[t].coef, PRODUCTS_EXPANDED, &expanded);
     bool proved = fits && affine_normalize(&expanded) &&
                   (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0));
     facts_answered(f, &q);

@@ -1,4 +1,5 @@
-/* radix.h - numbers with digits of symbolic width, in rows of a system (internal to passes/analysis; poly_products.c says what for). */
+/* radix.h - numbers with digits of symbolic width, in rows of a system (internal to
+ * passes/analysis; poly_products.c says what for). */
 #ifndef TIRC_PASSES_ANALYSIS_RADIX_H
 #define TIRC_PASSES_ANALYSIS_RADIX_H
 
@@ -43,7 +44,8 @@ const Monomial *radix_monomial(const Radix *r, int column);
 Monomial radix_monomial_of(const Radix *r, int column);
 /* factor * column. */
 Affine radix_term(Radix *r, int64_t factor, int column);
-/* The product, with a column for each monomial. Sets r->failed where a number or a degree does not fit. */
+/* The product, with a column for each monomial. Sets r->failed where a number or a degree does not
+ * fit. */
 Affine radix_multiply(Radix *r, Affine a, Affine b);
 /* The column, or one of what it is the product of, is `base`; */
 bool radix_has_base(const Radix *r, int column, int base);
@@ -71,17 +73,19 @@ void radix_substitute(Radix *r, int column, Affine value);
 /* All rows but `without` imply form >= 0, where products are any numbers. */
 bool radix_implied(Radix *r, Affine form, int without);
 
-/* Looks on from the k-th pair of rows for x >= 0 and x <= width - 1 of one column x; false behind the last (radix_digits.c). */
+/* Looks on from the k-th pair of rows for x >= 0 and x <= width - 1 of one column x; false behind
+ * the last (radix_digits.c). */
 bool radix_next_digit(Radix *r, int *k, Digit *d);
 
 /* ---- steps, each true where it has changed something ----------------------------------------- */
 
 /* A digit and the number that it is the low part of become one column (radix_digits.c). */
 bool radix_merge_digits(Radix *r);
-/* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name (radix_pairs.c). */
+/* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name
+ * (radix_pairs.c). */
 bool radix_use_pairs(Radix *r);
-/* A row of a number with digits becomes one of its high digits (radix_high.c). By sizes that are in products, then by the widths
- * of digits. */
+/* A row of a number with digits becomes one of its high digits (radix_high.c). By sizes that are in
+ * products, then by the widths of digits. */
 bool radix_split_rows(Radix *r);
 
 #endif

@@ -1,4 +1,5 @@
-/* radix_digits.c - q N + r becomes one number where rows and forms speak of it only as a whole. See radix.h.
+/* radix_digits.c - q N + r becomes one number where rows and forms speak of it only as a whole. See
+ * radix.h.
  *
  *   e = 256 b + t, t in 0..256, b in 0..G       =>       e in 0..256 G */
 #include "passes/analysis/radix.h"
@@ -12,7 +13,8 @@ bool radix_next_digit(Radix *r, int *k, Digit *d)
             low.constant != 0 || low.terms[0].factor != 1)
             continue;
         int column = low.terms[0].column;
-        if (radix_factor(high, column) != -1 || radix_monomial(r, column) || r->p->columns.items[column].fixed)
+        if (radix_factor(high, column) != -1 || radix_monomial(r, column) ||
+            r->p->columns.items[column].fixed)
             continue;
         Affine width = poly_add(r->p, high, low, 1);
         width = poly_add(r->p, width, affine_const(1), 1);
@@ -25,7 +27,8 @@ bool radix_next_digit(Radix *r, int *k, Digit *d)
     return false;
 }
 
-/* How a row or form speaks of the digit d and of column b: not at all, as k (width b + d), or otherwise. */
+/* How a row or form speaks of the digit d and of column b: not at all, as k (width b + d), or
+ * otherwise. */
 typedef enum { APART, TOGETHER, MIXED } Mention;
 
 static Mention mention_of(Radix *r, Affine form, const Digit *d, int b, Affine high)
@@ -63,7 +66,8 @@ static bool may_merge(Radix *r, const Digit *d, int b, Affine high)
     return true;
 }
 
-/* The digit becomes width b + digit, and b goes: b >= x says number >= width x, b <= x says number <= width x + width - 1. */
+/* The digit becomes width b + digit, and b goes: b >= x says number >= width x, b <= x says number
+ * <= width x + width - 1. */
 static void merge(Radix *r, const Digit *d, int b, Affine high)
 {
     Poly *p = r->p;
@@ -76,7 +80,8 @@ static void merge(Radix *r, const Digit *d, int b, Affine high)
         if (bounds_high(r, old.items[i], d, b)) {
             int64_t sign = radix_factor(form, b);
             Affine rest = poly_add(p, form, radix_term(r, 1, b), -sign);
-            form = poly_add(p, radix_multiply(r, rest, d->width), radix_term(r, 1, d->column), sign);
+            form =
+                poly_add(p, radix_multiply(r, rest, d->width), radix_term(r, 1, d->column), sign);
             if (sign < 0)
                 form = poly_add(p, poly_add(p, form, d->width, 1), affine_const(-1), 1);
         } else {
@@ -94,7 +99,8 @@ static bool drop_bound(Radix *r, const Digit *d, int b)
 {
     for (int i = 0; i < r->rows->n; i++) {
         Row row = r->rows->items[i];
-        if (row.form.n > 1 && d->width.n > 0 && bounds_high(r, row, d, b) && radix_implied(r, row.form, i)) {
+        if (row.form.n > 1 && d->width.n > 0 && bounds_high(r, row, d, b) &&
+            radix_implied(r, row.form, i)) {
             radix_drop_row(r, i);
             return true;
         }
@@ -108,7 +114,8 @@ static bool merge_in(Radix *r, const Digit *d, Affine form)
     for (int i = 0; i < form.n && factor; i++) {
         Term t = form.terms[i];
         Affine part;
-        if (t.factor % factor != 0 || !radix_divide_term(r, (Term){t.column, t.factor / factor}, d->width, &part) ||
+        if (t.factor % factor != 0 ||
+            !radix_divide_term(r, (Term){t.column, t.factor / factor}, d->width, &part) ||
             part.n != 1 || part.terms[0].factor != 1 || radix_monomial(r, part.terms[0].column))
             continue;
         int b = part.terms[0].column;
@@ -133,7 +140,8 @@ bool radix_merge_digits(Radix *r)
                 break;
             }
         for (int i = 0; i < r->rows->n; i++)
-            if (i != d.lower && i != d.upper && radix_mentions(r, r->rows->items[i].form, d.column)) {
+            if (i != d.lower && i != d.upper &&
+                radix_mentions(r, r->rows->items[i].form, d.column)) {
                 if (merge_in(r, &d, r->rows->items[i].form))
                     return true;
                 break;

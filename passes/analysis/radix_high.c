@@ -1,4 +1,5 @@
-/* radix_high.c - comparisons of numbers with digits are comparisons of their high digits. See radix.h.
+/* radix_high.c - comparisons of numbers with digits are comparisons of their high digits. See
+ * radix.h.
  *
  *   q N + r < M N, r in 0..N                    =>       q < M */
 #include "passes/analysis/radix.h"
@@ -8,7 +9,8 @@ static bool within(Radix *r, Affine low, Affine width, int64_t m, int row)
 {
     Affine shifted = poly_add(r->p, low, width, -m);
     return radix_implied(r, shifted, row) &&
-           radix_implied(r, poly_add(r->p, poly_add(r->p, width, shifted, -1), affine_const(-1), 1), row);
+           radix_implied(r, poly_add(r->p, poly_add(r->p, width, shifted, -1), affine_const(-1), 1),
+                         row);
 }
 
 /* high >= m and m width + low >= 0: the row says nothing. */
@@ -32,7 +34,8 @@ static bool split_row(Radix *r, int at, Affine width)
         return false;
     if (row.equal) {
         Affine both = poly_add(r->p, width, affine_const(-1), 1);
-        if (!radix_implied(r, poly_add(r->p, both, low, 1), at) || !radix_implied(r, poly_add(r->p, both, low, -1), at))
+        if (!radix_implied(r, poly_add(r->p, both, low, 1), at) ||
+            !radix_implied(r, poly_add(r->p, both, low, -1), at))
             return false;
         radix_drop_row(r, at);
         radix_add_row(r, high, true);
@@ -74,7 +77,8 @@ bool radix_split_rows(Radix *r)
     Digit d;
     for (int k = 0; radix_next_digit(r, &k, &d);)
         for (int m = 0; m < r->rows->n; m++)
-            if (m != d.lower && m != d.upper && radix_mentions(r, r->rows->items[m].form, d.column) &&
+            if (m != d.lower && m != d.upper &&
+                radix_mentions(r, r->rows->items[m].form, d.column) &&
                 r->rows->items[m].form.n > 1 && split_row(r, m, d.width))
                 return true;
     return false;

@@ -1,7 +1,8 @@
 /* radix_pairs.c - what two rows 0 <= x <= width - 1 say of a sum of columns x. See radix.h.
  *
  *   0 <= 256 G - S < 256, G nowhere else        =>       (nothing): there is one such G
- *   0 <= e - q N < N                            =>       r in 0..N, for r = e - q N in the place of e */
+ *   0 <= e - q N < N                            =>       r in 0..N, for r = e - q N in the place of
+ * e */
 #include "passes/analysis/radix.h"
 
 /* Rows i and j say 0 <= x <= width - 1 for x = form of i, which is more than a column. */
@@ -46,14 +47,16 @@ static bool forget_quotient(Radix *r, int i, int j, Affine width)
             n += radix_has_base(r, form.terms[k].column, q);
         if (n != 1 || radix_monomial(r, q) || radix_mentions(r, width, q) || in_forms(r, q))
             continue;
-        /* Rows that follow from others are dropped one after the other: two may follow from each other. */
+        /* Rows that follow from others are dropped one after the other: two may follow from each
+         * other. */
         if (!only_implied(r, q, i, j))
             continue;
         Affine lower = r->rows->items[i].form, upper = r->rows->items[j].form;
         bool dropped = true;
         for (int k = 0; k < r->rows->n && dropped; k++) {
             Affine row = r->rows->items[k].form;
-            if (!radix_mentions(r, row, q) || poly_affine_equal(row, lower) || poly_affine_equal(row, upper))
+            if (!radix_mentions(r, row, q) || poly_affine_equal(row, lower) ||
+                poly_affine_equal(row, upper))
                 continue;
             dropped = radix_implied(r, row, k);
             if (dropped)
@@ -80,8 +83,8 @@ static int uses_of(const Radix *r, int column)
     return n;
 }
 
-/* 0 <= x < width: a name for x in the place of one of the columns that it adds, but of no other such name: two could be named by
- * each other for ever. */
+/* 0 <= x < width: a name for x in the place of one of the columns that it adds, but of no other
+ * such name: two could be named by each other for ever. */
 static bool name_remainder(Radix *r, int i, Affine width)
 {
     Affine form = r->rows->items[i].form, high, low;
@@ -114,7 +117,8 @@ bool radix_use_pairs(Radix *r)
     Affine width;
     for (int i = 0; i < r->rows->n; i++)
         for (int j = 0; j < r->rows->n; j++)
-            if (is_pair(r, i, j, &width) && (forget_quotient(r, i, j, width) || name_remainder(r, i, width)))
+            if (is_pair(r, i, j, &width) &&
+                (forget_quotient(r, i, j, width) || name_remainder(r, i, width)))
                 return true;
     return false;
 }

@@ -1,4 +1,5 @@
-/* radix_polynomial.c - forms as polynomials: products of columns, and what divides by a width. See radix.h. */
+/* radix_polynomial.c - forms as polynomials: products of columns, and what divides by a width. See
+ * radix.h. */
 #include "passes/analysis/radix.h"
 
 const Monomial *radix_monomial(const Radix *r, int column)
@@ -52,7 +53,8 @@ static int times_column(Radix *r, int a, int b)
         return a;
     }
     while (i < x.degree || j < y.degree)
-        base[n++] = j == y.degree || (i < x.degree && x.base[i] <= y.base[j]) ? x.base[i++] : y.base[j++];
+        base[n++] =
+            j == y.degree || (i < x.degree && x.base[i] <= y.base[j]) ? x.base[i++] : y.base[j++];
     return monomial_column(r, base, n);
 }
 
@@ -137,7 +139,8 @@ void radix_divide(Radix *r, Affine form, Affine width, Affine *high, Affine *low
         if (radix_divide_term(r, form.terms[i], width, &part))
             *high = poly_add(r->p, *high, part, 1);
         else
-            *low = poly_add(r->p, *low, radix_term(r, form.terms[i].factor, form.terms[i].column), 1);
+            *low =
+                poly_add(r->p, *low, radix_term(r, form.terms[i].factor, form.terms[i].column), 1);
     }
 }
 

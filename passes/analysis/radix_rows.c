@@ -1,4 +1,5 @@
-/* radix_rows.c - rows of polynomials: adding them, putting a value in the place of a column, what follows from the others. See radix.h. */
+/* radix_rows.c - rows of polynomials: adding them, putting a value in the place of a column, what
+ * follows from the others. See radix.h. */
 #include "passes/analysis/radix.h"
 
 void radix_drop_row(Radix *r, int at)
@@ -11,7 +12,8 @@ static Affine reduced(Radix *r, Affine form, bool equal)
 {
     int64_t g = 0;
     for (int i = 0; i < form.n; i++)
-        for (int64_t a = form.terms[i].factor < 0 ? -form.terms[i].factor : form.terms[i].factor; a;) {
+        for (int64_t a = form.terms[i].factor < 0 ? -form.terms[i].factor : form.terms[i].factor;
+             a;) {
             int64_t rest = g % a;
             g = a;
             a = rest;

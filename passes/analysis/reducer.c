@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- operators --------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* The largest or smallest value of a type. */
 static Expr *extreme(Context *c, DType type, bool largest, Span span)
@@ -33,33 +33,29 @@ static Expr *ones(Context *c, DType type, Span span)
                                                 : expr_int(c, type, -1, span);
 }
 
-/* Sums of 0 are 0 whatever starts them, but for -0; minima and maxima of infinities are those, but for NaN, which all else replaces. */
+/* Sums of 0 are 0 whatever starts them, but for -0; minima and maxima of infinities are those, but
+ * for NaN, which all else replaces. */
 static bool is_special(StoreOp op, const Expr *start)
 {
-    return start->kind != EX_FLOAT || (op == STORE_ADD ? start->u.f == 0 && signbit(start->u.f) : isnan(start->u.f));
+    return start->kind != EX_FLOAT ||
+           (op == STORE_ADD ? start->u.f == 0 && signbit(start->u.f) : isnan(start->u.f));
 }
 
-/* What partial results of a reduction that starts from `start` begin with; NULL for a plain store. */
+/* What partial results of a reduction that starts from `start` begin with; NULL for a plain
+ * store. */
 static Expr *identity_of(Context *c, StoreOp op, DType type, const Expr *start, Span span)
 {
     bool special = type_is_float(type) && is_special(op, start);
     switch (op) {
     case STORE_SET:
-    case STORE_ASYNC:
-        return NULL;
-    case STORE_ADD:
-        return special ? expr_float(c, type, -0.0, span) : number(c, type, 0, span);
+    case STORE_ASYNC: return NULL;
+    case STORE_ADD: return special ? expr_float(c, type, -0.0, span) : number(c, type, 0, span);
     case STORE_OR:
-    case STORE_XOR:
-        return number(c, type, 0, span);
-    case STORE_MUL:
-        return number(c, type, 1, span);
-    case STORE_MIN:
-        return special ? expr_float(c, type, NAN, span) : extreme(c, type, true, span);
-    case STORE_MAX:
-        return special ? expr_float(c, type, NAN, span) : extreme(c, type, false, span);
-    case STORE_AND:
-        return ones(c, type, span);
+    case STORE_XOR: return number(c, type, 0, span);
+    case STORE_MUL: return number(c, type, 1, span);
+    case STORE_MIN: return special ? expr_float(c, type, NAN, span) : extreme(c, type, true, span);
+    case STORE_MAX: return special ? expr_float(c, type, NAN, span) : extreme(c, type, false, span);
+    case STORE_AND: return ones(c, type, span);
     }
     return NULL;
 }
@@ -72,7 +68,7 @@ Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
     return expr_binary(c, kind, a, b, a->span);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const Buffer *buffer;
@@ -124,7 +120,8 @@ static int subscripts_of(const Stmt *store, const Var *var)
     return n;
 }
 
-/* Different values of the spatial iterators write different elements, and the others none: otherwise the reason. */
+/* Different values of the spatial iterators write different elements, and the others none:
+ * otherwise the reason. */
 static const char *element_apart(Context *c, const BlockStmt *block, const Stmt *store)
 {
     for (int i = 0; i < block->n_iters; i++) {
@@ -159,7 +156,8 @@ static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
     const Buffer *buffer = update->u.store.buffer;
     /* 8-bit floats have no infinity that is stored as one, and nobody adds in them */
     bool tiny = type_is_float(buffer->type) && type_info(buffer->type)->bits == 8;
-    r->identity = identity_of(c, update->u.store.op, buffer->type, init->u.store.value, update->span);
+    r->identity =
+        identity_of(c, update->u.store.op, buffer->type, init->u.store.value, update->span);
     if (tiny || !r->identity)
         return arena_printf(c->arena, "'%s' of %s has no partial results that can be combined",
                             store_op_token(update->u.store.op), type_info(buffer->type)->name);

@@ -18,7 +18,7 @@ typedef struct {
     AccessMode mode;
     unsigned keep_axes;
     VEC(const Var *) over;
-    VEC(Subst) map; /* iterators and lets, in terms of loops */
+    VEC(Subst) map;   /* iterators and lets, in terms of loops */
     int n_conditions; /* of blocks around, among the facts */
     Interval *box;
     bool *whole; /* [rank]: nothing better than the whole dimension is known */
@@ -112,7 +112,8 @@ static bool subscript_interval(Walk *w, Expr *e, Interval *out)
     return true;
 }
 
-/* That inner loops run cannot be assumed for the hull: other accesses may happen when they do not. */
+/* That inner loops run cannot be assumed for the hull: other accesses may happen when they do
+ * not. */
 static void touch(Walk *w, const Access *access)
 {
     Facts outside = facts_outside(w->f, w->outside);
@@ -218,28 +219,21 @@ static void walk(Walk *w, Stmt *s)
 {
     FactsMark mark = facts_mark(w->f);
     switch (s->kind) {
-    case ST_SEQ:
-        walk_seq(w, s);
-        break;
-    case ST_FOR:
-        walk_for(w, s);
-        break;
+    case ST_SEQ: walk_seq(w, s); break;
+    case ST_FOR: walk_for(w, s); break;
     case ST_IF:
         walk_expr(w, s->u.cond.cond);
         walk(w, s->u.cond.then);
         if (s->u.cond.otherwise)
             walk(w, s->u.cond.otherwise);
         break;
-    case ST_BLOCK:
-        walk_block(w, &s->u.block);
-        break;
+    case ST_BLOCK: walk_block(w, &s->u.block); break;
     case ST_LAUNCH:
         facts_enter(w->f, s);
         walk(w, s->u.launch.body);
         facts_reset(w->f, mark);
         break;
-    default:
-        walk_leaf(w, s);
+    default: walk_leaf(w, s);
     }
 }
 

@@ -19,10 +19,10 @@ typedef struct {
     const Buffer *buffer;
     Expr *const *index; /* in the terms of the place, iterators not replaced */
     AccessMode mode;
-    StoreOp op;               /* of a write */
+    StoreOp op; /* of a write */
     bool atomic;
-    const BlockStmt *block;   /* the block it is in, or NULL */
-    const Stmt *store;        /* the ST_STORE that writes, or NULL */
+    const BlockStmt *block; /* the block it is in, or NULL */
+    const Stmt *store;      /* the ST_STORE that writes, or NULL */
     Span span;
 } Access;
 typedef VEC(Access) AccessList;
@@ -61,8 +61,8 @@ bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop);
  * memory gives the whole dimension. */
 bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
                     unsigned keep_axes, Interval *box /* [rank] */);
-/* The same, not clipped: iterations that touch different elements have different boxes, also where the buffer is smaller
- * than one of them. */
+/* The same, not clipped: iterations that touch different elements have different boxes, also where
+ * the buffer is smaller than one of them. */
 bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
                     unsigned keep_axes, Interval *box /* [rank] */);
 
@@ -72,11 +72,11 @@ typedef struct {
 } Run;
 enum { REGION_RUNS = 2 };
 
-/* What the accesses of `mode` below `s` touch of an axis of `buffer`, where that is less than `box`, its box: up to REGION_RUNS runs,
- * the one with the smallest stride first. They may hold more than is touched, never less. 0 where the box has no gaps, or none that
- * are known. */
-int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis, const Interval *box,
-                Run *runs /* [REGION_RUNS] */);
+/* What the accesses of `mode` below `s` touch of an axis of `buffer`, where that is less than
+ * `box`, its box: up to REGION_RUNS runs, the one with the smallest stride first. They may hold
+ * more than is touched, never less. 0 where the box has no gaps, or none that are known. */
+int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis,
+                const Interval *box, Run *runs /* [REGION_RUNS] */);
 
 /* The innermost statement of `root` that contains every access of `buffer`: a seq where several
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */

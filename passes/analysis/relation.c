@@ -1,7 +1,8 @@
 /* relation.c - see relation.h.
  *
- * Whether a key tells is a question about two points, which poly.h answers, products of sizes included. The formula is
- * isl's: expressions become piecewise affine functions, and the function that it finds becomes expressions again. */
+ * Whether a key tells is a question about two points, which poly.h answers, products of sizes
+ * included. The formula is isl's: expressions become piecewise affine functions, and the function
+ * that it finds becomes expressions again. */
 #include "passes/analysis/relation.h"
 
 #include <isl/aff.h>
@@ -22,7 +23,7 @@ typedef struct {
     VEC(const Var *) sizes; /* the parameters of every space */
 } Study;
 
-/* ---- what there is -------------------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static int point_index(const Study *s, const Var *var)
 {
@@ -66,15 +67,14 @@ static Study study_new(Context *c, const Relation *r)
 /* The space of points, with the sizes as parameters. */
 static isl_space *points_space(const Study *s)
 {
-    isl_space *space =
-        isl_space_set_alloc(s->isl, (unsigned)s->sizes.n, (unsigned)s->r->points->n);
+    isl_space *space = isl_space_set_alloc(s->isl, (unsigned)s->sizes.n, (unsigned)s->r->points->n);
     for (int i = 0; i < s->sizes.n; i++)
         space = isl_space_set_dim_id(space, isl_dim_param, (unsigned)i,
                                      isl_id_alloc(s->isl, NULL, (void *)s->sizes.items[i]));
     return space;
 }
 
-/* ---- expressions to isl; NULL where there is none --------------------------------------------------------- */
+/* ---- expressions to isl; NULL where there is none -------------------------------------------- */
 
 static isl_pw_aff *to_isl(const Study *s, const Expr *e);
 
@@ -140,7 +140,7 @@ static isl_pw_aff *to_isl(const Study *s, const Expr *e)
     return NULL;
 }
 
-/* ---- the relation ----------------------------------------------------------------------------------------- */
+/* ---- the relation ---------------------------------------------------------------------------- */
 
 /* All points, under sizes of at least 0. */
 static isl_set *all_points(const Study *s)
@@ -152,8 +152,8 @@ static isl_set *all_points(const Study *s)
             set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
     for (int i = 0; i < box->n; i++) {
         isl_pw_aff *var = variable(s, box->var[i]);
-        set = isl_set_intersect(
-            set, isl_pw_aff_ge_set(isl_pw_aff_copy(var), to_isl(s, box->lo[i])));
+        set =
+            isl_set_intersect(set, isl_pw_aff_ge_set(isl_pw_aff_copy(var), to_isl(s, box->lo[i])));
         set = isl_set_intersect(set, isl_pw_aff_lt_set(var, to_isl(s, box->hi[i])));
     }
     return set;
@@ -176,7 +176,7 @@ static isl_map *key_to_value(const Study *s)
     return isl_map_coalesce(isl_map_apply_range(isl_map_reverse(key), value));
 }
 
-/* ---- does it tell? ---------------------------------------------------------------------------------------- */
+/* ---- does it tell? --------------------------------------------------------------------------- */
 
 /* Columns of a new point; `env` learns them. */
 static Affine *enter_point(Poly *p, const PointBox *box, Env *env)
@@ -250,7 +250,7 @@ Tells relation_tells(Context *c, const Relation *r, const char **clash)
     return *clash ? TELLS_NOT : TELLS_UNKNOWN;
 }
 
-/* ---- isl to expressions; NULL where there is none --------------------------------------------------------- */
+/* ---- isl to expressions; NULL where there is none -------------------------------------------- */
 
 typedef struct {
     const Study *s;
@@ -348,8 +348,7 @@ static isl_multi_aff *one_formula(isl_map *map, const isl_set *keys)
     isl_pw_multi_aff *f = isl_pw_multi_aff_from_map(map);
     f = isl_pw_multi_aff_gist(f, isl_set_copy((isl_set *)keys));
     f = isl_pw_multi_aff_coalesce(f);
-    if (isl_pw_multi_aff_n_piece(f) == 1 &&
-        isl_pw_multi_aff_isa_multi_aff(f) == isl_bool_true)
+    if (isl_pw_multi_aff_n_piece(f) == 1 && isl_pw_multi_aff_isa_multi_aff(f) == isl_bool_true)
         return isl_pw_multi_aff_as_multi_aff(f);
     isl_pw_multi_aff_free(f);
     return NULL;

@@ -1,12 +1,14 @@
-/* relation.h - two lists of integer expressions over the same points: does one tell the other, and how?
+/* relation.h - two lists of integer expressions over the same points: does one tell the other, and
+ * how?
  *
  *   points  i in 0..64      key  [i / 4, i % 4]      value  [i]          the key tells the value: key0 * 4 + key1
  *   points  i in 0..64      key  [i / 4]             value  [i]          it does not: at i = 0 and i = 1
  *
- * An index map keeps elements apart if its outputs tell its parameters; a copy in another layout holds what a block
- * reads if the place in the copy tells the element. Answers are exact for expressions of + - * / % min max whose factors and
- * divisors are literals, over points between bounds of that kind, with any sizes; products with a symbolic size are understood
- * where that the factors differ by 1 or more is enough. */
+ * An index map keeps elements apart if its outputs tell its parameters; a copy in another layout
+ * holds what a block reads if the place in the copy tells the element. Answers are exact for
+ * expressions of + - * / % min max whose factors and divisors are literals, over points between
+ * bounds of that kind, with any sizes; products with a symbolic size are understood where that the
+ * factors differ by 1 or more is enough. */
 #ifndef TIRC_PASSES_ANALYSIS_RELATION_H
 #define TIRC_PASSES_ANALYSIS_RELATION_H
 
@@ -31,11 +33,13 @@ typedef enum {
     TELLS_UNKNOWN, /* not of the form above, or too hard */
 } Tells;
 
-/* Do points with equal keys have equal values? Where they do not, *clash names two that show it: "i = 0 and i = 1". */
+/* Do points with equal keys have equal values? Where they do not, *clash names two that show it: "i
+ * = 0 and i = 1". */
 Tells relation_tells(Context *c, const Relation *r, const char **clash);
 
-/* out[n_value]: the values as expressions of the variables `place` [n_key], which stand for the keys, for every key
- * that some point has. False where the key does not tell the value, or one formula does not do for all keys. */
+/* out[n_value]: the values as expressions of the variables `place` [n_key], which stand for the
+ * keys, for every key that some point has. False where the key does not tell the value, or one
+ * formula does not do for all keys. */
 bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out);
 
 #endif

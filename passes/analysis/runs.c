@@ -1,10 +1,11 @@
-/* runs.c - the elements of an axis that a piece of program touches, where there are gaps between them.
+/* runs.c - the elements of an axis that a piece of program touches, where there are gaps between
+ * them.
  *
  *   for row in 8 ... x[w * 32 + row / 4 * 16 + row % 4]        two runs of 4 elements, 16 apart; the box has 20
  *
- * The subscript is a sum of terms, each of a range of its own. A term whose factor is no larger than what the smaller ones
- * reach makes a run longer; another one begins anew, a gap away. Terms that depend on each other touch less than that, never
- * more. */
+ * The subscript is a sum of terms, each of a range of its own. A term whose factor is no larger
+ * than what the smaller ones reach makes a run longer; another one begins anew, a gap away. Terms
+ * that depend on each other touch less than that, never more. */
 #include <stdlib.h>
 
 #include "passes/analysis/affine.h"
@@ -51,7 +52,8 @@ static bool add_term(Run *runs, int *n_runs, int64_t factor, int64_t n)
         runs[(*n_runs)++] = (Run){factor, n};
         return true;
     }
-    return checked_mul(factor / run->stride, n - 1, &more) && checked_add(run->extent, more, &run->extent);
+    return checked_mul(factor / run->stride, n - 1, &more) &&
+           checked_add(run->extent, more, &run->extent);
 }
 
 static int compare_terms(const void *a, const void *b)
@@ -60,8 +62,8 @@ static int compare_terms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The terms of `form` with variables of the ranges from `first` on, as runs; `*least` is the value of the rest and of their least
- * values. 0: not known. */
+/* The terms of `form` with variables of the ranges from `first` on, as runs; `*least` is the value
+ * of the rest and of their least values. 0: not known. */
 static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **least)
 {
     VEC(Term) moving = {0};
@@ -73,7 +75,8 @@ static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **le
         Expr *low = t.atom;
         int64_t min, max;
         if (uses_ranges_from(f, t.atom, first)) {
-            if (t.coef <= 0 || uses_ranges_before(f, t.atom, first) || !bounds_const(f, t.atom, &min, &max))
+            if (t.coef <= 0 || uses_ranges_before(f, t.atom, first) ||
+                !bounds_const(f, t.atom, &min, &max))
                 return 0;
             low = expr_index(c, min);
             VEC_PUSH(c->arena, &moving, t);
@@ -101,7 +104,8 @@ static bool fewer(const Run *runs, int n, const Interval *box)
     return expr_is_const(box->extent, &extent) && elements < extent;
 }
 
-int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis, const Interval *box, Run *runs)
+int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis,
+                const Interval *box, Run *runs)
 {
     Context *c = facts->c;
     AccessList all = {0};
@@ -114,11 +118,13 @@ int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, in
     FactsMark mark = facts_mark(facts);
     int first = facts->ranges.n, n = 0;
     if (search.found && facts_enter_path(facts, s, search.found)) {
-        Expr *e = simplify(facts, iters_to_loops(c, search.block, all.items[0].index[axis])), *least;
+        Expr *e = simplify(facts, iters_to_loops(c, search.block, all.items[0].index[axis])),
+             *least;
         Affine form = {0};
         if (!expr_has_load(e) && affine_of(c, e, PRODUCTS_EXPANDED, &form))
             n = runs_of(facts, &form, first, runs, &least);
-        if (n > 0 && (!fewer(runs, n, box) || !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
+        if (n > 0 && (!fewer(runs, n, box) ||
+                      !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
             n = 0;
     }
     facts_reset(facts, mark);

@@ -31,14 +31,10 @@ static Expr *with_operands(Facts *f, Expr *e, Expr *(*simplify_operand)(Facts *f
     if (!changed)
         return e;
     switch (e->kind) {
-    case EX_LOAD:
-        return expr_load_like(c, e, e->u.load.buffer, args);
-    case EX_CALL:
-        return expr_call(c, e->u.call.call, args, e->span);
-    case EX_SELECT:
-        return expr_select(c, args[0], args[1], args[2], e->span);
-    case EX_CAST:
-        return expr_cast(c, e->type, args[0], e->span);
+    case EX_LOAD: return expr_load_like(c, e, e->u.load.buffer, args);
+    case EX_CALL: return expr_call(c, e->u.call.call, args, e->span);
+    case EX_SELECT: return expr_select(c, args[0], args[1], args[2], e->span);
+    case EX_CAST: return expr_cast(c, e->type, args[0], e->span);
     default:
         return n == 1 ? expr_unary(c, e->kind, args[0], e->span)
                       : expr_binary(c, e->kind, args[0], args[1], e->span);
@@ -85,7 +81,8 @@ static bool value_fits(Facts *f, Expr *e, DType type)
     return b.has_min && b.has_max && fits_type(b.min, type) && fits_type(b.max, type);
 }
 
-/* Casts that keep every value: of literals, to the same type, and to INDEX and back (which has 64 bits where it runs). */
+/* Casts that keep every value: of literals, to the same type, and to INDEX and back (which has 64
+ * bits where it runs). */
 static Expr *simplify_cast(Facts *f, Expr *e)
 {
     Expr *inner = simplify_once(f, e->u.arg[0]);
@@ -167,8 +164,8 @@ static bool collect_product(Facts *f, Expr *e, int64_t scale, Affine *out)
            affine_push_product(f->c, out, &a, &b, scale, PRODUCTS_KEPT, e->span);
 }
 
-/* 0 divided by anything is 0: where that is 0 as well there is no iteration to compute it for, and lowering may have moved it out of
- * the loop that says so. */
+/* 0 divided by anything is 0: where that is 0 as well there is no iteration to compute it for, and
+ * lowering may have moved it out of the loop that says so. */
 static bool collect_quotient(Facts *f, Expr *e, int64_t scale, Affine *out)
 {
     Affine a, b;
@@ -186,31 +183,24 @@ static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out)
     int64_t negated;
     const Range *range;
     switch (e->kind) {
-    case EX_ADD:
-        return collect(f, e->u.arg[0], scale, out) && collect(f, e->u.arg[1], scale, out);
+    case EX_ADD: return collect(f, e->u.arg[0], scale, out) && collect(f, e->u.arg[1], scale, out);
     case EX_SUB:
         return checked_mul(scale, -1, &negated) && collect(f, e->u.arg[0], scale, out) &&
                collect(f, e->u.arg[1], negated, out);
-    case EX_NEG:
-        return checked_mul(scale, -1, &negated) && collect(f, e->u.arg[0], negated, out);
-    case EX_MUL:
-        return collect_product(f, e, scale, out);
+    case EX_NEG: return checked_mul(scale, -1, &negated) && collect(f, e->u.arg[0], negated, out);
+    case EX_MUL: return collect_product(f, e, scale, out);
     case EX_DIV:
-    case EX_MOD:
-        return collect_quotient(f, e, scale, out);
+    case EX_MOD: return collect_quotient(f, e, scale, out);
     case EX_MIN:
-    case EX_MAX:
-        return affine_collect(f->c, simplify_minmax(f, e), scale, PRODUCTS_KEPT, out);
-    case EX_SELECT:
-        return affine_collect(f->c, simplify_select(f, e), scale, PRODUCTS_KEPT, out);
-    case EX_CAST:
-        return affine_collect(f->c, simplify_cast(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_MAX: return affine_collect(f->c, simplify_minmax(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_SELECT: return affine_collect(f->c, simplify_select(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_CAST: return affine_collect(f->c, simplify_cast(f, e), scale, PRODUCTS_KEPT, out);
     case EX_VAR:
     case EX_AXIS:
         range = facts_find(f, e);
-        return affine_collect(f->c, range && range->value ? range->value : e, scale, PRODUCTS_KEPT, out);
-    default:
-        return affine_push(f->c, out, scale, with_operands(f, e, simplify_once));
+        return affine_collect(f->c, range && range->value ? range->value : e, scale, PRODUCTS_KEPT,
+                              out);
+    default: return affine_push(f->c, out, scale, with_operands(f, e, simplify_once));
     }
 }
 
@@ -293,7 +283,8 @@ static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int d
     return all;
 }
 
-/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is a multiple of 8. */
+/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is a multiple of
+ * 8. */
 static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine *out)
 {
     *out = (Affine){.constant = form->constant};
@@ -319,7 +310,8 @@ bool prove_divisible(Facts *f, Expr *e, int64_t by)
         return false;
     Question q = facts_ask(f);
     Affine simple, form;
-    bool all = simplify_affine(f, e, &simple) && without_remainders(f, &simple, by, &form) && form.constant % by == 0;
+    bool all = simplify_affine(f, e, &simple) && without_remainders(f, &simple, by, &form) &&
+               form.constant % by == 0;
     for (int t = 0; t < form.n && all; t++)
         all = term_divisible(f, form.items[t].coef, form.items[t].atom, by, DEPTH);
     facts_answered(f, &q);

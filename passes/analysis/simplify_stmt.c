@@ -144,7 +144,8 @@ Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *bod
     const Stmt *start = stmt_single_store(init), *update = stmt_single_store(body);
     if (!start || !update || !block_has_one_element(old) || block_has_one_element(&now))
         return body;
-    return stmt_store_like(c, update, update->u.store.buffer, start->u.store.index, update->u.store.value);
+    return stmt_store_like(c, update, update->u.store.buffer, start->u.store.index,
+                           update->u.store.value);
 }
 
 static Stmt *simplify_block(Facts *f, Stmt *s)
@@ -211,26 +212,19 @@ Stmt *simplify_stmt(Facts *f, Stmt *s)
 {
     Expr *value;
     switch (s->kind) {
-    case ST_SEQ:
-        return simplify_seq(f, s);
-    case ST_FOR:
-        return simplify_for(f, s);
-    case ST_IF:
-        return simplify_if(f, s);
-    case ST_BLOCK:
-        return simplify_block(f, s);
-    case ST_STORE:
-        return simplify_store(f, s);
+    case ST_SEQ: return simplify_seq(f, s);
+    case ST_FOR: return simplify_for(f, s);
+    case ST_IF: return simplify_if(f, s);
+    case ST_BLOCK: return simplify_block(f, s);
+    case ST_STORE: return simplify_store(f, s);
     case ST_LET:
         value = simplify(f, s->u.let.value);
         return value == s->u.let.value
                    ? s
                    : stmt_stamp(stmt_let(f->c, s->u.let.var, value, s->span), s);
-    case ST_LAUNCH:
-        return simplify_launch(f, s);
+    case ST_LAUNCH: return simplify_launch(f, s);
     case ST_TEMP:
-    case ST_BARRIER:
-        return s;
+    case ST_BARRIER: return s;
     }
     return s;
 }

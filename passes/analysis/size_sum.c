@@ -1,4 +1,5 @@
-/* size_sum.c - sums of products of symbolic sizes, with rational factors: bounds of index arithmetic. */
+/* size_sum.c - sums of products of symbolic sizes, with rational factors: bounds of index
+ * arithmetic. */
 #include "passes/analysis/size_sum.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@ static bool same_sizes(const SizeTerm *a, const SizeTerm *b)
            !memcmp(a->sizes, b->sizes, (size_t)a->degree * sizeof a->sizes[0]);
 }
 
-/* Brings the factor num / den into lowest terms, with a den above 0; false where it does not fit. */
+/* Brings the factor num / den into lowest terms, with a den above 0; false where it does not
+ * fit. */
 static bool term_reduce(SizeTerm *t)
 {
     if (t->num == INT64_MIN || t->den == INT64_MIN)
@@ -29,7 +31,8 @@ static bool factors_add(const SizeTerm *a, const SizeTerm *b, SizeTerm *sum)
     int64_t left, right;
     *sum = *a;
     return checked_mul(a->num, b->den, &left) && checked_mul(b->num, a->den, &right) &&
-           checked_add(left, right, &sum->num) && checked_mul(a->den, b->den, &sum->den) && term_reduce(sum);
+           checked_add(left, right, &sum->num) && checked_mul(a->den, b->den, &sum->den) &&
+           term_reduce(sum);
 }
 
 /* Is the factor of a below that of b? In 128 bits. */
@@ -104,7 +107,8 @@ const SizeSum *size_sum_scale(Context *c, const SizeSum *a, int64_t num, int64_t
     Builder b = {.lost = !a};
     for (int i = 0; !b.lost && i < a->n; i++) {
         SizeTerm t = a->terms[i];
-        b.lost = !checked_mul(t.num, num, &t.num) || !checked_mul(t.den, den, &t.den) || !term_reduce(&t);
+        b.lost = !checked_mul(t.num, num, &t.num) || !checked_mul(t.den, den, &t.den) ||
+                 !term_reduce(&t);
         add_term(&b, t);
     }
     return finish(c, &b);

@@ -13,7 +13,8 @@
 /* ---- the order that is left ------------------------------------------------------------------ */
 
 /* Conflicts that loop `level` of both, which has no order among threads, ordered in the program:
- * the serial loops further in and the text must order them the same way. `apart`: they run on different threads. */
+ * the serial loops further in and the text must order them the same way. `apart`: they run on
+ * different threads. */
 static bool level_ordered(Meeting *m, int level, bool apart)
 {
     Poly *p = m->p;
@@ -26,7 +27,8 @@ static bool level_ordered(Meeting *m, int level, bool apart)
                      "the two run on %sthreads of one block, and with '%s' "
                      "%s%s no serial loop and no order of statements puts the first before "
                      "the second",
-                     apart ? "different " : "", loop->var->name, loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
+                     apart ? "different " : "", loop->var->name,
+                     loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
                      loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
     instance_before(p, &p->top, &m->at_a.at, &m->at_b.at, level);
     PolyMark mark = poly_mark(p);
@@ -51,7 +53,8 @@ static bool level_ordered(Meeting *m, int level, bool apart)
 /* The coordinate of both is loop `level`, so that it has equal values in what one thread runs. */
 static bool tells_threads(const Meeting *m, int level, const ForStmt *loop)
 {
-    return loop->kind == LOOP_BIND && m->t->places[m->a].loop[loop->axis] == level && m->t->places[m->b].loop[loop->axis] == level;
+    return loop->kind == LOOP_BIND && m->t->places[m->a].loop[loop->axis] == level &&
+           m->t->places[m->b].loop[loop->axis] == level;
 }
 
 static bool order_left(Meeting *m)
@@ -69,7 +72,8 @@ static bool order_left(Meeting *m)
         meeting_enter(m);
         meeting_in_block(m);
         if (apart)
-            poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
+            poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X],
+                        &m->at_b.axis[AXIS_THREAD_X], 3);
         ordered = level_ordered(m, level, apart);
         poly_reset(m->p, mark);
     }
@@ -92,7 +96,7 @@ static bool grid_apart(Meeting *m)
     return apart;
 }
 
-/* ---- inits ------------------------------------------------------------------------------------ */
+/* ---- inits ----------------------------------------------------------------------------------- */
 
 /* One run of an init sets no element on two threads. */
 static bool sets_once(Meeting *m)
@@ -106,16 +110,19 @@ static bool sets_once(Meeting *m)
         poly_equal(p, &p->top, m->at_a.at.loops[i], m->at_b.at.loops[i]);
     if (!everywhere)
         meeting_in_block(m);
-    poly_differ(p, &p->top, &m->at_a.axis[everywhere ? 0 : AXIS_THREAD_X], &m->at_b.axis[everywhere ? 0 : AXIS_THREAD_X],
-                everywhere ? AXIS_COUNT : 3);
-    const char *reason = arena_printf(p->ctx->arena, "the init of block '%s' runs before the loops of its reduction, and there two threads "
-                                                     "would set one element", u->block->name);
+    poly_differ(p, &p->top, &m->at_a.axis[everywhere ? 0 : AXIS_THREAD_X],
+                &m->at_b.axis[everywhere ? 0 : AXIS_THREAD_X], everywhere ? AXIS_COUNT : 3);
+    const char *reason = arena_printf(p->ctx->arena,
+                                      "the init of block '%s' runs before the loops of its "
+                                      "reduction, and there two threads would set one element",
+                                      u->block->name);
     bool once = conflict_none(p, &m->at_a.at, m->x, &m->at_b.at, m->y, reason, m->user);
     poly_reset(p, mark);
     return once;
 }
 
-/* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is the outermost loop around. */
+/* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is
+ * the outermost loop around. */
 static bool inits_set_once(Context *c, const Kernel *kernel, Stmt *nest, Conflict *why)
 {
     Threads *t = threads_model(c, kernel, nest);

@@ -1,7 +1,9 @@
-/* thread_hazards.c - accesses of one element by different threads of a block that only a barrier orders.
+/* thread_hazards.c - accesses of one element by different threads of a block that only a barrier
+ * orders.
  *
- * Between two lists of blocks, such as what stands before a place and what stands after it. A barrier that lies in a loop of
- * either orders what its iterations do, so what is left are the last iteration before the place and the first after it. */
+ * Between two lists of blocks, such as what stands before a place and what stands after it. A
+ * barrier that lies in a loop of either orders what its iterations do, so what is left are the last
+ * iteration before the place and the first after it. */
 #include "passes/analysis/threads.h"
 
 /* ---- two accesses ---------------------------------------------------------------------------- */
@@ -21,17 +23,20 @@ static bool passes_barrier(const Across *across, const ForStmt *loop)
     return false;
 }
 
-/* Rows: the instance is in the last (or first) iteration of the loops from `level` on that pass a barrier in each. */
+/* Rows: the instance is in the last (or first) iteration of the loops from `level` on that pass a
+ * barrier in each. */
 static void at_end(Poly *p, const Across *across, const Instance *at, int level, bool last)
 {
     const Unit *u = at->unit;
     for (int i = level; i < u->n_loops; i++) {
         const ForStmt *loop = u->loops[i];
-        if (u->absent[i] || !passes_barrier(across, loop) || (last && loop->step != 1 && loop->step != -1))
+        if (u->absent[i] || !passes_barrier(across, loop) ||
+            (last && loop->step != 1 && loop->step != -1))
             continue;
         bool up = loop->step == 1;
         Affine end = poly_value(p, &at->env, last ? loop->hi : loop->lo);
-        poly_equal(p, &p->top, at->loops[i], last && up ? poly_add(p, end, affine_const(1), -1) : end);
+        poly_equal(p, &p->top, at->loops[i],
+                   last && up ? poly_add(p, end, affine_const(1), -1) : end);
     }
 }
 
@@ -45,7 +50,8 @@ static void run_unparted(Meeting *m, const Across *across)
         level++;
     if (level < units_common(a, b)) {
         if (passes_barrier(across, across->carrier))
-            poly_equal(m->p, &m->p->top, to[level], poly_add(m->p, from[level], affine_const(1), across->carrier->step));
+            poly_equal(m->p, &m->p->top, to[level],
+                       poly_add(m->p, from[level], affine_const(1), across->carrier->step));
         level++;
     }
     at_end(m->p, across, &m->at_a.at, level, true);
@@ -117,10 +123,13 @@ static void search_list(HazardSearch *h, const Stmt *block, Stmt *const *list, i
 }
 
 void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found, void *user)
+                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found,
+                     void *user)
 {
-    HazardSearch h = {
-        .t = t, .across = {carrier ? &carrier->u.loop : NULL, passed, n_passed}, .found = found, .user = user};
+    HazardSearch h = {.t = t,
+                      .across = {carrier ? &carrier->u.loop : NULL, passed, n_passed},
+                      .found = found,
+                      .user = user};
     poly_new(t->ctx);
     if (n_before <= n_after)
         for (int i = 0; i < n_before; i++)

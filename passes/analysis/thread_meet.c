@@ -1,8 +1,9 @@
-/* thread_meet.c - what an asynchronous store is waited for: an access of its element that comes soon after it, by any thread of the
- * block, also by its own. */
+/* thread_meet.c - what an asynchronous store is waited for: an access of its element that comes
+ * soon after it, by any thread of the block, also by its own. */
 #include "passes/analysis/threads.h"
 
-/* Loops from `carrier` to `counted`, a perfect nest, and how far apart two iterations of it may be. */
+/* Loops from `carrier` to `counted`, a perfect nest, and how far apart two iterations of it may
+ * be. */
 typedef struct {
     const ForStmt *carrier, *counted;
     int64_t distance;
@@ -34,7 +35,8 @@ static void run_soon(Meeting *m, const Soon *soon)
         int64_t weight = iterations_of(a, i, soon->counted), step = loop->step;
         if (weight == 0 || (step != 1 && step != -1 && soon->carrier != soon->counted))
             return;
-        apart = poly_add(m->p, apart, poly_add(m->p, to[i], from[i], -1), step > 0 ? weight : -weight);
+        apart =
+            poly_add(m->p, apart, poly_add(m->p, to[i], from[i], -1), step > 0 ? weight : -weight);
         int64_t most;
         if (loop == soon->counted && checked_mul(soon->distance, step < 0 ? -step : step, &most)) {
             poly_at_most(m->p, &m->p->top, apart, affine_const(0), most);
@@ -79,7 +81,8 @@ bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *af
     bool apart = true;
     for (int i = 0; i < n_before && apart; i++)
         for (int k = 0; k < n_after && apart; k++)
-            apart = threads_pair_holds(t, thread_unit_of(t, before[i]), thread_unit_of(t, after[k]), keeps_apart, &search);
+            apart = threads_pair_holds(t, thread_unit_of(t, before[i]), thread_unit_of(t, after[k]),
+                                       keeps_apart, &search);
     arena_reset(t->ctx->arena, mark);
     return !apart;
 }

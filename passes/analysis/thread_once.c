@@ -1,19 +1,20 @@
 /* thread_once.c - what a binding makes run once in the place of many times.
  *
- * A block that does not depend on a bound loop around it runs once for all iterations of the loop, unless it fills memory that each
- * of them has its own of. The program runs it in each iteration:
+ * A block that does not depend on a bound loop around it runs once for all iterations of the loop,
+ * unless it fills memory that each of them has its own of. The program runs it in each iteration:
  *
  *   for t in 4 bind threadIdx.x            the launch: b = a once, by thread 0; after a barrier a = 5 once;
  *       { b = a;  a = 5;  y[t] = x[t]; }   the program: b = 5 in the end, since the second run of b = a finds the 5
  *
- * The first run may stand for all of them when the later ones read what the first one read, and when nothing else writes in between what
- * the block writes. In between, what depends on the loop writes other elements in each iteration. What does not depend on it does the
- * same in each iteration, so it only counts where it writes, after a read, what nothing writes again before that read in the next
- * iteration. */
+ * The first run may stand for all of them when the later ones read what the first one read, and
+ * when nothing else writes in between what the block writes. In between, what depends on the loop
+ * writes other elements in each iteration. What does not depend on it does the same in each
+ * iteration, so it only counts where it writes, after a read, what nothing writes again before that
+ * read in the next iteration. */
 #include "passes/analysis/threads.h"
 
-/* A unit that runs once for all iterations of its loop number `at`, and one under the same loop that may come between two of its
- * runs. */
+/* A unit that runs once for all iterations of its loop number `at`, and one under the same loop
+ * that may come between two of its runs. */
 typedef struct {
     Threads *t;
     Poly *p;
@@ -42,10 +43,11 @@ static bool runs_after_first(Poly *p, const Unit *u, int at)
     return some;
 }
 
-/* ---- between two runs ------------------------------------------------------------------------- */
+/* ---- between two runs ------------------------------------------------------------------------ */
 
-/* Rows, but for the loops outside of the first one after `at`: within an iteration of loop `at`, `a` comes before `b` at this level
- * (instance_before); a unit does not come before itself, but its reads before its writes. */
+/* Rows, but for the loops outside of the first one after `at`: within an iteration of loop `at`,
+ * `a` comes before `b` at this level (instance_before); a unit does not come before itself, but its
+ * reads before its writes. */
 static bool before_inside(Poly *p, const Instance *a, const Instance *b, int at, int level)
 {
     int common = units_common(a->unit, b->unit);
@@ -58,7 +60,8 @@ static bool before_inside(Poly *p, const Instance *a, const Instance *b, int at,
     return true;
 }
 
-/* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of that than its first. */
+/* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of
+ * that than its first. */
 static void enter_both(const Between *b, Instance *again, Instance *other)
 {
     Poly *p = b->p;
@@ -76,7 +79,8 @@ static bool none_behind(const Between *b)
     PolyMark start = poly_mark(p);
     Instance again, other;
     enter_both(b, &again, &other);
-    poly_equal(p, &p->top, other.loops[b->at], poly_value(p, &again.env, again.unit->loops[b->at]->lo));
+    poly_equal(p, &p->top, other.loops[b->at],
+               poly_value(p, &again.env, again.unit->loops[b->at]->lo));
     PolyMark mark = poly_mark(p);
     bool none = true;
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
@@ -110,7 +114,7 @@ static bool none_in_front(const Between *b)
     return none;
 }
 
-/* ---- the runs are one ------------------------------------------------------------------------- */
+/* ---- the runs are one ------------------------------------------------------------------------ */
 
 /* Why the runs are not one because of this access. */
 static const char *between_reason(const Between *b)
@@ -119,20 +123,23 @@ static const char *between_reason(const Between *b)
     const Unit *u = thread_unit(b->t, b->again);
     const ForStmt *loop = u->loops[b->at];
     if (b->other == b->again)
-        return arena_printf(c->arena,
-                            "block '%s' updates what it reads, in each iteration of loop '%s'; bound to %s it would run once, as its "
-                            "iterators do not depend on the loop",
-                            u->block->name, loop->var->name, axis_name(loop->axis));
+        return arena_printf(
+            c->arena,
+            "block '%s' updates what it reads, in each iteration of loop '%s'; bound to %s it "
+            "would run once, as its iterators do not depend on the loop",
+            u->block->name, loop->var->name, axis_name(loop->axis));
     return arena_printf(c->arena,
-                        "block '%s' would run once for all iterations of loop '%s', on which its iterators do not depend, but what it %s "
-                        "in between",
-                        u->block->name, loop->var->name, b->touch->reads ? "reads is written" : "writes is overwritten");
+                        "block '%s' would run once for all iterations of loop '%s', on which its "
+                        "iterators do not depend, but what it %s in between",
+                        u->block->name, loop->var->name,
+                        b->touch->reads ? "reads is written" : "writes is overwritten");
 }
 
 static bool touch_is_steady(Between *b)
 {
     bool used = b->t->places[b->other].used[b->at];
-    if (!b->written->writes || b->written->buffer->id != b->touch->buffer->id || !(used || b->touch->reads))
+    if (!b->written->writes || b->written->buffer->id != b->touch->buffer->id ||
+        !(used || b->touch->reads))
         return true;
     b->reason = between_reason(b);
     if (!used)
@@ -194,7 +201,8 @@ static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
 static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
     return one_loop_counts(t, unit, at, why) &&
-           (!t->places[unit].rerun[at] || !runs_after_first(p, thread_unit(t, unit), at) || runs_are_one(t, p, unit, at, why));
+           (!t->places[unit].rerun[at] || !runs_after_first(p, thread_unit(t, unit), at) ||
+            runs_are_one(t, p, unit, at, why));
 }
 
 bool threads_run_alike(Threads *t, Poly *p, Conflict *why)

@@ -1,7 +1,9 @@
-/* thread_pairs.c - two accesses by threads of one launch: can they touch one element, and in which order? See threads.h. */
+/* thread_pairs.c - two accesses by threads of one launch: can they touch one element, and in which
+ * order? See threads.h. */
 #include "passes/analysis/threads.h"
 
-/* The two access one buffer that threads share, one of them writing; updates by one operator that are atomic may meet. */
+/* The two access one buffer that threads share, one of them writing; updates by one operator that
+ * are atomic may meet. */
 static bool may_clash(const Touch *x, const Touch *y)
 {
     return touches_meet(x, y) && x->buffer->scope != SCOPE_LOCAL &&

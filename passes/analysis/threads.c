@@ -1,9 +1,11 @@
 /* threads.c - the threads of a launch: which of them runs an instance of a block.
  *
- * A block's coordinate on an axis is the innermost loop around it that is bound to the axis and tells its instances apart. Where it
- * has none, every copy of the memory that it writes needs its own run: what writes local memory runs on every thread, what writes
- * shared memory in every block of the grid, and everything else on coordinate 0. A block that runs again with the same iterators,
- * because no bound loop around it tells its instances apart, counts for its first run: it writes the same values each time. */
+ * A block's coordinate on an axis is the innermost loop around it that is bound to the axis and
+ * tells its instances apart. Where it has none, every copy of the memory that it writes needs its
+ * own run: what writes local memory runs on every thread, what writes shared memory in every block
+ * of the grid, and everything else on coordinate 0. A block that runs again with the same
+ * iterators, because no bound loop around it tells its instances apart, counts for its first run:
+ * it writes the same values each time. */
 #include "passes/analysis/threads.h"
 
 #include <stdlib.h>
@@ -130,7 +132,8 @@ static void find_empty_axes(Threads *t)
     Facts *f = facts_of_kernel(c, t->model->kernel);
     for (Axis axis = 0; axis < AXIS_COUNT; axis++)
         t->may_be_empty[axis] =
-            t->axis[axis] && !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]), expr_index(c, 1), span_none()));
+            t->axis[axis] && !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]),
+                                                   expr_index(c, 1), span_none()));
 }
 
 Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
@@ -153,13 +156,14 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
     return t;
 }
 
-/* Any coordinate that the launch has on an axis: what stands outside of the axis' loops runs on coordinate 0 also where those
- * have no iteration. */
+/* Any coordinate that the launch has on an axis: what stands outside of the axis' loops runs on
+ * coordinate 0 also where those have no iteration. */
 static Affine any_coordinate(Threads *t, Poly *p, Axis axis)
 {
     const ForStmt *loop = t->axis[axis];
     Affine any = poly_column(p, 0, INT64_MAX, false);
-    Affine lo = poly_value(p, &p->fixed, loop->lo), extent = poly_add(p, poly_value(p, &p->fixed, loop->hi), lo, -1);
+    Affine lo = poly_value(p, &p->fixed, loop->lo),
+           extent = poly_add(p, poly_value(p, &p->fixed, loop->hi), lo, -1);
     poly_not_negative(p, &p->top, any);
     if (!t->may_be_empty[axis]) {
         poly_at_most(p, &p->top, any, extent, -1);

@@ -1,5 +1,6 @@
-/* threads.h - the model of a launch, and pairs of accesses by its threads: what the questions about threads in dependence.h are
- * asked with (thread_bind.c, thread_hazards.c, thread_meet.c, own_copy.c, leave_alone.c, fold.c). */
+/* threads.h - the model of a launch, and pairs of accesses by its threads: what the questions about
+ * threads in dependence.h are asked with (thread_bind.c, thread_hazards.c, thread_meet.c,
+ * own_copy.c, leave_alone.c, fold.c). */
 #ifndef TIRC_PASSES_ANALYSIS_THREADS_H
 #define TIRC_PASSES_ANALYSIS_THREADS_H
 
@@ -9,7 +10,8 @@ typedef struct {
     int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
     bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
     bool *used;             /* [n_loops] a bound loop that tells the unit's instances apart */
-    bool *rerun;            /* [n_loops] one that does not, and for all of whose iterations it runs once */
+    /* [n_loops] one that does not, and for all of whose iterations it runs once */
+    bool *rerun;
 } Place;
 
 typedef struct {
@@ -66,8 +68,9 @@ typedef struct {
     void *user; /* of threads_pair_holds */
 } Meeting;
 
-/* `holds` for all pairs of accesses by units a and b of one buffer that threads share, one of them writing, and not both atomic
- * updates by one operator. When it fails for one, what it left in the arena stays. Part of a question (poly_new). */
+/* `holds` for all pairs of accesses by units a and b of one buffer that threads share, one of them
+ * writing, and not both atomic updates by one operator. When it fails for one, what it left in the
+ * arena stays. Part of a question (poly_new). */
 bool threads_pair_holds(Threads *t, int a, int b, bool (*holds)(Meeting *), void *user);
 
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
@@ -76,8 +79,8 @@ void meeting_enter(Meeting *m);
 void meeting_in_block(Meeting *m);
 /* Rows: the two touch one element on different threads of one block. */
 void meeting_of_threads(Meeting *m);
-/* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a carrier, in a later one of it.
- * False if the text has them the other way round. */
+/* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a
+ * carrier, in a later one of it. False if the text has them the other way round. */
 bool meeting_is_later(Meeting *m, const ForStmt *carrier);
 /* What there is to say about it. */
 Hazard meeting_hazard(const Meeting *m);
@@ -86,12 +89,12 @@ Hazard meeting_hazard(const Meeting *m);
 bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis axis,
                         Conflict *why);
 
-/* Each unit takes its coordinate on an axis from one loop, and where it runs once for all iterations of a bound loop, that is what
- * running it in each of them does. */
+/* Each unit takes its coordinate on an axis from one loop, and where it runs once for all
+ * iterations of a bound loop, that is what running it in each of them does. */
 bool threads_run_alike(Threads *t, Poly *p, Conflict *why);
 
-/* All that a unit reads there was written before, by whichever thread, in the same iteration of its first n_fixed loops. False may be
- * wrong, true is not. */
+/* All that a unit reads there was written before, by whichever thread, in the same iteration of its
+ * first n_fixed loops. False may be wrong, true is not. */
 bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed);
 
 /* What is read from local or shared memory was written by the same thread or block, and by no

@@ -1,5 +1,5 @@
-/* zero_divisor.c - see zero_divisor.h. The divisor is solved for a variable of it, and the extents are asked whether one of them is
- * empty for that value. */
+/* zero_divisor.c - see zero_divisor.h. The divisor is solved for a variable of it, and the extents
+ * are asked whether one of them is empty for that value. */
 #include "passes/analysis/zero_divisor.h"
 
 #include "passes/analysis/affine.h"
@@ -25,7 +25,9 @@ static bool some_loop_is_empty(const ZeroSearch *search, Var *var, Expr *value)
     Subst to = {var, value};
     int64_t extent;
     for (int i = 0; i < search->n; i++)
-        if (expr_is_const(simplify(facts_new(c), expr_subst(c, search->extents[i], &to, 1)), &extent) && extent <= 0)
+        if (expr_is_const(simplify(facts_new(c), expr_subst(c, search->extents[i], &to, 1)),
+                          &extent) &&
+            extent <= 0)
             return true;
     return false;
 }
@@ -40,7 +42,8 @@ static bool is_safe(const ZeroSearch *search, Expr *divisor)
     if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())))
         return true;
     visit_expr(&v, divisor);
-    return var && split_linear(search->f, divisor, var, &coefficient, &rest) && (coefficient == 1 || coefficient == -1) &&
+    return var && split_linear(search->f, divisor, var, &coefficient, &rest) &&
+           (coefficient == 1 || coefficient == -1) &&
            some_loop_is_empty(search, var, index_mul(c, expr_index(c, -coefficient), rest));
 }
 

@@ -1,15 +1,17 @@
-/* advance.c - addresses as sums in 64 bits: of asynchronous copies that advance with a loop, and of stores that are written out often.
+/* advance.c - addresses as sums in 64 bits: of asynchronous copies that advance with a loop, and of
+ * stores that are written out often.
  *
  *   for ko in 128                                           for ko in 128
  *       s[x] async= A[(by * 64 + y) * 4096 + ko * 32 + x + 96]  =>   s[x] async= A[i64((by * 64 + y) * 4096 + x) + i64(ko) * 32 + 96]
  *
- * The instruction takes an address. Where the subscript is an int, the compiler computes one for each copy, and extends it to 64
- * bits; a multiplication for each, in the pipe that the arithmetic needs. A sum in 64 bits, of what stays the same in the loops, of
- * multiples of the variables of serial loops, and of what is a number once loops are unrolled, becomes one address that advances, with
- * offsets in the instructions.
+ * The instruction takes an address. Where the subscript is an int, the compiler computes one for
+ * each copy, and extends it to 64 bits; a multiplication for each, in the pipe that the arithmetic
+ * needs. A sum in 64 bits, of what stays the same in the loops, of multiples of the variables of
+ * serial loops, and of what is a number once loops are unrolled, becomes one address that advances,
+ * with offsets in the instructions.
  *
- * Where a store is written out, the compiler finds in each copy by itself that addresses differ by a number. For the 32 of a tile of
- * sgemm that took it an eighth of its time. */
+ * Where a store is written out, the compiler finds in each copy by itself that addresses differ by
+ * a number. For the 32 of a tile of sgemm that took it an eighth of its time. */
 #include "passes/lower/pass.h"
 
 enum { OFTEN = 16 }; /* copies of a store, from which on their addresses cost the compiler time */
@@ -23,8 +25,8 @@ typedef struct {
 
 /* The three summands of a subscript. */
 typedef struct {
-    Expr *stays; /* INDEX */
-    Expr *moves; /* I64; NULL: nothing */
+    Expr *stays;  /* INDEX */
+    Expr *moves;  /* I64; NULL: nothing */
     Expr *offset; /* INDEX: what is a number once loops are written out */
 } Address;
 

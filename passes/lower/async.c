@@ -1,4 +1,5 @@
-/* async.c - the groups of asynchronous copies: which statements make one, and what is waited for when (see barriers.c).
+/* async.c - the groups of asynchronous copies: which statements make one, and what is waited for
+ * when (see barriers.c).
  *
  *   for ko in n {                                          for ko in n {
  *       if (ko + 3 < n) { copy A(ko + 3); copy B(ko + 3) }      ...
@@ -7,9 +8,10 @@
  *                                                               wait 2; barrier
  *                                                           }
  *
- * Copies that follow one another are one group, closed behind the outermost statement that holds nothing else, so that
- * every iteration closes one, also where a condition leaves it empty. A barrier at the end of an iteration that closes a group lets
- * as many of the latest groups go on as there are iterations between a copy and the first access that may meet it. */
+ * Copies that follow one another are one group, closed behind the outermost statement that holds
+ * nothing else, so that every iteration closes one, also where a condition leaves it empty. A
+ * barrier at the end of an iteration that closes a group lets as many of the latest groups go on as
+ * there are iterations between a copy and the first access that may meet it. */
 #include "passes/lower/async.h"
 
 #include "passes/analysis/async_copy.h"
@@ -55,13 +57,14 @@ static bool always_commits(const Stmt *body)
     return commits;
 }
 
-int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier, const Stmt *counted,
-                  const Stmt *body)
+int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier,
+                  const Stmt *counted, const Stmt *body)
 {
     Hazard hazard;
     int pending = 0;
     while (always_commits(body) && pending < MAX_PENDING &&
-           !threads_meet(t, flying->items, flying->n, blocks->items, blocks->n, carrier, counted, pending + 1, &hazard))
+           !threads_meet(t, flying->items, flying->n, blocks->items, blocks->n, carrier, counted,
+                         pending + 1, &hazard))
         pending++;
     return pending;
 }
@@ -75,7 +78,9 @@ bool async_copies_can(Context *c, Stmt *root)
         if (!obstacle)
             continue;
         diag_error(c, E0440, blocks.items[i]->span, "%s", obstacle);
-        diag_note(c, blocks.items[i]->span, "a step after copy_async has made that of it; call copy_async for what copies, or not at all");
+        diag_note(c, blocks.items[i]->span,
+                  "a step after copy_async has made that of it; call copy_async for what copies, "
+                  "or not at all");
         return false;
     }
     return true;

@@ -1,13 +1,15 @@
 /* barriers.c - barriers where data cross threads, and nowhere else.
  *
- * The walk goes through a launch in program order and keeps the blocks that have run since the last barrier. In front of
- * each item of a sequence, a pair of such a block and one that the item may reach before any barrier of its
- * own is asked about: if two threads can touch one element, a barrier stands before the item. At the end
- * of a serial loop's body the same question is asked with the loop as carrier. Placing each barrier as late as
- * its first conflict allows gives the fewest for straight-line code.
+ * The walk goes through a launch in program order and keeps the blocks that have run since the last
+ * barrier. In front of each item of a sequence, a pair of such a block and one that the item may
+ * reach before any barrier of its own is asked about: if two threads can touch one element, a
+ * barrier stands before the item. At the end of a serial loop's body the same question is asked
+ * with the loop as carrier. Placing each barrier as late as its first conflict allows gives the
+ * fewest for straight-line code.
  *
- * What asynchronous copies write is there when they have been waited for: a barrier that stands between such a copy and
- * an access that may meet it, also one of the same thread, has a wait before it (async.c).
+ * What asynchronous copies write is there when they have been waited for: a barrier that stands
+ * between such a copy and an access that may meet it, also one of the same thread, has a wait
+ * before it (async.c).
  *
  * Every barrier says in words what it orders. */
 #include "passes/lower/async.h"
@@ -17,12 +19,13 @@
 
 /* What running a statement means for what comes before and after it. */
 typedef struct {
-    StmtList first; /* blocks that may run before any barrier inside */
-    StmtList last;  /* blocks after which no barrier inside need come */
-    bool barrier;   /* one is passed on every way through */
+    StmtList first;  /* blocks that may run before any barrier inside */
+    StmtList last;   /* blocks after which no barrier inside need come */
+    bool barrier;    /* one is passed on every way through */
     StmtList flying; /* asynchronous copies that nothing has waited for */
-    /* At the end of each iteration of loop `counted` all of `flying` is waited for but the last `pending` groups, one an iteration. `paced` is
-     * `counted`, or the outermost loop of a perfect nest down to it. NULL: nothing is known. */
+    /* At the end of each iteration of loop `counted` all of `flying` is waited for but the last
+     * `pending` groups, one an iteration. `paced` is `counted`, or the outermost loop of a perfect
+     * nest down to it. NULL: nothing is known. */
     const Stmt *paced, *counted;
     int pending;
 } Reach;
@@ -56,7 +59,7 @@ typedef struct {
 
 static Stmt *walk(Barriers *b, Stmt *s, Reach *reach);
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static int by_name(const void *x, const void *y)
 {
@@ -82,13 +85,15 @@ static void add_reason(void *user, const Hazard *h)
 static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier)
 {
     Reasons reasons = {.c = b->c, .pending = -1};
-    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier, b->passed.items,
-                    b->passed.n, add_reason, &reasons);
+    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
+                    b->passed.items, b->passed.n, add_reason, &reasons);
     return reasons;
 }
 
-/* Copies under way that blocks below `s` may meet: `s` itself, or, with a carrier, in a later iteration of that. */
-static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *carrier, Reasons *reasons)
+/* Copies under way that blocks below `s` may meet: `s` itself, or, with a carrier, in a later
+ * iteration of that. */
+static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *carrier,
+                       Reasons *reasons)
 {
     Hazard hazard;
     const StmtList *flying = &reach->flying;
@@ -96,23 +101,26 @@ static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *car
     bool paced = carrier && reach->paced && reach->paced == carrier->u.loop.body;
     const Stmt *counted = paced ? reach->counted : carrier;
     int64_t distance = paced ? reach->pending : INT32_MAX;
-    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier, counted, distance, &hazard))
+    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier,
+                      counted, distance, &hazard))
         return;
     if (!reasons->any)
         add_reason(reasons, &hazard);
-    reasons->pending = carrier && !paced ? async_pending(b->threads, flying, &blocks, carrier, carrier, s) : 0;
+    reasons->pending =
+        carrier && !paced ? async_pending(b->threads, flying, &blocks, carrier, carrier, s) : 0;
 }
 
-/* There is a barrier at the end of `body`, the innermost of the nest: copies that loops further out carry are waited for there too,
- * so that their groups are counted through the whole nest. */
-static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *nest, Reasons *reasons)
+/* There is a barrier at the end of `body`, the innermost of the nest: copies that loops further out
+ * carry are waited for there too, so that their groups are counted through the whole nest. */
+static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *nest,
+                     Reasons *reasons)
 {
     Hazard hazard;
     const StmtList *flying = &inner->flying;
     StmtList blocks = flying->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
     for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
-        if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, outer->loop, nest->loop,
-                          INT32_MAX, &hazard))
+        if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, outer->loop,
+                          nest->loop, INT32_MAX, &hazard))
             continue;
         int pending = async_pending(b->threads, flying, &blocks, outer->loop, nest->loop, body);
         if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
@@ -120,7 +128,7 @@ static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *ne
     }
 }
 
-/* ---- words ---------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void reason_words(StrBuf *out, int kind, const Stmt *carrier)
 {
@@ -164,10 +172,11 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
     barrier->step = r->example.buffer->step;
     if (r->pending < 0)
         return barrier;
-    const char *words = r->pending == 0   ? "all copies"
-                        : r->pending == 1 ? "all copies but those of the last group"
-                                          : arena_printf(b->c->arena, "all copies but those of the last %d groups",
-                                                         r->pending);
+    const char *words =
+        r->pending == 0 ? "all copies"
+        : r->pending == 1
+            ? "all copies but those of the last group"
+            : arena_printf(b->c->arena, "all copies but those of the last %d groups", r->pending);
     Stmt *wait = stmt_wait(b->c, r->pending, words, r->example.second_span);
     wait->step = r->example.buffer->step;
     return stmt_then(b->c, wait, barrier);
@@ -197,7 +206,7 @@ static void refuse_divergent(Barriers *b, const Reasons *r)
     b->failed = true;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void append(Context *c, StmtList *to, const StmtList *from)
 {
@@ -240,7 +249,8 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
         }
         reach_then(c, reach, &inner);
         VEC_PUSH(c->arena, &out, done);
-        bool closes = !copies && async_only(item) && (i + 1 == s->u.seq.n || !async_only(s->u.seq.items[i + 1]));
+        bool closes = !copies && async_only(item) &&
+                      (i + 1 == s->u.seq.n || !async_only(s->u.seq.items[i + 1]));
         if (closes)
             VEC_PUSH(c->arena, &out, async_commit(c, item));
         changed |= closes || reasons.any || done != item;
@@ -265,7 +275,8 @@ static bool runs_at_least_once(Barriers *b, const Stmt *s)
     return prove(b->facts, some);
 }
 
-/* What is known of the copies under way behind loop `s`, at the end of whose iterations `reasons` were found. */
+/* What is known of the copies under way behind loop `s`, at the end of whose iterations `reasons`
+ * were found. */
 static void keep_pace(Reach *inner, const Stmt *s, const Reasons *reasons)
 {
     bool nest = inner->paced && inner->paced == s->u.loop.body;
@@ -362,12 +373,9 @@ static Stmt *walk_if(Barriers *b, Stmt *s, Reach *reach)
 static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        return walk_seq(b, s, reach);
-    case ST_FOR:
-        return walk_for(b, s, reach);
-    case ST_IF:
-        return walk_if(b, s, reach);
+    case ST_SEQ: return walk_seq(b, s, reach);
+    case ST_FOR: return walk_for(b, s, reach);
+    case ST_IF: return walk_if(b, s, reach);
     case ST_BLOCK:
         VEC_PUSH(b->c->arena, &reach->first, s);
         VEC_PUSH(b->c->arena, &reach->last, s);
@@ -378,8 +386,7 @@ static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
-    case ST_LAUNCH:
-        return s;
+    case ST_LAUNCH: return s;
     }
     return s;
 }

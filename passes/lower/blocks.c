@@ -7,10 +7,10 @@
  *                                                                   if (k < 997)
  *                                                                       C[i] += A[i, k]; }
  *
- * with `let i = by * 32 + ty` at the top of the launch. A value stands just inside the innermost loop that it depends on,
- * once for all blocks that use it; one that is used a single time is written where it is used. A guard moves
- * outwards as long as everything it would then cover needs it and no barrier is among that: all threads
- * have to reach a barrier. */
+ * with `let i = by * 32 + ty` at the top of the launch. A value stands just inside the innermost
+ * loop that it depends on, once for all blocks that use it; one that is used a single time is
+ * written where it is used. A guard moves outwards as long as everything it would then cover needs
+ * it and no barrier is among that: all threads have to reach a barrier. */
 #include "passes/analysis/zero_divisor.h"
 #include "passes/lower/lanes.h"
 
@@ -44,7 +44,7 @@ typedef struct {
 
 static Guarded lower(Blocks *b, Stmt *s);
 
-/* ---- guards ------------------------------------------------------------------------------------- */
+/* ---- guards ---------------------------------------------------------------------------------- */
 
 static void add_guard(Context *c, Guarded *g, Guard guard)
 {
@@ -88,7 +88,7 @@ static Stmt *materialize(Context *c, const Guarded *g)
     return guard;
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* How many of the open loops hold the definition of everything in `value`. */
 static int depth_of(const Blocks *b, const Expr *value)
@@ -99,8 +99,9 @@ static int depth_of(const Blocks *b, const Expr *value)
     return 0;
 }
 
-/* Inside of the outermost `n` of the open loops alone, a divisor of the value may be 0: others keep it from being evaluated then, or a
- * condition of the block, so that nothing which holds further in may be asked. */
+/* Inside of the outermost `n` of the open loops alone, a divisor of the value may be 0: others keep
+ * it from being evaluated then, or a condition of the block, so that nothing which holds further in
+ * may be asked. */
 static bool may_fail_outside(Blocks *b, Expr *value, int n)
 {
     ExprList extents = {0};
@@ -111,8 +112,8 @@ static bool may_fail_outside(Blocks *b, Expr *value, int n)
     return may_divide_by_zero(facts_new(b->c), value, extents.items, extents.n);
 }
 
-/* What stands for an iterator with this value: itself where it is short, or where it differs between the lanes of a
- * vectorized loop, which has no room for names; else a name. */
+/* What stands for an iterator with this value: itself where it is short, or where it differs
+ * between the lanes of a vectorized loop, which has no room for names; else a name. */
 static Expr *name_value(Blocks *b, const Var *iter, Expr *value)
 {
     int depth = depth_of(b, value);
@@ -157,8 +158,8 @@ static bool count_stmt(Visitor *v, Stmt *s)
     return false;
 }
 
-/* The names that depend on nothing deeper than the loop that ends here go out of use: each becomes a let in front of
- * `body`, or is written out where it is used once, or was not needed. */
+/* The names that depend on nothing deeper than the loop that ends here go out of use: each becomes
+ * a let in front of `body`, or is written out where it is used once, or was not needed. */
 static Stmt *close_names(Blocks *b, int depth, Stmt *body)
 {
     Context *c = b->c;
@@ -191,7 +192,7 @@ static Stmt *close_names(Blocks *b, int depth, Stmt *body)
     return body;
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static Stmt *make_atomic(Rewriter *r, Stmt *s)
 {
@@ -207,7 +208,8 @@ static Stmt *make_async(Rewriter *r, Stmt *s)
 {
     if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
         return s;
-    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, STORE_ASYNC, s->u.store.value, s->span),
+    return stmt_stamp(stmt_store(r->ctx, s->u.store.buffer, s->u.store.index, STORE_ASYNC,
+                                 s->u.store.value, s->span),
                       s);
 }
 
@@ -262,7 +264,8 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     for (int i = 0; i < block->n_iters && exists; i++) {
         const BlockIter *iter = &block->iters[i];
         Expr *value = simplify(b->facts, iter->binding);
-        bool stays = (block->predicate || depth_of(b, value) < b->loops.n) && may_fail_outside(b, value, depth_of(b, value));
+        bool stays = (block->predicate || depth_of(b, value) < b->loops.n) &&
+                     may_fail_outside(b, value, depth_of(b, value));
         Expr *shown = stays ? value : name_value(b, iter->var, value);
         c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
         exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
@@ -283,14 +286,15 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     return g;
 }
 
-/* ---- control -------------------------------------------------------------------------------------- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 /* A guard that all iterations of a loop agree on (lanes.h): the first one speaks for the others. */
 static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
 {
     int64_t count, lo;
     SubstList none = {0};
-    if (loop->kind == LOOP_BIND || !loop_const_extent(loop, &count) || !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
+    if (loop->kind == LOOP_BIND || !loop_const_extent(loop, &count) ||
+        !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
         return false;
     Lanes lanes = {.c = b->c, .facts = b->facts, .lets = &none, .var = loop->var, .count = count};
     Expr *first = lanes_agree(&lanes, guard->expanded);
@@ -309,7 +313,8 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     Guarded outer = {.barrier = inner.barrier}, rest = {.s = inner.s};
     for (int i = 0; i < inner.guards.n; i++) {
         Guard guard = inner.guards.items[i];
-        bool stays = (expr_uses_var(guard.expanded, s->u.loop.var) && !guard_for_all(b, &s->u.loop, &guard)) ||
+        bool stays = (expr_uses_var(guard.expanded, s->u.loop.var) &&
+                      !guard_for_all(b, &s->u.loop, &guard)) ||
                      may_fail_outside(b, guard.expanded, b->loops.n - 1);
         add_guard(c, stays ? &rest : &outer, guard);
     }
@@ -368,7 +373,8 @@ static Guarded lower_if(Blocks *b, Stmt *s)
     return g;
 }
 
-/* The guards that every item needs move to the sequence; neighbours with the same guards share one if. */
+/* The guards that every item needs move to the sequence; neighbours with the same guards share one
+ * if. */
 static Guarded join_items(Blocks *b, Guarded *items, int n, Span span)
 {
     Context *c = b->c;
@@ -420,27 +426,20 @@ static Guarded lower_items(Blocks *b, Stmt *const *items, int n, Span span)
 static Guarded lower(Blocks *b, Stmt *s)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        return lower_items(b, s->u.seq.items, s->u.seq.n, s->span);
-    case ST_FOR:
-        return lower_for(b, s);
-    case ST_IF:
-        return lower_if(b, s);
-    case ST_BLOCK:
-        return lower_block(b, s);
-    case ST_BARRIER:
-        return (Guarded){.s = s, .barrier = true, .neutral = true};
+    case ST_SEQ: return lower_items(b, s->u.seq.items, s->u.seq.n, s->span);
+    case ST_FOR: return lower_for(b, s);
+    case ST_IF: return lower_if(b, s);
+    case ST_BLOCK: return lower_block(b, s);
+    case ST_BARRIER: return (Guarded){.s = s, .barrier = true, .neutral = true};
     case ST_TEMP:
-    case ST_LET:
-        return (Guarded){.s = s, .neutral = true};
+    case ST_LET: return (Guarded){.s = s, .neutral = true};
     case ST_STORE:
-    case ST_LAUNCH:
-        break;
+    case ST_LAUNCH: break;
     }
     return (Guarded){.s = s};
 }
 
-/* ---- launches -------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 /* The declarations at the top of a launch stay there, and names of the launch follow them. */
 static Stmt *lower_launch(Blocks *b, Stmt *s)

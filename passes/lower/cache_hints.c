@@ -1,12 +1,13 @@
-/* cache_hints.c - what a block asks of the caches becomes a property of its accesses; claims of `read_only` are proved first.
+/* cache_hints.c - what a block asks of the caches becomes a property of its accesses; claims of
+ * `read_only` are proved first.
  *
  *   block y(i in 64 = i) @cache_hint_x("streaming") {          y[i] = x.streaming[i];
  *       y[i] = x[i];                                       =>
  *   }
  *
- * A hint stands for the accesses that its block has when the kernel is lowered: what cache_read has moved elsewhere since is
- * the copy's. Where the block updates an element (+=), the hint is for the store, and for the load where there is such a hint
- * for loads; atomic updates have none. */
+ * A hint stands for the accesses that its block has when the kernel is lowered: what cache_read has
+ * moved elsewhere since is the copy's. Where the block updates an element (+=), the hint is for the
+ * store, and for the load where there is such a hint for loads; atomic updates have none. */
 #include <string.h>
 
 #include "passes/lower/async.h"
@@ -25,7 +26,8 @@ static CacheHint hint_for(const BlockStmt *block, const Buffer *buffer)
 {
     for (int i = 0; i < block->annotations.n; i++) {
         const Annotation *a = &block->annotations.items[i];
-        if (hint_of(a) != HINT_NONE && !strcmp(annotation_member(a, ANNOTATION_CACHE_HINT), buffer->name))
+        if (hint_of(a) != HINT_NONE &&
+            !strcmp(annotation_member(a, ANNOTATION_CACHE_HINT), buffer->name))
             return buffer->scope == SCOPE_GLOBAL ? hint_of(a) : HINT_NONE;
     }
     return HINT_NONE;
@@ -43,7 +45,9 @@ static Expr *hint_load(Rewriter *r, Expr *e)
 
 static Stmt *hint_store(Rewriter *r, Stmt *s)
 {
-    CacheHint hint = s->kind == ST_STORE && !s->u.store.atomic ? hint_for(r->user, s->u.store.buffer) : HINT_NONE;
+    CacheHint hint = s->kind == ST_STORE && !s->u.store.atomic
+                         ? hint_for(r->user, s->u.store.buffer)
+                         : HINT_NONE;
     if (hint == HINT_NONE || !cache_hint_info(hint)->store)
         return s;
     Stmt *store = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
@@ -60,7 +64,7 @@ Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body)
     return some ? rewrite_stmt(&r, body) : body;
 }
 
-/* ---- read_only is a claim ------------------------------------------------------------------------ */
+/* ---- read_only is a claim -------------------------------------------------------------------- */
 
 static bool claims_read_only(const BlockStmt *block)
 {
@@ -92,10 +96,12 @@ static Stmt *check_launch(LaunchWalk *w, Stmt *root)
         if (threads_leave_alone(model, block->id, claimed, block, &why))
             continue;
         diag_error(c, E0517, why.first_span,
-                   "block '%s' says that '%s' is only read, but the launch writes %s%s%s%s%s: %s", block->name, why.buffer->name,
-                   why.element, *why.second_at ? " at " : "", why.second_at, *why.first_at ? ", and the block reads it at " : "",
-                   why.first_at, why.reason);
-        diag_note(c, why.second_span, "the write; take the hint away, or put the write into a launch of its own");
+                   "block '%s' says that '%s' is only read, but the launch writes %s%s%s%s%s: %s",
+                   block->name, why.buffer->name, why.element, *why.second_at ? " at " : "",
+                   why.second_at, *why.first_at ? ", and the block reads it at " : "", why.first_at,
+                   why.reason);
+        diag_note(c, why.second_span,
+                  "the write; take the hint away, or put the write into a launch of its own");
         return NULL;
     }
     return root;

@@ -1,22 +1,26 @@
 /* check_threads.c - the bindings of every launch, once more.
  *
- * A binding is proved when it is made, and again when a block moves under it. What a cache put between its loops
- * since, and a program whose bindings came as text, are proved here, of the kernel that went into the passes, once they had no
- * more special reason to refuse it. One question covers a launch: it asks about all its threads. */
+ * A binding is proved when it is made, and again when a block moves under it. What a cache put
+ * between its loops since, and a program whose bindings came as text, are proved here, of the
+ * kernel that went into the passes, once they had no more special reason to refuse it. One question
+ * covers a launch: it asks about all its threads. */
 #include "passes/lower/pass.h"
 
 static Stmt *check_root(LaunchWalk *w, Stmt *s)
 {
     Conflict why = {0};
     const Stmt *loop = stmt_bound_loop(s);
-    Kernel around = *w->kernel; /* what the launch costs to ask about does not grow with the program */
+    /* what the launch costs to ask about does not grow with the program */
+    Kernel around = *w->kernel;
     around.body = w->nest;
     if (!loop || dependence_loop_kind_legal(w->c, &around, loop->u.loop.id, LOOP_BIND,
                                             loop->u.loop.axis, &why))
         return s;
     diag_error(w->c, E0514, loop->span,
-               "the threads of the launch that begins at loop '%s' would not compute what the program does: %s",
-               loop->u.loop.var->name, why.reason ? why.reason : "their accesses depend on each other");
+               "the threads of the launch that begins at loop '%s' would not compute what the "
+               "program does: %s",
+               loop->u.loop.var->name,
+               why.reason ? why.reason : "their accesses depend on each other");
     if (why.second && why.buffer)
         diag_note(w->c, why.second_span, "block '%s' at %s touches %s", why.second->name,
                   why.second_at, why.element);
@@ -29,7 +33,8 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
 
 bool threads_proved(Context *c, const Kernel *kernel)
 {
-    LaunchWalk w = {.c = c, .kernel = kernel, .facts = facts_of_kernel(c, kernel), .root = check_root};
+    LaunchWalk w = {
+        .c = c, .kernel = kernel, .facts = facts_of_kernel(c, kernel), .root = check_root};
     launch_roots_map(&w, kernel->body);
     return !w.failed;
 }

@@ -3,14 +3,16 @@
  *   temp t: f32[16, 32] in shared pad(1, auto);     t[ty, tx] = ...;  ... = t[tx % 16, ...]
  *                                              =>   temp t: f32[16, 32] in shared pad(1, 2);
  *
- * Every request that a warp makes to the buffer is written down (requests.h), its addresses are computed under each candidate,
- * and the bank conflicts are counted with the rules of ir/memory_model.h. A request is free of conflicts if no bank has to give
- * two words to lanes that are served together. The first candidate that frees all requests wins:
+ * Every request that a warp makes to the buffer is written down (requests.h), its addresses are
+ * computed under each candidate, and the bank conflicts are counted with the rules of
+ * ir/memory_model.h. A request is free of conflicts if no bank has to give two words to lanes that
+ * are served together. The first candidate that frees all requests wins:
  *
  *   pad      0, 1, 2 ... elements, up to what shifts a row by all 32 banks; only pads that keep wide accesses aligned
  *   swizzle  none; then large chunks before small ones, few chunks in a group before many, `every` from 1 on
  *
- * Where none does, the one with the fewest wavefronts is taken, and a warning says which access stays at what. */
+ * Where none does, the one with the fewest wavefronts is taken, and a warning says which access
+ * stays at what. */
 #include "passes/lower/requests.h"
 
 /* A buffer, an axis of it whose layout is to be chosen, and the best rule so far. */
@@ -19,7 +21,7 @@ typedef struct {
     const Buffer *buffer;
     int axis;
     const BufferAccesses *accesses;
-    int64_t lanes;      /* of the widest access along the last axis */
+    int64_t lanes; /* of the widest access along the last axis */
     AxisLayout best;
     int64_t wavefronts; /* in all, with the best; -1: nothing tried yet */
     bool free;          /* of conflicts */
@@ -37,7 +39,8 @@ static Buffer *with_rule(Context *c, const Buffer *b, int axis, AxisLayout rule)
 }
 
 /* The wavefronts of all requests of an access; *worst is one of the costliest. */
-static int64_t cost(const Buffer *b, const int64_t *strides, const BufferAccess *access, WarpAccess *worst, bool *free)
+static int64_t cost(const Buffer *b, const int64_t *strides, const BufferAccess *access,
+                    WarpAccess *worst, bool *free)
 {
     int64_t sum = 0;
     int most = 0;
@@ -63,7 +66,8 @@ static void try_rule(Choice *ch, AxisLayout rule)
     bool free = true;
     if (!buffer_strides(b, strides, &elements))
         return;
-    for (int i = 0; i < ch->accesses->n && (free || ch->wavefronts < 0 || sum < ch->wavefronts); i++) {
+    for (int i = 0; i < ch->accesses->n && (free || ch->wavefronts < 0 || sum < ch->wavefronts);
+         i++) {
         WarpAccess worst;
         sum += cost(b, strides, &ch->accesses->items[i], &worst, &free);
     }
@@ -103,7 +107,8 @@ static int64_t power_of_two(int64_t n)
 static void choose_counts(Choice *ch, int64_t chunk, int by)
 {
     int64_t columns, rows;
-    if (!expr_is_const(ch->buffer->shape[ch->axis], &columns) || !expr_is_const(ch->buffer->shape[by], &rows))
+    if (!expr_is_const(ch->buffer->shape[ch->axis], &columns) ||
+        !expr_is_const(ch->buffer->shape[by], &rows))
         return;
     int64_t most = power_of_two((columns + chunk - 1) / chunk);
     for (int64_t count = 2; count <= most && count <= BANKS; count *= 2)
@@ -121,13 +126,14 @@ static void choose_swizzle(Choice *ch)
     none.choose_swizzle = false;
     try_rule(ch, none);
     int64_t widest = LANE_BYTES_MAX / type_bytes(ch->buffer->type);
-    for (int64_t chunk = widest > ch->lanes ? widest : ch->lanes; chunk >= ch->lanes && !ch->free; chunk /= 2)
+    for (int64_t chunk = widest > ch->lanes ? widest : ch->lanes; chunk >= ch->lanes && !ch->free;
+         chunk /= 2)
         for (int by = ch->buffer->rank - 1; by >= 0 && !ch->free; by--)
             if (by != ch->axis && !buffer_is_swizzled(ch->buffer, by))
                 choose_counts(ch, chunk, by);
 }
 
-/* ---- what it says --------------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 static Span span_of(const Buffer *b)
 {
@@ -142,23 +148,27 @@ static const char *rule_text(const Choice *ch, bool pad)
         return arena_printf(c->arena, "a pad of %lld", (long long)ch->best.pad);
     if (s->chunk == 0)
         return "no swizzle";
-    return arena_printf(c->arena, "swizzle(%d, %d, %lld, %lld, %lld)", ch->axis, s->by, (long long)s->chunk,
-                        (long long)s->count, (long long)s->every);
+    return arena_printf(c->arena, "swizzle(%d, %d, %lld, %lld, %lld)", ch->axis, s->by,
+                        (long long)s->chunk, (long long)s->count, (long long)s->every);
 }
 
-static void report_access(const Choice *ch, const Buffer *b, const int64_t *strides, const BufferAccess *access)
+static void report_access(const Choice *ch, const Buffer *b, const int64_t *strides,
+                          const BufferAccess *access)
 {
     WarpAccess worst = {0};
     bool free = true;
     const char *op = access->is_store ? "store" : "load";
     if (!access->known)
         diag_note(ch->c, access->span,
-                  "this %s was left out of the choice: which elements it touches depends on data or on sizes", op);
+                  "this %s was left out of the choice: which elements it touches depends on data "
+                  "or on sizes",
+                  op);
     else if (cost(b, strides, access, &worst, &free), !free)
-        diag_note(ch->c, access->span, "this %s takes %d wavefronts a request, where %d is ideal", op,
-                  memory_wavefronts(&worst), memory_wavefronts_ideal(&worst));
+        diag_note(ch->c, access->span, "this %s takes %d wavefronts a request, where %d is ideal",
+                  op, memory_wavefronts(&worst), memory_wavefronts_ideal(&worst));
     else if (!access->complete)
-        diag_note(ch->c, access->span, "the first %d requests of this %s were looked at, and there are more",
+        diag_note(ch->c, access->span,
+                  "the first %d requests of this %s were looked at, and there are more",
                   REQUESTS_MAX, op);
 }
 
@@ -173,13 +183,15 @@ static void report(const Choice *ch, const Buffer *b, bool pad)
     int64_t *strides = ARENA_ARRAY(ch->c->arena, int64_t, b->rank + 1), elements;
     if (!buffer_strides(b, strides, &elements))
         return;
-    diag_warning(ch->c, E0516, span_of(b), "no %s of axis %d is known to free all accesses to '%s' of bank conflicts; it has %s",
-                 pad ? "pad" : "swizzle", ch->axis, b->name, rule_text(ch, pad));
+    diag_warning(
+        ch->c, E0516, span_of(b),
+        "no %s of axis %d is known to free all accesses to '%s' of bank conflicts; it has %s",
+        pad ? "pad" : "swizzle", ch->axis, b->name, rule_text(ch, pad));
     for (int i = 0; i < ch->accesses->n; i++)
         report_access(ch, b, strides, &ch->accesses->items[i]);
 }
 
-/* ---- the pass --------------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static int64_t widest_access(const BufferAccesses *accesses)
 {
@@ -199,8 +211,13 @@ static Buffer *choose(Context *c, const Stmt *launch, const Buffer *buffer)
         for (int kind = 0; kind < 2; kind++) {
             if (!(kind ? swizzle : pad))
                 continue;
-            Choice ch = {.c = c, .buffer = b, .axis = axis, .accesses = &accesses, .wavefronts = -1,
-                         .best = b->layout[axis], .lanes = widest_access(&accesses)};
+            Choice ch = {.c = c,
+                         .buffer = b,
+                         .axis = axis,
+                         .accesses = &accesses,
+                         .wavefronts = -1,
+                         .best = b->layout[axis],
+                         .lanes = widest_access(&accesses)};
             (kind ? choose_swizzle : choose_pad)(&ch);
             ch.best.choose_pad &= kind == 1;
             ch.best.choose_swizzle &= kind == 0;

@@ -1,7 +1,8 @@
 /* cleanup.c - simplification of the whole kernel, as one pass.
  *
- * Names that nothing uses any more go with it, and launches that have nothing to do. One walk from the last statement to the first finds them: when it
- * comes to a definition it has seen all uses that stay. */
+ * Names that nothing uses any more go with it, and launches that have nothing to do. One walk from
+ * the last statement to the first finds them: when it comes to a definition it has seen all uses
+ * that stay. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -49,8 +50,7 @@ static Stmt *drop_unused(void *user, Stmt *s)
     Stmt *kept = s;
     Visitor v = {.user = d, .expr = mark_var};
     switch (s->kind) {
-    case ST_SEQ:
-        return drop_in_seq(d, s);
+    case ST_SEQ: return drop_in_seq(d, s);
     case ST_LET:
         if (!d->used[s->u.let.var->id])
             return NULL;
@@ -73,9 +73,7 @@ static Stmt *drop_unused(void *user, Stmt *s)
     case ST_BLOCK:
     case ST_STORE:
     case ST_TEMP:
-    case ST_BARRIER:
-        visit_stmt(&v, s);
-        break;
+    case ST_BARRIER: visit_stmt(&v, s); break;
     }
     return kept;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- rebuilding --------------------------------------------------------------------------------- */
+/* ---- rebuilding ------------------------------------------------------------------------------ */
 
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)
 {
@@ -64,10 +64,8 @@ static Stmt *map_if(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user
 Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
 {
     switch (s->kind) {
-    case ST_SEQ:
-        return map_seq(c, s, fn, user);
-    case ST_IF:
-        return map_if(c, s, fn, user);
+    case ST_SEQ: return map_seq(c, s, fn, user);
+    case ST_IF: return map_if(c, s, fn, user);
     case ST_FOR: {
         Stmt *body = fn(user, s->u.loop.body);
         return body == s->u.loop.body ? s : body ? loop_with_body(c, s, body) : NULL;
@@ -85,14 +83,14 @@ Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), v
     case ST_STORE:
     case ST_TEMP:
     case ST_LET:
-    case ST_BARRIER:
-        return s;
+    case ST_BARRIER: return s;
     }
     return s;
 }
 
 /* fn(user, branch) where the condition holds, or not. */
-static Stmt *map_branch(Facts *f, const Stmt *s, bool otherwise, Stmt *(*fn)(void *, Stmt *), void *user)
+static Stmt *map_branch(Facts *f, const Stmt *s, bool otherwise, Stmt *(*fn)(void *, Stmt *),
+                        void *user)
 {
     Stmt *branch = otherwise ? s->u.cond.otherwise : s->u.cond.then;
     if (!branch)
@@ -154,7 +152,7 @@ bool expr_list_has(const ExprList *list, const Expr *e)
     return false;
 }
 
-/* ---- searching ---------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 bool block_is_async(const BlockStmt *block)
 {
@@ -256,24 +254,20 @@ void axis_facts(Facts *f, Context *c, Stmt *s)
     }
 }
 
-/* ---- launches ----------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 bool stmt_is_launch_root(Stmt *s)
 {
     switch (s->kind) {
-    case ST_FOR:
-        return s->u.loop.kind == LOOP_BIND || !stmt_bound_loop(s);
-    case ST_IF:
-        return !stmt_bound_loop(s);
-    case ST_BLOCK:
-        return true;
+    case ST_FOR: return s->u.loop.kind == LOOP_BIND || !stmt_bound_loop(s);
+    case ST_IF: return !stmt_bound_loop(s);
+    case ST_BLOCK: return true;
     case ST_SEQ:
     case ST_STORE:
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
-    case ST_LAUNCH:
-        return false;
+    case ST_LAUNCH: return false;
     }
     return false;
 }
@@ -305,55 +299,27 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s)
     return w->failed ? NULL : done;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *v)
 {
     switch ((int)kind) {
-    case EX_ADD:
-        return checked_add(a, b, v);
-    case EX_SUB:
-        return checked_sub(a, b, v);
-    case EX_MUL:
-        return checked_mul(a, b, v);
-    case EX_DIV:
-        *v = b ? a / b : 0;
-        return b > 0;
-    case EX_MOD:
-        *v = b ? a % b : 0;
-        return b > 0;
-    case EX_MIN:
-        *v = a < b ? a : b;
-        return true;
-    case EX_MAX:
-        *v = a > b ? a : b;
-        return true;
-    case EX_LT:
-        *v = a < b;
-        return true;
-    case EX_LE:
-        *v = a <= b;
-        return true;
-    case EX_GT:
-        *v = a > b;
-        return true;
-    case EX_GE:
-        *v = a >= b;
-        return true;
-    case EX_EQ:
-        *v = a == b;
-        return true;
-    case EX_NE:
-        *v = a != b;
-        return true;
-    case EX_AND:
-        *v = a && b;
-        return true;
-    case EX_OR:
-        *v = a || b;
-        return true;
-    default:
-        return false;
+    case EX_ADD: return checked_add(a, b, v);
+    case EX_SUB: return checked_sub(a, b, v);
+    case EX_MUL: return checked_mul(a, b, v);
+    case EX_DIV: *v = b ? a / b : 0; return b > 0;
+    case EX_MOD: *v = b ? a % b : 0; return b > 0;
+    case EX_MIN: *v = a < b ? a : b; return true;
+    case EX_MAX: *v = a > b ? a : b; return true;
+    case EX_LT: *v = a < b; return true;
+    case EX_LE: *v = a <= b; return true;
+    case EX_GT: *v = a > b; return true;
+    case EX_GE: *v = a >= b; return true;
+    case EX_EQ: *v = a == b; return true;
+    case EX_NE: *v = a != b; return true;
+    case EX_AND: *v = a && b; return true;
+    case EX_OR: *v = a || b; return true;
+    default: return false;
     }
 }
 

@@ -6,19 +6,20 @@
  *       ... S[by * 32 + ty, ko * 32 + ki] ...           ... S[ty, ki] ...
  *   }                                               }
  *
- * The allocation stands around the lowest common ancestor of the accesses, and its shape is the box that they touch there
- * with what is outside fixed. Shared memory belongs to all threads of a block, so loops bound to threads count as
- * inside it wherever they stand; registers belong to one thread, so such loops count as outside.
+ * The allocation stands around the lowest common ancestor of the accesses, and its shape is the box
+ * that they touch there with what is outside fixed. Shared memory belongs to all threads of a
+ * block, so loops bound to threads count as inside it wherever they stand; registers belong to one
+ * thread, so such loops count as outside.
  *
- * A serial loop may stay outside only if each of its iterations reads nothing but what it has written (flow.c); else the
- * allocation moves out of it.
+ * A serial loop may stay outside only if each of its iterations reads nothing but what it has
+ * written (flow.c); else the allocation moves out of it.
  *
- * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, or the first 4 of every 32: then only
- * those are kept (spread.c).
+ * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, or the
+ * first 4 of every 32: then only those are kept (spread.c).
  *
- * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become remainders. The
- * order of reads and writes is checked once more here, because steps after the one that chose the fold may have
- * changed it. */
+ * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become
+ * remainders. The order of reads and writes is checked once more here, because steps after the one
+ * that chose the fold may have changed it. */
 #include "passes/lower/own_writes.h"
 #include "passes/lower/spread.h"
 
@@ -79,9 +80,10 @@ static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
     k->failed = true;
 }
 
-/* ---- the box -------------------------------------------------------------------------------------- */
+/* ---- the box --------------------------------------------------------------------------------- */
 
-/* The thread loops around `place`, copied around `s`: the region of what a block of threads touches. */
+/* The thread loops around `place`, copied around `s`: the region of what a block of threads
+ * touches. */
 static Stmt *under_thread_loops(Compact *k, const Place *place, Stmt *s)
 {
     for (int i = place->path.n - 2; i >= place->root; i--) {
@@ -119,7 +121,7 @@ static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
     return false;
 }
 
-/* ---- folded axes ----------------------------------------------------------------------------------- */
+/* ---- folded axes ----------------------------------------------------------------------------- */
 
 static int64_t fold_of(const Buffer *b, int axis)
 {
@@ -146,27 +148,31 @@ static Threads *launch_of(Compact *k, const Place *place, int *n_loops)
 
 static bool refuse_fold(Compact *k, const Buffer *b, int axis, const Conflict *why)
 {
-    diag_error(k->c, E0513, buffer_span(b),
-               "axis %d of '%s' is a circle of %lld elements, but in the order that statements run now %s%s%s",
-               axis, b->name, (long long)fold_of(b, axis), why->reason, *why->first_at ? ": at " : "",
-               *why->first_at ? arena_printf(k->c->arena, "%s, and at %s", why->first_at, why->second_at)
-                              : "");
+    diag_error(
+        k->c, E0513, buffer_span(b),
+        "axis %d of '%s' is a circle of %lld elements, but in the order that statements run now "
+        "%s%s%s",
+        axis, b->name, (long long)fold_of(b, axis), why->reason, *why->first_at ? ": at " : "",
+        *why->first_at ? arena_printf(k->c->arena, "%s, and at %s", why->first_at, why->second_at)
+                       : "");
     diag_note(k->c, why->first_span, "the first access");
     diag_note(k->c, why->second_span,
-              "the second access; call pipeline after the steps that move, reorder or fuse what it pipelines");
+              "the second access; call pipeline after the steps that move, reorder or fuse what it "
+              "pipelines");
     k->failed = true;
     return false;
 }
 
-/* Folded axes that are longer than their circle get it as their box: extents the fold, subscripts from 0. */
+/* Folded axes that are longer than their circle get it as their box: extents the fold, subscripts
+ * from 0. */
 static bool fold_box(Compact *k, Facts *f, const Buffer *b, const Place *place, Interval *box,
                      int64_t *fold)
 {
     for (int d = 0; d < b->rank; d++) {
         Conflict why;
         int n_loops;
-        Expr *wide = expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)),
-                                 b->span);
+        Expr *wide =
+            expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)), b->span);
         if (fold_of(b, d) == 0 || prove(f, wide))
             continue;
         fold[d] = fold_of(b, d);
@@ -203,9 +209,10 @@ static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interva
     return true;
 }
 
-/* ---- rebasing ------------------------------------------------------------------------------------- */
+/* ---- rebasing -------------------------------------------------------------------------------- */
 
-typedef enum { REBASE_SUGGEST, REBASE_MEASURE, REBASE } RebaseStep; /* the first two only look at subscripts */
+/* the first two only look at subscripts */
+typedef enum { REBASE_SUGGEST, REBASE_MEASURE, REBASE } RebaseStep;
 
 typedef struct {
     Context *c;
@@ -213,16 +220,18 @@ typedef struct {
     const Buffer *from;
     Buffer *to;
     const Interval *box;
-    const int64_t *fold;    /* [rank], 0 where an axis is no circle */
-    Spread *spread;         /* [rank] which elements of the box are used */
+    const int64_t *fold; /* [rank], 0 where an axis is no circle */
+    Spread *spread;      /* [rank] which elements of the box are used */
     RebaseStep step;
     SpreadSearch *searches; /* [rank] in the first two steps; of axes that are wanted */
-    const int64_t *last;    /* [rank] there: the last element of the box, 0 where an axis is not searched */
+    /* [rank] there: the last element of the box, 0 where an axis is not searched */
+    const int64_t *last;
     const BlockStmt *block; /* the one at work, or NULL */
     SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
 } Rebase;
 
-/* `e` in terms of axes, and back: a box of registers speaks of axes, because several loops may be bound to one. */
+/* `e` in terms of axes, and back: a box of registers speaks of axes, because several loops may be
+ * bound to one. */
 static Expr *to_axes(Rebase *r, Expr *e)
 {
     return expr_subst(r->c, e, r->bound.items, r->bound.n);
@@ -249,19 +258,15 @@ static void enter_bound(Rebase *r, const ForStmt *loop)
 static Expr *rebase_spread(Rebase *r, int d, Expr *offset)
 {
     switch (r->step) {
-    case REBASE_SUGGEST:
-        spread_suggest(r->c, &r->searches[d], offset, r->last[d]);
-        return offset;
-    case REBASE_MEASURE:
-        spread_measure(r->c, r->facts, &r->searches[d], offset);
-        return offset;
-    case REBASE:
-        break;
+    case REBASE_SUGGEST: spread_suggest(r->c, &r->searches[d], offset, r->last[d]); return offset;
+    case REBASE_MEASURE: spread_measure(r->c, r->facts, &r->searches[d], offset); return offset;
+    case REBASE: break;
     }
     return spread_pack(r->c, r->facts, r->spread[d], offset);
 }
 
-/* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps its own. */
+/* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps
+ * its own. */
 static Expr *const *rebase_index(Rebase *r, Expr *const *index)
 {
     Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
@@ -365,7 +370,7 @@ static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
     }
 }
 
-/* ---- one buffer ------------------------------------------------------------------------------------ */
+/* ---- one buffer ------------------------------------------------------------------------------ */
 
 /* Each execution of the place reads only what it has written. */
 static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
@@ -379,7 +384,8 @@ static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
     return threads_reads_covered(t, b, n_loops);
 }
 
-/* The innermost place around the accesses whose loops outside carry nothing from one iteration to the next. */
+/* The innermost place around the accesses whose loops outside carry nothing from one iteration to
+ * the next. */
 static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
 {
     if (!find_place(k, ancestor, place)) {

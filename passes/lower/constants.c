@@ -6,12 +6,14 @@
  *   for j in 1024 bind blockIdx.x
  *       y[j] = c[0] * x[j] + ...
  *
- * A launch cannot write constant memory. What the program writes to such a buffer goes to a buffer in global memory, and the
- * constant one is a copy of it, which the host makes before each launch that reads it. Where the program does nothing but copy
- * an input, the constant buffer is a copy of that input, and the loop is gone.
+ * A launch cannot write constant memory. What the program writes to such a buffer goes to a buffer
+ * in global memory, and the constant one is a copy of it, which the host makes before each launch
+ * that reads it. Where the program does nothing but copy an input, the constant buffer is a copy of
+ * that input, and the loop is gone.
  *
- * Constant memory gives one element a cycle to all lanes of a warp: a read in which lanes ask for different elements is
- * served one after the other. check_constants warns of those, with the lanes. */
+ * Constant memory gives one element a cycle to all lanes of a warp: a read in which lanes ask for
+ * different elements is served one after the other. check_constants warns of those, with the
+ * lanes. */
 #include "passes/lower/pass.h"
 
 enum { WARP = 32 };
@@ -21,7 +23,7 @@ static Span buffer_span(const Buffer *b)
     return b->origin.source ? b->origin : b->span;
 }
 
-/* ---- which temps, and who uses them --------------------------------------------------------------- */
+/* ---- which temps, and who uses them ---------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -73,8 +75,9 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
     if (!u.write || !u.read)
         return s;
     diag_error(w->c, E0804, buffer_span(b),
-               "'%s' is in constant memory, which does not change while a launch runs, but one launch would write and "
-               "read it; let the loops that write it be a launch of their own, or choose global or shared memory",
+               "'%s' is in constant memory, which does not change while a launch runs, but one "
+               "launch would write and read it; let the loops that write it be a launch of their "
+               "own, or choose global or shared memory",
                b->name);
     diag_note(w->c, u.write->span, "it is written here");
     diag_note(w->c, u.read->span, "and read here");
@@ -87,13 +90,13 @@ static bool require_literal_size(Constants *k, const Buffer *b)
     if (buffer_strides(b, strides, &elements))
         return true;
     diag_error(k->c, E0803, buffer_span(b),
-               "'%s' is in constant memory, whose sizes must be constants, but its shape is not; give the sizes values "
-               "with -D, or keep the buffer in global memory",
+               "'%s' is in constant memory, whose sizes must be constants, but its shape is not; "
+               "give the sizes values with -D, or keep the buffer in global memory",
                b->name);
     return false;
 }
 
-/* ---- what it is a copy of ------------------------------------------------------------------------- */
+/* ---- what it is a copy of -------------------------------------------------------------------- */
 
 typedef struct {
     const Buffer *b;
@@ -121,8 +124,9 @@ static bool copies_whole(const BlockStmt *block, const Stmt *store)
         for (int before = 0; before < axis; before++)
             if (expr_equal(at, store->u.store.index[before]))
                 return false;
-        if (!iter || !expr_equal(at, value->u.load.index[axis]) || !expr_is_const(iter->lo, &lo) || lo != 0 ||
-            !expr_equal(iter->hi, b->shape[axis]) || !expr_equal(from->shape[axis], b->shape[axis]))
+        if (!iter || !expr_equal(at, value->u.load.index[axis]) || !expr_is_const(iter->lo, &lo) ||
+            lo != 0 || !expr_equal(iter->hi, b->shape[axis]) ||
+            !expr_equal(from->shape[axis], b->shape[axis]))
             return false;
     }
     return true;
@@ -156,7 +160,7 @@ static Stmt *without_block(void *user, Stmt *s)
     return stmt_map_children(w->c, s, without_block, w);
 }
 
-/* ---- apart: the buffer that is written, and its copy ----------------------------------------------- */
+/* ---- apart: the buffer that is written, and its copy ----------------------------------------- */
 
 typedef struct {
     const Buffer *old;
@@ -182,8 +186,9 @@ static Stmt *apart_stmt(Rewriter *r, Stmt *s)
     if (s->kind != ST_TEMP || s->u.temp->id != a->old->id)
         return s;
     Stmt *copy = stmt_stamp(stmt_temp(r->ctx, a->copy, s->span), s);
-    return a->written ? stmt_then(r->ctx, stmt_stamp(stmt_temp(r->ctx, a->written, s->span), s), copy)
-                      : copy;
+    return a->written
+               ? stmt_then(r->ctx, stmt_stamp(stmt_temp(r->ctx, a->written, s->span), s), copy)
+               : copy;
 }
 
 static void take_apart(Constants *k, const Buffer *b)
@@ -219,7 +224,11 @@ static bool find_temp(Visitor *v, Stmt *s)
 
 static void place_next(Constants *k)
 {
-    LaunchWalk w = {.c = k->c, .kernel = k->kernel, .facts = facts_of_kernel(k->c, k->kernel), .user = (void *)k->b, .root = check_root};
+    LaunchWalk w = {.c = k->c,
+                    .kernel = k->kernel,
+                    .facts = facts_of_kernel(k->c, k->kernel),
+                    .user = (void *)k->b,
+                    .root = check_root};
     k->failed = !require_literal_size(k, k->b) || !launch_roots_map(&w, k->body);
     if (!k->failed)
         take_apart(k, k->b);
@@ -228,7 +237,8 @@ static void place_next(Constants *k)
 Kernel *pass_place_constants(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Constants k = {.c = c, .kernel = kernel, .body = kernel->body, .names = names_of_kernel(c, kernel)};
+    Constants k = {
+        .c = c, .kernel = kernel, .body = kernel->body, .names = names_of_kernel(c, kernel)};
     Visitor v = {.user = &k, .stmt = find_temp};
     for (visit_stmt(&v, k.body); k.b && !k.failed; visit_stmt(&v, k.body)) {
         place_next(&k);
@@ -237,9 +247,10 @@ Kernel *pass_place_constants(Context *c, const Kernel *kernel, const LowerOption
     return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
 }
 
-/* ---- reads ----------------------------------------------------------------------------------------- */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
-/* The variables that a place of a launch sees, in terms of axes and of loops that all lanes run alike. */
+/* The variables that a place of a launch sees, in terms of axes and of loops that all lanes run
+ * alike. */
 typedef struct {
     Context *c;
     const LaunchStmt *launch;
@@ -280,9 +291,9 @@ static Expr *at_lane(const Lanes *l, Expr *e, int64_t lane)
 
 /* The elements that the lanes of a warp ask for. */
 typedef struct {
-    int n;              /* different ones */
+    int n;                 /* different ones */
     Expr **first, **other; /* [rank] the one of lane 0, and one that differs */
-    int lane;           /* which asks for the latter */
+    int lane;              /* which asks for the latter */
 } Asked;
 
 static bool same_element(Expr *const *a, Expr *const *b, int rank)
@@ -293,7 +304,8 @@ static bool same_element(Expr *const *a, Expr *const *b, int rank)
     return true;
 }
 
-static Asked asked_by_warp(const Lanes *l, const Buffer *b, Expr *const *index, int64_t warp, int64_t threads)
+static Asked asked_by_warp(const Lanes *l, const Buffer *b, Expr *const *index, int64_t warp,
+                           int64_t threads)
 {
     Asked asked = {0};
     Expr **seen[WARP];
@@ -343,9 +355,10 @@ static void check_read(const Lanes *l, const Expr *load)
         if (asked.n <= 1)
             continue;
         diag_warning(l->c, E0805, load->span,
-                     "lanes of a warp ask for %d different elements of '%s': lane 0 for %s and lane %d for %s; constant memory "
-                     "serves one at a time, so this read takes %d times as long as one that is the same for all: keep the "
-                     "buffer in global or shared memory, or let the subscript not depend on threadIdx",
+                     "lanes of a warp ask for %d different elements of '%s': lane 0 for %s and "
+                     "lane %d for %s; constant memory serves one at a time, so this read takes %d "
+                     "times as long as one that is the same for all: keep the buffer in global or "
+                     "shared memory, or let the subscript not depend on threadIdx",
                      asked.n, b->name, element_text(l, b, asked.first), asked.lane,
                      element_text(l, b, asked.other), asked.n);
         return;
@@ -359,7 +372,8 @@ static bool check_expr(Visitor *v, Expr *e)
     return true;
 }
 
-/* A loop that starts at another value in each thread: its variable is that plus what all threads have in common. */
+/* A loop that starts at another value in each thread: its variable is that plus what all threads
+ * have in common. */
 static void enter_loop(Lanes *l, const ForStmt *loop)
 {
     Expr *lo = in_axes(l, loop->lo);
@@ -402,7 +416,8 @@ static bool add_bytes(Visitor *v, Stmt *s)
     if (s->kind != ST_TEMP || s->u.temp->scope != SCOPE_CONSTANT)
         return true;
     int64_t bytes, *strides = ARENA_ARRAY(t->c->arena, int64_t, s->u.temp->rank + 1);
-    if (!buffer_strides(s->u.temp, strides, &bytes) || !checked_mul(bytes, type_bytes(s->u.temp->type), &bytes) ||
+    if (!buffer_strides(s->u.temp, strides, &bytes) ||
+        !checked_mul(bytes, type_bytes(s->u.temp->type), &bytes) ||
         !checked_add(bytes, t->bytes, &t->bytes))
         t->bytes = INT64_MAX / 2;
     t->last = s->u.temp;
@@ -418,8 +433,8 @@ bool check_constants(Context *c, const Kernel *lowered, const Limits *limits)
         return true;
     if (total.bytes > limits->max_constant) {
         diag_error(c, E0803, buffer_span(total.last),
-                   "buffers in constant memory take %lld bytes, '%s' among them, and there are %lld; keep the larger ones in "
-                   "global or shared memory",
+                   "buffers in constant memory take %lld bytes, '%s' among them, and there are "
+                   "%lld; keep the larger ones in global or shared memory",
                    (long long)total.bytes, total.last->name, (long long)limits->max_constant);
         return false;
     }

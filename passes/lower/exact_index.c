@@ -27,9 +27,11 @@ static Expr *exact_node(Rewriter *r, Expr *e)
     Expr *const *arg = e->u.arg;
     if (e->kind == EX_AXIS)
         return expr_var(c, axes[e->u.axis], e->span);
-    if (e->kind == EX_VAR && e->type == DT_I64 && (e->u.var->kind == VAR_LOOP || e->u.var->kind == VAR_LET))
+    if (e->kind == EX_VAR && e->type == DT_I64 &&
+        (e->u.var->kind == VAR_LOOP || e->u.var->kind == VAR_LET))
         return expr_cast(c, DT_INDEX, e, e->span);
-    if (e->kind == EX_CAST && (e->type == DT_I64 || e->type == DT_INDEX) && arg[0]->type == DT_INDEX)
+    if (e->kind == EX_CAST && (e->type == DT_I64 || e->type == DT_INDEX) &&
+        arg[0]->type == DT_INDEX)
         return arg[0];
     if (expr_is_binary(e->kind) && arg[0]->type != arg[1]->type && has_index(e, 0))
         return expr_binary(c, e->kind, to_index(c, arg[0]), to_index(c, arg[1]), e->span);

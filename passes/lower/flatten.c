@@ -2,10 +2,11 @@
  *
  *   A[ko * 32 + ty, j]   =>   A[(ko * 32 + ty) * 1024 + j]         for A: f32[1024, 1024]
  *
- * Row major, in Horner's form, as a person writes it. Shared and local buffers keep their axes: C has arrays for
- * them. A buffer that has, or in 64-bit mode may have, 2^31 elements or more computes its subscripts in
- * 64 bits from the first term on. The access keeps the subscripts of its axes beside the one (AxisAccess), for the machine that
- * checks them and for the proof that they stay inside (in_bounds.c). */
+ * Row major, in Horner's form, as a person writes it. Shared and local buffers keep their axes: C
+ * has arrays for them. A buffer that has, or in 64-bit mode may have, 2^31 elements or more
+ * computes its subscripts in 64 bits from the first term on. The access keeps the subscripts of its
+ * axes beside the one (AxisAccess), for the machine that checks them and for the proof that they
+ * stay inside (in_bounds.c). */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -18,7 +19,9 @@ typedef struct {
     Context *c;
     const LowerOptions *options;
     VEC(Flat) flats;
-    SubstList lets; /* integers that have a name, as expressions of loops: later passes drop names that texts no longer use */
+    /* integers that have a name, as expressions of loops: later passes drop names that texts no
+     * longer use */
+    SubstList lets;
 } Flatten;
 
 /* May the buffer hold more elements than an int counts? */
@@ -87,7 +90,7 @@ static Expr *horner(Context *c, const Buffer *b, Expr *const *index)
 static Expr *keep_64_bits(Expr *e)
 {
     return e->kind == EX_CAST && e->type == DT_INDEX && e->u.arg[0]->type == DT_I64 ? e->u.arg[0]
-                                                                                   : e;
+                                                                                    : e;
 }
 
 static Expr *widen(Context *c, Expr *e)
@@ -141,14 +144,16 @@ static bool note_let(Visitor *v, Stmt *s)
     return true;
 }
 
-/* NULL where there is one axis anyway. A load stays as it is in the text, so that the machine finds it there again. */
+/* NULL where there is one axis anyway. A load stays as it is in the text, so that the machine finds
+ * it there again. */
 static const AxisAccess *axes_of(Flatten *f, const Buffer *b, Expr *const *index)
 {
     if (b->rank < 2)
         return NULL;
     Expr **at = ARENA_ARRAY(f->c->arena, Expr *, b->rank);
     for (int d = 0; d < b->rank; d++)
-        at[d] = expr_has_load(index[d]) ? index[d] : expr_subst(f->c, index[d], f->lets.items, f->lets.n);
+        at[d] = expr_has_load(index[d]) ? index[d]
+                                        : expr_subst(f->c, index[d], f->lets.items, f->lets.n);
     AxisAccess *axes = ARENA_NEW(f->c->arena, AxisAccess);
     *axes = (AxisAccess){b, at};
     return axes;

@@ -4,7 +4,8 @@
  *   if i < N                                   row b * 4 + t < N
  *       y[i] = x[i];                           no solution with b * 4 + t < 0 or b * 4 + t >= N
  *
- * Facts (simplify.h) answer most questions; the systems of poly.h answer the rest, and give witnesses. */
+ * Facts (simplify.h) answer most questions; the systems of poly.h answer the rest, and give
+ * witnesses. */
 #include "passes/lower/in_bounds.h"
 
 #include "passes/analysis/model.h"
@@ -19,7 +20,8 @@ typedef struct {
     const int64_t *sizes;
     int systems; /* asked so far */
     Walker walk;
-    int launch; /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
+    /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
+    int launch;
     Var *axes[AXIS_COUNT]; /* of that launch */
     MemoryBounds found;
 } Proof;
@@ -35,7 +37,7 @@ typedef struct {
     AccessBounds bounds;
 } Question;
 
-/* ---- in words ---------------------------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 static const char *element_text(Context *c, const Buffer *buffer, Expr *const *index)
 {
@@ -62,7 +64,7 @@ static void answer(Question *q, BoundsAnswer answer, const char *why)
     q->bounds.why = why;
 }
 
-/* ---- what it depends on ------------------------------------------------------------------------ */
+/* ---- what it depends on ---------------------------------------------------------------------- */
 
 static const char *data_behind(const Question *q, const Expr *e, int scopes);
 
@@ -82,7 +84,8 @@ static const char *data_behind_var(const Question *q, const Var *var, int scopes
     return NULL;
 }
 
-/* The first load or argument that the value comes from, through names and bounds of loops of the first `scopes` scopes. */
+/* The first load or argument that the value comes from, through names and bounds of loops of the
+ * first `scopes` scopes. */
 static const char *data_behind(const Question *q, const Expr *e, int scopes)
 {
     Context *c = q->proof->c;
@@ -109,7 +112,7 @@ static const char *data_of_question(const Question *q)
     return found;
 }
 
-/* ---- one question to a system ------------------------------------------------------------------- */
+/* ---- one question to a system ---------------------------------------------------------------- */
 
 /* Columns for symbolic sizes: all from 1 on, or `values` [n_sizes]. */
 static void enter_sizes(const Proof *proof, Poly *p, const int64_t *values, Affine *columns, int *n)
@@ -135,7 +138,8 @@ static void put_sizes(Question *q, const int64_t *values, Buffer *buffer)
     for (int i = 0; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
             VEC_PUSH(c->arena, &map, ((Subst){kernel->sizes[i].var, expr_index(c, values[i])}));
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank), **shape = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank),
+         **shape = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank);
     for (int i = 0; i < q->buffer->rank; i++) {
         index[i] = expr_subst(c, q->index[i], map.items, map.n);
         shape[i] = expr_subst(c, q->buffer->shape[i], map.items, map.n);
@@ -156,7 +160,8 @@ static void assume_launched(const Question *q, Poly *p)
 }
 
 /* "N = 1, blockIdx.x = 0, i = 3" */
-static const char *point_text(const Question *q, const Poly *p, const Env *env, const int64_t *point)
+static const char *point_text(const Question *q, const Poly *p, const Env *env,
+                              const int64_t *point)
 {
     const Proof *proof = q->proof;
     StrBuf text = strbuf_new(proof->c->arena);
@@ -200,15 +205,18 @@ static Expr *subscript_of(const Question *q, int axis)
     return axis == FIRST_MISALIGNED ? q->first : q->index[axis];
 }
 
-static const char *violation_text(const Question *q, int axis, const char *where, int64_t at, int64_t extent)
+static const char *violation_text(const Question *q, int axis, const char *where, int64_t at,
+                                  int64_t extent)
 {
     Arena *arena = q->proof->c->arena;
     const char *subscript = expr_text(q->proof->c, subscript_of(q, axis));
     if (axis == FIRST_MISALIGNED)
-        return arena_printf(arena, "at %s a wide access of %lld elements begins at %s = %lld, which is no multiple of it",
-                            where, (long long)q->lanes, subscript, (long long)at);
-    return arena_printf(arena, "at %s the subscript %s is %lld, and the axis has %lld elements", where, subscript,
-                        (long long)at, (long long)extent);
+        return arena_printf(
+            arena,
+            "at %s a wide access of %lld elements begins at %s = %lld, which is no multiple of it",
+            where, (long long)q->lanes, subscript, (long long)at);
+    return arena_printf(arena, "at %s the subscript %s is %lld, and the axis has %lld elements",
+                        where, subscript, (long long)at, (long long)extent);
 }
 
 /* With all sizes, or at `values` [n_sizes]. */
@@ -235,7 +243,8 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
         model_enter_scope(p, &env, q->scopes.items[i]);
     Affine at = poly_value(p, &env, subscript_of(q, axis));
     if (axis == FIRST_MISALIGNED) {
-        Affine rest = poly_add(p, at, poly_quotient(p, at, q->lanes), -q->lanes), zero = affine_const(0);
+        Affine rest = poly_add(p, at, poly_quotient(p, at, q->lanes), -q->lanes),
+               zero = affine_const(0);
         poly_differ(p, &p->top, &rest, &zero, 1);
     } else {
         extent = poly_value(p, &p->fixed, q->buffer->shape[axis]);
@@ -243,7 +252,8 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
     }
     Violation v = {.found = poly_solve(p, sizes, n, &point), .exact = !p->inexact};
     if (v.found == POLY_SOME && point)
-        v.at = violation_text(asked, axis, point_text(q, p, &env, point), affine_at(at, point), affine_at(extent, point));
+        v.at = violation_text(asked, axis, point_text(q, p, &env, point), affine_at(at, point),
+                              affine_at(extent, point));
     return v;
 }
 
@@ -278,7 +288,8 @@ static void judge(Question *q, int axis, Violation found)
     } else if (found.found == POLY_SPENT) {
         answer(q, BOUNDS_UNPROVED, "the question is too hard for its budget");
     } else if (!found.exact) {
-        answer(q, BOUNDS_UNPROVED, "it depends on products of sizes, or on a value that is not linear");
+        answer(q, BOUNDS_UNPROVED,
+               "it depends on products of sizes, or on a value that is not linear");
     } else {
         answer(q, BOUNDS_LEAVES, found.at);
         Violation here = {.found = POLY_NONE};
@@ -290,7 +301,7 @@ static void judge(Question *q, int axis, Violation found)
     }
 }
 
-/* ---- facts --------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static Facts *facts_here(const Question *q)
 {
@@ -299,7 +310,8 @@ static Facts *facts_here(const Question *q)
     Facts *f = facts_of_kernel(c, kernel);
     for (int i = 0; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
-            facts_assume(f, expr_binary(c, EX_GE, expr_var(c, kernel->sizes[i].var, span_none()), expr_index(c, 1), span_none()));
+            facts_assume(f, expr_binary(c, EX_GE, expr_var(c, kernel->sizes[i].var, span_none()),
+                                        expr_index(c, 1), span_none()));
     for (int i = 0; i < q->scopes.n; i++)
         facts_enter_enclosing(f, q->scopes.items[i]);
     return f;
@@ -332,7 +344,7 @@ static void ask(Question *q, Facts *f)
         ask_about(q, f, FIRST_MISALIGNED);
 }
 
-/* ---- wide accesses -------------------------------------------------------------------------------- */
+/* ---- wide accesses --------------------------------------------------------------------------- */
 
 /* The place of an element, in elements from the first; NULL where it has no literal strides. */
 static Expr *place_in_memory(Context *c, const Buffer *buffer, Expr *const *index)
@@ -355,28 +367,32 @@ static const ForStmt *loop_of_lanes(const Question *q, DType type, int64_t *lane
     for (int i = q->scopes.n - 1; i >= 0; i--) {
         const Stmt *s = q->scopes.items[i].stmt;
         if (s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE)
-            return loop_const_extent(&s->u.loop, lanes) && expr_is_const(s->u.loop.lo, &lo) && lo == 0 &&
-                           *lanes > 1 && *lanes * type_bytes(type) <= 16 && stmt_single_store(s->u.loop.body)
+            return loop_const_extent(&s->u.loop, lanes) && expr_is_const(s->u.loop.lo, &lo) &&
+                           lo == 0 && *lanes > 1 && *lanes * type_bytes(type) <= 16 &&
+                           stmt_single_store(s->u.loop.body)
                        ? &s->u.loop
                        : NULL;
     }
     return NULL;
 }
 
-/* The first lane, where the access goes from one element to the next from lane to lane. Registers have no address. */
+/* The first lane, where the access goes from one element to the next from lane to lane. Registers
+ * have no address. */
 static void find_lanes(Question *q, Facts *f)
 {
     int64_t lanes, step;
     Expr *rest, *at = place_in_memory(q->proof->c, q->buffer, q->index);
-    const ForStmt *loop = q->buffer->scope == SCOPE_LOCAL ? NULL : loop_of_lanes(q, q->buffer->type, &lanes);
+    const ForStmt *loop =
+        q->buffer->scope == SCOPE_LOCAL ? NULL : loop_of_lanes(q, q->buffer->type, &lanes);
     q->lanes = 1;
-    if (!at || !loop || !expr_uses_var(at, loop->var) || !split_linear(f, at, loop->var, &step, &rest) || step != 1)
+    if (!at || !loop || !expr_uses_var(at, loop->var) ||
+        !split_linear(f, at, loop->var, &step, &rest) || step != 1)
         return;
     q->lanes = lanes;
     q->first = rest;
 }
 
-/* ---- one subscript for several axes ---------------------------------------------------------------- */
+/* ---- one subscript for several axes ---------------------------------------------------------- */
 
 /* The place of an element, row major, exact. */
 static Expr *place(Context *c, const Buffer *buffer, Expr *const *index)
@@ -401,7 +417,8 @@ static bool is_same(const Question *q, Facts *f, Expr *a, Expr *b)
         VEC_PUSH(c->arena, &names, known);
     }
     int64_t zero;
-    Expr *difference = index_sub(c, expr_subst(c, a, names.items, names.n), expr_subst(c, b, names.items, names.n));
+    Expr *difference = index_sub(c, expr_subst(c, a, names.items, names.n),
+                                 expr_subst(c, b, names.items, names.n));
     return expr_is_const(simplify(f, difference), &zero) && zero == 0;
 }
 
@@ -418,7 +435,7 @@ static void take_apart(Question *q, Facts *f, const AxisAccess *axes)
     q->index = index;
 }
 
-/* ---- all accesses ------------------------------------------------------------------------------------ */
+/* ---- all accesses ---------------------------------------------------------------------------- */
 
 static void add_access(Proof *p, const Stmt *store, const Expr *load)
 {
@@ -474,9 +491,14 @@ static void enter_launch(Proof *p, const Stmt *s)
     p->launch = p->walk.path.n;
     for (int k = 0; k < AXIS_COUNT; k++) {
         p->axes[k] = var_new(p->c, ctx_name(p->c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, s->span);
-        Expr *extent = k < AXIS_THREAD_X ? launch->grid[k] : expr_index(p->c, launch->block[k - AXIS_THREAD_X]);
+        Expr *extent = k < AXIS_THREAD_X ? launch->grid[k]
+                                         : expr_index(p->c, launch->block[k - AXIS_THREAD_X]);
         read_expr(p, extent);
-        ForStmt loop = {.var = p->axes[k], .lo = expr_index(p->c, 0), .hi = extent, .step = 1, .axis = AXIS_NONE};
+        ForStmt loop = {.var = p->axes[k],
+                        .lo = expr_index(p->c, 0),
+                        .hi = extent,
+                        .step = 1,
+                        .axis = AXIS_NONE};
         loop.body = stmt_empty(p->c, s->span);
         VEC_PUSH(p->c->arena, &p->walk.path, ((Enclosing){stmt_for(p->c, &loop, s->span), false}));
     }
@@ -519,7 +541,7 @@ MemoryBounds accesses_in_bounds(Context *c, const Kernel *lowered, const int64_t
     return p.found;
 }
 
-/* ---- what is left to check at run time ------------------------------------------------------------- */
+/* ---- what is left to check at run time ------------------------------------------------------- */
 
 static bool is_proved(const MemoryBounds *m, const AxisAccess *axes)
 {

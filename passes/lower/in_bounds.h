@@ -1,12 +1,14 @@
 /* in_bounds.h - proves that the accesses of a lowered kernel stay inside their buffers.
  *
- * The kernel is read as it is emitted: launches, loops, names, guards, conditions inside of expressions, and the subscripts as they
- * stand. What earlier passes proved plays no part. Each access of global, constant, shared and local memory is asked about on its
- * own, for all values from 1 on of symbolic sizes; buffers without axes are left out. An access inside a vectorized loop stands for all
- * elements of the wide access; its first element must also be a multiple of their number.
+ * The kernel is read as it is emitted: launches, loops, names, guards, conditions inside of
+ * expressions, and the subscripts as they stand. What earlier passes proved plays no part. Each
+ * access of global, constant, shared and local memory is asked about on its own, for all values
+ * from 1 on of symbolic sizes; buffers without axes are left out. An access inside a vectorized
+ * loop stands for all elements of the wide access; its first element must also be a multiple of
+ * their number.
  *
- * One subscript in the place of several (flatten.c) is taken apart again. The subscripts that the access had before are only a
- * guess: the proof shows first that they give the same element. */
+ * One subscript in the place of several (flatten.c) is taken apart again. The subscripts that the
+ * access had before are only a guess: the proof shows first that they give the same element. */
 #ifndef TIRC_PASSES_LOWER_IN_BOUNDS_H
 #define TIRC_PASSES_LOWER_IN_BOUNDS_H
 
@@ -25,19 +27,21 @@ typedef struct {
     const Expr *load;  /* ... and a load */
     BoundsAnswer answer;
     const char *element; /* "x[i + 1]" */
-    const char *why;     /* of all answers but the first, a sentence; with the witness of BOUNDS_LEAVES; in the arena */
-    bool always;         /* BOUNDS_LEAVES: also at the sizes that were asked about */
+    /* of all answers but the first, a sentence; with the witness of BOUNDS_LEAVES; in the arena */
+    const char *why;
+    bool always; /* BOUNDS_LEAVES: also at the sizes that were asked about */
 } AccessBounds;
 
 typedef struct {
-    VEC(AccessBounds) accesses; /* in the order of the text */
+    VEC(AccessBounds) accesses;     /* in the order of the text */
     int count[BOUNDS_UNPROVED + 1]; /* of each answer */
 } MemoryBounds;
 
 /* `sizes` [kernel->n_sizes] are those of a run, or NULL: then no answer is `always`. */
 MemoryBounds accesses_in_bounds(Context *c, const Kernel *lowered, const int64_t *sizes);
 
-/* The kernel in which only accesses that are not proved keep the subscripts of their axes, which the virtual machine checks. */
+/* The kernel in which only accesses that are not proved keep the subscripts of their axes, which
+ * the virtual machine checks. */
 Kernel *keep_unproved_axes(Context *c, const Kernel *lowered, const MemoryBounds *found);
 
 #endif

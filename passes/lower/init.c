@@ -5,10 +5,11 @@
  *           init C[..] = 0;                       for i in 8 { for ko in 4, ii in 2, ki in 4
  *           C[..] += ..; }                            block C(...) { C[..] += ..; }
  *
- * (the part below `i` only: the init stands before the outermost loop that carries a reduction iterator.) Loops inside
- * that one which only spatial iterators use are copied with their kinds; an iterator whose value comes from a loop that
- * is shared with a reduction gets a serial loop over the values it takes there, and a condition on such a loop is said of the
- * iterator. Conditions on loops of the reduction alone are dropped, so that an empty reduction still has its init. */
+ * (the part below `i` only: the init stands before the outermost loop that carries a reduction
+ * iterator.) Loops inside that one which only spatial iterators use are copied with their kinds; an
+ * iterator whose value comes from a loop that is shared with a reduction gets a serial loop over
+ * the values it takes there, and a condition on such a loop is said of the iterator. Conditions on
+ * loops of the reduction alone are dropped, so that an empty reduction still has its init. */
 #include "passes/analysis/index_map.h"
 #include "passes/analysis/inits.h"
 #include "passes/lower/pass.h"
@@ -29,7 +30,8 @@ typedef struct {
     bool failed;
 } InitWalk;
 
-/* The init block under construction: loops between the anchor and the block, and what becomes of them. */
+/* The init block under construction: loops between the anchor and the block, and what becomes of
+ * them. */
 typedef struct {
     InitWalk *w;
     const BlockStmt *block;
@@ -37,7 +39,8 @@ typedef struct {
     VEC(const Var *) dropped;
     SubstList copies; /* loop variable to its copy; iterator to its new variable */
     StmtList frames;  /* copied loops and ifs, outermost first, bodies not filled in */
-    ExprList shared;  /* conditions on loops that carry the reduction and make spatial iterators as well */
+    /* conditions on loops that carry the reduction and make spatial iterators as well */
+    ExprList shared;
 } InitBuild;
 
 static bool is_dropped(const InitBuild *b, const Var *var)
@@ -61,27 +64,31 @@ static Expr *renamed(const InitBuild *b, Expr *e)
     return expr_subst(b->w->c, e, b->copies.items, b->copies.n);
 }
 
-/* A loop that no iterator counts in is dropped, but where it runs not at all, neither does the init; unless it stands for the
- * reduction. */
+/* A loop that no iterator counts in is dropped, but where it runs not at all, neither does the
+ * init; unless it stands for the reduction. */
 static void keep_emptiness(InitBuild *b, const Stmt *s, int depth)
 {
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
     int64_t extent;
-    if (block_uses_loop(b->block, ITER_SPATIAL, loop->var) || block_uses_loop(b->block, ITER_REDUCE, loop->var) ||
-        reduction_starts_at(c, b->block, &b->w->path, depth) || uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi) ||
-        (loop_const_extent(loop, &extent) && extent >= 1))
+    if (block_uses_loop(b->block, ITER_SPATIAL, loop->var) ||
+        block_uses_loop(b->block, ITER_REDUCE, loop->var) ||
+        reduction_starts_at(c, b->block, &b->w->path, depth) || uses_dropped(b, loop->lo) ||
+        uses_dropped(b, loop->hi) || (loop_const_extent(loop, &extent) && extent >= 1))
         return;
-    Expr *runs = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, renamed(b, loop->lo), renamed(b, loop->hi), s->span);
-    VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_if(c, runs, stmt_empty(c, s->span), NULL, s->span), s));
+    Expr *runs = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, renamed(b, loop->lo),
+                             renamed(b, loop->hi), s->span);
+    VEC_PUSH(c->arena, &b->frames,
+             stmt_stamp(stmt_if(c, runs, stmt_empty(c, s->span), NULL, s->span), s));
 }
 
 static void copy_loop(InitBuild *b, const Stmt *s, int depth)
 {
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
-    if (block_reduces_over(c, b->block, loop->var) || !block_uses_loop(b->block, ITER_SPATIAL, loop->var) ||
-        uses_dropped(b, loop->lo) || uses_dropped(b, loop->hi)) {
+    if (block_reduces_over(c, b->block, loop->var) ||
+        !block_uses_loop(b->block, ITER_SPATIAL, loop->var) || uses_dropped(b, loop->lo) ||
+        uses_dropped(b, loop->hi)) {
         keep_emptiness(b, s, depth);
         VEC_PUSH(c->arena, &b->dropped, loop->var);
         return;
@@ -98,8 +105,8 @@ static void copy_loop(InitBuild *b, const Stmt *s, int depth)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
-/* Loops of one iteration tie nothing: what is said of them is said of their one value. (What is said of a loop of the reduction is
- * not said of the init.) */
+/* Loops of one iteration tie nothing: what is said of them is said of their one value. (What is
+ * said of a loop of the reduction is not said of the init.) */
 static Expr *without_single(const InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
@@ -107,16 +114,17 @@ static Expr *without_single(const InitBuild *b, Expr *cond)
     for (int i = 0; i < b->w->path.n; i++) {
         const Stmt *s = b->w->path.items[i];
         int64_t extent;
-        if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent == 1 && expr_uses_var(cond, s->u.loop.var) &&
+        if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent == 1 &&
+            expr_uses_var(cond, s->u.loop.var) &&
             !block_uses_loop(b->block, ITER_REDUCE, s->u.loop.var))
             VEC_PUSH(c->arena, &values, ((Subst){s->u.loop.var, s->u.loop.lo}));
     }
     return values.n ? simplify(facts_new(c), expr_subst(c, cond, values.items, values.n)) : cond;
 }
 
-/* A condition on a dropped loop that does not carry the reduction, together with a loop that stays around the init; or on a loop
- * that stays and gives no iterator values: without it, the init would run again for values of the outer loop that have no
- * instance. */
+/* A condition on a dropped loop that does not carry the reduction, together with a loop that stays
+ * around the init; or on a loop that stays and gives no iterator values: without it, the init would
+ * run again for values of the outer loop that have no instance. */
 static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
 {
     bool idle = false, outer = false, outer_idle = false;
@@ -135,11 +143,13 @@ static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
     return (idle && outer) || outer_idle;
 }
 
-/* Speaks of a dropped loop that spatial iterators take values from: some of those values may have no instance. */
+/* Speaks of a dropped loop that spatial iterators take values from: some of those values may have
+ * no instance. */
 static bool is_shared(const InitBuild *b, const Expr *cond)
 {
     for (int i = 0; i < b->dropped.n; i++)
-        if (expr_uses_var(cond, b->dropped.items[i]) && block_uses_loop(b->block, ITER_SPATIAL, b->dropped.items[i]))
+        if (expr_uses_var(cond, b->dropped.items[i]) &&
+            block_uses_loop(b->block, ITER_SPATIAL, b->dropped.items[i]))
             return true;
     return false;
 }
@@ -148,7 +158,8 @@ static void refuse_condition(InitBuild *b, const Expr *cond, const char *why)
 {
     StrBuf text = strbuf_new(b->w->c->arena);
     print_expr(cond, &text);
-    diag_error(b->w->c, E0501, b->block->init->span, "the init of block '%s' has no place of its own: the condition '%s' %s",
+    diag_error(b->w->c, E0501, b->block->init->span,
+               "the init of block '%s' has no place of its own: the condition '%s' %s",
                b->block->name, text.text, why);
     diag_note(b->w->c, b->block->init->span,
               "use decompose_reduction to place the init before the loops are split or reordered");
@@ -162,7 +173,9 @@ static void refuse_idle_loop(InitBuild *b, const Expr *cond)
 
 static void refuse_shared_loop(InitBuild *b, const Expr *cond)
 {
-    refuse_condition(b, cond, "is on a loop that carries the reduction and also says which elements are computed");
+    refuse_condition(
+        b, cond,
+        "is on a loop that carries the reduction and also says which elements are computed");
 }
 
 /* Facts at the block, with the loops that are dropped still there. */
@@ -181,21 +194,25 @@ static bool names_idle_single(const InitBuild *b, const Expr *cond)
     for (int i = 0; i < b->w->path.n; i++) {
         const Stmt *s = b->w->path.items[i];
         int64_t extent;
-        if (s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var) && loop_const_extent(&s->u.loop, &extent) && extent == 1 &&
-            !block_uses_loop(b->block, ITER_REDUCE, s->u.loop.var) && !block_uses_loop(b->block, ITER_SPATIAL, s->u.loop.var))
+        if (s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var) &&
+            loop_const_extent(&s->u.loop, &extent) && extent == 1 &&
+            !block_uses_loop(b->block, ITER_REDUCE, s->u.loop.var) &&
+            !block_uses_loop(b->block, ITER_SPATIAL, s->u.loop.var))
             return true;
     }
     return false;
 }
 
-/* `cond` holds wherever the reduction is not empty: it is said of the reduction's iterations, of which an element needs none. */
+/* `cond` holds wherever the reduction is not empty: it is said of the reduction's iterations, of
+ * which an element needs none. */
 static bool leaves_no_update_out(const InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
     Facts *f = facts_at_block(b->w);
     for (int i = 0; i < b->block->n_iters; i++) {
         const BlockIter *iter = &b->block->iters[i];
-        Expr *lo = iters_to_loops(c, b->block, iter->lo), *hi = iters_to_loops(c, b->block, iter->hi);
+        Expr *lo = iters_to_loops(c, b->block, iter->lo),
+             *hi = iters_to_loops(c, b->block, iter->hi);
         if (iter->kind == ITER_REDUCE)
             facts_assume(f, expr_binary(c, EX_LT, lo, hi, span_none()));
     }
@@ -216,7 +233,8 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
         if (!dropped && names_idle_single(b, all.items[i]) && leaves_no_update_out(b, plain))
             continue;
         if (!dropped && inside && reduction_empty_for_some(c, b->block))
-            refuse_idle_loop(b, all.items[i]); /* whether it is said of the elements or of the reduction, nothing tells any more */
+            /* whether it is said of the elements or of the reduction, nothing tells any more */
+            refuse_idle_loop(b, all.items[i]);
         else if (!dropped)
             VEC_PUSH(c->arena, &kept, renamed(b, plain));
         else if (ties_idle_loop(b, plain))
@@ -231,7 +249,8 @@ static void copy_frames(InitBuild *b)
 {
     Context *c = b->w->c;
     StmtPath *path = &b->w->path;
-    for (int i = 0; i < b->anchor; i++) /* where a block of loops takes the init over, some of the reduction's stay outside */
+    for (int i = 0; i < b->anchor;
+         i++) /* where a block of loops takes the init over, some of the reduction's stay outside */
         if (path->items[i]->kind == ST_FOR && reduction_starts_at(c, b->block, path, i))
             VEC_PUSH(c->arena, &b->dropped, path->items[i]->u.loop.var);
     for (int i = b->anchor; i < path->n; i++) {
@@ -277,7 +296,8 @@ static bool mark_values(const Expr *e, const ForStmt *const *loops, int n, VarVa
     return true;
 }
 
-/* Every value from lo to hi is reached: v or v / n of one loop takes all; else all iterations are tried. */
+/* Every value from lo to hi is reached: v or v / n of one loop takes all; else all iterations are
+ * tried. */
 static bool takes_every_value(InitBuild *b, Facts *f, Expr *binding, Expr *lo, Expr *hi)
 {
     Context *c = b->w->c;
@@ -348,15 +368,19 @@ static bool uses_reduced(const BlockStmt *block, const Expr *e)
     return false;
 }
 
-/* What the dropped loops are, in the terms of the iterators that are bound to them. False where no formula is found. */
+/* What the dropped loops are, in the terms of the iterators that are bound to them. False where no
+ * formula is found. */
 static bool solve_dropped(InitBuild *b, SubstList *map)
 {
     Context *c = b->w->c;
     const BlockStmt *block = b->block;
     PointBox box = {.n = 0};
-    Var **var = ARENA_ARRAY(c->arena, Var *, b->dropped.n + 1), **place = ARENA_ARRAY(c->arena, Var *, block->n_iters + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1);
-    Expr **to = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1), **values = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1);
+    Var **var = ARENA_ARRAY(c->arena, Var *, b->dropped.n + 1),
+        **place = ARENA_ARRAY(c->arena, Var *, block->n_iters + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1),
+         **hi = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1);
+    Expr **to = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1),
+         **values = ARENA_ARRAY(c->arena, Expr *, b->dropped.n + 1);
     int n = 0;
     for (int i = b->anchor; i < b->w->path.n; i++) {
         const ForStmt *loop = &b->w->path.items[i]->u.loop;
@@ -383,8 +407,10 @@ static bool solve_dropped(InitBuild *b, SubstList *map)
     return true;
 }
 
-/* Conditions on shared loops, said of the iterators; those that then speak of the reduction's say nothing about the init. */
-static Expr *shared_conditions(InitBuild *b, const SubstList *rename, const BlockIter *iters, Expr *predicate)
+/* Conditions on shared loops, said of the iterators; those that then speak of the reduction's say
+ * nothing about the init. */
+static Expr *shared_conditions(InitBuild *b, const SubstList *rename, const BlockIter *iters,
+                               Expr *predicate)
 {
     Context *c = b->w->c;
     SubstList map = {0}, bindings = {0};
@@ -395,11 +421,13 @@ static Expr *shared_conditions(InitBuild *b, const SubstList *rename, const Bloc
     for (int i = 0; i < rename->n; i++)
         VEC_PUSH(c->arena, &bindings, ((Subst){rename->items[i].var, iters[i].binding}));
     for (int i = 0; i < b->shared.n; i++) {
-        Expr *cond = solved ? simplify(f, expr_subst(c, b->shared.items[i], map.items, map.n)) : b->shared.items[i];
+        Expr *cond = solved ? simplify(f, expr_subst(c, b->shared.items[i], map.items, map.n))
+                            : b->shared.items[i];
         if (uses_dropped(b, cond))
             refuse_shared_loop(b, b->shared.items[i]);
         else if (!uses_reduced(b->block, cond))
-            predicate = cond_and(c, predicate, expr_subst(c, renamed(b, cond), bindings.items, bindings.n));
+            predicate =
+                cond_and(c, predicate, expr_subst(c, renamed(b, cond), bindings.items, bindings.n));
     }
     return predicate;
 }

@@ -4,7 +4,8 @@
 
 #include "passes/lower/pass.h"
 
-/* The iterations of a loop over `var` from 0 to `count`, whose conditions may speak of names (`lets`, innermost last; may be empty). */
+/* The iterations of a loop over `var` from 0 to `count`, whose conditions may speak of names
+ * (`lets`, innermost last; may be empty). */
 typedef struct {
     Context *c;
     Facts *facts;
@@ -16,7 +17,8 @@ typedef struct {
 /* `cond` without `var` where all lanes agree on it; NULL where that is not proved. */
 Expr *lanes_agree(const Lanes *l, Expr *cond);
 
-/* A condition without `var` under which every lane passes `cond`; NULL where there is none of a simple form. */
+/* A condition without `var` under which every lane passes `cond`; NULL where there is none of a
+ * simple form. */
 Expr *lanes_all(const Lanes *l, Expr *cond);
 
 /* `e` with names written out. */

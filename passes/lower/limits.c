@@ -1,4 +1,5 @@
-/* limits.c - a launch that cannot start is refused here, with numbers, where the schedule asked for it. */
+/* limits.c - a launch that cannot start is refused here, with numbers, where the schedule asked for
+ * it. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -83,7 +84,8 @@ static Span temp_span(const Buffer *b)
 static int64_t buffer_bytes(const Check *k, const Buffer *b)
 {
     int64_t *strides = ARENA_ARRAY(k->c->arena, int64_t, b->rank + 1), bytes;
-    bool known = buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
+    bool known =
+        buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
     return known ? bytes : INT64_MAX / 2;
 }
 
@@ -124,15 +126,16 @@ static void check_shared(Check *k, const Stmt *s)
     k->failed = true;
 }
 
-/* The blocks that the schedule wants to run at a time on one multiprocessor fit on it, registers aside: the compiler spills
- * until those fit. */
+/* The blocks that the schedule wants to run at a time on one multiprocessor fit on it, registers
+ * aside: the compiler spills until those fit. */
 static void check_min_blocks(Check *k, const Stmt *s)
 {
     const LaunchStmt *launch = &s->u.launch;
     const Limits *most = k->limits;
     if (k->failed || launch->min_blocks == 0) /* each block fits, so nothing below overflows */
         return;
-    int64_t blocks = launch->min_blocks, threads = launch->block[0] * launch->block[1] * launch->block[2];
+    int64_t blocks = launch->min_blocks,
+            threads = launch->block[0] * launch->block[1] * launch->block[2];
     int64_t shared = most->reserved_shared;
     for (int i = 0; i < k->temps.n; i++)
         shared += buffer_bytes(k, k->temps.items[i]->u.temp);
@@ -140,12 +143,14 @@ static void check_min_blocks(Check *k, const Stmt *s)
         blocks * shared <= most->max_resident_shared)
         return;
     diag_error(k->c, E0518, s->span,
-               "launch '%s' wants %lld blocks of %lld threads and %lld bytes of shared memory each (%lld of them are the system's) at a "
-               "time, and a multiprocessor has room for %lld blocks, %lld threads, %lld bytes",
-               launch->name, (long long)blocks, (long long)threads, (long long)shared, (long long)most->reserved_shared,
-               (long long)most->max_resident_blocks, (long long)most->max_resident_threads,
-               (long long)most->max_resident_shared);
-    diag_note(k->c, s->span, "ask for fewer with annotate(loop, min_blocks, n), or use a smaller tile");
+               "launch '%s' wants %lld blocks of %lld threads and %lld bytes of shared memory each "
+               "(%lld of them are the system's) at a time, and a multiprocessor has room for %lld "
+               "blocks, %lld threads, %lld bytes",
+               launch->name, (long long)blocks, (long long)threads, (long long)shared,
+               (long long)most->reserved_shared, (long long)most->max_resident_blocks,
+               (long long)most->max_resident_threads, (long long)most->max_resident_shared);
+    diag_note(k->c, s->span,
+              "ask for fewer with annotate(loop, min_blocks, n), or use a smaller tile");
     k->failed = true;
 }
 
@@ -170,5 +175,7 @@ Kernel *pass_check_limits(Context *c, const Kernel *kernel, const LowerOptions *
     Check all = {.c = c, .limits = &options->limits};
     Visitor v = {.user = &all, .stmt = check_launch};
     visit_stmt(&v, kernel->body);
-    return all.failed || !check_constants(c, kernel, &options->limits) ? NULL : kernel_with_body(c, kernel, kernel->body);
+    return all.failed || !check_constants(c, kernel, &options->limits)
+               ? NULL
+               : kernel_with_body(c, kernel, kernel->body);
 }

@@ -1,7 +1,8 @@
 /* names.c - one meaning for a name on every path of a lowered kernel.
  *
- * Passes name what they make after the program: two blocks may both have an iterator `k`, and a value of that name may
- * stand inside a loop of that name. The outer one keeps it; the inner becomes k_1. */
+ * Passes name what they make after the program: two blocks may both have an iterator `k`, and a
+ * value of that name may stand inside a loop of that name. The outer one keeps it; the inner
+ * becomes k_1. */
 #include "passes/lower/pass.h"
 
 typedef struct {

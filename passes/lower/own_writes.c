@@ -1,9 +1,10 @@
 /* own_writes.c - does an iteration read only what it has written itself?
  *
- * The first statements of the place that only write the buffer are run on paper: all values of the loops inside,
- * whose numbers must be literal, give the elements that are written, relative to the box that the whole place touches. If
- * they fill the box, no read finds anything older. Elements that are not written because the iterator of a block leaves its
- * domain do not count where the domain is the buffer's own shape: no read is outside that either.
+ * The first statements of the place that only write the buffer are run on paper: all values of the
+ * loops inside, whose numbers must be literal, give the elements that are written, relative to the
+ * box that the whole place touches. If they fill the box, no read finds anything older. Elements
+ * that are not written because the iterator of a block leaves its domain do not count where the
+ * domain is the buffer's own shape: no read is outside that either.
  *
  * The answer "no" may be wrong and costs memory; "yes" is exact. */
 #include "passes/lower/own_writes.h"
@@ -124,7 +125,8 @@ static void write_block(Paper *p, const Stmt *s)
     Context *c = p->c;
     const BlockStmt *block = &s->u.block;
     const Stmt *store = stmt_single_store(block->body);
-    if (!store || store->u.store.buffer != p->b || store->u.store.op != STORE_SET) /* conditional or several stores: not counted */
+    if (!store || store->u.store.buffer != p->b ||
+        store->u.store.op != STORE_SET) /* conditional or several stores: not counted */
         return;
     ExprList conds = {0};
     for (int i = 0; i < p->conds.n; i++)

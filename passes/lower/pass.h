@@ -1,7 +1,7 @@
 /* pass.h - what the lowering passes share (internal to passes/lower).
  *
- * A pass is a function from kernel to kernel: NULL, with diagnostics, when it refuses. Nodes that a pass
- * builds keep the span and the schedule step of the node that they come from. */
+ * A pass is a function from kernel to kernel: NULL, with diagnostics, when it refuses. Nodes that a
+ * pass builds keep the span and the schedule step of the node that they come from. */
 #ifndef TIRC_PASSES_LOWER_PASS_H
 #define TIRC_PASSES_LOWER_PASS_H
 
@@ -19,14 +19,14 @@
 typedef VEC(Subst) SubstList;
 typedef VEC(Var *) VarList;
 
-/* ---- rebuilding (common.c) ---------------------------------------------------------------------- */
+/* ---- rebuilding (common.c) ------------------------------------------------------------------- */
 
-/* `s` with every direct child statement replaced by fn(user, child); itself when none changed. A NULL takes
- * the child out, and with it a loop or if that it leaves empty (then the result is NULL). The init
- * and body of blocks are not children: a block is returned as it is. */
+/* `s` with every direct child statement replaced by fn(user, child); itself when none changed. A
+ * NULL takes the child out, and with it a loop or if that it leaves empty (then the result is
+ * NULL). The init and body of blocks are not children: a block is returned as it is. */
 Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
-/* The same with the facts that hold below `s`: of a loop, a launch, a branch. A name that `fn` enters into them is known until
- * its sequence ends. */
+/* The same with the facts that hold below `s`: of a loop, a launch, a branch. A name that `fn`
+ * enters into them is known until its sequence ends. */
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 /* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
@@ -44,7 +44,8 @@ bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 /* The block's stores are asynchronous: it has the annotation `copy_async`. */
 bool block_is_async(const BlockStmt *block);
 
-/* `body`, a statement of the block, with what the block asks of the caches said at each access (cache_hints.c). */
+/* `body`, a statement of the block, with what the block asks of the caches said at each access
+ * (cache_hints.c). */
 Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);
 
 bool stmt_has_barrier(Stmt *s); /* somewhere below */
@@ -55,30 +56,33 @@ bool expr_uses_any(const Expr *e, Var *const *vars, int n);
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
 
-/* Loops bound inside `s` speak of the axis itself: what each thread has its own of, by the thread. Blocks in the result are for
- * measuring regions only, as their bindings no longer use the bound loops. */
+/* Loops bound inside `s` speak of the axis itself: what each thread has its own of, by the thread.
+ * Blocks in the result are for measuring regions only, as their bindings no longer use the bound
+ * loops. */
 Stmt *bound_to_axes(Context *c, Stmt *s);
 /* The ranges of the axes that loops below `s` are bound to. */
 void axis_facts(Facts *f, Context *c, Stmt *s);
 
-/* Buffers in constant memory fit into it; reads that are not the same for all lanes of a warp get a warning (constants.c).
- * False after E0803. */
+/* Buffers in constant memory fit into it; reads that are not the same for all lanes of a warp get a
+ * warning (constants.c). False after E0803. */
 bool check_constants(Context *c, const Kernel *lowered, const Limits *limits);
 
-/* The kernel in which the shapes of temps in global memory (all: of all temps) speak of sizes only: each is as large as any
- * iteration needs it (shapes.c). NULL after E0515. */
+/* The kernel in which the shapes of temps in global memory (all: of all temps) speak of sizes only:
+ * each is as large as any iteration needs it (shapes.c). NULL after E0515. */
 Kernel *temps_sized(Context *c, const Kernel *kernel, bool all);
 
-/* The bindings of every launch of the kernel, at the scheduled level, are legal (check_threads.c). False after E0514. */
+/* The bindings of every launch of the kernel, at the scheduled level, are legal (check_threads.c).
+ * False after E0514. */
 bool threads_proved(Context *c, const Kernel *kernel);
 
-/* ---- launches --------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is none. */
+/* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is
+ * none. */
 bool stmt_is_launch_root(Stmt *s);
 
-/* Applies `root` to each launch root of the body, in order, with the facts of the host's loops and ifs
- * around it. A NULL from `root` stops the walk, and the result is NULL. */
+/* Applies `root` to each launch root of the body, in order, with the facts of the host's loops and
+ * ifs around it. A NULL from `root` stops the walk, and the result is NULL. */
 typedef struct LaunchWalk {
     Context *c;
     const Kernel *kernel;
@@ -90,9 +94,10 @@ typedef struct LaunchWalk {
 } LaunchWalk;
 Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 
-/* ---- names ------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* The lowered kernel with loops, lets and temps renamed so that a name means one thing on a path (names.c). */
+/* The lowered kernel with loops, lets and temps renamed so that a name means one thing on a path
+ * (names.c). */
 Kernel *names_settle(Context *c, Kernel *kernel);
 /* The lowered body without names that nothing uses; NULL where nothing is left (cleanup.c). */
 Stmt *drop_unused_names(Context *c, Stmt *body);
@@ -104,15 +109,15 @@ typedef struct {
 } VarValue;
 bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
 
-/* ---- the order of a grid's blocks (remap.c) ------------------------------------------------------ */
+/* ---- the order of a grid's blocks (remap.c) -------------------------------------------------- */
 
 typedef struct {
     Context *ctx;
-    Facts *facts;          /* outside the launch */
-    const Stmt *loop;      /* with annotations_remap */
-    Expr *rows, *columns;  /* of the grid: along y and x */
-    StmtList lets;         /* made: values that row and column speak of */
-    Expr *row, *column;    /* made: what this block computes, in terms of blockIdx */
+    Facts *facts;         /* outside the launch */
+    const Stmt *loop;     /* with annotations_remap */
+    Expr *rows, *columns; /* of the grid: along y and x */
+    StmtList lets;        /* made: values that row and column speak of */
+    Expr *row, *column;   /* made: what this block computes, in terms of blockIdx */
 } Remap;
 /* Fills in what is made. */
 void remap_coordinates(Remap *r);

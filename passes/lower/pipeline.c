@@ -63,8 +63,8 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
         return pass_widen(c, current, options);
     if (!current)
         return NULL;
-    /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and so as if the kernel's
-     * text had been read. */
+    /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and
+     * so as if the kernel's text had been read. */
     current->body = stmt_clone_fresh(c, current->body);
     const Kernel *apart = current;
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
@@ -79,7 +79,8 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
                                 seconds);
         current = next;
         if (i == 0)
-            apart = next; /* reductions across threads are ordinary loops, and all loops are still there */
+            /* reductions across threads are ordinary loops, and all loops are still there */
+            apart = next;
     }
     ir_demand(c, current);
     return threads_proved(c, apart) ? current : NULL;

@@ -8,15 +8,17 @@
  *
  * After Callahan, Carr and Kennedy (PLDI 1990), for one element a loop.
  *
- * Right because nobody else touches the element in the meantime: two threads that update one element in one loop are a
- * race, which binding refused. What is added is a load before and a store after the loop, by threads that
- * might not have run any update. The load is left out where the loop sets the element before it reads it. The conditions on the way to
- * the updates must therefore be the same for all threads that share the element: those that vary in the loop may not depend on the
- * thread, unless the element tells the threads apart. Both the load and the store pass the barriers of the loop, so where it has some
- * no other thread may touch the element before or after it. */
+ * Right because nobody else touches the element in the meantime: two threads that update one
+ * element in one loop are a race, which binding refused. What is added is a load before and a store
+ * after the loop, by threads that might not have run any update. The load is left out where the
+ * loop sets the element before it reads it. The conditions on the way to the updates must therefore
+ * be the same for all threads that share the element: those that vary in the loop may not depend on
+ * the thread, unless the element tells the threads apart. Both the load and the store pass the
+ * barriers of the loop, so where it has some no other thread may touch the element before or after
+ * it. */
 #include "passes/lower/promote.h"
 
-/* ---- rewriting ---------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 typedef struct {
     const Buffer *from;
@@ -37,8 +39,8 @@ static Stmt *replace_store(Rewriter *r, Stmt *s)
     Replace *x = r->user;
     if (s->kind != ST_STORE || s->u.store.buffer != x->from)
         return s;
-    return stmt_stamp(
-        stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, s->span), s);
+    return stmt_stamp(stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, s->span),
+                      s);
 }
 
 static Stmt *guarded(Context *c, const ExprList *guards, Stmt *s)
@@ -54,8 +56,8 @@ static void guard_unless_proved(Scan *scan, ExprKind kind, Expr *a, Expr *b)
         VEC_PUSH(scan->p->c->arena, &scan->guards, cond);
 }
 
-/* Threads whose loop has no iterations may have no element either: the bounds of the loop then say what no condition
- * does. The load before it and the store after it need the condition. */
+/* Threads whose loop has no iterations may have no element either: the bounds of the loop then say
+ * what no condition does. The load before it and the store after it need the condition. */
 static void guard_element(Scan *scan)
 {
     Context *c = scan->p->c;
@@ -82,8 +84,8 @@ static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
     return true;
 }
 
-/* Keeps the element of `scan` in a register during `loop`; what comes before it goes to `before`, what comes after to
- * `after`. */
+/* Keeps the element of `scan` in a register during `loop`; what comes before it goes to `before`,
+ * what comes after to `after`. */
 static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
 {
     Promote *p = scan->p;
@@ -98,15 +100,15 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
     if (!start)
         first->hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
-    Stmt *init = stmt_stamp(stmt_store(c, acc, &zero, STORE_SET, first,
-                                       first->span.source ? first->span : at),
-                            loop);
+    Stmt *init = stmt_stamp(
+        stmt_store(c, acc, &zero, STORE_SET, first, first->span.source ? first->span : at), loop);
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
     if (start)
         VEC_PUSH(c->arena, before, init);
     else if (promote_first_access(scan, loop) == FIRST_READS)
         VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
-    Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at), scan->update);
+    Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
+                            scan->update);
     last->u.store.hint = scan->hint;
     VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
     Replace x = {scan->buffer, acc, zero};
@@ -114,7 +116,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     return rewrite_stmt(&r, loop);
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -146,8 +148,8 @@ static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
     }
     for (int i = 0; i < stored.found.n; i++) {
         Scan scan;
-        if (promotable(p, loop, stored.found.items[i], &scan) && promote_can_start(&scan, loop, out) &&
-            promote_passes_barriers(&scan, loop))
+        if (promotable(p, loop, stored.found.items[i], &scan) &&
+            promote_can_start(&scan, loop, out) && promote_passes_barriers(&scan, loop))
             loop = promote(&scan, loop, out, &after);
     }
     VEC_PUSH(c->arena, out, walk(p, loop));

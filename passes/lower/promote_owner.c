@@ -1,8 +1,8 @@
-/* promote_owner.c - whose is the element that a loop keeps updating? Which threads share it, and what other threads do with it, in the
- * loop and beyond barriers. See promote.h. */
+/* promote_owner.c - whose is the element that a loop keeps updating? Which threads share it, and
+ * what other threads do with it, in the loop and beyond barriers. See promote.h. */
 #include "passes/lower/promote.h"
 
-/* ---- who owns the element ---------------------------------------------------------------------- */
+/* ---- who owns the element -------------------------------------------------------------------- */
 
 static unsigned axes_of(const Expr *e)
 {
@@ -25,7 +25,8 @@ static Expr *axis_extent(const Promote *p, int axis)
                                 : expr_index(p->c, p->launch->block[axis - AXIS_THREAD_X]);
 }
 
-/* What tells elements apart: the coordinates and the loops around, outside of the loop at work, that an expression is made of. */
+/* What tells elements apart: the coordinates and the loops around, outside of the loop at work,
+ * that an expression is made of. */
 typedef struct {
     Scan *scan;
     unsigned axes;
@@ -35,7 +36,8 @@ typedef struct {
 static bool note_loop(Visitor *v, Expr *e)
 {
     Parts *parts = v->user;
-    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP && !expr_uses_any(e, parts->scan->inside.items, parts->scan->inside.n) &&
+    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP &&
+        !expr_uses_any(e, parts->scan->inside.items, parts->scan->inside.n) &&
         !expr_uses_any(e, parts->loops.items, parts->loops.n))
         VEC_PUSH(parts->scan->p->c->arena, &parts->loops, e->u.var);
     return true;
@@ -68,8 +70,8 @@ static bool take_digit(Promote *p, const Var *var, Expr *extent, Expr **rest, Di
 static Expr *loop_values(Promote *p, Var *loop)
 {
     int64_t min, max, n;
-    bool known = bounds_const(p->facts, expr_var(p->c, loop, span_none()), &min, &max) && checked_sub(max, min, &n) &&
-                 checked_add(n, 1, &n);
+    bool known = bounds_const(p->facts, expr_var(p->c, loop, span_none()), &min, &max) &&
+                 checked_sub(max, min, &n) && checked_add(n, 1, &n);
     return known ? expr_index(p->c, n) : NULL;
 }
 
@@ -86,15 +88,16 @@ static bool digits_tell(Digits *digits)
         digits->items[least] = digits->items[--digits->n];
         if (digit.stride <= reach)
             return false;
-        if (digits->n > 0 && (!digit.extent || !expr_is_const(digit.extent, &extent) ||
-                              !checked_mul(digit.stride, extent - 1, &span) || !checked_add(reach, span, &reach)))
+        if (digits->n > 0 &&
+            (!digit.extent || !expr_is_const(digit.extent, &extent) ||
+             !checked_mul(digit.stride, extent - 1, &span) || !checked_add(reach, span, &reach)))
             return false;
     }
     return true;
 }
 
-/* Different values of the coordinates and the loops in `e` give `e` different values: it is a number in mixed radix of them, plus
- * what is the same for all. */
+/* Different values of the coordinates and the loops in `e` give `e` different values: it is a
+ * number in mixed radix of them, plus what is the same for all. */
 static bool tells_apart(Promote *p, Expr *e, const Parts *parts)
 {
     Context *c = p->c;
@@ -110,12 +113,14 @@ static bool tells_apart(Promote *p, Expr *e, const Parts *parts)
     }
     for (int i = 0; i < parts->loops.n; i++)
         if (expr_uses_var(rest, parts->loops.items[i]) &&
-            !take_digit(p, parts->loops.items[i], loop_values(p, parts->loops.items[i]), &rest, &digits))
+            !take_digit(p, parts->loops.items[i], loop_values(p, parts->loops.items[i]), &rest,
+                        &digits))
             return false;
     return axes_of(rest) == 0 && digits_tell(&digits);
 }
 
-/* The parts that the element of `scan` does not tell: threads and iterations that differ in others have other elements. */
+/* The parts that the element of `scan` does not tell: threads and iterations that differ in others
+ * have other elements. */
 static void drop_told(Scan *scan, Parts *parts)
 {
     for (int d = 0; d < scan->buffer->rank; d++) {
@@ -160,7 +165,7 @@ bool promote_is_uniform(Scan *scan)
     return (varying.axes == 0 && varying.loops.n == 0) || threads.axes == 0;
 }
 
-/* ---- who else touches it -------------------------------------------------------------------------- */
+/* ---- who else touches it --------------------------------------------------------------------- */
 
 /* Accesses of the buffer of `scan` in the launch, outside of the loop. */
 typedef struct {
@@ -194,7 +199,8 @@ static bool is_same_thread(const Others *o, Expr *const *index)
 static bool note_other_load(Visitor *v, Expr *e)
 {
     Others *o = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer == o->scan->buffer && !is_same_thread(o, e->u.load.index))
+    if (e->kind == EX_LOAD && e->u.load.buffer == o->scan->buffer &&
+        !is_same_thread(o, e->u.load.index))
         o->touched = true;
     return true;
 }
@@ -204,7 +210,8 @@ static bool note_other_stmt(Visitor *v, Stmt *s)
     Others *o = v->user;
     if (s->kind == ST_LET)
         VEC_PUSH(o->scan->p->c->arena, &o->lets, ((Subst){s->u.let.var, s->u.let.value}));
-    if (s->kind == ST_STORE && s->u.store.buffer == o->scan->buffer && !is_same_thread(o, s->u.store.index))
+    if (s->kind == ST_STORE && s->u.store.buffer == o->scan->buffer &&
+        !is_same_thread(o, s->u.store.index))
         o->touched = true;
     return s->kind != ST_FOR || s->u.loop.var != o->loop;
 }

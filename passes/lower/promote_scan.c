@@ -1,4 +1,5 @@
-/* promote_scan.c - what all accesses of one buffer in a loop have in common: the element, and the conditions around them. See promote.h. */
+/* promote_scan.c - what all accesses of one buffer in a loop have in common: the element, and the
+ * conditions around them. See promote.h. */
 #include "passes/lower/promote.h"
 
 bool promote_is_invariant(const Scan *scan, const Expr *e)
@@ -6,7 +7,8 @@ bool promote_is_invariant(const Scan *scan, const Expr *e)
     return !expr_uses_any(e, scan->inside.items, scan->inside.n) && !expr_has_load(e);
 }
 
-/* The conditions of the path that hold at an access: those that do not change in the loop are its guards. */
+/* The conditions of the path that hold at an access: those that do not change in the loop are its
+ * guards. */
 static ExprList guards_of(Scan *scan)
 {
     Context *c = scan->p->c;
@@ -24,7 +26,9 @@ static ExprList guards_of(Scan *scan)
             cond_split(c, s->u.cond.cond, &parts);
         }
         for (int k = 0; k < parts.n; k++)
-            VEC_PUSH(c->arena, promote_is_invariant(scan, parts.items[k]) ? &guards : &scan->varying, parts.items[k]);
+            VEC_PUSH(c->arena,
+                     promote_is_invariant(scan, parts.items[k]) ? &guards : &scan->varying,
+                     parts.items[k]);
     }
     return guards;
 }

@@ -1,5 +1,5 @@
-/* promote_start.c - what an element holds when a loop that keeps updating it begins: the value that a store before it sets, or one that
- * must be loaded, or nothing that matters. See promote.h. */
+/* promote_start.c - what an element holds when a loop that keeps updating it begins: the value that
+ * a store before it sets, or one that must be loaded, or nothing that matters. See promote.h. */
 #include "passes/lower/promote.h"
 
 static bool is_element_store(const Scan *scan, const Stmt *s)
@@ -13,8 +13,8 @@ static bool is_element_store(const Scan *scan, const Stmt *s)
     return true;
 }
 
-/* Takes a constant store of the element out of `s`, under exactly the guards of the updates; what is left in *rest
- * (NULL: nothing). NULL if `s` is no such statement. */
+/* Takes a constant store of the element out of `s`, under exactly the guards of the updates; what
+ * is left in *rest (NULL: nothing). NULL if `s` is no such statement. */
 static Expr *take_init(Scan *scan, Stmt *s, const ExprList *around, Stmt **rest)
 {
     Context *c = scan->p->c;
@@ -119,7 +119,8 @@ bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before)
     return promote_first_access(scan, loop) != FIRST_MAY_SET || promote_take_start(scan, &trial);
 }
 
-/* The one statement below `s` that touches the element, if it is a loop: where that has no iterations, nothing does. */
+/* The one statement below `s` that touches the element, if it is a loop: where that has no
+ * iterations, nothing does. */
 static Stmt *only_loop(const Scan *scan, Stmt *s)
 {
     Stmt *found = NULL;
@@ -140,7 +141,9 @@ void promote_guard_loops(Scan *scan, Stmt *loop)
 {
     for (; loop; loop = only_loop(scan, loop->u.loop.body)) {
         const ForStmt *l = &loop->u.loop;
-        if (promote_is_invariant(scan, l->lo) && promote_is_invariant(scan, l->hi) && !certainly_runs(scan, l))
-            VEC_PUSH(scan->p->c->arena, &scan->guards, simplify(scan->p->facts, runs_at_all(scan, l)));
+        if (promote_is_invariant(scan, l->lo) && promote_is_invariant(scan, l->hi) &&
+            !certainly_runs(scan, l))
+            VEC_PUSH(scan->p->c->arena, &scan->guards,
+                     simplify(scan->p->facts, runs_at_all(scan, l)));
     }
 }

@@ -1,4 +1,5 @@
-/* reductions.h - what lowering makes of reductions, for the primitives that do it earlier or have to know what it will be.
+/* reductions.h - what lowering makes of reductions, for the primitives that do it earlier or have
+ * to know what it will be.
  *
  * The one part of passes/lower that passes/schedule may see. */
 #ifndef TIRC_PASSES_LOWER_REDUCTIONS_H
@@ -6,16 +7,18 @@
 
 #include "ir/ir.h"
 
-/* Takes the init out of the reduction block at the end of `path`: a nest that runs it for the values that its spatial
- * iterators take inside path->items[anchor], to stand before that statement, and the block that is left. What
- * the lower_init pass does everywhere and decompose_reduction where it is asked to. False after a diagnostic. */
+/* Takes the init out of the reduction block at the end of `path`: a nest that runs it for the
+ * values that its spatial iterators take inside path->items[anchor], to stand before that
+ * statement, and the block that is left. What the lower_init pass does everywhere and
+ * decompose_reduction where it is asked to. False after a diagnostic. */
 bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
                          Stmt **init_nest, Stmt **update);
 
-/* The kernel with every reduction across threads - a block with an init, one of whose reduction loops is bound to a thread
- * axis - taken apart into partial results of the threads and their combination (thread_reduction.c): what the
- * lower_thread_reductions pass does, and what primitives ask of when a loop is bound. The kernel itself where there is none;
- * NULL, with the block, the loop and a sentence, where one cannot be taken apart. */
+/* The kernel with every reduction across threads - a block with an init, one of whose reduction
+ * loops is bound to a thread axis - taken apart into partial results of the threads and their
+ * combination (thread_reduction.c): what the lower_thread_reductions pass does, and what primitives
+ * ask of when a loop is bound. The kernel itself where there is none; NULL, with the block, the
+ * loop and a sentence, where one cannot be taken apart. */
 typedef struct {
     const BlockStmt *block;
     const Stmt *lanes;

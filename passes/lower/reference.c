@@ -227,15 +227,9 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
         for (int i = 0; i < s->u.seq.n; i++)
             ref_stmt(b, s->u.seq.items[i]);
         break;
-    case ST_FOR:
-        ref_loop(b, s);
-        break;
-    case ST_IF:
-        ref_branch(b, s);
-        break;
-    case ST_STORE:
-        ref_store(b, s);
-        break;
+    case ST_FOR: ref_loop(b, s); break;
+    case ST_IF: ref_branch(b, s); break;
+    case ST_STORE: ref_store(b, s); break;
     case ST_LET: {
         Ref r = ref_expr(b, s->u.let.value);
         Subst to = {s->u.let.var, r.v};
@@ -246,8 +240,7 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
     case ST_TEMP:
     case ST_BLOCK:
     case ST_BARRIER:
-    case ST_LAUNCH:
-        break;
+    case ST_LAUNCH: break;
     }
 }
 
@@ -396,12 +389,17 @@ static Stmt *start_sum(RefBuilder *b, const Twin *t)
     b->out = &inner;
     if (t->bits)
         put(b, t->bits, index, STORE_SET, ref_exact_bits(b, value, &coarse), t->from->span);
-    put(b, t->abs, index, STORE_SET, ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse), t->from->span);
+    put(b, t->abs, index, STORE_SET,
+        ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse), t->from->span);
     b->out = outer;
     Stmt *nest = stmt_seq(c, inner.items, inner.n, t->from->span);
     for (int i = rank - 1; i >= 0; i--) {
-        ForStmt loop = {.var = index[i]->u.var, .lo = expr_index(c, 0), .hi = t->from->shape[i],
-                        .step = 1, .axis = AXIS_NONE, .body = nest};
+        ForStmt loop = {.var = index[i]->u.var,
+                        .lo = expr_index(c, 0),
+                        .hi = t->from->shape[i],
+                        .step = 1,
+                        .axis = AXIS_NONE,
+                        .body = nest};
         nest = stmt_for(c, &loop, t->from->span);
     }
     return nest;

@@ -12,8 +12,9 @@ typedef struct {
     Buffer *err;     /* bound on the error of what was stored */
     Buffer *abs, *n; /* of sums: magnitudes that were added, and how many */
     Buffer *bits;    /* of sums, where exactness is asked for: all terms in fixed point, by `or` */
-    Buffer *unsure;  /* one element: not zero when control that depends on rounding reached the buffer */
-    Buffer **need;   /* [rank] u8: which indices of an axis are wanted; NULL: all are */
+    /* one element: not zero when control that depends on rounding reached the buffer */
+    Buffer *unsure;
+    Buffer **need; /* [rank] u8: which indices of an axis are wanted; NULL: all are */
     bool has_err, has_sum, has_unsure; /* found before the buffers are made */
     unsigned all_needed;               /* a bit for each axis that is marked in full */
 } Twin;
@@ -29,17 +30,18 @@ typedef struct {
     Context *c;
     Names names;
     VEC(Twin) twins;
-    Stmt *body;          /* of the program without inits and blocks */
-    StmtList *out;       /* where lets and stores go */
-    Expr *path;          /* condition under which a lazy operand is evaluated, or NULL */
-    bool exact;          /* errors are 0 or infinite: is the value the same in every order of evaluation? */
+    Stmt *body;    /* of the program without inits and blocks */
+    StmtList *out; /* where lets and stores go */
+    Expr *path;    /* condition under which a lazy operand is evaluated, or NULL */
+    /* errors are 0 or infinite: is the value the same in every order of evaluation? */
+    bool exact;
     bool infinities;     /* are there infinite literals? */
     bool dry;            /* only find out what is inexact */
     bool changed;        /* ... and something new was found */
     SubstList lets;      /* variables of the program's lets: their values */
     VEC(Expr *) let_err; /* parallel */
     VEC(Guard) guards;
-    int n_lets;          /* named so far */
+    int n_lets; /* named so far */
 } RefBuilder;
 
 /* A value with its error: |device - v| <= err. */
@@ -61,16 +63,20 @@ Expr *ref_add(RefBuilder *b, Expr *x, Expr *y); /* either may be NULL */
 /* Can rounding change one of the subscripts? NULL: no. */
 Expr *ref_index(RefBuilder *b, const Buffer *buffer, Expr *const *index, Expr **out);
 
-Expr *ref_let(RefBuilder *b, Expr *e); /* a named value, so that it is computed once; NULL stays NULL */
+/* a named value, so that it is computed once; NULL stays NULL */
+Expr *ref_let(RefBuilder *b, Expr *e);
 
-/* reference_exact.c: the same questions where errors are 0 or infinite (b->exact).  `v` is the value of the operation in
- * f64, which becomes the value of the type where the operation rounds it in one way only. */
+/* reference_exact.c: the same questions where errors are 0 or infinite (b->exact).  `v` is the
+ * value of the operation in f64, which becomes the value of the type where the operation rounds it
+ * in one way only. */
 Ref ref_exact_binary(RefBuilder *b, ExprKind kind, DType type, Expr *v, Ref x, Ref y);
 Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg);
 Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err);
-/* A term of a sum in fixed point, for `bits`; what is no such number adds an infinite error to *err (which may be NULL). */
+/* A term of a sum in fixed point, for `bits`; what is no such number adds an infinite error to *err
+ * (which may be NULL). */
 Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err);
-/* The error of a sum of which `abs` and `bits` are known: 0 where all partial sums are numbers of the type. */
+/* The error of a sum of which `abs` and `bits` are known: 0 where all partial sums are numbers of
+ * the type. */
 Expr *ref_exact_sum(RefBuilder *b, DType type, Expr *abs, Expr *n, Expr *bits);
 
 /* reference_slice.c: nests run only where an element is wanted; marking what they read goes in

@@ -4,12 +4,13 @@
  *                               s_err[0] += f64(f32(r)) == r ? 0.0 : inf;
  *                               s_abs[0] += abs(r);  s_bits[0] |= i64(r * 1048576.0);
  *
- * A value is known bit for bit where its operands are and where its operation rounds in one way only. That holds
- * for +, -, / and sqrt on known operands (IEEE 754 rounds them correctly, and 53 digits hide a second rounding to 24
- * and fewer: Figueroa, When is double rounding innocuous?, SIGNUM 1995), and for a product that is
- * a number of its type, so that a fused multiply-add gives the same.  A sum in any order is exact where all partial sums are numbers of
- * its type: let every term be a multiple of q; then so is every partial sum, and it is one where sum |t| <= 2^digits q.  Terms are
- * gathered in fixed point; the lowest bit of them all is q. */
+ * A value is known bit for bit where its operands are and where its operation rounds in one way
+ * only. That holds for +, -, / and sqrt on known operands (IEEE 754 rounds them correctly, and 53
+ * digits hide a second rounding to 24 and fewer: Figueroa, When is double rounding innocuous?,
+ * SIGNUM 1995), and for a product that is a number of its type, so that a fused multiply-add gives
+ * the same.  A sum in any order is exact where all partial sums are numbers of its type: let every
+ * term be a multiple of q; then so is every partial sum, and it is one where sum |t| <= 2^digits q.
+ * Terms are gathered in fixed point; the lowest bit of them all is q. */
 #include <math.h>
 
 #include "passes/lower/reference.h"
@@ -55,7 +56,8 @@ static Expr *product_is_exact(RefBuilder *b, DType type, Expr *v, Ref x, Ref y)
     return op2(b, EX_EQ, expr_call(b->c, CALL_FMA, of, span_none()), ref_float(b, 0));
 }
 
-/* Beyond the largest value 8-bit types differ in what they do; an infinity of a wider one is a value like others. */
+/* Beyond the largest value 8-bit types differ in what they do; an infinity of a wider one is a
+ * value like others. */
 static Expr *in_range(RefBuilder *b, DType type, Expr *v)
 {
     if (type_info(type)->bits > 8)
@@ -89,17 +91,14 @@ static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
     case CALL_COS:
     case CALL_TAN:
     case CALL_TANH:
-    case CALL_ERF:
-        return op2(b, EX_EQ, arg[0].v, ref_float(b, 0));
+    case CALL_ERF: return op2(b, EX_EQ, arg[0].v, ref_float(b, 0));
     case CALL_LOG:
     case CALL_LOG2:
-    case CALL_LOG10:
-        return op2(b, EX_EQ, arg[0].v, ref_float(b, 1));
+    case CALL_LOG10: return op2(b, EX_EQ, arg[0].v, ref_float(b, 1));
     case CALL_POW:
         return op2(b, EX_OR, op2(b, EX_EQ, arg[0].v, ref_float(b, 1)),
                    op2(b, EX_EQ, arg[1].v, ref_float(b, 0)));
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 
@@ -164,6 +163,7 @@ Expr *ref_exact_sum(RefBuilder *b, DType type, Expr *abs, Expr *n, Expr *bits)
     Expr *lowest = op2(b, EX_BITAND, bits, expr_unary(c, EX_NEG, bits, span_none()));
     double digits = ldexp(1, type_info(type)->digits - FRACTION_BITS);
     Expr *room = op2(b, EX_MUL, expr_cast(c, DT_F64, lowest, span_none()), ref_float(b, digits));
-    Expr *fits = op2(b, EX_AND, op2(b, EX_LE, abs, room), op2(b, EX_LE, abs, ref_float(b, type_largest(type))));
+    Expr *fits = op2(b, EX_AND, op2(b, EX_LE, abs, room),
+                     op2(b, EX_LE, abs, ref_float(b, type_largest(type))));
     return unless(b, op2(b, EX_OR, op2(b, EX_EQ, n, ref_float(b, 0)), fits));
 }

@@ -91,7 +91,8 @@ static double roundoff(DType type)
     return ldexp(1, -type_info(type)->digits) + 0x1p-53;
 }
 
-/* Half the smallest number: what rounding loses where nothing is left to be relative to. Of f64 there is no half. */
+/* Half the smallest number: what rounding loses where nothing is left to be relative to. Of f64
+ * there is no half. */
 static double underflow(DType type)
 {
     return type == DT_F64 ? type_smallest(type) : type_smallest(type) / 2;
@@ -110,7 +111,8 @@ typedef struct {
     Expr *certain; /* when v is an infinity or no number: the device has the same; NULL: always */
 } Rounding;
 
-/* Where v and its error lie beyond the largest value of the type, the device has an infinity for certain, and so has the reference. */
+/* Where v and its error lie beyond the largest value of the type, the device has an infinity for
+ * certain, and so has the reference. */
 static Expr *beyond_error(RefBuilder *b, const Rounding *r)
 {
     double most = type_largest(r->type) * (1 + 2 * r->u);
@@ -124,8 +126,8 @@ static Expr *beyond_error(RefBuilder *b, const Rounding *r)
     return pick(b, sure, ref_float(b, 0), ref_float(b, INFINITY));
 }
 
-/* The value with its error; none beyond the largest value of the type, where the device may have an infinity. Programs that
- * speak of infinities themselves have a closer look. */
+/* The value with its error; none beyond the largest value of the type, where the device may have an
+ * infinity. Programs that speak of infinities themselves have a closer look. */
 static Ref rounded(RefBuilder *b, const Rounding *r)
 {
     Expr *size = ref_let(b, ref_add(b, magnitude(b, r->v), r->err));
@@ -143,8 +145,7 @@ static Ref rounded(RefBuilder *b, const Rounding *r)
 static Expr *product_error(RefBuilder *b, Ref x, Ref y)
 {
     Expr *through_y = y.err ? times(b, magnitude(b, x.v), y.err) : NULL;
-    Expr *through_x =
-        x.err ? times(b, x.err, ref_add(b, magnitude(b, y.v), y.err)) : NULL;
+    Expr *through_x = x.err ? times(b, x.err, ref_add(b, magnitude(b, y.v), y.err)) : NULL;
     return ref_add(b, through_y, through_x);
 }
 
@@ -271,14 +272,14 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     Expr *least = NULL, *one = ref_float(b, 1);
     switch (call) {
     case CALL_EXP:
-    case CALL_EXP2:
-        return op2(b, EX_MUL, v, op2(b, EX_SUB, fn(b, call, x.err), one));
+    case CALL_EXP2: return op2(b, EX_MUL, v, op2(b, EX_SUB, fn(b, call, x.err), one));
     case CALL_LOG:
     case CALL_LOG2:
     case CALL_LOG10:
         least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
-        return where_positive(b, least, scaled(b, call == CALL_LOG2 ? 1.4426950408889636 : 1,
-                                               op2(b, EX_DIV, x.err, least)));
+        return where_positive(
+            b, least,
+            scaled(b, call == CALL_LOG2 ? 1.4426950408889636 : 1, op2(b, EX_DIV, x.err, least)));
     case CALL_SQRT:
         least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
         return pick(b, op2(b, EX_GT, least, ref_float(b, 0)),
@@ -286,18 +287,15 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
                     fn(b, CALL_SQRT, op2(b, EX_ADD, magnitude(b, x.v), x.err)));
     case CALL_RSQRT:
         least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
-        return where_positive(b, least,
-                              op2(b, EX_DIV, scaled(b, 0.5, x.err),
-                                  op2(b, EX_MUL, least, fn(b, CALL_SQRT, least))));
+        return where_positive(
+            b, least,
+            op2(b, EX_DIV, scaled(b, 0.5, x.err), op2(b, EX_MUL, least, fn(b, CALL_SQRT, least))));
     case CALL_SIN:
     case CALL_COS:
     case CALL_TANH:
-    case CALL_ABS:
-        return x.err;
-    case CALL_ERF:
-        return scaled(b, 1.1283791670955126, x.err); /* 2 / sqrt(pi) */
-    case CALL_TAN:
-        return tangent_error(b, v, x.err);
+    case CALL_ABS: return x.err;
+    case CALL_ERF: return scaled(b, 1.1283791670955126, x.err); /* 2 / sqrt(pi) */
+    case CALL_TAN: return tangent_error(b, v, x.err);
     default: /* steps */
         return pick(b,
                     op2(b, EX_EQ, fn(b, call, op2(b, EX_SUB, x.v, x.err)),
@@ -312,9 +310,9 @@ static Expr *power_error(RefBuilder *b, Expr *v, Ref x, Ref y)
     if (!x.err && !y.err)
         return NULL;
     Expr *least = x.err ? ref_let(b, op2(b, EX_SUB, x.v, x.err)) : x.v;
-    Expr *by_x = x.err ? op2(b, EX_MUL, ref_add(b, magnitude(b, y.v), y.err),
-                             op2(b, EX_DIV, x.err, least))
-                       : NULL;
+    Expr *by_x =
+        x.err ? op2(b, EX_MUL, ref_add(b, magnitude(b, y.v), y.err), op2(b, EX_DIV, x.err, least))
+              : NULL;
     Expr *by_y = y.err ? op2(b, EX_MUL, magnitude(b, fn(b, CALL_LOG, x.v)), y.err) : NULL;
     Expr *factor = op2(b, EX_SUB, fn(b, CALL_EXP, ref_add(b, by_x, by_y)), ref_float(b, 1));
     return where_positive(b, least, op2(b, EX_MUL, magnitude(b, v), factor));
@@ -335,14 +333,18 @@ static bool is_exact_call(CallKind call)
            call == CALL_TRUNC || call == CALL_FMOD;
 }
 
-/* The value of a function. K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which then round once more. */
+/* The value of a function. K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which
+ * then round once more. */
 static Ref rounded_call(RefBuilder *b, const Expr *e, Expr *v, Expr *through, const Ref *arg)
 {
     const CallInfo *info = call_info(e->u.call.call);
     DType computed = e->type == DT_F64 ? DT_F64 : DT_F32;
     double ulps = info->ulp ? 2 * info->ulp : 1;
-    Rounding r = {.type = e->type, .u = ulps * roundoff(computed) + 0x1p-52, .eta = ulps * underflow(computed),
-                  .v = v, .err = through};
+    Rounding r = {.type = e->type,
+                  .u = ulps * roundoff(computed) + 0x1p-52,
+                  .eta = ulps * underflow(computed),
+                  .v = v,
+                  .err = through};
     if (computed != e->type) {
         r.u += roundoff(e->type);
         r.eta += underflow(e->type);
@@ -402,10 +404,10 @@ static Ref cast_to_float(RefBuilder *b, DType from, DType to, Ref x, Span span)
              .err = x.err};
     if (from == DT_BOOL && x.unsure)
         r.err = unsure_error(b, x.unsure);
-    bool exact = type_is_float(from)
-                     ? type_info(from)->digits <= type_info(to)->digits &&
-                           type_largest(from) <= type_largest(to) && underflow(from) >= underflow(to)
-                     : exact_bits(from) <= type_info(to)->digits;
+    bool exact = type_is_float(from) ? type_info(from)->digits <= type_info(to)->digits &&
+                                           type_largest(from) <= type_largest(to) &&
+                                           underflow(from) >= underflow(to)
+                                     : exact_bits(from) <= type_info(to)->digits;
     if (!exact)
         r = narrowed(b, from, to, r.v, r.err);
     return named(b, r);
@@ -418,10 +420,9 @@ static Ref cast_to_int(RefBuilder *b, DType from, DType to, Ref x, Span span)
         r.err = unsure_error(b, x.unsure);
     if (!x.err)
         return named(b, r);
-    Expr *same = type_is_float(from)
-                     ? op2(b, EX_EQ, fn(b, CALL_TRUNC, op2(b, EX_SUB, x.v, x.err)),
-                           fn(b, CALL_TRUNC, op2(b, EX_ADD, x.v, x.err)))
-                     : op2(b, EX_EQ, x.err, ref_float(b, 0));
+    Expr *same = type_is_float(from) ? op2(b, EX_EQ, fn(b, CALL_TRUNC, op2(b, EX_SUB, x.v, x.err)),
+                                           fn(b, CALL_TRUNC, op2(b, EX_ADD, x.v, x.err)))
+                                     : op2(b, EX_EQ, x.err, ref_float(b, 0));
     bool wider = !type_is_float(from) && type_info(to)->bits >= type_info(from)->bits;
     Expr *bound = type_is_float(from) ? op2(b, EX_ADD, x.err, ref_float(b, 1))
                   : wider             ? x.err
@@ -486,14 +487,16 @@ Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
         r.err = t->err ? read(b, t->err, index, span) : NULL;
         if (t->abs) {
             Expr *abs = read(b, t->abs, index, span), *n = read(b, t->n, index, span);
-            r.err = ref_add(b, r.err, t->bits ? ref_exact_sum(b, type, abs, n, read(b, t->bits, index, span))
-                                              : sum_error(b, type, abs, n));
+            r.err = ref_add(b, r.err,
+                            t->bits ? ref_exact_sum(b, type, abs, n, read(b, t->bits, index, span))
+                                    : sum_error(b, type, abs, n));
         }
         if (t->unsure) {
             Expr *zero = expr_index(b->c, 0);
             Expr *flag = read(b, t->unsure, &zero, span);
-            r.err = ref_add(b, r.err, pick(b, op2(b, EX_NE, flag, zero_of(b, DT_U8)),
-                                           ref_float(b, INFINITY), ref_float(b, 0)));
+            r.err = ref_add(b, r.err,
+                            pick(b, op2(b, EX_NE, flag, zero_of(b, DT_U8)), ref_float(b, INFINITY),
+                                 ref_float(b, 0)));
         }
     }
     if (type == DT_BOOL && r.err) {
@@ -564,12 +567,12 @@ static Ref selection(RefBuilder *b, const Expr *e)
         r.err = pick(b, cond.v, zero_or(b, x.err), zero_or(b, y.err));
     /* The device may have taken the other arm, which was not evaluated here if it is lazy. */
     if (cond.unsure) {
-        bool known = !expr_has_load(e->u.arg[1]) && !expr_has_load(e->u.arg[2]) &&
-                     type_is_float(e->type);
+        bool known =
+            !expr_has_load(e->u.arg[1]) && !expr_has_load(e->u.arg[2]) && type_is_float(e->type);
         known = known && !b->exact;
-        Expr *apart = known ? ref_add(b, magnitude(b, op2(b, EX_SUB, x.v, y.v)),
-                                      ref_add(b, x.err, y.err))
-                            : ref_float(b, INFINITY);
+        Expr *apart =
+            known ? ref_add(b, magnitude(b, op2(b, EX_SUB, x.v, y.v)), ref_add(b, x.err, y.err))
+                  : ref_float(b, INFINITY);
         r.err = pick(b, cond.unsure, apart, zero_or(b, r.err));
     }
     return named(b, r);
@@ -601,8 +604,7 @@ static Ref variable(RefBuilder *b, Expr *e)
 {
     for (int i = b->lets.n - 1; i >= 0; i--)
         if (b->lets.items[i].var == e->u.var)
-            return (Ref){b->lets.items[i].value,
-                         e->type == DT_BOOL ? NULL : b->let_err.items[i],
+            return (Ref){b->lets.items[i].value, e->type == DT_BOOL ? NULL : b->let_err.items[i],
                          e->type == DT_BOOL ? b->let_err.items[i] : NULL};
     if (type_is_float(e->type) && e->type != DT_F64)
         return (Ref){.v = ref_let(b, expr_cast(b->c, DT_F64, e, e->span))};
@@ -613,26 +615,17 @@ Ref ref_expr(RefBuilder *b, Expr *e)
 {
     switch (e->kind) {
     case EX_INT:
-    case EX_AXIS:
-        return (Ref){.v = e};
-    case EX_FLOAT:
-        return (Ref){.v = ref_float(b, e->u.f)};
-    case EX_VAR:
-        return variable(b, e);
-    case EX_LOAD:
-        return load(b, e);
-    case EX_SELECT:
-        return selection(b, e);
-    case EX_CAST:
-        return cast(b, e);
-    case EX_CALL:
-        return call(b, e);
+    case EX_AXIS: return (Ref){.v = e};
+    case EX_FLOAT: return (Ref){.v = ref_float(b, e->u.f)};
+    case EX_VAR: return variable(b, e);
+    case EX_LOAD: return load(b, e);
+    case EX_SELECT: return selection(b, e);
+    case EX_CAST: return cast(b, e);
+    case EX_CALL: return call(b, e);
     case EX_AND:
-    case EX_OR:
-        return logic(b, e);
+    case EX_OR: return logic(b, e);
     case EX_DIV:
-    case EX_MOD:
-        return divide(b, e);
+    case EX_MOD: return divide(b, e);
     default: {
         if (expr_is_unary(e->kind))
             return unary(b, e);

@@ -18,11 +18,11 @@
 
 typedef struct {
     RefBuilder *b;
-    Twin *target;  /* of every store; NULL: none met */
+    Twin *target; /* of every store; NULL: none met */
     bool fails;
     const Var *var;
-    int axis;      /* of `var` in every store below it so far; -1: none; -2: no store met */
-    int first;     /* of b->guards: those of this item */
+    int axis;  /* of `var` in every store below it so far; -1: none; -2: no store met */
+    int first; /* of b->guards: those of this item */
 } SliceSearch;
 
 static const Guard *guard_of(const RefBuilder *b, const Var *var)
@@ -147,12 +147,18 @@ static void mark(RefBuilder *b, StmtList *out, Buffer *need, Expr *extent, Buffe
     Context *c = b->c;
     Var *var = var_new(c, names_fresh(&b->names, "q"), DT_INDEX, VAR_LOOP, span_none());
     Expr *at = expr_var(c, var, span_none());
-    Stmt *body = stmt_store(c, need, &at, STORE_SET, expr_int(c, DT_U8, value, span_none()),
-                            span_none());
+    Stmt *body =
+        stmt_store(c, need, &at, STORE_SET, expr_int(c, DT_U8, value, span_none()), span_none());
     if (wanted)
         body = stmt_if(c, is_wanted(b, wanted, at), body, NULL, span_none());
-    ForStmt loop = {.var = var, .lo = expr_index(c, 0), .hi = extent, .step = 1,
-                    .kind = LOOP_SERIAL, .axis = AXIS_NONE, .id = ctx_new_id(c), .body = body};
+    ForStmt loop = {.var = var,
+                    .lo = expr_index(c, 0),
+                    .hi = extent,
+                    .step = 1,
+                    .kind = LOOP_SERIAL,
+                    .axis = AXIS_NONE,
+                    .id = ctx_new_id(c),
+                    .body = body};
     VEC_PUSH(c->arena, out, stmt_for(c, &loop, span_none()));
 }
 
@@ -275,17 +281,13 @@ static double work_of(Work *w, const Stmt *s)
         for (int i = 0; i < s->u.seq.n; i++)
             sum += work_of(w, s->u.seq.items[i]);
         return sum;
-    case ST_FOR:
-        return work_of_loop(w, &s->u.loop);
+    case ST_FOR: return work_of_loop(w, &s->u.loop);
     case ST_IF:
         return work_of(w, s->u.cond.then) +
                (s->u.cond.otherwise ? work_of(w, s->u.cond.otherwise) : 0);
-    case ST_BLOCK:
-        return work_of(w, s->u.block.body);
-    case ST_STORE:
-        return 1;
-    default:
-        return 0.2;
+    case ST_BLOCK: return work_of(w, s->u.block.body);
+    case ST_STORE: return 1;
+    default: return 0.2;
     }
 }
 

@@ -8,10 +8,10 @@
  *                          row    = first + place % height
  *                          column = place / height
  *
- * Both are bijections of the grid whatever its size: the last group may be lower than the others, and has as many
- * places as tiles. Where the analysis cannot follow that, a min says that the coordinates are in the grid: once a block, so
- * that no guard has to in its loops. The grouped order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its
- * tutorials). */
+ * Both are bijections of the grid whatever its size: the last group may be lower than the others,
+ * and has as many places as tiles. Where the analysis cannot follow that, a min says that the
+ * coordinates are in the grid: once a block, so that no guard has to in its loops. The grouped
+ * order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its tutorials). */
 #include "passes/lower/pass.h"
 
 static Expr *named(Remap *r, const char *name, Expr *value)
@@ -46,7 +46,8 @@ static void grouped(Remap *r, int64_t size)
     r->column = index_div(c, place, height);
 }
 
-/* Known to be in the grid for every block of it: as it is, or with its greatest value written down. */
+/* Known to be in the grid for every block of it: as it is, or with its greatest value written
+ * down. */
 static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
 {
     Context *c = r->ctx;

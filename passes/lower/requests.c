@@ -23,16 +23,17 @@ static Expr *expanded(Walk *w, Expr *e)
     return e;
 }
 
-/* ---- one access ------------------------------------------------------------------------------- */
+/* ---- one access ------------------------------------------------------------------------------ */
 
 enum { DIMENSIONS_MAX = 24 };
 
-/* The values that an access goes through: loops and block coordinates, then the axes of a thread. */
+/* The values that an access goes through: loops and block coordinates, then the axes of a
+ * thread. */
 typedef struct {
     Walk *walk;
     BufferAccess *access;
-    Expr **index;       /* [rank] */
-    ExprList conds;     /* that may be known */
+    Expr **index;                     /* [rank] */
+    ExprList conds;                   /* that may be known */
     const Stmt *loop[DIMENSIONS_MAX]; /* NULL: a block coordinate */
     int n;
     VarValue env[DIMENSIONS_MAX + AXIS_COUNT];
@@ -56,7 +57,8 @@ static void add_dimension(Enumeration *e, const Stmt *loop, const Var *var)
     e->env[e->n++] = (VarValue){var, 0};
 }
 
-/* Block coordinates, then loops from the outside in. A loop whose range speaks of another one needs that, too. */
+/* Block coordinates, then loops from the outside in. A loop whose range speaks of another one needs
+ * that, too. */
 static void find_dimensions(Enumeration *e)
 {
     Walk *w = e->walk;
@@ -128,7 +130,8 @@ static void enumerate(Enumeration *e, int at)
     if (e->loop[at]) {
         const ForStmt *loop = &e->loop[at]->u.loop;
         step = loop->step;
-        known = expr_eval(expanded(w, loop->lo), e->env, at, &lo) && expr_eval(expanded(w, loop->hi), e->env, at, &hi);
+        known = expr_eval(expanded(w, loop->lo), e->env, at, &lo) &&
+                expr_eval(expanded(w, loop->hi), e->env, at, &hi);
     } else {
         int a = AXIS_BLOCK_X;
         while (w->axis[a] != e->env[at].var)
@@ -146,7 +149,8 @@ static void enumerate(Enumeration *e, int at)
 
 static void add_access(Walk *w, Expr *const *index, Span span, bool is_store)
 {
-    BufferAccess access = {.span = span, .is_store = is_store, .lanes = 1, .known = true, .complete = true};
+    BufferAccess access = {
+        .span = span, .is_store = is_store, .lanes = 1, .known = true, .complete = true};
     Enumeration e = {.walk = w, .access = &access};
     e.index = ARENA_ARRAY(w->c->arena, Expr *, w->buffer->rank + 1);
     const ForStmt *last = w->loops.n ? &w->loops.items[w->loops.n - 1]->u.loop : NULL;
@@ -167,7 +171,7 @@ static void add_access(Walk *w, Expr *const *index, Span span, bool is_store)
     VEC_PUSH(w->c->arena, w->out, access);
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static bool visit_loads(Visitor *v, Expr *e)
 {
@@ -224,12 +228,14 @@ void requests_of(Context *c, const Stmt *launch, const Buffer *buffer, BufferAcc
     walk_stmt(&walker, launch->u.launch.body);
 }
 
-void request_addresses(const Buffer *buffer, const int64_t *strides, const BufferAccess *access, const Request *request,
-                       WarpAccess *out)
+void request_addresses(const Buffer *buffer, const int64_t *strides, const BufferAccess *access,
+                       const Request *request, WarpAccess *out)
 {
     int bytes = type_bytes(buffer->type);
-    *out = (WarpAccess){.active = request->active, .bytes = bytes * access->lanes, .writes = access->is_store};
+    *out = (WarpAccess){
+        .active = request->active, .bytes = bytes * access->lanes, .writes = access->is_store};
     for (int lane = 0; lane < WARP_LANES; lane++)
         if (request->active & (1u << lane))
-            out->address[lane] = buffer_offset(buffer, strides, &request->index[lane * buffer->rank]) * bytes;
+            out->address[lane] =
+                buffer_offset(buffer, strides, &request->index[lane * buffer->rank]) * bytes;
 }

@@ -6,7 +6,8 @@
  *                                                       S(i, j)
  *                                                   }
  *
- * Where nothing else is in a written-out outer loop, it takes two iterations at once, and nobody has to choose:
+ * Where nothing else is in a written-out outer loop, it takes two iterations at once, and nobody
+ * has to choose:
  *
  *   for i_pair in 8 unroll {
  *       for j in 8 unroll
@@ -15,8 +16,9 @@
  *           S(i_pair * 2 + 1, 7 - j_turn)
  *   }
  *
- * Where the loops are unrolled, the last operand of one row is the first of the next, and stays where it is. The primitive has proved
- * that the inner loop's iterations may run in either order; check_turns proves it again for what later steps have made of it. */
+ * Where the loops are unrolled, the last operand of one row is the first of the next, and stays
+ * where it is. The primitive has proved that the inner loop's iterations may run in either order;
+ * check_turns proves it again for what later steps have made of it. */
 #include <string.h>
 
 #include "passes/lower/pass.h"
@@ -34,7 +36,8 @@ static bool is_serpentine(const ForStmt *loop)
 
 static AnnotationList without(Context *c, const ForStmt *loop)
 {
-    return annotations_without(c, loop->annotations, annotation_find(loop->annotations, ANNOTATION_SERPENTINE)->key);
+    return annotations_without(c, loop->annotations,
+                               annotation_find(loop->annotations, ANNOTATION_SERPENTINE)->key);
 }
 
 /* The loop over `turn`, with its old variable as a name in the body. */
@@ -43,30 +46,35 @@ static Stmt *turn_loop(Serpentine *p, const Stmt *s, const ForStmt *outer)
     Context *c = p->c;
     const ForStmt *old = &s->u.loop;
     ForStmt loop = *old;
-    loop.var = var_new(c, names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name)), DT_INDEX, VAR_LOOP,
-                       s->span);
+    loop.var = var_new(c, names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name)),
+                       DT_INDEX, VAR_LOOP, s->span);
     Expr *turn = expr_var(c, loop.var, s->span), *zero = expr_index(c, 0);
-    Expr *even = expr_binary(c, EX_EQ, index_mod(c, expr_var(c, outer->var, s->span), expr_index(c, 2)), zero, s->span);
+    Expr *even = expr_binary(
+        c, EX_EQ, index_mod(c, expr_var(c, outer->var, s->span), expr_index(c, 2)), zero, s->span);
     Expr *last = index_sub(c, index_add(c, old->lo, old->hi), expr_index(c, 1));
     Var *var = var_new(c, old->var->name, DT_INDEX, VAR_LET, s->span);
-    Stmt *let = stmt_let(c, var, expr_select(c, even, turn, index_sub(c, last, turn), s->span), s->span);
+    Stmt *let =
+        stmt_let(c, var, expr_select(c, even, turn, index_sub(c, last, turn), s->span), s->span);
     Subst to = {old->var, expr_var(c, var, s->span)};
     loop.body = stmt_then(c, stmt_stamp(let, s), stmt_subst(c, old->body, &to, 1));
     loop.annotations = without(c, old);
     return stmt_stamp(stmt_for(c, &loop, s->span), s);
 }
 
-/* Both loops have their iterations written out, an even number of rows; and nothing is named in them, so that there may be two. */
+/* Both loops have their iterations written out, an even number of rows; and nothing is named in
+ * them, so that there may be two. */
 static bool comes_in_pairs(Context *c, const ForStmt *outer)
 {
     const Stmt *inner = outer->body;
     VarList names = {0};
     int64_t lo, hi;
-    if (outer->kind != LOOP_UNROLL || outer->step != 1 || inner->kind != ST_FOR || !is_serpentine(&inner->u.loop) ||
-        inner->u.loop.kind != LOOP_UNROLL || inner->u.loop.step != 1)
+    if (outer->kind != LOOP_UNROLL || outer->step != 1 || inner->kind != ST_FOR ||
+        !is_serpentine(&inner->u.loop) || inner->u.loop.kind != LOOP_UNROLL ||
+        inner->u.loop.step != 1)
         return false;
     vars_defined_in(c, inner->u.loop.body, &names);
-    return names.n == 0 && expr_is_const(outer->lo, &lo) && expr_is_const(outer->hi, &hi) && lo == 0 && hi % 2 == 0;
+    return names.n == 0 && expr_is_const(outer->lo, &lo) && expr_is_const(outer->hi, &hi) &&
+           lo == 0 && hi % 2 == 0;
 }
 
 /* The inner loop in the row `row`, with another variable: forwards, or backwards. */
@@ -75,7 +83,8 @@ static Stmt *one_way(Serpentine *p, const Stmt *s, const ForStmt *outer, Expr *r
     Context *c = p->c;
     const ForStmt *old = &s->u.loop;
     ForStmt loop = *old;
-    Name name = back ? names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name)) : old->var->name;
+    Name name = back ? names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name))
+                     : old->var->name;
     loop.var = var_new(c, name, DT_INDEX, VAR_LOOP, s->span);
     Expr *at = expr_var(c, loop.var, s->span);
     if (back)
@@ -91,12 +100,13 @@ static Stmt *pair_loop(Serpentine *p, const Stmt *s)
     Context *c = p->c;
     const ForStmt *old = &s->u.loop;
     ForStmt loop = *old;
-    loop.var = var_new(c, names_fresh(&p->names, arena_printf(c->arena, "%s_pair", old->var->name)), DT_INDEX, VAR_LOOP,
-                       s->span);
+    loop.var = var_new(c, names_fresh(&p->names, arena_printf(c->arena, "%s_pair", old->var->name)),
+                       DT_INDEX, VAR_LOOP, s->span);
     loop.hi = simplify(facts_new(c), index_div(c, old->hi, expr_index(c, 2)));
     Expr *even = index_mul(c, expr_var(c, loop.var, s->span), expr_index(c, 2));
     Expr *odd = index_add(c, even, expr_index(c, 1));
-    loop.body = stmt_then(c, one_way(p, old->body, old, even, false), one_way(p, old->body, old, odd, true));
+    loop.body = stmt_then(c, one_way(p, old->body, old, even, false),
+                          one_way(p, old->body, old, odd, true));
     Stmt *done = stmt_stamp(stmt_for(c, &loop, s->span), s);
     return simplify_stmt(facts_new(c), done);
 }
@@ -123,7 +133,7 @@ Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *op
     return kernel_with_body(c, kernel, walk(&p, kernel->body));
 }
 
-/* ---- asked again --------------------------------------------------------------------------------- */
+/* ---- asked again ----------------------------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -140,7 +150,8 @@ static Stmt *backwards(Context *c, Stmt *s)
     return stmt_for(c, &loop, s->span);
 }
 
-/* The loop writes what each thread has of its own, and nothing else: no two of its iterations on different threads meet. */
+/* The loop writes what each thread has of its own, and nothing else: no two of its iterations on
+ * different threads meet. */
 static bool writes_own(Context *c, Stmt *s)
 {
     AccessList writes = {0};
@@ -151,7 +162,8 @@ static bool writes_own(Context *c, Stmt *s)
     return true;
 }
 
-/* Backwards, nothing in the loop changes places with what it depends on, and the loops of threads around and below stay legal. */
+/* Backwards, nothing in the loop changes places with what it depends on, and the loops of threads
+ * around and below stay legal. */
 static bool may_turn(Turns *t, Stmt *s, Conflict *why)
 {
     Context *c = t->c;
@@ -189,8 +201,8 @@ static bool count_block(Visitor *v, Stmt *s)
     return false;
 }
 
-/* One block, which writes what is each thread's own and reads nothing of that but by its updates: there is nothing new that could
- * need an order. */
+/* One block, which writes what is each thread's own and reads nothing of that but by its updates:
+ * there is nothing new that could need an order. */
 static bool holds_what_it_held(Context *c, Stmt *loop)
 {
     Blocks blocks = {0};
@@ -202,7 +214,8 @@ static bool holds_what_it_held(Context *c, Stmt *loop)
     access_collect(c, loop, NULL, ACCESS_ANY, &all);
     for (int i = 0; i < all.n; i++)
         for (int k = 0; k < all.n && all.items[i].mode & ACCESS_WRITE; k++)
-            if (all.items[k].mode == ACCESS_READ && all.items[k].buffer->id == all.items[i].buffer->id)
+            if (all.items[k].mode == ACCESS_READ &&
+                all.items[k].buffer->id == all.items[i].buffer->id)
                 return false;
     return blocks.n == 1;
 }
@@ -213,12 +226,17 @@ static bool check_turn(Visitor *v, Stmt *s)
     Conflict why;
     if (t->failed || s->kind == ST_BLOCK)
         return false;
-    if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || holds_what_it_held(t->c, s) || may_turn(t, s, &why))
+    if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || holds_what_it_held(t->c, s) ||
+        may_turn(t, s, &why))
         return true;
     t->failed = true;
-    diag_error(t->c, E0499, why.first_span, "loop '%s' runs forwards and backwards in turn, and with all steps done that changes what is "
-               "computed: block '%s' at %s touches %s ...", s->u.loop.var->name, why.first->name, why.first_at, why.element);
-    diag_note(t->c, why.second_span, "... and so does block '%s' at %s: %s; leave out serpentine, or the step that bound or filled the loops",
+    diag_error(t->c, E0499, why.first_span,
+               "loop '%s' runs forwards and backwards in turn, and with all steps done that "
+               "changes what is computed: block '%s' at %s touches %s ...",
+               s->u.loop.var->name, why.first->name, why.first_at, why.element);
+    diag_note(t->c, why.second_span,
+              "... and so does block '%s' at %s: %s; leave out serpentine, or the step that bound "
+              "or filled the loops",
               why.second->name, why.second_at, why.reason);
     return false;
 }

@@ -1,13 +1,14 @@
-/* shapes.c - a temp of global memory gets a shape that does not change from one iteration to the next.
+/* shapes.c - a temp of global memory gets a shape that does not change from one iteration to the
+ * next.
  *
  *   for i in N {                          for i in N {
  *       temp s: f32[i + 1];          =>       temp s: f32[N];
  *       ...                                   ...
  *   }                                     }
  *
- * Such a buffer is allocated once, before the program runs, and what is known there are the sizes. Its elements are
- * those that an iteration may use; those that the larger shape adds are never touched. Subscripts are
- * flattened by the new shape, as all accesses speak of the one buffer. */
+ * Such a buffer is allocated once, before the program runs, and what is known there are the sizes.
+ * Its elements are those that an iteration may use; those that the larger shape adds are never
+ * touched. Subscripts are flattened by the new shape, as all accesses speak of the one buffer. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -16,7 +17,8 @@ typedef struct {
     bool all;      /* temps in other memory, too */
     bool lowered;  /* several subscripts have become one, by the shape as it was */
     VarList loops; /* around */
-    int never; /* of them, those that never run: nothing is known of their values, and nothing is stored */
+    /* of them, those that never run: nothing is known of their values, and nothing is stored */
+    int never;
     Stmt *body; /* the kernel's */
     bool failed;
 } Shapes;
@@ -49,10 +51,9 @@ static Buffer *widest(Shapes *s, const Buffer *b)
     for (int axis = 0; axis < b->rank; axis++) {
         bool bounded = b->rank == 1 || !s->lowered;
         shape[axis] = s->never > 0 ? expr_index(c, 1)
-                      : bounded
-                          ? largest_over(s->facts, b->shape[axis], (const Var *const *)s->loops.items,
-                                       s->loops.n, NULL)
-                          : NULL;
+                      : bounded    ? largest_over(s->facts, b->shape[axis],
+                                                  (const Var *const *)s->loops.items, s->loops.n, NULL)
+                                   : NULL;
         if (!shape[axis]) {
             refuse_extent(s, b, axis);
             return NULL;

@@ -1,6 +1,7 @@
 /* size_limits.c - what the sizes of a run must keep, gathered while arithmetic is given its width.
  *
- * A limit is a sum of products of sizes: M * N + 31 * N <= 2147483647. One that follows from another, term by term, is left out. */
+ * A limit is a sum of products of sizes: M * N + 31 * N <= 2147483647. One that follows from
+ * another, term by term, is left out. */
 #include "passes/lower/size_limits.h"
 
 #include "passes/analysis/affine.h"
@@ -46,8 +47,9 @@ static Expr *term_expr(Context *c, const SizeTerm *t, int64_t factor)
 {
     Expr *product = expr_index(c, factor);
     for (int i = 0; i < t->degree; i++)
-        product = i == 0 && factor == 1 ? expr_var(c, (Var *)t->sizes[0], span_none())
-                                        : index_mul(c, product, expr_var(c, (Var *)t->sizes[i], span_none()));
+        product = i == 0 && factor == 1
+                      ? expr_var(c, (Var *)t->sizes[0], span_none())
+                      : index_mul(c, product, expr_var(c, (Var *)t->sizes[i], span_none()));
     return product;
 }
 

@@ -1,4 +1,5 @@
-/* size_limits.h - what the sizes of a run must keep, gathered while arithmetic is given its width. */
+/* size_limits.h - what the sizes of a run must keep, gathered while arithmetic is given its
+ * width. */
 #ifndef TIRC_PASSES_LOWER_SIZE_LIMITS_H
 #define TIRC_PASSES_LOWER_SIZE_LIMITS_H
 

@@ -2,12 +2,14 @@
  *
  *   t[row / 4 * 32 + row % 4], row in 16        =>        t[row]
  *
- * A thread's registers are often groups that lie evenly over the box that holds them: its rows of a tile are 4 of every 32.
- * The kernel is the same either way, since compilers drop array elements that nothing touches, but only after they have
- * looked at each of them: NVRTC's optimizer took twice as long for the products of `sgemm`. The simulator keeps whole arrays.
+ * A thread's registers are often groups that lie evenly over the box that holds them: its rows of a
+ * tile are 4 of every 32. The kernel is the same either way, since compilers drop array elements
+ * that nothing touches, but only after they have looked at each of them: NVRTC's optimizer took
+ * twice as long for the products of `sgemm`. The simulator keeps whole arrays.
  *
- * The numbers that occur in the subscripts are the periods that are tried. Under a period, all subscripts have to leave a
- * remainder below some width, proved from the ranges of the loops; then quotient and remainder make a subscript without the gaps. */
+ * The numbers that occur in the subscripts are the periods that are tried. Under a period, all
+ * subscripts have to leave a remainder below some width, proved from the ranges of the loops; then
+ * quotient and remainder make a subscript without the gaps. */
 #include "passes/lower/spread.h"
 
 static int64_t gcd(int64_t a, int64_t b)

@@ -9,7 +9,8 @@ typedef struct {
     int64_t period, width;
 } Spread;
 
-/* One way of several, while it is sought: subscripts suggest periods, then all of them are measured under each. */
+/* One way of several, while it is sought: subscripts suggest periods, then all of them are measured
+ * under each. */
 enum { SPREAD_CHOICES = 12 };
 typedef struct {
     Spread choices[SPREAD_CHOICES];
@@ -17,7 +18,8 @@ typedef struct {
     int64_t common; /* what all suggestions are multiples of, 0 before the first */
 } SpreadSearch;
 
-/* `offset` is a subscript from 0 to `last`. All subscripts suggest first, then the search is closed, then all are measured. */
+/* `offset` is a subscript from 0 to `last`. All subscripts suggest first, then the search is
+ * closed, then all are measured. */
 void spread_suggest(Context *c, SpreadSearch *s, Expr *offset, int64_t last);
 void spread_close(SpreadSearch *s);
 void spread_measure(Context *c, Facts *f, SpreadSearch *s, Expr *offset);

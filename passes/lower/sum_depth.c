@@ -6,10 +6,12 @@
  *   y_part[0] += shuffle_xor(y_part[0], 16);                     129
  *   y[r] = y_part[0];                                    y: 129
  *
- * The statements are gone through in order with one number for each buffer, the most of all its elements and of all threads: threads
- * do not see what others write in the same step, but through atomic updates. A loop is not gone through for each iteration. What its
- * body does to the numbers is a linear map of the algebra of (max, +); if the second iteration adds d to none more than that, no later one
- * does. Where iterations add to different elements of a buffer, as with unrolled accumulators, they count once. */
+ * The statements are gone through in order with one number for each buffer, the most of all its
+ * elements and of all threads: threads do not see what others write in the same step, but through
+ * atomic updates. A loop is not gone through for each iteration. What its body does to the numbers
+ * is a linear map of the algebra of (max, +); if the second iteration adds d to none more than
+ * that, no later one does. Where iterations add to different elements of a buffer, as with unrolled
+ * accumulators, they count once. */
 #include "passes/lower/sum_depth.h"
 
 #include <math.h>
@@ -62,8 +64,7 @@ static double depth_of(Depths *d, const Expr *e)
 {
     double most = 0;
     switch (e->kind) {
-    case EX_LOAD:
-        return d->now[number_of(d, e->u.load.buffer)];
+    case EX_LOAD: return d->now[number_of(d, e->u.load.buffer)];
     case EX_VAR:
         for (int i = d->lets.n - 1; i >= 0; i--) /* the latest: loops repeat theirs */
             if (d->lets.items[i] == e->u.var)
@@ -72,7 +73,8 @@ static double depth_of(Depths *d, const Expr *e)
     default:
         for (int i = 0; i < expr_operands(e); i++)
             most = fmax(most, depth_of(d, expr_operand(e, i)));
-        bool adds = e->kind == EX_ADD || e->kind == EX_SUB || (e->kind == EX_CALL && e->u.call.call == CALL_FMA);
+        bool adds = e->kind == EX_ADD || e->kind == EX_SUB ||
+                    (e->kind == EX_CALL && e->u.call.call == CALL_FMA);
         return most + (adds && type_is_float(e->type));
     }
 }
@@ -155,7 +157,8 @@ static bool join_store(Visitor *v, Stmt *s)
     }
     f->differ = f->differ && s->u.store.index[f->axis]->type == DT_INDEX &&
                 split_linear(facts, s->u.store.index[f->axis], f->var, &coefficient, &rest) &&
-                split_terms(facts, rest, may_change, f, &inner, &outer) && bounds_const(facts, inner, &min, &max) &&
+                split_terms(facts, rest, may_change, f, &inner, &outer) &&
+                bounds_const(facts, inner, &min, &max) &&
                 (f->n == 0 || (coefficient == f->coefficient && expr_equal(outer, f->outer)));
     if (!f->differ)
         return true;
@@ -179,7 +182,8 @@ static bool is_apart(Depths *d, const ForStmt *loop, const Buffer *buffer)
 {
     FactsMark mark = facts_mark(d->facts);
     Family f = {.d = d, .buffer = buffer, .var = loop->var};
-    Visitor inner = {.user = &f, .stmt = enter_inner}, all = {.user = &f, .stmt = join_store, .expr = find_load};
+    Visitor inner = {.user = &f, .stmt = enter_inner},
+            all = {.user = &f, .stmt = join_store, .expr = find_load};
     visit_stmt(&inner, loop->body);
     bool apart = false;
     for (f.axis = 0; f.axis < buffer->rank && !apart; f.axis++) {
@@ -286,7 +290,8 @@ static void go_launch(Depths *d, const Stmt *s)
     FactsMark mark = facts_mark(d->facts);
     d->threads = 1;
     for (int k = 0; k < 3; k++) {
-        bool known = launch->grid[k]->type == DT_INDEX && bounds_const(d->facts, launch->grid[k], &min, &max);
+        bool known = launch->grid[k]->type == DT_INDEX &&
+                     bounds_const(d->facts, launch->grid[k], &min, &max);
         d->unknown |= !known;
         d->threads *= known ? (double)max * (double)launch->block[k] : 1;
     }
@@ -309,28 +314,17 @@ static void go(Depths *d, const Stmt *s)
         for (int i = 0; i < s->u.seq.n; i++)
             go(d, s->u.seq.items[i]);
         break;
-    case ST_FOR:
-        go_loop(d, s);
-        break;
-    case ST_IF:
-        go_branch(d, s);
-        break;
-    case ST_STORE:
-        go_store(d, s);
-        break;
+    case ST_FOR: go_loop(d, s); break;
+    case ST_IF: go_branch(d, s); break;
+    case ST_STORE: go_store(d, s); break;
     case ST_LET:
         VEC_PUSH(d->c->arena, &d->let_depth, depth_of(d, s->u.let.value));
         VEC_PUSH(d->c->arena, &d->lets, s->u.let.var);
         break;
-    case ST_LAUNCH:
-        go_launch(d, s);
-        break;
-    case ST_BLOCK:
-        d->unknown = true;
-        break;
+    case ST_LAUNCH: go_launch(d, s); break;
+    case ST_BLOCK: d->unknown = true; break;
     case ST_TEMP:
-    case ST_BARRIER:
-        break;
+    case ST_BARRIER: break;
     }
 }
 
@@ -354,5 +348,6 @@ void sum_depths(Context *c, const Kernel *lowered, const int64_t *sizes, double 
     d.now = ARENA_ARRAY(c->arena, double, d.buffers.n + 1);
     go(&d, lowered->body);
     for (int i = 0, at = 0; i < lowered->n_params; i++)
-        depth[i] = lowered->params[i].buffer && !d.unknown ? d.now[at] : INFINITY, at += lowered->params[i].buffer != NULL;
+        depth[i] = lowered->params[i].buffer && !d.unknown ? d.now[at] : INFINITY,
+        at += lowered->params[i].buffer != NULL;
 }

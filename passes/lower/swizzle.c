@@ -3,9 +3,10 @@
  *   temp t: f32[64, 64] in shared swizzle(1, 0, 4, 8, 1);      temp t: f32[64, 64] in shared;
  *   ... t[y, x]                                           =>   ... t[y, (x / 4 ^ y % 8) * 4 + x % 4]
  *
- * Chunk k of row y lies at k ^ (y / every % count). A wide access stays within a chunk (vectorize has seen to that), so its first
- * element speaks for all: t[y, x + v] becomes t[y, (x / 4 ^ y % 8) * 4 + x % 4 + v]. Rows get the length that holds whole groups
- * of chunks. After this pass layouts consist of strides only. */
+ * Chunk k of row y lies at k ^ (y / every % count). A wide access stays within a chunk (vectorize
+ * has seen to that), so its first element speaks for all: t[y, x + v] becomes t[y, (x / 4 ^ y % 8)
+ * * 4 + x % 4 + v]. Rows get the length that holds whole groups of chunks. After this pass layouts
+ * consist of strides only. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -66,7 +67,8 @@ static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
     Expr *chunk = simplify(z->facts, index_div(c, first, size));
     Expr *key = index_mod(c, index_div(c, y, expr_index(c, s->every)), expr_index(c, s->count));
     chunk = expr_binary(c, EX_BITXOR, chunk, simplify(z->facts, key), x->span);
-    Expr *at = index_add(c, index_mul(c, chunk, size), simplify(z->facts, index_mod(c, first, size)));
+    Expr *at =
+        index_add(c, index_mul(c, chunk, size), simplify(z->facts, index_mod(c, first, size)));
     return lane ? index_add(c, at, lane) : at;
 }
 
@@ -85,7 +87,8 @@ static Expr *rewrite_load(Rewriter *r, Expr *e)
     Swizzles *z = r->user;
     if (e->kind != EX_LOAD || !is_swizzled(e->u.load.buffer))
         return e;
-    return expr_load_like(z->c, e, place(z, e->u.load.buffer), exchanged(z, e->u.load.buffer, e->u.load.index));
+    return expr_load_like(z->c, e, place(z, e->u.load.buffer),
+                          exchanged(z, e->u.load.buffer, e->u.load.index));
 }
 
 /* The expressions of one statement, whose child statements are done. */
@@ -100,7 +103,8 @@ static Stmt *rewrite_own(Swizzles *z, Stmt *s)
         Expr *cond = rewrite_expr(&r, s->u.cond.cond);
         return cond == s->u.cond.cond
                    ? s
-                   : stmt_stamp(stmt_if(z->c, cond, s->u.cond.then, s->u.cond.otherwise, s->span), s);
+                   : stmt_stamp(stmt_if(z->c, cond, s->u.cond.then, s->u.cond.otherwise, s->span),
+                                s);
     }
     if (s->kind != ST_STORE)
         return s;
@@ -108,7 +112,8 @@ static Stmt *rewrite_own(Swizzles *z, Stmt *s)
     Buffer *b = s->u.store.buffer;
     if (!is_swizzled(b))
         return s;
-    return stmt_store_like(z->c, s, place(z, b), exchanged(z, b, s->u.store.index), s->u.store.value);
+    return stmt_store_like(z->c, s, place(z, b), exchanged(z, b, s->u.store.index),
+                           s->u.store.value);
 }
 
 static Stmt *walk(void *user, Stmt *s)

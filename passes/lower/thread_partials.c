@@ -1,10 +1,12 @@
-/* thread_partials.c - the partial results of a reduction's threads: the blocks that begin with them, and that make one of them all.
+/* thread_partials.c - the partial results of a reduction's threads: the blocks that begin with
+ * them, and that make one of them all.
  *
- * Warps combine by butterflies of shuffles, after which all their lanes hold the same value; several warps hand theirs over in shared
- * memory. Threads that are not in whole warps along x combine in shared memory, halving their number each time. */
+ * Warps combine by butterflies of shuffles, after which all their lanes hold the same value;
+ * several warps hand theirs over in shared memory. Threads that are not in whole warps along x
+ * combine in shared memory, halving their number each time. */
 #include "passes/lower/thread_reduction.h"
 
-/* ---- blocks over all partial results ---------------------------------------------------------------- */
+/* ---- blocks over all partial results --------------------------------------------------------- */
 
 Expr *partials_iteration(Context *c, const ForStmt *loop, Var *var)
 {
@@ -98,7 +100,8 @@ static Stmt *nest(Apart *a, Stmt *(*stage)(Apart *a, const Place *place, int64_t
     int dims = a->dims.n;
     ForStmt lanes = partials_loop(a, &a->lanes->u.loop);
     ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, dims + 1);
-    Place place = {ARENA_ARRAY(c->arena, Expr *, dims + 1), partials_iteration(c, &lanes, lanes.var)};
+    Place place = {ARENA_ARRAY(c->arena, Expr *, dims + 1),
+                   partials_iteration(c, &lanes, lanes.var)};
     for (int i = 0; i < dims; i++) {
         loops[i] = *a->dims.items[i];
         if (i >= a->outside)
@@ -139,7 +142,7 @@ Place partials_place(Apart *a)
     return place;
 }
 
-/* ---- stages ------------------------------------------------------------------------------------------ */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 static Stmt *start(Apart *a, const Place *place, int64_t n)
 {
@@ -174,7 +177,8 @@ static Stmt *combine_and_share(Apart *a, const Place *place, int64_t n)
     Stmt *warp = combine_warp(a, place, n);
     Frame f = partials_open(a, place);
     Expr *number = index_div(c, f.lane, expr_index(c, WARP));
-    Stmt *share = partials_store(a, a->red, &f, number, STORE_SET, partials_load(a, a->part, &f, f.lane));
+    Stmt *share =
+        partials_store(a, a->red, &f, number, STORE_SET, partials_load(a, a->part, &f, f.lane));
     Expr *first = expr_binary(c, EX_EQ, index_mod(c, place->lane, expr_index(c, WARP)),
                               expr_index(c, 0), a->block->body->span);
     return stmt_then(c, warp, close_frame(a, &f, "share", first, share));
@@ -185,7 +189,8 @@ static Stmt *combine_shared(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
     Frame f = partials_open(a, place);
-    Expr *lane = index_mod(c, f.lane, expr_index(c, WARP)), *theirs = partials_load(a, a->red, &f, lane);
+    Expr *lane = index_mod(c, f.lane, expr_index(c, WARP)),
+         *theirs = partials_load(a, a->red, &f, lane);
     if (n < WARP)
         theirs = expr_select(c, expr_binary(c, EX_LT, lane, expr_index(c, n), lane->span), theirs,
                              a->r.identity, lane->span);
@@ -201,7 +206,8 @@ static Stmt *spread(Apart *a, const Place *place, int64_t n)
     (void)n;
     Frame f = partials_open(a, place);
     Expr *mine = partials_load(a, a->part, &f, f.lane);
-    return close_frame(a, &f, "share", NULL, partials_store(a, a->red, &f, f.lane, STORE_SET, mine));
+    return close_frame(a, &f, "share", NULL,
+                       partials_store(a, a->red, &f, f.lane, STORE_SET, mine));
 }
 
 /* The first lane hands over the result of all. */
@@ -222,7 +228,8 @@ static Stmt *halve(Apart *a, const Place *place, int64_t n)
     Expr *other = partials_load(a, a->red, &f, index_add(c, f.lane, expr_index(c, n)));
     int64_t below = n < a->extent - n ? n : a->extent - n;
     Expr *low = expr_binary(c, EX_LT, place->lane, expr_index(c, below), a->r.update->span);
-    return close_frame(a, &f, "combine", low, partials_store(a, a->red, &f, f.lane, a->r.op, other));
+    return close_frame(a, &f, "combine", low,
+                       partials_store(a, a->red, &f, f.lane, a->r.op, other));
 }
 
 static bool whole_warps(const Apart *a)
@@ -260,7 +267,8 @@ Stmt *partials_start(Apart *a)
     return nest(a, start, 0);
 }
 
-/* What is in local memory is stored by every thread into its own copy, so all of them need the result. */
+/* What is in local memory is stored by every thread into its own copy, so all of them need the
+ * result. */
 Stmt *partials_combine(Apart *a, bool *in_registers)
 {
     *in_registers = false;

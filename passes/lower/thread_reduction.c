@@ -6,15 +6,17 @@
  *         y[i] += A[i, ...]; }                           y_part[t] += shuffle_xor(y_part[t], 16); ... 8, 4, 2, 1 }
  *                                                    for t in 32 bind threadIdx.x where t == 0 { y[i] = y_part[t]; }
  *
- * Each thread keeps a partial result in a register, from the identity of the operator on, so a thread that has no
- * instance of the block adds nothing; how they become one result is said in thread_partials.c.
+ * Each thread keeps a partial result in a register, from the identity of the operator on, so a
+ * thread that has no instance of the block adds nothing; how they become one result is said in
+ * thread_partials.c.
  *
- * What comes out is a program of loops and blocks like any other: whether it may run on threads, and where it needs
- * barriers, is asked of it as of any other, by the primitives that bind loops and by the passes after this one.  The
- * blocks that shuffle write local memory only, so they run on every thread, whatever guards their neighbours have. */
+ * What comes out is a program of loops and blocks like any other: whether it may run on threads,
+ * and where it needs barriers, is asked of it as of any other, by the primitives that bind loops
+ * and by the passes after this one.  The blocks that shuffle write local memory only, so they run
+ * on every thread, whatever guards their neighbours have. */
 #include "passes/lower/thread_reduction.h"
 
-/* ---- which ------------------------------------------------------------------------------------------- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 typedef struct {
     StmtPath path, found;
@@ -41,7 +43,7 @@ static Stmt *search_block(void *user, Stmt *s)
     return s;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* The block with `n` iterators of the frame after its own. */
 static BlockStmt with_frame(Apart *a, const Frame *f, int n)
@@ -87,8 +89,9 @@ static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
     return stmt_stamp(stmt_for(c, &lanes, stores->span), a->lanes);
 }
 
-/* The result goes where the block would have made it: the place of its init, which has the same instances. What is in shared
- * memory is stored by the thread that a block without a loop of lanes runs on, or by every thread into its own copy. */
+/* The result goes where the block would have made it: the place of its init, which has the same
+ * instances. What is in shared memory is stored by the thread that a block without a loop of lanes
+ * runs on, or by every thread into its own copy. */
 static Stmt *finish(Apart *a, bool in_registers)
 {
     Context *c = a->c;
@@ -96,14 +99,13 @@ static Stmt *finish(Apart *a, bool in_registers)
     const Stmt *to = a->r.update;
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
-    Expr *value =
-        in_registers ? partials_load(a, a->part, &f, f.lane) : partials_load(a, a->red, &f, expr_index(c, 0));
+    Expr *value = in_registers ? partials_load(a, a->part, &f, f.lane)
+                               : partials_load(a, a->red, &f, expr_index(c, 0));
     if (!a->r.from_identity)
         value = reducer_combine(c, &a->r, a->r.start, value);
     BlockStmt block = with_frame(a, &f, a->dims.n);
     block.init = stmt_stamp(
-        stmt_store(c, to->u.store.buffer, to->u.store.index, STORE_SET, value, to->span),
-        old);
+        stmt_store(c, to->u.store.buffer, to->u.store.index, STORE_SET, value, to->span), old);
     StmtPath path = {0};
     for (int i = 0; i + 1 < a->path.n; i++)
         VEC_PUSH(c->arena, &path, a->path.items[i]);

@@ -1,5 +1,5 @@
-/* thread_reduction.h - one reduction across the threads of a block, on its way apart (internal to passes/lower; thread_reduction.c says
- * what becomes of it). */
+/* thread_reduction.h - one reduction across the threads of a block, on its way apart (internal to
+ * passes/lower; thread_reduction.c says what becomes of it). */
 #ifndef TIRC_PASSES_LOWER_THREAD_REDUCTION_H
 #define TIRC_PASSES_LOWER_THREAD_REDUCTION_H
 
@@ -23,7 +23,9 @@ typedef struct {
     int64_t extent;    /* its iterations */
     int anchor;        /* on the path: the outermost loop that carries the reduction */
     LoopList
-        dims; /* loops that tell partial results apart: of threads outside the anchor, spatial ones inside */
+        /* loops that tell partial results apart: of threads outside the anchor, spatial ones
+         * inside */
+        dims;
     int outside;         /* how many of them are outside */
     Buffer *part;        /* of each thread, in registers */
     Buffer *red;         /* what threads hand over at present, in shared memory; NULL: nothing */
@@ -31,17 +33,18 @@ typedef struct {
     const char *why;     /* the reason of a refusal */
 } Apart;
 
-/* ---- may it be taken apart (thread_reduction_check.c) -------------------------------------------- */
+/* ---- may it be taken apart (thread_reduction_check.c) ---------------------------------------- */
 
-/* The loops of threads that the block at the end of the path reduces over, of more than one iteration; the first of them in
- * `*first`. A loop that spatial iterators use, too, only says where the reduction of its element begins. */
+/* The loops of threads that the block at the end of the path reduces over, of more than one
+ * iteration; the first of them in `*first`. A loop that spatial iterators use, too, only says where
+ * the reduction of its element begins. */
 int reduced_lanes(const StmtPath *path, const Stmt **first);
 /* The iterators of this kind use the statement, a loop. */
 bool reduction_uses(const BlockStmt *block, IterKind kind, const Stmt *loop);
 /* Fills in a->r, a->extent and a->dims; false with the reason in a->why. */
 bool reduction_check(Apart *a);
 
-/* ---- blocks of partial results (thread_partials.c) ------------------------------------------------- */
+/* ---- blocks of partial results (thread_partials.c) ------------------------------------------- */
 
 /* Where a block of partial results stands: what its iterators are bound to. */
 typedef struct {
@@ -72,7 +75,8 @@ Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope)
 
 /* What each thread begins with: the identity, in a->part. */
 Stmt *partials_start(Apart *a);
-/* From a->part of each thread to one result: in a->part of lane 0 (`*in_registers`), or in element 0 of a->red. */
+/* From a->part of each thread to one result: in a->part of lane 0 (`*in_registers`), or in element
+ * 0 of a->red. */
 Stmt *partials_combine(Apart *a, bool *in_registers);
 
 #endif

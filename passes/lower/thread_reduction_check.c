@@ -1,4 +1,5 @@
-/* thread_reduction_check.c - may a reduction be taken apart across the threads of a block? See thread_reduction.h. */
+/* thread_reduction_check.c - may a reduction be taken apart across the threads of a block? See
+ * thread_reduction.h. */
 #include "passes/lower/thread_reduction.h"
 
 enum { MAX_LANES = 1024 };
@@ -33,7 +34,8 @@ int reduced_lanes(const StmtPath *path, const Stmt **first)
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *s = path->items[i];
         if (!is_thread_loop(s) || !reduction_uses(block, ITER_REDUCE, s) ||
-            reduction_uses(block, ITER_SPATIAL, s) || (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
+            reduction_uses(block, ITER_SPATIAL, s) ||
+            (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
             continue;
         if (n++ == 0)
             *first = s;
@@ -67,7 +69,8 @@ static bool check_inner(Apart *a, const Stmt *s)
 {
     int64_t extent;
     const ForStmt *loop = &s->u.loop;
-    bool reduces = reduction_uses(a->block, ITER_REDUCE, s), spatial = reduction_uses(a->block, ITER_SPATIAL, s);
+    bool reduces = reduction_uses(a->block, ITER_REDUCE, s),
+         spatial = reduction_uses(a->block, ITER_SPATIAL, s);
     if (loop->kind == LOOP_BIND && axis_is_block(loop->axis))
         return refuse(a,
                       "loop '%s', of blocks, is inside the reduction, whose threads are of one "
@@ -94,7 +97,8 @@ static bool check_loops(Apart *a)
 {
     int64_t extent;
     for (int i = 0; i < a->anchor; i++)
-        if (is_thread_loop(a->path.items[i]) && reduction_uses(a->block, ITER_SPATIAL, a->path.items[i]) &&
+        if (is_thread_loop(a->path.items[i]) &&
+            reduction_uses(a->block, ITER_SPATIAL, a->path.items[i]) &&
             loop_const_extent(&a->path.items[i]->u.loop, &extent))
             VEC_PUSH(a->c->arena, &a->dims, &a->path.items[i]->u.loop);
     a->outside = a->dims.n;
@@ -126,7 +130,8 @@ static bool check_convergent(Apart *a)
     return true;
 }
 
-/* Nobody else sees the result while it is partial, and what it starts from is still there at the end. */
+/* Nobody else sees the result while it is partial, and what it starts from is still there at the
+ * end. */
 static bool check_alone(Apart *a)
 {
     Stmt *anchor = a->path.items[a->anchor];
@@ -136,7 +141,9 @@ static bool check_alone(Apart *a)
     for (int i = 0; i < touched.n; i++) {
         const BlockStmt *other = touched.items[i].block;
         if (other != a->block)
-            return refuse(a, "'%s' is also accessed by block '%s' inside the reduction, where no thread has all of it",
+            return refuse(a,
+                          "'%s' is also accessed by block '%s' inside the reduction, where no "
+                          "thread has all of it",
                           buffer->name, other ? other->name : "");
     }
     access_collect_expr(a->c, a->r.start, NULL, &start);
@@ -170,5 +177,6 @@ bool reduction_check(Apart *a)
     const char *why;
     if (!reducer_of(a->c, a->block, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
-    return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a) && check_place(a);
+    return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a) &&
+           check_place(a);
 }

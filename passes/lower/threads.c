@@ -6,9 +6,10 @@
  *               block copy(i = by * 32 + y)   =>      block copy(i = by * 32 + ty)
  *           block sum(i = by * 32 + ty)               block sum(i = by * 32 + ty)
  *
- * The first loop of an axis names its coordinate; others on it speak of the same. A loop with fewer iterations than its
- * axis has coordinates gets a guard, and so does a block that has no loop on an axis and runs on its
- * coordinate 0. Shared memory is declared at the top of the launch: it is the block's. */
+ * The first loop of an axis names its coordinate; others on it speak of the same. A loop with fewer
+ * iterations than its axis has coordinates gets a guard, and so does a block that has no loop on an
+ * axis and runs on its coordinate 0. Shared memory is declared at the top of the launch: it is the
+ * block's. */
 #include <string.h>
 
 #include "passes/lower/pass.h"
@@ -25,9 +26,9 @@ typedef struct {
     AxisUse axis[AXIS_COUNT];
     StmtList lets, shared;
     StmtPath path;
-    SubstList bound; /* loop variables to coordinates */
-    StmtPath inner;  /* loops around, inside the launch */
-    const Stmt *remap; /* a loop that asks for another order of the blocks, or NULL */
+    SubstList bound;    /* loop variables to coordinates */
+    StmtPath inner;     /* loops around, inside the launch */
+    const Stmt *remap;  /* a loop that asks for another order of the blocks, or NULL */
     int64_t min_blocks; /* that a loop asks for; 0: none does */
     bool failed;
 } Mapper;
@@ -45,7 +46,8 @@ static bool is_single(const AxisUse *use)
     return use->extent && expr_is_const(use->extent, &extent) && extent == 1;
 }
 
-/* The largest number of iterations that `loop` can have, in terms of what is fixed outside the launch. */
+/* The largest number of iterations that `loop` can have, in terms of what is fixed outside the
+ * launch. */
 static Expr *axis_extent(Mapper *m, const ForStmt *loop)
 {
     Expr *extent = loop_extent(m->c, loop);
@@ -133,7 +135,8 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
     if (blocks || !annotation_find(said, ANNOTATION_MIN_BLOCKS))
         return;
     const AnnotationInfo *info = annotation_info(ANNOTATION_MIN_BLOCKS);
-    diag_error(m->c, E0518, s->span, "min_blocks of loop '%s' is not a number of blocks from %d to %d",
+    diag_error(m->c, E0518, s->span,
+               "min_blocks of loop '%s' is not a number of blocks from %d to %d",
                s->u.loop.var->name, (int)info->least, (int)info->most);
     m->failed = true;
 }
@@ -167,11 +170,8 @@ static void remap_blocks(Mapper *m)
     const AxisUse *y = &m->axis[AXIS_BLOCK_Y], *x = &m->axis[AXIS_BLOCK_X];
     if (!m->remap || !y->extent || is_single(y) || is_single(x))
         return;
-    Remap r = {.ctx = m->c,
-               .facts = m->facts,
-               .loop = m->remap,
-               .rows = y->extent,
-               .columns = x->extent};
+    Remap r = {
+        .ctx = m->c, .facts = m->facts, .loop = m->remap, .rows = y->extent, .columns = x->extent};
     remap_coordinates(&r);
     push_coordinate(m, &r.lets, AXIS_BLOCK_Y, r.row);
     push_coordinate(m, &r.lets, AXIS_BLOCK_X, r.column);
@@ -190,8 +190,8 @@ static bool all_inside(const Stmt *root, Axis axis)
     return false;
 }
 
-/* A grid without blocks runs nothing, also not what stands beside an empty loop: such an axis has one coordinate at least, which
- * the loop's own range then excludes. */
+/* A grid without blocks runs nothing, also not what stands beside an empty loop: such an axis has
+ * one coordinate at least, which the loop's own range then excludes. */
 static void fill_empty_axes(Mapper *m, const Stmt *root)
 {
     Context *c = m->c;
@@ -267,9 +267,7 @@ static Stmt *map_stmt(void *user, Stmt *s)
     Stmt *done = s;
     VEC_PUSH(c->arena, &m->path, s);
     switch (s->kind) {
-    case ST_BLOCK:
-        done = map_block(m, s);
-        break;
+    case ST_BLOCK: done = map_block(m, s); break;
     case ST_FOR:
         if (s->u.loop.kind == LOOP_BIND) {
             done = map_bound_loop(m, s);
@@ -302,15 +300,13 @@ static Stmt *map_stmt(void *user, Stmt *s)
     case ST_STORE:
     case ST_LET:
     case ST_BARRIER:
-    case ST_LAUNCH:
-        done = stmt_map_children(c, s, map_stmt, m);
-        break;
+    case ST_LAUNCH: done = stmt_map_children(c, s, map_stmt, m); break;
     }
     m->path.n--;
     return done;
 }
 
-/* ---- the launch --------------------------------------------------------------------------------- */
+/* ---- the launch ------------------------------------------------------------------------------ */
 
 typedef struct {
     Names launches;
@@ -324,7 +320,9 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
         body = stmt_then(c, m->lets.items[i], body);
     for (int i = m->shared.n - 1; i >= 0; i--)
         body = stmt_then(c, m->shared.items[i], body);
-    LaunchStmt launch = {.name = names_fresh(&all->launches, w->kernel->name), .min_blocks = m->min_blocks, .body = body};
+    LaunchStmt launch = {.name = names_fresh(&all->launches, w->kernel->name),
+                         .min_blocks = m->min_blocks,
+                         .body = body};
     for (int d = 0; d < 3; d++) {
         Expr *grid = m->axis[AXIS_BLOCK_X + d].extent, *block = m->axis[AXIS_THREAD_X + d].extent;
         launch.grid[d] = grid ? grid : expr_index(c, 1);
@@ -333,7 +331,8 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
     return stmt_stamp(stmt_launch(c, &launch, root->span), root);
 }
 
-/* The host's loops around the launch become serial where they were parallel; nothing else changes there. */
+/* The host's loops around the launch become serial where they were parallel; nothing else changes
+ * there. */
 static Stmt *map_root(LaunchWalk *w, Stmt *root)
 {
     Mapper m = {.c = w->c, .facts = w->facts};
@@ -349,7 +348,8 @@ static Stmt *map_root(LaunchWalk *w, Stmt *root)
     return make_launch(w, &m, root, body ? body : stmt_empty(w->c, root->span));
 }
 
-/* Registers and tiles that a serial nest, now a launch, had declared before it become the launch's own. */
+/* Registers and tiles that a serial nest, now a launch, had declared before it become the launch's
+ * own. */
 static Stmt *take_temps_in(void *user, Stmt *s)
 {
     Context *c = user;

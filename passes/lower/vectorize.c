@@ -1,23 +1,27 @@
-/* vectorize.c - which vectorized loops become wide accesses; the others unroll, and a warning says why.
+/* vectorize.c - which vectorized loops become wide accesses; the others unroll, and a warning says
+ * why.
  *
  *   for v in 4 vectorize  C[i, j * 4 + v] = A[i, j * 4 + v];       one 16-byte load and one 16-byte store
  *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];       A is strided: unrolls
  *
- * A loop stays vectorized if it is one wide access (wide.h), and becomes one under a condition where it has a condition that all
- * lanes agree on or pass (lanes.h). */
+ * A loop stays vectorized if it is one wide access (wide.h), and becomes one under a condition
+ * where it has a condition that all lanes agree on or pass (lanes.h). */
 #include "passes/lower/wide.h"
 
 enum { MAX_SPLITS = 3 }; /* conditions that one access is split for, each inside the one before */
 
 static Lanes lanes_of(WideCheck *v, const Stmt *s)
 {
-    return (Lanes){.c = v->c, .facts = v->facts, .lets = &v->lets, .var = s->u.loop.var, .count = v->lanes};
+    return (Lanes){
+        .c = v->c, .facts = v->facts, .lets = &v->lets, .var = s->u.loop.var, .count = v->lanes};
 }
 
 static Stmt *with_value(WideCheck *v, const Stmt *loop, Expr *value)
 {
     const Stmt *store = loop->u.loop.body;
-    return loop_with_body(v->c, loop, stmt_store_like(v->c, store, store->u.store.buffer, store->u.store.index, value));
+    return loop_with_body(
+        v->c, loop,
+        stmt_store_like(v->c, store, store->u.store.buffer, store->u.store.index, value));
 }
 
 static Stmt *unrolled(WideCheck *v, const Stmt *s)
@@ -38,22 +42,27 @@ static Stmt *again(WideCheck *v, Stmt *s)
 static bool counts_lanes(WideCheck *v, const Stmt *s)
 {
     int64_t lo;
-    return loop_const_extent(&s->u.loop, &v->lanes) && v->lanes > 1 && expr_is_const(s->u.loop.lo, &lo) && lo == 0 &&
-           s->u.loop.step == 1;
+    return loop_const_extent(&s->u.loop, &v->lanes) && v->lanes > 1 &&
+           expr_is_const(s->u.loop.lo, &lo) && lo == 0 && s->u.loop.step == 1;
 }
 
-/* An asynchronous copy that fills with zeros where all lanes agree to: the condition without the variable. */
+/* An asynchronous copy that fills with zeros where all lanes agree to: the condition without the
+ * variable. */
 static Stmt *settle_fill(WideCheck *v, Stmt *s)
 {
     const Stmt *store = s->u.loop.body;
     Expr *where, *value;
-    if (store->kind != ST_STORE || store->u.store.op != STORE_ASYNC || !expr_copied(store->u.store.value, &where) || !where ||
+    if (store->kind != ST_STORE || store->u.store.op != STORE_ASYNC ||
+        !expr_copied(store->u.store.value, &where) || !where ||
         !expr_uses_var(where, s->u.loop.var) || !counts_lanes(v, s))
         return s;
     Lanes l = lanes_of(v, s);
     value = store->u.store.value;
     where = lanes_agree(&l, where);
-    return where ? with_value(v, s, expr_select(v->c, where, value->u.arg[1], value->u.arg[2], value->span)) : s;
+    return where
+               ? with_value(v, s,
+                            expr_select(v->c, where, value->u.arg[1], value->u.arg[2], value->span))
+               : s;
 }
 
 typedef struct {
@@ -92,7 +101,8 @@ static Stmt *as_wide(WideCheck *v, Stmt *s, int depth);
 /* A guard that may differ between lanes: where all pass it the access is wide; the edge unrolls.
  *
  *   for v in 4 vectorize  if x + v < n  t[v] = w[v];    =>    if x + 3 < n  for v in 4 vectorize  t[v] = w[v];
- *                                                             else          for v in 4 unroll  if x + v < n  t[v] = w[v]; */
+ *                                                             else          for v in 4 unroll  if x + v < n  t[v] =
+ * w[v]; */
 static Stmt *peel_edge(WideCheck *v, Stmt *s, int depth)
 {
     Lanes l = lanes_of(v, s);
@@ -102,10 +112,12 @@ static Stmt *peel_edge(WideCheck *v, Stmt *s, int depth)
     return wide ? stmt_stamp(stmt_if(v->c, all, wide, again(v, unrolled(v, s)), s->span), s) : NULL;
 }
 
-/* A value that reads memory under a condition: one access for each answer where all lanes agree, and else as an edge.
+/* A value that reads memory under a condition: one access for each answer where all lanes agree,
+ * and else as an edge.
  *
  *   for v in 4 vectorize  t[v] = x < n ? w[v] : 0;      =>    if x < n  for v in 4 vectorize  t[v] = w[v];
- *                                                             else      for v in 4 vectorize  t[v] = 0; */
+ *                                                             else      for v in 4 vectorize  t[v] =
+ * 0; */
 static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
 {
     Expr *value = s->u.loop.body->u.store.value;
@@ -115,8 +127,10 @@ static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
     if (!search.found)
         return NULL;
     Lanes l = lanes_of(v, s);
-    Expr *agree = lanes_agree(&l, search.found->u.arg[0]), *all = agree ? agree : lanes_all(&l, search.found->u.arg[0]);
-    Stmt *wide = all ? as_wide(v, with_value(v, s, with_arm(v, value, search.found, 1)), depth) : NULL;
+    Expr *agree = lanes_agree(&l, search.found->u.arg[0]),
+         *all = agree ? agree : lanes_all(&l, search.found->u.arg[0]);
+    Stmt *wide =
+        all ? as_wide(v, with_value(v, s, with_arm(v, value, search.found, 1)), depth) : NULL;
     if (!wide)
         return NULL;
     Stmt *rest = again(v, s), *other = NULL;
@@ -127,8 +141,8 @@ static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
     return stmt_stamp(stmt_if(v->c, all, wide, other ? other : unrolled(v, rest), s->span), s);
 }
 
-/* The loop as wide accesses, under conditions where it needs some; NULL, and why, where it is none. Conditions inside conditions are
- * followed a few levels down, as each doubles the text. */
+/* The loop as wide accesses, under conditions where it needs some; NULL, and why, where it is none.
+ * Conditions inside conditions are followed a few levels down, as each doubles the text. */
 static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
 {
     s = settle_fill(v, s);

@@ -1,8 +1,8 @@
 /* wide.c - see wide.h.
  *
- * Every access has to be contiguous in the loop's variable or not use it, and the contiguous ones in memory start at multiples of
- * their width, 2 to 16 bytes. Registers have no addresses: local buffers need no alignment, and a store to memory may take its lanes
- * from any of them. */
+ * Every access has to be contiguous in the loop's variable or not use it, and the contiguous ones
+ * in memory start at multiples of their width, 2 to 16 bytes. Registers have no addresses: local
+ * buffers need no alignment, and a store to memory may take its lanes from any of them. */
 #include "passes/lower/wide.h"
 
 static void refuse(WideCheck *v, const char *why, const char *remedy)
@@ -50,7 +50,8 @@ static void check_width(WideCheck *v, const Buffer *b)
                "split the loop by a factor that makes one of those widths");
 }
 
-/* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it is contiguous. */
+/* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it
+ * is contiguous. */
 static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const *index)
 {
     int64_t apart;
@@ -74,21 +75,25 @@ static void check_chunks(WideCheck *v, const Buffer *b)
     int last = b->rank - 1;
     if (buffer_is_swizzled(b, last) && b->layout[last].swizzle.chunk % v->lanes != 0)
         refuse(v,
-               arena_printf(v->c->arena, "the swizzle of '%s' moves chunks of %lld elements apart", b->name,
-                            (long long)b->layout[last].swizzle.chunk),
-               arena_printf(v->c->arena, "give it chunks of a multiple of %lld elements", (long long)v->lanes));
+               arena_printf(v->c->arena, "the swizzle of '%s' moves chunks of %lld elements apart",
+                            b->name, (long long)b->layout[last].swizzle.chunk),
+               arena_printf(v->c->arena, "give it chunks of a multiple of %lld elements",
+                            (long long)v->lanes));
 }
 
-/* `read`: the access is a load. Registers have no order: a wide store may gather them from anywhere. */
+/* `read`: the access is a load. Registers have no order: a wide store may gather them from
+ * anywhere. */
 static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool read)
 {
     Context *c = v->c;
     const Var *var = v->loop->u.loop.var;
-    if (read && b->scope == SCOPE_LOCAL && v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
+    if (read && b->scope == SCOPE_LOCAL &&
+        v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
         return;
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient, distance;
-        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])), *stride = stride_of(c, b, d);
+        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])),
+                    *stride = stride_of(c, b, d);
         if (!expr_uses_var(e, var))
             continue;
         if (!split_linear(v->facts, e, var, &coefficient, &rest)) {
@@ -96,11 +101,13 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool
                    arena_printf(c->arena, "'%s' is not accessed at equal distances along %s",
                                 b->name, var->name),
                    "vectorize a loop along which it is contiguous");
-        } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) || distance != 1) {
+        } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) ||
+                   distance != 1) {
             StrBuf step = strbuf_new(c->arena);
             print_expr(simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient))), &step);
             refuse(v,
-                   arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name, step.text, var->name),
+                   arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
+                                step.text, var->name),
                    contiguous_remedy(v, b, index));
         } else {
             check_width(v, b);
@@ -120,7 +127,8 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool
 /* A wide load runs for all lanes or for none: it is no part of what may be left out. */
 static bool is_wide(const WideCheck *v, const Expr *load)
 {
-    bool registers = load->u.load.buffer->scope == SCOPE_LOCAL && v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL;
+    bool registers = load->u.load.buffer->scope == SCOPE_LOCAL &&
+                     v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL;
     bool uses = false;
     for (int d = 0; d < load->u.load.buffer->rank; d++)
         uses |= expr_uses_var(load->u.load.index[d], v->loop->u.loop.var);
@@ -166,7 +174,8 @@ static bool check_lazy(Visitor *visitor, Expr *e)
 {
     WideCheck *v = visitor->user;
     if (wide_is_lazy(v, e))
-        refuse(v, "a condition in it may hold for some lanes and not for others", "make the extent a multiple of the lanes");
+        refuse(v, "a condition in it may hold for some lanes and not for others",
+               "make the extent a multiple of the lanes");
     return !v->why;
 }
 
@@ -203,8 +212,10 @@ void wide_check(WideCheck *w, Stmt *loop)
     check_access(w, store->u.store.buffer, store->u.store.index, false);
     Visitor visitor = {.user = w, .expr = check_expr};
     Expr *where;
-    const Expr *copied = store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
-    bool fills = copied && where && !expr_uses_var(where, f->var); /* the copy itself has the condition */
+    const Expr *copied =
+        store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
+    /* the copy itself has the condition */
+    bool fills = copied && where && !expr_uses_var(where, f->var);
     visit_expr(&visitor, store->u.store.value);
     visitor.expr = check_lazy;
     visit_expr(&visitor, fills ? (Expr *)copied : store->u.store.value);

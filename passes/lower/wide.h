@@ -15,11 +15,12 @@ typedef struct {
     const char *remedy;
 } WideCheck;
 
-/* Sets `why` and `remedy` where the loop is not one store whose accesses are contiguous along it, and aligned, or the same for all
- * lanes; else `why` is NULL. */
+/* Sets `why` and `remedy` where the loop is not one store whose accesses are contiguous along it,
+ * and aligned, or the same for all lanes; else `why` is NULL. */
 void wide_check(WideCheck *w, Stmt *loop);
 
-/* An operand of `e` that is only evaluated under a condition has a wide load, of the loop that was asked about last. */
+/* An operand of `e` that is only evaluated under a condition has a wide load, of the loop that was
+ * asked about last. */
 bool wide_is_lazy(const WideCheck *w, const Expr *e);
 
 #endif

@@ -1,14 +1,16 @@
-/* widen.c - which index arithmetic has 32 bits, which has 64, and what the sizes must keep for that.
+/* widen.c - which index arithmetic has 32 bits, which has 64, and what the sizes must keep for
+ * that.
  *
  *   let j = (block * 256 + thread) % 65536    =>   let j = index((i64(block) * 256 + thread) % 65536)
  *   y[i] = f32(i * M * M)                     =>   y[i] = f32(i64(i) * i64(M) * i64(M))
  *   y[i * N + j] = x[i * N + j]               =>   as it is, for M * N <= 2147483647
  *
- * INDEX is exact in a program and an int in emitted code, so every value of INDEX, on the way to others too, must be one of an int
- * (passes/analysis/index_range.h bounds it). A value with a literal bound either fits or does not. One that is bounded by the sizes
- * stays an int where that holds for programs of a usual size, and then the bound is a limit that each launch checks
- * (size_limits.c). All else is computed as i64 from its leaves on, and comes back where it fits again. A size or a variable of
- * the host that a launch only uses as i64 is passed to it as one. */
+ * INDEX is exact in a program and an int in emitted code, so every value of INDEX, on the way to
+ * others too, must be one of an int (passes/analysis/index_range.h bounds it). A value with a
+ * literal bound either fits or does not. One that is bounded by the sizes stays an int where that
+ * holds for programs of a usual size, and then the bound is a limit that each launch checks
+ * (size_limits.c). All else is computed as i64 from its leaves on, and comes back where it fits
+ * again. A size or a variable of the host that a launch only uses as i64 is passed to it as one. */
 #include "passes/analysis/index_range.h"
 #include "passes/lower/pass.h"
 #include "passes/lower/size_limits.h"
@@ -17,31 +19,31 @@ typedef struct {
     Context *c;
     Facts *facts;
     IndexRanges *values;
-    bool index64;       /* sizes have no limits */
-    bool inside;        /* a launch */
-    bool speculates;    /* addresses are computed where their elements may not exist */
-    VarList host;       /* variables of the host that launches may use */
-    SubstList wide;     /* variables that became i64 ... */
-    SubstList narrow;   /* ... and each of them as an INDEX */
+    bool index64;     /* sizes have no limits */
+    bool inside;      /* a launch */
+    bool speculates;  /* addresses are computed where their elements may not exist */
+    VarList host;     /* variables of the host that launches may use */
+    SubstList wide;   /* variables that became i64 ... */
+    SubstList narrow; /* ... and each of them as an INDEX */
     SizeLimits *limits;
 } Widen;
 
-/* Where an expression is a subscript, or a part of the sum that one is: the values it can have because the access is one of an
- * element. */
+/* Where an expression is a subscript, or a part of the sum that one is: the values it can have
+ * because the access is one of an element. */
 typedef struct {
     IndexRange is;
     const Buffer *buffer;
 } Room;
 
-/* ---- does it fit? --------------------------------------------------------------------------------------- */
+/* ---- does it fit? ---------------------------------------------------------------------------- */
 
 static bool is_int(int64_t min, int64_t max)
 {
     return min >= INT32_MIN && max <= INT32_MAX;
 }
 
-/* What the sizes must keep for one end: NULL with `known` where it is a literal that fits; false where nothing makes it fit in
- * programs of a usual size. */
+/* What the sizes must keep for one end: NULL with `known` where it is a literal that fits; false
+ * where nothing makes it fit in programs of a usual size. */
 static bool end_fits(Widen *w, bool literal, const SizeSum *end, const SizeSum **limit)
 {
     *limit = literal ? NULL : size_sum_positive(w->c, end);
@@ -74,9 +76,10 @@ static bool fits(Widen *w, Expr *e, const Room *room)
     return range_fits(w, is);
 }
 
-/* ---- room ----------------------------------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------------------------------ */
 
-/* The factor is at least 1 where an element of the buffer is accessed: a number, or an extent of the buffer. */
+/* The factor is at least 1 where an element of the buffer is accessed: a number, or an extent of
+ * the buffer. */
 static bool is_at_least_1(const Buffer *buffer, const Expr *factor)
 {
     int64_t number;
@@ -95,7 +98,8 @@ static bool is_at_least_1(const Buffer *buffer, const Expr *factor)
 static IndexRange factor_room(Context *c, IndexRange is)
 {
     const SizeSum *low = size_sum_positive(c, size_sum_scale(c, is.lo, -1, 1));
-    return (IndexRange){is.min > 0 ? 0 : is.min, is.max < 0 ? 0 : is.max, size_sum_scale(c, low, -1, 1), size_sum_positive(c, is.hi)};
+    return (IndexRange){is.min > 0 ? 0 : is.min, is.max < 0 ? 0 : is.max,
+                        size_sum_scale(c, low, -1, 1), size_sum_positive(c, is.hi)};
 }
 
 /* The room of operand k of `e`, which has `room`; NULL where nothing follows for it. */
@@ -117,16 +121,13 @@ static const Room *operand_room(Widen *w, Expr *e, int k, const Room *room, Room
     case EX_MUL:
         out->is = factor_room(c, room->is);
         return is_at_least_1(room->buffer, sibling) ? out : NULL;
-    case EX_SELECT:
-        return k == 0 ? NULL : out;
-    case EX_CAST:
-        return e->u.arg[0]->type == DT_INDEX || e->u.arg[0]->type == DT_I64 ? out : NULL;
-    default:
-        return NULL;
+    case EX_SELECT: return k == 0 ? NULL : out;
+    case EX_CAST: return e->u.arg[0]->type == DT_INDEX || e->u.arg[0]->type == DT_I64 ? out : NULL;
+    default: return NULL;
     }
 }
 
-/* ---- expressions ---------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 /* What came back from 64 bits goes there without the way round. */
 static Expr *to_i64(Widen *w, Expr *e)
@@ -151,7 +152,8 @@ static Expr *widen_operand(Widen *w, Expr *e, int k, const Room *room)
 /* `wide`, which computes what `e` does, as INDEX where that fits. */
 static Expr *narrow(Widen *w, Expr *e, Expr *wide, const Room *room)
 {
-    return e->type == DT_INDEX && fits(w, e, room) ? expr_cast(w->c, DT_INDEX, wide, e->span) : wide;
+    return e->type == DT_INDEX && fits(w, e, room) ? expr_cast(w->c, DT_INDEX, wide, e->span)
+                                                   : wide;
 }
 
 /* In 64 bits if an operand or the result is, and back where the result fits. */
@@ -159,7 +161,8 @@ static Expr *widen_binary(Widen *w, Expr *e, const Room *room)
 {
     Expr *a = widen_operand(w, e, 0, room), *b = widen_operand(w, e, 1, room);
     bool index = e->u.arg[0]->type == DT_INDEX;
-    if (index && (a->type == DT_I64 || b->type == DT_I64 || (e->type == DT_INDEX && !fits(w, e, room)))) {
+    if (index &&
+        (a->type == DT_I64 || b->type == DT_I64 || (e->type == DT_INDEX && !fits(w, e, room)))) {
         Expr *wide = expr_binary(w->c, e->kind, to_i64(w, a), to_i64(w, b), e->span);
         return narrow(w, e, wide, room);
     }
@@ -176,7 +179,8 @@ static Expr *widen_unary(Widen *w, Expr *e)
 
 static Expr *widen_select(Widen *w, Expr *e, const Room *room)
 {
-    Expr *cond = widen(w, e->u.arg[0], NULL), *a = widen_operand(w, e, 1, room), *b = widen_operand(w, e, 2, room);
+    Expr *cond = widen(w, e->u.arg[0], NULL), *a = widen_operand(w, e, 1, room),
+         *b = widen_operand(w, e, 2, room);
     if (cond == e->u.arg[0] && a == e->u.arg[1] && b == e->u.arg[2])
         return e;
     if (a->type != b->type) {
@@ -194,7 +198,8 @@ static bool is_of_host(const Widen *w, const Var *var)
     return var->kind == VAR_SIZE;
 }
 
-/* What becomes an INDEX stays what it is where an int cannot hold it. A size that becomes an i64 may be passed as one. */
+/* What becomes an INDEX stays what it is where an int cannot hold it. A size that becomes an i64
+ * may be passed as one. */
 static Expr *widen_cast(Widen *w, Expr *e, const Room *room)
 {
     const Expr *from = e->u.arg[0];
@@ -227,7 +232,8 @@ static Expr **widen_arguments(Widen *w, Expr *e)
     return changed ? done : NULL;
 }
 
-/* One subscript is below the number of elements, and so is each of several. NULL where none changed. */
+/* One subscript is below the number of elements, and so is each of several. NULL where none
+ * changed. */
 static Expr **widen_subscripts(Widen *w, Buffer *b, Expr *const *index)
 {
     Room room = {index_range_elements(w->values, b), b};
@@ -264,37 +270,30 @@ static Expr *widen_load(Widen *w, Expr *e)
     return load;
 }
 
-/* `e` with its index arithmetic widened. An INDEX comes back as INDEX, or as I64 where its value does not fit. */
+/* `e` with its index arithmetic widened. An INDEX comes back as INDEX, or as I64 where its value
+ * does not fit. */
 static Expr *widen(Widen *w, Expr *e, const Room *room)
 {
     Expr **all;
     switch (e->kind) {
     case EX_FLOAT:
-    case EX_AXIS:
-        return e;
-    case EX_INT:
-        return e->type == DT_INDEX && !is_int(e->u.i, e->u.i) ? to_i64(w, e) : e;
-    case EX_VAR:
-        return widen_var(w, e);
-    case EX_LOAD:
-        return widen_load(w, e);
+    case EX_AXIS: return e;
+    case EX_INT: return e->type == DT_INDEX && !is_int(e->u.i, e->u.i) ? to_i64(w, e) : e;
+    case EX_VAR: return widen_var(w, e);
+    case EX_LOAD: return widen_load(w, e);
     case EX_CALL:
         all = widen_arguments(w, e);
         return all ? expr_call(w->c, e->u.call.call, all, e->span) : e;
-    case EX_SELECT:
-        return widen_select(w, e, room);
-    case EX_CAST:
-        return widen_cast(w, e, room);
+    case EX_SELECT: return widen_select(w, e, room);
+    case EX_CAST: return widen_cast(w, e, room);
     case EX_NEG:
     case EX_NOT:
-    case EX_BITNOT:
-        return widen_unary(w, e);
-    default:
-        return widen_binary(w, e, room);
+    case EX_BITNOT: return widen_unary(w, e);
+    default: return widen_binary(w, e, room);
     }
 }
 
-/* ---- statements of a launch ----------------------------------------------------------------------------- */
+/* ---- statements of a launch ------------------------------------------------------------------ */
 
 static Stmt *widen_stmt(void *user, Stmt *s);
 
@@ -338,7 +337,8 @@ static Stmt *widen_loop(Widen *w, Stmt *s)
     ForStmt loop = s->u.loop;
     loop.lo = widen(w, loop.lo, NULL);
     loop.hi = widen(w, loop.hi, NULL);
-    if (loop.lo->type != loop.hi->type || (loop.var->type == DT_INDEX && !last_step_fits(w, &s->u.loop))) {
+    if (loop.lo->type != loop.hi->type ||
+        (loop.var->type == DT_INDEX && !last_step_fits(w, &s->u.loop))) {
         loop.lo = to_i64(w, loop.lo);
         loop.hi = to_i64(w, loop.hi);
     }
@@ -354,7 +354,8 @@ static Stmt *widen_store(Widen *w, Stmt *s)
 {
     Buffer *b = s->u.store.buffer;
     Expr **index = widen_subscripts(w, b, s->u.store.index);
-    w->speculates = s->u.store.op == STORE_ASYNC; /* a copy under a condition takes its address, or zeros */
+    /* a copy under a condition takes its address, or zeros */
+    w->speculates = s->u.store.op == STORE_ASYNC;
     Expr *value = widen(w, s->u.store.value, NULL);
     w->speculates = false;
     const AxisAccess *axes = axes_widened(w, s->u.store.axes);
@@ -382,7 +383,7 @@ static Stmt *widen_if(Widen *w, Stmt *s)
     return stmt_stamp(stmt_if(w->c, cond, then, otherwise, s->span), s);
 }
 
-/* ---- the host ------------------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 /* A launch has less than 2^31 blocks along an axis, whatever the width. */
 static Stmt *widen_launch(Widen *w, Stmt *s)
@@ -417,18 +418,15 @@ static Stmt *widen_host(Widen *w, Stmt *s)
 static Stmt *widen_inside(Widen *w, Stmt *s)
 {
     switch (s->kind) {
-    case ST_FOR:
-        return widen_loop(w, s);
-    case ST_IF:
-        return widen_if(w, s);
-    case ST_STORE:
-        return widen_store(w, s);
-    default:
-        return stmt_map_children(w->c, s, widen_stmt, w);
+    case ST_FOR: return widen_loop(w, s);
+    case ST_IF: return widen_if(w, s);
+    case ST_STORE: return widen_store(w, s);
+    default: return stmt_map_children(w->c, s, widen_stmt, w);
     }
 }
 
-/* A name is known up to the end of its sequence, all else that holds in a statement up to its end. */
+/* A name is known up to the end of its sequence, all else that holds in a statement up to its
+ * end. */
 static Stmt *widen_stmt(void *user, Stmt *s)
 {
     Widen *w = user;
@@ -446,7 +444,11 @@ static Stmt *widen_stmt(void *user, Stmt *s)
 static Kernel *with_widths(Context *c, const Kernel *kernel, bool index64)
 {
     SizeLimits limits = {.c = c};
-    Widen w = {.c = c, .facts = facts_of_kernel(c, kernel), .values = index_ranges_new(c, kernel), .index64 = index64, .limits = &limits};
+    Widen w = {.c = c,
+               .facts = facts_of_kernel(c, kernel),
+               .values = index_ranges_new(c, kernel),
+               .index64 = index64,
+               .limits = &limits};
     Kernel *wide = kernel_with_body(c, kernel, widen_stmt(&w, kernel->body));
     size_limits_give(&limits, wide);
     return wide;

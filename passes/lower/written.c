@@ -42,7 +42,7 @@ static void answer(Question *q, Written answer, const char *why)
         q->proof = (WrittenProof){answer, why};
 }
 
-/* ---- the stores of a lowered kernel -------------------------------------------------------------- */
+/* ---- the stores of a lowered kernel ---------------------------------------------------------- */
 
 static Expr *axis_to_var(Rewriter *r, Expr *e)
 {
@@ -104,7 +104,7 @@ static bool find_writers(Walker *w, Stmt *s)
     return s->kind != ST_LAUNCH;
 }
 
-/* ---- which elements are written ------------------------------------------------------------------ */
+/* ---- which elements are written -------------------------------------------------------------- */
 
 /* Columns for what has a value from outside, in one order: symbolic sizes, then integer scalars. */
 static int enter_parameters(const Kernel *kernel, Poly *p, Affine *out)
@@ -143,7 +143,8 @@ static isl_set *no_elements(const Question *q, Affine *dims, const Buffer *buffe
     return isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
 }
 
-/* What the program writes of the buffer, as (parameters, subscripts); NULL where that is no exact set. */
+/* What the program writes of the buffer, as (parameters, subscripts); NULL where that is no exact
+ * set. */
 static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 {
     Affine dims[2 * MAX_DIMENSIONS];
@@ -228,7 +229,8 @@ static const char *point_text(const Question *q, const Buffer *buffer, const int
     return element.text;
 }
 
-/* A point of the set: of one in which no size is 0, if there is one. False if the set is empty; *spent when not decided. */
+/* A point of the set: of one in which no size is 0, if there is one. False if the set is empty;
+ * *spent when not decided. */
 static bool find_point(const Question *q, isl_set *set, int64_t *point, bool *spent)
 {
     isl_set *sized = isl_set_copy(set);
@@ -282,10 +284,10 @@ static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
     isl_set_free(written);
 }
 
-/* ---- by whom ------------------------------------------------------------------------------------- */
+/* ---- by whom --------------------------------------------------------------------------------- */
 
-/* Threads go through the loop together: barriers in it hold them, or it has the same ends for both. Loops such as
- * `for c in thread..64 step 4` they run each on its own. */
+/* Threads go through the loop together: barriers in it hold them, or it has the same ends for both.
+ * Loops such as `for c in thread..64 step 4` they run each on its own. */
 static bool in_step(Question *q, Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
 {
     return stmts_of_kind(q->c, loop->body, ST_BARRIER).n > 0 ||
@@ -293,13 +295,16 @@ static bool in_step(Question *q, Poly *p, const ForStmt *loop, const Env *mine, 
             poly_affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
 }
 
-/* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where threads are in step there. */
-static void enter_like(Question *q, Poly *p, Env *env, const Writer *w, const Writer *like, const Env *theirs)
+/* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where
+ * threads are in step there. */
+static void enter_like(Question *q, Poly *p, Env *env, const Writer *w, const Writer *like,
+                       const Env *theirs)
 {
     enter_scopes(p, env, w, w->launch, w->launch + AXIS_COUNT);
     for (int i = w->launch + AXIS_COUNT; i < w->n_scopes; i++) {
         const Stmt *s = w->scopes[i].stmt;
-        bool shared = s->kind == ST_FOR && i < like->n_scopes && like->scopes[i].stmt == s && in_step(q, p, &s->u.loop, env, theirs);
+        bool shared = s->kind == ST_FOR && i < like->n_scopes && like->scopes[i].stmt == s &&
+                      in_step(q, p, &s->u.loop, env, theirs);
         if (shared)
             VEC_PUSH(p->ctx->arena, env,
                      ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
@@ -314,20 +319,23 @@ static bool same_launch(const Writer *a, const Writer *b)
            a->scopes[a->launch].stmt == b->scopes[b->launch].stmt;
 }
 
-/* A loop around `a` and not around `b` has barriers inside: those of its iterations that come before another order the two. */
+/* A loop around `a` and not around `b` has barriers inside: those of its iterations that come
+ * before another order the two. */
 static bool parted_in_loop(Question *q, const Writer *a, const Writer *b)
 {
     int shared = 0;
-    while (shared < a->n_scopes && shared < b->n_scopes && a->scopes[shared].stmt == b->scopes[shared].stmt)
+    while (shared < a->n_scopes && shared < b->n_scopes &&
+           a->scopes[shared].stmt == b->scopes[shared].stmt)
         shared++;
     for (int i = shared; i < a->n_scopes; i++)
-        if (a->scopes[i].stmt->kind == ST_FOR && stmts_of_kind(q->c, a->scopes[i].stmt->u.loop.body, ST_BARRIER).n > 0)
+        if (a->scopes[i].stmt->kind == ST_FOR &&
+            stmts_of_kind(q->c, a->scopes[i].stmt->u.loop.body, ST_BARRIER).n > 0)
             return true;
     return false;
 }
 
-/* Two threads of a launch do not write one element in one iteration of the loops around both; a barrier between the stores orders
- * those of one block. */
+/* Two threads of a launch do not write one element in one iteration of the loops around both; a
+ * barrier between the stores orders those of one block. */
 static void ask_pair(Question *q, const Writer *a, const Writer *b)
 {
     Affine parameters[MAX_DIMENSIONS], at_a[AXIS_COUNT], at_b[AXIS_COUNT];

@@ -5,7 +5,8 @@
  *   }                            if (i + k < n) S(i + k)           ahead_inside
  *                            }
  *
- * Which statements may do so, and where in the body they stand then, is the business of the primitives. */
+ * Which statements may do so, and where in the body they stand then, is the business of the
+ * primitives. */
 #include "passes/schedule/ahead.h"
 
 int ahead_items(const AheadLoop *a)
@@ -29,7 +30,8 @@ static Stmt *first_name(Rewriter *r, Stmt *stmt)
     return stmt_stamp(stmt_block(r->ctx, &block, stmt->span), stmt);
 }
 
-/* A loop of unknown extent may not have the first iterations: then the domains of blocks leave them out, or a condition does. */
+/* A loop of unknown extent may not have the first iterations: then the domains of blocks leave them
+ * out, or a condition does. */
 static Stmt *first_copies(const AheadLoop *a, Facts *facts, const Subst *to, Stmt *group)
 {
     Context *c = a->s->ctx;
@@ -57,8 +59,8 @@ Stmt *ahead_before(const AheadLoop *a, Stmt *group, int64_t n)
         Subst to = {loop->var, expr_index(c, 0)};
         return first_copies(a, facts, &to, group);
     }
-    Name name = sched_fresh_loop_name(
-        s, a->path, arena_printf(c->arena, "%.24s_first", loop->var->name), 0);
+    Name name = sched_fresh_loop_name(s, a->path,
+                                      arena_printf(c->arena, "%.24s_first", loop->var->name), 0);
     ForStmt first = flow_loop(s, name, expr_index(c, 0), expr_index(c, n));
     Subst to = {loop->var, expr_var(c, first.var, span_none())};
     facts_range(facts, first.var, first.lo, first.hi);

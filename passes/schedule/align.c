@@ -4,18 +4,21 @@
  *                                out[c, r] = in[r, c];                r' = r - c * 37 % 8, where 0 <= r' < 37
  *                                                                     out[c, r'] = in[r', c];
  *
- * Rows that are no multiple of a sector begin anywhere in one. Threads that share a row out among themselves from its first element
- * on would straddle sectors with every access; shifted, row by row, by what the row's first element lies behind a multiple of n, a run
- * of n iterations from a multiple of n on touches n elements from a multiple of n on. The range is the same for all rows, so
- * that the loop can be split, exchanged and bound like any other.
+ * Rows that are no multiple of a sector begin anywhere in one. Threads that share a row out among
+ * themselves from its first element on would straddle sectors with every access; shifted, row by
+ * row, by what the row's first element lies behind a multiple of n, a run of n iterations from a
+ * multiple of n on touches n elements from a multiple of n on. The range is the same for all rows,
+ * so that the loop can be split, exchanged and bound like any other.
  *
- * Invariant: every instance runs exactly once, in the same order. Iterations that a row has too many run nothing. */
+ * Invariant: every instance runs exactly once, in the same order. Iterations that a row has too
+ * many run nothing. */
 #include "passes/schedule/flow.h"
 #include "passes/schedule/sched.h"
 
-/* Where the access is at, row major, in terms of loops, with `var` as 0; NULL unless var adds one for each iteration and is in no
- * subscript but the last. */
-static Expr *row_start(Schedule *s, Facts *facts, const Access *a, const BlockStmt *block, const Var *var)
+/* Where the access is at, row major, in terms of loops, with `var` as 0; NULL unless var adds one
+ * for each iteration and is in no subscript but the last. */
+static Expr *row_start(Schedule *s, Facts *facts, const Access *a, const BlockStmt *block,
+                       const Var *var)
 {
     Context *c = s->ctx;
     Expr *at = expr_index(c, 0), *rest;
@@ -42,9 +45,10 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
     Expr *offset = NULL;
     for (int i = 0; i < accesses.n; i++) {
         Expr *start = row_start(s, facts, &accesses.items[i], &block->u.block, loop->var);
-        Expr *at = start && prove(facts, expr_binary(c, EX_GE, start, expr_index(c, 0), span_none()))
-                       ? simplify(facts, index_mod(c, start, expr_index(c, n)))
-                       : NULL;
+        Expr *at =
+            start && prove(facts, expr_binary(c, EX_GE, start, expr_index(c, 0), span_none()))
+                ? simplify(facts, index_mod(c, start, expr_index(c, n)))
+                : NULL;
         bool same = at && (!offset || expr_equal(offset, at));
         offset = same ? at : NULL;
         if (!same)
@@ -52,8 +56,8 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
     }
     if (!offset)
         sched_refuse(s, E0489, call->span,
-                     "block '%s' does not go through the rows of '%s' element by element along loop '%s', from one place behind a "
-                     "multiple of %lld in all its accesses",
+                     "block '%s' does not go through the rows of '%s' element by element along "
+                     "loop '%s', from one place behind a multiple of %lld in all its accesses",
                      block->u.block.name, buffer->name, loop->var->name, (long long)n);
     return offset;
 }
@@ -64,7 +68,8 @@ static Stmt *build_align(Schedule *s, const StmtPath *path, Expr *offset, int64_
     Context *c = s->ctx;
     const Stmt *old = path->items[path->n - 1];
     ForStmt loop = old->u.loop;
-    Expr *more = expr_index(c, n - 1), *lo = index_sub(c, loop.lo, more), *hi = index_add(c, loop.hi, more);
+    Expr *more = expr_index(c, n - 1), *lo = index_sub(c, loop.lo, more),
+         *hi = index_add(c, loop.hi, more);
     Facts *around = sched_facts(s, path), *inside = sched_facts(s, path);
     loop.lo = lo;
     loop.hi = hi;
@@ -98,15 +103,20 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_plain(s, stmt, call->span))
         return false;
     sched_block(s, &call->align.block, &to_block);
-    REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt, "loop '%s' is not around block '%s'",
-            stmt_label(stmt), stmt_label(to_block.items[to_block.n - 1]));
+    REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt,
+            "loop '%s' is not around block '%s'", stmt_label(stmt),
+            stmt_label(to_block.items[to_block.n - 1]));
     const BlockStmt *aligned = &to_block.items[to_block.n - 1]->u.block;
-    REQUIRE(s, E0489, call->span, !aligned->init || !block_uses_loop(aligned, ITER_REDUCE, stmt->u.loop.var),
-            "loop '%s' carries on a reduction, whose init would no longer stand in the loops around it; use decompose_reduction first",
+    REQUIRE(s, E0489, call->span,
+            !aligned->init || !block_uses_loop(aligned, ITER_REDUCE, stmt->u.loop.var),
+            "loop '%s' carries on a reduction, whose init would no longer stand in the loops "
+            "around it; use decompose_reduction first",
             stmt_label(stmt));
-    REQUIRE(s, E0489, call->span, n >= 1 && n <= 65536, "iterations are aligned to 1 to 65536 elements, and here are %lld", (long long)n);
+    REQUIRE(s, E0489, call->span, n >= 1 && n <= 65536,
+            "iterations are aligned to 1 to 65536 elements, and here are %lld", (long long)n);
     const ForStmt *loop = &loop_from_zero(s, &path)->u.loop;
-    REQUIRE(s, E0489, call->span, loop == &stmt->u.loop, "loop '%s' does not go from 0 in steps of 1", stmt_label(stmt));
+    REQUIRE(s, E0489, call->span, loop == &stmt->u.loop,
+            "loop '%s' does not go from 0 in steps of 1", stmt_label(stmt));
     int64_t zero, extent;
     if (loop_const_extent(loop, &extent) && extent <= 1) /* one element is a run wherever it is */
         return true;
@@ -115,7 +125,8 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
         return offset != NULL;
     StmtPath inner = {.items = to_block.items + path.n, .n = to_block.n - path.n};
     REQUIRE(s, E0489, call->span, known_outside(&inner, offset),
-            "rows of '%s' begin at other places for other values of loops inside '%s'; reorder it inwards",
+            "rows of '%s' begin at other places for other values of loops inside '%s'; reorder it "
+            "inwards",
             sched_buffer(s, call->align.buffer.u.id)->name, stmt_label(stmt));
     sched_replace(s, stmt, build_align(s, &path, offset, n));
     return true;

@@ -53,15 +53,13 @@ static bool make_annotation(Schedule *s, const Value *value, Annotation *out)
         out->kind = ANNOTATION_STRING;
         out->string = value->u.s;
         return true;
-    case VALUE_LIST:
-        return list_annotation(s, value, out);
-    default:
-        return false;
+    case VALUE_LIST: return list_annotation(s, value, out);
+    default: return false;
     }
 }
 
-/* A key that tirc reads is no primitive's mark, which changes what is run and is proved first, and has a value that it
- * can have. */
+/* A key that tirc reads is no primitive's mark, which changes what is run and is proved first, and
+ * has a value that it can have. */
 static bool check_known_key(Schedule *s, const PrimCall *call, const Annotation *added)
 {
     AnnotationKey key = annotation_key(added->key);
@@ -69,12 +67,14 @@ static bool check_known_key(Schedule *s, const PrimCall *call, const Annotation 
         return true;
     const AnnotationInfo *info = annotation_info(key);
     REQUIRE(s, E0498, call->span, !info->primitive,
-            "'%s' is the mark of a primitive, which proves first that it changes no result; call %s instead", added->key,
-            info->primitive);
-    REQUIRE(s, E0457, call->annotate.value.kind == VALUE_NONE ? call->span : call->annotate.value.span,
+            "'%s' is the mark of a primitive, which proves first that it changes no result; call "
+            "%s instead",
+            added->key, info->primitive);
+    REQUIRE(s, E0457,
+            call->annotate.value.kind == VALUE_NONE ? call->span : call->annotate.value.span,
             added->kind == ANNOTATION_INT && added->i >= info->least && added->i <= info->most,
-            "'%s' takes an integer from %lld to %lld; another value would have no effect", added->key,
-            (long long)info->least, (long long)info->most);
+            "'%s' takes an integer from %lld to %lld; another value would have no effect",
+            added->key, (long long)info->least, (long long)info->most);
     return true;
 }
 
@@ -84,9 +84,11 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *node = state_path(s, call->annotate.node.u.id, &path);
     Annotation added = {.key = call->annotate.key.u.s};
     const Value *value = &call->annotate.value;
-    REQUIRE(s, E0430, call->span, make_annotation(s, value, &added),
-            "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers", added.key,
-            value->kind == VALUE_LIST ? "a list of other things" : value_kind_name(value->kind));
+    REQUIRE(
+        s, E0430, call->span, make_annotation(s, value, &added),
+        "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
+        added.key,
+        value->kind == VALUE_LIST ? "a list of other things" : value_kind_name(value->kind));
     if (!check_known_key(s, call, &added))
         return false;
     set_annotations(s, node, annotations_with(s->ctx, annotations_of(node), added));
@@ -101,14 +103,14 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
     Name key = call->unannotate.key.u.s;
     AnnotationList old = annotations_of(node), kept = annotations_without(s->ctx, old, key);
     REQUIRE(s, E0429, call->span, kept.n < old.n, "%s '%s' has no annotation '%s'%s%s%s",
-            node->kind == ST_FOR ? "loop" : "block", stmt_label(node), key, old.n > 0 ? "; it has '" : "",
-            old.n > 0 ? old.items[0].key : "", old.n > 0 ? "'" : "");
+            node->kind == ST_FOR ? "loop" : "block", stmt_label(node), key,
+            old.n > 0 ? "; it has '" : "", old.n > 0 ? old.items[0].key : "", old.n > 0 ? "'" : "");
     set_annotations(s, node, kept);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }
 
-/* ---- atomic ----------------------------------------------------------------------------------- */
+/* ---- atomic ---------------------------------------------------------------------------------- */
 
 static bool can_be_atomic(const Stmt *store)
 {
@@ -152,7 +154,8 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *node = sched_block(s, &call->atomic.block, &path);
     BlockStmt block = node->u.block;
-    const Stmt *other = store_in_the_way(s->ctx, block.body), *read = store_that_is_read(s->ctx, block.body);
+    const Stmt *other = store_in_the_way(s->ctx, block.body),
+               *read = store_that_is_read(s->ctx, block.body);
     REQUIRE(s, E0432, call->span, !other,
             "block '%s' has '%s %s' on elements of type %s, and only updates of 4 or 8 bytes can "
             "be atomic",

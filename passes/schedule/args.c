@@ -1,17 +1,17 @@
 /* args.c - the table of primitives, and the arguments of a call.
  *
- * Checks every call against the parameters in its row of prim.def, so that no primitive checks the kind of its
- * arguments. */
+ * Checks every call against the parameters in its row of prim.def, so that no primitive checks the
+ * kind of its arguments. */
 #include <ctype.h>
 #include <string.h>
 
 #include "passes/schedule/flow.h"
 
-#define ARG(name, kind) {#name, PARAM_##kind, .list = false},
-#define OPT(name, kind) {#name, PARAM_##kind, .optional = true},
-#define LIST(name, kind) {#name, PARAM_##kind, .list = true},
+#define ARG(name, kind)      {#name, PARAM_##kind, .list = false},
+#define OPT(name, kind)      {#name, PARAM_##kind, .optional = true},
+#define LIST(name, kind)     {#name, PARAM_##kind, .list = true},
 #define OPT_LIST(name, kind) {#name, PARAM_##kind, .list = true, .optional = true},
-#define REST(name, kind) {#name, PARAM_##kind, .variadic = true},
+#define REST(name, kind)     {#name, PARAM_##kind, .variadic = true},
 #define NO_ARGS
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
     static const PrimParam params_##name[] = {params{0}};
@@ -20,8 +20,10 @@
 
 static const Primitive primitives[] = {
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
-    {#name, params_##name, (int)(sizeof params_##name / sizeof *params_##name) - 1, returns,          \
-     summary, before, steps, after, legal, tvm, query, prim_##name},
+    {#name,   params_##name, (int)(sizeof params_##name / sizeof *params_##name) - 1,              \
+     returns, summary,       before,                                                               \
+     steps,   after,         legal,                                                                \
+     tvm,     query,         prim_##name},
 #include "passes/schedule/prim.def"
 #undef PRIM
 };
@@ -40,38 +42,25 @@ const Primitive *primitive_find(const char *name)
     return NULL;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* What a parameter takes, in the words of a refusal. */
 static const char *kind_wanted(ParamKind kind)
 {
     switch (kind) {
-    case PARAM_LOOP:
-        return "a loop";
-    case PARAM_BLOCK:
-        return "a block";
-    case PARAM_BUFFER:
-        return "a buffer";
-    case PARAM_INT:
-        return "an integer";
-    case PARAM_BOOL:
-        return "true or false";
-    case PARAM_SCOPE:
-        return "a scope: global, shared or local";
-    case PARAM_AXIS:
-        return "an axis such as blockIdx.x or threadIdx.y";
-    case PARAM_KEY:
-        return "a key of letters, digits and _";
-    case PARAM_FACTOR:
-        return "an integer of at least 1, or _";
-    case PARAM_AMOUNT:
-        return "an integer, or auto";
-    case PARAM_NODE:
-        return "a loop or a block";
-    case PARAM_MAP:
-        return "an index map such as [i, j] -> [j, i]";
-    case PARAM_ANY:
-        return "a value";
+    case PARAM_LOOP: return "a loop";
+    case PARAM_BLOCK: return "a block";
+    case PARAM_BUFFER: return "a buffer";
+    case PARAM_INT: return "an integer";
+    case PARAM_BOOL: return "true or false";
+    case PARAM_SCOPE: return "a scope: global, shared or local";
+    case PARAM_AXIS: return "an axis such as blockIdx.x or threadIdx.y";
+    case PARAM_KEY: return "a key of letters, digits and _";
+    case PARAM_FACTOR: return "an integer of at least 1, or _";
+    case PARAM_AMOUNT: return "an integer, or auto";
+    case PARAM_NODE: return "a loop or a block";
+    case PARAM_MAP: return "an index map such as [i, j] -> [j, i]";
+    case PARAM_ANY: return "a value";
     }
     return "";
 }
@@ -87,7 +76,7 @@ void primitive_usage(const Primitive *primitive, StrBuf *out)
     strbuf_addc(out, ')');
 }
 
-/* ---- names in the kernel ---------------------------------------------------------------------- */
+/* ---- names in the kernel --------------------------------------------------------------------- */
 
 /* "; did you mean 'X'?", or "". */
 static const char *suggestion(Schedule *s, const char *word, const char *const *words, int n)
@@ -115,7 +104,7 @@ static const char *names_of(Schedule *s, HandleKind kind, const char *word, cons
     return words.n ? text.text : "none";
 }
 
-/* ---- checking one value ----------------------------------------------------------------------- */
+/* ---- checking one value ---------------------------------------------------------------------- */
 
 typedef struct {
     Schedule *s;
@@ -222,8 +211,8 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
 }
 
 /* One of `n` words; `what` they are, for messages. */
-static bool check_word(const ArgPlace *p, const Value *value, ErrorCode code, const char *what, const char *const *words, int n,
-                       Value *out)
+static bool check_word(const ArgPlace *p, const Value *value, ErrorCode code, const char *what,
+                       const char *const *words, int n, Value *out)
 {
     Schedule *s = p->s;
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
@@ -310,35 +299,22 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
     if (value->span.source)
         p.span = value->span;
     switch (p.param->kind) {
-    case PARAM_LOOP:
-        return check_loop(&p, value, out);
-    case PARAM_BLOCK:
-        return check_named(&p, value, VALUE_BLOCK, out);
-    case PARAM_BUFFER:
-        return check_named(&p, value, VALUE_BUFFER, out);
+    case PARAM_LOOP: return check_loop(&p, value, out);
+    case PARAM_BLOCK: return check_named(&p, value, VALUE_BLOCK, out);
+    case PARAM_BUFFER: return check_named(&p, value, VALUE_BUFFER, out);
     case PARAM_NODE:
         if (value->kind == VALUE_LOOP)
             return check_alive(&p, value, out);
         return check_named(&p, value, VALUE_BLOCK, out);
-    case PARAM_INT:
-        return check_kind(&p, value, VALUE_INT, out);
-    case PARAM_BOOL:
-        return check_kind(&p, value, VALUE_BOOL, out);
-    case PARAM_SCOPE:
-        return check_scope(&p, value, out);
-    case PARAM_AXIS:
-        return check_axis(&p, value, out);
-    case PARAM_MAP:
-        return check_kind(&p, value, VALUE_MAP, out);
-    case PARAM_KEY:
-        return check_key(&p, value, out);
-    case PARAM_FACTOR:
-        return check_factor(&p, value, out);
-    case PARAM_AMOUNT:
-        return check_amount(&p, value, out);
-    case PARAM_ANY:
-        *out = *value;
-        return true;
+    case PARAM_INT: return check_kind(&p, value, VALUE_INT, out);
+    case PARAM_BOOL: return check_kind(&p, value, VALUE_BOOL, out);
+    case PARAM_SCOPE: return check_scope(&p, value, out);
+    case PARAM_AXIS: return check_axis(&p, value, out);
+    case PARAM_MAP: return check_kind(&p, value, VALUE_MAP, out);
+    case PARAM_KEY: return check_key(&p, value, out);
+    case PARAM_FACTOR: return check_factor(&p, value, out);
+    case PARAM_AMOUNT: return check_amount(&p, value, out);
+    case PARAM_ANY: *out = *value; return true;
     }
     return false;
 }
@@ -360,7 +336,7 @@ static bool check_value(ArgPlace p, const Value *value, Value *out)
     return true;
 }
 
-/* ---- the arguments of a call ------------------------------------------------------------------ */
+/* ---- the arguments of a call ----------------------------------------------------------------- */
 
 static const char *usage(Schedule *s, const Primitive *primitive)
 {
@@ -393,7 +369,8 @@ typedef struct {
     int rest;                   /* how many in a row a variadic one takes */
 } Assignment;
 
-static bool assign(Schedule *s, const Primitive *primitive, const Name *names, int n_args, Span span, Assignment *a)
+static bool assign(Schedule *s, const Primitive *primitive, const Name *names, int n_args,
+                   Span span, Assignment *a)
 {
     const PrimParam *params = primitive->params;
     int next = 0, n_params = primitive->n_params;

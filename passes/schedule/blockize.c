@@ -8,10 +8,11 @@
  *           }                                                  C[io * 16 + i, jo * 16 + j] += ..;
  *                                                      }
  *
- * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements under the conditions that
- * their domains and predicates put on the loops, as far as these cannot be proved. The new block has an iterator for
- * each loop outside that what becomes its body depends on, a reduce iterator where that loop carries on a reduction whose init
- * is taken over, or may run not at all where such a reduction is empty. Nothing runs in another order than before. */
+ * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements
+ * under the conditions that their domains and predicates put on the loops, as far as these cannot
+ * be proved. The new block has an iterator for each loop outside that what becomes its body depends
+ * on, a reduce iterator where that loop carries on a reduction whose init is taken over, or may run
+ * not at all where such a reduction is empty. Nothing runs in another order than before. */
 #include "passes/analysis/inits.h"
 #include "passes/lower/reductions.h"
 #include "passes/schedule/flow.h"
@@ -20,18 +21,19 @@
 typedef struct {
     Schedule *s;
     const PrimCall *call;
-    StmtPath path;  /* to the first node */
-    int depth;      /* index on it of the first node */
-    Stmt *whole;    /* what becomes the body: one node, or a seq of several */
-    Stmt *init;     /* of the new block, or NULL */
-    Facts *facts;   /* at the statement being dissolved */
-    VEC(const Var *) reduced; /* loops outside that carry a reduction on, or that an init stands before */
-    Stmt *start;              /* the outermost of them */
-    StmtList taken;           /* the blocks whose inits become the new block's, as they were */
+    StmtPath path; /* to the first node */
+    int depth;     /* index on it of the first node */
+    Stmt *whole;   /* what becomes the body: one node, or a seq of several */
+    Stmt *init;    /* of the new block, or NULL */
+    Facts *facts;  /* at the statement being dissolved */
+    /* loops outside that carry a reduction on, or that an init stands before */
+    VEC(const Var *) reduced;
+    Stmt *start;        /* the outermost of them */
+    StmtList taken;     /* the blocks whose inits become the new block's, as they were */
     bool atomic, plain; /* some inner block is; some is not */
 } Blockize;
 
-/* ---- what is taken ------------------------------------------------------------------------------- */
+/* ---- what is taken --------------------------------------------------------------------------- */
 
 static bool refuse_inner(Blockize *b, const Stmt *stmt, const char *why)
 {
@@ -55,19 +57,23 @@ static bool check_inner(Blockize *b, const Stmt *stmt)
     case ST_FOR:
         return sched_require_plain(b->s, stmt, b->call->span) && check_inner(b, stmt->u.loop.body);
     case ST_TEMP:
-        return refuse_inner(b, NULL, arena_printf(b->s->ctx->arena,
-                                                  "temp '%s' is declared in it, and temporaries stand outside of blocks; choose "
-                                                  "a loop further in", stmt->u.temp->name));
+        return refuse_inner(b, NULL,
+                            arena_printf(b->s->ctx->arena,
+                                         "temp '%s' is declared in it, and temporaries stand "
+                                         "outside of blocks; choose a loop further in",
+                                         stmt->u.temp->name));
     case ST_BLOCK:
         b->atomic |= stmt->u.block.atomic;
         b->plain |= !stmt->u.block.atomic;
         if (stmt->u.block.annotations.n > 0)
-            return refuse_inner(b, stmt, arena_printf(b->s->ctx->arena,
-                                                      "block '%s' has the annotation '%s', which would be lost; unannotate it first",
-                                                      stmt->u.block.name, stmt->u.block.annotations.items[0].key));
+            return refuse_inner(
+                b, stmt,
+                arena_printf(
+                    b->s->ctx->arena,
+                    "block '%s' has the annotation '%s', which would be lost; unannotate it first",
+                    stmt->u.block.name, stmt->u.block.annotations.items[0].key));
         return true;
-    default:
-        return true;
+    default: return true;
     }
 }
 
@@ -89,27 +95,30 @@ static bool find_whole(Blockize *b)
     for (int i = 0; i < n; i++) {
         StmtPath other = {0};
         items[i] = state_path(b->s, nodes[i].u.id, &other);
-        REQUIRE(b->s, E0810, nodes[i].span,
-                first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == items[i],
-                "'%s' does not stand behind '%s' in the same place; name neighbours, in their order", stmt_label(items[i]),
-                stmt_label(items[i ? i - 1 : 0]));
+        REQUIRE(
+            b->s, E0810, nodes[i].span,
+            first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == items[i],
+            "'%s' does not stand behind '%s' in the same place; name neighbours, in their order",
+            stmt_label(items[i]), stmt_label(items[i ? i - 1 : 0]));
     }
     b->whole = stmt_seq(b->s->ctx, items, n, node->span);
     return true;
 }
 
-/* ---- inits --------------------------------------------------------------------------------------- */
+/* ---- inits ----------------------------------------------------------------------------------- */
 
-/* The init stands before the loop at `anchor`, outside: the new block takes it over, with that loop and the others that carry the
- * reduction on as reduce iterators. It has one init, so all that it takes over stand in the same place. */
+/* The init stands before the loop at `anchor`, outside: the new block takes it over, with that loop
+ * and the others that carry the reduction on as reduce iterators. It has one init, so all that it
+ * takes over stand in the same place. */
 static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path, int anchor)
 {
     Context *c = b->s->ctx;
     Stmt *start = path->items[anchor];
-    REQUIRE(b->s, E0810, b->call->span, !b->start || b->start == start,
-            "the init of block '%s' stands before loop '%s' and that of another block before loop '%s', and one block has its init in "
-            "one place; use decompose_reduction for one of them",
-            block->u.block.name, stmt_label(start), stmt_label(b->start));
+    REQUIRE(
+        b->s, E0810, b->call->span, !b->start || b->start == start,
+        "the init of block '%s' stands before loop '%s' and that of another block before loop "
+        "'%s', and one block has its init in one place; use decompose_reduction for one of them",
+        block->u.block.name, stmt_label(start), stmt_label(b->start));
     b->start = start;
     for (int i = anchor; i < b->depth; i++) {
         if (path->items[i]->kind != ST_FOR || !reduction_starts_at(c, &block->u.block, path, i))
@@ -117,18 +126,21 @@ static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path,
         const Var *var = path->items[i]->u.loop.var;
         for (int k = 0; k < block->u.block.n_iters; k++) {
             const BlockIter *iter = &block->u.block.iters[k];
-            REQUIRE(b->s, E0810, b->call->span, iter->kind == ITER_REDUCE || !expr_uses_var(iter->binding, var),
-                    "iterator '%s' of block '%s', '%s', and its reduction both count in loop '%s', which stays outside: the init of the "
-                    "new block would have no place; use decompose_reduction first, or choose a loop further out",
-                    iter->var->name, block->u.block.name, sched_text(b->s, iter->binding), var->name);
+            REQUIRE(b->s, E0810, b->call->span,
+                    iter->kind == ITER_REDUCE || !expr_uses_var(iter->binding, var),
+                    "iterator '%s' of block '%s', '%s', and its reduction both count in loop '%s', "
+                    "which stays outside: the init of the new block would have no place; use "
+                    "decompose_reduction first, or choose a loop further out",
+                    iter->var->name, block->u.block.name, sched_text(b->s, iter->binding),
+                    var->name);
         }
         VEC_PUSH(c->arena, &b->reduced, var);
     }
     return true;
 }
 
-/* The init of `block`, which is in b->whole: before its outermost reduction loop where that is inside, else of the new
- * block. */
+/* The init of `block`, which is in b->whole: before its outermost reduction loop where that is
+ * inside, else of the new block. */
 static bool take_init(Blockize *b, Stmt *block)
 {
     Context *c = b->s->ctx;
@@ -158,7 +170,7 @@ static bool take_init(Blockize *b, Stmt *block)
     return true;
 }
 
-/* ---- dissolving ---------------------------------------------------------------------------------- */
+/* ---- dissolving ------------------------------------------------------------------------------ */
 
 static Expr *unless_known(Blockize *b, Expr *all, ExprKind kind, Expr *x, Expr *y)
 {
@@ -175,7 +187,9 @@ static Stmt *fold_bounds(Rewriter *r, Stmt *stmt)
     ForStmt loop = stmt->u.loop;
     loop.lo = simplify(none, loop.lo);
     loop.hi = simplify(none, loop.hi);
-    return loop.lo == stmt->u.loop.lo && loop.hi == stmt->u.loop.hi ? stmt : stmt_stamp(stmt_for(r->ctx, &loop, stmt->span), stmt);
+    return loop.lo == stmt->u.loop.lo && loop.hi == stmt->u.loop.hi
+               ? stmt
+               : stmt_stamp(stmt_for(r->ctx, &loop, stmt->span), stmt);
 }
 
 /* The body, shorter by what the facts say of it. What never runs stays, for what it writes. */
@@ -228,14 +242,12 @@ static Stmt *dissolve(Blockize *b, Stmt *stmt)
         Stmt *otherwise = stmt->u.cond.otherwise ? dissolve(b, stmt->u.cond.otherwise) : NULL;
         return stmt_if(c, stmt->u.cond.cond, then, otherwise, stmt->span);
     }
-    case ST_BLOCK:
-        return dissolve_block(b, stmt);
-    default:
-        return stmt;
+    case ST_BLOCK: return dissolve_block(b, stmt);
+    default: return stmt;
     }
 }
 
-/* ---- the new block ------------------------------------------------------------------------------- */
+/* ---- the new block --------------------------------------------------------------------------- */
 
 typedef struct {
     const ForStmt **loops;
@@ -251,24 +263,29 @@ static bool is_reduced(const Blockize *b, const Var *var)
     return false;
 }
 
-/* The loops outside on which the body depends, those that carry a reduction on, and those on which their ranges do. */
+/* The loops outside on which the body depends, those that carry a reduction on, and those on which
+ * their ranges do. */
 static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
 {
     Arena *arena = b->s->ctx->arena;
-    Outer o = {ARENA_ARRAY(arena, const ForStmt *, b->depth + 1), ARENA_ARRAY(arena, bool, b->depth + 1), 0};
+    Outer o = {ARENA_ARRAY(arena, const ForStmt *, b->depth + 1),
+               ARENA_ARRAY(arena, bool, b->depth + 1), 0};
     for (int i = 0; i < b->depth; i++)
         if (b->path.items[i]->kind == ST_FOR)
             o.loops[o.n++] = &b->path.items[i]->u.loop;
     for (int i = o.n - 1; i >= 0; i--) {
         const Var *var = o.loops[i]->var;
-        o.used[i] = is_reduced(b, var) || stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
+        o.used[i] =
+            is_reduced(b, var) || stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
         for (int in = i + 1; in < o.n; in++)
-            o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) || expr_uses_var(o.loops[in]->hi, var));
+            o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) ||
+                                        expr_uses_var(o.loops[in]->hi, var));
     }
     return o;
 }
 
-/* The init also stands where the loops of its reduction run not at all: what they say does not hold for it. */
+/* The init also stands where the loops of its reduction run not at all: what they say does not hold
+ * for it. */
 static Facts *facts_of_init(const Blockize *b)
 {
     Facts *f = facts_of_kernel(b->s->ctx, b->s->kernel);
@@ -278,20 +295,24 @@ static Facts *facts_of_init(const Blockize *b)
     return f;
 }
 
-/* The init of the block has a place: no range of its spatial iterators changes with what carries the reduction on. */
+/* The init of the block has a place: no range of its spatial iterators changes with what carries
+ * the reduction on. */
 static bool check_ranges(Blockize *b, const Stmt *init, const Outer *outer)
 {
     for (int i = 0; i < outer->n && init; i++)
         for (int k = 0; k < b->reduced.n; k++)
             REQUIRE(b->s, E0810, b->call->span,
-                    !outer->used[i] || is_reduced(b, outer->loops[i]->var) || !loop_uses_var(outer->loops[i], b->reduced.items[k]),
-                    "the range of loop '%s' changes with loop '%s', which carries the reduction on, and both stay outside: the init of the "
-                    "new block would have no place; use decompose_reduction first, or choose a loop further out",
+                    !outer->used[i] || is_reduced(b, outer->loops[i]->var) ||
+                        !loop_uses_var(outer->loops[i], b->reduced.items[k]),
+                    "the range of loop '%s' changes with loop '%s', which carries the reduction "
+                    "on, and both stay outside: the init of the new block would have no place; use "
+                    "decompose_reduction first, or choose a loop further out",
                     outer->loops[i]->var->name, b->reduced.items[k]->name);
     return true;
 }
 
-/* The inits that the block takes over ran one after the other, and will run together for each of its points. */
+/* The inits that the block takes over ran one after the other, and will run together for each of
+ * its points. */
 static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
 {
     Context *c = b->s->ctx;
@@ -299,8 +320,9 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
     Conflict why = {0};
     for (int i = 0; i < b->reduced.n && init; i++)
         REQUIRE(b->s, E0810, b->call->span, !stmt_uses_var(init, b->reduced.items[i]),
-                "one block's init is for each iteration of loop '%s', which carries the reduction of another on and stays outside: the "
-                "init of the new block would have no place; use decompose_reduction first, or choose a loop further out",
+                "one block's init is for each iteration of loop '%s', which carries the reduction "
+                "of another on and stays outside: the init of the new block would have no place; "
+                "use decompose_reduction first, or choose a loop further out",
                 b->reduced.items[i]->name);
     for (int i = outer->n - 1; i >= 0 && b->start && outer->loops[i] != &b->start->u.loop; i--)
         if (outer->used[i] && !is_reduced(b, outer->loops[i]->var))
@@ -308,12 +330,14 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
     for (int i = 0; i < b->taken.n; i++)
         for (int j = i + 1; j < b->taken.n; j++) {
             const Stmt *one = b->taken.items[i], *other = b->taken.items[j];
-            if (dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items, loops.n, &why))
+            if (dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items,
+                                             loops.n, &why))
                 continue;
-            sched_refuse(b->s, E0810, b->call->span,
-                         "the inits of blocks '%s' and '%s' touch the same elements, and one would no longer run before all of the other; "
-                         "use decompose_reduction for one of them",
-                         one->u.block.name, other->u.block.name);
+            sched_refuse(
+                b->s, E0810, b->call->span,
+                "the inits of blocks '%s' and '%s' touch the same elements, and one would no "
+                "longer run before all of the other; use decompose_reduction for one of them",
+                one->u.block.name, other->u.block.name);
             sched_note_conflict(b->s, &why);
             return false;
         }
@@ -340,21 +364,23 @@ static Stmt *build_block(Blockize *b)
         const ForStmt *loop = outer.loops[i];
         Expr *lo, *hi;
         loop_domain(c, loop, &lo, &hi);
-        iters[n] = (BlockIter){.var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, loop->var->span),
-                               .lo = expr_subst(c, lo, map, n),
-                               .hi = expr_subst(c, hi, map, n),
-                               .binding = expr_var(c, loop->var, span_none()),
-                               .kind = is_reduced(b, loop->var) ? ITER_REDUCE : ITER_SPATIAL};
+        iters[n] =
+            (BlockIter){.var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, loop->var->span),
+                        .lo = expr_subst(c, lo, map, n),
+                        .hi = expr_subst(c, hi, map, n),
+                        .binding = expr_var(c, loop->var, span_none()),
+                        .kind = is_reduced(b, loop->var) ? ITER_REDUCE : ITER_SPATIAL};
         map[n] = (Subst){loop->var, expr_var(c, iters[n].var, span_none())};
         n++;
     }
     Name name = block_implied_name(body);
-    BlockStmt block = {.name = sched_fresh_name(b->s, arena_printf(c->arena, "%s_o", name ? name : "block")),
-                       .iters = iters,
-                       .n_iters = n,
-                       .init = init ? stmt_subst(c, init, map, n) : NULL,
-                       .body = stmt_subst(c, body, map, n),
-                       .atomic = b->atomic};
+    BlockStmt block = {
+        .name = sched_fresh_name(b->s, arena_printf(c->arena, "%s_o", name ? name : "block")),
+        .iters = iters,
+        .n_iters = n,
+        .init = init ? stmt_subst(c, init, map, n) : NULL,
+        .body = stmt_subst(c, body, map, n),
+        .atomic = b->atomic};
     return stmt_block(c, &block, b->whole->span);
 }
 
@@ -366,7 +392,8 @@ static Stmt *placed(Blockize *b, Stmt *first, Stmt *block)
     Stmt *body = stmt_replace(c, b->s->kernel->body, first, block);
     for (int i = 1; i < n; i++) {
         StmtPath path = {0};
-        body = stmt_replace(c, body, state_path(b->s, b->call->blockize.nodes.u.list.items[i].u.id, &path), NULL);
+        body = stmt_replace(
+            c, body, state_path(b->s, b->call->blockize.nodes.u.list.items[i].u.id, &path), NULL);
     }
     return body;
 }
@@ -377,7 +404,8 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
     if (!find_whole(&b) || !check_inner(&b, b.whole))
         return false;
     REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
-            "some of its blocks are atomic and some are not, and one block is either; make all of them atomic, or none");
+            "some of its blocks are atomic and some are not, and one block is either; make all of "
+            "them atomic, or none");
     Stmt *first = b.path.items[b.depth], *with_init;
     while ((with_init = flow_block_with_init(s->ctx, b.whole)))
         if (!take_init(&b, with_init))
@@ -388,7 +416,8 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = placed(&b, first, block);
     for (int i = 0; i < b.depth; i++)
         if (b.path.items[i]->kind == ST_FOR && b.path.items[i]->u.loop.kind != LOOP_SERIAL) {
-            if (!flow_recheck_kinds(s, flow_kernel_with(s, body), b.path.items[i]->u.loop.id, call->span))
+            if (!flow_recheck_kinds(s, flow_kernel_with(s, body), b.path.items[i]->u.loop.id,
+                                    call->span))
                 return false;
             break;
         }

@@ -1,7 +1,7 @@
 /* cache.c - cache_read, cache_write, set_scope: the same values in another memory. */
 #include "passes/schedule/stage.h"
 
-/* ---- cache_read -------------------------------------------------------------------------------------- */
+/* ---- cache_read ------------------------------------------------------------------------------ */
 
 typedef struct {
     const Buffer *from;
@@ -59,8 +59,10 @@ static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buff
     return true;
 }
 
-/* The n-th of the different subscripts that the block reads the buffer at, in the order of the text; NULL after a refusal. */
-static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *block, const Buffer *buffer)
+/* The n-th of the different subscripts that the block reads the buffer at, in the order of the
+ * text; NULL after a refusal. */
+static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *block,
+                                    const Buffer *buffer)
 {
     AccessList reads = {0};
     VEC(Expr *const *) different = {0};
@@ -75,7 +77,9 @@ static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *blo
     int64_t n = call->cache_read.access.u.i;
     if (n >= 0 && n < different.n)
         return different.items[n];
-    sched_refuse(s, E0442, call->cache_read.access.span, "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no number %lld",
+    sched_refuse(s, E0442, call->cache_read.access.span,
+                 "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no "
+                 "number %lld",
                  block->u.block.name, buffer->name, different.n, (long long)n);
     return NULL;
 }
@@ -97,9 +101,11 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
         !read_consumers(s, call, buffer, &consumers))
         return false;
     if (call->cache_read.access.kind != VALUE_NONE) {
-        REQUIRE(s, E0442, call->cache_read.access.span, consumers.n == 1 && consumers.items[0] == block,
-                "the subscripts of one block are meant, and %d blocks would use the copy; give consumers = [%s]", consumers.n,
-                block->u.block.name);
+        REQUIRE(s, E0442, call->cache_read.access.span,
+                consumers.n == 1 && consumers.items[0] == block,
+                "the subscripts of one block are meant, and %d blocks would use the copy; give "
+                "consumers = [%s]",
+                consumers.n, block->u.block.name);
         only = read_subscripts(s, call, block, buffer);
         if (!only)
             return false;
@@ -112,12 +118,13 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     VEC_PUSH(s->ctx->arena, &staged, buffer);
     REQUIRE(s, E0443, call->cache_read.buffer.span,
             stage_place(s, &consumers, &staged, ACCESS_WRITE, &place),
-            "'%s' is written between the blocks that read it, so no single copy holds what all of them "
-            "read; name the ones that should with consumers = [...]",
+            "'%s' is written between the blocks that read it, so no single copy holds what all of "
+            "them read; name the ones that should with consumers = [...]",
             buffer->name);
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
-    Stmt *nest = stage_copy_box(s, consumers.items[0], cache->name, cache, buffer, NULL, block->span);
+    Stmt *nest =
+        stage_copy_box(s, consumers.items[0], cache->name, cache, buffer, NULL, block->span);
     Redirect d = {buffer, cache, &consumers, only};
     Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
     Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
@@ -128,7 +135,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- cache_write ------------------------------------------------------------------------------------- */
+/* ---- cache_write ----------------------------------------------------------------------------- */
 
 static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *from, Span span)
 {
@@ -149,11 +156,13 @@ static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *fro
     Expr **index = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
     for (int axis = 0; axis < to->rank; axis++)
         index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    StageNest copy = {from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span), NULL};
+    StageNest copy = {
+        from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span), NULL};
     return stage_nest(s, &copy, span);
 }
 
-/* The domains of the iterators that index the buffer speak of each other only: the copy has no others. */
+/* The domains of the iterators that index the buffer speak of each other only: the copy has no
+ * others. */
 static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *store, Span span)
 {
     const BlockStmt *b = &block->u.block;
@@ -167,8 +176,8 @@ static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *stor
             REQUIRE(s, E0444, span,
                     !expr_uses_var(b->iters[used[k]].lo, b->iters[i].var) &&
                         !expr_uses_var(b->iters[used[k]].hi, b->iters[i].var),
-                    "which elements block '%s' writes depends on its iterator '%s', which is no subscript of '%s', so "
-                    "that no one copy holds them",
+                    "which elements block '%s' writes depends on its iterator '%s', which is no "
+                    "subscript of '%s', so that no one copy holds them",
                     b->name, b->iters[i].var->name, store->u.store.buffer->name);
     }
     return true;
@@ -201,15 +210,15 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- set_scope --------------------------------------------------------------------------------------- */
+/* ---- set_scope ------------------------------------------------------------------------------- */
 
 bool prim_set_scope(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->set_scope.buffer.u.id);
     Scope scope = scope_find(call->set_scope.scope.u.s);
     REQUIRE(s, E0445, call->set_scope.buffer.span, buffer->role == ROLE_TEMP,
-            "'%s' is a parameter, which lives in global memory; cache_read or cache_write gives it a "
-            "copy elsewhere",
+            "'%s' is a parameter, which lives in global memory; cache_read or cache_write gives it "
+            "a copy elsewhere",
             buffer->name);
     REQUIRE(s, E0445, call->set_scope.scope.span, !scope_outlives_launch(scope) || !buffer->layout,
             "'%s' is padded, and a buffer in %s memory is not", buffer->name, scope_name(scope));

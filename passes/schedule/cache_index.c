@@ -1,11 +1,13 @@
-/* cache_index.c - cache_index: index arithmetic that a block does over and over is done once, and kept.
+/* cache_index.c - cache_index: index arithmetic that a block does over and over is done once, and
+ * kept.
  *
  *   for i in 8, j in 6                           at[i] = i * 3 % 8      for all i
  *       y[i, j] = x[i * 3 % 8, j];       =>      y[i, j] = x[at[i], j]
  *
- * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators and sizes alone; each gets a
- * buffer with those iterators for subscripts, as wide as its values. Subscripts of what the block writes stay: with them in
- * memory, nobody could say any more that each element is written once. */
+ * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators
+ * and sizes alone; each gets a buffer with those iterators for subscripts, as wide as its values.
+ * Subscripts of what the block writes stay: with them in memory, nobody could say any more that
+ * each element is written once. */
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/stage.h"
 
@@ -26,7 +28,7 @@ typedef struct {
     bool collecting; /* else replacing */
 } Keeper;
 
-/* ---- what is worth it ----------------------------------------------------------------------------------------- */
+/* ---- what is worth it ------------------------------------------------------------------------ */
 
 static bool is_iter(const Keeper *k, const Var *var)
 {
@@ -118,7 +120,7 @@ static Stmt *visit_block(Keeper *k)
     return rewrite_stmt(&r, k->stmt);
 }
 
-/* ---- what keeps it ------------------------------------------------------------------------------------------------ */
+/* ---- what keeps it --------------------------------------------------------------------------- */
 
 /* The narrower of two types that holds every value. */
 static DType type_for(Facts *f, Expr *e)
@@ -128,15 +130,16 @@ static DType type_for(Facts *f, Expr *e)
     return small ? DT_I32 : DT_I64;
 }
 
-/* The nest that fills a buffer with the values of kept->e, for all values of the iterators that it is made of. NULL where these may be
- * below 0, and are no subscripts. */
+/* The nest that fills a buffer with the values of kept->e, for all values of the iterators that it
+ * is made of. NULL where these may be below 0, and are no subscripts. */
 static Stmt *keep(Keeper *k, Kept *kept)
 {
     Schedule *s = k->s;
     Context *c = s->ctx;
     PointBox points = stage_points(s, &k->stmt->u.block, &kept->e, 1);
     int n = points.n;
-    Expr **old = ARENA_ARRAY(c->arena, Expr *, n + 1), **index = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **old = ARENA_ARRAY(c->arena, Expr *, n + 1),
+         **index = ARENA_ARRAY(c->arena, Expr *, n + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, n + 1);
     Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
     Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
@@ -154,7 +157,8 @@ static Stmt *keep(Keeper *k, Kept *kept)
     if (box_of(c, f, &points, old, n, shape) >= 0)
         return NULL;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_index", k->stmt->u.block.name));
-    Buffer *b = buffer_new(c, name, type_for(f, kept->e), stage_shape(s, shape, n), n, k->scope, ROLE_TEMP, kept->e->span);
+    Buffer *b = buffer_new(c, name, type_for(f, kept->e), stage_shape(s, shape, n), n, k->scope,
+                           ROLE_TEMP, kept->e->span);
     b->origin = k->call->span;
     Expr *value = expr_cast(c, b->type, expr_subst(c, kept->e, to, n), kept->e->span);
     Stmt *store = stmt_store(c, b, index, STORE_SET, value, kept->e->span);
@@ -190,8 +194,8 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
         sched_replace_body(s, flow_declare(s, body, kept->buffer));
     }
     REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
-            "no subscript that block '%s' reads at multiplies, divides or takes a remainder of its iterators%s; those "
-            "that read memory, and those that it writes at, stay as they are",
+            "no subscript that block '%s' reads at multiplies, divides or takes a remainder of its "
+            "iterators%s; those that read memory, and those that it writes at, stay as they are",
             k.stmt->u.block.name,
             least > 1 ? arena_printf(c->arena, ", and that %lld times", (long long)least) : "");
     body = stmt_replace(c, s->kernel->body, k.stmt, visit_block(&k));

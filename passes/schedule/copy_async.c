@@ -1,7 +1,8 @@
-/* copy_async.c - copy_async: a copy into shared memory that goes on while the threads do something else.
+/* copy_async.c - copy_async: a copy into shared memory that goes on while the threads do something
+ * else.
  *
- * The step only says so, in an annotation of the block: what a copy means does not change, because lowering puts a wait in
- * front of every access that may meet it (passes/lower/async.c). */
+ * The step only says so, in an annotation of the block: what a copy means does not change, because
+ * lowering puts a wait in front of every access that may meet it (passes/lower/async.c). */
 #include "passes/analysis/async_copy.h"
 #include "passes/schedule/sched.h"
 

@@ -60,7 +60,8 @@ bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *
 {
     if (store->u.store.op == STORE_SET)
         return !stmt_touches(block, buffer, ACCESS_READ);
-    return block_has_one_element(&block->u.block) && !stmt_touches(block->u.block.init, buffer, ACCESS_READ) &&
+    return block_has_one_element(&block->u.block) &&
+           !stmt_touches(block->u.block.init, buffer, ACCESS_READ) &&
            !flow_reads_other_element(c, store);
 }
 
@@ -107,8 +108,8 @@ const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stm
     return NULL;
 }
 
-/* What the init of a block of `tree`, which is in the place of the end of `outer`, stands before, counted from the block; -1: the tree,
- * or what is further out. */
+/* What the init of a block of `tree`, which is in the place of the end of `outer`, stands before,
+ * counted from the block; -1: the tree, or what is further out. */
 static int place_of_init(Schedule *s, const StmtPath *outer, Stmt *tree, const Stmt *block)
 {
     StmtPath path = {0}, whole = {0};
@@ -134,7 +135,8 @@ bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
     const Kernel *kernel = moved ? sched_kernel_around(s, s->kernel, &outer) : NULL;
     if (!moved || dependence_order_kept(s->ctx, kernel, old, now, &s->reassociates, &why))
         return true;
-    sched_refuse(s, E0419, span, "the init of a reduction would run before or after what it depends on");
+    sched_refuse(s, E0419, span,
+                 "the init of a reduction would run before or after what it depends on");
     sched_note_conflict(s, &why);
     return false;
 }
@@ -197,8 +199,9 @@ bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code,
     const Stmt *loop = loop_of_shape(s, buffer);
     if (loop)
         sched_refuse(s, code, span,
-                     "the shape of '%s' changes with loop '%s', and what fills another buffer of that shape would "
-                     "have to know the loop; declare '%s' outside of the loop, in the shape of its largest",
+                     "the shape of '%s' changes with loop '%s', and what fills another buffer of "
+                     "that shape would have to know the loop; declare '%s' outside of the loop, in "
+                     "the shape of its largest",
                      buffer->name, stmt_label(loop), buffer->name);
     return !loop;
 }
@@ -280,9 +283,9 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
             launch = kinds.items[i];
         if (dependence_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
             continue;
-        sched_refuse(s, E0441, span,
-                     "loop '%s' is %s, which would not be legal any more: %s", f->var->name,
-                     f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason);
+        sched_refuse(
+            s, E0441, span, "loop '%s' is %s, which would not be legal any more: %s", f->var->name,
+            f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason);
         sched_note_conflict(s, &why);
         return false;
     }
@@ -353,7 +356,8 @@ bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *b
         at++;
     Rewriter r = {.ctx = s->ctx, .stmt = serial_loop};
     Stmt *root = rewrite_stmt(&r, path->items[at]);
-    const Kernel *kernel = flow_kernel_with(s, stmt_replace(s->ctx, s->kernel->body, path->items[at], root));
+    const Kernel *kernel =
+        flow_kernel_with(s, stmt_replace(s->ctx, s->kernel->body, path->items[at], root));
     return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, 0);
 }
 

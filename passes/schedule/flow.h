@@ -1,4 +1,5 @@
-/* flow.h - who writes and who reads what, as primitives that move blocks ask it (internal to passes/schedule). */
+/* flow.h - who writes and who reads what, as primitives that move blocks ask it (internal to
+ * passes/schedule). */
 #ifndef TIRC_PASSES_SCHEDULE_FLOW_H
 #define TIRC_PASSES_SCHEDULE_FLOW_H
 
@@ -20,19 +21,21 @@ const Stmt *flow_single_store(const Stmt *block);
 
 /* The first block below that has an init; NULL if there is none. */
 Stmt *flow_block_with_init(Context *c, Stmt *body);
-/* `store`, the block's only one of `buffer`, gives each element a value that does not depend on what was there before, there or in
- * other elements. */
+/* `store`, the block's only one of `buffer`, gives each element a value that does not depend on
+ * what was there before, there or in other elements. */
 bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer);
 
 /* The value of the store reads another element of its buffer than the one that it writes. */
 bool flow_reads_other_element(Context *c, const Stmt *store);
 
-/* Each subscript is another iterator of the block, alone: iters[axis] is the index of that iterator. False otherwise. */
+/* Each subscript is another iterator of the block, alone: iters[axis] is the index of that
+ * iterator. False otherwise. */
 bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *iters);
 
 /* The block `stmt` alone in loops of its own over all that its iterators may be. */
 Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt);
-/* The block runs for each value of its iterators' domains: no step of a loop and no condition leaves some out. */
+/* The block runs for each value of its iterators' domains: no step of a loop and no condition
+ * leaves some out. */
 bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why);
 /* And it runs once for each. */
 bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why);
@@ -40,15 +43,16 @@ bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why);
 /* How deep the paths agree: the number of common nodes from the root. */
 int flow_common(const StmtPath *a, const StmtPath *b);
 
-/* A statement between `from` and the end of `to` writes what the block reads, so that the block would read
- * something else there. Both are items of `seq`, by index, from < to; the block is in `from`. NULL: none; else
- * the writer, and the buffer. */
+/* A statement between `from` and the end of `to` writes what the block reads, so that the block
+ * would read something else there. Both are items of `seq`, by index, from < to; the block is in
+ * `from`. NULL: none; else the writer, and the buffer. */
 const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stmt *block,
                              const Buffer **buffer);
 
-/* The nest `old` may become `now`, which runs the same instances of its blocks in the same order, but stands for another nest of
- * loops: where that moves inits, which stand before the outermost loop of their reduction, no dependence turns round. False after an
- * error in the name of the primitive at work. */
+/* The nest `old` may become `now`, which runs the same instances of its blocks in the same order,
+ * but stands for another nest of loops: where that moves inits, which stand before the outermost
+ * loop of their reduction, no dependence turns round. False after an error in the name of the
+ * primitive at work. */
 bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span);
 
 /* The temp's declaration and every access of `from` become those of `to`, which has the same id. */
@@ -57,7 +61,8 @@ Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *t
 /* `body` without the block, and without the loops around it that hold nothing else. */
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
 
-/* Refuses a buffer whose shape changes with a loop: blocks of a primitive's own that go over it speak of sizes only. */
+/* Refuses a buffer whose shape changes with a loop: blocks of a primitive's own that go over it
+ * speak of sizes only. */
 bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code, Span span);
 /* `body` with a declaration of `buffer` after the others at its top. */
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer);
@@ -66,8 +71,9 @@ Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buf
 /* `body` without the declaration of `buffer`. */
 Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
 
-/* Every loop of `kernel` that is bound, vectorized or parallel, and that one of the paths or statement `at`
- * holds, is still legal there. False after an error in the name of the primitive at work. */
+/* Every loop of `kernel` that is bound, vectorized or parallel, and that one of the paths or
+ * statement `at` holds, is still legal there. False after an error in the name of the primitive at
+ * work. */
 bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span);
 
 /* The same for every nest of the kernel. */
@@ -76,15 +82,18 @@ bool flow_recheck_all(Schedule *s, const Kernel *kernel, Span span);
 /* The current kernel with another body, for questions about what a step would make. */
 Kernel *flow_kernel_with(Schedule *s, Stmt *body);
 
-/* The kernel with reductions across threads in the form that they run in (lower.h): what questions about threads are
- * asked of. NULL after an error in the name of the primitive at work. */
+/* The kernel with reductions across threads in the form that they run in (lower.h): what questions
+ * about threads are asked of. NULL after an error in the name of the primitive at work. */
 const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span);
 
-/* The threads of the launch around `path` in the kernel with this body, for what an iteration of the loops among the first `n` of the
- * path finds in a buffer (threads_reads_covered); *n_fixed counts those loops. NULL after an error in the name of the primitive at work. */
-Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span span, int *n_fixed);
+/* The threads of the launch around `path` in the kernel with this body, for what an iteration of
+ * the loops among the first `n` of the path finds in a buffer (threads_reads_covered); *n_fixed
+ * counts those loops. NULL after an error in the name of the primitive at work. */
+Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span span,
+                      int *n_fixed);
 
-/* Every element of `buffer` that is read below the outermost loop of the path has been written there before, in the order of one thread. */
+/* Every element of `buffer` that is read below the outermost loop of the path has been written
+ * there before, in the order of one thread. */
 bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer);
 
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */

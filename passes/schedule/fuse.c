@@ -3,7 +3,8 @@
  *   fuse(i, j)          for i in E0, j in E1  =>   for f in E0 * E1
  *                           S(i, j)                    S(f / E1, f % E1)
  *
- * Invariant: every instance of a block runs exactly once, and in the order in which it ran before. */
+ * Invariant: every instance of a block runs exactly once, and in the order in which it ran
+ * before. */
 #include <string.h>
 
 #include "passes/schedule/flow.h"
@@ -19,7 +20,8 @@ static bool refuse_nest(Schedule *s, const PrimCall *call, const Stmt *outer, co
     return false;
 }
 
-/* Loop i of the nest stands directly in loop i - 1, is serial, and its range is free of the ones outside. */
+/* Loop i of the nest stands directly in loop i - 1, is serial, and its range is free of the ones
+ * outside. */
 static bool check_nest(Schedule *s, const PrimCall *call, Stmt **nest, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -41,11 +43,12 @@ static bool check_affine_product(Schedule *s, const PrimCall *call, Stmt **nest,
 {
     const Stmt *first = NULL;
     for (int i = 0; i < n; i++) {
-        if (!expr_loop_var(s->ctx, nest[i]->u.loop.lo) && !expr_loop_var(s->ctx, nest[i]->u.loop.hi))
+        if (!expr_loop_var(s->ctx, nest[i]->u.loop.lo) &&
+            !expr_loop_var(s->ctx, nest[i]->u.loop.hi))
             continue;
         REQUIRE(s, E0417, call->span, !first,
-                "the ranges of loops '%s' and '%s' both change with loops outside, and the product of their extents is "
-                "no bound of a loop",
+                "the ranges of loops '%s' and '%s' both change with loops outside, and the product "
+                "of their extents is no bound of a loop",
                 stmt_label(first), stmt_label(nest[i]));
         first = nest[i];
     }
@@ -84,14 +87,16 @@ static const Var *changing_divisor(Context *c, const Expr *e)
     return NULL;
 }
 
-/* Where the part of an extent that changes with loops may be 0, iterations that a later split adds would divide by it. */
-static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, const Subst *map, int n)
+/* Where the part of an extent that changes with loops may be 0, iterations that a later split adds
+ * would divide by it. */
+static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, const Subst *map,
+                             int n)
 {
     for (int i = 0; i < n; i++) {
         const Var *var = changing_divisor(s->ctx, map[i].value);
         REQUIRE(s, E0417, call->span, !var,
-                "loop '%s' would count in quotients by a range that changes with loop '%s' and may be empty; "
-                "give it a range of its own first, with widen",
+                "loop '%s' would count in quotients by a range that changes with loop '%s' and may "
+                "be empty; give it a range of its own first, with widen",
                 stmt_label(nest[i]), var->name);
     }
     return true;
@@ -103,11 +108,13 @@ static bool is_empty(const Expr *extent)
     return expr_is_const(extent, &n) && n < 1;
 }
 
-/* A reduction over a loop without iterations still has its init for each element, and a fused loop without iterations has none to
- * tell the elements by. */
-static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Expr *const *extents, int n)
+/* A reduction over a loop without iterations still has its init for each element, and a fused loop
+ * without iterations has none to tell the elements by. */
+static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Expr *const *extents,
+                              int n)
 {
-    const Stmt *init = flow_block_with_init(s->ctx, nest[n - 1]->u.loop.body), *empty = NULL, *other = NULL;
+    const Stmt *init = flow_block_with_init(s->ctx, nest[n - 1]->u.loop.body), *empty = NULL,
+               *other = NULL;
     for (int i = 0; i < n; i++) {
         int64_t extent;
         if (is_empty(extents[i]) && !empty)
@@ -116,8 +123,8 @@ static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Ex
             other = nest[i];
     }
     REQUIRE(s, E0417, call->span, !init || !empty || !other,
-            "loop '%s' runs no iteration, and block '%s' has an init for each iteration of loop '%s', which one loop of both would not "
-            "go through; use decompose_reduction first",
+            "loop '%s' runs no iteration, and block '%s' has an init for each iteration of loop "
+            "'%s', which one loop of both would not go through; use decompose_reduction first",
             stmt_label(empty), init->u.block.name, stmt_label(other));
     return true;
 }
@@ -145,7 +152,8 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
         return NULL;
     for (int i = n - 1; i >= 0; i--) {
         const ForStmt *loop = &nest[i]->u.loop;
-        bool empty = is_empty(extents[i]); /* the fused loop is this one then, and the others count nothing */
+        /* the fused loop is this one then, and the others count nothing */
+        bool empty = is_empty(extents[i]);
         Expr *count = i == 0 || empty ? rest : index_mod(c, rest, extents[i]);
         count = index_mul(c, expr_index(c, loop->step), count);
         map[i] = (Subst){loop->var, simplify(facts, index_add(c, loop->lo, count))};
@@ -159,7 +167,8 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
 }
 
 /* The loops are one: `*fused`, or NULL where there is only one anyway. False after a refusal. */
-static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, int n, Stmt **first, Stmt **fused)
+static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, int n, Stmt **first,
+                       Stmt **fused)
 {
     Stmt **nest = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
     StmtPath path = {0};

@@ -1,4 +1,5 @@
-/* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into its producer. */
+/* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into
+ * its producer. */
 #include "passes/schedule/inline.h"
 
 #include "passes/analysis/poly.h"
@@ -21,7 +22,8 @@ static Expr *inline_load(Rewriter *r, Expr *e)
     return expr_subst(r->ctx, in->value, map, in->buffer->rank);
 }
 
-/* The block is `buffer[its iterators] = value`, the only writer of a temp, under nothing but plain loops. */
+/* The block is `buffer[its iterators] = value`, the only writer of a temp, under nothing but plain
+ * loops. */
 static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
                               const char *what, int *axes)
 {
@@ -30,8 +32,8 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
     BlockList writers = {0};
     const Stmt *store = flow_single_store(block);
     REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
-            "%s '%s' is a reduction or holds several stores, so no one expression stands for what it "
-            "makes",
+            "%s '%s' is a reduction or holds several stores, so no one expression stands for what "
+            "it makes",
             what, name);
     const Buffer *buffer = store->u.store.buffer;
     REQUIRE(s, E0460, span, !stmt_touches(block, buffer, ACCESS_READ),
@@ -45,12 +47,12 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
     REQUIRE(s, E0460, span,
             flow_pure_index(&block->u.block, buffer, store->u.store.index, axes) &&
                 block->u.block.n_iters == buffer->rank,
-            "%s '%s' does not write '%s' at its iterators, each once, so which value an element has is "
-            "not known",
+            "%s '%s' does not write '%s' at its iterators, each once, so which value an element "
+            "has is not known",
             what, name, buffer->name);
     for (int i = 0; i < path->n; i++)
-        REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF,
-                "%s '%s' stands under a condition", what, name);
+        REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF, "%s '%s' stands under a condition",
+                what, name);
     return true;
 }
 
@@ -62,10 +64,10 @@ static bool shares_loop(const StmtPath *a, const StmtPath *b)
     return false;
 }
 
-/* What a reader copies of elements that the block has not made yet does no harm, but the expression in their place may read what is
- * not there yet. */
-static bool made_before_read(Schedule *s, Span span, const StmtPath *path,
-                             const BlockList *readers, const Buffer *buffer)
+/* What a reader copies of elements that the block has not made yet does no harm, but the expression
+ * in their place may read what is not there yet. */
+static bool made_before_read(Schedule *s, Span span, const StmtPath *path, const BlockList *readers,
+                             const Buffer *buffer)
 {
     for (int r = 0; r < readers->n; r++) {
         StmtPath reader = {0};
@@ -73,9 +75,11 @@ static bool made_before_read(Schedule *s, Span span, const StmtPath *path,
         if (!shares_loop(path, &reader))
             continue;
         REQUIRE(s, E0461, span, flow_written_before_read(s, path, buffer),
-                "block '%s' and others under the same loop read '%s', and that they read only elements which block '%s' has made by "
-                "then could not be proved: the inlined expression might read what is not there yet",
-                readers->items[r]->u.block.name, buffer->name, path->items[path->n - 1]->u.block.name);
+                "block '%s' and others under the same loop read '%s', and that they read only "
+                "elements which block '%s' has made by then could not be proved: the inlined "
+                "expression might read what is not there yet",
+                readers->items[r]->u.block.name, buffer->name,
+                path->items[path->n - 1]->u.block.name);
         return true;
     }
     return true;
@@ -97,13 +101,13 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
             from = seq->u.seq.items[i] == path->items[n] ? i : from;
             to = seq->u.seq.items[i] == reader.items[n] ? i : to;
         }
-        REQUIRE(s, E0461, span, from < to,
-                "block '%s' reads '%s' before block '%s' writes it", readers->items[r]->u.block.name,
-                flow_single_store(block)->u.store.buffer->name, block->u.block.name);
+        REQUIRE(s, E0461, span, from < to, "block '%s' reads '%s' before block '%s' writes it",
+                readers->items[r]->u.block.name, flow_single_store(block)->u.store.buffer->name,
+                block->u.block.name);
         const Stmt *writer = flow_overwritten(s, seq, from, to, block, &overwritten);
         REQUIRE(s, E0461, span, !writer,
-                "block '%s' writes '%s' before block '%s' is done, so the inlined expression would read "
-                "other values",
+                "block '%s' writes '%s' before block '%s' is done, so the inlined expression would "
+                "read other values",
                 writer->u.block.name, overwritten->name, readers->items[r]->u.block.name);
     }
     return true;
@@ -116,14 +120,15 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     Span span = call->compute_inline.block.span;
     Stmt *block = sched_block(s, &call->compute_inline.block, &path);
     const Stmt *store = flow_single_store(block);
-    int *axes = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + (store ? store->u.store.buffer->rank : 0) + 1);
+    int *axes = ARENA_ARRAY(c->arena, int,
+                            block->u.block.n_iters + (store ? store->u.store.buffer->rank : 0) + 1);
     BlockList readers = {0};
     if (!is_plain_producer(s, call, block, &path, "block", axes))
         return false;
     const Buffer *buffer = store->u.store.buffer;
     REQUIRE(s, E0460, span, !block->u.block.predicate,
-            "block '%s' has a condition, and where it does not hold the expression may have no value; inline it before its "
-            "loops are split",
+            "block '%s' has a condition, and where it does not hold the expression may have no "
+            "value; inline it before its loops are split",
             block->u.block.name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
     REQUIRE(s, E0460, span, readers.n > 0, "nothing reads '%s'", buffer->name);
@@ -143,9 +148,10 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- reverse_compute_inline -------------------------------------------------------------------------- */
+/* ---- reverse_compute_inline ------------------------------------------------------------------ */
 
-/* The one buffer that the block reads which is a temp with a single plain producer and no other reader. */
+/* The one buffer that the block reads which is a temp with a single plain producer and no other
+ * reader. */
 static Stmt *find_producer(Schedule *s, Stmt *block, const Buffer **between)
 {
     BufferSet read = {0};
@@ -163,7 +169,8 @@ static Stmt *find_producer(Schedule *s, Stmt *block, const Buffer **between)
     return NULL;
 }
 
-/* Every load of `between` in the block is at its iterators alone, and each iterator is among them. */
+/* Every load of `between` in the block is at its iterators alone, and each iterator is among
+ * them. */
 bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes)
 {
     AccessList reads = {0};
@@ -181,7 +188,8 @@ bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, 
     return block->u.block.n_iters == between->rank;
 }
 
-/* The iterators of both blocks run over the same ranges, axis by axis, also where ranges speak of other iterators. */
+/* The iterators of both blocks run over the same ranges, axis by axis, also where ranges speak of
+ * other iterators. */
 bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
                          const int *b_axes, int rank)
 {
@@ -206,22 +214,24 @@ static bool proved_at_most(Schedule *s, Facts *facts, Expr *a, Expr *b)
 }
 
 /* The ranges of `part` are of sizes alone and lie within those of `whole`, axis by axis. */
-static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, const Stmt *whole, const int *whole_axes,
-                           int rank)
+static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, const Stmt *whole,
+                           const int *whole_axes, int rank)
 {
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *x = &part->u.block.iters[part_axes[axis]], *y = &whole->u.block.iters[whole_axes[axis]];
-        if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) || !expr_of_sizes(y->hi) ||
-            !proved_at_most(s, facts, y->lo, x->lo) || !proved_at_most(s, facts, x->hi, y->hi))
+        const BlockIter *x = &part->u.block.iters[part_axes[axis]],
+                        *y = &whole->u.block.iters[whole_axes[axis]];
+        if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) ||
+            !expr_of_sizes(y->hi) || !proved_at_most(s, facts, y->lo, x->lo) ||
+            !proved_at_most(s, facts, x->hi, y->hi))
             return false;
     }
     return true;
 }
 
 /* The iterators of the producer, which run over what the block does. */
-static const BlockIter *iters_over(Schedule *s, const Stmt *producer, const int *made, const Stmt *block, const int *used,
-                                   int rank)
+static const BlockIter *iters_over(Schedule *s, const Stmt *producer, const int *made,
+                                   const Stmt *block, const int *used, int rank)
 {
     BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, rank + 1);
     for (int axis = 0; axis < rank; axis++) {
@@ -238,8 +248,10 @@ bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
     Conflict why;
     if (flow_runs_whole(s, block, &why))
         return true;
-    sched_refuse(s, E0462, span, "block '%s' does not run for all that its iterators may be, as it would with '%s': %s",
-                 block->u.block.name, what, why.reason);
+    sched_refuse(
+        s, E0462, span,
+        "block '%s' does not run for all that its iterators may be, as it would with '%s': %s",
+        block->u.block.name, what, why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
@@ -250,16 +262,18 @@ static bool producer_runs_once(Schedule *s, Name what, const Stmt *producer, Spa
     Conflict why;
     if (flow_runs_once(s, producer, &why))
         return true;
-    sched_refuse(s, E0462, span, "block '%s' would run where its producer '%s' does, which does not compute each element once: %s",
+    sched_refuse(s, E0462, span,
+                 "block '%s' would run where its producer '%s' does, which does not compute each "
+                 "element once: %s",
                  what, producer->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
 
-/* The block's store moves up to its producer: nothing from there to the block may write what it reads, or touch what
- * it writes. */
+/* The block's store moves up to its producer: nothing from there to the block may write what it
+ * reads, or touch what it writes. */
 bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
-                              const StmtPath *producer_path, Stmt *block)
+                       const StmtPath *producer_path, Stmt *block)
 {
     Stmt *producer = producer_path->items[producer_path->n - 1];
     Buffer *written = flow_written(s, block);
@@ -279,16 +293,15 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
         between &= item != block_path->items[n];
     }
     for (int i = 0; i < others.n; i++)
-        REQUIRE(s, E0461, span,
-                others.items[i] == block || others.items[i] == producer,
-                "block '%s' stands between producer and consumer and touches what block '%s' reads or "
-                "writes, so the block cannot run earlier",
+        REQUIRE(s, E0461, span, others.items[i] == block || others.items[i] == producer,
+                "block '%s' stands between producer and consumer and touches what block '%s' reads "
+                "or writes, so the block cannot run earlier",
                 others.items[i]->u.block.name, block->u.block.name);
     return true;
 }
 
-/* Where the producer reads what the block writes, all of it was read before any was written. Now each point reads the element that it
- * writes itself, and no other point writes that. */
+/* Where the producer reads what the block writes, all of it was read before any was written. Now
+ * each point reads the element that it writes itself, and no other point writes that. */
 static bool stays_in_place(Schedule *s, const BlockStmt *fused)
 {
     const Stmt *store = stmt_single_store(fused->body);
@@ -296,7 +309,8 @@ static bool stays_in_place(Schedule *s, const BlockStmt *fused)
     int *iters = ARENA_ARRAY(s->ctx->arena, int, written->rank + 1);
     if (!expr_reads(store->u.store.value, written))
         return true;
-    return !flow_reads_other_element(s->ctx, store) && flow_pure_index(fused, written, store->u.store.index, iters) &&
+    return !flow_reads_other_element(s->ctx, store) &&
+           flow_pure_index(fused, written, store->u.store.index, iters) &&
            written->rank == fused->n_iters;
 }
 
@@ -319,15 +333,19 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     REQUIRE(s, E0460, span,
             flow_single_store(block) && !block->u.block.init && !block->u.block.predicate &&
                 !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
-            "block '%s' does not read '%s' at its own iterators, each once, in one plain store", name,
-            between->name);
+            "block '%s' does not read '%s' at its own iterators, each once, in one plain store",
+            name, between->name);
     REQUIRE(s, E0460, span, !stmt_touches(block, flow_written(s, block), ACCESS_READ),
-            "block '%s' reads what it writes itself, in the order of its own loops and not of those of its producer", name);
+            "block '%s' reads what it writes itself, in the order of its own loops and not of "
+            "those of its producer",
+            name);
     bool same = inline_same_domains(s, producer, made, block, used, n);
     REQUIRE(s, E0462, span, same || within_domains(s, block, used, producer, made, n),
-            "block '%s' and its producer '%s' run over different ranges, and its own is no box of sizes that lies within the other", name,
-            producer->u.block.name);
-    if (!inline_runs_whole(s, producer->u.block.name, block, span) || !producer_runs_once(s, name, producer, span))
+            "block '%s' and its producer '%s' run over different ranges, and its own is no box of "
+            "sizes that lies within the other",
+            name, producer->u.block.name);
+    if (!inline_runs_whole(s, producer->u.block.name, block, span) ||
+        !producer_runs_once(s, name, producer, span))
         return false;
 
     Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
@@ -343,8 +361,9 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
         fused.iters = iters_over(s, producer, made, block, used, n);
     fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
     REQUIRE(s, E0461, span, stays_in_place(s, &fused),
-            "block '%s' reads elements that block '%s' writes, before any of them is written, and would find some that are", producer->u.block.name,
-            name);
+            "block '%s' reads elements that block '%s' writes, before any of them is written, and "
+            "would find some that are",
+            producer->u.block.name, name);
     Stmt *fused_block = stmt_block(c, &fused, producer->span);
     Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
     body = flow_undeclare(s, flow_remove(s, body, block), between);

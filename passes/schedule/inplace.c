@@ -7,9 +7,10 @@
  *                                              x[...] = x_shared[i * 8 .. i * 8 + 8];
  *                                          }
  *
- * Between the two copies nothing but the block touches the buffer. The copy holds all that the block touches there, and may hold more;
- * what goes back is what the block has written: the others' elements are not written, not even as they were. Iterations that run at
- * the same time and touch each other's part are refused by their kinds. */
+ * Between the two copies nothing but the block touches the buffer. The copy holds all that the
+ * block touches there, and may hold more; what goes back is what the block has written: the others'
+ * elements are not written, not even as they were. Iterations that run at the same time and touch
+ * each other's part are refused by their kinds. */
 #include "passes/schedule/stage.h"
 
 typedef struct {
@@ -26,7 +27,8 @@ typedef struct {
     Interval *back;   /* what is copied back */
 } InPlace;
 
-/* The outermost place where the block is alone with the buffer: around the block itself it always is. */
+/* The outermost place where the block is alone with the buffer: around the block itself it always
+ * is. */
 static void place_outside(InPlace *p)
 {
     Schedule *s = p->s;
@@ -72,11 +74,12 @@ static bool place_inside(InPlace *p)
     p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
     p->facts = sched_facts(s, &p->at);
     facts_enter(p->facts, p->loop);
-    REQUIRE(s, E0455, span,
-            stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box) &&
-                stage_box(s, p->facts, &p->at, p->from, ACCESS_WRITE, p->to->scope, p->back),
-            "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
-            p->from->name, loop);
+    REQUIRE(
+        s, E0455, span,
+        stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box) &&
+            stage_box(s, p->facts, &p->at, p->from, ACCESS_WRITE, p->to->scope, p->back),
+        "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
+        p->from->name, loop);
     return true;
 }
 
@@ -102,19 +105,23 @@ static Stmt *only_write(Rewriter *r, Stmt *stmt)
     return stmt_store(r->ctx, p->to, stmt->u.store.index, STORE_SET, value, stmt->span);
 }
 
-/* The block writes each element that is copied back: in a program without the copy in, where the block does nothing but write, the
- * copy back would read what is there. */
+/* The block writes each element that is copied back: in a program without the copy in, where the
+ * block does nothing but write, the copy back would read what is there. */
 static bool check_written(InPlace *p, Stmt *out)
 {
     Schedule *s = p->s;
     Context *c = s->ctx;
     Rewriter r = {.ctx = c, .user = p, .stmt = only_write};
     Stmt *block = rewrite_stmt(&r, stmt_replace_buffer(c, p->block, p->from, p->to));
-    Stmt *list = rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
-    const Kernel *kernel = flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
-    REQUIRE(s, E0914, p->call->cache_inplace.buffer.span, threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
-            "block '%s' writes only some elements of the part of '%s' that would be copied back%s", p->block->u.block.name,
-            p->from->name, p->loop ? "; choose a loop in whose iterations it writes a whole box" : "");
+    Stmt *list =
+        rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
+    const Kernel *kernel =
+        flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
+    REQUIRE(s, E0914, p->call->cache_inplace.buffer.span,
+            threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
+            "block '%s' writes only some elements of the part of '%s' that would be copied back%s",
+            p->block->u.block.name, p->from->name,
+            p->loop ? "; choose a loop in whose iterations it writes a whole box" : "");
     return true;
 }
 
@@ -124,17 +131,19 @@ static bool check_block(const InPlace *p)
     bool writes = stmt_touches(p->block, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, reads && writes,
             "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
-            reads ? "reads" : writes ? "writes" : "runs beside", p->from->name,
-            writes ? "cache_write" : "cache_read");
-    bool starts = p->block->u.block.init &&
-                  stmt_touches(p->block->u.block.init, p->from, ACCESS_WRITE);
+            reads    ? "reads"
+            : writes ? "writes"
+                     : "runs beside",
+            p->from->name, writes ? "cache_write" : "cache_read");
+    bool starts =
+        p->block->u.block.init && stmt_touches(p->block->u.block.init, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
-            "block '%s' starts each element of '%s' itself, so nothing has to be copied in; cache_write copies out "
-            "what it makes",
+            "block '%s' starts each element of '%s' itself, so nothing has to be copied in; "
+            "cache_write copies out what it makes",
             p->block->u.block.name, p->from->name);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, p->from->role == ROLE_INOUT,
-            "'%s' is no inout parameter, and elements of it that nothing has written yet would be copied; cache_read and "
-            "cache_write copy what there is",
+            "'%s' is no inout parameter, and elements of it that nothing has written yet would be "
+            "copied; cache_read and cache_write copy what there is",
             p->from->name);
     return true;
 }

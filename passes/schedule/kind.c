@@ -1,26 +1,22 @@
 /* kind.c - primitives that say how a loop runs: bind, parallel, vectorize, unroll.
  *
- * A launch is the statement under an outermost bound loop. All its loops on one axis run on the same blocks or
- * threads, so bind looks at the whole launch: equal extents, no block on two values of one axis, and the
- * limits of the machine are checked at the line that breaks them, and not when the kernel is lowered. */
+ * A launch is the statement under an outermost bound loop. All its loops on one axis run on the
+ * same blocks or threads, so bind looks at the whole launch: equal extents, no block on two values
+ * of one axis, and the limits of the machine are checked at the line that breaks them, and not when
+ * the kernel is lowered. */
 #include "passes/analysis/reducer.h"
 #include "passes/schedule/flow.h"
 
-/* ---- shared conditions ------------------------------------------------------------------------ */
+/* ---- shared conditions ----------------------------------------------------------------------- */
 
 static const char *kind_text(Schedule *s, const ForStmt *loop)
 {
     switch (loop->kind) {
-    case LOOP_SERIAL:
-        return "serial";
-    case LOOP_PARALLEL:
-        return "parallel";
-    case LOOP_VECTORIZE:
-        return "vectorized";
-    case LOOP_UNROLL:
-        return "unrolled";
-    case LOOP_BIND:
-        return arena_printf(s->ctx->arena, "bound to %s", axis_name(loop->axis));
+    case LOOP_SERIAL: return "serial";
+    case LOOP_PARALLEL: return "parallel";
+    case LOOP_VECTORIZE: return "vectorized";
+    case LOOP_UNROLL: return "unrolled";
+    case LOOP_BIND: return arena_printf(s->ctx->arena, "bound to %s", axis_name(loop->axis));
     }
     return "";
 }
@@ -57,7 +53,8 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
 const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop)
 {
     for (Cursor at = cursor_outer(c, loop->u.loop.body); cursor_next(&at);)
-        if (at.stmt->kind == ST_BLOCK && block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var))
+        if (at.stmt->kind == ST_BLOCK &&
+            block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var))
             return &at.stmt->u.block;
     return NULL;
 }
@@ -80,8 +77,8 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
                         block->init ? "decompose_reduction and then " : "", block->name);
 }
 
-/* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads in the form that they
- * run in. NULL after an error. */
+/* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads
+ * in the form that they run in. NULL after an error. */
 static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis,
                                         Span span)
 {
@@ -101,7 +98,8 @@ static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, LoopKind 
 /* The block is one of the two that clash, or none is known. */
 static bool is_about(const Conflict *why, const BlockStmt *block)
 {
-    return !why->first || why->first->id == block->id || (why->second && why->second->id == block->id);
+    return !why->first || why->first->id == block->id ||
+           (why->second && why->second->id == block->id);
 }
 
 static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
@@ -137,7 +135,8 @@ static bool rounds_apart(Schedule *s, const Stmt *loop)
     for (Cursor at = cursor_outer(s->ctx, loop->u.loop.body); cursor_next(&at);) {
         Reducer reducer;
         const char *why;
-        if (at.stmt->kind == ST_BLOCK && block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var) &&
+        if (at.stmt->kind == ST_BLOCK &&
+            block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var) &&
             reducer_of(s->ctx, &at.stmt->u.block, &reducer, &why) && reducer.rounds)
             return true;
     }
@@ -152,7 +151,7 @@ static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kin
     sched_replace(s, old, stmt_for(s->ctx, &loop, now->span));
 }
 
-/* ---- bind: one value of an axis for each block ------------------------------------------------ */
+/* ---- bind: one value of an axis for each block ----------------------------------------------- */
 
 static bool block_uses_var(const BlockStmt *block, const Var *var)
 {
@@ -171,8 +170,8 @@ static Name block_using(Context *c, const Stmt *below, const Var *var)
     return NULL;
 }
 
-/* What runs inside `inner` speaks of the variable of `outer`: in a block, or in a bound or condition on the
- * way (path leads to `inner`). */
+/* What runs inside `inner` speaks of the variable of `outer`: in a block, or in a bound or
+ * condition on the way (path leads to `inner`). */
 static bool speaks_of(const StmtPath *path, const Stmt *outer)
 {
     const Var *var = outer->u.loop.var;
@@ -228,7 +227,7 @@ static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span
     return true;
 }
 
-/* ---- bind: the launch ------------------------------------------------------------------------- */
+/* ---- bind: the launch ------------------------------------------------------------------------ */
 
 /* The launch as it will be, with `loop` bound to `axis`. */
 typedef struct {
@@ -250,7 +249,8 @@ static Launch launch_around(Schedule *s, const StmtPath *path, Axis axis)
     for (Cursor below = cursor_outer(s->ctx, launch.root); cursor_next(&below);) {
         bool is_new = below.stmt == launch.loop;
         if (is_new || (below.stmt->kind == ST_FOR && below.stmt->u.loop.kind == LOOP_BIND))
-            VEC_PUSH(s->ctx->arena, &launch.bound[is_new ? axis : below.stmt->u.loop.axis], below.stmt);
+            VEC_PUSH(s->ctx->arena, &launch.bound[is_new ? axis : below.stmt->u.loop.axis],
+                     below.stmt);
     }
     return launch;
 }
@@ -283,7 +283,8 @@ static void note_extent(Schedule *s, const Stmt *loop)
 {
     int step = step_that_bound(s, loop);
     if (step > 0)
-        diag_note(s->ctx, schedule_step_span(s, step), "loop '%s' was bound here", stmt_label(loop));
+        diag_note(s->ctx, schedule_step_span(s, step), "loop '%s' was bound here",
+                  stmt_label(loop));
     sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
 }
 
@@ -414,7 +415,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- parallel, vectorize, unroll -------------------------------------------------------------- */
+/* ---- parallel, vectorize, unroll ------------------------------------------------------------- */
 
 bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 {

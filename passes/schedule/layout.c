@@ -1,8 +1,9 @@
 /* layout.c - storage_align, pad and swizzle: where the elements of a buffer lie.
  *
- * None changes a value: buffer_strides reads the layout when the kernel's arrays are declared, and `flatten` writes
- * swizzles into subscripts. What a schedule leaves to tirc (`auto`) is chosen in lowering, when the accesses of each warp are
- * final: later steps of the schedule may still change them. */
+ * None changes a value: buffer_strides reads the layout when the kernel's arrays are declared, and
+ * `flatten` writes swizzles into subscripts. What a schedule leaves to tirc (`auto`) is chosen in
+ * lowering, when the accesses of each warp are final: later steps of the schedule may still change
+ * them. */
 #include "passes/schedule/flow.h"
 
 /* The axis that the argument means, a negative one counted from the last. */
@@ -19,9 +20,9 @@ static bool find_axis(Schedule *s, const Value *v, const Buffer *buffer, int oth
 static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
 {
     REQUIRE(s, E0447, v->span, buffer->role == ROLE_TEMP,
-            "'%s' is a parameter: its layout is the caller's, row after row without gaps. Only a temp in "
-            "shared or local memory has a layout to choose; make one with cache_read(block, %s, "
-            "shared)",
+            "'%s' is a parameter: its layout is the caller's, row after row without gaps. Only a "
+            "temp in shared or local memory has a layout to choose; make one with "
+            "cache_read(block, %s, shared)",
             buffer->name, buffer->name);
     REQUIRE(s, E0447, v->span, !scope_outlives_launch(buffer->scope),
             "'%s' is in global memory, where there are no banks to keep apart; use set_scope(%s, "
@@ -51,8 +52,8 @@ static AxisLayout rule_of(const Buffer *buffer, int axis)
 static bool may_choose(Schedule *s, const Value *v, const Buffer *buffer)
 {
     REQUIRE(s, E0447, v->span, buffer->scope == SCOPE_SHARED,
-            "'%s' is in %s memory, which has no banks to keep apart; only shared memory has", buffer->name,
-            scope_name(buffer->scope));
+            "'%s' is in %s memory, which has no banks to keep apart; only shared memory has",
+            buffer->name, scope_name(buffer->scope));
     return true;
 }
 
@@ -67,8 +68,8 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0448, call->storage_align.factor.span, factor >= 1 && factor <= INT32_MAX,
             "the factor must be at least 1, found %lld", (long long)factor);
     REQUIRE(s, E0448, call->storage_align.offset.span, offset >= 0 && offset < factor,
-            "the offset is what is left over of %lld, so from 0 to %lld; found %lld", (long long)factor,
-            (long long)factor - 1, (long long)offset);
+            "the offset is what is left over of %lld, so from 0 to %lld; found %lld",
+            (long long)factor, (long long)factor - 1, (long long)offset);
     AxisLayout rule = rule_of(buffer, axis);
     rule.align_factor = factor;
     rule.align_offset = offset;
@@ -83,7 +84,8 @@ bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
     bool chosen = call->pad.amount.kind == VALUE_WORD;
     int64_t amount = chosen ? 0 : call->pad.amount.u.i;
     int axis;
-    if (!may_lay_out(s, &call->pad.buffer, buffer) || (chosen && !may_choose(s, &call->pad.buffer, buffer)) ||
+    if (!may_lay_out(s, &call->pad.buffer, buffer) ||
+        (chosen && !may_choose(s, &call->pad.buffer, buffer)) ||
         !find_axis(s, &call->pad.axis, buffer, buffer->rank - 1, &axis))
         return false;
     REQUIRE(s, E0448, call->pad.amount.span, amount >= 0 && amount <= INT32_MAX,
@@ -106,14 +108,16 @@ bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
     Buffer *buffer = sched_buffer(s, call->swizzle.buffer.u.id);
     bool chosen = call->swizzle.chunk.kind == VALUE_WORD;
     int axis, by;
-    if (!may_lay_out(s, &call->swizzle.buffer, buffer) || !may_choose(s, &call->swizzle.buffer, buffer))
+    if (!may_lay_out(s, &call->swizzle.buffer, buffer) ||
+        !may_choose(s, &call->swizzle.buffer, buffer))
         return false;
     REQUIRE(s, E0446, call->swizzle.buffer.span, buffer->rank >= 2,
-            "'%s' has %d ax%s, and a swizzle needs two: one whose chunks change places, and one that says how",
+            "'%s' has %d ax%s, and a swizzle needs two: one whose chunks change places, and one "
+            "that says how",
             buffer->name, buffer->rank, buffer->rank == 1 ? "is" : "es");
     REQUIRE(s, E0448, call->swizzle.chunk.span, chosen || call->swizzle.count.kind != VALUE_NONE,
-            "a swizzle of chunks of %lld elements needs a count, the number of chunks that change places; write "
-            "swizzle(%s, auto) for numbers that tirc chooses",
+            "a swizzle of chunks of %lld elements needs a count, the number of chunks that change "
+            "places; write swizzle(%s, auto) for numbers that tirc chooses",
             (long long)call->swizzle.chunk.u.i, buffer->name);
     if (!find_axis(s, &call->swizzle.axis, buffer, buffer->rank - 1, &axis) ||
         !find_axis(s, &call->swizzle.by, buffer, axis > 0 ? axis - 1 : 1, &by))
@@ -121,8 +125,10 @@ bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
     AxisLayout rule = rule_of(buffer, axis);
     rule.choose_swizzle = chosen;
     rule.swizzle = chosen ? (Swizzle){0}
-                          : (Swizzle){.chunk = call->swizzle.chunk.u.i, .count = call->swizzle.count.u.i,
-                                      .every = int_or(&call->swizzle.every, 1), .by = by};
+                          : (Swizzle){.chunk = call->swizzle.chunk.u.i,
+                                      .count = call->swizzle.count.u.i,
+                                      .every = int_or(&call->swizzle.every, 1),
+                                      .by = by};
     const char *wrong = chosen ? NULL : swizzle_error(s->ctx, buffer, axis, &rule.swizzle);
     REQUIRE(s, E0448, call->swizzle.chunk.span, !wrong, "%s", wrong);
     lay_out(s, buffer, axis, rule);

@@ -1,14 +1,15 @@
-/* loop.c - reorder and add_unit_loop, and what primitives that reshape nests of loops share (loop.h).
+/* loop.c - reorder and add_unit_loop, and what primitives that reshape nests of loops share
+ * (loop.h).
  *
  *   reorder(j, i)       for i in E0, j in E1  =>   for j in E1, i in E0
  *
- * Invariant: every instance of a block runs exactly once, and instances that depend on each other keep
- * their order. */
+ * Invariant: every instance of a block runs exactly once, and instances that depend on each other
+ * keep their order. */
 #include <string.h>
 
 #include "passes/schedule/loop.h"
 
-/* ---- shared ------------------------------------------------------------------------------------ */
+/* ---- shared ---------------------------------------------------------------------------------- */
 
 bool sched_require_plain(Schedule *s, const Stmt *stmt, Span span)
 {
@@ -84,7 +85,7 @@ bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops
     return true;
 }
 
-/* ---- reorder ---------------------------------------------------------------------------------- */
+/* ---- reorder --------------------------------------------------------------------------------- */
 
 /* The loops of one path from the outermost to the innermost that are named. */
 typedef struct {
@@ -169,7 +170,8 @@ static bool check_ranges(Schedule *s, const PrimCall *call, Stmt **order, int n)
 {
     for (int i = 0; i < n; i++)
         for (int inner = i + 1; inner < n; inner++)
-            REQUIRE(s, E0417, call->span, !loop_uses_var(&order[i]->u.loop, order[inner]->u.loop.var),
+            REQUIRE(s, E0417, call->span,
+                    !loop_uses_var(&order[i]->u.loop, order[inner]->u.loop.var),
                     "the range of loop '%s' depends on loop '%s', which has to stay outside of it",
                     stmt_label(order[i]), stmt_label(order[inner]));
     return true;
@@ -216,7 +218,7 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- add_unit_loop ---------------------------------------------------------------------------- */
+/* ---- add_unit_loop --------------------------------------------------------------------------- */
 
 bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
 {

@@ -7,16 +7,19 @@
  *   fission(i, t)     the same from right to left
  *   shift(j, 1)       for j in N: S(j)        =>   for j in 1..N + 1: S(j - 1)
  *
- * Iterations that have the same value come together in a merge; shift before it makes a consumer lag behind its
- * producer. Where the ranges differ the merged loop has the values of all, and blocks exist for their own.
+ * Iterations that have the same value come together in a merge; shift before it makes a consumer
+ * lag behind its producer. Where the ranges differ the merged loop has the values of all, and
+ * blocks exist for their own.
  *
- * Invariant: every instance runs exactly once, and instances that depend on each other keep their order. */
+ * Invariant: every instance runs exactly once, and instances that depend on each other keep their
+ * order. */
 #include <string.h>
 
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/flow.h"
 
-/* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their kinds. */
+/* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their
+ * kinds. */
 static bool require_order(Schedule *s, const PrimCall *call, const Stmt *old, Stmt *now)
 {
     bool reassociates; /* never: the instances of one block keep their order */
@@ -36,7 +39,7 @@ static bool require_kinds(Schedule *s, const PrimCall *call, const Stmt *old, St
     return flow_recheck_kinds(s, flow_kernel_with(s, body), loop, call->span);
 }
 
-/* ---- merge: what comes together --------------------------------------------------------------- */
+/* ---- merge: what comes together -------------------------------------------------------------- */
 
 /* Some values of a merged loop are not there for one of the nests. */
 typedef struct {
@@ -49,14 +52,14 @@ typedef struct {
 typedef struct {
     Schedule *s;
     const PrimCall *call;
-    int n, depth;    /* nests, and loops of each that become one */
-    StmtPath *path;  /* [n] to the innermost of them, in the order of the text */
-    int top;         /* the place of the outermost ones on the paths; before it is the seq */
+    int n, depth;   /* nests, and loops of each that become one */
+    StmtPath *path; /* [n] to the innermost of them, in the order of the text */
+    int top;        /* the place of the outermost ones on the paths; before it is the seq */
     const Stmt *seq;
-    int first;       /* the item of the seq where the nests begin */
+    int first; /* the item of the seq where the nests begin */
     Facts *facts;
-    Subst **map;     /* [n][depth] loops' variables to merged ones */
-    ForStmt *loops;  /* [depth] the merged ones */
+    Subst **map;    /* [n][depth] loops' variables to merged ones */
+    ForStmt *loops; /* [depth] the merged ones */
     VEC(Missing) missing;
 } Merge;
 
@@ -96,11 +99,12 @@ static bool find_seq(Merge *m)
             const Stmt *a = last_of(&m->path[j]), *b = last_of(&m->path[i]);
             int common = flow_common(&m->path[j], &m->path[i]);
             if (common == m->path[i].n || common == m->path[j].n)
-                return refuse_siblings(m, a, b, "are one inside the other; merge takes loops that follow "
-                                                "one another");
+                return refuse_siblings(
+                    m, a, b, "are one inside the other; merge takes loops that follow one another");
             if (common != m->top || m->path[i].items[common - 1]->kind != ST_SEQ)
-                return refuse_siblings(m, a, b, "stand in different places; merge takes loops of one "
-                                                "sequence of statements");
+                return refuse_siblings(
+                    m, a, b,
+                    "stand in different places; merge takes loops of one sequence of statements");
         }
     m->seq = m->path[0].items[m->top - 1];
     return true;
@@ -127,16 +131,17 @@ static bool check_nests(Merge *m)
     for (int k = 0; k < m->n; k++) {
         const Stmt *loop = last_of(&m->path[k]), *before = last_of(&m->path[k > 0 ? k - 1 : 0]);
         if (m->path[k].n - m->top != m->depth)
-            return refuse_siblings(m, before, loop,
-                                   "have different numbers of loops around them that would become one");
+            return refuse_siblings(
+                m, before, loop,
+                "have different numbers of loops around them that would become one");
         if (item_of(m->seq, nest_loop(m, k, 0)) != m->first + k)
             return refuse_siblings(m, before, loop,
                                    "have other statements between them; merge takes neighbours");
         for (int level = 0; level < m->depth; level++) {
             const Stmt *at = nest_loop(m, k, level);
             REQUIRE(s, E0433, m->call->span, at->kind == ST_FOR,
-                    "loop '%s' is not the only statement in the loops around it, which would become one "
-                    "loop as well; merge those first",
+                    "loop '%s' is not the only statement in the loops around it, which would "
+                    "become one loop as well; merge those first",
                     stmt_label(loop));
             if (!sched_require_plain(s, at, m->call->span))
                 return false;
@@ -161,7 +166,7 @@ static bool find_nests(Merge *m)
     return check_nests(m);
 }
 
-/* ---- merge: ranges ---------------------------------------------------------------------------- */
+/* ---- merge: ranges --------------------------------------------------------------------------- */
 
 /* A side of the merged range that nest `k` does not reach: its own end there is `bound`. */
 static void note_missing(Merge *m, int k, Var *var, Expr *bound, Expr *merged, bool upper)
@@ -183,8 +188,7 @@ static Name merged_name(Merge *m, int level)
     StmtPath path = {0}; /* to a sequence of the nests alone */
     for (int i = 0; i + 1 < m->top; i++)
         VEC_PUSH(c->arena, &path, m->path[0].items[i]);
-    VEC_PUSH(c->arena, &path,
-             stmt_seq(c, m->seq->u.seq.items + m->first, m->n, m->call->span));
+    VEC_PUSH(c->arena, &path, stmt_seq(c, m->seq->u.seq.items + m->first, m->n, m->call->span));
     Name name = sched_fresh_loop_name(
         m->s, &path, ctx_namef(c, "%.24s_m", stmt_label(nest_loop(m, 0, level))), 0);
     for (int other = 0; other < level; other++)
@@ -212,30 +216,31 @@ static bool merge_level(Merge *m, int level)
         same &= loop->step == first->step && expr_equal(lo[k], lo[0]) && expr_equal(hi[k], hi[0]);
     }
     REQUIRE(m->s, E0434, m->call->span, same || unit,
-            "loops '%s' and '%s' have different ranges, and not all of them go in steps of 1, so their values "
-            "do not meet",
+            "loops '%s' and '%s' have different ranges, and not all of them go in steps of 1, so "
+            "their values do not meet",
             first->var->name, stmt_label(nest_loop(m, 1, level)));
     ForStmt *loop = &m->loops[level];
-    *loop = flow_loop(m->s, merged_name(m, level), simplify(m->facts, least),
-                      simplify(m->facts, most));
+    *loop =
+        flow_loop(m->s, merged_name(m, level), simplify(m->facts, least), simplify(m->facts, most));
     loop->step = first->step;
     loop->body = first->body;
     for (int k = 0; k < m->n; k++) {
-        m->map[k][level] = (Subst){nest_loop(m, k, level)->u.loop.var,
-                                   expr_var(c, loop->var, span_none())};
+        m->map[k][level] =
+            (Subst){nest_loop(m, k, level)->u.loop.var, expr_var(c, loop->var, span_none())};
         if (same)
             continue;
         note_missing(m, k, loop->var, lo[k], loop->lo, false);
         note_missing(m, k, loop->var, hi[k], loop->hi, true);
     }
-    if (loop->step == 1) /* a nest that has none of the one iteration still says that it counts in this loop */
+    if (loop->step ==
+        1) /* a nest that has none of the one iteration still says that it counts in this loop */
         facts_range_loosely(m->facts, loop->var, loop->lo, loop->hi);
     else
         facts_enter(m->facts, stmt_for(c, loop, m->call->span));
     return true;
 }
 
-/* ---- merge: the body -------------------------------------------------------------------------- */
+/* ---- merge: the body ------------------------------------------------------------------------- */
 
 static Stmt *merged_part(Merge *m, int k)
 {
@@ -277,7 +282,8 @@ static bool name_is_taken(Context *c, const Stmt *body, const Buffer *buffer)
     return false;
 }
 
-/* Temps of the parts come to stand in one sequence: none may have a name that means something else there. */
+/* Temps of the parts come to stand in one sequence: none may have a name that means something else
+ * there. */
 static Stmt *rename_temps(Merge *m, Stmt *body)
 {
     Context *c = m->s->ctx;
@@ -345,15 +351,14 @@ bool prim_merge(Schedule *s, const PrimCall *call, Value *result)
         if (!merge_level(&m, level))
             return false;
     Stmt *nest = build_merge(&m), *seq = merged_seq(&m, nest);
-    if (!require_order(s, call, m.seq, seq) ||
-        !require_kinds(s, call, m.seq, seq, nest->u.loop.id))
+    if (!require_order(s, call, m.seq, seq) || !require_kinds(s, call, m.seq, seq, nest->u.loop.id))
         return false;
     sched_replace(s, m.seq, seq);
     result->u.id = m.loops[m.depth - 1].id;
     return true;
 }
 
-/* ---- fission ---------------------------------------------------------------------------------- */
+/* ---- fission --------------------------------------------------------------------------------- */
 
 typedef struct {
     Stmt *first, *second; /* the two halves of the loop's body */
@@ -380,9 +385,9 @@ static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int la
             const Buffer *temp = items[i]->u.temp;
             second = touches_any(items + last + 1, n - last - 1, temp);
             REQUIRE(s, E0437, call->span, !second || !touches_any(items, last + 1, temp),
-                    "temp '%s' is made anew in each iteration of loop '%s' and used on both sides of the "
-                    "cut, where one iteration would find the value of another; declare it outside of the "
-                    "loop, with an element for each iteration",
+                    "temp '%s' is made anew in each iteration of loop '%s' and used on both sides "
+                    "of the cut, where one iteration would find the value of another; declare it "
+                    "outside of the loop, with an element for each iteration",
                     temp->name, state_handle(s, call->fission.loop.u.id)->name);
         }
         VEC_PUSH(c->arena, &half[second], items[i]);
@@ -392,7 +397,8 @@ static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int la
     return true;
 }
 
-/* The item of the loop's body that holds the node at the end of `path`; -1 where nothing stands behind it. */
+/* The item of the loop's body that holds the node at the end of `path`; -1 where nothing stands
+ * behind it. */
 static int cut_item(const StmtPath *path, const Stmt *loop)
 {
     int at = 0;
@@ -416,9 +422,10 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
         return false;
     int last = cut_item(&to, loop);
     if (last < 0) {
-        sched_refuse(s, E0436, call->span,
-                     "nothing stands behind '%s' in the body of loop '%s', so there is nothing to cut off",
-                     stmt_label(node), stmt_label(loop));
+        sched_refuse(
+            s, E0436, call->span,
+            "nothing stands behind '%s' in the body of loop '%s', so there is nothing to cut off",
+            stmt_label(node), stmt_label(loop));
         sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
         return false;
     }
@@ -450,7 +457,7 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- shift ------------------------------------------------------------------------------------ */
+/* ---- shift ----------------------------------------------------------------------------------- */
 
 bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
 {
@@ -461,7 +468,8 @@ bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_serial(s, stmt, call->span))
         return false;
     REQUIRE(s, E0496, call->span, amount >= -INT32_MAX && amount <= INT32_MAX,
-            "a loop is shifted by at most 2147483647 iterations, and here are %lld", (long long)amount);
+            "a loop is shifted by at most 2147483647 iterations, and here are %lld",
+            (long long)amount);
     (void)result;
     if (amount == 0)
         return true;

@@ -5,12 +5,12 @@
  *                                                    for i_1 in 1..N
  *                                                        S(i_1)
  *
- * Invariant: every instance runs exactly once, in the same order; S and its copies share the instances among them. The
- * one thing that could happen twice is the init of a reduction, which runs before the outermost loop of the reduction: it must
- * stand inside the loop that is cut. */
+ * Invariant: every instance runs exactly once, in the same order; S and its copies share the
+ * instances among them. The one thing that could happen twice is the init of a reduction, which
+ * runs before the outermost loop of the reduction: it must stand inside the loop that is cut. */
 #include "passes/schedule/partition.h"
 
-/* ---- copies ----------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static bool is_given(const Partition *p, Name name)
 {
@@ -50,7 +50,8 @@ static Stmt *copy_temps(Partition *p, Stmt *original, Stmt *copy)
     StmtList temps = stmts_of_kind(c, copy, ST_TEMP);
     Subst *map = ARENA_ARRAY(c->arena, Subst, new.n);
     for (int i = 0; i < new.n; i++)
-        map[i] = (Subst){old.items[i]->u.loop.var, expr_var(c, new.items[i]->u.loop.var, span_none())};
+        map[i] =
+            (Subst){old.items[i]->u.loop.var, expr_var(c, new.items[i]->u.loop.var, span_none())};
     for (int i = 0; i < temps.n; i++) {
         const Buffer *from = temps.items[i]->u.temp;
         Buffer *to = buffer_copy(c, from);
@@ -72,7 +73,7 @@ static Stmt *copied(Partition *p, Stmt *body)
     return rewrite_stmt(&rename, copy_temps(p, body, copy));
 }
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 Partition partition_new(Schedule *s, const StmtPath *path)
 {
@@ -107,7 +108,8 @@ static bool is_carried_on(const BlockStmt *block, const StmtPath *path)
 static const Stmt *reduction_of(Context *c, const StmtPath *path, const Stmt *part)
 {
     for (Cursor at = cursor_outer(c, part); cursor_next(&at);)
-        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init && is_carried_on(&at.stmt->u.block, path))
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init &&
+            is_carried_on(&at.stmt->u.block, path))
             return at.stmt;
     return NULL;
 }
@@ -119,9 +121,9 @@ bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span
     if (!reduction)
         return true;
     sched_refuse(s, E0439, span,
-                 "block '%s' is a reduction that loop '%s', or a loop around it, carries on, so its init "
-                 "would run again for each part; give the init a block of its own first, with "
-                 "decompose_reduction(%s, LOOP)",
+                 "block '%s' is a reduction that loop '%s', or a loop around it, carries on, so "
+                 "its init would run again for each part; give the init a block of its own first, "
+                 "with decompose_reduction(%s, LOOP)",
                  reduction->u.block.name, stmt_label(loop), reduction->u.block.name);
     sched_note_at(s, reduction, "the reduction is now");
     return false;
@@ -145,7 +147,7 @@ Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool co
     return stmt_for(c, &part, loop->span);
 }
 
-/* ---- loop_partition --------------------------------------------------------------------------- */
+/* ---- loop_partition -------------------------------------------------------------------------- */
 
 typedef struct {
     const Value *extents;
@@ -186,12 +188,13 @@ static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path,
 {
     const Stmt *loop = path->items[path->n - 1];
     Expr *extent = sched_extent(s, path);
-    Expr *reached = expr_binary(s->ctx, EX_LE, extent, expr_index(s->ctx, parts->total), span_none());
+    Expr *reached =
+        expr_binary(s->ctx, EX_LE, extent, expr_index(s->ctx, parts->total), span_none());
     if (parts->fill >= 0 || prove(sched_facts(s, path), reached))
         return true;
     sched_refuse(s, E0438, call->span,
-                 "the parts have %lld iterations together, and loop '%s' has %s; write _ for the part "
-                 "that takes what is left",
+                 "the parts have %lld iterations together, and loop '%s' has %s; write _ for the "
+                 "part that takes what is left",
                  (long long)parts->total, stmt_label(loop), sched_text(s, extent));
     sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
     return false;

@@ -6,14 +6,16 @@
  *   }                                 use(ko)
  *                                 }
  *
- * Buffers are logical, whole arrays at this level, so loads of different iterations write different elements
- * and the step is nothing but another order, which dependence_order_kept judges: in the loop that runs load(t)
- * and use(t - stages + 1) for t in 0..n + stages - 1, of which the program above is the first stages - 1
- * iterations, peeled, and the rest. What makes it cheap is the fold of the axis along which the loop moves:
- * lowering keeps the parts of the iterations that overlap, in a circle.
+ * Buffers are logical, whole arrays at this level, so loads of different iterations write different
+ * elements and the step is nothing but another order, which dependence_order_kept judges: in the
+ * loop that runs load(t) and use(t - stages + 1) for t in 0..n + stages - 1, of which the program
+ * above is the first stages - 1 iterations, peeled, and the rest. What makes it cheap is the fold
+ * of the axis along which the loop moves: lowering keeps the parts of the iterations that overlap,
+ * in a circle.
  *
- * Where a load goes through registers (global -> local -> shared), the part that fills registers runs before
- * the use and the part that empties them after it, so that the arithmetic hides the time that memory takes. */
+ * Where a load goes through registers (global -> local -> shared), the part that fills registers
+ * runs before the use and the part that empties them after it, so that the arithmetic hides the
+ * time that memory takes. */
 #include "passes/schedule/ahead.h"
 
 enum { MAX_STAGES = 16 };
@@ -22,10 +24,11 @@ enum { MAX_STAGES = 16 };
 typedef struct {
     Stmt *item;
     Buffer *buffer;
-    Name name;    /* of its block */
-    bool drains;  /* reads registers that another ahead statement has filled */
-    bool stays;   /* read by ahead statements only */
-    bool used_up; /* and that in the iteration which fills it, without anything left for later ones */
+    Name name;   /* of its block */
+    bool drains; /* reads registers that another ahead statement has filled */
+    bool stays;  /* read by ahead statements only */
+    /* and that in the iteration which fills it, without anything left for later ones */
+    bool used_up;
     int axis;     /* that moves with the loop ... */
     int64_t step; /* ... by this many elements an iteration */
 } Ahead;
@@ -41,7 +44,7 @@ typedef struct {
     VEC(Stmt *) rest; /* the other statements of the body */
 } Pipeline;
 
-/* ---- which statements run ahead -------------------------------------------------------------------- */
+/* ---- which statements run ahead -------------------------------------------------------------- */
 
 static const Ahead *find_ahead(const Pipeline *p, const Buffer *buffer)
 {
@@ -58,7 +61,8 @@ static Stmt *only_block(const Pipeline *p, Stmt *item)
     return blocks.n == 1 ? blocks.items[0] : NULL;
 }
 
-/* The block reads global memory, what the loop does not write, or registers that an ahead statement before it fills. */
+/* The block reads global memory, what the loop does not write, or registers that an ahead statement
+ * before it fills. */
 static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
 {
     BufferSet reads = {0};
@@ -78,7 +82,8 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
     return true;
 }
 
-/* A temp that is declared in the loop is another one in each iteration, and does not exist before the loop. */
+/* A temp that is declared in the loop is another one in each iteration, and does not exist before
+ * the loop. */
 static bool touches_own_temp(const Pipeline *p, Stmt *block)
 {
     for (int i = 0; i < ahead_items(&p->at); i++) {
@@ -95,7 +100,8 @@ static bool try_ahead(Pipeline *p, Stmt *item)
     const Stmt *store = block ? flow_single_store(block) : NULL;
     Ahead ahead = {.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
-        store->u.store.buffer->role != ROLE_TEMP || scope_outlives_launch(store->u.store.buffer->scope) ||
+        store->u.store.buffer->role != ROLE_TEMP ||
+        scope_outlives_launch(store->u.store.buffer->scope) ||
         stmt_touches(block, store->u.store.buffer, ACCESS_READ) || touches_own_temp(p, block) ||
         !reads_ahead(p, block, &ahead.drains))
         return false;
@@ -126,14 +132,14 @@ static bool find_stages(Pipeline *p)
         used += !p->ahead.items[i].stays;
     }
     REQUIRE(p->s, E0471, p->call->span, used > 0,
-            "loop '%s' has no copy to run ahead: one of the statements of its body has to be a block with one store "
-            "to a temp in shared or local memory, which others of them read; make it with cache_read and "
-            "compute_at(..., %s)",
+            "loop '%s' has no copy to run ahead: one of the statements of its body has to be a "
+            "block with one store to a temp in shared or local memory, which others of them read; "
+            "make it with cache_read and compute_at(..., %s)",
             name, name);
     return true;
 }
 
-/* ---- what moves with the loop ------------------------------------------------------------------------ */
+/* ---- what moves with the loop ---------------------------------------------------------------- */
 
 /* The buffer is filled by this statement and read in the loop, nowhere else. */
 static bool check_users(Pipeline *p, const Ahead *a)
@@ -141,7 +147,8 @@ static bool check_users(Pipeline *p, const Ahead *a)
     BlockList writers = {0}, readers = {0}, inside = {0};
     flow_blocks(p->s, p->s->kernel->body, a->buffer, ACCESS_WRITE, &writers);
     REQUIRE(p->s, E0472, p->call->span, writers.n == 1,
-            "'%s' is written by block '%s' and by block '%s', so no one part of it belongs to one iteration of '%s'",
+            "'%s' is written by block '%s' and by block '%s', so no one part of it belongs to one "
+            "iteration of '%s'",
             a->buffer->name, writers.items[0]->u.block.name, writers.items[1]->u.block.name,
             p->loop->u.loop.var->name);
     flow_blocks(p->s, p->s->kernel->body, a->buffer, ACCESS_READ, &readers);
@@ -178,8 +185,8 @@ static bool refuse_box(Pipeline *p, const Ahead *a, const Interval *box, const c
                     sched_text(s, box[d].min));
     Name loop = p->loop->u.loop.var->name;
     sched_refuse(s, E0472, p->call->span,
-                 "an iteration of '%s' fills of '%s', axis by axis: %s. %s; each iteration has to begin where the "
-                 "one before ended, along one axis",
+                 "an iteration of '%s' fills of '%s', axis by axis: %s. %s; each iteration has to "
+                 "begin where the one before ended, along one axis",
                  loop, a->buffer->name, text.text, what);
     sched_note_at(s, a->item, "it is filled here");
     return false;
@@ -200,11 +207,13 @@ static const char *find_axis(Pipeline *p, Ahead *a, Facts *facts, const Interval
         if (a->axis >= 0)
             return "That moves along two axes";
         if (!expr_is_const(box[d].extent, &extent) || extent != step)
-            return arena_printf(c->arena, "Along axis %d that moves by %lld an iteration, and is %s long", d,
+            return arena_printf(c->arena,
+                                "Along axis %d that moves by %lld an iteration, and is %s long", d,
                                 (long long)step, sched_text(p->s, box[d].extent));
         const Var *thread = a->buffer->scope == SCOPE_SHARED ? uses_thread(p, rest) : NULL;
         if (thread)
-            return arena_printf(c->arena, "That is another part for each value of '%s'", thread->name);
+            return arena_printf(c->arena, "That is another part for each value of '%s'",
+                                thread->name);
         a->axis = d;
         a->step = step;
     }
@@ -219,16 +228,16 @@ static bool check_reads(Pipeline *p, const Ahead *a, Facts *facts, Interval got,
     Expr *to = expr_binary(c, EX_LE, index_add(c, got.min, got.extent),
                            index_add(c, made.min, made.extent), span_none());
     REQUIRE(p->s, E0472, p->call->span, prove(facts, from) && prove(facts, to),
-            "an iteration of '%s' fills %s elements of '%s' from %s along axis %d, but reads %s from %s; it may "
-            "read only what it fills",
+            "an iteration of '%s' fills %s elements of '%s' from %s along axis %d, but reads %s "
+            "from %s; it may read only what it fills",
             p->loop->u.loop.var->name, sched_text(p->s, made.extent), a->buffer->name,
             sched_text(p->s, made.min), a->axis, sched_text(p->s, got.extent),
             sched_text(p->s, got.min));
     return true;
 }
 
-/* The part that one iteration fills, by the loops of the statement that fills it; where these run further than the block
- * does, because they have been fused and split, by what is read. */
+/* The part that one iteration fills, by the loops of the statement that fills it; where these run
+ * further than the block does, because they have been fused and split, by what is read. */
 static bool measure(Pipeline *p, Ahead *a)
 {
     Context *c = p->s->ctx;
@@ -253,7 +262,7 @@ static bool measure(Pipeline *p, Ahead *a)
     return true;
 }
 
-/* ---- the order ----------------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 /* What becomes of a group of statements. */
 typedef Stmt *Rebuild(const Pipeline *p, Stmt *group, void *user);
@@ -270,7 +279,8 @@ static void add_ahead(const Pipeline *p, bool drains, Rebuild *rebuild, void *us
         VEC_PUSH(c->arena, out, rebuild(p, all, user));
 }
 
-/* The statements of one iteration: fill registers and copy directly, use (if asked for), empty registers. */
+/* The statements of one iteration: fill registers and copy directly, use (if asked for), empty
+ * registers. */
 static Stmt *in_order(const Pipeline *p, Rebuild *ahead, Rebuild *use, void *user)
 {
     Context *c = p->s->ctx;
@@ -286,17 +296,20 @@ static Stmt *in_order(const Pipeline *p, Rebuild *ahead, Rebuild *use, void *use
 static Stmt *model_ahead(const Pipeline *p, Stmt *group, void *user)
 {
     Expr *t = user;
-    return ahead_model(&p->at, group, t, expr_binary(p->s->ctx, EX_LT, t, p->loop->u.loop.hi, group->span));
+    return ahead_model(&p->at, group, t,
+                       expr_binary(p->s->ctx, EX_LT, t, p->loop->u.loop.hi, group->span));
 }
 
 static Stmt *model_use(const Pipeline *p, Stmt *group, void *user)
 {
     Context *c = p->s->ctx;
     Expr *t = user, *late = expr_index(c, p->stages - 1);
-    return ahead_model(&p->at, group, index_sub(c, t, late), expr_binary(c, EX_GE, t, late, group->span));
+    return ahead_model(&p->at, group, index_sub(c, t, late),
+                       expr_binary(c, EX_GE, t, late, group->span));
 }
 
-/* The order of the pipeline as one loop with the same blocks, for the question whether it is kept. */
+/* The order of the pipeline as one loop with the same blocks, for the question whether it is
+ * kept. */
 static bool check_order(Pipeline *p)
 {
     Schedule *s = p->s;
@@ -306,8 +319,8 @@ static bool check_order(Pipeline *p)
     bool reassociates;
     Kernel *kernel = flow_kernel_with(
         s, stmt_replace(c, s->kernel->body, p->path->items[p->path->n - 1], p->loop));
-    ForStmt model = flow_loop(s, old->var->name, old->lo,
-                              index_add(c, old->hi, expr_index(c, p->stages - 1)));
+    ForStmt model =
+        flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->stages - 1)));
     model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
     if (dependence_order_kept(c, kernel, p->loop, stmt_for(c, &model, p->loop->span), &reassociates,
                               &why))
@@ -319,7 +332,7 @@ static bool check_order(Pipeline *p)
     return false;
 }
 
-/* ---- the program ----------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static Stmt *move_ahead(const Pipeline *p, Stmt *group, void *user)
 {
@@ -364,22 +377,26 @@ static Buffer *folded(Context *c, const Ahead *a, int64_t stages)
     return buffer;
 }
 
-/* What each iteration of the loop reads of these buffers it has written itself. False after an error. */
+/* What each iteration of the loop reads of these buffers it has written itself. False after an
+ * error. */
 static bool find_used_up(Pipeline *p)
 {
     Threads *t = NULL;
     int n_fixed = 0;
     for (int i = 0; i < p->ahead.n; i++) {
         Ahead *a = &p->ahead.items[i];
-        if (a->stays && !t && !(t = flow_threads(p->s, p->s->kernel->body, p->path, p->path->n, p->call->span, &n_fixed)))
+        if (a->stays && !t &&
+            !(t = flow_threads(p->s, p->s->kernel->body, p->path, p->path->n, p->call->span,
+                               &n_fixed)))
             return false;
         a->used_up = a->stays && threads_reads_covered(t, a->buffer, n_fixed);
     }
     return true;
 }
 
-/* The kernel's body with the pipeline in place of the loop. What an iteration fills and uses up is no circle: before the
- * loop it gets a buffer of its own. What stays for later iterations is where they look for it. */
+/* The kernel's body with the pipeline in place of the loop. What an iteration fills and uses up is
+ * no circle: before the loop it gets a buffer of its own. What stays for later iterations is where
+ * they look for it. */
 static Stmt *build_body(const Pipeline *p, Stmt **first)
 {
     Schedule *s = p->s;
@@ -428,7 +445,8 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
     if (!check_order(&p) || !find_used_up(&p))
         return false;
 
-    Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), stages - 1), *body = build_body(&p, &first);
+    Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), stages - 1),
+         *body = build_body(&p, &first);
     if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);

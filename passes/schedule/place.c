@@ -1,11 +1,12 @@
-/* place.c - moving a block into other loops (place.h): what must hold of both places, and the nest that it gets there.
+/* place.c - moving a block into other loops (place.h): what must hold of both places, and the nest
+ * that it gets there.
  *
- * The moved block keeps its iterators and their domains. Its loops are made anew over the part of the buffer that is needed
- * (or was written) in one iteration of the target loop; where the part reaches beyond the domain, the instances do
- * not exist, so no guard is written here. */
+ * The moved block keeps its iterators and their domains. Its loops are made anew over the part of
+ * the buffer that is needed (or was written) in one iteration of the target loop; where the part
+ * reaches beyond the domain, the instances do not exist, so no guard is written here. */
 #include "passes/schedule/place.h"
 
-/* ---- the nest ---------------------------------------------------------------------------------------- */
+/* ---- the nest -------------------------------------------------------------------------------- */
 
 typedef VEC(ForStmt) LoopList;
 
@@ -17,8 +18,10 @@ static bool holds_loop(Context *c, const BlockStmt *block, Name name)
     return false;
 }
 
-/* A name for a loop around the block: of nothing on the path or in the block, no iterator of it and no loop of `loops`. */
-static Name fresh_name(Schedule *s, const StmtPath *target, const char *base, const BlockStmt *block, int own, const LoopList *loops)
+/* A name for a loop around the block: of nothing on the path or in the block, no iterator of it and
+ * no loop of `loops`. */
+static Name fresh_name(Schedule *s, const StmtPath *target, const char *base,
+                       const BlockStmt *block, int own, const LoopList *loops)
 {
     Name name = sched_fresh_loop_name(s, target, base, 0);
     for (int tries = 1;; tries++) {
@@ -30,28 +33,33 @@ static Name fresh_name(Schedule *s, const StmtPath *target, const char *base, co
         taken |= holds_loop(s->ctx, block, name);
         if (!taken)
             return name;
-        name = sched_fresh_loop_name(s, target, arena_printf(s->ctx->arena, "%.32s_%d", base, tries), 0);
+        name = sched_fresh_loop_name(s, target,
+                                     arena_printf(s->ctx->arena, "%.32s_%d", base, tries), 0);
     }
 }
 
 /* The loops over an axis of a part, outermost first, and its places in their terms. */
-static Expr *loops_over(Schedule *s, const StmtPath *target, const BlockStmt *block, const Part *part, int axis, LoopList *loops)
+static Expr *loops_over(Schedule *s, const StmtPath *target, const BlockStmt *block,
+                        const Part *part, int axis, LoopList *loops)
 {
     Context *c = s->ctx;
     int n = part->n_runs ? part->n_runs[axis] : 0;
     Expr *value = part->box[axis].min;
     for (int i = n > 0 ? n - 1 : 0; i >= 0; i--) {
         Run run = n > 0 ? part->runs[axis * REGION_RUNS + i] : (Run){1, 0};
-        Name name = fresh_name(s, target, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), block, -1, loops);
+        Name name = fresh_name(s, target, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis),
+                               block, -1, loops);
         Expr *hi = n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
         ForStmt loop = flow_loop(s, name, expr_index(c, 0), hi);
         VEC_PUSH(c->arena, loops, loop);
-        value = index_add(c, value, index_mul(c, expr_index(c, run.stride), expr_var(c, loop.var, span_none())));
+        value = index_add(
+            c, value, index_mul(c, expr_index(c, run.stride), expr_var(c, loop.var, span_none())));
     }
     return value;
 }
 
-Stmt *place_nest(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *block, const int *axis_of, const Part *part)
+Stmt *place_nest(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *block,
+                 const int *axis_of, const Part *part)
 {
     Context *c = s->ctx;
     const BlockStmt *old = &block->u.block;
@@ -119,7 +127,8 @@ static Stmt *moved_body(Schedule *s, const Stmt *block, const Stmt *loop, int at
     return stmt_replace(s->ctx, body, loop, target);
 }
 
-Stmt *place_before_readers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer, Stmt *nest)
+Stmt *place_before_readers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer,
+                           Stmt *nest)
 {
     Stmt *body = loop->u.loop.body;
     int at = 0;
@@ -128,7 +137,8 @@ Stmt *place_before_readers(Schedule *s, const Stmt *block, const Stmt *loop, con
     return moved_body(s, block, loop, at, nest);
 }
 
-Stmt *place_after_writers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer, Stmt *nest)
+Stmt *place_after_writers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer,
+                          Stmt *nest)
 {
     Stmt *body = loop->u.loop.body;
     int at = body_items(body);
@@ -137,7 +147,7 @@ Stmt *place_after_writers(Schedule *s, const Stmt *block, const Stmt *loop, cons
     return moved_body(s, block, loop, at, nest);
 }
 
-/* ---- may it move ------------------------------------------------------------------------------------- */
+/* ---- may it move ----------------------------------------------------------------------------- */
 
 static Name call_block_name(const StmtPath *path)
 {
@@ -154,13 +164,13 @@ bool place_own_loops_plain(Schedule *s, const PrimCall *call, const StmtPath *pa
             continue;
         REQUIRE(s, E0451, call->compute_at.block.span,
                 stmt->u.loop.kind == LOOP_SERIAL && stmt->u.loop.step == 1,
-                "loop '%s' of block '%s' has a kind or a step, which would be lost: the block gets new "
-                "loops where it moves to. Move it first, then bind, vectorize or unroll",
+                "loop '%s' of block '%s' has a kind or a step, which would be lost: the block gets "
+                "new loops where it moves to. Move it first, then bind, vectorize or unroll",
                 stmt->u.loop.var->name, call_block_name(path));
     }
     REQUIRE(s, E0451, call->compute_at.block.span, !path->items[path->n - 1]->u.block.predicate,
-            "block '%s' has a condition left from a split, which speaks of loops that would be gone; move "
-            "it before splitting its loops",
+            "block '%s' has a condition left from a split, which speaks of loops that would be "
+            "gone; move it before splitting its loops",
             call_block_name(path));
     return true;
 }
@@ -173,9 +183,10 @@ static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *pa
         const Stmt *seq = path->items[i];
         for (int k = 0; seq->kind == ST_SEQ && k < seq->u.seq.n; k++) {
             const Stmt *item = seq->u.seq.items[k];
-            REQUIRE(s, E0465, call->compute_at.block.span, item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
-                    "block '%s' touches '%s', which there is only in the loops that it would leave", call_block_name(path),
-                    item->u.temp->name);
+            REQUIRE(s, E0465, call->compute_at.block.span,
+                    item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
+                    "block '%s' touches '%s', which there is only in the loops that it would leave",
+                    call_block_name(path), item->u.temp->name);
         }
     }
     return true;
@@ -190,19 +201,21 @@ static bool has_loop_called(const StmtPath *path, Name name)
 }
 
 /* The loops inside of the block (blockize) have other names than those that it comes under. */
-static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPath *path, const StmtPath *target)
+static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPath *path,
+                                 const StmtPath *target)
 {
-    for (Cursor at = cursor_stmts(s->ctx, path->items[path->n - 1]->u.block.body); cursor_next(&at);)
+    for (Cursor at = cursor_stmts(s->ctx, path->items[path->n - 1]->u.block.body);
+         cursor_next(&at);)
         REQUIRE(s, E0466, call->compute_at.loop.span,
                 at.stmt->kind != ST_FOR || !has_loop_called(target, at.stmt->u.loop.var->name),
-                "a loop inside of block '%s' is called '%s', and so is one that the block would come under; name one of them "
-                "differently, as in  let [other] = split(loop, [_])",
+                "a loop inside of block '%s' is called '%s', and so is one that the block would "
+                "come under; name one of them differently, as in  let [other] = split(loop, [_])",
                 call_block_name(path), stmt_label(at.stmt));
     return true;
 }
 
-bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, const StmtPath *loop, const Stmt **seq,
-                    int *block_item, int *loop_item)
+bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, const StmtPath *loop,
+                    const Stmt **seq, int *block_item, int *loop_item)
 {
     int n = flow_common(block, loop);
     REQUIRE(s, E0467, call->compute_at.loop.span, n < loop->n,
@@ -215,9 +228,11 @@ bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, co
     for (int i = (*seq)->u.seq.n - 1; i >= 0 && (*seq)->u.seq.items[i] != loop->items[n]; i--)
         REQUIRE(s, E0465, call->compute_at.block.span,
                 (*seq)->u.seq.items[i]->kind != ST_TEMP ||
-                    !stmt_touches(block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp, ACCESS_ANY),
-                "block '%s' touches '%s', which is declared behind loop '%s'", call_block_name(block),
-                (*seq)->u.seq.items[i]->u.temp->name, loop->items[loop->n - 1]->u.loop.var->name);
+                    !stmt_touches(block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp,
+                                  ACCESS_ANY),
+                "block '%s' touches '%s', which is declared behind loop '%s'",
+                call_block_name(block), (*seq)->u.seq.items[i]->u.temp->name,
+                loop->items[loop->n - 1]->u.loop.var->name);
     if (!stays_in_scope(s, call, block, n) || !inner_names_are_free(s, call, block, loop))
         return false;
     for (int i = 0; i < (*seq)->u.seq.n; i++) {

@@ -1,4 +1,5 @@
-/* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands, elements of buffers. */
+/* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands,
+ * elements of buffers. */
 #include "passes/schedule/sched.h"
 
 typedef VEC(Value) ValueList;
@@ -32,7 +33,7 @@ bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- producers, consumers --------------------------------------------------------------------- */
+/* ---- producers, consumers -------------------------------------------------------------------- */
 
 /* An access of `stmt` in the given mode to a buffer that `list` has. */
 static bool touches_any(Stmt *stmt, AccessMode mode, const AccessList *list)
@@ -70,9 +71,10 @@ bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
     return neighbours(s, call, ACCESS_WRITE, ACCESS_READ, result);
 }
 
-/* ---- bands ------------------------------------------------------------------------------------ */
+/* ---- bands ----------------------------------------------------------------------------------- */
 
-/* The loop may be fused with others and bound: it goes over elements, and its iterations are independent. */
+/* The loop may be fused with others and bound: it goes over elements, and its iterations are
+ * independent. */
 static bool runs_parallel(Schedule *s, const Stmt *stmt)
 {
     const ForStmt *loop = &stmt->u.loop;
@@ -138,7 +140,7 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- elements ----------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 {
@@ -163,7 +165,8 @@ bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 }
 
 /* The variable adds one to the last subscript, and is in no other. */
-static bool moves_along_row(Schedule *s, Facts *facts, const BlockStmt *block, const Access *access, const Var *var)
+static bool moves_along_row(Schedule *s, Facts *facts, const BlockStmt *block, const Access *access,
+                            const Var *var)
 {
     int64_t coefficient = 0;
     for (int d = 0; d < access->buffer->rank; d++) {
@@ -181,11 +184,13 @@ bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
     Stmt *block = sched_block(s, &call->contiguous.block, &path);
     const ForStmt *loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop;
     AccessList accesses = {0};
-    access_collect(s->ctx, block, sched_buffer(s, call->contiguous.buffer.u.id), ACCESS_ANY, &accesses);
+    access_collect(s->ctx, block, sched_buffer(s, call->contiguous.buffer.u.id), ACCESS_ANY,
+                   &accesses);
     Facts *facts = sched_facts(s, &path);
     bool yes = accesses.n > 0;
     for (int i = 0; i < accesses.n; i++)
-        yes = yes && loop->step == 1 && moves_along_row(s, facts, &block->u.block, &accesses.items[i], loop->var);
+        yes = yes && loop->step == 1 &&
+              moves_along_row(s, facts, &block->u.block, &accesses.items[i], loop->var);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
     return true;
 }

@@ -1,4 +1,5 @@
-/* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a loop. */
+/* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a
+ * loop. */
 #include "passes/analysis/inits.h"
 #include "passes/lower/reductions.h"
 #include "passes/schedule/sched.h"
@@ -20,7 +21,8 @@ static const Stmt *threads_reduced(Context *c, const StmtPath *path)
     return NULL;
 }
 
-/* A temp below `loop` that the init touches, which it could not do from in front of the loop; or NULL. */
+/* A temp below `loop` that the init touches, which it could not do from in front of the loop; or
+ * NULL. */
 static const Buffer *temp_of_init(Schedule *s, const Stmt *block, Stmt *loop)
 {
     StmtList temps = stmts_of_kind(s->ctx, loop, ST_TEMP);
@@ -30,8 +32,8 @@ static const Buffer *temp_of_init(Schedule *s, const Stmt *block, Stmt *loop)
     return NULL;
 }
 
-/* The init runs before all that the loop does. Where the loop carries the reduction, that is its place already, but those of blocks
- * before this one run earlier. */
+/* The init runs before all that the loop does. Where the loop carries the reduction, that is its
+ * place already, but those of blocks before this one run earlier. */
 static bool init_may_run_first(Schedule *s, const PrimCall *call, const Stmt *block, Stmt *loop)
 {
     Conflict why = {0};
@@ -39,24 +41,26 @@ static bool init_may_run_first(Schedule *s, const PrimCall *call, const Stmt *bl
     bool loop_carries = carries(s->ctx, &block->u.block, loop);
     const Buffer *temp = temp_of_init(s, block, loop);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, !temp,
-            "'%s' is declared in loop '%s', and the init of '%s' would touch it before the loop; choose a loop further in",
+            "'%s' is declared in loop '%s', and the init of '%s' would touch it before the loop; "
+            "choose a loop further in",
             temp->name, around, name);
     if (dependence_init_may_run_first(s->ctx, s->kernel, loop, block, &why))
         return true;
     if (why.first && why.first->id != block->u.block.id && loop_carries)
-        sched_refuse(s, E0470, call->decompose_reduction.block.span,
-                     "the init of block '%s' also stands before loop '%s' and touches what the init of '%s' reads or writes, so it has to "
-                     "stay before that; decompose '%s' first",
-                     why.first->name, around, name, why.first->name);
+        sched_refuse(
+            s, E0470, call->decompose_reduction.block.span,
+            "the init of block '%s' also stands before loop '%s' and touches what the init of '%s' "
+            "reads or writes, so it has to stay before that; decompose '%s' first",
+            why.first->name, around, name, why.first->name);
     else if (why.first && why.first->id != block->u.block.id)
         sched_refuse(s, E0470, call->decompose_reduction.loop.span,
-                     "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so the init cannot "
-                     "run before all of the loop; choose a loop further in",
+                     "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so "
+                     "the init cannot run before all of the loop; choose a loop further in",
                      why.first->name, around, name);
     else
         sched_refuse(s, E0470, call->decompose_reduction.loop.span,
-                     "block '%s' touches, at another point, what its init reads or writes, so its init cannot run "
-                     "before all of loop '%s'; choose a loop further in",
+                     "block '%s' touches, at another point, what its init reads or writes, so its "
+                     "init cannot run before all of loop '%s'; choose a loop further in",
                      name, around);
     sched_note_conflict(s, &why);
     return false;
@@ -68,22 +72,25 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     Stmt *block = sched_block(s, &call->decompose_reduction.block, &path), *nest, *update;
     int anchor = -1, first = reduction_start(c, &path);
-    REQUIRE(s, E0470, call->decompose_reduction.block.span, block->u.block.init != NULL,
-            "block '%s' has no init to take out: it is no reduction, or its init is a block already",
-            block->u.block.name);
+    REQUIRE(
+        s, E0470, call->decompose_reduction.block.span, block->u.block.init != NULL,
+        "block '%s' has no init to take out: it is no reduction, or its init is a block already",
+        block->u.block.name);
     for (int i = 0; i < path.n; i++)
-        if (path.items[i]->kind == ST_FOR && path.items[i]->u.loop.id == call->decompose_reduction.loop.u.id)
+        if (path.items[i]->kind == ST_FOR &&
+            path.items[i]->u.loop.id == call->decompose_reduction.loop.u.id)
             anchor = i;
-    REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor >= 0, "the loop is not around block '%s'",
-            block->u.block.name);
+    REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor >= 0,
+            "the loop is not around block '%s'", block->u.block.name);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor <= first,
-            "loop '%s' is inside '%s', which carries the reduction, so the init would run again in the "
-            "middle of it; choose '%s' or a loop outside it",
+            "loop '%s' is inside '%s', which carries the reduction, so the init would run again in "
+            "the middle of it; choose '%s' or a loop outside it",
             path.items[anchor]->u.loop.var->name, path.items[first]->u.loop.var->name,
             path.items[first]->u.loop.var->name);
     const Stmt *threads = threads_reduced(c, &path);
     REQUIRE(s, E0481, call->span, !threads,
-            "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that it keeps its init",
+            "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that "
+            "it keeps its init",
             stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);
     if (!init_may_run_first(s, call, block, path.items[anchor]))
         return false;

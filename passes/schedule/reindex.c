@@ -1,14 +1,16 @@
-/* reindex.c - reindex, reindex_cache_read, reindex_cache_write: a copy of what a block touches, laid out by its iterators.
+/* reindex.c - reindex, reindex_cache_read, reindex_cache_write: a copy of what a block touches,
+ * laid out by its iterators.
  *
  *   reindex_cache_read(y, x, shared, [i, j] -> [j, i]):
  *
  *   y[i, j] = x[i + 2 * j]      =>      x_shared[j, i] = x[i + 2 * j] for all i, j;     y[i, j] = x_shared[j, i]
  *
- * Every access of the block has the same subscripts, the element; an index map of the iterators says the place. The copy can stand
- * for the buffer if the place tells the element (relation.h): then there is one formula for the element at each place, and the
- * copying block runs over the places. TVM asks for a map that has exactly the iterators that the subscripts use; here
- * [y + dy] is a place for x[y + dy], and iterators may be left out wherever the element does not need them. What is written
- * goes both ways: a place of its own for each element, too. */
+ * Every access of the block has the same subscripts, the element; an index map of the iterators
+ * says the place. The copy can stand for the buffer if the place tells the element (relation.h):
+ * then there is one formula for the element at each place, and the copying block runs over the
+ * places. TVM asks for a map that has exactly the iterators that the subscripts use; here [y + dy]
+ * is a place for x[y + dy], and iterators may be left out wherever the element does not need them.
+ * What is written goes both ways: a place of its own for each element, too. */
 #include "passes/analysis/index_map.h"
 #include "passes/analysis/inits.h"
 #include "passes/schedule/stage.h"
@@ -21,18 +23,18 @@ typedef struct {
     Buffer *from;
     const char *suffix;
     Scope scope;
-    Expr *const *at;  /* [from->rank] the element, in the block's iterators */
-    Expr **to;        /* [n_to] the place, in the block's iterators */
+    Expr *const *at; /* [from->rank] the element, in the block's iterators */
+    Expr **to;       /* [n_to] the place, in the block's iterators */
     int n_to;
-    PointBox points;  /* the iterators that at and to use */
-    Expr **extent;    /* [n_to] */
-    Var **place;      /* [n_to] the iterators of the copying block */
-    Expr **back;      /* [points.n] the iterators at a place; NULL: only the element is known */
-    Expr **element;   /* [from->rank] the element at a place */
-    Facts *at_place;  /* the ranges of the places */
+    PointBox points; /* the iterators that at and to use */
+    Expr **extent;   /* [n_to] */
+    Var **place;     /* [n_to] the iterators of the copying block */
+    Expr **back;     /* [points.n] the iterators at a place; NULL: only the element is known */
+    Expr **element;  /* [from->rank] the element at a place */
+    Facts *at_place; /* the ranges of the places */
 } Reindex;
 
-/* ---- what the block touches -------------------------------------------------------------------------------- */
+/* ---- what the block touches ------------------------------------------------------------------ */
 
 static const BlockIter *find_iter(const Reindex *r, const Var *var)
 {
@@ -48,7 +50,8 @@ static const Var *inner_var(const Reindex *r, const Expr *e)
 {
     for (Cursor at = cursor_expr(r->s->ctx, e); cursor_next(&at);) {
         const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
-        if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET || (var->kind == VAR_ITER && !find_iter(r, var))))
+        if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET ||
+                    (var->kind == VAR_ITER && !find_iter(r, var))))
             return var;
     }
     return NULL;
@@ -64,19 +67,19 @@ static bool find_element(Reindex *r)
     for (int d = 0; d < r->from->rank; d++) {
         for (int i = 1; i < accesses.n; i++)
             REQUIRE(r->s, E0910, r->span, expr_equal(accesses.items[i].index[d], r->at[d]),
-                    "block '%s' touches '%s' at '%s' and at '%s' along axis %d, so no one element belongs to "
-                    "an iteration; cache_read and cache_write copy the whole buffer",
+                    "block '%s' touches '%s' at '%s' and at '%s' along axis %d, so no one element "
+                    "belongs to an iteration; cache_read and cache_write copy the whole buffer",
                     r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]),
                     sched_text(r->s, accesses.items[i].index[d]), d);
         const Var *inner = inner_var(r, r->at[d]);
         REQUIRE(r->s, E0910, r->span, !inner,
-                "block '%s' touches '%s' at '%s', which changes with '%s' inside of the block", r->stmt->u.block.name,
-                r->from->name, sched_text(r->s, r->at[d]), inner->name);
+                "block '%s' touches '%s' at '%s', which changes with '%s' inside of the block",
+                r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]), inner->name);
     }
     return true;
 }
 
-/* ---- the iterators that matter ------------------------------------------------------------------------------ */
+/* ---- the iterators that matter --------------------------------------------------------------- */
 
 static bool uses(Expr *const *e, int n, const Var *var)
 {
@@ -108,7 +111,8 @@ static void place_by_iterators(Reindex *r)
         const BlockIter *iter = &block->iters[i];
         if (!uses(r->at, r->from->rank, iter->var))
             continue;
-        bool moves = false; /* its range begins elsewhere for other values of the iterators before */
+        /* its range begins elsewhere for other values of the iterators before */
+        bool moves = false;
         for (int before = 0; before < i; before++)
             moves |= expr_uses_var(iter->lo, block->iters[before].var);
         Expr *value = expr_var(c, iter->var, span_none());
@@ -131,7 +135,7 @@ static bool place_by_map(Reindex *r, const IndexMap *map)
     return true;
 }
 
-/* ---- from the place to the element ---------------------------------------------------------------------------- */
+/* ---- from the place to the element ----------------------------------------------------------- */
 
 static bool find_places(Reindex *r)
 {
@@ -144,9 +148,10 @@ static bool find_places(Reindex *r)
     for (int k = 0; k < r->n_to; k++)
         r->to[k] = simplify(loose, r->to[k]);
     int wrong = box_of(c, f, &r->points, r->to, r->n_to, r->extent);
-    REQUIRE(r->s, E0902, r->map_span, wrong < 0,
-            "the place '%s' along axis %d is below 0 or has no bound for some iteration of block '%s'",
-            sched_text(r->s, r->to[wrong]), wrong, r->stmt->u.block.name);
+    REQUIRE(
+        r->s, E0902, r->map_span, wrong < 0,
+        "the place '%s' along axis %d is below 0 or has no bound for some iteration of block '%s'",
+        sched_text(r->s, r->to[wrong]), wrong, r->stmt->u.block.name);
     r->place = ARENA_ARRAY(c->arena, Var *, r->n_to + 1);
     r->at_place = facts_of_kernel(c, r->s->kernel);
     for (int k = 0; k < r->n_to; k++) {
@@ -170,13 +175,15 @@ static bool refuse_element(const Reindex *r, const Relation *relation)
     const char *clash = NULL;
     Tells tells = relation_tells(r->s->ctx, relation, &clash);
     if (tells == TELLS_NOT)
-        return sched_refuse(r->s, E0911, r->map_span,
-                            "two elements of '%s' would share a place in the copy: those of block '%s' at %s",
-                            r->from->name, r->stmt->u.block.name, clash);
-    return sched_refuse(r->s, E0911, r->map_span,
-                        "which element of '%s' belongs to a place of the copy has no one formula that tirc can find; a map of "
-                        "the iterators that the subscripts use, in any order, has one",
-                        r->from->name);
+        return sched_refuse(
+            r->s, E0911, r->map_span,
+            "two elements of '%s' would share a place in the copy: those of block '%s' at %s",
+            r->from->name, r->stmt->u.block.name, clash);
+    return sched_refuse(
+        r->s, E0911, r->map_span,
+        "which element of '%s' belongs to a place of the copy has no one formula that tirc can "
+        "find; a map of the iterators that the subscripts use, in any order, has one",
+        r->from->name);
 }
 
 static bool find_elements(Reindex *r)
@@ -211,7 +218,7 @@ static Expr *taken_places(const Reindex *r)
     return index_map_taken(r->s->ctx, r->at_place, &map, &r->points, r->back, r->place);
 }
 
-/* ---- the copy ------------------------------------------------------------------------------------------------------ */
+/* ---- the copy -------------------------------------------------------------------------------- */
 
 static Buffer *make_buffer(const Reindex *r)
 {
@@ -258,7 +265,8 @@ static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
     Redirect *d = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != d->r->from->id)
         return stmt;
-    Stmt *store = stmt_store(rewriter->ctx, d->to, d->r->to, stmt->u.store.op, stmt->u.store.value, stmt->span);
+    Stmt *store = stmt_store(rewriter->ctx, d->to, d->r->to, stmt->u.store.op, stmt->u.store.value,
+                             stmt->span);
     store->u.store.atomic = stmt->u.store.atomic;
     return store;
 }
@@ -275,7 +283,7 @@ static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *bef
     sched_replace_body(r->s, flow_declare_beside(r->s, body, r->from, to));
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Every instance of the block reads the buffer, whatever the data are. */
 static bool always_reads(const Reindex *r)
@@ -293,7 +301,8 @@ static bool always_reads(const Reindex *r)
     return false;
 }
 
-/* Subscripts that read memory are evaluated at every place, so each place must be one where the block does, too. */
+/* Subscripts that read memory are evaluated at every place, so each place must be one where the
+ * block does, too. */
 static bool check_gather(const Reindex *r, Expr **where)
 {
     const BlockStmt *block = &r->stmt->u.block;
@@ -308,28 +317,30 @@ static bool check_gather(const Reindex *r, Expr **where)
         sure &= uses(r->to, r->n_to, block->iters[i].var) ||
                 facts_range_is_literal(f, block->iters[i].var);
     REQUIRE(r->s, E0912, r->span, sure,
-            "a subscript of '%s' reads memory, and block '%s' may not evaluate it for every place of the copy",
+            "a subscript of '%s' reads memory, and block '%s' may not evaluate it for every place "
+            "of the copy",
             r->from->name, block->name);
     *where = taken_places(r);
     return true;
 }
 
-/* An init has no value of a reduction's iterators, so a place that is made of them is none for what it reads; and it
- * also runs where the reduction is empty, at places that no instance of the block tells. */
+/* An init has no value of a reduction's iterators, so a place that is made of them is none for what
+ * it reads; and it also runs where the reduction is empty, at places that no instance of the block
+ * tells. */
 static bool check_init(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
     bool reads = block->init && stmt_touches(block->init, r->from, ACCESS_READ);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
-            "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy would have no place for "
-            "that; take the init out with decompose_reduction first",
+            "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy "
+            "would have no place for that; take the init out with decompose_reduction first",
             block->name, r->from->name, empty->var->name);
     for (int i = 0; i < block->n_iters && reads; i++)
         REQUIRE(r->s, E0911, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
-                "the init of block '%s' reads '%s', and has no value of '%s', an iterator of the reduction, to find its place "
-                "by",
+                "the init of block '%s' reads '%s', and has no value of '%s', an iterator of the "
+                "reduction, to find its place by",
                 block->name, r->from->name, block->iters[i].var->name);
     return true;
 }
@@ -351,7 +362,8 @@ static Expr *existing_elements(const Reindex *r, Expr *where)
     return where ? simplify(r->at_place, where) : NULL;
 }
 
-/* Which elements of the buffer a block in the loop writes depends on the loop, and nothing else has made the others. */
+/* Which elements of the buffer a block in the loop writes depends on the loop, and nothing else has
+ * made the others. */
 static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
 {
     BlockList writers = {0};
@@ -364,14 +376,17 @@ static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
     return false;
 }
 
-/* The copy takes all elements at once, so what its subscripts read is there as a whole: not made in a loop around it, part by part. */
-static bool subscripts_are_complete(const Reindex *r, const BufferSet *staged, const StagePlace *place)
+/* The copy takes all elements at once, so what its subscripts read is there as a whole: not made in
+ * a loop around it, part by part. */
+static bool subscripts_are_complete(const Reindex *r, const BufferSet *staged,
+                                    const StagePlace *place)
 {
     for (int i = 0; i < r->path.n && r->path.items[i] != place->parent; i++)
         for (int k = 1; k < staged->n && r->path.items[i]->kind == ST_FOR; k++)
             REQUIRE(r->s, E0443, r->span, !makes_parts(r, r->path.items[i], staged->items[k]),
-                    "the copy of '%s' would stand in loop '%s', and needs all of '%s', of which each iteration makes a part; make the copy "
-                    "first, and bring it under the loop with compute_at",
+                    "the copy of '%s' would stand in loop '%s', and needs all of '%s', of which "
+                    "each iteration makes a part; make the copy first, and bring it under the loop "
+                    "with compute_at",
                     r->from->name, stmt_label(r->path.items[i]), staged->items[k]->name);
     return true;
 }
@@ -395,8 +410,8 @@ static bool stage_read(Reindex *r, Value *result)
             VEC_PUSH(c->arena, &staged, inner.items[i].buffer);
     }
     REQUIRE(s, E0443, r->span, stage_place(s, &users, &staged, ACCESS_WRITE, &place),
-            "block '%s' also writes '%s' or what its subscripts read, so a copy made before it would miss what it "
-            "writes",
+            "block '%s' also writes '%s' or what its subscripts read, so a copy made before it "
+            "would miss what it writes",
             r->stmt->u.block.name, r->from->name);
     if (!subscripts_are_complete(r, &staged, &place))
         return false;
@@ -408,17 +423,18 @@ static bool stage_read(Reindex *r, Value *result)
     return true;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* A reduction's iterators do not change the place of an element: also where, of what runs, they have one value, since an init
- * has none. */
+/* A reduction's iterators do not change the place of an element: also where, of what runs, they
+ * have one value, since an init has none. */
 static bool check_not_reduced(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
     for (int i = 0; i < block->n_iters; i++)
         REQUIRE(r->s, E0913, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
-                "'%s' is an iterator of a reduction, and the element of '%s' that it sums up has one place",
+                "'%s' is an iterator of a reduction, and the element of '%s' that it sums up has "
+                "one place",
                 block->iters[i].var->name, r->from->name);
     return true;
 }
@@ -430,11 +446,11 @@ static bool check_one_place(const Reindex *r)
     Relation relation = {&r->points, r->at, r->to, r->from->rank, r->n_to};
     Tells tells = relation_tells(r->s->ctx, &relation, &clash);
     REQUIRE(r->s, E0913, r->map_span, tells != TELLS_NOT,
-            "an element of '%s' would have two places in the copy: those of block '%s' at %s", r->from->name,
-            block->name, clash);
+            "an element of '%s' would have two places in the copy: those of block '%s' at %s",
+            r->from->name, block->name, clash);
     REQUIRE(r->s, E0913, r->map_span, tells == TELLS && r->back,
-            "that each element of '%s' has one place in the copy could not be proved; a map that splits, joins and "
-            "permutes iterators is",
+            "that each element of '%s' has one place in the copy could not be proved; a map that "
+            "splits, joins and permutes iterators is",
             r->from->name);
     return true;
 }
@@ -457,7 +473,7 @@ static bool stage_write(Reindex *r, Value *result)
     return true;
 }
 
-/* ---- the primitives ------------------------------------------------------------------------------------------------ */
+/* ---- the primitives -------------------------------------------------------------------------- */
 
 /* The block and the buffer of the call, where the block touches it in `mode`. */
 static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
@@ -467,7 +483,10 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
     REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->stmt, r->from, mode),
             "block '%s' does not %s '%s'; name a buffer that it does", r->stmt->u.block.name,
-            mode == ACCESS_READ ? "read" : mode == ACCESS_WRITE ? "write" : "touch", r->from->name);
+            mode == ACCESS_READ    ? "read"
+            : mode == ACCESS_WRITE ? "write"
+                                   : "touch",
+            r->from->name);
     return find_element(r);
 }
 
@@ -498,7 +517,8 @@ static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex
     r->scope = scope_find(call->reindex_cache_read.scope.u.s);
     r->suffix = scope_name(r->scope);
     r->map_span = call->reindex_cache_read.index_map.span;
-    return place_by_map(r, call->reindex_cache_read.index_map.u.map) && (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
+    return place_by_map(r, call->reindex_cache_read.index_map.u.map) &&
+           (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
 }
 
 bool prim_reindex_cache_read(Schedule *s, const PrimCall *call, Value *result)

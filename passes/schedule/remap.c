@@ -1,18 +1,21 @@
-/* remap.c - other orders: remap of the blocks of a grid, reorder_block_iter_var of the iterators of a block.
+/* remap.c - other orders: remap of the blocks of a grid, reorder_block_iter_var of the iterators of
+ * a block.
  *
- * Blocks of a grid run in no order that a program could rely on, so which of them computes which tile is free. The hardware
- * starts them row by row (blockIdx.x fastest); remap lets the ones that run together share what they read:
+ * Blocks of a grid run in no order that a program could rely on, so which of them computes which
+ * tile is free. The hardware starts them row by row (blockIdx.x fastest); remap lets the ones that
+ * run together share what they read:
  *
  *   grouped, 2:   0  2  4  6       diagonal:   0  1  2  3
  *                 1  3  5  7                   7  4  5  6
  *
- * (4 columns; numbers are the order of the start.) The loops stay as they are and the inner one is annotated; lowering
- * computes their values from blockIdx. So nothing that is known about the loops is lost to divisions. */
+ * (4 columns; numbers are the order of the start.) The loops stay as they are and the inner one is
+ * annotated; lowering computes their values from blockIdx. So nothing that is known about the loops
+ * is lost to divisions. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"
 
-/* ---- remap ------------------------------------------------------------------------------------ */
+/* ---- remap ----------------------------------------------------------------------------------- */
 
 static const char *const orders[] = {"diagonal", "grouped"};
 
@@ -27,8 +30,9 @@ static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     REQUIRE(s, E0495, call->span, grouped || size->kind == VALUE_NONE,
             "the diagonal order has no size; leave out %lld", (long long)size->u.i);
-    REQUIRE(s, E0495, call->span, !grouped || size->kind == VALUE_INT,
-            "the grouped order needs the number of rows in a group, as in  remap(by, bx, grouped, 8)");
+    REQUIRE(
+        s, E0495, call->span, !grouped || size->kind == VALUE_INT,
+        "the grouped order needs the number of rows in a group, as in  remap(by, bx, grouped, 8)");
     REQUIRE(s, E0495, call->span, !grouped || (size->u.i >= 1 && size->u.i <= 65535),
             "a group has 1 to 65535 rows, as many as a grid can have, and here are %lld",
             (long long)size->u.i);
@@ -44,10 +48,11 @@ static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Ax
     const ForStmt *f = &loop->u.loop;
     if (f->kind == LOOP_BIND && f->axis == axis)
         return true;
-    sched_refuse(s, E0494, call->span,
-                 "loop '%s' is not bound to %s, and remap chooses which blocks of a grid compute what: the "
-                 "outer loop has the rows (blockIdx.y), the inner one the columns (blockIdx.x)",
-                 f->var->name, axis_name(axis));
+    sched_refuse(
+        s, E0494, call->span,
+        "loop '%s' is not bound to %s, and remap chooses which blocks of a grid compute what: the "
+        "outer loop has the rows (blockIdx.y), the inner one the columns (blockIdx.x)",
+        f->var->name, axis_name(axis));
     sched_note_at(s, loop, "loop '%s' is now", f->var->name);
     return false;
 }
@@ -60,9 +65,11 @@ static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath 
     while (path->items[top]->kind != ST_FOR || path->items[top]->u.loop.kind != LOOP_BIND)
         top++;
     for (Cursor at = cursor_outer(s->ctx, path->items[top]); cursor_next(&at);) {
-        if (at.stmt == inner || at.stmt->kind != ST_FOR || !annotations_remap(at.stmt->u.loop.annotations))
+        if (at.stmt == inner || at.stmt->kind != ST_FOR ||
+            !annotations_remap(at.stmt->u.loop.annotations))
             continue;
-        sched_refuse(s, E0494, call->span, "the blocks of this launch have an order already, from loop '%s'",
+        sched_refuse(s, E0494, call->span,
+                     "the blocks of this launch have an order already, from loop '%s'",
                      stmt_label(at.stmt));
         sched_note_at(s, at.stmt, "loop '%s' is now", stmt_label(at.stmt));
         return false;
@@ -79,23 +86,22 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
     if (!read_order(s, call, &order) || !require_axis(s, call, outer, AXIS_BLOCK_Y) ||
         !require_axis(s, call, inner, AXIS_BLOCK_X))
         return false;
-    REQUIRE(s, E0494, call->span,
-            to_outer.n < path.n && path.items[to_outer.n - 1] == outer,
+    REQUIRE(s, E0494, call->span, to_outer.n < path.n && path.items[to_outer.n - 1] == outer,
             "loop '%s' is not inside loop '%s', so they are no rows and columns", stmt_label(inner),
             stmt_label(outer));
     if (!require_one_order(s, call, &path))
         return false;
     ForStmt loop = inner->u.loop;
     for (AnnotationKey key = ANNOTATION_REMAP_DIAGONAL; key <= ANNOTATION_REMAP_GROUPED; key++)
-        loop.annotations =
-            annotations_without(s->ctx, loop.annotations, ctx_name(s->ctx, annotation_info(key)->name));
+        loop.annotations = annotations_without(s->ctx, loop.annotations,
+                                               ctx_name(s->ctx, annotation_info(key)->name));
     loop.annotations = annotations_with(s->ctx, loop.annotations, order);
     sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));
     (void)result;
     return true;
 }
 
-/* ---- reorder_block_iter_var ------------------------------------------------------------------- */
+/* ---- reorder_block_iter_var ------------------------------------------------------------------ */
 
 /* order[i] is which of the old iterators comes at place i. */
 static bool require_permutation(Schedule *s, const PrimCall *call, const BlockStmt *block)
@@ -111,8 +117,8 @@ static bool require_permutation(Schedule *s, const PrimCall *call, const BlockSt
                 "block '%s' has iterators 0 to %d, and no %lld", block->name, n - 1,
                 (long long)order[i].u.i);
         REQUIRE(s, E0492, call->span, !seen[order[i].u.i],
-                "iterator %lld of block '%s' is named twice; name each once", (long long)order[i].u.i,
-                block->name);
+                "iterator %lld of block '%s' is named twice; name each once",
+                (long long)order[i].u.i, block->name);
         seen[order[i].u.i] = true;
     }
     return true;
@@ -137,7 +143,8 @@ bool prim_reorder_block_iter_var(Schedule *s, const PrimCall *call, Value *resul
             REQUIRE(s, E0493, call->span,
                     !expr_uses_var(iters[i].lo, iters[later].var) &&
                         !expr_uses_var(iters[i].hi, iters[later].var),
-                    "the domain of iterator '%s' of block '%s' depends on '%s', which has to come before it",
+                    "the domain of iterator '%s' of block '%s' depends on '%s', which has to come "
+                    "before it",
                     iters[i].var->name, block.name, iters[later].var->name);
     (void)result;
     if (same)

@@ -1,15 +1,18 @@
-/* reverse_compute_at.c - reverse_compute_at: a block does, in an iteration of a loop, what it can do with what is made there.
+/* reverse_compute_at.c - reverse_compute_at: a block does, in an iteration of a loop, what it can
+ * do with what is made there.
  *
  *   for io in N / 32                                    for io in N / 32
  *       for ii in 32                                        for ii in 32
  *           block B: b[io * 32 + ii] = ...          =>          block B: b[io * 32 + ii] = ...
  *   block C: c[i] = f(b[i])  (i in N)                       for ax0 in 32
- *                                                               block C: c[io * 32 + ax0] = f(b[io * 32 + ax0]) */
+ *                                                               block C: c[io * 32 + ax0] = f(b[io * 32 +
+ * ax0]) */
 #include "passes/analysis/inits.h"
 #include "passes/schedule/place.h"
 #include "passes/schedule/stage.h"
 
-/* A buffer that the block reads at its iterators alone and that is written under the loop; axis_of filled in. */
+/* A buffer that the block reads at its iterators alone and that is written under the loop; axis_of
+ * filled in. */
 static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_of)
 {
     AccessList reads = {0};
@@ -30,14 +33,15 @@ static const Buffer *made_under(Schedule *s, Stmt *block, Stmt *loop, int *axis_
     return NULL;
 }
 
-/* An init runs for elements without any update, too, which no instance of the block stands for: where there may be some among
- * others, it is not known that the loops of the new place go through them. */
+/* An init runs for elements without any update, too, which no instance of the block stands for:
+ * where there may be some among others, it is not known that the loops of the new place go through
+ * them. */
 static bool inits_are_kept(Schedule *s, const PrimCall *call, const BlockStmt *block)
 {
     const BlockIter *empty = block->init ? reduction_empty_for_some(s->ctx, block) : NULL;
     REQUIRE(s, E0456, call->reverse_compute_at.block.span, !empty,
-            "some elements of block '%s' may have no value of '%s' to reduce, only an init, and whether that runs under "
-            "the loop is not known; use decompose_reduction first",
+            "some elements of block '%s' may have no value of '%s' to reduce, only an init, and "
+            "whether that runs under the loop is not known; use decompose_reduction first",
             block->name, empty->var->name);
     return true;
 }
@@ -48,15 +52,16 @@ static bool uses_other_loop(Context *c, const Expr *e, const StmtPath *path)
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
         bool on_path = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
         for (int i = 0; i < path->n && !on_path; i++)
-            on_path = path->items[i]->kind == ST_FOR && path->items[i]->u.loop.var == at.expr->u.var;
+            on_path =
+                path->items[i]->kind == ST_FOR && path->items[i]->u.loop.var == at.expr->u.var;
         if (!on_path)
             return true;
     }
     return false;
 }
 
-/* The condition under which the one writer of the buffer under the loop runs, where the loops on the path decide it; NULL: none.
- * An iteration that makes nothing has nothing to consume. */
+/* The condition under which the one writer of the buffer under the loop runs, where the loops on
+ * the path decide it; NULL: none. An iteration that makes nothing has nothing to consume. */
 static Expr *producer_condition(Schedule *s, const StmtPath *target, const Buffer *buffer)
 {
     BlockList writers = {0};
@@ -75,7 +80,8 @@ static Stmt *under_condition(Schedule *s, Stmt *nest, Expr *cond)
 
 static bool runs_as_before(Schedule *s, const Stmt *block, Stmt *body, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, body, block->u.block.id, why) &&
+    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, body, block->u.block.id,
+                                     why) &&
            dependence_order_kept(s->ctx, s->kernel, s->kernel->body, body, &s->reassociates, why);
 }
 
@@ -99,16 +105,17 @@ bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
     int *axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
     const Buffer *buffer = made_under(s, block, loop, axis_of);
     REQUIRE(s, E0453, call->reverse_compute_at.loop.span, buffer != NULL,
-            "block '%s' reads nothing at its iterators alone that loop '%s' writes, so what it could do in "
-            "one iteration is not known",
+            "block '%s' reads nothing at its iterators alone that loop '%s' writes, so what it "
+            "could do in one iteration is not known",
             block->u.block.name, loop->u.loop.var->name);
     Facts *facts = sched_facts(s, &target);
     facts_enter(facts, loop);
     Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
-    REQUIRE(s, E0455, call->reverse_compute_at.loop.span,
-            region_reached(facts, loop->u.loop.body, buffer, ACCESS_WRITE, 0, box),
-            "the part of '%s' that one iteration of loop '%s' writes has no bounds that tirc can find",
-            buffer->name, loop->u.loop.var->name);
+    REQUIRE(
+        s, E0455, call->reverse_compute_at.loop.span,
+        region_reached(facts, loop->u.loop.body, buffer, ACCESS_WRITE, 0, box),
+        "the part of '%s' that one iteration of loop '%s' writes has no bounds that tirc can find",
+        buffer->name, loop->u.loop.var->name);
 
     Stmt *nest = place_nest(s, facts, &target, block, axis_of, &(Part){.box = box});
     Stmt *body = place_after_writers(s, block, loop, buffer, nest);

@@ -9,9 +9,9 @@
  *                                                            init y[i] = 0;
  *                                                            y[i] += y_rf[ki, i]; }
  *
- * Every other loop of the reduction gives an iterator of its own, as in TVM. What the domains of the old iterators
- * forbid becomes a predicate where it speaks of such a loop, since an init runs whatever happens in the loops of its
- * reduction; else the value added there is the identity. */
+ * Every other loop of the reduction gives an iterator of its own, as in TVM. What the domains of
+ * the old iterators forbid becomes a predicate where it speaks of such a loop, since an init runs
+ * whatever happens in the loops of its reduction; else the value added there is the identity. */
 #include "passes/analysis/reducer.h"
 #include "passes/lower/reductions.h"
 #include "passes/schedule/stage.h"
@@ -24,7 +24,9 @@ typedef struct {
     Reducer r;
     const Stmt *loop; /* whose iterations get results of their own */
     int anchor,
-        top; /* on the path: the outermost reduction loop; the outermost that holds nothing but the block */
+        /* on the path: the outermost reduction loop; the outermost that holds nothing but the
+         * block */
+        top;
     int axis; /* of the new buffer */
     Buffer *rf;
     VEC(BlockIter) iters; /* of the block of partial results */
@@ -35,7 +37,7 @@ typedef struct {
     bool reduces;         /* there is another reduction loop */
 } Factor;
 
-/* ---- check --------------------------------------------------------------------------------------- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 static bool uses(const BlockStmt *block, IterKind kind, const Stmt *loop)
 {
@@ -88,7 +90,8 @@ static bool check_loop(Factor *f, Span span)
     return true;
 }
 
-/* The reduction's loops hold nothing but the block, and no loop is both spatial and of the reduction. */
+/* The reduction's loops hold nothing but the block, and no loop is both spatial and of the
+ * reduction. */
 static bool check_nest(Factor *f, Span span)
 {
     Schedule *s = f->s;
@@ -125,7 +128,7 @@ static bool check_axis(Factor *f, const PrimCall *call)
     return true;
 }
 
-/* ---- the iterators of partial results ------------------------------------------------------------- */
+/* ---- the iterators of partial results -------------------------------------------------------- */
 
 static Name iter_name(Factor *f, Name name)
 {
@@ -189,7 +192,8 @@ static bool add_iter(Factor *f, const Stmt *stmt, IterKind kind, Span span)
     return true;
 }
 
-/* The loop of the partial results comes before others that depend on it, and the others in their order. */
+/* The loop of the partial results comes before others that depend on it, and the others in their
+ * order. */
 static bool add_reduction_loops(Factor *f, Span span)
 {
     if (!add_iter(f, f->loop, ITER_SPATIAL, span))
@@ -238,7 +242,8 @@ static bool add_condition(Factor *f, Facts *facts, Expr *cond, Span span)
     return true;
 }
 
-/* The old reduction iterators in terms of loops, and what their domains and the predicate forbid. */
+/* The old reduction iterators in terms of loops, and what their domains and the predicate
+ * forbid. */
 static bool map_reduction(Factor *f, Span span)
 {
     Context *c = f->s->ctx;
@@ -263,7 +268,7 @@ static bool map_reduction(Factor *f, Span span)
     return !f->block->predicate || add_condition(f, facts, f->block->predicate, span);
 }
 
-/* ---- build ------------------------------------------------------------------------------------------ */
+/* ---- build ----------------------------------------------------------------------------------- */
 
 /* A list of the old axes with `item` as the new one. */
 static Expr **with_axis(Factor *f, Expr *const *old, Expr *item)
@@ -283,12 +288,13 @@ static void make_buffer(Factor *f, Span origin)
     loop_domain(c, &f->loop->u.loop, &lo, &hi);
     Expr *extent = simplify(facts_new(c), index_sub(c, hi, lo));
     Name name = sched_fresh_name(f->s, arena_printf(c->arena, "%s_rf", of->name));
-    f->rf = buffer_new(c, name, of->type, with_axis(f, of->shape, *stage_shape(f->s, &extent, 1)), of->rank + 1,
-                       SCOPE_GLOBAL, ROLE_TEMP, of->span);
+    f->rf = buffer_new(c, name, of->type, with_axis(f, of->shape, *stage_shape(f->s, &extent, 1)),
+                       of->rank + 1, SCOPE_GLOBAL, ROLE_TEMP, of->span);
     f->rf->origin = origin;
 }
 
-/* The element of the new buffer that belongs to an element of the old one and value `part` of the loop. */
+/* The element of the new buffer that belongs to an element of the old one and value `part` of the
+ * loop. */
 static Expr **partial_index(Factor *f, Var *part)
 {
     Context *c = f->s->ctx;
@@ -320,8 +326,9 @@ static Stmt *partial_block(Factor *f)
     return stmt_block(c, &block, f->node->span);
 }
 
-/* The nest that reduces the partial results: what the init's nest is, with a loop over them. The init of the block that
- * it is asked of holds both stores, so that their iterators are replaced alike. */
+/* The nest that reduces the partial results: what the init's nest is, with a loop over them. The
+ * init of the block that it is asked of holds both stores, so that their iterators are replaced
+ * alike. */
 static Stmt *final_nest(Factor *f)
 {
     Context *c = f->s->ctx;
@@ -329,8 +336,8 @@ static Stmt *final_nest(Factor *f)
     const Stmt *to = f->r.update;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
     Expr *load = expr_load(c, f->rf, partial_index(f, part), span);
-    Stmt *both[2] = {f->block->init, stmt_store(c, to->u.store.buffer, to->u.store.index, f->r.op,
-                                                load, span)};
+    Stmt *both[2] = {f->block->init,
+                     stmt_store(c, to->u.store.buffer, to->u.store.index, f->r.op, load, span)};
     BlockStmt block = *f->block;
     block.init = stmt_seq(c, both, 2, span);
     StmtPath path = {0};

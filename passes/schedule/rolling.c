@@ -7,10 +7,11 @@
  *   }                                                   y[i] = ...
  *                                                   }
  *
- * compute_at leaves a producer that makes a box of its buffer in every iteration. Where the boxes overlap along one axis, an
- * iteration after the first need make only what its box has and the one before had not, and the axis becomes a circle as long as
- * a box (AxisLayout.fold). That is right if an element is the same whenever it is made (the producer is a function of
- * the element, and of what the loop does not change), and if each element that is read has been made: the analysis of
+ * compute_at leaves a producer that makes a box of its buffer in every iteration. Where the boxes
+ * overlap along one axis, an iteration after the first need make only what its box has and the one
+ * before had not, and the axis becomes a circle as long as a box (AxisLayout.fold). That is right
+ * if an element is the same whenever it is made (the producer is a function of the element, and of
+ * what the loop does not change), and if each element that is read has been made: the analysis of
  * threads says so about the program as it would be, and of the circle as well. */
 #include "passes/schedule/stage.h"
 
@@ -20,18 +21,19 @@ typedef struct {
     StmtPath path; /* to the block */
     Stmt *stmt;
     Buffer *buffer;
-    int *axes;       /* [rank] the iterator behind each axis */
-    int loop_at;     /* index of the loop on the path */
+    int *axes;   /* [rank] the iterator behind each axis */
+    int loop_at; /* index of the loop on the path */
     Stmt *loop;
     int axis;
-    int64_t step, length; /* how far the box moves along the axis in an iteration, and how long it is */
-    Expr *first;          /* where it begins */
+    /* how far the box moves along the axis in an iteration, and how long it is */
+    int64_t step, length;
+    Expr *first; /* where it begins */
 } Rolling;
 
-/* ---- the producer ------------------------------------------------------------------------------------------- */
+/* ---- the producer ---------------------------------------------------------------------------- */
 
-/* The only writer of a temp, one store, which starts each element anew and has all its spatial iterators for subscripts: then it is a
- * function of the element. NULL, or why not. */
+/* The only writer of a temp, one store, which starts each element anew and has all its spatial
+ * iterators for subscripts: then it is a function of the element. NULL, or why not. */
 static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer, int *axes)
 {
     const BlockStmt *block = &stmt->u.block;
@@ -49,8 +51,8 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
         bool used = block->iters[i].kind == ITER_REDUCE;
         for (int d = 0; d < buffer->rank; d++)
             used |= axes[d] == i;
-        bool single = expr_is_const(block->iters[i].lo, &lo) && expr_is_const(block->iters[i].hi, &hi) &&
-                      hi - lo == 1;
+        bool single = expr_is_const(block->iters[i].lo, &lo) &&
+                      expr_is_const(block->iters[i].hi, &hi) && hi - lo == 1;
         if (!used && !single)
             return "an iterator of it is no subscript";
     }
@@ -75,8 +77,8 @@ static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
             const char *why = depth == 0 ? "too many blocks stand between"
                                          : not_a_function(s, writers.items[w], b, axes);
             REQUIRE(s, E0922, r->call->span, !why,
-                    "block '%s' reads '%s', which block '%s' writes in loop '%s', so it may make another value of an "
-                    "element in a later iteration (%s)",
+                    "block '%s' reads '%s', which block '%s' writes in loop '%s', so it may make "
+                    "another value of an element in a later iteration (%s)",
                     stmt->u.block.name, b->name, writers.items[w]->u.block.name,
                     r->loop->u.loop.var->name, why);
             if (!check_inputs(r, writers.items[w], depth - 1))
@@ -86,7 +88,7 @@ static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
     return true;
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* The innermost loop around all that touches the buffer. */
 static bool find_loop(Rolling *r)
@@ -106,13 +108,13 @@ static bool find_loop(Rolling *r)
         }
     }
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span, r->loop,
-            "no loop is around block '%s' and all that reads '%s'; bring the block under a loop of its reader with "
-            "compute_at first",
+            "no loop is around block '%s' and all that reads '%s'; bring the block under a loop of "
+            "its reader with compute_at first",
             name, r->buffer->name);
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span,
             r->loop->u.loop.kind == LOOP_SERIAL && r->loop->u.loop.step == 1,
-            "loop '%s', around block '%s' and all that reads '%s', is not serial or does not count in steps of 1, so no "
-            "iteration comes right after another",
+            "loop '%s', around block '%s' and all that reads '%s', is not serial or does not count "
+            "in steps of 1, so no iteration comes right after another",
             r->loop->u.loop.var->name, name, r->buffer->name);
     return true;
 }
@@ -132,8 +134,9 @@ static bool refuse_box(const Rolling *r, const Interval *box, const char *what)
         strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
                     sched_text(s, box[d].min));
     return sched_refuse(s, E0921, r->call->span,
-                        "an iteration of '%s' makes of '%s', axis by axis: %s. %s; each iteration has to begin a fixed number "
-                        "of elements further than the one before along one axis, and to overlap with it",
+                        "an iteration of '%s' makes of '%s', axis by axis: %s. %s; each iteration "
+                        "has to begin a fixed number of elements further than the one before along "
+                        "one axis, and to overlap with it",
                         r->loop->u.loop.var->name, r->buffer->name, text.text, what);
 }
 
@@ -151,7 +154,8 @@ static bool find_axis(Rolling *r)
     for (int d = 0; d < r->buffer->rank; d++) {
         int64_t step;
         Expr *rest;
-        if (!split_linear(facts, box[d].min, var, &step, &rest) || expr_uses_var(box[d].extent, var))
+        if (!split_linear(facts, box[d].min, var, &step, &rest) ||
+            expr_uses_var(box[d].extent, var))
             return refuse_box(r, box, "That is not linear in the loop");
         if (step == 0)
             continue;
@@ -161,11 +165,13 @@ static bool find_axis(Rolling *r)
         r->step = step;
     }
     if (r->axis < 0)
-        return refuse_box(r, box, "That is the same in every iteration, so the block belongs before the loop");
+        return refuse_box(
+            r, box, "That is the same in every iteration, so the block belongs before the loop");
     int64_t distance = r->step < 0 ? -r->step : r->step;
     if (!expr_is_const(box[r->axis].extent, &r->length) || distance >= r->length)
-        return refuse_box(r, box, arena_printf(c->arena, "Along axis %d that moves by %lld an iteration", r->axis,
-                                               (long long)r->step));
+        return refuse_box(r, box,
+                          arena_printf(c->arena, "Along axis %d that moves by %lld an iteration",
+                                       r->axis, (long long)r->step));
     r->first = box[r->axis].min;
     return true;
 }
@@ -177,19 +183,22 @@ static bool check_buffer(const Rolling *r)
     bool circular = b->layout && b->layout[r->axis].fold > 0;
     const Value *axis = &r->call->rolling_buffer.axis;
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !scope_outlives_launch(b->scope),
-            "'%s' is in global memory, where nothing is kept in circles; use set_scope(%s, shared) or set_scope(%s, local) "
-            "first",
+            "'%s' is in global memory, where nothing is kept in circles; use set_scope(%s, shared) "
+            "or set_scope(%s, local) first",
             b->name, b->name, b->name);
-    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !circular, "axis %d of '%s' is a circle already", r->axis, b->name);
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !circular,
+            "axis %d of '%s' is a circle already", r->axis, b->name);
     REQUIRE(s, E0920, axis->span,
             axis->kind == VALUE_NONE || axis->u.i == r->axis || axis->u.i + b->rank == r->axis,
-            "boxes of '%s' move along axis %d, not along axis %lld", b->name, r->axis, (long long)axis->u.i);
+            "boxes of '%s' move along axis %d, not along axis %lld", b->name, r->axis,
+            (long long)axis->u.i);
     return true;
 }
 
-/* ---- the program as it would be -------------------------------------------------------------------------------- */
+/* ---- the program as it would be -------------------------------------------------------------- */
 
-/* The instances that make something new: all in the first iteration; then those beyond the box before. */
+/* The instances that make something new: all in the first iteration; then those beyond the box
+ * before. */
 static Expr *is_new(const Rolling *r)
 {
     Context *c = r->s->ctx;
@@ -199,8 +208,9 @@ static Expr *is_new(const Rolling *r)
     Expr *offset = simplify(facts, index_sub(c, at, r->first));
     Expr *begin = index_add(c, loop->lo, expr_index(c, 1));
     Expr *first = expr_binary(c, EX_LT, expr_var(c, loop->var, span_none()), begin, span_none());
-    Expr *later = r->step > 0 ? expr_binary(c, EX_GE, offset, expr_index(c, r->length - r->step), span_none())
-                              : expr_binary(c, EX_LT, offset, expr_index(c, -r->step), span_none());
+    Expr *later =
+        r->step > 0 ? expr_binary(c, EX_GE, offset, expr_index(c, r->length - r->step), span_none())
+                    : expr_binary(c, EX_LT, offset, expr_index(c, -r->step), span_none());
     return simplify(facts, expr_binary(c, EX_OR, first, later, span_none()));
 }
 
@@ -219,7 +229,8 @@ static Stmt *rolled_body(const Rolling *r)
     return flow_replace_buffer(r->s, body, r->buffer, circle);
 }
 
-/* Each element that is read was made before, in the same iteration of the loops outside, and is in its place still. */
+/* Each element that is read was made before, in the same iteration of the loops outside, and is in
+ * its place still. */
 static bool check_reads(const Rolling *r, Stmt *body)
 {
     Schedule *s = r->s;
@@ -229,12 +240,13 @@ static bool check_reads(const Rolling *r, Stmt *body)
     if (!t)
         return false;
     REQUIRE(s, E0923, r->call->span, threads_reads_covered(t, r->buffer, n_fixed),
-            "that each element of '%s' which an iteration of '%s' reads has been made by it or one before could not be "
-            "proved",
+            "that each element of '%s' which an iteration of '%s' reads has been made by it or one "
+            "before could not be proved",
             r->buffer->name, r->loop->u.loop.var->name);
     if (threads_fold_kept(t, r->buffer, r->axis, r->length, n_fixed, &why))
         return true;
-    sched_refuse(s, E0923, r->call->span, "in a circle of %lld elements, %s", (long long)r->length, why.reason);
+    sched_refuse(s, E0923, r->call->span, "in a circle of %lld elements, %s", (long long)r->length,
+                 why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
@@ -246,12 +258,14 @@ bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
     Rolling r = {.s = s, .call = call};
     r.stmt = sched_block(s, &call->rolling_buffer.block, &r.path);
     const Stmt *store = flow_single_store(r.stmt);
-    REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' has more than one store", r.stmt->u.block.name);
+    REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' has more than one store",
+            r.stmt->u.block.name);
     r.buffer = sched_buffer(s, store->u.store.buffer->id);
     r.axes = ARENA_ARRAY(s->ctx->arena, int, r.buffer->rank + 1);
     const char *why = not_a_function(s, r.stmt, r.buffer, r.axes);
     REQUIRE(s, E0920, call->rolling_buffer.block.span, !why,
-            "block '%s' may not make the same value of an element each time that it runs: %s", r.stmt->u.block.name, why);
+            "block '%s' may not make the same value of an element each time that it runs: %s",
+            r.stmt->u.block.name, why);
     if (!find_loop(&r))
         return false;
     int64_t extent;

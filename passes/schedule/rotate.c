@@ -6,12 +6,14 @@
  *   }                            if (i + 1 < n) first(i + 1)
  *                            }
  *
- * Where `first` fetches what `use` begins with, nothing waits for it at the start of an iteration any more: it is under way while
- * the last of the iteration before is computed. After pipeline(inner, 2) these are the fetches that pipeline put before the inner
- * loop; one pipeline then goes on through all iterations of both loops.
+ * Where `first` fetches what `use` begins with, nothing waits for it at the start of an iteration
+ * any more: it is under way while the last of the iteration before is computed. After
+ * pipeline(inner, 2) these are the fetches that pipeline put before the inner loop; one pipeline
+ * then goes on through all iterations of both loops.
  *
- * The step is another order of the same instances, which dependence_order_kept judges: in the loop that runs use(t - 1) and then first(t)
- * for t in 0..n + 1, of which the program above is the first iteration, peeled, and the rest. */
+ * The step is another order of the same instances, which dependence_order_kept judges: in the loop
+ * that runs use(t - 1) and then first(t) for t in 0..n + 1, of which the program above is the first
+ * iteration, peeled, and the rest. */
 #include "passes/schedule/ahead.h"
 #include "passes/schedule/partition.h"
 
@@ -23,7 +25,8 @@ typedef struct {
     Stmt *moved, *stays; /* the statements of each kind, in their order */
 } Rotate;
 
-/* The item of the loop's body that holds the node at the end of `path`; -1 where the loop does not hold it. */
+/* The item of the loop's body that holds the node at the end of `path`; -1 where the loop does not
+ * hold it. */
 static int item_of(const StmtPath *path, const Stmt *loop)
 {
     int at = 0;
@@ -51,9 +54,10 @@ static bool find_moves(Rotate *r, const Stmt *loop)
         const Stmt *node = state_path(s, nodes->u.list.items[i].u.id, &path);
         int item = item_of(&path, loop);
         if (item < 0) {
-            sched_refuse(s, E0463, r->call->span,
-                         "'%s' is not in the body of loop '%s', so no iteration of the loop begins with it",
-                         stmt_label(node), stmt_label(loop));
+            sched_refuse(
+                s, E0463, r->call->span,
+                "'%s' is not in the body of loop '%s', so no iteration of the loop begins with it",
+                stmt_label(node), stmt_label(loop));
             sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
             return false;
         }
@@ -69,8 +73,8 @@ static bool take_apart(Rotate *r)
     for (int i = 0; i < ahead_items(&r->at); i++)
         VEC_PUSH(c->arena, r->moves[i] ? &moved : &stays, ahead_item(&r->at, i));
     REQUIRE(r->s, E0463, r->call->span, stays.n > 0,
-            "all statements of loop '%s' would move, and nothing would stay for them to run behind; name those that an "
-            "iteration begins with",
+            "all statements of loop '%s' would move, and nothing would stay for them to run "
+            "behind; name those that an iteration begins with",
             r->at.loop->u.loop.var->name);
     r->moved = stmt_seq(c, moved.items, moved.n, r->at.loop->span);
     r->stays = stmt_seq(c, stays.items, stays.n, r->at.loop->span);
@@ -93,14 +97,16 @@ static bool check_temps(const Rotate *r)
         if (item->kind != ST_TEMP)
             continue;
         REQUIRE(r->s, E0463, r->call->span, !stmt_touches(r->moved, item->u.temp, ACCESS_ANY),
-                "temp '%s' is made anew in each iteration of loop '%s', and what moves into the iteration before would use "
-                "another one; declare it outside of the loop, with an element for each iteration",
+                "temp '%s' is made anew in each iteration of loop '%s', and what moves into the "
+                "iteration before would use another one; declare it outside of the loop, with an "
+                "element for each iteration",
                 item->u.temp->name, r->at.loop->u.loop.var->name);
     }
     const Buffer *inner = temp_in(r->s->ctx, r->moved);
     REQUIRE(r->s, E0463, r->call->span, !inner,
-            "temp '%s' is declared in what would move, and there would be two of the name; declare it outside of loop '%s'", inner->name,
-            r->at.loop->u.loop.var->name);
+            "temp '%s' is declared in what would move, and there would be two of the name; declare "
+            "it outside of loop '%s'",
+            inner->name, r->at.loop->u.loop.var->name);
     return true;
 }
 
@@ -117,15 +123,18 @@ static bool check_order(const Rotate *r)
     ForStmt model = flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, one));
     Expr *t = expr_var(c, model.var, span_none());
     Stmt *items[] = {
-        ahead_model(&r->at, r->stays, index_sub(c, t, one), expr_binary(c, EX_GE, t, one, span_none())),
+        ahead_model(&r->at, r->stays, index_sub(c, t, one),
+                    expr_binary(c, EX_GE, t, one, span_none())),
         ahead_model(&r->at, r->moved, t, expr_binary(c, EX_LT, t, old->hi, span_none()))};
     model.body = stmt_seq(c, items, 2, r->at.loop->span);
-    if (dependence_order_kept(c, kernel, r->at.loop, stmt_for(c, &model, r->at.loop->span), &reassociates, &why)) {
+    if (dependence_order_kept(c, kernel, r->at.loop, stmt_for(c, &model, r->at.loop->span),
+                              &reassociates, &why)) {
         s->reassociates |= reassociates;
         return true;
     }
     sched_refuse(s, E0464, r->call->span,
-                 "an iteration of loop '%s' cannot begin at the end of the one before: %s", old->var->name, why.reason);
+                 "an iteration of loop '%s' cannot begin at the end of the one before: %s",
+                 old->var->name, why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
@@ -148,7 +157,8 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_serial(s, loop, call->span))
         return false;
     Rotate r = {.s = s, .call = call, .at = {s, loop, &path}};
-    if (!find_moves(&r, loop) || !take_apart(&r) || !partition_require_inits(s, &path, r.moved, call->span))
+    if (!find_moves(&r, loop) || !take_apart(&r) ||
+        !partition_require_inits(s, &path, r.moved, call->span))
         return false;
     *result = value_list(s, NULL, 0);
     if (loop_const_extent(&loop->u.loop, &extent) && extent <= 1)

@@ -1,10 +1,11 @@
 /* sample.c - spaces of values: sample_perfect_tile, sample_categorical.
  *
- * In TVM these draw one value. Here they give all of them, the default first, and `tune NAME in ...` takes one: the
- * default, or what --set says. So a schedule runs to the same text every time, and what it leaves open can be
- * enumerated.
+ * In TVM these draw one value. Here they give all of them, the default first, and `tune NAME in
+ * ...` takes one: the default, or what --set says. So a schedule runs to the same text every time,
+ * and what it leaves open can be enumerated.
  *
- *   sample_perfect_tile(i, 2)      for i in 12      =>      [[1, 12], [2, 6], [3, 4], [4, 3], [6, 2], [12, 1]] */
+ *   sample_perfect_tile(i, 2)      for i in 12      =>      [[1, 12], [2, 6], [3, 4], [4, 3], [6, 2], [12,
+ * 1]] */
 #include <stdlib.h>
 
 #include "passes/schedule/sched.h"
@@ -56,7 +57,8 @@ static bool is_first(const Tiles *t)
     return true;
 }
 
-/* All tiles with the factors before `at` as they are; `rest` is what the others must multiply to. */
+/* All tiles with the factors before `at` as they are; `rest` is what the others must multiply
+ * to. */
 static void add_tiles(Tiles *t, int at, int64_t rest)
 {
     if (at == t->n - 1) {
@@ -98,28 +100,30 @@ bool prim_sample_perfect_tile(Schedule *s, const PrimCall *call, Value *result)
     Name name = stmt_label(loop);
     Expr *count = sched_extent(s, &path);
     REQUIRE(s, E0800, call->span, expr_is_const(count, &extent) && extent >= 1,
-            "loop '%s' has %s iterations, and only a number from 1 up has factors; give its sizes values with -D, or "
-            "tune the factors of split(%s, [_, T]) one by one: tune T in [8, 16, 32]",
+            "loop '%s' has %s iterations, and only a number from 1 up has factors; give its sizes "
+            "values with -D, or tune the factors of split(%s, [_, T]) one by one: tune T in [8, "
+            "16, 32]",
             name, sched_text(s, count), name);
-    REQUIRE(s, E0801, call->span, n >= 1 && n <= MAX_FACTORS && innermost >= 1,
-            "%lld factors, the last at most %lld: there are 1 to %d factors, and each is at least 1",
-            (long long)n, (long long)innermost, MAX_FACTORS);
+    REQUIRE(
+        s, E0801, call->span, n >= 1 && n <= MAX_FACTORS && innermost >= 1,
+        "%lld factors, the last at most %lld: there are 1 to %d factors, and each is at least 1",
+        (long long)n, (long long)innermost, MAX_FACTORS);
     Tiles t = {.s = s, .n = (int)n, .innermost = innermost, .divisors = divisors_of(s, extent)};
     REQUIRE(s, E0801, call->span, find_first(&t, extent),
-            "loop '%s' has %lld iterations, and one factor that is at most %lld cannot be that many; ask for "
-            "more factors, or a larger max_innermost",
+            "loop '%s' has %lld iterations, and one factor that is at most %lld cannot be that "
+            "many; ask for more factors, or a larger max_innermost",
             name, (long long)extent, (long long)innermost);
     add_tile(&t, t.first);
     add_tiles(&t, 0, extent);
     REQUIRE(s, E0801, call->span, !t.too_many,
-            "loop '%s' has %lld iterations, which are a product of %lld factors in more than %d ways; ask for "
-            "fewer factors, or a smaller max_innermost",
+            "loop '%s' has %lld iterations, which are a product of %lld factors in more than %d "
+            "ways; ask for fewer factors, or a smaller max_innermost",
             name, (long long)extent, (long long)n, MAX_TILES);
     *result = value_list(s, t.tiles.items, t.tiles.n);
     return true;
 }
 
-/* ---- sample_categorical ----------------------------------------------------------------------- */
+/* ---- sample_categorical ---------------------------------------------------------------------- */
 
 typedef struct {
     int64_t weight;
@@ -141,7 +145,8 @@ bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
     const Value *weights = weighted ? call->sample_categorical.probs.u.list.items : NULL;
     REQUIRE(s, E0802, call->span, !weighted || call->sample_categorical.probs.u.list.n == n,
             "%d candidate%s and %d probabilit%s; give one for each, or none", n, n == 1 ? "" : "s",
-            call->sample_categorical.probs.u.list.n, call->sample_categorical.probs.u.list.n == 1 ? "y" : "ies");
+            call->sample_categorical.probs.u.list.n,
+            call->sample_categorical.probs.u.list.n == 1 ? "y" : "ies");
     Weighted *order = ARENA_ARRAY(s->ctx->arena, Weighted, n);
     Value *values = ARENA_ARRAY(s->ctx->arena, Value, n);
     for (int i = 0; i < n; i++) {

@@ -31,12 +31,12 @@ struct PrimCall {
         Value arg[PRIM_MAX_PARAMS];
         /* The same by name, for each primitive: call->split.factors. Primitives with the same
          * first parameters may read each other's. */
-#define ARG(name, kind) Value name;
-#define OPT(name, kind) Value name;
-#define LIST(name, kind) Value name;
+#define ARG(name, kind)      Value name;
+#define OPT(name, kind)      Value name;
+#define LIST(name, kind)     Value name;
 #define OPT_LIST(name, kind) Value name;
-#define REST(name, kind) Value name;
-#define NO_ARGS Value none;
+#define REST(name, kind)     Value name;
+#define NO_ARGS              Value none;
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
     struct {                                                                                       \
         params                                                                                     \
@@ -77,7 +77,7 @@ typedef struct {
     struct NameSlot {
         Name name;
         uint32_t value;
-    } *slots;
+    } * slots;
     int n, capacity;
 } NameMap;
 /* The value of a name, 0 where it has none; and a value for it, in place of the one that it has. */
@@ -86,8 +86,8 @@ void namemap_set(Arena *arena, NameMap *map, Name name, uint32_t value);
 
 /* How often the kernel defines a name. */
 typedef struct {
-    int loops;  /* loops and iterators: a name may return in another nest */
-    int others; /* sizes, scalars, buffers, blocks, lets */
+    int loops;              /* loops and iterators: a name may return in another nest */
+    int others;             /* sizes, scalars, buffers, blocks, lets */
     uint32_t block, buffer; /* one that has the name, or 0 */
 } NameUse;
 
@@ -105,7 +105,7 @@ typedef struct {
     const char *text;
     const Primitive *primitive;
     Span span;
-    bool reassociates; /* floating-point additions or products run in another order than before */
+    bool reassociates;  /* floating-point additions or products run in another order than before */
     const char *remark; /* what else is worth saying of it in the trace, or NULL */
 } StepRecord;
 
@@ -123,17 +123,18 @@ struct Schedule {
     bool reassociates;            /* the step at work does (StepRecord) */
     const char *remark;           /* likewise */
     int step;                     /* the step at work, or the next one */
-    uint32_t first_new_id;        /* ids from here on were made by the step at work, or the last one */
-    uint32_t first_id;            /* of `handles` */
-    VEC(Handle) handles;          /* by id - first_id */
-    NameMap names;                /* name -> 1 + index of `uses` */
+    /* ids from here on were made by the step at work, or the last one */
+    uint32_t first_new_id;
+    uint32_t first_id;   /* of `handles` */
+    VEC(Handle) handles; /* by id - first_id */
+    NameMap names;       /* name -> 1 + index of `uses` */
     VEC(NameUse) uses;
     VEC(CallRecord) calls;
     VEC(StepRecord) steps;
     VEC(Knob) knobs;
     VEC(Stmt *) scratch;
-    VEC(Stmt **) lists;           /* long ones that are changed in place ... */
-    VEC(ListChange) changes;      /* ... and how, in the order of the steps */
+    VEC(Stmt **) lists;      /* long ones that are changed in place ... */
+    VEC(ListChange) changes; /* ... and how, in the order of the steps */
 };
 
 /* Reads the whole kernel anew. */
@@ -152,7 +153,8 @@ void state_rename_loop(Schedule *s, ForStmt *loop, Name name);
 
 /* ---- older kernels (versions.c) ---- */
 
-/* A node like the list `seq`, with `item` at a place of it. Long lists are changed in place: `seq` shows the same. */
+/* A node like the list `seq`, with `item` at a place of it. Long lists are changed in place: `seq`
+ * shows the same. */
 Stmt *versions_put(Schedule *s, const Stmt *seq, int at, Stmt *item);
 /* Undoes that for the step at work. */
 void versions_take_back(Schedule *s);
@@ -164,8 +166,8 @@ const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step)
 /* Checks and orders arguments. */
 bool args_check(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
                 int n_args, Span span, PrimCall *call);
-/* The text of a call; `loop_name` gives the variable of a loop's handle (NULL: the loop's own name) and `taken`
- * says which words are variables and must be quoted (NULL: none). */
+/* The text of a call; `loop_name` gives the variable of a loop's handle (NULL: the loop's own name)
+ * and `taken` says which words are variables and must be quoted (NULL: none). */
 void call_print(const Schedule *s, const Primitive *primitive, const Value *args, int n_args,
                 const Name *loop_names, const NameMap *taken, StrBuf *out);
 
@@ -188,32 +190,36 @@ void sched_note_at(Schedule *s, const Stmt *node, const char *format, ...) TIRC_
 /* Notes for the two instances of a conflict. */
 void sched_note_conflict(Schedule *s, const Conflict *why);
 
-/* The node behind a handle with the path to it from the kernel's body. Arguments are checked to be alive before
- * a primitive runs, so these do not fail for them. */
+/* The node behind a handle with the path to it from the kernel's body. Arguments are checked to be
+ * alive before a primitive runs, so these do not fail for them. */
 Stmt *sched_loop(Schedule *s, const Value *loop, StmtPath *path);
 Stmt *sched_block(Schedule *s, const Value *block, StmtPath *path);
 /* The buffer with this id, among parameters and temps. */
 Buffer *sched_buffer(Schedule *s, uint32_t id);
 
-/* Replaces `old` (by pointer) in the kernel's body by `new`; the only way a primitive changes the kernel. */
+/* Replaces `old` (by pointer) in the kernel's body by `new`; the only way a primitive changes the
+ * kernel. */
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node);
 /* The whole body at once, for changes in several places. */
 void sched_replace_body(Schedule *s, Stmt *body);
 /* Facts that hold at `path`'s last node. */
 Facts *sched_facts(Schedule *s, const StmtPath *path);
-/* `base`, or base_1, base_2 ... : no loop, let, buffer, size, scalar or block of the kernel has the name. */
+/* `base`, or base_1, base_2 ... : no loop, let, buffer, size, scalar or block of the kernel has the
+ * name. */
 Name sched_fresh_name(Schedule *s, const char *base);
-/* The same for a loop that will stand on `path` in place of its last node: loops of other nests may have the
- * name. `except` is a loop that may have it too (0: none). A `base` that is too long to read is cut. */
+/* The same for a loop that will stand on `path` in place of its last node: loops of other nests may
+ * have the name. `except` is a loop that may have it too (0: none). A `base` that is too long to
+ * read is cut. */
 Name sched_fresh_loop_name(Schedule *s, const StmtPath *path, const char *base, uint32_t except);
 
-/* `kernel` with nothing but the outermost nest on `path` into it: what is asked about a loop on the path or below
- * then costs what the nest holds, and not the whole program. */
+/* `kernel` with nothing but the outermost nest on `path` into it: what is asked about a loop on the
+ * path or below then costs what the nest holds, and not the whole program. */
 Kernel *sched_kernel_around(Schedule *s, const Kernel *kernel, const StmtPath *path);
 
 /* The loops on `path`, outermost first, and how many there are. `loops` may be NULL. */
 int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops);
-/* A block that a loop is a reduction loop of (one of its reduce iterators uses it), or NULL (kind.c). */
+/* A block that a loop is a reduction loop of (one of its reduce iterators uses it), or NULL
+ * (kind.c). */
 const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop);
 /* "C", for a loop or block of the kernel: the name that messages show. */
 Name stmt_label(const Stmt *node);
@@ -222,7 +228,8 @@ const char *sched_text(Schedule *s, const Expr *e);
 
 /* Refuses (E0410) a loop that has a kind. */
 bool sched_require_serial(Schedule *s, const Stmt *loop, Span span);
-/* Refuses (E0410, E0411) a loop that has a kind or annotations, so that others can take its place. */
+/* Refuses (E0410, E0411) a loop that has a kind or annotations, so that others can take its
+ * place. */
 bool sched_require_plain(Schedule *s, const Stmt *loop, Span span);
 /* The number of iterations of the last node of `path`, simplified under the facts of its place. */
 Expr *sched_extent(Schedule *s, const StmtPath *path);
@@ -233,17 +240,20 @@ typedef struct {
     Facts *facts;     /* what holds at the body, ranges of the new loops included */
     const Subst *map; /* old variables -> values */
     int n_map;
-    Expr *guard;      /* a condition that blocks need, or NULL; on the new variables */
-    Expr *end;        /* with a guard: the first value of map[0].var that the guard forbids ... */
-    int direction;    /* ... and 1 or -1: it forbids values above or below, too */
+    Expr *guard;   /* a condition that blocks need, or NULL; on the new variables */
+    Expr *end;     /* with a guard: the first value of map[0].var that the guard forbids ... */
+    int direction; /* ... and 1 or -1: it forbids values above or below, too */
 } Below;
-/* The statement with variables replaced in bounds, conditions, bindings and predicates, each simplified where it
- * changed. A block gets the guard as a predicate unless the domains of its iterators exclude what it forbids. */
+/* The statement with variables replaced in bounds, conditions, bindings and predicates, each
+ * simplified where it changed. A block gets the guard as a predicate unless the domains of its
+ * iterators exclude what it forbids. */
 Stmt *below_rewrite(Below *b, Stmt *stmt);
-/* The body of `narrow` for a loop of the same variable that comes to have the range lo..hi around the one that it has: iterations that
- * were not there run nothing. `facts` hold in the loop with the wider range (widen.c). */
+/* The body of `narrow` for a loop of the same variable that comes to have the range lo..hi around
+ * the one that it has: iterations that were not there run nothing. `facts` hold in the loop with
+ * the wider range (widen.c). */
 Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *lo, Expr *hi);
-/* The serial loop at the end of `path` as one from 0 in steps of 1, under the same id; itself if it is one. */
+/* The serial loop at the end of `path` as one from 0 in steps of 1, under the same id; itself if it
+ * is one. */
 Stmt *loop_from_zero(Schedule *s, const StmtPath *path);
 
 /* Results of primitives: handles, a number, a list (copied). */

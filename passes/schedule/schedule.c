@@ -8,33 +8,22 @@
 
 #include "passes/schedule/sched.h"
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 const char *value_kind_name(ValueKind kind)
 {
     switch (kind) {
-    case VALUE_NONE:
-        return "nothing";
-    case VALUE_INT:
-        return "an integer";
-    case VALUE_BOOL:
-        return "a truth value";
-    case VALUE_STRING:
-        return "a string";
-    case VALUE_WORD:
-        return "a name";
-    case VALUE_FILL:
-        return "_";
-    case VALUE_LIST:
-        return "a list";
-    case VALUE_LOOP:
-        return "a loop";
-    case VALUE_BLOCK:
-        return "a block";
-    case VALUE_BUFFER:
-        return "a buffer";
-    case VALUE_MAP:
-        return "an index map";
+    case VALUE_NONE: return "nothing";
+    case VALUE_INT: return "an integer";
+    case VALUE_BOOL: return "a truth value";
+    case VALUE_STRING: return "a string";
+    case VALUE_WORD: return "a name";
+    case VALUE_FILL: return "_";
+    case VALUE_LIST: return "a list";
+    case VALUE_LOOP: return "a loop";
+    case VALUE_BLOCK: return "a block";
+    case VALUE_BUFFER: return "a buffer";
+    case VALUE_MAP: return "an index map";
     }
     return "";
 }
@@ -94,19 +83,15 @@ Value value_list(Schedule *s, const Value *items, int n)
     return value_of_items(copy, n, span_none());
 }
 
-/* ---- a schedule ------------------------------------------------------------------------------- */
+/* ---- a schedule ------------------------------------------------------------------------------ */
 
 static uint32_t stmt_id(const Stmt *stmt)
 {
     switch (stmt->kind) {
-    case ST_FOR:
-        return stmt->u.loop.id;
-    case ST_BLOCK:
-        return stmt->u.block.id;
-    case ST_TEMP:
-        return stmt->u.temp->id;
-    default:
-        return UINT32_MAX;
+    case ST_FOR: return stmt->u.loop.id;
+    case ST_BLOCK: return stmt->u.block.id;
+    case ST_TEMP: return stmt->u.temp->id;
+    default: return UINT32_MAX;
     }
 }
 
@@ -178,7 +163,7 @@ const char *schedule_step_remark(const Schedule *s, int step)
     return s->steps.items[step - 1].remark;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Whether a value is or holds a loop: what the trace needs variables for. */
 static bool value_has_loop(const Value *value)
@@ -299,7 +284,7 @@ void schedule_name_loop(Schedule *s, uint32_t loop, Name name)
         state_rename_loop(s, node, sched_fresh_loop_name(s, &path, name, loop));
 }
 
-/* ---- refusals --------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ...)
 {
@@ -323,7 +308,8 @@ Name stmt_label(const Stmt *node)
     return node->kind == ST_FOR ? node->u.loop.var->name : node->u.block.name;
 }
 
-/* How much of a printed line is the node itself: up to its body, and of several loops on a line the first. */
+/* How much of a printed line is the node itself: up to its body, and of several loops on a line the
+ * first. */
 static size_t header_length(const char *line, size_t length, bool is_loop)
 {
     int depth = 0;
@@ -381,7 +367,7 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
         diag_note(s->ctx, span_none(), "%s", why->reason);
 }
 
-/* ---- facts ------------------------------------------------------------------------------------ */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 Facts *sched_facts(Schedule *s, const StmtPath *path)
 {

@@ -1,9 +1,9 @@
 /* schedule.h - a kernel being scheduled: primitives, handles, the trace.
  *
- * A Schedule owns the current kernel of one context and changes it only through primitives, each a row of
- * prim.def. A primitive checks its conditions, builds, replaces once, and reports; a refused one leaves the
- * kernel as it was. Loops, blocks and buffers are spoken of by ids, which survive rewrites; an id that a
- * step has consumed says which. */
+ * A Schedule owns the current kernel of one context and changes it only through primitives, each a
+ * row of prim.def. A primitive checks its conditions, builds, replaces once, and reports; a refused
+ * one leaves the kernel as it was. Loops, blocks and buffers are spoken of by ids, which survive
+ * rewrites; an id that a step has consumed says which. */
 #ifndef TIRC_PASSES_SCHEDULE_SCHEDULE_H
 #define TIRC_PASSES_SCHEDULE_SCHEDULE_H
 
@@ -14,13 +14,14 @@ typedef enum {
     VALUE_INT,
     VALUE_BOOL,   /* in i */
     VALUE_STRING, /* "text" */
-    VALUE_WORD,   /* a bare or dotted name that is no variable: shared, blockIdx.x, the block or buffer C */
-    VALUE_FILL,   /* _ */
+    /* a bare or dotted name that is no variable: shared, blockIdx.x, the block or buffer C */
+    VALUE_WORD,
+    VALUE_FILL, /* _ */
     VALUE_LIST,
-    VALUE_LOOP,   /* a handle, in id */
+    VALUE_LOOP, /* a handle, in id */
     VALUE_BLOCK,
     VALUE_BUFFER,
-    VALUE_MAP,    /* [i, j] -> [j, i] */
+    VALUE_MAP, /* [i, j] -> [j, i] */
 } ValueKind;
 
 typedef struct Value {
@@ -34,7 +35,8 @@ typedef struct Value {
         struct {
             const struct Value *items;
             int n;
-            unsigned total : 24, depth : 8; /* values at all levels, and levels; 1 for a list without lists */
+            /* values at all levels, and levels; 1 for a list without lists */
+            unsigned total : 24, depth : 8;
         } list;
     } u;
 } Value;
@@ -44,7 +46,14 @@ Value value_of_items(const Value *items, int n, Span span);
 
 /* One parameter of a primitive, as prim.def has it. */
 typedef enum {
-    PARAM_LOOP, PARAM_BLOCK, PARAM_BUFFER, PARAM_INT, PARAM_BOOL, PARAM_SCOPE, PARAM_AXIS, PARAM_KEY,
+    PARAM_LOOP,
+    PARAM_BLOCK,
+    PARAM_BUFFER,
+    PARAM_INT,
+    PARAM_BOOL,
+    PARAM_SCOPE,
+    PARAM_AXIS,
+    PARAM_KEY,
     PARAM_FACTOR, /* an integer >= 1, or _ */
     PARAM_AMOUNT, /* an integer, or auto: tirc chooses */
     PARAM_NODE,   /* a loop or a block */
@@ -66,12 +75,13 @@ typedef struct Primitive {
     const char *name;
     const PrimParam *params;
     int n_params;
-    const char *result;        /* "loops", "block", "" ... in words */
-    const char *summary;       /* one line */
-    const char *before, *steps, *after; /* the body of a small kernel, a script, what it makes of the body; or "" for queries */
-    const char *legal;         /* when it is legal; what it refuses */
-    const char *tvm;           /* the counterpart in TVM's Schedule, or "" */
-    bool is_query;             /* changes nothing */
+    const char *result;  /* "loops", "block", "" ... in words */
+    const char *summary; /* one line */
+    /* the body of a small kernel, a script, what it makes of the body; or "" for queries */
+    const char *before, *steps, *after;
+    const char *legal; /* when it is legal; what it refuses */
+    const char *tvm;   /* the counterpart in TVM's Schedule, or "" */
+    bool is_query;     /* changes nothing */
     bool (*run)(Schedule *s, const PrimCall *call, Value *result);
 } Primitive;
 
@@ -89,28 +99,32 @@ Schedule *schedule_new(Context *c, const Kernel *kernel);
 const Kernel *schedule_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 
-/* Calls a primitive with evaluated arguments. names[i] is the name the argument was given by, or NULL for a
- * positional one. On refusal: false, errors in the context, the kernel unchanged. */
+/* Calls a primitive with evaluated arguments. names[i] is the name the argument was given by, or
+ * NULL for a positional one. On refusal: false, errors in the context, the kernel unchanged. */
 bool schedule_call(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
                    int n_args, Span call, Value *result);
 
-/* Gives a loop that the last step made the name of the script's variable (kept unique on its path). The first
- * variable that holds a new loop names it; for every other loop this does nothing. */
+/* Gives a loop that the last step made the name of the script's variable (kept unique on its path).
+ * The first variable that holds a new loop names it; for every other loop this does nothing. */
 void schedule_name_loop(Schedule *s, uint32_t loop, Name name);
 
-/* How many primitive calls that changed the kernel have run; the kernel after call `step` (0: as it came); and the
- * call's text ("split(i, [_, 32])"). For --print-after, round trips and provenance. */
+/* How many primitive calls that changed the kernel have run; the kernel after call `step` (0: as it
+ * came); and the call's text ("split(i, [_, 32])"). For --print-after, round trips and
+ * provenance. */
 int schedule_steps(const Schedule *s);
 const Kernel *schedule_kernel_after(const Schedule *s, int step);
 const char *schedule_step_text(const Schedule *s, int step);
 const char *schedule_step_name(const Schedule *s, int step);
 Span schedule_step_span(const Schedule *s, int step);
-/* The step changed the order of floating-point additions or products, and with it how they round. */
+/* The step changed the order of floating-point additions or products, and with it how they
+ * round. */
 bool schedule_step_reassociates(const Schedule *s, int step);
-/* What else the trace says of the step, such as how many iterations a guard leaves idle; NULL for nothing. */
+/* What else the trace says of the step, such as how many iterations a guard leaves idle; NULL for
+ * nothing. */
 const char *schedule_step_remark(const Schedule *s, int step);
 
-/* What a script leaves open: the value that this run took, and all that it may take, the default first. */
+/* What a script leaves open: the value that this run took, and all that it may take, the default
+ * first. */
 typedef struct {
     Name name;
     Value value, choices; /* choices is a list */

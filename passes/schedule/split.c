@@ -9,7 +9,8 @@
  *   split(i, [_, 4], tail = pad)              =>   for i_0 in ceil(E / 4), i_1 in 4
  *                                                      S(i_0 * 4 + i_1), which exists beyond E, too
  *
- * Invariant: every instance of a block runs exactly once, and in the order in which it ran before. */
+ * Invariant: every instance of a block runs exactly once, and in the order in which it ran
+ * before. */
 #include <string.h>
 
 #include "passes/schedule/flow.h"
@@ -64,14 +65,14 @@ static bool read_factors(Schedule *s, const PrimCall *call, Split *split)
     return true;
 }
 
-/* The factor that _ stands for multiplies the loops before it; where it changes with a loop, the product is no affine
- * value of loops, which bounds and subscripts must be. */
+/* The factor that _ stands for multiplies the loops before it; where it changes with a loop, the
+ * product is no affine value of loops, which bounds and subscripts must be. */
 static bool require_steady_fill(Schedule *s, const PrimCall *call, const Split *split, Name name)
 {
     const Var *var = split->fill > 0 ? expr_loop_var(s->ctx, split->extent) : NULL;
     REQUIRE(s, E0414, call->span, !var,
-            "loop '%s' has %s iterations, which change with loop '%s', and so would the factor that _ stands for; "
-            "write _ as the first factor",
+            "loop '%s' has %s iterations, which change with loop '%s', and so would the factor "
+            "that _ stands for; write _ as the first factor",
             name, sched_text(s, split->extent), var->name);
     return true;
 }
@@ -133,7 +134,8 @@ static Name split_name(Schedule *s, const StmtPath *path, int i, const ForStmt *
     return name;
 }
 
-/* The new nest. Its loops run over 0 .. product, and the old variable is lo + step * (their number). */
+/* The new nest. Its loops run over 0 .. product, and the old variable is lo + step * (their
+ * number). */
 static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
 {
     Context *c = s->ctx;
@@ -187,14 +189,15 @@ static bool read_tail(Schedule *s, const PrimCall *call, TailKind *kind)
     while (*kind < TAIL_COUNT && strcmp(tail->u.s, names[*kind]) != 0)
         ++*kind;
     REQUIRE(s, E0491, call->span, *kind < TAIL_COUNT,
-            "there is no tail '%s'; iterations that do not fill the last tile get a guard (tail = guard), a loop of "
-            "their own (tail = peel), or room to run in vain (tail = pad)",
+            "there is no tail '%s'; iterations that do not fill the last tile get a guard (tail = "
+            "guard), a loop of their own (tail = peel), or room to run in vain (tail = pad)",
             tail->u.s);
     return true;
 }
 
 /* All tiles full, on elements of temps behind the end (tail.h). */
-static bool split_padded(Schedule *s, const PrimCall *call, const StmtPath *path, const Split *split, Value *result)
+static bool split_padded(Schedule *s, const PrimCall *call, const StmtPath *path,
+                         const Split *split, Value *result)
 {
     Context *c = s->ctx;
     Stmt *old = path->items[path->n - 1];
@@ -227,8 +230,8 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
     Context *c = s->ctx;
     Stmt *old = path->items[path->n - 1];
     REQUIRE(s, E0490, call->span, split->fill >= 0,
-            "factors %s leave no room for a rest of loop '%s'; write _ for the factor that says how "
-            "many full tiles there are",
+            "factors %s leave no room for a rest of loop '%s'; write _ for the factor that says "
+            "how many full tiles there are",
             factors_text(s, split), stmt_label(old));
     Partition p = partition_new(s, path);
     if (!partition_require_inits(s, path, old->u.loop.body, call->span))
@@ -260,13 +263,15 @@ static void remark_idle(Schedule *s, const Split *split)
 {
     int64_t extent, all = split->product;
     if (!expr_is_const(split->extent, &extent)) {
-        s->remark = arena_printf(s->ctx->arena, "a guard leaves up to %lld iterations idle", (long long)all - 1);
+        s->remark = arena_printf(s->ctx->arena, "a guard leaves up to %lld iterations idle",
+                                 (long long)all - 1);
         return;
     }
     if (split->fill >= 0)
         all *= (extent + all - 1) / all;
-    s->remark = arena_printf(s->ctx->arena, "a guard leaves %lld of %lld iterations idle (%.2g%%)", (long long)(all - extent),
-                             (long long)all, all > 0 ? 100.0 * (double)(all - extent) / (double)all : 0.0);
+    s->remark = arena_printf(s->ctx->arena, "a guard leaves %lld of %lld iterations idle (%.2g%%)",
+                             (long long)(all - extent), (long long)all,
+                             all > 0 ? 100.0 * (double)(all - extent) / (double)all : 0.0);
 }
 
 bool prim_split(Schedule *s, const PrimCall *call, Value *result)

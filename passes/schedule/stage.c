@@ -4,7 +4,7 @@
 #include "passes/analysis/poly.h"
 #include "passes/schedule/loop.h"
 
-/* ---- where a copy stands --------------------------------------------------------------------------- */
+/* ---- where a copy stands --------------------------------------------------------------------- */
 
 /* The items of `stmt` (itself, if it is no seq) that hold one of `blocks`. */
 static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
@@ -37,7 +37,8 @@ static bool declares(Context *c, const Stmt *item, const Buffer *buffer)
     return false;
 }
 
-/* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the users. */
+/* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the
+ * users. */
 static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
                      AccessMode mode)
 {
@@ -90,7 +91,7 @@ Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *aft
     return stmt_seq(s->ctx, items.items, items.n, place->parent->span);
 }
 
-/* ---- the copying block ------------------------------------------------------------------------------ */
+/* ---- the copying block ----------------------------------------------------------------------- */
 
 Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin)
 {
@@ -100,8 +101,8 @@ Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope sc
     return b;
 }
 
-Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from, Expr *const *from_index,
-                 Span span)
+Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from,
+                 Expr *const *from_index, Span span)
 {
     Expr *value = expr_load(s->ctx, from, from_index, span);
     return stmt_store(s->ctx, to, to_index, STORE_SET, value, span);
@@ -142,8 +143,10 @@ static bool is_among(const Name *names, int n, Name name)
     return false;
 }
 
-/* The names of a copy's iterators: those that the user has alone for subscripts of one of the buffers. */
-static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buffer *from, Name *iter)
+/* The names of a copy's iterators: those that the user has alone for subscripts of one of the
+ * buffers. */
+static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buffer *from,
+                           Name *iter)
 {
     AccessList found = {0};
     access_collect(s->ctx, user, from, ACCESS_ANY, &found);
@@ -158,32 +161,37 @@ static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buff
     }
 }
 
-Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from, const Interval *box,
-                     Span span)
+Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from,
+                     const Interval *box, Span span)
 {
     Context *c = s->ctx;
     int n = from->rank;
     Name *names = ARENA_ARRAY(c->arena, Name, n + 1);
     Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1), **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
+         **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
     iterator_names(s, user, to, from, names);
     for (int i = 0; i < n; i++) {
         vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, span);
         index[i] = expr_var(c, vars[i], span);
         lo[i] = expr_index(c, 0);
     }
-    StageNest nest = {.block = block, .n = n, .iters = vars, .lo = lo, .hi = from->shape, .box = box};
+    StageNest nest = {
+        .block = block, .n = n, .iters = vars, .lo = lo, .hi = from->shape, .box = box};
     nest.body = stage_copy(s, to, index, from, index, span);
     return stage_nest(s, &nest, span);
 }
 
-/* An axis for `extent` elements: literally empty ones have 1, and sizes for which the extent is negative have none. */
+/* An axis for `extent` elements: literally empty ones have 1, and sizes for which the extent is
+ * negative have none. */
 static Expr *axis_for(Schedule *s, Expr *extent)
 {
     int64_t literal;
     if (expr_is_const(extent, &literal))
         return literal < 1 ? expr_index(s->ctx, 1) : extent;
-    return expr_of_sizes(extent) ? loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent) : extent;
+    return expr_of_sizes(extent)
+               ? loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent)
+               : extent;
 }
 
 Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
@@ -215,7 +223,8 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
                                        expr_uses_var(block->iters[later].hi, var));
     }
     Var **var = ARENA_ARRAY(c->arena, Var *, n_iters + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n_iters + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n_iters + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n_iters + 1),
+         **hi = ARENA_ARRAY(c->arena, Expr *, n_iters + 1);
     PointBox points = {var, lo, hi, 0};
     for (int i = 0; i < n_iters; i++) {
         if (!used[i])
@@ -227,7 +236,7 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
     return points;
 }
 
-/* ---- blocks whose results are copied out ------------------------------------------------------------- */
+/* ---- blocks whose results are copied out ----------------------------------------------------- */
 
 int stage_written_iters(const Stmt *block, const Stmt *store, int *out)
 {
@@ -254,9 +263,10 @@ static bool under_condition(const StmtPath *path)
     return path->items[path->n - 1]->u.block.predicate != NULL;
 }
 
-/* The loop around the place of the copy in whose iterations the block writes different elements, or NULL: there the copy
- * would take what later iterations have yet to write. */
-static const Stmt *partial_loop(const StmtPath *path, const StagePlace *place, const int *used, int n)
+/* The loop around the place of the copy in whose iterations the block writes different elements, or
+ * NULL: there the copy would take what later iterations have yet to write. */
+static const Stmt *partial_loop(const StmtPath *path, const StagePlace *place, const int *used,
+                                int n)
 {
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i < path->n && path->items[i] != place->parent; i++)
@@ -273,8 +283,8 @@ static bool has_plain_quotient(const Expr *e)
     return e->kind == EX_DIV || e->kind == EX_MOD;
 }
 
-/* The binding may take only every n-th value: each loop in it counts in larger steps than 1. What fusing has made, quotients
- * and remainders, takes all. */
+/* The binding may take only every n-th value: each loop in it counts in larger steps than 1. What
+ * fusing has made, quotients and remainders, takes all. */
 static bool skips_values(Schedule *s, const StmtPath *path, Expr *binding)
 {
     bool steps = false, other = false;
@@ -312,21 +322,24 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             "'%s' is also written by block '%s', so the copy would undo its work", buffer->name,
             writers.items[writers.items[0] == block]->u.block.name);
     bool carries_on = store_updates(store->u.store.op) && block_has_one_element(&block->u.block);
-    REQUIRE(s, E0444, span, flow_starts_anew(s->ctx, block, store, buffer) || (carries_on && flow_written_before_read(s, path, buffer)),
-            "block '%s' reads what '%s' held before, which its copy would not hold; give the reduction "
-            "its start (%s[...] = 0) in the same loops",
+    REQUIRE(s, E0444, span,
+            flow_starts_anew(s->ctx, block, store, buffer) ||
+                (carries_on && flow_written_before_read(s, path, buffer)),
+            "block '%s' reads what '%s' held before, which its copy would not hold; give the "
+            "reduction its start (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
     int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
     int n_used = stage_written_iters(block, store, used);
     REQUIRE(s, E0444, span,
             n_used >= 0 && !under_condition(path) && !some_skips(s, path, used, n_used),
-            "block '%s' writes only the elements that a condition, a step or a reduction chooses, so "
-            "what to copy out is not known; use %s before splitting its loops",
+            "block '%s' writes only the elements that a condition, a step or a reduction chooses, "
+            "so what to copy out is not known; use %s before splitting its loops",
             block->u.block.name, s->running->name);
     Conflict why;
     if (!flow_runs_whole(s, block, &why)) {
         sched_refuse(s, E0444, span,
-                     "block '%s' does not run for all that its iterators may be, so the copy would write what it has not made: %s",
+                     "block '%s' does not run for all that its iterators may be, so the copy would "
+                     "write what it has not made: %s",
                      block->u.block.name, why.reason);
         sched_note_conflict(s, &why);
         return false;
@@ -338,8 +351,8 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             buffer->name, block->u.block.name);
     const Stmt *loop = partial_loop(path, place, used, n_used);
     REQUIRE(s, E0444, span, !loop,
-            "the copy would have to stand inside loop '%s', where others touch '%s', too, and block '%s' writes "
-            "only a part of '%s' in each of its iterations",
+            "the copy would have to stand inside loop '%s', where others touch '%s', too, and "
+            "block '%s' writes only a part of '%s' in each of its iterations",
             stmt_label(loop), buffer->name, block->u.block.name, buffer->name);
     return true;
 }

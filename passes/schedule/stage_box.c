@@ -1,5 +1,5 @@
-/* stage_box.c - how large a copy must be: the part of a buffer that an iteration of a loop touches, for all threads that would share it
- * (stage.h). */
+/* stage_box.c - how large a copy must be: the part of a buffer that an iteration of a loop touches,
+ * for all threads that would share it (stage.h). */
 #include "passes/schedule/stage.h"
 
 /* The variables of bound loops on `path` whose iterations share a buffer of this scope. */
@@ -36,8 +36,8 @@ static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Inter
     return true;
 }
 
-bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer, AccessMode mode, Scope scope,
-               Interval *box)
+bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer,
+               AccessMode mode, Scope scope, Interval *box)
 {
     const Var **sharing = ARENA_ARRAY(s->ctx->arena, const Var *, loop->n + 1);
     int n = sharing_vars(loop, scope, sharing);

@@ -1,8 +1,8 @@
 /* staged_at.c - read_at and write_at: a copy, and its place, in one step.
  *
- * read_at is cache_read for one block and then compute_at; write_at is cache_write and then reverse_compute_at. Each of the two
- * is checked as it is alone, in the name of the primitive that was called, and where the second is refused, the first has
- * not happened either. */
+ * read_at is cache_read for one block and then compute_at; write_at is cache_write and then
+ * reverse_compute_at. Each of the two is checked as it is alone, in the name of the primitive that
+ * was called, and where the second is refused, the first has not happened either. */
 #include "passes/schedule/flow.h"
 
 bool prim_read_at(Schedule *s, const PrimCall *call, Value *result)
@@ -10,7 +10,8 @@ bool prim_read_at(Schedule *s, const PrimCall *call, Value *result)
     const Value *loop = &call->read_at.loop, *block = &call->read_at.block;
     Value ignored;
     PrimCall read = {call->primitive, call->span,
-                     .cache_read = {.block = *block, .buffer = call->read_at.buffer,
+                     .cache_read = {.block = *block,
+                                    .buffer = call->read_at.buffer,
                                     .scope = call->read_at.scope,
                                     .consumers = value_list(s, block, 1)}};
     if (!prim_cache_read(s, &read, result))

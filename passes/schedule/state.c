@@ -1,16 +1,18 @@
 /* state.c - what a schedule knows about its kernel: handles, names, paths, replacement.
  *
- * Every loop, block and buffer is known by its id: what it is called, which loop or block it stands in, which
- * step made it and which removed it. Names are counted, so that a fresh one is found without a look at the
- * program. Replacing a statement updates both for that statement alone, and rebuilds only the nodes above
- * it, so that a step costs what it changes and not the size of the program.
+ * Every loop, block and buffer is known by its id: what it is called, which loop or block it stands
+ * in, which step made it and which removed it. Names are counted, so that a fresh one is found
+ * without a look at the program. Replacing a statement updates both for that statement alone, and
+ * rebuilds only the nodes above it, so that a step costs what it changes and not the size of the
+ * program.
  *
- * Invariant: between steps, the handles that are alive and the names with uses are those of `kernel`. */
+ * Invariant: between steps, the handles that are alive and the names with uses are those of
+ * `kernel`. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"
 
-/* ---- names -> numbers ------------------------------------------------------------------------- */
+/* ---- names -> numbers ------------------------------------------------------------------------ */
 
 static struct NameSlot *name_slot(const NameMap *map, Name name)
 {
@@ -58,7 +60,7 @@ static NameUse *name_use(Schedule *s, Name name)
     return &s->uses.items[s->uses.n - 1];
 }
 
-/* ---- ids -> handles --------------------------------------------------------------------------- */
+/* ---- ids -> handles -------------------------------------------------------------------------- */
 
 Handle *state_handle(const Schedule *s, uint32_t id)
 {
@@ -98,8 +100,8 @@ static void handle_dead(Schedule *s, uint32_t id)
     }
 }
 
-/* Which ids and names the statements below hold; `parent` is 0 inside a block, whose statements have no
- * handles of their own but whose names count. */
+/* Which ids and names the statements below hold; `parent` is 0 inside a block, whose statements
+ * have no handles of their own but whose names count. */
 static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_block);
 
 static void enter_buffer(Schedule *s, Buffer *buffer)
@@ -145,21 +147,12 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_b
         enter_stmt(s, stmt->u.cond.then, parent, in_block);
         enter_stmt(s, stmt->u.cond.otherwise, parent, in_block);
         return;
-    case ST_BLOCK:
-        enter_block(s, &stmt->u.block, parent);
-        return;
-    case ST_TEMP:
-        enter_buffer(s, stmt->u.temp);
-        return;
-    case ST_LET:
-        name_use(s, stmt->u.let.var->name)->others++;
-        return;
-    case ST_LAUNCH:
-        enter_stmt(s, stmt->u.launch.body, parent, in_block);
-        return;
+    case ST_BLOCK: enter_block(s, &stmt->u.block, parent); return;
+    case ST_TEMP: enter_buffer(s, stmt->u.temp); return;
+    case ST_LET: name_use(s, stmt->u.let.var->name)->others++; return;
+    case ST_LAUNCH: enter_stmt(s, stmt->u.launch.body, parent, in_block); return;
     case ST_STORE:
-    case ST_BARRIER:
-        return;
+    case ST_BARRIER: return;
     }
 }
 
@@ -195,22 +188,15 @@ static void leave_stmt(Schedule *s, const Stmt *stmt, bool in_block)
         leave_stmt(s, stmt->u.cond.then, in_block);
         leave_stmt(s, stmt->u.cond.otherwise, in_block);
         return;
-    case ST_BLOCK:
-        leave_block(s, &stmt->u.block);
-        return;
+    case ST_BLOCK: leave_block(s, &stmt->u.block); return;
     case ST_TEMP:
         name_use(s, stmt->u.temp->name)->others--;
         handle_dead(s, stmt->u.temp->id);
         return;
-    case ST_LET:
-        name_use(s, stmt->u.let.var->name)->others--;
-        return;
-    case ST_LAUNCH:
-        leave_stmt(s, stmt->u.launch.body, in_block);
-        return;
+    case ST_LET: name_use(s, stmt->u.let.var->name)->others--; return;
+    case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, in_block); return;
     case ST_STORE:
-    case ST_BARRIER:
-        return;
+    case ST_BARRIER: return;
     }
 }
 
@@ -259,10 +245,11 @@ uint32_t state_find_buffer(const Schedule *s, Name name)
     return use ? find_named(s, name, HANDLE_BUFFER, use->buffer) : 0;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Extends `path` by the nodes down to the loop or block `id`, of which none but the last is one. `*place` is
- * where it was last seen in the first seq on the way: programs are wide, and places change rarely. */
+/* Extends `path` by the nodes down to the loop or block `id`, of which none but the last is one.
+ * `*place` is where it was last seen in the first seq on the way: programs are wide, and places
+ * change rarely. */
 static bool descend(Arena *arena, Stmt *from, uint32_t id, int *place, StmtPath *path)
 {
     uint32_t here = stmt_id(from);
@@ -350,7 +337,7 @@ int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops)
     return n;
 }
 
-/* ---- replacement ------------------------------------------------------------------------------ */
+/* ---- replacement ----------------------------------------------------------------------------- */
 
 /* `seq` with one item replaced by one statement that is no seq, without a look at the others. */
 static Stmt *seq_with_item(Schedule *s, const Stmt *seq, const Stmt *child, Stmt *new_child)
@@ -482,7 +469,7 @@ void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
     set_body(s, now);
 }
 
-/* ---- fresh names ------------------------------------------------------------------------------ */
+/* ---- fresh names ----------------------------------------------------------------------------- */
 
 Name sched_fresh_name(Schedule *s, const char *base)
 {
@@ -523,7 +510,8 @@ Name sched_fresh_loop_name(Schedule *s, const StmtPath *path, const char *base, 
     Name name = ctx_name(s->ctx, base);
     for (int i = 1;; i++) {
         const NameUse *use = state_name(s, name);
-        if (!use || (use->others == 0 && (use->loops == 0 || !name_on_path(s->ctx, path, name, except))))
+        if (!use ||
+            (use->others == 0 && (use->loops == 0 || !name_on_path(s->ctx, path, name, except))))
             return name;
         name = ctx_namef(s->ctx, "%s_%d", base, i);
     }

@@ -1,11 +1,13 @@
 /* subst.c - what a loop rewrite does to the statements below it.
  *
- * Variables of loops stand in the bounds of inner loops, in conditions, and in the bindings and predicates of
- * blocks; the bodies of blocks speak of iterators and stay. A rewrite that adds iterations guards blocks, but
- * only those whose iterators would not leave their domains in these iterations:
+ * Variables of loops stand in the bounds of inner loops, in conditions, and in the bindings and
+ * predicates of blocks; the bodies of blocks speak of iterators and stay. A rewrite that adds
+ * iterations guards blocks, but only those whose iterators would not leave their domains in these
+ * iterations:
  *
  *   for i in 100        for i_0 in 4, i_1 in 32
- *       S(i in 100 = i)     S(i in 100 = i_0 * 32 + i_1)      no guard: i is outside 0..100 where it would be needed */
+ *       S(i in 100 = i)     S(i in 100 = i_0 * 32 + i_1)      no guard: i is outside 0..100 where it would be
+ * needed */
 #include "passes/analysis/inits.h"
 #include "passes/analysis/zero_divisor.h"
 #include "passes/schedule/sched.h"
@@ -36,8 +38,9 @@ static bool loses_var(Below *b, const Expr *e, const Expr *without)
     return false;
 }
 
-/* The binding of an iterator. An init stands before the loops that reduction iterators speak of, and runs also where
- * those have no iterations; so a loop that may have none keeps its place in the binding even where its only value is 0. */
+/* The binding of an iterator. An init stands before the loops that reduction iterators speak of,
+ * and runs also where those have no iterations; so a loop that may have none keeps its place in the
+ * binding even where its only value is 0. */
 static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter *iter)
 {
     Expr *now = expr_subst(b->s->ctx, iter->binding, b->map, b->n_map);
@@ -47,8 +50,8 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
     return iter->kind == ITER_REDUCE && block->init && loses_var(b, now, simple) ? now : simple;
 }
 
-/* distance = coefficient * var + rest reaches `end` and beyond on the side of `sign` only: it is at least 0
- * (sign 1), or below 0 (sign -1), from `end` on. */
+/* distance = coefficient * var + rest reaches `end` and beyond on the side of `sign` only: it is at
+ * least 0 (sign 1), or below 0 (sign -1), from `end` on. */
 static bool stays_beyond(Below *b, Expr *distance, int sign)
 {
     Context *c = b->s->ctx;
@@ -215,20 +218,15 @@ static Stmt *rewrite_seq(Below *b, Stmt *stmt)
 Stmt *below_rewrite(Below *b, Stmt *stmt)
 {
     switch (stmt->kind) {
-    case ST_SEQ:
-        return rewrite_seq(b, stmt);
-    case ST_FOR:
-        return rewrite_for(b, stmt);
-    case ST_IF:
-        return rewrite_if(b, stmt);
-    case ST_BLOCK:
-        return rewrite_block(b, stmt);
-    default:
-        return stmt;
+    case ST_SEQ: return rewrite_seq(b, stmt);
+    case ST_FOR: return rewrite_for(b, stmt);
+    case ST_IF: return rewrite_if(b, stmt);
+    case ST_BLOCK: return rewrite_block(b, stmt);
+    default: return stmt;
     }
 }
 
-/* ---- extents ---------------------------------------------------------------------------------- */
+/* ---- extents --------------------------------------------------------------------------------- */
 
 Expr *sched_extent(Schedule *s, const StmtPath *path)
 {

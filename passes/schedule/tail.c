@@ -4,8 +4,9 @@
  *   for i in 100                    =>              for io in 4, ii in 32
  *       t[i] = 2;                                       block t(i in 128 = io * 32 + ii) { t[i] = 2; }
  *
- * The iterations beyond the end run, and must not be seen: they only write elements that a temp gets for them, behind its
- * end, where nothing looks that is not beyond the end as well; and what they read is there. */
+ * The iterations beyond the end run, and must not be seen: they only write elements that a temp
+ * gets for them, behind its end, where nothing looks that is not beyond the end as well; and what
+ * they read is there. */
 #include "passes/schedule/tail.h"
 
 typedef struct {
@@ -20,14 +21,16 @@ typedef struct {
 
 static void refuse(Tail *t, const Stmt *block, const char *why)
 {
-    sched_refuse(t->s, E0811, t->span, "iterations of loop '%s' beyond its end would not be harmless: %s; use tail = guard or peel, or pad "
-                 "what is computed first (pad_einsum)",
+    sched_refuse(t->s, E0811, t->span,
+                 "iterations of loop '%s' beyond its end would not be harmless: %s; use tail = "
+                 "guard or peel, or pad what is computed first (pad_einsum)",
                  t->loop->var->name, why);
     sched_note_at(t->s, block, "block '%s' is now", block->u.block.name);
     t->failed = true;
 }
 
-/* The iterator that is the loop, over all of it; -1 where the loop is in the block in any other way. */
+/* The iterator that is the loop, over all of it; -1 where the loop is in the block in any other
+ * way. */
 static int iter_of_loop(const Tail *t, const BlockStmt *block)
 {
     int found = -1;
@@ -41,7 +44,8 @@ static int iter_of_loop(const Tail *t, const BlockStmt *block)
         found = i;
     }
     for (int i = found + 1; i < block->n_iters && found >= 0; i++)
-        if (expr_uses_var(block->iters[i].lo, block->iters[found].var) || expr_uses_var(block->iters[i].hi, block->iters[found].var))
+        if (expr_uses_var(block->iters[i].lo, block->iters[found].var) ||
+            expr_uses_var(block->iters[i].hi, block->iters[found].var))
             return -1;
     return block->predicate && expr_uses_var(block->predicate, t->loop->var) ? -1 : found;
 }
@@ -54,23 +58,28 @@ static bool is_grown(const Tail *t, const Buffer *b, int axis)
     return false;
 }
 
-/* A write at the iterator alone, on an axis of a temp that ends where the loop does: the axis grows. */
+/* A write at the iterator alone, on an axis of a temp that ends where the loop does: the axis
+ * grows. */
 static void check_write(Tail *t, const Stmt *block, const Access *a, const Var *iter)
 {
     Context *c = t->s->ctx;
-    for (int axis = 0; axis < a->buffer->rank && a->buffer->role == ROLE_TEMP && !a->buffer->layout; axis++) {
+    for (int axis = 0; axis < a->buffer->rank && a->buffer->role == ROLE_TEMP && !a->buffer->layout;
+         axis++) {
         if (a->index[axis]->kind != EX_VAR || a->index[axis]->u.var != iter ||
             !expr_equal(a->buffer->shape[axis], t->loop->hi))
             continue;
         if (!is_grown(t, a->buffer, axis))
-            VEC_PUSH(c->arena, &t->grown, ((TailBuffer){sched_buffer(t->s, a->buffer->id), axis, NULL}));
+            VEC_PUSH(c->arena, &t->grown,
+                     ((TailBuffer){sched_buffer(t->s, a->buffer->id), axis, NULL}));
         return;
     }
     refuse(t, block,
            a->buffer->role != ROLE_TEMP
                ? arena_printf(c->arena, "they would write '%s', which is no temp", a->buffer->name)
-               : arena_printf(c->arena, "they would write elements of temp '%s' that others may read: no axis of it has '%s' alone as "
-                                        "subscript and ends with it", a->buffer->name, iter->name));
+               : arena_printf(c->arena,
+                              "they would write elements of temp '%s' that others may read: no "
+                              "axis of it has '%s' alone as subscript and ends with it",
+                              a->buffer->name, iter->name));
 }
 
 /* A block of the loop before this one has written the buffer. */
@@ -82,18 +91,24 @@ static bool is_made(const Tail *t, const Buffer *b)
     return false;
 }
 
-/* What the iterations beyond the end read is there. An update reads what it writes, and beyond the end only an init of the block's
- * own has written that. */
+/* What the iterations beyond the end read is there. An update reads what it writes, and beyond the
+ * end only an init of the block's own has written that. */
 static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *iter)
 {
     Context *c = t->s->ctx;
     if (a->mode & ACCESS_WRITE && !block->u.block.init) {
-        refuse(t, block, arena_printf(c->arena, "they would update elements of '%s' that nothing has written", a->buffer->name));
+        refuse(t, block,
+               arena_printf(c->arena, "they would update elements of '%s' that nothing has written",
+                            a->buffer->name));
         return;
     }
     for (int axis = 0; axis < a->buffer->rank && !(a->mode & ACCESS_WRITE); axis++)
-        if (expr_uses_var(a->index[axis], iter) && is_grown(t, a->buffer, axis) && !is_made(t, a->buffer)) {
-            refuse(t, block, arena_printf(c->arena, "they would read elements of '%s' that nothing has written", a->buffer->name));
+        if (expr_uses_var(a->index[axis], iter) && is_grown(t, a->buffer, axis) &&
+            !is_made(t, a->buffer)) {
+            refuse(t, block,
+                   arena_printf(c->arena,
+                                "they would read elements of '%s' that nothing has written",
+                                a->buffer->name));
             return;
         }
     for (int axis = 0; axis < a->buffer->rank; axis++) {
@@ -102,9 +117,12 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
         Expr *inside = expr_binary(c, EX_GE, a->buffer->shape[axis], t->end, span_none());
         if (a->index[axis]->kind == EX_VAR && prove(facts_of_kernel(c, t->s->kernel), inside))
             continue;
-        refuse(t, block, arena_printf(c->arena, "they would read %s[.. %s ..] behind the end of axis %d, which has %s elements",
-                                      a->buffer->name, sched_text(t->s, a->index[axis]), axis,
-                                      sched_text(t->s, a->buffer->shape[axis])));
+        refuse(t, block,
+               arena_printf(
+                   c->arena,
+                   "they would read %s[.. %s ..] behind the end of axis %d, which has %s elements",
+                   a->buffer->name, sched_text(t->s, a->index[axis]), axis,
+                   sched_text(t->s, a->buffer->shape[axis])));
         return;
     }
 }
@@ -118,7 +136,11 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
     BlockStmt block = stmt->u.block;
     int at = iter_of_loop(t, &block);
     if (at < 0) {
-        refuse(t, stmt, arena_printf(c->arena, "the loop is no spatial iterator of block '%s' from its begin to its end", block.name));
+        refuse(
+            t, stmt,
+            arena_printf(c->arena,
+                         "the loop is no spatial iterator of block '%s' from its begin to its end",
+                         block.name));
         return stmt;
     }
     AccessList all = {0};
@@ -144,7 +166,8 @@ static bool body_depends_on(Context *c, const ForStmt *loop)
     for (Cursor at = cursor_outer(c, loop->body); cursor_next(&at);) {
         const Stmt *s = at.stmt;
         if (s->kind == ST_TEMP || (s->kind == ST_IF && expr_uses_var(s->u.cond.cond, loop->var)) ||
-            (s->kind == ST_FOR && (expr_uses_var(s->u.loop.lo, loop->var) || expr_uses_var(s->u.loop.hi, loop->var))))
+            (s->kind == ST_FOR &&
+             (expr_uses_var(s->u.loop.lo, loop->var) || expr_uses_var(s->u.loop.hi, loop->var))))
             return true;
     }
     return false;
@@ -154,11 +177,12 @@ Stmt *tail_padded(Schedule *s, Stmt *loop, Expr *end, Span span, TailBuffers *gr
 {
     Tail t = {.s = s, .loop = &loop->u.loop, .end = end, .span = span};
     int64_t lo;
-    bool plain = loop->u.loop.step == 1 && expr_is_const(loop->u.loop.lo, &lo) && lo == 0 && !body_depends_on(s->ctx, &loop->u.loop);
+    bool plain = loop->u.loop.step == 1 && expr_is_const(loop->u.loop.lo, &lo) && lo == 0 &&
+                 !body_depends_on(s->ctx, &loop->u.loop);
     if (!plain) {
         sched_refuse(s, E0811, span,
-                     "loop '%s' cannot be padded: it has to run from 0 in steps of 1, and no temp, condition or range inside may depend on "
-                     "it; use tail = guard or peel",
+                     "loop '%s' cannot be padded: it has to run from 0 in steps of 1, and no temp, "
+                     "condition or range inside may depend on it; use tail = guard or peel",
                      stmt_label(loop));
         return NULL;
     }

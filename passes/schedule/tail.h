@@ -12,8 +12,8 @@ typedef struct {
 } TailBuffer;
 typedef VEC(TailBuffer) TailBuffers;
 
-/* The loop from 0 up to `end`, which is at least where it ends now, with blocks that run there too, and the temps that need room for
- * it. NULL after E0811 where that would be seen. */
+/* The loop from 0 up to `end`, which is at least where it ends now, with blocks that run there too,
+ * and the temps that need room for it. NULL after E0811 where that would be seen. */
 Stmt *tail_padded(Schedule *s, Stmt *loop, Expr *end, Span span, TailBuffers *grown);
 
 /* `body` with that room, up to `end`. */

@@ -1,13 +1,13 @@
 /* trace.c - the text of calls, and of a whole schedule that runs again to the same kernel.
  *
- * The trace has every step, and of the queries those whose loops a step uses. Blocks and buffers stand as
- * their names, loops as variables. `let` names the loops that a step makes, so a step's results are bound to
- * exactly the names that the loops have; where that hides a variable that is still needed, its loop is
- * kept under another name first. */
+ * The trace has every step, and of the queries those whose loops a step uses. Blocks and buffers
+ * stand as their names, loops as variables. `let` names the loops that a step makes, so a step's
+ * results are bound to exactly the names that the loops have; where that hides a variable that is
+ * still needed, its loop is kept under another name first. */
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/sched.h"
 
-/* ---- one call --------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 typedef struct {
     const Schedule *s;
@@ -44,23 +44,12 @@ static void print_value(const ValueText *t, const Value *value)
 {
     const Handle *handle;
     switch (value->kind) {
-    case VALUE_NONE:
-        return;
-    case VALUE_INT:
-        strbuf_addf(t->out, "%lld", (long long)value->u.i);
-        return;
-    case VALUE_BOOL:
-        strbuf_add(t->out, value->u.i ? "true" : "false");
-        return;
-    case VALUE_STRING:
-        print_string(t->out, value->u.s);
-        return;
-    case VALUE_WORD:
-        print_word(t, value->u.s);
-        return;
-    case VALUE_FILL:
-        strbuf_addc(t->out, '_');
-        return;
+    case VALUE_NONE: return;
+    case VALUE_INT: strbuf_addf(t->out, "%lld", (long long)value->u.i); return;
+    case VALUE_BOOL: strbuf_add(t->out, value->u.i ? "true" : "false"); return;
+    case VALUE_STRING: print_string(t->out, value->u.s); return;
+    case VALUE_WORD: print_word(t, value->u.s); return;
+    case VALUE_FILL: strbuf_addc(t->out, '_'); return;
     case VALUE_LIST:
         strbuf_addc(t->out, '[');
         print_items(t, value);
@@ -71,13 +60,9 @@ static void print_value(const ValueText *t, const Value *value)
         strbuf_add(t->out,
                    t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
         return;
-    case VALUE_MAP:
-        index_map_print(t->s->ctx, value->u.map, t->out);
-        return;
+    case VALUE_MAP: index_map_print(t->s->ctx, value->u.map, t->out); return;
     case VALUE_BLOCK:
-    case VALUE_BUFFER:
-        print_word(t, state_handle(t->s, value->u.id)->name);
-        return;
+    case VALUE_BUFFER: print_word(t, state_handle(t->s, value->u.id)->name); return;
     }
 }
 
@@ -115,7 +100,7 @@ void call_print(const Schedule *s, const Primitive *primitive, const Value *args
     strbuf_addc(out, ')');
 }
 
-/* ---- the whole schedule ----------------------------------------------------------------------- */
+/* ---- the whole schedule ---------------------------------------------------------------------- */
 
 typedef struct {
     const Schedule *s;
@@ -147,8 +132,8 @@ static bool is_named_here(const Trace *t, const Value *loop)
     return !t->variable[slot_of(t, loop)] && state_handle(t->s, loop->u.id)->named;
 }
 
-/* The loop must be bound by the query at work: nothing has bound it, and a later call takes it or it has its name from
- * here. */
+/* The loop must be bound by the query at work: nothing has bound it, and a later call takes it or
+ * it has its name from here. */
 static bool is_wanted(const Trace *t, const Value *loop)
 {
     uint32_t slot = slot_of(t, loop);
@@ -203,7 +188,8 @@ static void save_holder(Trace *t, Name variable)
     Value loop = {.kind = VALUE_LOOP};
     loop.u.id = id;
     Name other = variable;
-    for (int i = 1; needed_holder(t, other, t->call) || state_name(t->s, other); i++) /* the call at work reads its own */
+    for (int i = 1; needed_holder(t, other, t->call) || state_name(t->s, other);
+         i++) /* the call at work reads its own */
         other = ctx_namef(t->ctx, "%s_%d", variable, i);
     strbuf_addf(t->out, "    let %s = %s;\n", other, variable);
     bind_variable(t, &loop, other);

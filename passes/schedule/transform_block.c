@@ -1,14 +1,16 @@
-/* transform_block.c - another space for the iterations of a block: its iterators become the outputs of an index map.
+/* transform_block.c - another space for the iterations of a block: its iterators become the outputs
+ * of an index map.
  *
  *   transform_block_layout(y, [i, j] -> [i / 4, j, i % 4]):
  *
  *   for i in 8, j in 6            for i in 2, j in 6, i_1 in 4
  *       y[i, j] = ...      =>         y[i * 4 + i_1, j] = ...
  *
- * The map has to tell the iterations apart; the formula for the way back (relation.h) is what the body then says in the place of
- * its old iterators. Places of the new space that no iteration comes to are left out by a condition. That each instance still
- * runs exactly once, and after those that it depends on, is asked of the same nest with the old iterators bound to the way back,
- * where instances can be told by their iterators. */
+ * The map has to tell the iterations apart; the formula for the way back (relation.h) is what the
+ * body then says in the place of its old iterators. Places of the new space that no iteration comes
+ * to are left out by a condition. That each instance still runs exactly once, and after those that
+ * it depends on, is asked of the same nest with the old iterators bound to the way back, where
+ * instances can be told by their iterators. */
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/flow.h"
 
@@ -17,20 +19,21 @@ typedef struct {
     const PrimCall *call;
     const IndexMap *map;
     StmtPath *path;
-    Stmt *stmt;       /* the block */
-    Stmt *top;        /* the outermost of its loops */
-    PointBox points;  /* its iterations, in its iterators */
-    Expr **to;        /* [n_to] the map's outputs, in its iterators */
-    Expr **extent;    /* [n_to] */
-    IterKind *kind;   /* [n_to] */
-    ForStmt *loops;   /* [n_to] the new ones */
-    Expr **back;      /* [n_iters] the old iterators, in the new loops' variables */
-    Expr *where;      /* which places of the new space are iterations; NULL: all */
+    Stmt *stmt;      /* the block */
+    Stmt *top;       /* the outermost of its loops */
+    PointBox points; /* its iterations, in its iterators */
+    Expr **to;       /* [n_to] the map's outputs, in its iterators */
+    Expr **extent;   /* [n_to] */
+    IterKind *kind;  /* [n_to] */
+    ForStmt *loops;  /* [n_to] the new ones */
+    Expr **back;     /* [n_iters] the old iterators, in the new loops' variables */
+    Expr *where;     /* which places of the new space are iterations; NULL: all */
 } Transform;
 
-/* ---- the block as it is ---------------------------------------------------------------------------------- */
+/* ---- the block as it is ---------------------------------------------------------------------- */
 
-/* The loop of the innermost n on the path that iterator `i` is bound to, or -1: bindings are loops, over the same range. */
+/* The loop of the innermost n on the path that iterator `i` is bound to, or -1: bindings are loops,
+ * over the same range. */
 static int loop_of(const Transform *t, int i)
 {
     const BlockStmt *block = &t->stmt->u.block;
@@ -56,21 +59,22 @@ static bool check_block(Transform *t)
     Schedule *s = t->s;
     const BlockStmt *block = &t->stmt->u.block;
     Span span = t->call->transform_block_layout.block.span;
-    REQUIRE(s, E0901, t->call->transform_block_layout.index_map.span, t->map->n_from == block->n_iters,
+    REQUIRE(s, E0901, t->call->transform_block_layout.index_map.span,
+            t->map->n_from == block->n_iters,
             "block '%s' has %d iterator%s, and the index map takes %d", block->name, block->n_iters,
             block->n_iters == 1 ? "" : "s", t->map->n_from);
     REQUIRE(s, E0905, span, !block->predicate,
-            "block '%s' has a condition, which speaks of loops that would be gone; transform it before "
-            "its loops are split",
+            "block '%s' has a condition, which speaks of loops that would be gone; transform it "
+            "before its loops are split",
             block->name);
     for (int i = 0; i < block->n_iters; i++) {
         bool own = loop_of(t, i) >= 0;
         for (int k = 0; k < i && own; k++)
             own = loop_of(t, k) != loop_of(t, i);
         REQUIRE(s, E0905, span, own,
-                "iterator '%s' of block '%s' is '%s', and not one of the %d loops around the block alone, which is "
-                "serial, counts in steps of 1 and has the iterator's range; transform the block before its loops "
-                "are split, reordered with others or bound",
+                "iterator '%s' of block '%s' is '%s', and not one of the %d loops around the block "
+                "alone, which is serial, counts in steps of 1 and has the iterator's range; "
+                "transform the block before its loops are split, reordered with others or bound",
                 block->iters[i].var->name, block->name, sched_text(s, block->iters[i].binding),
                 block->n_iters);
     }
@@ -96,8 +100,8 @@ static void read_points(Transform *t)
     t->to = index_map_apply(c, t->map, values);
 }
 
-/* An init runs for elements without any update, too, of which no iteration tells: no part of the reduction may be empty
- * while others are not. */
+/* An init runs for elements without any update, too, of which no iteration tells: no part of the
+ * reduction may be empty while others are not. */
 static bool check_inits(const Transform *t)
 {
     Context *c = t->s->ctx;
@@ -113,15 +117,15 @@ static bool check_inits(const Transform *t)
         REQUIRE(t->s, E0907, t->call->span,
                 iter->kind != ITER_REDUCE || fixed ||
                     prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())),
-                "some elements of block '%s' may have no value of '%s' to reduce, only an init, which the new loops might not "
-                "go through; use decompose_reduction first",
+                "some elements of block '%s' may have no value of '%s' to reduce, only an init, "
+                "which the new loops might not go through; use decompose_reduction first",
                 block->name, iter->var->name);
         facts_range(f, iter->var, iter->lo, iter->hi);
     }
     return true;
 }
 
-/* ---- the new space --------------------------------------------------------------------------------------- */
+/* ---- the new space --------------------------------------------------------------------------- */
 
 static bool find_kinds(Transform *t)
 {
@@ -132,9 +136,10 @@ static bool find_kinds(Transform *t)
         for (int i = 0; i < block->n_iters; i++)
             if (expr_uses_var(t->to[k], block->iters[i].var))
                 of_kind[block->iters[i].kind == ITER_REDUCE] = &block->iters[i];
-        REQUIRE(t->s, E0906, t->call->transform_block_layout.index_map.span, !of_kind[0] || !of_kind[1],
-                "output %d of the index map, '%s', is made of '%s', which says what is computed, and of '%s', which a "
-                "reduction runs over; an iterator is one or the other",
+        REQUIRE(t->s, E0906, t->call->transform_block_layout.index_map.span,
+                !of_kind[0] || !of_kind[1],
+                "output %d of the index map, '%s', is made of '%s', which says what is computed, "
+                "and of '%s', which a reduction runs over; an iterator is one or the other",
                 k, sched_text(t->s, t->map->to[k]), of_kind[0]->var->name, of_kind[1]->var->name);
         t->kind[k] = of_kind[1] ? ITER_REDUCE : ITER_SPATIAL;
     }
@@ -149,8 +154,9 @@ static bool find_extents(Transform *t)
     facts_points(f, &t->points);
     int wrong = box_of(c, f, &t->points, t->to, t->map->n_to, t->extent);
     REQUIRE(t->s, E0902, t->call->transform_block_layout.index_map.span, wrong < 0,
-            "output %d of the index map, '%s', is below 0 or has no bound for some iteration of block '%s'", wrong,
-            sched_text(t->s, t->map->to[wrong]), t->stmt->u.block.name);
+            "output %d of the index map, '%s', is below 0 or has no bound for some iteration of "
+            "block '%s'",
+            wrong, sched_text(t->s, t->map->to[wrong]), t->stmt->u.block.name);
     return true;
 }
 
@@ -164,7 +170,8 @@ static Name name_of(const Transform *t, int k)
     return ctx_name(t->s->ctx, "u");
 }
 
-/* No loop outside or in the block, no new loop before number k, and nothing else of the kernel has the name; the loops between go. */
+/* No loop outside or in the block, no new loop before number k, and nothing else of the kernel has
+ * the name; the loops between go. */
 static bool is_free(const Transform *t, Name name, int k)
 {
     const NameUse *use = state_name(t->s, name);
@@ -191,7 +198,7 @@ static void make_loops(Transform *t)
     }
 }
 
-/* ---- the way back ------------------------------------------------------------------------------------------ */
+/* ---- the way back ---------------------------------------------------------------------------- */
 
 static bool refuse_back(const Transform *t, const Relation *back)
 {
@@ -201,12 +208,12 @@ static bool refuse_back(const Transform *t, const Relation *back)
     Span span = t->call->transform_block_layout.index_map.span;
     if (tells == TELLS_NOT)
         return sched_refuse(t->s, E0903, span,
-                            "the index map brings two iterations of block '%s' to one place: %s", block->name,
-                            clash);
+                            "the index map brings two iterations of block '%s' to one place: %s",
+                            block->name, clash);
     return sched_refuse(t->s, E0903, span,
-                        "for the iterators of block '%s' in the terms of the map's outputs there is no one formula that tirc "
-                        "can find; the map has to be made of sums, products with numbers, and quotients and remainders by "
-                        "numbers",
+                        "for the iterators of block '%s' in the terms of the map's outputs there "
+                        "is no one formula that tirc can find; the map has to be made of sums, "
+                        "products with numbers, and quotients and remainders by numbers",
                         block->name);
 }
 
@@ -233,7 +240,7 @@ static bool find_back(Transform *t)
     return true;
 }
 
-/* ---- the nest ------------------------------------------------------------------------------------------------- */
+/* ---- the nest -------------------------------------------------------------------------------- */
 
 static Stmt *under_loops(const Transform *t, Stmt *block)
 {
@@ -302,7 +309,8 @@ static Stmt *transformed(const Transform *t)
     for (int k = 0; k < n; k++) {
         const ForStmt *loop = &t->loops[k];
         Var *var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, t->stmt->span);
-        iters[k] = (BlockIter){var, loop->lo, loop->hi, expr_var(c, loop->var, span_none()), t->kind[k]};
+        iters[k] =
+            (BlockIter){var, loop->lo, loop->hi, expr_var(c, loop->var, span_none()), t->kind[k]};
         places[k] = (Subst){loop->var, expr_var(c, var, span_none())};
     }
     for (int i = 0; i < block.n_iters; i++)
@@ -327,7 +335,8 @@ static bool check_order(const Transform *t, Stmt *nest)
     if (dependence_instances_kept(s->ctx, kernel, t->top, nest, block->id, &why) &&
         dependence_order_kept(s->ctx, kernel, t->top, nest, &s->reassociates, &why))
         return true;
-    sched_refuse(s, E0907, t->call->span, "block '%s' would not do what it does now: %s", block->name,
+    sched_refuse(s, E0907, t->call->span, "block '%s' would not do what it does now: %s",
+                 block->name,
                  why.reason ? why.reason : "iterations that depend on each other change places");
     sched_note_conflict(s, &why);
     return false;
@@ -337,7 +346,11 @@ bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *resul
 {
     StmtPath path = {0};
     Stmt *block = sched_block(s, &call->transform_block_layout.block, &path);
-    Transform t = {.s = s, .call = call, .map = call->transform_block_layout.index_map.u.map, .path = &path, .stmt = block};
+    Transform t = {.s = s,
+                   .call = call,
+                   .map = call->transform_block_layout.index_map.u.map,
+                   .path = &path,
+                   .stmt = block};
     if (!check_block(&t))
         return false;
     read_points(&t);

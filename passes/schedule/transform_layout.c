@@ -2,10 +2,11 @@
  *
  *   transform_layout(t, [i, j] -> [i / 4, j, i % 4]):      t[i, j]   =>   t[i / 4, j, i % 4]
  *
- * Everything that touches the buffer is rewritten, so all that is asked is that the map keeps elements apart: then a
- * place of the new buffer stands for one element of the old one, and no dependence changes. A map that is not onto leaves
- * padding, which nothing reads: every subscript is the image of an element. Who will read it later (a tile that is taken
- * whole) says with a pad value what should be there. */
+ * Everything that touches the buffer is rewritten, so all that is asked is that the map keeps
+ * elements apart: then a place of the new buffer stands for one element of the old one, and no
+ * dependence changes. A map that is not onto leaves padding, which nothing reads: every subscript
+ * is the image of an element. Who will read it later (a tile that is taken whole) says with a pad
+ * value what should be there. */
 #include <math.h>
 
 #include "passes/analysis/index_map.h"
@@ -21,7 +22,7 @@ typedef struct {
     Facts *facts;      /* the block's, while it is rewritten */
 } Relayout;
 
-/* ---- what is asked of the buffer and of the map ------------------------------------------------------------ */
+/* ---- what is asked of the buffer and of the map ---------------------------------------------- */
 
 static bool check_buffer(const Relayout *r)
 {
@@ -31,8 +32,8 @@ static bool check_buffer(const Relayout *r)
     const char *remedy = b->role == ROLE_IN ? "reindex_cache_read" : "reindex_cache_write";
     REQUIRE(s, E0900, span, b->role == ROLE_TEMP,
             "'%s' is a parameter: its layout is the caller's, row after row. %s(block, %s, global, "
-            "index_map) gives the blocks that use it a copy in a layout of their own, cache_read and "
-            "cache_write one that transform_layout can change",
+            "index_map) gives the blocks that use it a copy in a layout of their own, cache_read "
+            "and cache_write one that transform_layout can change",
             b->name, remedy, b->name);
     REQUIRE(s, E0900, span, !b->layout,
             "'%s' has padded, aligned or circular axes, and its axes would be others; call "
@@ -60,8 +61,8 @@ static bool find_shape(Relayout *r)
     facts_points(f, &r->elements);
     int wrong = box_of(c, f, &r->elements, r->map->to, r->map->n_to, shape);
     REQUIRE(r->s, E0902, r->call->transform_layout.index_map.span, wrong < 0,
-            "output %d of the index map, '%s', is below 0 or has no bound for some element of '%s'", wrong,
-            sched_text(r->s, r->map->to[wrong]), r->from->name);
+            "output %d of the index map, '%s', is below 0 or has no bound for some element of '%s'",
+            wrong, sched_text(r->s, r->map->to[wrong]), r->from->name);
     r->to = buffer_copy(c, r->from);
     r->to->shape = stage_shape(r->s, shape, r->map->n_to);
     r->to->rank = r->map->n_to;
@@ -93,13 +94,13 @@ static bool check_apart(const Relayout *r)
     REQUIRE(r->s, E0903, span, tells != TELLS_NOT,
             "the index map brings two elements of '%s' to one place: %s", r->from->name, clash);
     REQUIRE(r->s, E0903, span, tells == TELLS,
-            "that the index map keeps the elements of '%s' apart could not be proved: it has to be made of sums, "
-            "products with numbers, and quotients and remainders by numbers",
+            "that the index map keeps the elements of '%s' apart could not be proved: it has to be "
+            "made of sums, products with numbers, and quotients and remainders by numbers",
             r->from->name);
     return true;
 }
 
-/* ---- the accesses --------------------------------------------------------------------------------------------- */
+/* ---- the accesses ---------------------------------------------------------------------------- */
 
 static Expr *const *relayout_index(Relayout *r, Expr *const *index)
 {
@@ -122,8 +123,8 @@ static Stmt *relayout_store(Rewriter *rewriter, Stmt *stmt)
     Relayout *r = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != r->from->id)
         return stmt;
-    Stmt *store = stmt_store(rewriter->ctx, r->to, relayout_index(r, stmt->u.store.index), stmt->u.store.op,
-                             stmt->u.store.value, stmt->span);
+    Stmt *store = stmt_store(rewriter->ctx, r->to, relayout_index(r, stmt->u.store.index),
+                             stmt->u.store.op, stmt->u.store.value, stmt->span);
     store->u.store.atomic = stmt->u.store.atomic;
     return store;
 }
@@ -151,12 +152,13 @@ static Stmt *relayout_stmt(Rewriter *rewriter, Stmt *stmt)
         return stmt;
     BlockStmt block = stmt->u.block;
     block.init = relayout_part(r, &stmt->u.block, block.init, true);
-    block.body = block_body_at_init(rewriter->ctx, &stmt->u.block, block.init, relayout_part(r, &stmt->u.block, block.body, false));
+    block.body = block_body_at_init(rewriter->ctx, &stmt->u.block, block.init,
+                                    relayout_part(r, &stmt->u.block, block.body, false));
     bool same = block.init == stmt->u.block.init && block.body == stmt->u.block.body;
     return same ? stmt : stmt_block(rewriter->ctx, &block, stmt->span);
 }
 
-/* ---- the padding ------------------------------------------------------------------------------------------------ */
+/* ---- the padding ----------------------------------------------------------------------------- */
 
 static bool fits(DType type, int64_t i)
 {
@@ -183,7 +185,8 @@ static Expr *pad_literal(Schedule *s, const Value *v, const Buffer *b)
     return NULL;
 }
 
-/* No element comes to the place: a condition on `at`, the variables of a place. False where that is not known. */
+/* No element comes to the place: a condition on `at`, the variables of a place. False where that is
+ * not known. */
 static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
 {
     Context *c = r->s->ctx;
@@ -198,7 +201,8 @@ static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
     return true;
 }
 
-/* A nest that stores the pad value to every place that no element comes to; *nest stays NULL where there is none. */
+/* A nest that stores the pad value to every place that no element comes to; *nest stays NULL where
+ * there is none. */
 static bool pad_nest(const Relayout *r, Stmt **nest)
 {
     Schedule *s = r->s;
@@ -206,11 +210,12 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     const Value *v = &r->call->transform_layout.pad_value;
     int n = r->to->rank;
     Expr *literal = pad_literal(s, v, r->from);
-    REQUIRE(s, E0904, v->span, literal,
-            "a pad value of '%s' is a number of its type, %s%s", r->from->name, type_info(r->from->type)->name,
+    REQUIRE(s, E0904, v->span, literal, "a pad value of '%s' is a number of its type, %s%s",
+            r->from->name, type_info(r->from->type)->name,
             type_is_float(r->from->type) ? ", \"inf\" or \"-inf\"" : "");
     Var **at = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1), **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
+         **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
     for (int i = 0; i < n; i++) {
         at[i] = var_new(c, ctx_namef(c, "v%d", i), DT_INDEX, VAR_ITER, v->span);
         index[i] = expr_var(c, at[i], v->span);
@@ -218,18 +223,25 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     }
     Expr *padding;
     REQUIRE(s, E0904, v->span, find_padding(r, at, &padding),
-            "which places of the new layout are padding has no formula that tirc can find, so they cannot be "
-            "filled; leave out the pad value");
+            "which places of the new layout are padding has no formula that tirc can find, so they "
+            "cannot be filled; leave out the pad value");
     if (!padding)
         return true;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
-    StageNest fill = {name, n, at, lo, r->to->shape, padding,
-                      stmt_store(c, r->to, index, STORE_SET, literal, v->span), NULL};
+    StageNest fill = {name,
+                      n,
+                      at,
+                      lo,
+                      r->to->shape,
+                      padding,
+                      stmt_store(c, r->to, index, STORE_SET, literal, v->span),
+                      NULL};
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }
 
-/* `body` with the nest before the first statement that touches the buffer, under all loops around all that do. */
+/* `body` with the nest before the first statement that touches the buffer, under all loops around
+ * all that do. */
 static Stmt *with_padding(const Relayout *r, Stmt *body, Stmt *nest)
 {
     Context *c = r->s->ctx;
@@ -245,7 +257,8 @@ static Stmt *with_padding(const Relayout *r, Stmt *body, Stmt *nest)
 bool prim_transform_layout(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->transform_layout.buffer.u.id);
-    Relayout r = {.s = s, .call = call, .map = call->transform_layout.index_map.u.map, .from = buffer};
+    Relayout r = {
+        .s = s, .call = call, .map = call->transform_layout.index_map.u.map, .from = buffer};
     Stmt *nest = NULL;
     if (!check_buffer(&r))
         return false;

@@ -1,14 +1,15 @@
 /* versions.c - long lists of statements, changed in place, and the kernels before the change.
  *
- * A step that replaces one statement rebuilds the nodes above it. Where one of them is a list of thousands, its copies would be
- * most of the memory of a schedule that goes through all of them. So a long list is copied once, and is the schedule's own from
- * there on: a step puts its statement in place and writes down what stood there.
+ * A step that replaces one statement rebuilds the nodes above it. Where one of them is a list of
+ * thousands, its copies would be most of the memory of a schedule that goes through all of them. So
+ * a long list is copied once, and is the schedule's own from there on: a step puts its statement in
+ * place and writes down what stood there.
  *
  *     step 1   [a, b, c]     own list [A, b, c]
  *     step 2   [A, b, c]     the same [A, B, c], step 2: b at 1
  *
- * The nodes of older kernels keep the list; who asks for such a kernel gets it with a list of its own, in which what later
- * steps put there is taken back. The kernel that came is never changed. */
+ * The nodes of older kernels keep the list; who asks for such a kernel gets it with a list of its
+ * own, in which what later steps put there is taken back. The kernel that came is never changed. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"
@@ -55,7 +56,7 @@ void versions_take_back(Schedule *s)
         *s->changes.items[s->changes.n - 1].at = s->changes.items[s->changes.n - 1].before;
 }
 
-/* ---- older kernels ---------------------------------------------------------------------------- */
+/* ---- older kernels --------------------------------------------------------------------------- */
 
 typedef struct {
     const Schedule *s;
@@ -68,7 +69,8 @@ static Stmt *restore(const Restore *r, Stmt *stmt);
 static size_t place_in(Stmt *const *items, int n, const ListChange *change)
 {
     uintptr_t from = (uintptr_t)items, at = (uintptr_t)change->at;
-    return at >= from && at < from + sizeof *items * (size_t)n ? (at - from) / sizeof *items : (size_t)n;
+    return at >= from && at < from + sizeof *items * (size_t)n ? (at - from) / sizeof *items
+                                                               : (size_t)n;
 }
 
 /* The list as it was, each statement as it was; the list itself where nothing was another. */
@@ -132,14 +134,10 @@ static Stmt *restore_if(const Restore *r, Stmt *stmt)
 static Stmt *restore(const Restore *r, Stmt *stmt)
 {
     switch (stmt->kind) {
-    case ST_SEQ:
-        return restore_seq(r, stmt);
-    case ST_FOR:
-        return restore_loop(r, stmt);
-    case ST_IF:
-        return restore_if(r, stmt);
-    default:
-        return stmt;
+    case ST_SEQ: return restore_seq(r, stmt);
+    case ST_FOR: return restore_loop(r, stmt);
+    case ST_IF: return restore_if(r, stmt);
+    default: return stmt;
     }
 }
 

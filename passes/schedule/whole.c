@@ -1,7 +1,7 @@
 /* whole.c - whether a block runs for all that its iterators may be, and once (flow.h).
  *
- * Domains say what may run; loops with steps, with other bounds and under conditions run a part of it, or something more than
- * once. */
+ * Domains say what may run; loops with steps, with other bounds and under conditions run a part of
+ * it, or something more than once. */
 #include "passes/schedule/flow.h"
 
 Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
@@ -13,7 +13,8 @@ Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
     Subst *map = ARENA_ARRAY(c->arena, Subst, block.n_iters + 1);
     for (int i = 0; i < block.n_iters; i++) {
         iters[i] = block.iters[i];
-        loops[i] = flow_loop(s, iters[i].var->name, expr_subst(c, iters[i].lo, map, i), expr_subst(c, iters[i].hi, map, i));
+        loops[i] = flow_loop(s, iters[i].var->name, expr_subst(c, iters[i].lo, map, i),
+                             expr_subst(c, iters[i].hi, map, i));
         iters[i].binding = expr_var(c, loops[i].var, span_none());
         map[i] = (Subst){iters[i].var, iters[i].binding};
     }
@@ -29,10 +30,12 @@ Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
 
 bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, flow_whole_nest(s, block), block->u.block.id, why);
+    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, flow_whole_nest(s, block),
+                                     block->u.block.id, why);
 }
 
 bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, flow_whole_nest(s, block), s->kernel->body, block->u.block.id, why);
+    return dependence_instances_kept(s->ctx, s->kernel, flow_whole_nest(s, block), s->kernel->body,
+                                     block->u.block.id, why);
 }

@@ -6,11 +6,12 @@
  *
  * A grid has one size, and threads have one number: a triangle is bound as the rectangle around it.
  *
- * Invariant: every instance runs exactly once, in the same order. Iterations that were not there run nothing: the domains of
- * blocks say so, or else a predicate does. */
+ * Invariant: every instance runs exactly once, in the same order. Iterations that were not there
+ * run nothing: the domains of blocks say so, or else a predicate does. */
 #include "passes/schedule/flow.h"
 
-/* The loops from `over` inwards to the end of the path, itself left out. NULL where the loop is not inside `over`. */
+/* The loops from `over` inwards to the end of the path, itself left out. NULL where the loop is not
+ * inside `over`. */
 static const Var **loops_between(Schedule *s, const StmtPath *path, uint32_t over, int *n)
 {
     const Var **vars = ARENA_ARRAY(s->ctx->arena, const Var *, path->n);
@@ -30,7 +31,8 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
 }
 
 /* The body of a loop with `wide` for its upper or its lower bound. */
-static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide, bool upper)
+static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide,
+                        bool upper)
 {
     Context *c = s->ctx;
     if (expr_equal(bound, wide))
@@ -48,7 +50,8 @@ Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *l
     return guard_side(s, facts, narrow->var, body, narrow->hi, hi, true);
 }
 
-static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narrow, Expr *lo, Expr *hi)
+static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narrow, Expr *lo,
+                         Expr *hi)
 {
     Context *c = s->ctx;
     const Stmt *old = path->items[path->n - 1];
@@ -72,8 +75,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     const Var **vars = loops_between(s, &path, call->widen.over.u.id, &n);
     if (!sched_require_plain(s, stmt, call->span))
         return false;
-    REQUIRE(s, E0416, call->span, vars != NULL, "loop '%s' is not inside loop '%s'", stmt_label(stmt),
-            stmt_label(over));
+    REQUIRE(s, E0416, call->span, vars != NULL, "loop '%s' is not inside loop '%s'",
+            stmt_label(stmt), stmt_label(over));
     if (!depends_on(&stmt->u.loop, vars, n))
         return true;
     const ForStmt *narrow = &stmt->u.loop;
@@ -84,8 +87,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     Expr *hi = largest_over(facts, narrow->hi, vars, n, &exact);
     if (!lo || !hi) {
         sched_refuse(s, E0497, call->span,
-                     "no range without loop '%s' is known that holds all values of loop '%s'; widen a loop "
-                     "whose bounds are sums of loops and sizes",
+                     "no range without loop '%s' is known that holds all values of loop '%s'; "
+                     "widen a loop whose bounds are sums of loops and sizes",
                      stmt_label(over), stmt_label(stmt));
         sched_note_at(s, stmt, "loop '%s' is now", stmt_label(stmt));
         return false;

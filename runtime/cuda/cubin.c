@@ -1,8 +1,9 @@
 /* cubin.c - see cubin.h.  A cubin is a 64-bit little-endian ELF file.
  *
- * A record of .nv.info is a format byte, an attribute byte and 16 bits: a value, or for the format "sized" the number
- * of bytes that follow.  Attributes of a kernel follow as its symbol's number and a 32-bit value.  (The layout is what
- * `cuobjdump -elf` prints; every offset is checked, because a file from elsewhere may say anything.) */
+ * A record of .nv.info is a format byte, an attribute byte and 16 bits: a value, or for the format
+ * "sized" the number of bytes that follow.  Attributes of a kernel follow as its symbol's number
+ * and a 32-bit value.  (The layout is what `cuobjdump -elf` prints; every offset is checked,
+ * because a file from elsewhere may say anything.) */
 #include "runtime/cuda/cubin.h"
 
 #include <elf.h>
@@ -42,7 +43,8 @@ static bool read_section(Bytes image, const Elf64_Ehdr *head, unsigned index, El
 
 static Bytes content(Bytes image, const Elf64_Shdr *section)
 {
-    const void *data = section->sh_type == SHT_NOBITS ? NULL : at(image, section->sh_offset, section->sh_size);
+    const void *data =
+        section->sh_type == SHT_NOBITS ? NULL : at(image, section->sh_offset, section->sh_size);
     return (Bytes){data, data ? section->sh_size : 0};
 }
 
@@ -60,7 +62,8 @@ static uint32_t find_symbol(Bytes symbols, Bytes names, const char *name)
     for (uint32_t i = 0; (i + (uint64_t)1) * sizeof(Elf64_Sym) <= symbols.bytes; i++) {
         Elf64_Sym symbol;
         memcpy(&symbol, symbols.data + i * sizeof symbol, sizeof symbol);
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && !strcmp(string_at(names, symbol.st_name), name))
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            !strcmp(string_at(names, symbol.st_name), name))
             return i;
     }
     return 0;
@@ -111,7 +114,8 @@ bool cubin_kernel(const void *data, size_t bytes, const char *name, CubinKernel 
             !read_section(image, &head, section.sh_link, &symbols_section) ||
             !read_section(image, &head, symbols_section.sh_link, &strings_section))
             continue;
-        uint32_t symbol = find_symbol(content(image, &symbols_section), content(image, &strings_section), name);
+        uint32_t symbol =
+            find_symbol(content(image, &symbols_section), content(image, &strings_section), name);
         if (symbol && read_records(content(image, &section), symbol, out))
             return true;
     }

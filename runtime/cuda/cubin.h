@@ -10,8 +10,9 @@ typedef struct {
     int stack_bytes; /* of a thread: spilled registers, and arrays that are not in registers */
 } CubinKernel;
 
-/* Reads them for the kernel `name` from an image that NVRTC made: records of its section .nv.info, which the ELF file
- * of every architecture since compute capability 5.0 has.  False where the image does not say. */
+/* Reads them for the kernel `name` from an image that NVRTC made: records of its section .nv.info,
+ * which the ELF file of every architecture since compute capability 5.0 has.  False where the image
+ * does not say. */
 bool cubin_kernel(const void *image, size_t bytes, const char *name, CubinKernel *out);
 
 #endif

@@ -108,9 +108,7 @@ void cuda_refuse_open(Context *ctx, const CudartApi *rt, int status)
     switch (status) {
     case CUDA_ERROR_OLD_DRIVER:
     case CUDA_ERROR_STUB_LIBRARY:
-    case CUDA_ERROR_DRIVER_MISMATCH:
-        refuse_driver(ctx, rt);
-        return;
+    case CUDA_ERROR_DRIVER_MISMATCH: refuse_driver(ctx, rt); return;
     case CUDA_ERROR_NO_DEVICE:
         diag_error(ctx, E0613, span_none(),
                    "the NVIDIA driver lists no GPU ($CUDA_VISIBLE_DEVICES can hide them); --device "

@@ -43,7 +43,8 @@ static void *get_image(CudaDevice *d, const Module *m, size_t *bytes)
     void *image = cache_get(&d->cache, key, bytes);
     if (image)
         return image;
-    NvrtcJob job = {m->source, arena_printf(ctx->arena, "%s.cu", m->name), arch, NVRTC_CUBIN, false};
+    NvrtcJob job = {m->source, arena_printf(ctx->arena, "%s.cu", m->name), arch, NVRTC_CUBIN,
+                    false};
     image = nvrtc_build(ctx, &d->api.nvrtc, &job, bytes);
     if (image)
         cache_put(&d->cache, key, image, *bytes);
@@ -88,7 +89,8 @@ static bool load_library(CudaDevice *d, LoadedModule *l)
     for (int i = 0; ok && i < l->module->n_kernels; i++)
         ok = load_kernel(d, l, i);
     for (int i = 0; ok && i < l->module->n_constants; i++)
-        ok = CUDA_TRY(d, cudaLibraryGetGlobal, &l->symbols[i], &bytes, l->library, l->module->constants[i].symbol);
+        ok = CUDA_TRY(d, cudaLibraryGetGlobal, &l->symbols[i], &bytes, l->library,
+                      l->module->constants[i].symbol);
     return ok;
 }
 
@@ -159,8 +161,8 @@ typedef struct {
 static bool refuse_index(const CudaRun *r, const char *what, const char *is)
 {
     diag_error(r->device->base.ctx, E0618, span_none(),
-               "%s is %s, but this kernel indexes with 32 bits (at most %d); give sizes as constants, or lower it "
-               "with 64-bit indices (--index64)",
+               "%s is %s, but this kernel indexes with 32 bits (at most %d); give sizes as "
+               "constants, or lower it with 64-bit indices (--index64)",
                what, is, INT32_MAX);
     return false;
 }
@@ -170,7 +172,8 @@ static bool put_index(const CudaRun *r, const char *name, int64_t value, uint64_
 {
     Arena *arena = r->device->base.ctx->arena;
     if (value < INT32_MIN || value > INT32_MAX)
-        return refuse_index(r, arena_printf(arena, "'%s'", name), arena_printf(arena, "%lld", (long long)value));
+        return refuse_index(r, arena_printf(arena, "'%s'", name),
+                            arena_printf(arena, "%lld", (long long)value));
     int32_t narrow = (int32_t)value;
     memcpy(slot, &narrow, sizeof narrow);
     return true;
@@ -190,16 +193,16 @@ static bool put_argument(const CudaRun *r, const KernelArgument *a, const VmLaun
     const Module *m = r->loaded->module;
     *pointer = slot;
     switch (a->kind) {
-    case ARG_BUFFER:
-        *slot = r->args->buffers[a->index];
-        return true;
+    case ARG_BUFFER: *slot = r->args->buffers[a->index]; return true;
     case ARG_SCALAR:
         *pointer = (void *)(uintptr_t)r->args->scalars[a->index]; /* only read */
         return true;
     case ARG_SIZE:
-        return put_value(r, m->sizes[a->index].name, a->type, (VmValue){.i64 = r->args->sizes[a->index]}, slot);
+        return put_value(r, m->sizes[a->index].name, a->type,
+                         (VmValue){.i64 = r->args->sizes[a->index]}, slot);
     case ARG_HOST:
-        return put_value(r, "a loop variable of the host part", a->type, launch->values[a->index], slot);
+        return put_value(r, "a loop variable of the host part", a->type, launch->values[a->index],
+                         slot);
     }
     return false;
 }
@@ -225,7 +228,8 @@ static CudaDim3 dim3_of(const int64_t v[3])
     return (CudaDim3){(unsigned)v[0], (unsigned)v[1], (unsigned)v[2]};
 }
 
-/* The kernel's constant memory gets what it is a copy of: an input once in a run, a temp before each launch. */
+/* The kernel's constant memory gets what it is a copy of: an input once in a run, a temp before
+ * each launch. */
 static bool fill_constants(const CudaRun *r, const ModuleKernel *k)
 {
     LoadedModule *l = r->loaded;
@@ -235,8 +239,8 @@ static bool fill_constants(const CudaRun *r, const ModuleKernel *k)
         const void *from = (const void *)(uintptr_t)r->args->buffers[c->buffer];
         if (l->filled[number] && !c->changes)
             continue;
-        if (!CUDA_TRY(r->device, cudaMemcpyAsync, l->symbols[number], from, (size_t)c->bytes, CUDA_WITHIN_DEVICE,
-                      r->device->stream))
+        if (!CUDA_TRY(r->device, cudaMemcpyAsync, l->symbols[number], from, (size_t)c->bytes,
+                      CUDA_WITHIN_DEVICE, r->device->stream))
             return false;
         l->filled[number] = true;
     }

@@ -128,8 +128,8 @@ static void *get_image(Context *ctx, const NvrtcApi *api, void *program, NvrtcKi
     return NULL;
 }
 
-/* From this version on NVRTC keeps what it has compiled, and for that starts the driver where there is one: 0.25 s on a machine with a
- * GPU. tirc has a cache of its own (runtime/cache.h). */
+/* From this version on NVRTC keeps what it has compiled, and for that starts the driver where there
+ * is one: 0.25 s on a machine with a GPU. tirc has a cache of its own (runtime/cache.h). */
 enum { HAS_NO_CACHE = 13 };
 
 static void *compile(Context *ctx, const NvrtcApi *api, const NvrtcJob *job,

@@ -1,7 +1,7 @@
 /* peer.c - cuBLAS and cudaMemcpy as contenders.
  *
- * cuBLAS counts columns first. A row-major matrix is its transpose there, so c = a b is computed as c' = b' a'. Products in f32 use no
- * tensor cores: TF32 would be another result. */
+ * cuBLAS counts columns first. A row-major matrix is its transpose there, so c = a b is computed as
+ * c' = b' a'. Products in f32 use no tensor cores: TF32 would be another result. */
 #include "runtime/peer.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct LibraryPeer {
     PeerTask task;
     const Workload *w;
     CublasApi api;
-    void *handle; /* of cuBLAS, or NULL */
+    void *handle;  /* of cuBLAS, or NULL */
     LtProduct *lt; /* of a product with a bias, or NULL */
 };
 
@@ -29,12 +29,13 @@ static bool check(LibraryPeer *p, int status, const char *call)
 {
     if (status == 0)
         return true;
-    diag_error(p->d->base.ctx, E0641, span_none(), "%s of '%s' failed with status %d (cublasStatus_t)", call, p->api.path,
-               status);
+    diag_error(p->d->base.ctx, E0641, span_none(),
+               "%s of '%s' failed with status %d (cublasStatus_t)", call, p->api.path, status);
     return false;
 }
 
-/* What cuBLAS is told of one matrix: its operation, the distance of its columns, and that of the matrices. */
+/* What cuBLAS is told of one matrix: its operation, the distance of its columns, and that of the
+ * matrices. */
 typedef struct {
     void *data;
     int op, distance;
@@ -50,7 +51,8 @@ static Operand operand(const LibraryPeer *p, PeerMatrix m, int64_t rows, int64_t
 static bool multiply(LibraryPeer *p)
 {
     PeerProduct x = p->task.product;
-    if (x.c.transposed) { /* c' = b' a' with rows first is c with its last axes in the other order */
+    /* c' = b' a' with rows first is c with its last axes in the other order */
+    if (x.c.transposed) {
         PeerMatrix a = x.a;
         x.a = (PeerMatrix){x.b.buffer, !x.b.transposed};
         x.b = (PeerMatrix){a.buffer, !a.transposed};
@@ -64,19 +66,22 @@ static bool multiply(LibraryPeer *p)
     int m = (int)x.columns, n = (int)x.rows, k = (int)x.depth, batch = (int)x.batch;
     if (x.type == DT_F64) {
         double one = 1, zero = 0;
-        return check(p, p->api.cublasDgemmStridedBatched(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, b.stride,
-                                                         a.data, a.distance, a.stride, &zero, c.data, c.distance,
-                                                         c.stride, batch),
+        return check(p,
+                     p->api.cublasDgemmStridedBatched(
+                         p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, b.stride, a.data,
+                         a.distance, a.stride, &zero, c.data, c.distance, c.stride, batch),
                      "cublasDgemmStridedBatched");
     }
     float one = 1, zero = 0;
     if (batch > 1)
-        return check(p, p->api.cublasSgemmStridedBatched(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, b.stride,
-                                                         a.data, a.distance, a.stride, &zero, c.data, c.distance,
-                                                         c.stride, batch),
+        return check(p,
+                     p->api.cublasSgemmStridedBatched(
+                         p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, b.stride, a.data,
+                         a.distance, a.stride, &zero, c.data, c.distance, c.stride, batch),
                      "cublasSgemmStridedBatched");
-    return check(p, p->api.cublasSgemm_v2(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance, a.data, a.distance,
-                                          &zero, c.data, c.distance),
+    return check(p,
+                 p->api.cublasSgemm_v2(p->handle, b.op, a.op, m, n, k, &one, b.data, b.distance,
+                                       a.data, a.distance, &zero, c.data, c.distance),
                  "cublasSgemm");
 }
 
@@ -94,15 +99,15 @@ bool peer_run(LibraryPeer *p)
         return lt_run(p->lt);
     if (p->handle)
         return multiply(p);
-    return CUDA_TRY(p->d, cudaMemcpyAsync, buffer_of(p, p->task.to), buffer_of(p, p->task.from), (size_t)p->task.bytes,
-                    DEVICE_TO_DEVICE, p->d->stream);
+    return CUDA_TRY(p->d, cudaMemcpyAsync, buffer_of(p, p->task.to), buffer_of(p, p->task.from),
+                    (size_t)p->task.bytes, DEVICE_TO_DEVICE, p->d->stream);
 }
 
 /* The last axis of what is in memory are cuBLAS' rows. */
 static LtMatrix lt_matrix(const LibraryPeer *p, PeerMatrix m, int64_t rows, int64_t columns)
 {
-    return (LtMatrix){buffer_of(p, m.buffer), m.transposed ? TRANSPOSED : NOT_TRANSPOSED, m.transposed ? rows : columns,
-                      m.transposed ? columns : rows};
+    return (LtMatrix){buffer_of(p, m.buffer), m.transposed ? TRANSPOSED : NOT_TRANSPOSED,
+                      m.transposed ? rows : columns, m.transposed ? columns : rows};
 }
 
 static bool open_lt(LibraryPeer *p)
@@ -110,27 +115,33 @@ static bool open_lt(LibraryPeer *p)
     const PeerProduct *x = &p->task.product;
     if (!CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal))
         return false;
-    p->lt = lt_open(p->d, lt_matrix(p, x->b, x->depth, x->columns), lt_matrix(p, x->a, x->rows, x->depth),
-                    lt_matrix(p, x->c, x->rows, x->columns), buffer_of(p, x->bias), x->relu);
+    p->lt = lt_open(p->d, lt_matrix(p, x->b, x->depth, x->columns),
+                    lt_matrix(p, x->a, x->rows, x->depth), lt_matrix(p, x->c, x->rows, x->columns),
+                    buffer_of(p, x->bias), x->relu);
     return p->lt != NULL;
 }
 
 static bool open_cublas(LibraryPeer *p)
 {
     const PeerProduct *x = &p->task.product;
-    if (x->rows > INT32_MAX || x->columns > INT32_MAX || x->depth > INT32_MAX || x->batch > INT32_MAX) {
+    if (x->rows > INT32_MAX || x->columns > INT32_MAX || x->depth > INT32_MAX ||
+        x->batch > INT32_MAX) {
         diag_error(p->d->base.ctx, E0641, span_none(), "cublas takes sizes up to 2147483647");
         return false;
     }
-    return x->bias >= 0 ? open_lt(p) : cublas_load(p->d->base.ctx, &p->api) && CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal) &&
-           check(p, p->api.cublasCreate_v2(&p->handle), "cublasCreate") &&
-           check(p, p->api.cublasSetStream_v2(p->handle, p->d->stream), "cublasSetStream");
+    return x->bias >= 0 ? open_lt(p)
+                        : cublas_load(p->d->base.ctx, &p->api) &&
+                              CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal) &&
+                              check(p, p->api.cublasCreate_v2(&p->handle), "cublasCreate") &&
+                              check(p, p->api.cublasSetStream_v2(p->handle, p->d->stream),
+                                    "cublasSetStream");
 }
 
 LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w)
 {
     if (strcmp(d->info.kind, "cuda") != 0) {
-        diag_error(d->ctx, E0640, span_none(), "'%s' runs on a GPU, and this is the simulator; choose --device cuda",
+        diag_error(d->ctx, E0640, span_none(),
+                   "'%s' runs on a GPU, and this is the simulator; choose --device cuda",
                    task->name);
         return NULL;
     }

@@ -1,4 +1,5 @@
-/* peer_lt.c - see peer_lt.h. The algorithm is the first that cuBLASLt's heuristic names, as a user would take it. */
+/* peer_lt.c - see peer_lt.h. The algorithm is the first that cuBLASLt's heuristic names, as a user
+ * would take it. */
 #include "runtime/cuda/peer_lt.h"
 
 /* Of cublasLt.h and library_types.h, whose values are part of the binary interface. */
@@ -20,8 +21,8 @@ static bool check(LtProduct *p, int status, const char *call)
 {
     if (status == 0)
         return true;
-    diag_error(p->d->base.ctx, E0641, span_none(), "%s of '%s' failed with status %d (cublasStatus_t)", call, p->api.path,
-               status);
+    diag_error(p->d->base.ctx, E0641, span_none(),
+               "%s of '%s' failed with status %d (cublasStatus_t)", call, p->api.path, status);
     return false;
 }
 
@@ -41,8 +42,8 @@ static bool describe(LtProduct *p, const void *bias, bool relu)
               set_attribute(p, DESC_EPILOGUE, &epilogue, sizeof epilogue) &&
               set_attribute(p, DESC_BIAS_POINTER, &bias, sizeof bias);
     for (int i = 0; i < 3 && ok; i++)
-        ok = LT_TRY(p, cublasLtMatrixLayoutCreate, &p->layout[i], REAL_32F, (uint64_t)p->matrix[i].rows,
-                    (uint64_t)p->matrix[i].columns, p->matrix[i].rows);
+        ok = LT_TRY(p, cublasLtMatrixLayoutCreate, &p->layout[i], REAL_32F,
+                    (uint64_t)p->matrix[i].rows, (uint64_t)p->matrix[i].columns, p->matrix[i].rows);
     return ok;
 }
 
@@ -51,12 +52,14 @@ static bool choose(LtProduct *p)
     size_t most = WORKSPACE_BYTES;
     int n = 0;
     if (!LT_TRY(p, cublasLtMatmulPreferenceCreate, &p->preference) ||
-        !LT_TRY(p, cublasLtMatmulPreferenceSetAttribute, p->preference, PREFERENCE_MAX_WORKSPACE, &most, sizeof most) ||
-        !LT_TRY(p, cublasLtMatmulAlgoGetHeuristic, p->handle, p->desc, p->layout[0], p->layout[1], p->layout[2],
-                p->layout[2], p->preference, 1, &p->found, &n))
+        !LT_TRY(p, cublasLtMatmulPreferenceSetAttribute, p->preference, PREFERENCE_MAX_WORKSPACE,
+                &most, sizeof most) ||
+        !LT_TRY(p, cublasLtMatmulAlgoGetHeuristic, p->handle, p->desc, p->layout[0], p->layout[1],
+                p->layout[2], p->layout[2], p->preference, 1, &p->found, &n))
         return false;
     if (n < 1)
-        diag_error(p->d->base.ctx, E0641, span_none(), "'%s' has no algorithm for this product with its bias", p->api.path);
+        diag_error(p->d->base.ctx, E0641, span_none(),
+                   "'%s' has no algorithm for this product with its bias", p->api.path);
     return n >= 1;
 }
 
@@ -65,8 +68,8 @@ LtProduct *lt_open(CudaDevice *d, LtMatrix b, LtMatrix a, LtMatrix c, const void
     LtProduct *p = ARENA_NEW(d->base.ctx->arena, LtProduct);
     *p = (LtProduct){.d = d, .matrix = {b, a, c}};
     p->workspace = d->base.ops->alloc(&d->base, WORKSPACE_BYTES);
-    if (p->workspace && cublaslt_load(d->base.ctx, &p->api) && LT_TRY(p, cublasLtCreate, &p->handle) &&
-        describe(p, bias, relu) && choose(p))
+    if (p->workspace && cublaslt_load(d->base.ctx, &p->api) &&
+        LT_TRY(p, cublasLtCreate, &p->handle) && describe(p, bias, relu) && choose(p))
         return p;
     lt_close(p);
     return NULL;
@@ -75,9 +78,10 @@ LtProduct *lt_open(CudaDevice *d, LtMatrix b, LtMatrix a, LtMatrix c, const void
 bool lt_run(LtProduct *p)
 {
     float one = 1, zero = 0;
-    return LT_TRY(p, cublasLtMatmul, p->handle, p->desc, &one, p->matrix[0].data, p->layout[0], p->matrix[1].data,
-                  p->layout[1], &zero, p->matrix[2].data, p->layout[2], p->matrix[2].data, p->layout[2],
-                  p->found.algorithm, (void *)(uintptr_t)p->workspace, WORKSPACE_BYTES, p->d->stream);
+    return LT_TRY(p, cublasLtMatmul, p->handle, p->desc, &one, p->matrix[0].data, p->layout[0],
+                  p->matrix[1].data, p->layout[1], &zero, p->matrix[2].data, p->layout[2],
+                  p->matrix[2].data, p->layout[2], p->found.algorithm,
+                  (void *)(uintptr_t)p->workspace, WORKSPACE_BYTES, p->d->stream);
 }
 
 void lt_close(LtProduct *p)

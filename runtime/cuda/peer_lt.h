@@ -8,12 +8,13 @@
 /* One matrix as cuBLAS sees it, columns first: the transpose of the row-major one. */
 typedef struct {
     void *data;
-    int op;         /* cublasOperation_t, of cuBLAS' matrix */
+    int op; /* cublasOperation_t, of cuBLAS' matrix */
     int64_t rows, columns;
 } LtMatrix;
 
 typedef struct LtProduct LtProduct;
-/* c = b * a in cuBLAS' order, plus `bias` along its rows, max 0 with `relu`, all f32. NULL after E0640 or E0641. */
+/* c = b * a in cuBLAS' order, plus `bias` along its rows, max 0 with `relu`, all f32. NULL after
+ * E0640 or E0641. */
 LtProduct *lt_open(CudaDevice *d, LtMatrix b, LtMatrix a, LtMatrix c, const void *bias, bool relu);
 bool lt_run(LtProduct *p);
 void lt_close(LtProduct *p);

@@ -1,8 +1,9 @@
 /* warmup.c - NVRTC gets ready on a thread of its own.
  *
- * A process pays for its first compilation before it begins: 100 MB of library are mapped and touched page by page, tables of options and
- * passes are built. That is as long as tirc takes to schedule and lower a product, and nothing in it depends on the
- * program. A kernel without statements makes NVRTC do it. */
+ * A process pays for its first compilation before it begins: 100 MB of library are mapped and
+ * touched page by page, tables of options and passes are built. That is as long as tirc takes to
+ * schedule and lower a product, and nothing in it depends on the program. A kernel without
+ * statements makes NVRTC do it. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,14 @@ struct NvrtcWarmup {
     char arch[48];
 };
 
-/* Whatever goes wrong goes wrong again when something is compiled, where there is somebody to tell. */
+/* Whatever goes wrong goes wrong again when something is compiled, where there is somebody to
+ * tell. */
 static void compile_nothing(Context *ctx, const char *arch)
 {
     jmp_buf guard;
     NvrtcApi api = {0};
-    NvrtcJob job = {"extern \"C\" __global__ void nothing() {}", "nothing.cu", arch, NVRTC_CUBIN, false};
+    NvrtcJob job = {"extern \"C\" __global__ void nothing() {}", "nothing.cu", arch, NVRTC_CUBIN,
+                    false};
     size_t bytes;
     if (setjmp(guard))
         return;

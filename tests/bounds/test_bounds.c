@@ -1,12 +1,14 @@
-/* Accesses stay inside their buffers: each program with each of its schedules is lowered, with symbolic sizes where it takes them and
- * with literal ones, and each access of the text is asked about (passes/lower/in_bounds.h).
+/* Accesses stay inside their buffers: each program with each of its schedules is lowered, with
+ * symbolic sizes where it takes them and with literal ones, and each access of the text is asked
+ * about (passes/lower/in_bounds.h).
  *
  *     test_bounds FOLDER... [--short PROGRAM] [--list]     all programs, or one; with what is not proved
  *
  * No access leaves its buffer, and 98% are proved. What is left depends on data.
  *
- * Then each 11th place of the texts of tests/programs with symbolic sizes is made wrong: a guard or a loop ends one later, or a subscript is one more. The answer has to
- * change, but where a buffer has room (a halo, a tile that a loop does not fill) or the loop is about something else. */
+ * Then each 11th place of the texts of tests/programs with symbolic sizes is made wrong: a guard or
+ * a loop ends one later, or a subscript is one more. The answer has to change, but where a buffer
+ * has room (a halo, a tile that a loop does not fill) or the loop is about something else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +49,7 @@ static void complain(Case *k, const char *sizes, const char *why)
     k->failures++;
 }
 
-/* ---- wrong texts --------------------------------------------------------------------------------- */
+/* ---- wrong texts ----------------------------------------------------------------------------- */
 
 /* Place number `at` of those that can be made wrong. */
 typedef struct {
@@ -97,9 +99,11 @@ static Stmt *change_stmt(Rewriter *r, Stmt *s)
     if (s->kind == ST_IF && !s->u.cond.otherwise && s->u.cond.cond->kind == EX_LT &&
         s->u.cond.cond->u.arg[0]->type == DT_INDEX && is_chosen(r->user)) {
         Expr *const *side = s->u.cond.cond->u.arg;
-        return stmt_if(c, expr_binary(c, EX_LT, side[0], one_more(c, side[1]), s->span), s->u.cond.then, NULL, s->span);
+        return stmt_if(c, expr_binary(c, EX_LT, side[0], one_more(c, side[1]), s->span),
+                       s->u.cond.then, NULL, s->span);
     }
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL && s->u.loop.step == 1 && is_chosen(r->user)) {
+    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL && s->u.loop.step == 1 &&
+        is_chosen(r->user)) {
         ForStmt loop = s->u.loop;
         loop.hi = one_more(c, loop.hi);
         return stmt_for(c, &loop, s->span);
@@ -109,7 +113,7 @@ static Stmt *change_stmt(Rewriter *r, Stmt *s)
 
 static void ask_changed(Tests *t, const Use *use, const Kernel *lowered)
 {
-    for (int at = t->changes % EACH; ; at += EACH) {
+    for (int at = t->changes % EACH;; at += EACH) {
         Change change = {.at = at};
         Rewriter r = {.ctx = use->c, .user = &change, .expr = change_load, .stmt = change_stmt};
         Kernel changed = *lowered;
@@ -128,15 +132,14 @@ static bool is_example(const Program *p)
     return !strstr(p->path, "tests/programs");
 }
 
-/* ---- programs ------------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void count_answers(Case *k, const MemoryBounds *found, const char *sizes)
 {
     for (int i = 0; i < found->accesses.n; i++) {
         const AccessBounds *a = &found->accesses.items[i];
         k->tests->count[a->answer]++;
-        if (a->answer == BOUNDS_UNPROVED || a->answer == BOUNDS_LEAVES)
-            {
+        if (a->answer == BOUNDS_UNPROVED || a->answer == BOUNDS_LEAVES) {
             print_error("%s: ", a->element);
             complain(k, sizes, a->why);
         }
@@ -156,7 +159,8 @@ static void ask(Case *k, Use *use, const char *sizes)
     }
     MemoryBounds found = accesses_in_bounds(use->c, lowered, NULL);
     count_answers(k, &found, sizes);
-    if (sizes[0] == '?' && !is_example(k->program) && found.count[BOUNDS_PROVED] == found.accesses.n)
+    if (sizes[0] == '?' && !is_example(k->program) &&
+        found.count[BOUNDS_PROVED] == found.accesses.n)
         ask_changed(k->tests, use, lowered);
 }
 
@@ -208,8 +212,8 @@ static void most_is_proved(void **state)
     const Tests *t = *state;
     const int *n = t->count;
     int left = n[BOUNDS_DATA] + n[BOUNDS_UNPROVED] + n[BOUNDS_LEAVES];
-    print_message("%d accesses proved, %d depend on data, %d others; %d of %d changes noticed\n", n[BOUNDS_PROVED],
-                  n[BOUNDS_DATA], left - n[BOUNDS_DATA], t->noticed, t->changes);
+    print_message("%d accesses proved, %d depend on data, %d others; %d of %d changes noticed\n",
+                  n[BOUNDS_PROVED], n[BOUNDS_DATA], left - n[BOUNDS_DATA], t->noticed, t->changes);
     assert_int_equal(left, n[BOUNDS_DATA]);
     assert_true(n[BOUNDS_PROVED] > 49 * left);
     assert_true(t->noticed * 4 > t->changes * 3);
@@ -231,7 +235,8 @@ int main(int argc, char **argv)
             t.n_programs[f] = programs_read(argv[i], &t.programs[f]);
             for (int k = 0; k < t.n_programs[f]; k++, n++) {
                 cases[n] = (Case){.tests = &t, .program = &t.programs[f][k]};
-                tests[n] = (struct CMUnitTest){t.programs[f][k].name, stays_inside, NULL, NULL, &cases[n]};
+                tests[n] =
+                    (struct CMUnitTest){t.programs[f][k].name, stays_inside, NULL, NULL, &cases[n]};
             }
         }
     }

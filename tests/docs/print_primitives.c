@@ -2,8 +2,9 @@
  *
  *     print_primitives FILE...     programs with schedules that are refused: tests/legality
  *
- * What a primitive refuses is what it says to the examples of the errors and to those schedules. The page repeats what `tirc --help NAME` says, in the order of the table. docs.primitives holds the file against this
- * text; tests/docs/test_docs.py runs the examples. */
+ * What a primitive refuses is what it says to the examples of the errors and to those schedules.
+ * The page repeats what `tirc --help NAME` says, in the order of the table. docs.primitives holds
+ * the file against this text; tests/docs/test_docs.py runs the examples. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ typedef struct {
     bool with[MOST_PRIMITIVES][ERROR_COUNT];
 } Refusals;
 
-/* ---- what is refused ------------------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 /* The first error of the context, if a primitive says it: "split: ...". */
 static void note_refusal(Refusals *r, const Context *c)
@@ -64,7 +65,8 @@ static bool run_schedule(Refusals *r, const char *path, int number)
         c->guard = &guard;
         uint32_t source = script_read_file(c, path, span_none());
         const AstFile *file = source ? parse_text(c, source) : NULL;
-        const AstSchedule *schedule = file && number < file->n_schedules ? file->schedules[number] : NULL;
+        const AstSchedule *schedule =
+            file && number < file->n_schedules ? file->schedules[number] : NULL;
         for (int k = 0; schedule && k < file->n_kernels; k++) {
             FoundSchedule steps;
             found = true;
@@ -80,21 +82,26 @@ static bool run_schedule(Refusals *r, const char *path, int number)
     return found;
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
-static const char intro[] =
-    "# The primitives\n"
-    "\n"
-    "Every step of a schedule calls a primitive. Each proves that the program computes the same as before, or refuses\n"
-    "and says why.\n"
-    "`tirc --help NAME` prints these texts; [schedules.md](schedules.md) says how scripts are written.\n"
-    "\n"
-    "In a call, `a...` takes any number of arguments or one list, `a?` may be left out, and arguments may be named:\n"
-    "`pad(t, amount = 1)`. \"Before\" and \"after\" show the body of a kernel. As tirc does, they say\n"
-    "`block NAME(iterator in DOMAIN = value)` where the iterators of a statement are no longer its loops. `tirc --explain E0424`\n"
-    "shows what an error means.\n"
-    "\n"
-    "This file is written by `tests/docs/print_primitives.c` from the table in `passes/schedule/*.def`.\n";
+static const char intro[] = "# The primitives\n"
+                            "\n"
+                            "Every step of a schedule calls a primitive. Each proves that the "
+                            "program computes the same as before, or refuses\n"
+                            "and says why.\n"
+                            "`tirc --help NAME` prints these texts; [schedules.md](schedules.md) "
+                            "says how scripts are written.\n"
+                            "\n"
+                            "In a call, `a...` takes any number of arguments or one list, `a?` may "
+                            "be left out, and arguments may be named:\n"
+                            "`pad(t, amount = 1)`. \"Before\" and \"after\" show the body of a "
+                            "kernel. As tirc does, they say\n"
+                            "`block NAME(iterator in DOMAIN = value)` where the iterators of a "
+                            "statement are no longer its loops. `tirc --explain E0424`\n"
+                            "shows what an error means.\n"
+                            "\n"
+                            "This file is written by `tests/docs/print_primitives.c` from the "
+                            "table in `passes/schedule/*.def`.\n";
 
 /* `text` with a capital letter first. */
 static void print_sentence(const char *text)

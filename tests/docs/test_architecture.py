@@ -17,7 +17,7 @@ def sources(*endings):
 
 
 def test_the_pass_table_is_the_pipeline():
-    pipeline = re.findall(r"^PASS\((\w+),", (ROOT / "passes/lower/pipeline.def").read_text(), re.M)
+    pipeline = re.findall(r"^PASS\(\s*(\w+),", (ROOT / "passes/lower/pipeline.def").read_text(), re.M)
     assert re.findall(r"^\| `(\w+)` \|", section("Lowering"), re.M) == pipeline
 
 

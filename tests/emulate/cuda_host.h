@@ -1,7 +1,8 @@
-/* cuda_host.h - CUDA C for a C++ compiler: the words, types and functions that emitted text speaks of.
+/* cuda_host.h - CUDA C for a C++ compiler: the words, types and functions that emitted text speaks
+ * of.
  *
- * `asm` of PTX becomes a call of the function of its opcode (cuda_text.py): asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)) is
- * ptx_cvt_f32_f16(f, h). */
+ * `asm` of PTX becomes a call of the function of its opcode (cuda_text.py): asm("cvt.f32.f16 %0,
+ * %1;" : "=f"(f) : "h"(h)) is ptx_cvt_f32_f16(f, h). */
 #ifndef CUDA_HOST_H
 #define CUDA_HOST_H
 
@@ -17,26 +18,38 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
-#define __align__(n) __attribute__((aligned(n)))
-#define __constant__ static
+#define __align__(n)      __attribute__((aligned(n)))
+#define __constant__      static
 #define EMULATOR_TEXT_(x) #x
-#define EMULATOR_TEXT(x) EMULATOR_TEXT_(x)
-#define __shared__ static __attribute__((section(EMULATOR_TEXT(SHARED_SECTION))))
+#define EMULATOR_TEXT(x)  EMULATOR_TEXT_(x)
+#define __shared__        static __attribute__((section(EMULATOR_TEXT(SHARED_SECTION))))
 static const int warpSize = 32;
 
 /* ---- threads ---- */
 
-#define __syncthreads() emulator::barrier(__LINE__)
-#define __syncwarp(...) emulator::warp_barrier(__LINE__)
+#define __syncthreads()                    emulator::barrier(__LINE__)
+#define __syncwarp(...)                    emulator::warp_barrier(__LINE__)
 #define __shfl_xor_sync(mask, value, lane) emulator::shuffle_xor(__LINE__, value, lane)
 
 /* ---- types ---- */
 
-#define VECTORS(name, T, size) \
-    struct __attribute__((aligned(2 * size))) name##2 { T x, y; }; \
-    struct __attribute__((aligned(4 * size > 16 ? 16 : 4 * size))) name##4 { T x, y, z, w; }; \
-    static inline name##2 make_##name##2(T x, T y) { return name##2{x, y}; } \
-    static inline name##4 make_##name##4(T x, T y, T z, T w) { return name##4{x, y, z, w}; }
+#define VECTORS(name, T, size)                                                                     \
+    struct __attribute__((aligned(2 * size))) name##2                                              \
+    {                                                                                              \
+        T x, y;                                                                                    \
+    };                                                                                             \
+    struct __attribute__((aligned(4 * size > 16 ? 16 : 4 * size))) name##4                         \
+    {                                                                                              \
+        T x, y, z, w;                                                                              \
+    };                                                                                             \
+    static inline name##2 make_##name##2(T x, T y)                                                 \
+    {                                                                                              \
+        return name##2 {x, y};                                                                     \
+    }                                                                                              \
+    static inline name##4 make_##name##4(T x, T y, T z, T w)                                       \
+    {                                                                                              \
+        return name##4 {x, y, z, w};                                                               \
+    }
 VECTORS(char, signed char, 1)
 VECTORS(uchar, unsigned char, 1)
 VECTORS(short, short, 2)
@@ -51,8 +64,13 @@ VECTORS(double, double, 8)
 
 /* ---- bits ---- */
 
-#define BITS(name, To, From) \
-    static inline To name(From x) { To to; memcpy(&to, &x, sizeof to); return to; }
+#define BITS(name, To, From)                                                                       \
+    static inline To name(From x)                                                                  \
+    {                                                                                              \
+        To to;                                                                                     \
+        memcpy(&to, &x, sizeof to);                                                                \
+        return to;                                                                                 \
+    }
 BITS(__float_as_uint, unsigned, float)
 BITS(__float_as_int, int, float)
 BITS(__uint_as_float, float, unsigned)
@@ -66,23 +84,41 @@ static inline float __double2float_rz(double x)
     return fabs((double)f) > fabs(x) ? nextafterf(f, 0) : f;
 }
 
-/* cvt.rzi: saturates; NaN gives 0, but the least value, or 2^(n - 1), where one of the two types has 64 bits. */
-template <class T> static T convert_float(double x, double least, double above, T low, T high, T nan)
+/* cvt.rzi: saturates; NaN gives 0, but the least value, or 2^(n - 1), where one of the two types
+ * has 64 bits. */
+template <class T>
+static T convert_float(double x, double least, double above, T low, T high, T nan)
 {
     return x != x ? nan : x <= least ? low : x >= above ? high : (T)x;
 }
-#define TO_INT(name, From, nan) \
-    static inline int name(From x) { return convert_float<int>(x, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647, nan); }
-#define TO_UINT(name, From, nan) \
-    static inline unsigned name(From x) { return convert_float<unsigned>(x, 0, 0x1p32, 0, 4294967295u, nan); }
-#define TO_LONG(name, From) \
-    static inline long long name(From x) { return convert_float<long long>(x, -0x1p63, 0x1p63, 1ll << 63, ~(1ll << 63), 1ll << 63); }
-#define TO_ULONG(name, From) \
-    static inline unsigned long long name(From x) { return convert_float<unsigned long long>(x, 0, 0x1p64, 0, ~0ull, 1ull << 63); }
-TO_INT(__float2int_rz, float, 0) TO_INT(__double2int_rz, double, -2147483647 - 1)
-TO_UINT(__float2uint_rz, float, 0) TO_UINT(__double2uint_rz, double, 1u << 31)
-TO_LONG(__float2ll_rz, float) TO_LONG(__double2ll_rz, double)
-TO_ULONG(__float2ull_rz, float) TO_ULONG(__double2ull_rz, double)
+#define TO_INT(name, From, nan)                                                                    \
+    static inline int name(From x)                                                                 \
+    {                                                                                              \
+        return convert_float<int>(x, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647, nan);           \
+    }
+#define TO_UINT(name, From, nan)                                                                   \
+    static inline unsigned name(From x)                                                            \
+    {                                                                                              \
+        return convert_float<unsigned>(x, 0, 0x1p32, 0, 4294967295u, nan);                         \
+    }
+#define TO_LONG(name, From)                                                                        \
+    static inline long long name(From x)                                                           \
+    {                                                                                              \
+        return convert_float<long long>(x, -0x1p63, 0x1p63, 1ll << 63, ~(1ll << 63), 1ll << 63);   \
+    }
+#define TO_ULONG(name, From)                                                                       \
+    static inline unsigned long long name(From x)                                                  \
+    {                                                                                              \
+        return convert_float<unsigned long long>(x, 0, 0x1p64, 0, ~0ull, 1ull << 63);              \
+    }
+TO_INT(__float2int_rz, float, 0)
+TO_INT(__double2int_rz, double, -2147483647 - 1)
+TO_UINT(__float2uint_rz, float, 0)
+TO_UINT(__double2uint_rz, double, 1u << 31)
+TO_LONG(__float2ll_rz, float)
+TO_LONG(__double2ll_rz, double)
+TO_ULONG(__float2ull_rz, float)
+TO_ULONG(__double2ull_rz, double)
 #undef TO_INT
 #undef TO_UINT
 #undef TO_LONG
@@ -90,32 +126,70 @@ TO_ULONG(__float2ull_rz, float) TO_ULONG(__double2ull_rz, double)
 
 /* ---- numbers: as PTX ISA has them, where C leaves it open ---- */
 
-#define MIN_MAX(T, R) \
-    static inline R min(T a, T b) { return a < b ? a : b; } \
-    static inline R max(T a, T b) { return a > b ? a : b; }
-MIN_MAX(int, int) MIN_MAX(unsigned, unsigned) MIN_MAX(long, long) MIN_MAX(unsigned long, unsigned long)
-MIN_MAX(long long, long long) MIN_MAX(unsigned long long, unsigned long long)
+#define MIN_MAX(T, R)                                                                              \
+    static inline R min(T a, T b)                                                                  \
+    {                                                                                              \
+        return a < b ? a : b;                                                                      \
+    }                                                                                              \
+    static inline R max(T a, T b)                                                                  \
+    {                                                                                              \
+        return a > b ? a : b;                                                                      \
+    }
+MIN_MAX(int, int)
+MIN_MAX(unsigned, unsigned)
+MIN_MAX(long, long)
+MIN_MAX(unsigned long, unsigned long)
+MIN_MAX(long long, long long)
+MIN_MAX(unsigned long long, unsigned long long)
 #undef MIN_MAX
-static inline unsigned min(int a, unsigned b) { return min((unsigned)a, b); }
-static inline unsigned min(unsigned a, int b) { return min(a, (unsigned)b); }
-static inline unsigned max(int a, unsigned b) { return max((unsigned)a, b); }
-static inline unsigned max(unsigned a, int b) { return max(a, (unsigned)b); }
-namespace emulator {
-/* The number where the other is NaN; -0 is below +0 (PTX ISA, min). */
-template <class T> T least(T a, T b) { return a != a ? b : b != b ? a : a == b ? (signbit(a) ? a : b) : a < b ? a : b; }
-template <class T> T greatest(T a, T b) { return a != a ? b : b != b ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b; }
+static inline unsigned min(int a, unsigned b)
+{
+    return min((unsigned)a, b);
 }
+static inline unsigned min(unsigned a, int b)
+{
+    return min(a, (unsigned)b);
+}
+static inline unsigned max(int a, unsigned b)
+{
+    return max((unsigned)a, b);
+}
+static inline unsigned max(unsigned a, int b)
+{
+    return max(a, (unsigned)b);
+}
+namespace emulator
+{
+/* The number where the other is NaN; -0 is below +0 (PTX ISA, min). */
+template <class T> T least(T a, T b)
+{
+    return a != a ? b : b != b ? a : a == b ? (signbit(a) ? a : b) : a < b ? a : b;
+}
+template <class T> T greatest(T a, T b)
+{
+    return a != a ? b : b != b ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+} // namespace emulator
 #define fminf(a, b) emulator::least<float>(a, b)
 #define fmaxf(a, b) emulator::greatest<float>(a, b)
-#define fmin(a, b) emulator::least<double>(a, b)
-#define fmax(a, b) emulator::greatest<double>(a, b)
-static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
-static inline double rsqrt(double x) { return 1 / sqrt(x); }
+#define fmin(a, b)  emulator::least<double>(a, b)
+#define fmax(a, b)  emulator::greatest<double>(a, b)
+static inline float rsqrtf(float x)
+{
+    return (float)(1 / sqrt((double)x));
+}
+static inline double rsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
 
 /* ---- memory ---- */
 
-namespace emulator {
-template <class T> struct Same { typedef T type; };
+namespace emulator
+{
+template <class T> struct Same {
+    typedef T type;
+};
 template <class T> T load(const T *from)
 {
     check_aligned(from, sizeof(T));
@@ -126,40 +200,110 @@ template <class T> void store(T *to, typename Same<T>::type value)
     check_aligned(to, sizeof(T));
     *to = value;
 }
-}
-#define __ldg emulator::load
+} // namespace emulator
+#define __ldg  emulator::load
 #define __ldcs emulator::load
 #define __ldcg emulator::load
 #define __stcs emulator::store
 #define __stcg emulator::store
 #define __stwt emulator::store
-static inline size_t __cvta_generic_to_shared(const void *p) { return emulator::shared_address(p); }
+static inline size_t __cvta_generic_to_shared(const void *p)
+{
+    return emulator::shared_address(p);
+}
 
-#define ATOMICS(T) \
-    static inline T atomicAdd(T *p, T v) { T old = *p; *p = add_wrapping(old, v); return old; } \
-    static inline T atomicCAS(T *p, T seen, T v) { T old = *p; if (old == seen) *p = v; return old; } \
-    static inline T atomicMin(T *p, T v) { T old = *p; *p = v < old ? v : old; return old; } \
-    static inline T atomicMax(T *p, T v) { T old = *p; *p = v > old ? v : old; return old; } \
-    static inline T atomicAnd(T *p, T v) { T old = *p; *p = old & v; return old; } \
-    static inline T atomicOr(T *p, T v) { T old = *p; *p = old | v; return old; } \
-    static inline T atomicXor(T *p, T v) { T old = *p; *p = old ^ v; return old; }
-static inline int add_wrapping(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
-static inline unsigned add_wrapping(unsigned a, unsigned b) { return a + b; }
-static inline long long add_wrapping(long long a, long long b) { return (long long)((unsigned long long)a + (unsigned long long)b); }
-static inline unsigned long long add_wrapping(unsigned long long a, unsigned long long b) { return a + b; }
+#define ATOMICS(T)                                                                                 \
+    static inline T atomicAdd(T *p, T v)                                                           \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = add_wrapping(old, v);                                                                 \
+        return old;                                                                                \
+    }                                                                                              \
+    static inline T atomicCAS(T *p, T seen, T v)                                                   \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        if (old == seen)                                                                           \
+            *p = v;                                                                                \
+        return old;                                                                                \
+    }                                                                                              \
+    static inline T atomicMin(T *p, T v)                                                           \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = v < old ? v : old;                                                                    \
+        return old;                                                                                \
+    }                                                                                              \
+    static inline T atomicMax(T *p, T v)                                                           \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = v > old ? v : old;                                                                    \
+        return old;                                                                                \
+    }                                                                                              \
+    static inline T atomicAnd(T *p, T v)                                                           \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = old & v;                                                                              \
+        return old;                                                                                \
+    }                                                                                              \
+    static inline T atomicOr(T *p, T v)                                                            \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = old | v;                                                                              \
+        return old;                                                                                \
+    }                                                                                              \
+    static inline T atomicXor(T *p, T v)                                                           \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = old ^ v;                                                                              \
+        return old;                                                                                \
+    }
+static inline int add_wrapping(int a, int b)
+{
+    return (int)((unsigned)a + (unsigned)b);
+}
+static inline unsigned add_wrapping(unsigned a, unsigned b)
+{
+    return a + b;
+}
+static inline long long add_wrapping(long long a, long long b)
+{
+    return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+static inline unsigned long long add_wrapping(unsigned long long a, unsigned long long b)
+{
+    return a + b;
+}
 ATOMICS(int)
 ATOMICS(unsigned)
 ATOMICS(long long)
 ATOMICS(unsigned long long)
 #undef ATOMICS
-static inline float atomicAdd(float *p, float v) { float old = *p; *p = old + v; return old; }
-static inline double atomicAdd(double *p, double v) { double old = *p; *p = old + v; return old; }
+static inline float atomicAdd(float *p, float v)
+{
+    float old = *p;
+    *p = old + v;
+    return old;
+}
+static inline double atomicAdd(double *p, double v)
+{
+    double old = *p;
+    *p = old + v;
+    return old;
+}
 
 /* ---- PTX ---- */
 
-static inline void ptx_cvt_f32_f16(float &to, unsigned short h) { to = (float)narrow_value(f16_format, h); }
-static inline void ptx_cvt_rn_f16_f32(unsigned short &to, float f) { to = (unsigned short)narrow_bits(f16_format, f); }
-static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f) { to = (unsigned short)narrow_bits(bf16_format, f); }
+static inline void ptx_cvt_f32_f16(float &to, unsigned short h)
+{
+    to = (float)narrow_value(f16_format, h);
+}
+static inline void ptx_cvt_rn_f16_f32(unsigned short &to, float f)
+{
+    to = (unsigned short)narrow_bits(f16_format, f);
+}
+static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
+{
+    to = (unsigned short)narrow_bits(bf16_format, f);
+}
 static inline void ptx_cvt_rn_f16x2_e4m3x2(unsigned &to, unsigned short pair)
 {
     to = narrow_bits(f16_format, narrow_value(f8e4m3_format, pair & 0xff)) |
@@ -173,7 +317,8 @@ static inline void ptx_cvt_rn_satfinite_e5m2x2_f32(unsigned short &to, float hig
 {
     to = (unsigned short)(narrow_bits(f8e5m2_format, low) | narrow_bits(f8e5m2_format, high) << 8);
 }
-static inline void ptx_cp_async_ca_shared_global(unsigned at, const void *from, int bytes, int given)
+static inline void ptx_cp_async_ca_shared_global(unsigned at, const void *from, int bytes,
+                                                 int given)
 {
     emulator::copy_async(emulator::shared_pointer(at), from, bytes, given);
 }
@@ -181,7 +326,8 @@ static inline void ptx_cp_async_ca_shared_global(unsigned at, const void *from, 
 {
     ptx_cp_async_ca_shared_global(at, from, bytes, bytes);
 }
-static inline void ptx_cp_async_cg_shared_global(unsigned at, const void *from, int bytes, int given)
+static inline void ptx_cp_async_cg_shared_global(unsigned at, const void *from, int bytes,
+                                                 int given)
 {
     ptx_cp_async_ca_shared_global(at, from, bytes, given);
 }
@@ -189,11 +335,18 @@ static inline void ptx_cp_async_cg_shared_global(unsigned at, const void *from, 
 {
     ptx_cp_async_ca_shared_global(at, from, bytes, bytes);
 }
-static inline void ptx_cp_async_commit_group() { emulator::copy_commit(); }
-static inline void ptx_cp_async_wait_group(int pending) { emulator::copy_wait(pending); }
+static inline void ptx_cp_async_commit_group()
+{
+    emulator::copy_commit();
+}
+static inline void ptx_cp_async_wait_group(int pending)
+{
+    emulator::copy_wait(pending);
+}
 
 /* Accesses with hints; a policy is a number that says nothing. */
-namespace emulator {
+namespace emulator
+{
 template <class T> void load_words(T *const *to, int n, const void *from)
 {
     check_aligned(from, n * sizeof(T));
@@ -206,38 +359,75 @@ template <class T> void store_words(void *to, const T *const *from, int n)
     for (int i = 0; i < n; i++)
         memcpy((char *)to + i * sizeof(T), from[i], sizeof(T));
 }
-}
-#define HINTED(hint) \
-    static inline void ptx_ld_global_##hint##_v4_u32(unsigned &x, unsigned &y, unsigned &z, unsigned &w, const void *from, unsigned long long = 0) \
-    { \
-        unsigned *const to[] = {&x, &y, &z, &w}; \
-        emulator::load_words(to, 4, from); \
-    } \
-    static inline void ptx_ld_global_##hint##_v2_u32(unsigned &x, unsigned &y, const void *from, unsigned long long = 0) \
-    { \
-        unsigned *const to[] = {&x, &y}; \
-        emulator::load_words(to, 2, from); \
-    } \
-    static inline void ptx_ld_global_##hint##_u32(unsigned &x, const void *from, unsigned long long = 0) { unsigned *const to[] = {&x}; emulator::load_words(to, 1, from); } \
-    static inline void ptx_ld_global_##hint##_u16(unsigned short &x, const void *from, unsigned long long = 0) { x = emulator::load((const unsigned short *)from); } \
-    static inline void ptx_ld_global_##hint##_u8(unsigned short &x, const void *from, unsigned long long = 0) { x = *(const unsigned char *)from; } \
-    static inline void ptx_st_global_##hint##_v4_u32(void *to, unsigned x, unsigned y, unsigned z, unsigned w, unsigned long long = 0) \
-    { \
-        const unsigned *const from[] = {&x, &y, &z, &w}; \
-        emulator::store_words(to, from, 4); \
-    } \
-    static inline void ptx_st_global_##hint##_v2_u32(void *to, unsigned x, unsigned y, unsigned long long = 0) \
-    { \
-        const unsigned *const from[] = {&x, &y}; \
-        emulator::store_words(to, from, 2); \
-    } \
-    static inline void ptx_st_global_##hint##_u32(void *to, unsigned x, unsigned long long = 0) { const unsigned *const from[] = {&x}; emulator::store_words(to, from, 1); } \
-    static inline void ptx_st_global_##hint##_u16(void *to, unsigned short x, unsigned long long = 0) { emulator::store((unsigned short *)to, x); } \
-    static inline void ptx_st_global_##hint##_u8(void *to, unsigned short x, unsigned long long = 0) { *(unsigned char *)to = (unsigned char)x; }
+} // namespace emulator
+#define HINTED(hint)                                                                               \
+    static inline void ptx_ld_global_##hint##_v4_u32(unsigned &x, unsigned &y, unsigned &z,        \
+                                                     unsigned &w, const void *from,                \
+                                                     unsigned long long = 0)                       \
+    {                                                                                              \
+        unsigned *const to[] = {&x, &y, &z, &w};                                                   \
+        emulator::load_words(to, 4, from);                                                         \
+    }                                                                                              \
+    static inline void ptx_ld_global_##hint##_v2_u32(unsigned &x, unsigned &y, const void *from,   \
+                                                     unsigned long long = 0)                       \
+    {                                                                                              \
+        unsigned *const to[] = {&x, &y};                                                           \
+        emulator::load_words(to, 2, from);                                                         \
+    }                                                                                              \
+    static inline void ptx_ld_global_##hint##_u32(unsigned &x, const void *from,                   \
+                                                  unsigned long long = 0)                          \
+    {                                                                                              \
+        unsigned *const to[] = {&x};                                                               \
+        emulator::load_words(to, 1, from);                                                         \
+    }                                                                                              \
+    static inline void ptx_ld_global_##hint##_u16(unsigned short &x, const void *from,             \
+                                                  unsigned long long = 0)                          \
+    {                                                                                              \
+        x = emulator::load((const unsigned short *)from);                                          \
+    }                                                                                              \
+    static inline void ptx_ld_global_##hint##_u8(unsigned short &x, const void *from,              \
+                                                 unsigned long long = 0)                           \
+    {                                                                                              \
+        x = *(const unsigned char *)from;                                                          \
+    }                                                                                              \
+    static inline void ptx_st_global_##hint##_v4_u32(void *to, unsigned x, unsigned y, unsigned z, \
+                                                     unsigned w, unsigned long long = 0)           \
+    {                                                                                              \
+        const unsigned *const from[] = {&x, &y, &z, &w};                                           \
+        emulator::store_words(to, from, 4);                                                        \
+    }                                                                                              \
+    static inline void ptx_st_global_##hint##_v2_u32(void *to, unsigned x, unsigned y,             \
+                                                     unsigned long long = 0)                       \
+    {                                                                                              \
+        const unsigned *const from[] = {&x, &y};                                                   \
+        emulator::store_words(to, from, 2);                                                        \
+    }                                                                                              \
+    static inline void ptx_st_global_##hint##_u32(void *to, unsigned x, unsigned long long = 0)    \
+    {                                                                                              \
+        const unsigned *const from[] = {&x};                                                       \
+        emulator::store_words(to, from, 1);                                                        \
+    }                                                                                              \
+    static inline void ptx_st_global_##hint##_u16(void *to, unsigned short x,                      \
+                                                  unsigned long long = 0)                          \
+    {                                                                                              \
+        emulator::store((unsigned short *)to, x);                                                  \
+    }                                                                                              \
+    static inline void ptx_st_global_##hint##_u8(void *to, unsigned short x,                       \
+                                                 unsigned long long = 0)                           \
+    {                                                                                              \
+        *(unsigned char *)to = (unsigned char)x;                                                   \
+    }
 HINTED(L1_no_allocate)
 HINTED(L2_cache_hint)
 #undef HINTED
-static inline void ptx_createpolicy_fractional_L2_evict_first_b64(unsigned long long &policy, double) { policy = 1; }
-static inline void ptx_createpolicy_fractional_L2_evict_last_b64(unsigned long long &policy, double) { policy = 2; }
+static inline void ptx_createpolicy_fractional_L2_evict_first_b64(unsigned long long &policy,
+                                                                  double)
+{
+    policy = 1;
+}
+static inline void ptx_createpolicy_fractional_L2_evict_last_b64(unsigned long long &policy, double)
+{
+    policy = 2;
+}
 
 #endif

@@ -1,4 +1,5 @@
-/* emulator.cpp - see emulator.h: fibers, memory with fences, and the comparison of a trial's results. */
+/* emulator.cpp - see emulator.h: fibers, memory with fences, and the comparison of a trial's
+ * results. */
 #include "emulator.h"
 
 #include <fenv.h>
@@ -28,9 +29,10 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-namespace emulator {
+namespace emulator
+{
 
-/* ---- chance ---------------------------------------------------------------------------------------- */
+/* ---- chance ---------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 static uint64_t random_bits()
@@ -41,16 +43,20 @@ static uint64_t random_bits()
     return z ^ (z >> 31);
 }
 
-static long long random_below(long long n) { return (long long)(random_bits() % (uint64_t)n); }
+static long long random_below(long long n)
+{
+    return (long long)(random_bits() % (uint64_t)n);
+}
 
-/* ---- how a trial runs ------------------------------------------------------------------------------- */
+/* ---- how a trial runs ------------------------------------------------------------------------ */
 
 enum Order { FORWARD, BACKWARD, WARPS, SHUFFLED, ORDERS };
 static struct {
     const char *name;
-    int number;             /* of the case */
+    int number; /* of the case */
     Order order;
-    bool fence_behind;      /* a buffer ends at a page that cannot be accessed; else it begins at one */
+    /* a buffer ends at a page that cannot be accessed; else it begins at one */
+    bool fence_behind;
     bool wide;
     unsigned char garbage;
     bool on_device;
@@ -77,13 +83,14 @@ static void say(const char *verdict, const char *detail)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    snprintf(line, sizeof line, "case %d: %s; thread (%u, %u, %u) of block (%u, %u, %u)", now.number, text, threadIdx.x,
-             threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
+    snprintf(line, sizeof line, "case %d: %s; thread (%u, %u, %u) of block (%u, %u, %u)",
+             now.number, text, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y,
+             blockIdx.z);
     say("fault", line);
     _exit(1);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 struct Region {
     char *pages, *begin;
@@ -97,7 +104,8 @@ void *device_memory(long long bytes)
     if (bytes < 0 || bytes > 1ll << 32)
         fault("a buffer of %lld bytes", bytes);
     size_t whole = ((size_t)bytes + PAGE - 1) / PAGE * PAGE + (bytes ? 0 : PAGE);
-    char *pages = (char *)mmap(nullptr, whole + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *pages =
+        (char *)mmap(nullptr, whole + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED || mprotect(pages + PAGE, whole, PROT_READ | PROT_WRITE))
         fault("no memory for %lld bytes", bytes);
     size_t tail = now.wide ? ((size_t)bytes + 15) / 16 * 16 : (size_t)bytes;
@@ -129,14 +137,17 @@ static void at_signal(int signal, siginfo_t *info, void *)
 {
     const char *address = (const char *)info->si_addr;
     if (signal == SIGILL || signal == SIGTRAP)
-        fault("%s without a meaning in C (an overflow, a shift, a subscript outside of its array, an address that is not aligned)",
-              now.on_device ? "an operation of the emitted text" : "the evaluation has an operation");
+        fault("%s without a meaning in C (an overflow, a shift, a subscript outside of its array, "
+              "an address that is not aligned)",
+              now.on_device ? "an operation of the emitted text"
+                            : "the evaluation has an operation");
     if (signal == SIGFPE)
         fault("a division by 0");
     for (size_t i = 0; i < regions.size(); i++) {
         const Region &r = regions[i];
         if (address >= r.pages && address < r.pages + r.page_bytes + 2 * PAGE)
-            fault("an access at byte %td of buffer %zu, which has %zu", address - r.begin, i, r.bytes);
+            fault("an access at byte %td of buffer %zu, which has %zu", address - r.begin, i,
+                  r.bytes);
     }
     fault("an access of memory that is no buffer's");
 }
@@ -160,16 +171,36 @@ void check_aligned(const void *p, size_t bytes)
 }
 
 static char anchor;
-unsigned shared_address(const void *p) { return (unsigned)((const char *)p - &anchor); }
-void *shared_pointer(unsigned address) { return &anchor + (int)address; }
+unsigned shared_address(const void *p)
+{
+    return (unsigned)((const char *)p - &anchor);
+}
+void *shared_pointer(unsigned address)
+{
+    return &anchor + (int)address;
+}
 
-/* ---- fibers ----------------------------------------------------------------------------------------- */
+/* ---- fibers ---------------------------------------------------------------------------------- */
 
 extern "C" void emulator_switch(void **leave, void *enter);
-asm(".text\n.globl emulator_switch\nemulator_switch:\n"
-    "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
-    "    movq %rsp, (%rdi)\n    movq %rsi, %rsp\n"
-    "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n    ret\n");
+asm(".text\n"
+    ".globl emulator_switch\n"
+    "emulator_switch:\n"
+    "    pushq %rbp\n"
+    "    pushq %rbx\n"
+    "    pushq %r12\n"
+    "    pushq %r13\n"
+    "    pushq %r14\n"
+    "    pushq %r15\n"
+    "    movq %rsp, (%rdi)\n"
+    "    movq %rsi, %rsp\n"
+    "    popq %r15\n"
+    "    popq %r14\n"
+    "    popq %r13\n"
+    "    popq %r12\n"
+    "    popq %rbx\n"
+    "    popq %rbp\n"
+    "    ret\n");
 
 enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32 };
 enum State { READY, AT_BARRIER, AT_WARP_BARRIER, DONE };
@@ -225,13 +256,20 @@ static void pause_at(State state, int line)
     emulator_switch(&t->sp, scheduler_sp);
 }
 
-void barrier(int line) { pause_at(AT_BARRIER, line); }
-void warp_barrier(int line) { pause_at(AT_WARP_BARRIER, line); }
+void barrier(int line)
+{
+    pause_at(AT_BARRIER, line);
+}
+void warp_barrier(int line)
+{
+    pause_at(AT_WARP_BARRIER, line);
+}
 
 uint64_t exchange(int line, uint64_t value, unsigned lane_mask)
 {
     Thread *t = &threads[current];
-    int partner = current / WARP * WARP + (int)((unsigned)current % WARP ^ lane_mask), turn = t->exchanges++ % 2;
+    int partner = current / WARP * WARP + (int)((unsigned)current % WARP ^ lane_mask),
+        turn = t->exchanges++ % 2;
     if (partner >= n_threads)
         fault("a shuffle with lane %d of a warp that ends before it", partner % WARP);
     t->slot[turn] = value;
@@ -239,7 +277,7 @@ uint64_t exchange(int line, uint64_t value, unsigned lane_mask)
     return threads[partner].slot[turn];
 }
 
-/* ---- asynchronous copies ------------------------------------------------------------------------------ */
+/* ---- asynchronous copies --------------------------------------------------------------------- */
 
 void copy_async(void *to, const void *from, int bytes, int given)
 {
@@ -251,7 +289,10 @@ void copy_async(void *to, const void *from, int bytes, int given)
     threads[current].copies.push_back({to, from, bytes, given, threads[current].groups});
 }
 
-void copy_commit() { threads[current].groups++; }
+void copy_commit()
+{
+    threads[current].groups++;
+}
 
 void copy_wait(int pending)
 {
@@ -268,7 +309,7 @@ void copy_wait(int pending)
     t->copies.resize(left);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void make_order(std::vector<int> &order, int n)
 {
@@ -298,7 +339,8 @@ static bool release_warps()
         for (int i = w; i < end; i++)
             if (threads[i].state != AT_WARP_BARRIER || threads[i].line != threads[waiting].line) {
                 set_thread(i);
-                fault("lane %d exchanges values at line %d, which this one never reaches", waiting % WARP, threads[waiting].line);
+                fault("lane %d exchanges values at line %d, which this one never reaches",
+                      waiting % WARP, threads[waiting].line);
             }
         for (int i = w; i < end; i++)
             threads[i].state = READY;
@@ -342,18 +384,21 @@ static void run_block(std::vector<int> &order)
     }
 }
 
-void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, void (*kernel)(void *), void *closure)
+void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared,
+                 void (*kernel)(void *), void *closure)
 {
     uint64_t n = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
     bool small_grid = grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
     if (n == 0 || n > MOST_THREADS || block.z > 64 || blocks == 0 || !small_grid)
-        fault("a launch of (%u, %u, %u) blocks of (%u, %u, %u) threads", grid.x, grid.y, grid.z, block.x, block.y, block.z);
+        fault("a launch of (%u, %u, %u) blocks of (%u, %u, %u) threads", grid.x, grid.y, grid.z,
+              block.x, block.y, block.z);
     if (dynamic_bytes > 227 << 10)
         fault("a launch with %lld bytes of shared memory", dynamic_bytes);
     if (!stacks)
         stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    gridDim = grid, blockDim = block, n_threads = (int)n, kernel_call = kernel, kernel_closure = closure, shared_now = shared;
+    gridDim = grid, blockDim = block, n_threads = (int)n, kernel_call = kernel,
+    kernel_closure = closure, shared_now = shared;
     std::vector<int> order, block_order;
     now.on_device = true;
     bool all_at_once = blocks <= 1 << 16;
@@ -361,14 +406,15 @@ void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, 
         make_order(block_order, (int)blocks);
     for (uint64_t b = 0; b < blocks; b++) {
         uint64_t at = all_at_once ? (uint64_t)block_order[(size_t)b] : b;
-        blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / ((uint64_t)grid.x * grid.y))};
+        blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y),
+                    (unsigned)(at / ((uint64_t)grid.x * grid.y))};
         memset(shared.begin, now.garbage, (size_t)(shared.end - shared.begin));
         run_block(order);
     }
     now.on_device = false;
 }
 
-/* ---- types -------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 struct Type {
     const char *name;
@@ -378,12 +424,21 @@ struct Type {
     NarrowFormat narrow;
 };
 static const Type types[] = {
-    {"f64", 8, true, true, 0x1p-53, {}}, {"f32", 4, true, true, 0x1p-24, {}},
-    {"f16", 2, true, true, 0x1p-11, f16_format}, {"bf16", 2, true, true, 0x1p-8, bf16_format},
-    {"f8e4m3", 1, true, true, 0x1p-4, f8e4m3_format}, {"f8e5m2", 1, true, true, 0x1p-3, f8e5m2_format},
-    {"i64", 8, false, true, 0, {}}, {"i32", 4, false, true, 0, {}}, {"i16", 2, false, true, 0, {}}, {"i8", 1, false, true, 0, {}},
-    {"u64", 8, false, false, 0, {}}, {"u32", 4, false, false, 0, {}}, {"u16", 2, false, false, 0, {}},
-    {"u8", 1, false, false, 0, {}}, {"bool", 1, false, false, 0, {}},
+    {"f64", 8, true, true, 0x1p-53, {}},
+    {"f32", 4, true, true, 0x1p-24, {}},
+    {"f16", 2, true, true, 0x1p-11, f16_format},
+    {"bf16", 2, true, true, 0x1p-8, bf16_format},
+    {"f8e4m3", 1, true, true, 0x1p-4, f8e4m3_format},
+    {"f8e5m2", 1, true, true, 0x1p-3, f8e5m2_format},
+    {"i64", 8, false, true, 0, {}},
+    {"i32", 4, false, true, 0, {}},
+    {"i16", 2, false, true, 0, {}},
+    {"i8", 1, false, true, 0, {}},
+    {"u64", 8, false, false, 0, {}},
+    {"u32", 4, false, false, 0, {}},
+    {"u16", 2, false, false, 0, {}},
+    {"u8", 1, false, false, 0, {}},
+    {"bool", 1, false, false, 0, {}},
 };
 
 static const Type *type_of(const Parameter *p)
@@ -398,7 +453,11 @@ static void put_float(const Type *t, void *to, double x)
 {
     float single = (float)x;
     unsigned bits = t->narrow.exponent_bits ? narrow_bits(t->narrow, x) : 0;
-    memcpy(to, t->bytes == 8 ? (void *)&x : t->bytes == 4 ? (void *)&single : (void *)&bits, (size_t)t->bytes);
+    memcpy(to,
+           t->bytes == 8   ? (void *)&x
+           : t->bytes == 4 ? (void *)&single
+                           : (void *)&bits,
+           (size_t)t->bytes);
 }
 
 static double get_float(const Type *t, const void *from)
@@ -406,7 +465,10 @@ static double get_float(const Type *t, const void *from)
     double x;
     float single;
     unsigned bits = 0;
-    memcpy(t->bytes == 8 ? (void *)&x : t->bytes == 4 ? (void *)&single : (void *)&bits, from, (size_t)t->bytes);
+    memcpy(t->bytes == 8   ? (void *)&x
+           : t->bytes == 4 ? (void *)&single
+                           : (void *)&bits,
+           from, (size_t)t->bytes);
     return t->bytes == 8 ? x : t->bytes == 4 ? single : narrow_value(t->narrow, bits);
 }
 
@@ -421,22 +483,29 @@ static std::string text_of(const Type *t, const void *from)
     memcpy(&i, from, (size_t)t->bytes);
     int unused = 64 - 8 * t->bytes;
     i = (long long)((uint64_t)i << unused);
-    snprintf(text, sizeof text, "%lld", t->is_signed ? i >> unused : (long long)((uint64_t)i >> unused));
+    snprintf(text, sizeof text, "%lld",
+             t->is_signed ? i >> unused : (long long)((uint64_t)i >> unused));
     return text;
 }
 
-/* ---- inputs -------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Integers are exact in every order of additions; special values find what algebra on reals changes. */
+/* Integers are exact in every order of additions; special values find what algebra on reals
+ * changes. */
 enum Inputs { INTEGERS, FEW_INTEGERS, SPECIAL_FLOATS, SPECIAL_VALUES, NATURALS, CASES };
 
 static double special_float(const Type *t)
 {
-    static const double values[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0.5, -2.5, 3, 1e30, -1e30, 1e-30, 0.1};
+    static const double values[] = {0.0, -0.0, 1, -1,   INFINITY, -INFINITY, NAN,
+                                    0.5, -2.5, 3, 1e30, -1e30,    1e-30,     0.1};
     long long n = sizeof values / sizeof *values, i = random_below(n + 2);
     if (i < n)
         return values[i];
-    return i == n ? t->bytes == 8 ? 0x1p-1074 : t->bytes == 4 ? 0x1p-149 : 0x1p-16 : t->bytes == 8 ? 1.7976931348623157e308 : 0x1.fffffep127;
+    return i == n          ? t->bytes == 8   ? 0x1p-1074
+                             : t->bytes == 4 ? 0x1p-149
+                                             : 0x1p-16
+           : t->bytes == 8 ? 1.7976931348623157e308
+                           : 0x1.fffffep127;
 }
 
 static long long special_integer(const Type *t)
@@ -454,7 +523,8 @@ static void fill_between(const Parameter *p, const Type *t, void *to)
         return;
     }
     int bits = 8 * t->bytes - t->is_signed;
-    double top = bits < 63 ? (double)((1ll << bits) - 1) : 9e18, high = p->high < top ? p->high : top;
+    double top = bits < 63 ? (double)((1ll << bits) - 1) : 9e18,
+           high = p->high < top ? p->high : top;
     long long i = (long long)p->low + random_below((long long)(high - p->low) + 1);
     memcpy(to, &i, (size_t)t->bytes);
 }
@@ -503,7 +573,7 @@ static void put_in_order(const Parameter *p, const Type *t, char *data)
         memcpy(data + k * t->bytes, &values[(size_t)k], (size_t)t->bytes);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static double largest(const Type *t, const char *data, long long n)
 {
@@ -529,24 +599,26 @@ static bool same(const Type *t, const char *got, const char *want, double tolera
 static void compare(const Parameter *p, const char *got, const char *want, bool exactly)
 {
     const Type *t = type_of(p);
-    double tolerance = exactly || !t->is_float ? 0 : 256 * t->epsilon * largest(t, want, p->elements);
+    double tolerance =
+        exactly || !t->is_float ? 0 : 256 * t->epsilon * largest(t, want, p->elements);
     for (long long i = 0; i < p->elements; i++) {
         if (same(t, got + i * t->bytes, want + i * t->bytes, tolerance))
             continue;
         char text[300];
-        snprintf(text, sizeof text, "case %d: %s[%lld] is %s, expected %s%s", now.number, p->name, i,
-                 text_of(t, got + i * t->bytes).c_str(), text_of(t, want + i * t->bytes).c_str(), exactly ? "" : " or near that");
+        snprintf(text, sizeof text, "case %d: %s[%lld] is %s, expected %s%s", now.number, p->name,
+                 i, text_of(t, got + i * t->bytes).c_str(), text_of(t, want + i * t->bytes).c_str(),
+                 exactly ? "" : " or near that");
         say("wrong", text);
         _exit(1);
     }
 }
 
-/* ---- a trial -------------------------------------------------------------------------------------------- */
+/* ---- a trial --------------------------------------------------------------------------------- */
 
 static jmp_buf has_no_meaning;
 static char why_undefined[100];
 
-}
+} // namespace emulator
 
 [[noreturn]] void undefined(const char *why)
 {
@@ -554,7 +626,8 @@ static char why_undefined[100];
     longjmp(emulator::has_no_meaning, 1);
 }
 
-namespace emulator {
+namespace emulator
+{
 
 struct Data {
     std::vector<std::vector<char>> inputs, wanted;
@@ -606,7 +679,8 @@ static void run_on_device(const Trial *trial, const Data &d)
     check_canaries();
     for (int i = 0; i < trial->n_parameters; i++)
         if (!trial->parameters[i].is_scalar)
-            memcpy((void *)d.inputs[(size_t)i].data(), arguments[(size_t)i], d.inputs[(size_t)i].size() - 1);
+            memcpy((void *)d.inputs[(size_t)i].data(), arguments[(size_t)i],
+                   d.inputs[(size_t)i].size() - 1);
     free_memory();
 }
 
@@ -617,7 +691,8 @@ static int run_case(const Trial *trial, Inputs inputs)
     now.number = inputs;
     now.order = (Order)((trial->seed + (uint64_t)inputs) % ORDERS);
     now.fence_behind = inputs != FEW_INTEGERS;
-    now.garbage = inputs == INTEGERS ? 0xff : 0x7b;
+    now.garbage = inputs == INTEGERS
+    ? 0xff : 0x7b;
     now.wide = trial->wide;
     Data d = make_data(trial, inputs);
     bool exact = false;
@@ -627,7 +702,8 @@ static int run_case(const Trial *trial, Inputs inputs)
     exact |= !trial->reorders;
     for (int i = 0; i < trial->n_parameters; i++)
         if (!trial->parameters[i].is_scalar)
-            compare(&trial->parameters[i], d.inputs[(size_t)i].data(), d.wanted[(size_t)i].data(), exact);
+            compare(&trial->parameters[i], d.inputs[(size_t)i].data(), d.wanted[(size_t)i].data(),
+                    exact);
     return exact ? 2 : 1;
 }
 
@@ -666,7 +742,8 @@ template <class Run> void run_in_process(const char *name, Run run)
     int status = 0;
     waitpid(pid, &status, 0);
     if (WIFSIGNALED(status))
-        say(WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ? "hung" : "crashed", strsignal(WTERMSIG(status)));
+        say(WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ? "hung" : "crashed",
+            strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) > 1)
         say("crashed", "an unknown status");
 }
@@ -718,4 +795,4 @@ int run_complete(const Complete *programs, int n, int argc, char **argv)
     return 0;
 }
 
-}
+} // namespace emulator

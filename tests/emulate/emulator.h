@@ -1,4 +1,5 @@
-/* emulator.h - a CUDA device on the host: one block at a time, its threads as fibers that take turns at barriers and shuffles.
+/* emulator.h - a CUDA device on the host: one block at a time, its threads as fibers that take
+ * turns at barriers and shuffles.
  *
  *   Orders        threads and blocks run forwards, backwards, warp by warp, or in random order; another order after each barrier.
  *   Barriers      wait for all threads of the block, which must stand at one line; a thread that has ended or stands elsewhere is a
@@ -14,15 +15,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+    unsigned x, y, z;
+};
 struct dim3 {
     unsigned x, y, z;
-    dim3(long long x_ = 1, long long y_ = 1, long long z_ = 1) : x((unsigned)x_), y((unsigned)y_), z((unsigned)z_) {}
+    dim3(long long x_ = 1, long long y_ = 1, long long z_ = 1)
+        : x((unsigned)x_), y((unsigned)y_), z((unsigned)z_)
+    {
+    }
 };
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-namespace emulator {
+namespace emulator
+{
 
 /* ---- programs under test ---- */
 
@@ -32,21 +39,25 @@ struct Parameter {
     Role role;
     bool is_scalar;
     long long elements;
-    double low, high;  /* inputs are drawn between these, unless low > high */
-    const char *order; /* of the elements: "", "nondecreasing", "increasing", "distinct", "permutation" */
+    double low, high; /* inputs are drawn between these, unless low > high */
+    /* of the elements: "", "nondecreasing", "increasing", "distinct", "permutation" */
+    const char *order;
 };
 /* One program with its schedule and sizes. */
 struct Trial {
     const char *name;
     unsigned long long seed;
     bool reorders; /* additions of floats may run in another order than the program's */
-    bool wide;     /* accesses of several elements at once, for which buffers must be aligned and whole */
+    /* accesses of several elements at once, for which buffers must be aligned and whole */
+    bool wide;
     int n_parameters;
     const Parameter *parameters;
     void (*evaluate)(void **arguments); /* the program itself (evaluate.py) */
-    void (*launch)(void **arguments);   /* the host's part of what tirc made of it: buffers on the device, scalars on the host */
+    /* the host's part of what tirc made of it: buffers on the device, scalars on the host */
+    void (*launch)(void **arguments);
 };
-/* Runs them in processes of their own, and prints a line for each: its name, a verdict, and what is wrong. */
+/* Runs them in processes of their own, and prints a line for each: its name, a verdict, and what is
+ * wrong. */
 int run_trials(const Trial *trials, int n, int argc, char **argv);
 
 /* A complete program, which checks itself. */
@@ -64,13 +75,17 @@ int run_complete(const Complete *programs, int n, int argc, char **argv);
 /* A buffer that begins as garbage. wide: 16 bytes may be accessed where one is. */
 void *device_memory(long long bytes);
 /* What __shared__ memory of one kernel's text lies in; null where it has none. */
-struct Shared { char *begin, *end; };
-void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, void (*kernel)(void *), void *closure);
+struct Shared {
+    char *begin, *end;
+};
+void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared,
+                 void (*kernel)(void *), void *closure);
 
 template <class Call>
 void launch(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, Call call)
 {
-    launch_grid(grid, block, dynamic_bytes, shared, [](void *closure) { (*(Call *)closure)(); }, &call);
+    launch_grid(
+        grid, block, dynamic_bytes, shared, [](void *closure) { (*(Call *)closure)(); }, &call);
 }
 
 /* A size that becomes an argument: a fault where it does not fit. */
@@ -106,6 +121,6 @@ unsigned shared_address(const void *p);
 void *shared_pointer(unsigned address);
 void check_aligned(const void *p, size_t bytes);
 
-}
+} // namespace emulator
 
 #endif

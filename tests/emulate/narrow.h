@@ -1,5 +1,6 @@
-/* narrow.h - floats of 16 and 8 bits as numbers, by their definition (IEEE 754; OCP 8-bit floating point). Rounds to nearest, ties to
- * even; the 8-bit types saturate, as the conversions of PTX with .satfinite do. */
+/* narrow.h - floats of 16 and 8 bits as numbers, by their definition (IEEE 754; OCP 8-bit floating
+ * point). Rounds to nearest, ties to even; the 8-bit types saturate, as the conversions of PTX with
+ * .satfinite do. */
 #ifndef NARROW_H
 #define NARROW_H
 
@@ -10,7 +11,8 @@ struct NarrowFormat {
     bool has_infinity, saturates;
 };
 static constexpr NarrowFormat f16_format = {5, 10, true, false}, bf16_format = {8, 7, true, false};
-static constexpr NarrowFormat f8e4m3_format = {4, 3, false, true}, f8e5m2_format = {5, 2, true, true};
+static constexpr NarrowFormat f8e4m3_format = {4, 3, false, true},
+                              f8e5m2_format = {5, 2, true, true};
 
 static inline double narrow_value(NarrowFormat f, unsigned bits)
 {
@@ -41,7 +43,9 @@ static inline unsigned narrow_bits(NarrowFormat f, double x)
     if (exponent < 1 - bias)
         exponent = 1 - bias;
     double digits = isinf(a) ? INFINITY : rint(scalbn(a, m - exponent));
-    unsigned bits = digits > 4.0 * (1 << m) ? infinity + (2u << m) : (unsigned)((exponent - 1 + bias) << m) + (unsigned)digits;
+    unsigned bits = digits > 4.0 * (1 << m)
+                        ? infinity + (2u << m)
+                        : (unsigned)((exponent - 1 + bias) << m) + (unsigned)digits;
     if (bits > largest)
         bits = f.saturates ? largest : infinity;
     return sign | bits;

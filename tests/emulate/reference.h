@@ -1,7 +1,8 @@
-/* reference.h - what the operations of .tir mean, in C++, for the functions that evaluate.py writes.
+/* reference.h - what the operations of .tir mean, in C++, for the functions that evaluate.py
+ * writes.
  *
- * Integers wrap, floats become the nearest integer that there is. Where a program has no meaning (a subscript outside of its axis, a
- * division by 0) undefined() ends the evaluation. */
+ * Integers wrap, floats become the nearest integer that there is. Where a program has no meaning (a
+ * subscript outside of its axis, a division by 0) undefined() ends the evaluation. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
@@ -12,16 +13,30 @@
 
 [[noreturn]] void undefined(const char *why);
 
-struct f16_bits { unsigned short bits; };
-struct bf16_bits { unsigned short bits; };
-struct f8e4m3_bits { unsigned char bits; };
-struct f8e5m2_bits { unsigned char bits; };
+struct f16_bits {
+    unsigned short bits;
+};
+struct bf16_bits {
+    unsigned short bits;
+};
+struct f8e4m3_bits {
+    unsigned char bits;
+};
+struct f8e5m2_bits {
+    unsigned char bits;
+};
 
 /* Memory of a temporary, filled with ones: NaN, -1. */
 struct Temp {
     void *data;
-    explicit Temp(long long bytes) : data(malloc(bytes > 0 ? (size_t)bytes : 1)) { memset(data, 0xff, (size_t)bytes); }
-    ~Temp() { free(data); }
+    explicit Temp(long long bytes) : data(malloc(bytes > 0 ? (size_t)bytes : 1))
+    {
+        memset(data, 0xff, (size_t)bytes);
+    }
+    ~Temp()
+    {
+        free(data);
+    }
 };
 
 static inline long long within(long long at, long long extent)
@@ -33,26 +48,64 @@ static inline long long within(long long at, long long extent)
 
 /* ---- conversions ---- */
 
-#define NARROW(t) \
-    static inline float to_##t(double x) { return (float)narrow_value(t##_format, narrow_bits(t##_format, x)); } \
-    static inline float to_##t(float x) { return to_##t((double)x); } \
-    static inline float to_##t(int x) { return to_##t((double)x); } \
-    static inline float to_##t(unsigned x) { return to_##t((double)x); } \
-    static inline float to_##t(long long x) { return to_##t((double)x); } \
-    static inline float to_##t(unsigned long long x) { return to_##t((double)x); } \
-    static inline float load(t##_bits x) { return (float)narrow_value(t##_format, x.bits); } \
-    static inline void store(t##_bits &to, float x) { to.bits = (decltype(to.bits))narrow_bits(t##_format, x); }
+#define NARROW(t)                                                                                  \
+    static inline float to_##t(double x)                                                           \
+    {                                                                                              \
+        return (float)narrow_value(t##_format, narrow_bits(t##_format, x));                        \
+    }                                                                                              \
+    static inline float to_##t(float x)                                                            \
+    {                                                                                              \
+        return to_##t((double)x);                                                                  \
+    }                                                                                              \
+    static inline float to_##t(int x)                                                              \
+    {                                                                                              \
+        return to_##t((double)x);                                                                  \
+    }                                                                                              \
+    static inline float to_##t(unsigned x)                                                         \
+    {                                                                                              \
+        return to_##t((double)x);                                                                  \
+    }                                                                                              \
+    static inline float to_##t(long long x)                                                        \
+    {                                                                                              \
+        return to_##t((double)x);                                                                  \
+    }                                                                                              \
+    static inline float to_##t(unsigned long long x)                                               \
+    {                                                                                              \
+        return to_##t((double)x);                                                                  \
+    }                                                                                              \
+    static inline float load(t##_bits x)                                                           \
+    {                                                                                              \
+        return (float)narrow_value(t##_format, x.bits);                                            \
+    }                                                                                              \
+    static inline void store(t##_bits &to, float x)                                                \
+    {                                                                                              \
+        to.bits = (decltype(to.bits))narrow_bits(t##_format, x);                                   \
+    }
 NARROW(f16)
 NARROW(bf16)
 NARROW(f8e4m3)
 NARROW(f8e5m2)
 #undef NARROW
 
-#define PLAIN(T) \
-    static inline T load(const T &x) { return x; } \
-    static inline void store(T &to, T x) { to = x; }
-PLAIN(double) PLAIN(float) PLAIN(long long) PLAIN(int) PLAIN(short) PLAIN(signed char)
-PLAIN(unsigned long long) PLAIN(unsigned) PLAIN(unsigned short) PLAIN(unsigned char)
+#define PLAIN(T)                                                                                   \
+    static inline T load(const T &x)                                                               \
+    {                                                                                              \
+        return x;                                                                                  \
+    }                                                                                              \
+    static inline void store(T &to, T x)                                                           \
+    {                                                                                              \
+        to = x;                                                                                    \
+    }
+PLAIN(double)
+PLAIN(float)
+PLAIN(long long)
+PLAIN(int)
+PLAIN(short)
+PLAIN(signed char)
+PLAIN(unsigned long long)
+PLAIN(unsigned)
+PLAIN(unsigned short)
+PLAIN(unsigned char)
 static inline bool load(const bool &x)
 {
     unsigned char byte;
@@ -61,26 +114,53 @@ static inline bool load(const bool &x)
         undefined("a truth value that nothing has written");
     return byte != 0;
 }
-static inline void store(bool &to, bool x) { to = x; }
+static inline void store(bool &to, bool x)
+{
+    to = x;
+}
 #undef PLAIN
 
-#define TO_FLOAT(name, T) \
-    template <class From> static inline T to_##name(From x) { return (T)x; }
+#define TO_FLOAT(name, T)                                                                          \
+    template <class From> static inline T to_##name(From x)                                        \
+    {                                                                                              \
+        return (T)x;                                                                               \
+    }
 TO_FLOAT(f64, double)
 TO_FLOAT(f32, float)
 #undef TO_FLOAT
-#define TO_INTEGER(name, T, low, above, least, most) \
-    static inline T to_##name(double x) { return x != x ? 0 : x <= low ? least : x >= above ? most : (T)x; } \
+#define TO_INTEGER(name, T, low, above, least, most)                                               \
+    static inline T to_##name(double x)                                                            \
+    {                                                                                              \
+        return x != x ? 0 : x <= low ? least : x >= above ? most : (T)x;                           \
+    }                                                                                              \
     TO_FROM_OTHERS(name, T)
-#define TO_SMALL_INTEGER(name, T) \
-    static inline T to_##name(double x) { return (T)to_i32(x); } \
+#define TO_SMALL_INTEGER(name, T)                                                                  \
+    static inline T to_##name(double x)                                                            \
+    {                                                                                              \
+        return (T)to_i32(x);                                                                       \
+    }                                                                                              \
     TO_FROM_OTHERS(name, T)
-#define TO_FROM_OTHERS(name, T) \
-    static inline T to_##name(float x) { return to_##name((double)x); } \
-    static inline T to_##name(int x) { return (T)x; } \
-    static inline T to_##name(unsigned x) { return (T)x; } \
-    static inline T to_##name(long long x) { return (T)x; } \
-    static inline T to_##name(unsigned long long x) { return (T)x; }
+#define TO_FROM_OTHERS(name, T)                                                                    \
+    static inline T to_##name(float x)                                                             \
+    {                                                                                              \
+        return to_##name((double)x);                                                               \
+    }                                                                                              \
+    static inline T to_##name(int x)                                                               \
+    {                                                                                              \
+        return (T)x;                                                                               \
+    }                                                                                              \
+    static inline T to_##name(unsigned x)                                                          \
+    {                                                                                              \
+        return (T)x;                                                                               \
+    }                                                                                              \
+    static inline T to_##name(long long x)                                                         \
+    {                                                                                              \
+        return (T)x;                                                                               \
+    }                                                                                              \
+    static inline T to_##name(unsigned long long x)                                                \
+    {                                                                                              \
+        return (T)x;                                                                               \
+    }
 TO_INTEGER(i32, int, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647)
 TO_INTEGER(u32, unsigned, 0, 0x1p32, 0, 4294967295u)
 TO_INTEGER(i64, long long, -0x1p63, 0x1p63, -9223372036854775807ll - 1, 9223372036854775807ll)
@@ -93,17 +173,38 @@ TO_SMALL_INTEGER(u16, unsigned short)
 #undef TO_SMALL_INTEGER
 #undef TO_FROM_OTHERS
 #undef TO_INTEGER
-template <class From> static inline bool to_bool(From x) { return x != 0; }
+template <class From> static inline bool to_bool(From x)
+{
+    return x != 0;
+}
 
 /* ---- arithmetic ---- */
 
-#define FLOATS(T) \
-    static inline T add(T a, T b) { return a + b; } \
-    static inline T sub(T a, T b) { return a - b; } \
-    static inline T mul(T a, T b) { return a * b; } \
-    static inline T quotient(T a, T b) { return a / b; } \
-    static inline T minimum(T a, T b) { return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b; } \
-    static inline T maximum(T a, T b) { return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b; }
+#define FLOATS(T)                                                                                  \
+    static inline T add(T a, T b)                                                                  \
+    {                                                                                              \
+        return a + b;                                                                              \
+    }                                                                                              \
+    static inline T sub(T a, T b)                                                                  \
+    {                                                                                              \
+        return a - b;                                                                              \
+    }                                                                                              \
+    static inline T mul(T a, T b)                                                                  \
+    {                                                                                              \
+        return a * b;                                                                              \
+    }                                                                                              \
+    static inline T quotient(T a, T b)                                                             \
+    {                                                                                              \
+        return a / b;                                                                              \
+    }                                                                                              \
+    static inline T minimum(T a, T b)                                                              \
+    {                                                                                              \
+        return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b;                  \
+    }                                                                                              \
+    static inline T maximum(T a, T b)                                                              \
+    {                                                                                              \
+        return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b;                 \
+    }
 FLOATS(float)
 FLOATS(double)
 #undef FLOATS
@@ -113,19 +214,57 @@ static inline void check_divisor(bool other_than_0)
     if (!other_than_0)
         undefined("a division by 0");
 }
-#define INTEGERS(T, U) \
-    static inline T add(T a, T b) { return (T)((U)a + (U)b); } \
-    static inline T sub(T a, T b) { return (T)((U)a - (U)b); } \
-    static inline T mul(T a, T b) { return (T)((U)a * (U)b); } \
-    static inline T negate(T a) { return (T)(0 - (U)a); } \
-    static inline T bit_and(T a, T b) { return a & b; } \
-    static inline T bit_or(T a, T b) { return a | b; } \
-    static inline T bit_xor(T a, T b) { return a ^ b; } \
-    static inline T quotient(T a, T b) { check_divisor(b != 0); return (T)-1 < 0 && b == (T)-1 ? negate(a) : a / b; } \
-    static inline T remainder_of(T a, T b) { check_divisor(b != 0); return (T)-1 < 0 && b == (T)-1 ? 0 : a % b; } \
-    static inline T absolute(T a) { return a < 0 ? negate(a) : a; } \
-    static inline T shift_left(T a, long long by) { return (U)by < 8 * sizeof(T) ? (T)((U)a << (U)by) : 0; } \
-    static inline T shift_right(T a, long long by) { return (U)by < 8 * sizeof(T) ? a >> (U)by : a >> (8 * sizeof(T) - 1) >> 1; }
+#define INTEGERS(T, U)                                                                             \
+    static inline T add(T a, T b)                                                                  \
+    {                                                                                              \
+        return (T)((U)a + (U)b);                                                                   \
+    }                                                                                              \
+    static inline T sub(T a, T b)                                                                  \
+    {                                                                                              \
+        return (T)((U)a - (U)b);                                                                   \
+    }                                                                                              \
+    static inline T mul(T a, T b)                                                                  \
+    {                                                                                              \
+        return (T)((U)a * (U)b);                                                                   \
+    }                                                                                              \
+    static inline T negate(T a)                                                                    \
+    {                                                                                              \
+        return (T)(0 - (U)a);                                                                      \
+    }                                                                                              \
+    static inline T bit_and(T a, T b)                                                              \
+    {                                                                                              \
+        return a & b;                                                                              \
+    }                                                                                              \
+    static inline T bit_or(T a, T b)                                                               \
+    {                                                                                              \
+        return a | b;                                                                              \
+    }                                                                                              \
+    static inline T bit_xor(T a, T b)                                                              \
+    {                                                                                              \
+        return a ^ b;                                                                              \
+    }                                                                                              \
+    static inline T quotient(T a, T b)                                                             \
+    {                                                                                              \
+        check_divisor(b != 0);                                                                     \
+        return (T)-1 < 0 && b == (T)-1 ? negate(a) : a / b;                                        \
+    }                                                                                              \
+    static inline T remainder_of(T a, T b)                                                         \
+    {                                                                                              \
+        check_divisor(b != 0);                                                                     \
+        return (T)-1 < 0 && b == (T)-1 ? 0 : a % b;                                                \
+    }                                                                                              \
+    static inline T absolute(T a)                                                                  \
+    {                                                                                              \
+        return a < 0 ? negate(a) : a;                                                              \
+    }                                                                                              \
+    static inline T shift_left(T a, long long by)                                                  \
+    {                                                                                              \
+        return (U)by < 8 * sizeof(T) ? (T)((U)a << (U)by) : 0;                                     \
+    }                                                                                              \
+    static inline T shift_right(T a, long long by)                                                 \
+    {                                                                                              \
+        return (U)by < 8 * sizeof(T) ? a >> (U)by : a >> (8 * sizeof(T) - 1) >> 1;                 \
+    }
 static inline void check_shift(long long by, unsigned long long bits)
 {
     if (by < 0 || (unsigned long long)by >= bits)
@@ -136,50 +275,116 @@ INTEGERS(unsigned, unsigned)
 INTEGERS(long long, unsigned long long)
 INTEGERS(unsigned long long, unsigned long long)
 #undef INTEGERS
-template <class T> static inline T minimum(T a, T b) { return a < b ? a : b; }
-template <class T> static inline T maximum(T a, T b) { return a > b ? a : b; }
+template <class T> static inline T minimum(T a, T b)
+{
+    return a < b ? a : b;
+}
+template <class T> static inline T maximum(T a, T b)
+{
+    return a > b ? a : b;
+}
 
-#define INDEX(name, builtin) \
-    static inline long long index_##name(long long a, long long b) \
-    { \
-        long long result; \
-        if (builtin(a, b, &result)) \
-            undefined("index arithmetic beyond 63 bits"); \
-        return result; \
+#define INDEX(name, builtin)                                                                       \
+    static inline long long index_##name(long long a, long long b)                                 \
+    {                                                                                              \
+        long long result;                                                                          \
+        if (builtin(a, b, &result))                                                                \
+            undefined("index arithmetic beyond 63 bits");                                          \
+        return result;                                                                             \
     }
 INDEX(add, __builtin_add_overflow)
 INDEX(sub, __builtin_sub_overflow)
 INDEX(mul, __builtin_mul_overflow)
 #undef INDEX
-static inline long long index_quotient(long long a, long long b) { return quotient(a, b); }
-static inline long long index_remainder_of(long long a, long long b) { return remainder_of(a, b); }
-static inline long long index_bit_and(long long a, long long b) { return a & b; }
-static inline long long index_bit_or(long long a, long long b) { return a | b; }
-static inline long long index_bit_xor(long long a, long long b) { return a ^ b; }
+static inline long long index_quotient(long long a, long long b)
+{
+    return quotient(a, b);
+}
+static inline long long index_remainder_of(long long a, long long b)
+{
+    return remainder_of(a, b);
+}
+static inline long long index_bit_and(long long a, long long b)
+{
+    return a & b;
+}
+static inline long long index_bit_or(long long a, long long b)
+{
+    return a | b;
+}
+static inline long long index_bit_xor(long long a, long long b)
+{
+    return a ^ b;
+}
 static inline long long index_shift_left(long long a, long long b)
 {
     check_shift(b, 63);
     return index_mul(a, 1ll << b);
 }
-static inline long long index_shift_right(long long a, long long b) { return shift_right(a, b); }
+static inline long long index_shift_right(long long a, long long b)
+{
+    return shift_right(a, b);
+}
 
 /* ---- functions ---- */
 
-#define FUNCTION(name, f32, f64) \
-    static inline float call_##name(float x) { return f32(x); } \
-    static inline double call_##name(double x) { return f64(x); }
-FUNCTION(exp, expf, exp) FUNCTION(exp2, exp2f, exp2) FUNCTION(log, logf, log) FUNCTION(log2, log2f, log2)
-FUNCTION(log10, log10f, log10) FUNCTION(sqrt, sqrtf, sqrt) FUNCTION(sin, sinf, sin) FUNCTION(cos, cosf, cos)
-FUNCTION(tan, tanf, tan) FUNCTION(tanh, tanhf, tanh) FUNCTION(erf, erff, erf) FUNCTION(abs, fabsf, fabs)
-FUNCTION(floor, floorf, floor) FUNCTION(ceil, ceilf, ceil) FUNCTION(round, rintf, rint) FUNCTION(trunc, truncf, trunc)
+#define FUNCTION(name, f32, f64)                                                                   \
+    static inline float call_##name(float x)                                                       \
+    {                                                                                              \
+        return f32(x);                                                                             \
+    }                                                                                              \
+    static inline double call_##name(double x)                                                     \
+    {                                                                                              \
+        return f64(x);                                                                             \
+    }
+FUNCTION(exp, expf, exp)
+FUNCTION(exp2, exp2f, exp2)
+FUNCTION(log, logf, log)
+FUNCTION(log2, log2f, log2)
+FUNCTION(log10, log10f, log10)
+FUNCTION(sqrt, sqrtf, sqrt)
+FUNCTION(sin, sinf, sin)
+FUNCTION(cos, cosf, cos)
+FUNCTION(tan, tanf, tan)
+FUNCTION(tanh, tanhf, tanh)
+FUNCTION(erf, erff, erf)
+FUNCTION(abs, fabsf, fabs)
+FUNCTION(floor, floorf, floor)
+FUNCTION(ceil, ceilf, ceil)
+FUNCTION(round, rintf, rint)
+FUNCTION(trunc, truncf, trunc)
 #undef FUNCTION
-static inline float call_rsqrt(float x) { return (float)(1 / sqrt((double)x)); }
-static inline double call_rsqrt(double x) { return 1 / sqrt(x); }
-static inline float call_pow(float x, float y) { return powf(x, y); }
-static inline double call_pow(double x, double y) { return pow(x, y); }
-static inline float call_fmod(float x, float y) { return fmodf(x, y); }
-static inline double call_fmod(double x, double y) { return fmod(x, y); }
-static inline float call_fma(float x, float y, float z) { return fmaf(x, y, z); }
-static inline double call_fma(double x, double y, double z) { return fma(x, y, z); }
+static inline float call_rsqrt(float x)
+{
+    return (float)(1 / sqrt((double)x));
+}
+static inline double call_rsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
+static inline float call_pow(float x, float y)
+{
+    return powf(x, y);
+}
+static inline double call_pow(double x, double y)
+{
+    return pow(x, y);
+}
+static inline float call_fmod(float x, float y)
+{
+    return fmodf(x, y);
+}
+static inline double call_fmod(double x, double y)
+{
+    return fmod(x, y);
+}
+static inline float call_fma(float x, float y, float z)
+{
+    return fmaf(x, y, z);
+}
+static inline double call_fma(double x, double y, double z)
+{
+    return fma(x, y, z);
+}
 
 #endif

@@ -90,10 +90,10 @@ def test_padded_transpose_pads():
 def test_every_primitive_and_pass_has_a_case():
     names = {case.name for case in CASES}
     table = "".join(path.read_text() for path in sorted((ROOT / "passes/schedule").glob("*.def")))
-    rows = re.findall(r'^PRIM\((\w+), [^"]*"[^"]*",\s*(\d)', table, re.M)
+    rows = re.findall(r'^PRIM\(\s*(\w+),[^"]*(?:"[^"]*"\s*)+,\s*([01]),', table, re.M)
     assert len(rows) > 20
     missing = [name for name, is_query in rows if is_query == "0" and f"primitive_{name}" not in names]
-    passes = re.findall(r"^PASS\((\w+)", (ROOT / "passes/lower/pipeline.def").read_text(), re.M)
+    passes = re.findall(r"^PASS\(\s*(\w+)", (ROOT / "passes/lower/pipeline.def").read_text(), re.M)
     assert len(passes) > 5
     missing += [name for name in passes if f"pass_{name}" not in names]
     assert not missing, f"no golden case for {missing}"

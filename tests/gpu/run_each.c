@@ -1,11 +1,12 @@
-/* run_each.c - runs many kernels on a GPU, one behind the other, in one process: what a tool that starts slowly is given to watch
- * (tests/gpu/sanitize: compute-sanitizer takes a second to come up, and milliseconds for a small kernel).
+/* run_each.c - runs many kernels on a GPU, one behind the other, in one process: what a tool that
+ * starts slowly is given to watch (tests/gpu/sanitize: compute-sanitizer takes a second to come up,
+ * and milliseconds for a small kernel).
  *
  *     run_each < list
  *
- * Each line of the list is PATH KERNEL SCHEDULE [NAME=VALUE ...]. The line is printed before its kernel runs, on random inputs and
- * outputs that nothing has written, and every kernel has a context, a device and buffers of its own. Exit status 1 where one did not
- * run. */
+ * Each line of the list is PATH KERNEL SCHEDULE [NAME=VALUE ...]. The line is printed before its
+ * kernel runs, on random inputs and outputs that nothing has written, and every kernel has a
+ * context, a device and buffers of its own. Exit status 1 where one did not run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,9 @@ typedef struct {
 /* Cuts the line up in place. */
 static bool read_case(char *line, Case *c)
 {
-    *c = (Case){.path = strtok(line, " \n"), .kernel = strtok(NULL, " \n"), .schedule = strtok(NULL, " \n")};
+    *c = (Case){.path = strtok(line, " \n"),
+                .kernel = strtok(NULL, " \n"),
+                .schedule = strtok(NULL, " \n")};
     const char *word;
     while (c->n_defines < MAX_WORDS && (word = strtok(NULL, " \n")))
         c->defines[c->n_defines++] = word;

@@ -1,8 +1,10 @@
-/* twins.c - generated kernels beside hand-written kernels of the same design, in one interleaved run on one GPU.
+/* twins.c - generated kernels beside hand-written kernels of the same design, in one interleaved
+ * run on one GPU.
  *
- * A twin has the signature and the launch of the generated kernel, so it runs as the same module with another source. Both
- * are verified before they are timed; the table shows medians with a cold L2 and the ratio of the two. Prints "SKIPPED: "
- * where there is no GPU. Exit status 1 if a result is wrong or a ratio falls below the argument (default 0.97). */
+ * A twin has the signature and the launch of the generated kernel, so it runs as the same module
+ * with another source. Both are verified before they are timed; the table shows medians with a cold
+ * L2 and the ratio of the two. Prints "SKIPPED: " where there is no GPU. Exit status 1 if a result
+ * is wrong or a ratio falls below the argument (default 0.97). */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,8 @@ static const char matmul_twin[] =
     "matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C)\n"
     "{\n"
     "    __shared__ float a[32][32], b[32][32];\n"
-    "    int ty = threadIdx.y, tx = threadIdx.x, r = blockIdx.y * 32 + ty, c = blockIdx.x * 32 + tx;\n"
+    "    int ty = threadIdx.y, tx = threadIdx.x, r = blockIdx.y * 32 + ty, c = blockIdx.x * 32 + "
+    "tx;\n"
     "    float s = 0;\n"
     "    for (int p = 0; p < N / 32; p++) {\n"
     "        a[ty][tx] = A[r * N + p * 32 + tx];\n"
@@ -54,7 +57,8 @@ static const char step3_twin[] =
     "        for (int k = 0; k < 32; k++)\n"
     "            for (int i = 0; i < 8; i++)\n"
     "                for (int j = 0; j < 4; j++)\n"
-    "                    C[(r + i) * N + c + j] += a[threadIdx.x * 8 + i][k] * b[k][threadIdx.y * 4 + j];\n"
+    "                    C[(r + i) * N + c + j] += a[threadIdx.x * 8 + i][k] * b[k][threadIdx.y * "
+    "4 + j];\n"
     "        __syncthreads();\n"
     "    }\n"
     "}\n";
@@ -153,8 +157,8 @@ static bool verified(Device *d, const Module *m, LoadedModule *loaded, Workload 
     VerifyOptions options = {.wanted = 0};
     VerifyResult result;
     options.wanted = verify_sample_size(2);
-    bool ok = workload_reset(w) && d->ops->run(d, loaded, workload_arguments(w)) && d->ops->sync(d) &&
-              verify_run(d, m, w, reference, &options, &result);
+    bool ok = workload_reset(w) && d->ops->run(d, loaded, workload_arguments(w)) &&
+              d->ops->sync(d) && verify_run(d, m, w, reference, &options, &result);
     if (ok && !result.ok) {
         StrBuf text = strbuf_new(d->ctx->arena);
         verify_describe(&result, &text);
@@ -187,9 +191,10 @@ static double compare(Device *d, const Pair *p)
         if (bench_run(d, contenders, 2, &options)) {
             double x = contenders[0].result.median_ms, y = contenders[1].result.median_ms;
             ratio = y / x;
-            printf("%-34s %-9s %9.4f ms %9.1f %s   twin %9.4f ms %9.1f %s   ratio %.3f  (%d runs)\n",
-                   p->file, p->schedule, x, p->work / x / 1e6, p->unit, y, p->work / y / 1e6, p->unit,
-                   ratio, contenders[0].result.runs);
+            printf(
+                "%-34s %-9s %9.4f ms %9.1f %s   twin %9.4f ms %9.1f %s   ratio %.3f  (%d runs)\n",
+                p->file, p->schedule, x, p->work / x / 1e6, p->unit, y, p->work / y / 1e6, p->unit,
+                ratio, contenders[0].result.runs);
         }
     }
     if (a)
@@ -203,20 +208,62 @@ static double compare(Device *d, const Pair *p)
 static int compare_all(Context *c, double least)
 {
     static const Pair pairs[] = {
-        {"examples/matmul/matmul.tir", "tiled32", matmul_twin, {"M=1024", "N=1024", "K=1024"}, 1024, 3,
-         2.0 * 1024 * 1024 * 1024, "GFLOP/s"},
-        {"examples/matmul/matmul.tir", "tiled32", matmul_twin, {"M=4096", "N=4096", "K=4096"}, 4096, 3,
-         2.0 * 4096 * 4096 * 4096, "GFLOP/s"},
-        {"examples/matmul/matmul.tir", "tvm_step3", step3_twin, {"M=1024", "N=1024", "K=1024"}, 1024, 3,
-         2.0 * 1024 * 1024 * 1024, "GFLOP/s"},
-        {"examples/matmul/matmul.tir", "tvm_step3", step3_twin, {"M=4096", "N=4096", "K=4096"}, 4096, 3,
-         2.0 * 4096 * 4096 * 4096, "GFLOP/s"},
-        {"examples/matmul/matmul.tir", "tvm_step4", step4_twin, {"M=4096", "N=4096", "K=4096"}, 4096, 3,
-         2.0 * 4096 * 4096 * 4096, "GFLOP/s"},
-        {"examples/transpose/transpose.tir", "padded", transpose_twin, {"R=4096", "C=4096"}, 4096, 2,
-         8.0 * 4096 * 4096, "GB/s"},
-        {"examples/transpose/transpose.tir", "padded", transpose_twin, {"R=16384", "C=16384"}, 16384, 2,
-         8.0 * 16384 * 16384, "GB/s"},
+        {"examples/matmul/matmul.tir",
+         "tiled32",
+         matmul_twin,
+         {"M=1024", "N=1024", "K=1024"},
+         1024,
+         3,
+         2.0 * 1024 * 1024 * 1024,
+         "GFLOP/s"},
+        {"examples/matmul/matmul.tir",
+         "tiled32",
+         matmul_twin,
+         {"M=4096", "N=4096", "K=4096"},
+         4096,
+         3,
+         2.0 * 4096 * 4096 * 4096,
+         "GFLOP/s"},
+        {"examples/matmul/matmul.tir",
+         "tvm_step3",
+         step3_twin,
+         {"M=1024", "N=1024", "K=1024"},
+         1024,
+         3,
+         2.0 * 1024 * 1024 * 1024,
+         "GFLOP/s"},
+        {"examples/matmul/matmul.tir",
+         "tvm_step3",
+         step3_twin,
+         {"M=4096", "N=4096", "K=4096"},
+         4096,
+         3,
+         2.0 * 4096 * 4096 * 4096,
+         "GFLOP/s"},
+        {"examples/matmul/matmul.tir",
+         "tvm_step4",
+         step4_twin,
+         {"M=4096", "N=4096", "K=4096"},
+         4096,
+         3,
+         2.0 * 4096 * 4096 * 4096,
+         "GFLOP/s"},
+        {"examples/transpose/transpose.tir",
+         "padded",
+         transpose_twin,
+         {"R=4096", "C=4096"},
+         4096,
+         2,
+         8.0 * 4096 * 4096,
+         "GB/s"},
+        {"examples/transpose/transpose.tir",
+         "padded",
+         transpose_twin,
+         {"R=16384", "C=16384"},
+         16384,
+         2,
+         8.0 * 16384 * 16384,
+         "GB/s"},
     };
     DeviceOptions options = {.kind = DEVICE_CUDA};
     Device *d = device_open(c, &options);

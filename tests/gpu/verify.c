@@ -1,9 +1,10 @@
-/* verify.c - verifies one case after another on a GPU: what `tirc FILE ... --device cuda --verify` does, without a process and
- * a CUDA context for each.
+/* verify.c - verifies one case after another on a GPU: what `tirc FILE ... --device cuda --verify`
+ * does, without a process and a CUDA context for each.
  *
- * A line of the standard input is a case: the words of the command, with tabs between (FILE, --kernel, --schedule, -D, --set,
- * --size). The answer to each is a line with its exit status and how many bytes of diagnostics follow, and these. With `sim` as
- * argument it runs on the simulator. */
+ * A line of the standard input is a case: the words of the command, with tabs between (FILE,
+ * --kernel, --schedule, -D, --set, --size). The answer to each is a line with its exit status and
+ * how many bytes of diagnostics follow, and these. With `sim` as argument it runs on the
+ * simulator. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,9 @@ static bool case_read(char *line, Case *k)
             continue;
         }
         const char *value = strtok(NULL, "\t\n");
-        Words *list = !strcmp(word, "-D") ? &k->defines : !strcmp(word, "--set") ? &k->settings : &k->sizes;
+        Words *list = !strcmp(word, "-D")      ? &k->defines
+                      : !strcmp(word, "--set") ? &k->settings
+                                               : &k->sizes;
         if (!value)
             return false;
         if (!strcmp(word, "--kernel"))
@@ -81,10 +84,13 @@ static tirc_status case_verify(tirc *t, const Case *k, tirc_device_kind kind)
     tirc_verification found;
     int64_t values[MAX_WORDS] = {0};
     tirc_status status = tirc_parse_file(t, k->file, &file);
-    status = status ? status : tirc_resolve(t, file, k->kernel, k->defines.items, k->defines.n, &kernel);
+    status =
+        status ? status : tirc_resolve(t, file, k->kernel, k->defines.items, k->defines.n, &kernel);
     if (!status)
         values_of(k, kernel, values);
-    status = status ? status : tirc_apply(t, file, kernel, k->schedule, k->settings.items, k->settings.n, &scheduled);
+    status = status ? status
+                    : tirc_apply(t, file, kernel, k->schedule, k->settings.items, k->settings.n,
+                                 &scheduled);
     status = status ? status : tirc_lower(t, scheduled, NULL, &lowered);
     status = status ? status : tirc_device_open(t, kind, 0, NULL, &device);
     status = status ? status : tirc_compile(t, device, lowered, &program);
@@ -95,11 +101,14 @@ int main(int argc, char **argv)
 {
     char *line = NULL;
     size_t room = 0;
-    tirc_device_kind kind = argc > 1 && !strcmp(argv[1], "sim") ? TIRC_DEVICE_SIM : TIRC_DEVICE_CUDA;
+    tirc_device_kind kind =
+        argc > 1 && !strcmp(argv[1], "sim") ? TIRC_DEVICE_SIM : TIRC_DEVICE_CUDA;
     while (getline(&line, &room, stdin) > 0) {
         Case k;
         tirc *t = tirc_new(NULL);
-        tirc_status status = !t ? TIRC_UNAVAILABLE : case_read(line, &k) ? case_verify(t, &k, kind) : TIRC_USAGE;
+        tirc_status status = !t                    ? TIRC_UNAVAILABLE
+                             : case_read(line, &k) ? case_verify(t, &k, kind)
+                                                   : TIRC_USAGE;
         const char *said = t ? tirc_diagnostics(t, false) : "";
         printf("%d %zu\n%s", (int)status, strlen(said), said);
         fflush(stdout);

@@ -1,4 +1,5 @@
-/* consumer.c - a program outside of tirc: compiles a kernel and runs it on the simulator. The example of docs/api.md. */
+/* consumer.c - a program outside of tirc: compiles a kernel and runs it on the simulator. The
+ * example of docs/api.md. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* Schedules keep the meaning of programs: every program of tests/programs runs as it is written, after each of its schedules
- * in order (the blocks and loops that schedules make, executed one after the other), and lowered on the simulator, at
- * sizes 1, primes, powers of two and their neighbours, symbolic and literal. Integers, and floats whose
- * additions keep their order, must agree bit for bit; others lie within the bound of verification.
+/* Schedules keep the meaning of programs: every program of tests/programs runs as it is written,
+ * after each of its schedules in order (the blocks and loops that schedules make, executed one
+ * after the other), and lowered on the simulator, at sizes 1, primes, powers of two and their
+ * neighbours, symbolic and literal. Integers, and floats whose additions keep their order, must
+ * agree bit for bit; others lie within the bound of verification.
  *
  *     test_meaning FOLDER           sizes all alike and seeded mixes of them, as symbols; as numbers, and with further element types,
  *                                   a part of them, other ones for each schedule; the blocks and loops in order at a half of those alike
@@ -39,12 +40,13 @@ typedef struct {
     const Program *program;
     int schedule;
     const char *type; /* or NULL */
-    bool in_order;    /* at the sizes at hand the scheduled kernel runs in order, too: it goes through whole tiles element by
+    bool
+        in_order; /* at the sizes at hand the scheduled kernel runs in order, too: it goes through whole tiles element by
                          element, which takes long and finds little that the lowered one does not */
     int failures;
 } Case;
 
-/* ---- saying what went wrong ---------------------------------------------------------------------- */
+/* ---- saying what went wrong ------------------------------------------------------------------ */
 
 static void complain(Case *k, const int64_t *sizes, const char *what, const char *why)
 {
@@ -54,12 +56,12 @@ static void complain(Case *k, const int64_t *sizes, const char *what, const char
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s=%lld", i ? " " : "",
                                k->program->sizes[i], (long long)sizes[i]);
     print_error("%s, schedule %s%s%s, %s: %s\n%s\n", k->program->name,
-                k->program->schedules[k->schedule], k->type ? ", " : "", k->type ? k->type : "", text,
-                what, why);
+                k->program->schedules[k->schedule], k->type ? ", " : "", k->type ? k->type : "",
+                text, what, why);
     k->failures++;
 }
 
-/* ---- one use of a schedule ----------------------------------------------------------------------- */
+/* ---- one use of a schedule ------------------------------------------------------------------- */
 
 typedef struct {
     Use use;
@@ -79,7 +81,8 @@ static bool build(Case *k, Built *b, const char *const *overrides, int n)
     c->guard = &guard;
     LowerOptions options = {.limits = limits_default()};
     const Kernel *scheduled = schedule_kernel(b->use.schedule);
-    Kernel *program = sequential_kernel(c, b->use.kernel), *sequential = sequential_kernel(c, scheduled);
+    Kernel *program = sequential_kernel(c, b->use.kernel),
+           *sequential = sequential_kernel(c, scheduled);
     Kernel *lowered = lower_kernel(c, scheduled, &options);
     if (program && sequential && lowered) {
         b->program.module = module_build(c, program, NULL);
@@ -95,10 +98,12 @@ static bool build(Case *k, Built *b, const char *const *overrides, int n)
     return b->program.module && b->sequential.module && b->lowered.module;
 }
 
-static void compare(Case *k, Device *d, Built *b, Form *form, const int64_t *sizes, const char *what)
+static void compare(Case *k, Device *d, Built *b, Form *form, const int64_t *sizes,
+                    const char *what)
 {
     bool ran = form_run(d, form, sizes, &b->program, (Turns){0});
-    const char *why = ran ? form_difference(b->use.c, d, &b->program, form, b->reference) : use_messages(&b->use);
+    const char *why =
+        ran ? form_difference(b->use.c, d, &b->program, form, b->reference) : use_messages(&b->use);
     if (why)
         complain(k, sizes, what, why);
 }
@@ -140,7 +145,7 @@ static void note_primitives(Tests *t, const Schedule *s)
                 t->seen[i] = true;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 typedef void Visit(Case *k, const int64_t *sizes, void *user);
 
@@ -242,7 +247,7 @@ static void run_symbolic(Case *k, int part)
     ctx_free(b.use.c);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void keeps_its_meaning(void **state)
 {
@@ -251,7 +256,10 @@ static void keeps_its_meaning(void **state)
     int failures = 0;
     for (int s = 0; s < p->n_schedules; s++) {
         for (int t = 0; t < (p->n_types ? p->n_types : 1); t++) {
-            Case k = {.tests = given->tests, .program = p, .schedule = s, .type = p->n_types ? p->types[t] : NULL};
+            Case k = {.tests = given->tests,
+                      .program = p,
+                      .schedule = s,
+                      .type = p->n_types ? p->types[t] : NULL};
             bool symbolic = p->n_sizes > 0 && !p->literal[s];
             if (symbolic)
                 run_symbolic(&k, t == 0 ? 1 : PART);
@@ -288,9 +296,11 @@ int main(int argc, char **argv)
     struct CMUnitTest *tests = calloc((size_t)t.n_programs + 1, sizeof *tests);
     for (int i = 0; i < t.n_programs; i++) {
         cases[i] = (Case){.tests = &t, .program = &t.programs[i]};
-        tests[i] = (struct CMUnitTest){t.programs[i].name, keeps_its_meaning, NULL, NULL, &cases[i]};
+        tests[i] =
+            (struct CMUnitTest){t.programs[i].name, keeps_its_meaning, NULL, NULL, &cases[i]};
     }
-    tests[t.n_programs] = (struct CMUnitTest){"every_primitive", every_primitive_is_tested, NULL, NULL, &t};
+    tests[t.n_programs] =
+        (struct CMUnitTest){"every_primitive", every_primitive_is_tested, NULL, NULL, &t};
     if (argc > 3) /* one program */
         cmocka_set_test_filter(argv[3]);
     int failed = _cmocka_run_group_tests("meaning", tests, (size_t)t.n_programs + 1, NULL, NULL);

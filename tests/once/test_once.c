@@ -1,10 +1,12 @@
-/* Every element of every output is written exactly once: each program with each of its schedules is lowered, with symbolic sizes
- * where it takes them and with literal ones, and asked who writes what (passes/lower/written.h).
+/* Every element of every output is written exactly once: each program with each of its schedules is
+ * lowered, with symbolic sizes where it takes them and with literal ones, and asked who writes what
+ * (passes/lower/written.h).
  *
  *     test_once FOLDER [--short PROGRAM]      all programs, or one
  *
- * Then each guard around a store to an output is made one wider and one narrower. The answer has to change, but where other
- * stores write the same elements (the init of a sum), or where the guard is about something else (the loop of the sum). */
+ * Then each guard around a store to an output is made one wider and one narrower. The answer has to
+ * change, but where other stores write the same elements (the init of a sum), or where the guard is
+ * about something else (the loop of the sum). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +35,7 @@ typedef struct {
     int failures;
 } Case;
 
-/* ---- wrong edges --------------------------------------------------------------------------------- */
+/* ---- wrong edges ----------------------------------------------------------------------------- */
 
 /* Guard number `at` of those around stores to outputs ends `by` later. */
 typedef struct {
@@ -86,7 +88,7 @@ static void ask_edges(Tests *t, const Use *use, const Kernel *lowered)
     }
 }
 
-/* ---- programs ------------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void complain(Case *k, const char *sizes, const char *why)
 {

@@ -7,18 +7,18 @@
 /* Pointers to rows whose length is a size; no such array is ever allocated. */
 #pragma GCC diagnostic ignored "-Wvla"
 
-#define REAL double
+#define REAL    double
 #define F(name) name##_f64
 #include "polybench/reference.inc"
 #undef REAL
 #undef F
-#define REAL float
+#define REAL    float
 #define F(name) name##_f32
 #include "polybench/reference.inc"
 #undef REAL
 #undef F
 
-/* ---- integers ------------------------------------------------------------------------------------ */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static void floyd_warshall(const int64_t *n, void *const *b)
 {
@@ -51,7 +51,7 @@ static void nussinov(const int64_t *n, void *const *b)
         }
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define WITH_SCALARS(name)                                                                         \
     static void run_f64_##name(const int64_t *n, void *const *b)                                   \
@@ -99,8 +99,7 @@ FLOATS(WRAP)
 static const Reference table[] = {
 #define ROW(file, name, dominant, a, b, c, d, e, p, q, r, s, t)                                    \
     {file, run_f64_##name, run_f32_##name, {a, b, c, d, e}, {p, q, r, s, t}, dominant},
-    FLOATS(ROW)
-    {"floyd-warshall", floyd_warshall, floyd_warshall, {60}, {180}, NULL},
+    FLOATS(ROW){"floyd-warshall", floyd_warshall, floyd_warshall, {60}, {180}, NULL},
     {"nussinov", nussinov, nussinov, {60}, {180}, NULL},
 };
 

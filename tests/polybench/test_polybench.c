@@ -1,6 +1,7 @@
-/* The 30 kernels of PolyBench/C 4.2 (examples/polybench) against plain C (reference.inc): run in order on the virtual machine, and
- * with schedule `default` on the simulator, with literal and symbolic sizes, in f64 and f32. Integers and floats must
- * agree bit for bit, as no schedule changes the order of operations; only the functions that the C library and the machine compute
+/* The 30 kernels of PolyBench/C 4.2 (examples/polybench) against plain C (reference.inc): run in
+ * order on the virtual machine, and with schedule `default` on the simulator, with literal and
+ * symbolic sizes, in f64 and f32. Integers and floats must agree bit for bit, as no schedule
+ * changes the order of operations; only the functions that the C library and the machine compute
  * for themselves (deriche: exp, pow) leave a last digit open.
  *
  *     test_polybench FOLDER           the mini data set and sizes 1, 2, 3
@@ -30,8 +31,11 @@ enum { MAX_BUFFERS = 24 };
 /* Kernels with a schedule of their own. */
 static const struct {
     const char *name, *schedule;
-} tiled[] = {{"2mm", "two_mm_tiled"}, {"gemm", "gemm_tiled"},   {"jacobi-2d", "jacobi_2d_tiled"},
-             {"mvt", "mvt_tiled"},    {"syrk", "syrk_tiled"}};
+} tiled[] = {{"2mm", "two_mm_tiled"},
+             {"gemm", "gemm_tiled"},
+             {"jacobi-2d", "jacobi_2d_tiled"},
+             {"mvt", "mvt_tiled"},
+             {"syrk", "syrk_tiled"}};
 
 typedef struct {
     const Program *program;
@@ -47,7 +51,8 @@ typedef struct {
     Case *at;
     const char *type; /* "f32", "f64", or NULL */
     const int64_t *sizes;
-    const int64_t *const *sets; /* the sizes that symbols stand for, one after the other; else `sizes` alone */
+    /* the sizes that symbols stand for, one after the other; else `sizes` alone */
+    const int64_t *const *sets;
     int n_sets;
     const char *form;
     Use use;
@@ -57,11 +62,12 @@ static void complain(Trial *t, const char *why)
 {
     print_error("%s %s, sizes %lld %lld %lld %lld %lld, %s: %s\n", t->at->program->name,
                 t->type ? t->type : "", (long long)t->sizes[0], (long long)t->sizes[1],
-                (long long)t->sizes[2], (long long)t->sizes[3], (long long)t->sizes[4], t->form, why);
+                (long long)t->sizes[2], (long long)t->sizes[3], (long long)t->sizes[4], t->form,
+                why);
     t->at->failures++;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 typedef struct {
     const Module *m;
@@ -88,9 +94,10 @@ static void put(DType type, void *memory, int64_t at, double value)
         ((int8_t *)memory)[at] = (int8_t)(value * 4);
 }
 
-/* Numbers in 0..1; a matrix that is divided by its diagonal gets a large one, and a vector one that falls off. */
-static void fill(const Reference *r, const ModuleBuffer *b, int number, int64_t elements, int64_t row,
-                 void *memory)
+/* Numbers in 0..1; a matrix that is divided by its diagonal gets a large one, and a vector one that
+ * falls off. */
+static void fill(const Reference *r, const ModuleBuffer *b, int number, int64_t elements,
+                 int64_t row, void *memory)
 {
     bool dominant = r->dominant && strcmp(r->dominant, b->name) == 0;
     for (int64_t i = 0; i < elements; i++) {
@@ -127,7 +134,7 @@ static void data_free(Data *d)
         free(d->memory[i]);
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static double get(DType type, const void *memory, int64_t at)
 {
@@ -135,7 +142,8 @@ static double get(DType type, const void *memory, int64_t at)
         return ((const double *)memory)[at];
     if (type == DT_F32)
         return (double)((const float *)memory)[at];
-    return type == DT_I32 ? (double)((const int32_t *)memory)[at] : (double)((const int8_t *)memory)[at];
+    return type == DT_I32 ? (double)((const int32_t *)memory)[at]
+                          : (double)((const int8_t *)memory)[at];
 }
 
 static double largest(const Data *d, int buffer)
@@ -146,12 +154,13 @@ static double largest(const Data *d, int buffer)
     return most;
 }
 
-/* A matrix of M rows has M independent columns at most: what is left of the others is the rounding of the first, and
- * gramschmidt gives it length 1. Where sums are contracted that is another direction. */
+/* A matrix of M rows has M independent columns at most: what is left of the others is the rounding
+ * of the first, and gramschmidt gives it length 1. Where sums are contracted that is another
+ * direction. */
 static bool is_noise(const Trial *t, const ModuleBuffer *b, int64_t element)
 {
-    return t->at->on_gpu && strcmp(t->at->reference->name, "gramschmidt") == 0 && strcmp(b->name, "Q") == 0 &&
-           element % t->sizes[1] >= t->sizes[0];
+    return t->at->on_gpu && strcmp(t->at->reference->name, "gramschmidt") == 0 &&
+           strcmp(b->name, "Q") == 0 && element % t->sizes[1] >= t->sizes[0];
 }
 
 static void compare(Trial *t, const Data *got, const Data *expected)
@@ -179,7 +188,7 @@ static void compare(Trial *t, const Data *got, const Data *expected)
     }
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Copies the buffers into the device's memory, or back. False after an error. */
 static bool move_buffers(Device *device, const DevicePtr *buffers, Data *d, bool back)
@@ -201,9 +210,11 @@ static bool run(Trial *t, const Module *m, Data *d)
     DevicePtr buffers[MAX_BUFFERS];
     for (int i = 0; i < m->n_scalars && i < 2; i++)
         scalars[i] = m->scalars[i].type == DT_F64 ? (const void *)&f64[i] : (const void *)&f32[i];
-    Device *device = device_open(t->use.c, &(DeviceOptions){.kind = t->at->on_gpu ? DEVICE_CUDA : DEVICE_SIM});
+    Device *device =
+        device_open(t->use.c, &(DeviceOptions){.kind = t->at->on_gpu ? DEVICE_CUDA : DEVICE_SIM});
     for (int i = 0; device && i < m->n_buffers; i++)
-        buffers[i] = device->ops->alloc(device, (size_t)(d->elements[i] * type_bytes(m->buffers[i].type)) + 1);
+        buffers[i] = device->ops->alloc(
+            device, (size_t)(d->elements[i] * type_bytes(m->buffers[i].type)) + 1);
     bool ok = device && move_buffers(device, buffers, d, false);
     LoadedModule *loaded = ok ? device->ops->load(device, m) : NULL;
     RunArguments args = {t->sizes, scalars, buffers};
@@ -241,7 +252,8 @@ static void run_module(Trial *t, const Module *m)
     }
 }
 
-static void run_forms(Trial *t, const char *schedule, const char *const *overrides, int n, bool symbolic)
+static void run_forms(Trial *t, const char *schedule, const char *const *overrides, int n,
+                      bool symbolic)
 {
     jmp_buf guard;
     if (!program_use(t->at->program, schedule, overrides, n, &t->use)) {
@@ -257,7 +269,8 @@ static void run_forms(Trial *t, const char *schedule, const char *const *overrid
             run_module(t, program ? module_build(c, program, NULL) : NULL);
         }
         LowerOptions options = {.limits = limits_default()};
-        t->form = arena_printf(c->arena, "schedule %s%s", schedule, symbolic ? ", symbolic sizes" : "");
+        t->form =
+            arena_printf(c->arena, "schedule %s%s", schedule, symbolic ? ", symbolic sizes" : "");
         Kernel *lowered = lower_kernel(c, schedule_kernel(t->use.schedule), &options);
         StrBuf cuda = strbuf_new(c->arena);
         if (lowered)
@@ -271,7 +284,8 @@ static void run_forms(Trial *t, const char *schedule, const char *const *overrid
 }
 
 /* With `default`, and with the kernel's own schedule if it has one. */
-static void run_schedules(Case *k, const char *type, const int64_t *const *sets, int n_sets, bool symbolic)
+static void run_schedules(Case *k, const char *type, const int64_t *const *sets, int n_sets,
+                          bool symbolic)
 {
     const Program *p = k->program;
     char text[POLYBENCH_SIZES + 1][48];

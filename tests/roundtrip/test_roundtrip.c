@@ -1,6 +1,7 @@
-/* One language at every level: each program of the folders given, each step of each of its schedules and its lowered
- * kernel print as text that reads back to an equal kernel, which prints the same; finishing the pipeline from there
- * gives the same CUDA; and the trace of a schedule runs again to the same kernel.
+/* One language at every level: each program of the folders given, each step of each of its
+ * schedules and its lowered kernel print as text that reads back to an equal kernel, which prints
+ * the same; finishing the pipeline from there gives the same CUDA; and the trace of a schedule runs
+ * again to the same kernel.
  *
  *     test_roundtrip FOLDER...          each schedule with sizes as symbols and as numbers; one element type for each, in turn
  *     test_roundtrip --long FOLDER...   all of them for both */
@@ -46,7 +47,7 @@ static const char *text_of(Context *c, const Kernel *kernel)
     return text.text;
 }
 
-/* ---- text and back ------------------------------------------------------------------------------- */
+/* ---- text and back --------------------------------------------------------------------------- */
 
 static Kernel *read_back(Case *k, const char *text)
 {
@@ -79,7 +80,7 @@ static Kernel *round_trip(Case *k, const Kernel *kernel, const char *what)
     return NULL;
 }
 
-/* ---- CUDA from there ----------------------------------------------------------------------------- */
+/* ---- CUDA from there ------------------------------------------------------------------------- */
 
 static Kernel *lower(Case *k, const Kernel *kernel, const char *what)
 {
@@ -98,7 +99,8 @@ static void check_origins(Case *k, const char *cuda, const LineOrigins *lines)
         inside |= !strncmp(cuda, "extern \"C\"", 10);
         size_t length = strcspn(cuda, "\n");
         if (inside && !lines->items[i].span.source)
-            complain(k, "the line map", arena_printf(k->use.c->arena, "no place for '%.*s'", (int)length, cuda));
+            complain(k, "the line map",
+                     arena_printf(k->use.c->arena, "no place for '%.*s'", (int)length, cuda));
         inside &= *cuda != '}';
         cuda += length + (cuda[length] != '\0');
     }
@@ -127,7 +129,7 @@ static void check_cuda(Case *k, const char *cuda, const Kernel *from, const char
     print_error("---- directly\n%s\n---- through text\n%s\n", cuda, other);
 }
 
-/* ---- the trace ----------------------------------------------------------------------------------- */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 static void check_trace(Case *k)
 {
@@ -149,14 +151,15 @@ static void check_trace(Case *k)
     }
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void check_levels(Case *k)
 {
     const Schedule *s = k->use.schedule;
     Kernel *last = NULL;
     for (int step = 0; step <= schedule_steps(s); step++)
-        last = round_trip(k, schedule_kernel_after(s, step), step ? schedule_step_text(s, step) : "program");
+        last = round_trip(k, schedule_kernel_after(s, step),
+                          step ? schedule_step_text(s, step) : "program");
     check_trace(k);
     Kernel *lowered = lower(k, schedule_kernel(s), "lower");
     if (!lowered)
@@ -180,7 +183,8 @@ static void check_case(Case *k)
     ctx_free(k->use.c);
 }
 
-/* One use, with sizes or with symbols for them, and the element type of that number; the count of failures. */
+/* One use, with sizes or with symbols for them, and the element type of that number; the count of
+ * failures. */
 static int check_use(const Program *p, int schedule, int type, bool symbolic)
 {
     char text[9][48];
@@ -195,7 +199,8 @@ static int check_use(const Program *p, int schedule, int type, bool symbolic)
             snprintf(text[n++], sizeof text[0], "%s=%d", p->sizes[i], i == 0 ? 33 : 40 + 20 * i);
     for (int i = 0; i < n; i++)
         overrides[i] = text[i];
-    Case k = {.program = p, .schedule = p->schedules[schedule], .overrides = overrides, .n_overrides = n};
+    Case k = {
+        .program = p, .schedule = p->schedules[schedule], .overrides = overrides, .n_overrides = n};
     check_case(&k);
     return k.failures;
 }

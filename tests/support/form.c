@@ -11,8 +11,8 @@ typedef struct {
 static bool launch_in_turns(void *user, const VmLaunch *launch)
 {
     Launching *l = user;
-    return vm_run_kernel_in_groups(l->form->module, workload_arguments(l->form->data), launch, l->turns.width,
-                                   l->turns.reversed, &l->form->fault);
+    return vm_run_kernel_in_groups(l->form->module, workload_arguments(l->form->data), launch,
+                                   l->turns.width, l->turns.reversed, &l->form->fault);
 }
 
 static bool run_in_turns(Form *form, Turns turns)
@@ -44,9 +44,11 @@ static bool copy_inputs(Device *d, Form *form, const Form *like)
         if (b->role != BUFFER_IN && b->role != BUFFER_INOUT)
             continue;
         size_t bytes = (size_t)workload_elements(form->data, i) * (size_t)type_bytes(b->type);
-        if (!d->ops->write(d, workload_arguments(form->data)->buffers[i], workload_input(like->data, i), bytes))
+        if (!d->ops->write(d, workload_arguments(form->data)->buffers[i],
+                           workload_input(like->data, i), bytes))
             return false;
-        memcpy((void *)(uintptr_t)workload_input(form->data, i), workload_input(like->data, i), bytes);
+        memcpy((void *)(uintptr_t)workload_input(form->data, i), workload_input(like->data, i),
+               bytes);
     }
     return true;
 }
@@ -73,17 +75,19 @@ static const char *first_difference(Context *c, const Form *a, const Form *b)
         const ModuleBuffer *buffer = &a->module->buffers[i];
         if (buffer->role != BUFFER_OUT && buffer->role != BUFFER_INOUT)
             continue;
-        const char *p = (const char *)(uintptr_t)x->buffers[i], *q = (const char *)(uintptr_t)y->buffers[i];
+        const char *p = (const char *)(uintptr_t)x->buffers[i],
+                   *q = (const char *)(uintptr_t)y->buffers[i];
         int64_t n = workload_elements(a->data, i), bytes = type_bytes(buffer->type);
         for (int64_t e = 0; e < n; e++)
             if (memcmp(p + e * bytes, q + e * bytes, (size_t)bytes) != 0)
-                return arena_printf(c->arena, "output '%s' differs at element %lld of %lld", buffer->name, (long long)e,
-                                    (long long)n);
+                return arena_printf(c->arena, "output '%s' differs at element %lld of %lld",
+                                    buffer->name, (long long)e, (long long)n);
     }
     return NULL;
 }
 
-const char *form_difference(Context *c, Device *d, const Form *program, const Form *form, const Module *reference)
+const char *form_difference(Context *c, Device *d, const Form *program, const Form *form,
+                            const Module *reference)
 {
     const char *why = first_difference(c, program, form);
     if (!why || !reference)

@@ -52,7 +52,8 @@ static void mark_schedules(Program *p, const char *key, bool *marks)
             if (strcmp(words[i], p->schedules[k]) == 0)
                 marks[k] = found = true;
         if (!found)
-            fail_msg("%s: '// %s:' names '%s', which is no schedule of the file", p->path, key, words[i]);
+            fail_msg("%s: '// %s:' names '%s', which is no schedule of the file", p->path, key,
+                     words[i]);
     }
 }
 
@@ -108,8 +109,8 @@ static int read_program(const char *folder, const char *file, int kernel, Progra
     const AstKernel *k = ast->kernels[kernel];
     int n_kernels = ast->n_kernels;
     p->kernel = kernel;
-    snprintf(p->name, sizeof p->name, "%.*s%s%s", (int)(strlen(file) - 4), file, n_kernels > 1 ? "." : "",
-             n_kernels > 1 ? k->name.text : "");
+    snprintf(p->name, sizeof p->name, "%.*s%s%s", (int)(strlen(file) - 4), file,
+             n_kernels > 1 ? "." : "", n_kernels > 1 ? k->name.text : "");
     for (int i = 0; i < k->n_sizes; i++)
         if (!k->sizes[i].is_type)
             snprintf(p->sizes[p->n_sizes++], sizeof p->sizes[0], "%s", k->sizes[i].name.text);
@@ -175,8 +176,7 @@ bool program_use(const Program *program, const char *schedule, const char *const
     if (use->file)
         use->kernel = resolve_kernel(c, use->file->kernels[program->kernel], sizes, n_overrides);
     FoundSchedule found;
-    if (use->kernel && *schedule &&
-        script_find(c, use->file, use->kernel->name, schedule, &found))
+    if (use->kernel && *schedule && script_find(c, use->file, use->kernel->name, schedule, &found))
         use->schedule = script_run(c, use->kernel, &found, NULL, 0);
     c->guard = NULL;
     return *schedule ? use->schedule != NULL : use->kernel != NULL;

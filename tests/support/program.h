@@ -1,4 +1,5 @@
-/* program.h - the programs of tests/programs: a kernel and its schedules in one file, or several kernels.
+/* program.h - the programs of tests/programs: a kernel and its schedules in one file, or several
+ * kernels.
  *
  * Comments at the top of a file say how it is tested:
  *     // sizes: 1 7 33              values that each size takes; where the first is 1, symbolic ones
@@ -23,15 +24,15 @@ typedef struct {
     size_t length;
     int kernel; /* its number in the file */
     int n_sizes, n_values, n_types, n_schedules;
-    char sizes[8][32];               /* names of the size parameters that are numbers */
-    int64_t values[PROGRAM_LIST];    /* what each of them takes */
-    char type[32], types[8][8];      /* the type parameter ("" for none) and what it takes */
+    char sizes[8][32];                /* names of the size parameters that are numbers */
+    int64_t values[PROGRAM_LIST];     /* what each of them takes */
+    char type[32], types[8][8];       /* the type parameter ("" for none) and what it takes */
     char schedules[PROGRAM_LIST][32]; /* `default` and `naive` first */
     bool reorders[PROGRAM_LIST], literal[PROGRAM_LIST]; /* of each schedule */
 } Program;
 
-/* Reads every *.tir of a folder, in the order of their names, into a malloc'ed array; the number of them. Ends the
- * test when one cannot be read. */
+/* Reads every *.tir of a folder, in the order of their names, into a malloc'ed array; the number of
+ * them. Ends the test when one cannot be read. */
 int programs_read(const char *folder, Program **out);
 void programs_free(Program *programs, int n);
 
@@ -44,8 +45,8 @@ typedef struct {
     Schedule *schedule;
 } Use;
 
-/* Resolves with overrides ("N=3", "N=?", "T=f16") and runs a schedule ("" for none of them). False, with the
- * diagnostics in use->c, when it is refused; the caller frees use->c. */
+/* Resolves with overrides ("N=3", "N=?", "T=f16") and runs a schedule ("" for none of them). False,
+ * with the diagnostics in use->c, when it is refused; the caller frees use->c. */
 bool program_use(const Program *program, const char *schedule, const char *const *overrides,
                  int n_overrides, Use *use);
 /* The diagnostics, and what tirc found to be wrong with itself. */

@@ -22,8 +22,8 @@ typedef struct {
     bool wide;       /* the kernel's indices have 64 bits */
     /* what was seen */
     int calls, live, compiles, launches, max_dynamic;
-    float constant[2]; /* the symbol "table" */
-    int fills;         /* copies into it */
+    float constant[2];  /* the symbol "table" */
+    int fills;          /* copies into it */
     const char *failed; /* the function that failed first, or NULL */
     char option[64];
     CudaDim3 grid, block;
@@ -117,50 +117,21 @@ static int fake_cudaDeviceGetAttribute(int *value, int attribute, int device)
     TICK();
     (void)device;
     switch (attribute) {
-    case CUDA_ATTR_WARP_SIZE:
-        *value = 32;
-        return 0;
-    case CUDA_ATTR_CLOCK_KHZ:
-        *value = 1980000;
-        return 0;
-    case CUDA_ATTR_MULTIPROCESSORS:
-        *value = 132;
-        return 0;
-    case CUDA_ATTR_L2_BYTES:
-        *value = 1 << 16;
-        return 0;
-    case CUDA_ATTR_MAJOR:
-        *value = fake.major;
-        return 0;
-    case CUDA_ATTR_MINOR:
-        *value = fake.minor;
-        return 0;
-    case CUDA_ATTR_SHARED_OPTIN:
-        *value = 227 * 1024;
-        return 0;
-    case CUDA_ATTR_MULTIPROCESSOR_SHARED:
-        *value = 228 * 1024;
-        return 0;
-    case CUDA_ATTR_SHARED_RESERVED:
-        *value = 1024;
-        return 0;
-    case CUDA_ATTR_MULTIPROCESSOR_THREADS:
-        *value = 2048;
-        return 0;
-    case CUDA_ATTR_MULTIPROCESSOR_BLOCKS:
-        *value = 32;
-        return 0;
-    case CUDA_ATTR_MULTIPROCESSOR_REGISTERS:
-        *value = 65536;
-        return 0;
-    case CUDA_ATTR_MEMORY_CLOCK_KHZ:
-        *value = 3201000;
-        return 0;
-    case CUDA_ATTR_MEMORY_BUS_BITS:
-        *value = 6016;
-        return 0;
-    default:
-        return 1;
+    case CUDA_ATTR_WARP_SIZE: *value = 32; return 0;
+    case CUDA_ATTR_CLOCK_KHZ: *value = 1980000; return 0;
+    case CUDA_ATTR_MULTIPROCESSORS: *value = 132; return 0;
+    case CUDA_ATTR_L2_BYTES: *value = 1 << 16; return 0;
+    case CUDA_ATTR_MAJOR: *value = fake.major; return 0;
+    case CUDA_ATTR_MINOR: *value = fake.minor; return 0;
+    case CUDA_ATTR_SHARED_OPTIN: *value = 227 * 1024; return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_SHARED: *value = 228 * 1024; return 0;
+    case CUDA_ATTR_SHARED_RESERVED: *value = 1024; return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_THREADS: *value = 2048; return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_BLOCKS: *value = 32; return 0;
+    case CUDA_ATTR_MULTIPROCESSOR_REGISTERS: *value = 65536; return 0;
+    case CUDA_ATTR_MEMORY_CLOCK_KHZ: *value = 3201000; return 0;
+    case CUDA_ATTR_MEMORY_BUS_BITS: *value = 6016; return 0;
+    default: return 1;
     }
 }
 static int fake_cudaMemGetInfo(size_t *unused, size_t *total)

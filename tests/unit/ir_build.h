@@ -1,4 +1,5 @@
-/* ir_build.h - short names to write trees by hand in the tests of ir/.  `state` is the test's Context. */
+/* ir_build.h - short names to write trees by hand in the tests of ir/.  `state` is the test's
+ * Context. */
 #ifndef TIRC_TESTS_IR_BUILD_H
 #define TIRC_TESTS_IR_BUILD_H
 
@@ -11,11 +12,11 @@
 
 #include "ir/ir.h"
 
-#define NOWHERE span_none()
+#define NOWHERE    span_none()
 #define EXPRS(...) ((Expr *const[]){__VA_ARGS__})
 #define SEQ(c, ...)                                                                                \
-    stmt_seq((c), (Stmt *const[]){__VA_ARGS__}, (int)(sizeof((Stmt *[]){__VA_ARGS__}) / sizeof(Stmt *)), \
-             NOWHERE)
+    stmt_seq((c), (Stmt *const[]){__VA_ARGS__},                                                    \
+             (int)(sizeof((Stmt *[]){__VA_ARGS__}) / sizeof(Stmt *)), NOWHERE)
 
 static inline Var *loop_var(Context *c, const char *name)
 {
@@ -29,13 +30,16 @@ static inline Expr *use(Context *c, Var *var)
 
 static inline Stmt *loop_to(Context *c, Var *var, Expr *hi, Stmt *body)
 {
-    ForStmt loop = {.var = var, .lo = expr_index(c, 0), .hi = hi, .step = 1, .axis = AXIS_NONE, .body = body};
+    ForStmt loop = {
+        .var = var, .lo = expr_index(c, 0), .hi = hi, .step = 1, .axis = AXIS_NONE, .body = body};
     return stmt_for(c, &loop, NOWHERE);
 }
 
-static inline Buffer *buffer2(Context *c, const char *name, DType type, Role role, Expr *rows, Expr *columns)
+static inline Buffer *buffer2(Context *c, const char *name, DType type, Role role, Expr *rows,
+                              Expr *columns)
 {
-    return buffer_new(c, ctx_name(c, name), type, EXPRS(rows, columns), 2, SCOPE_GLOBAL, role, NOWHERE);
+    return buffer_new(c, ctx_name(c, name), type, EXPRS(rows, columns), 2, SCOPE_GLOBAL, role,
+                      NOWHERE);
 }
 
 static inline Buffer *buffer1(Context *c, const char *name, DType type, Role role, Expr *n)
@@ -44,12 +48,14 @@ static inline Buffer *buffer1(Context *c, const char *name, DType type, Role rol
 }
 
 /* A kernel of buffers; the last is its output. */
-static inline Kernel kernel_of(Context *c, const char *name, Buffer *const *buffers, int n, Stmt *body)
+static inline Kernel kernel_of(Context *c, const char *name, Buffer *const *buffers, int n,
+                               Stmt *body)
 {
     Param *params = ARENA_ARRAY(c->arena, Param, n);
     for (int i = 0; i < n; i++)
         params[i].buffer = buffers[i];
-    return (Kernel){.name = ctx_name(c, name), .params = params, .n_params = n, .n_outputs = 1, .body = body};
+    return (Kernel){
+        .name = ctx_name(c, name), .params = params, .n_params = n, .n_outputs = 1, .body = body};
 }
 
 static inline const char *text_of(Context *c, const Kernel *kernel)
@@ -83,12 +89,13 @@ static inline Matmul matmul(Context *c)
     m.b = buffer2(c, "B", DT_F32, ROLE_IN, inner, columns);
     m.c = buffer2(c, "C", DT_F32, ROLE_OUT, rows, columns);
     Expr *const *at = EXPRS(use(c, m.i), use(c, m.j));
-    Expr *product = expr_binary(c, EX_MUL,
-                                expr_load(c, m.a, EXPRS(use(c, m.i), use(c, m.k)), NOWHERE),
-                                expr_load(c, m.b, EXPRS(use(c, m.k), use(c, m.j)), NOWHERE), NOWHERE);
+    Expr *product =
+        expr_binary(c, EX_MUL, expr_load(c, m.a, EXPRS(use(c, m.i), use(c, m.k)), NOWHERE),
+                    expr_load(c, m.b, EXPRS(use(c, m.k), use(c, m.j)), NOWHERE), NOWHERE);
     Stmt *init = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
     Stmt *update = stmt_store(c, m.c, at, STORE_ADD, product, NOWHERE);
-    Stmt *shell = stmt_seq(c, NULL, 0, NOWHERE); /* loops for block_implied; their bodies do not matter */
+    /* loops for block_implied; their bodies do not matter */
+    Stmt *shell = stmt_seq(c, NULL, 0, NOWHERE);
     const ForStmt *loops[] = {&loop_to(c, m.i, rows, shell)->u.loop,
                               &loop_to(c, m.j, columns, shell)->u.loop,
                               &loop_to(c, m.k, inner, shell)->u.loop};

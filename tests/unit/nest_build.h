@@ -1,5 +1,5 @@
-/* nest_build.h - programs for questions about dependences, built by hand: a Nest is a stack of loops, and a block gets one
- * iterator for each of them. `state` is the test's Context. */
+/* nest_build.h - programs for questions about dependences, built by hand: a Nest is a stack of
+ * loops, and a block gets one iterator for each of them. `state` is the test's Context. */
 #ifndef TIRC_TESTS_NEST_BUILD_H
 #define TIRC_TESTS_NEST_BUILD_H
 
@@ -148,7 +148,7 @@ static inline Expr *zero(Context *c)
 
 /* A block with one iterator v_i = binding[i]; `from[i]` stands for it in the body. */
 static inline BlockStmt block_of(Nest *n, const char *name, Var *const *from, Expr *const *binding,
-                          Expr *const *hi, int n_iters, Stmt *init, Stmt *body)
+                                 Expr *const *hi, int n_iters, Stmt *init, Stmt *body)
 {
     BlockIter *iters = arena_alloc(n->c->arena, sizeof(BlockIter) * (size_t)(n_iters + 1));
     Subst map[MAX_LOOPS];

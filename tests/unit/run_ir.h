@@ -1,9 +1,11 @@
-/* run_ir.h - runs kernels on paper, for tests that compare what a kernel means before and after lowering.
+/* run_ir.h - runs kernels on paper, for tests that compare what a kernel means before and after
+ * lowering.
  *
- * Program and scheduled level: loops run in order, bound or not, and blocks where their instances exist.  Lowered level: the
- * threads of a block run each statement together, with a mask, so every statement ends in a barrier; shared and local memory
- * start out poisoned.  All values are kept as doubles, which hold the small integers and f32 values of tests exactly;
- * sums are chosen to be exact, too. */
+ * Program and scheduled level: loops run in order, bound or not, and blocks where their instances
+ * exist.  Lowered level: the threads of a block run each statement together, with a mask, so every
+ * statement ends in a barrier; shared and local memory start out poisoned.  All values are kept as
+ * doubles, which hold the small integers and f32 values of tests exactly; sums are chosen to be
+ * exact, too. */
 #ifndef TIRC_TESTS_RUN_IR_H
 #define TIRC_TESTS_RUN_IR_H
 
@@ -112,62 +114,39 @@ static double run_binary(const Expr *e, double a, double b)
 {
     bool integer = type_is_int(e->u.arg[0]->type);
     switch ((int)e->kind) {
-    case EX_MUL:
-        return a * b;
-    case EX_DIV:
-        return integer ? trunc(a / b) : a / b;
-    case EX_MOD:
-        return fmod(a, b);
-    case EX_BITXOR:
-        return (double)((int64_t)a ^ (int64_t)b);
-    case EX_ADD:
-        return a + b;
-    case EX_SUB:
-        return a - b;
-    case EX_LT:
-        return a < b;
-    case EX_LE:
-        return a <= b;
-    case EX_GT:
-        return a > b;
-    case EX_GE:
-        return a >= b;
-    case EX_EQ:
-        return a == b;
-    case EX_NE:
-        return a != b;
-    case EX_MIN:
-        return fmin(a, b);
-    case EX_MAX:
-        return fmax(a, b);
-    default:
-        return NAN;
+    case EX_MUL: return a * b;
+    case EX_DIV: return integer ? trunc(a / b) : a / b;
+    case EX_MOD: return fmod(a, b);
+    case EX_BITXOR: return (double)((int64_t)a ^ (int64_t)b);
+    case EX_ADD: return a + b;
+    case EX_SUB: return a - b;
+    case EX_LT: return a < b;
+    case EX_LE: return a <= b;
+    case EX_GT: return a > b;
+    case EX_GE: return a >= b;
+    case EX_EQ: return a == b;
+    case EX_NE: return a != b;
+    case EX_MIN: return fmin(a, b);
+    case EX_MAX: return fmax(a, b);
+    default: return NAN;
     }
 }
 
 static double run_eval(Run *r, const Expr *e, int thread)
 {
     switch ((int)e->kind) {
-    case EX_INT:
-        return (double)e->u.i;
-    case EX_FLOAT:
-        return e->u.f;
-    case EX_AXIS:
-        return (double)run_axis(r, e->u.axis, thread);
-    case EX_LOAD:
-        return *run_element(r, e->u.load.buffer, e->u.load.index, thread);
-    case EX_CAST:
-        return run_eval(r, e->u.arg[0], thread);
-    case EX_NEG:
-        return -run_eval(r, e->u.arg[0], thread);
-    case EX_NOT:
-        return !run_eval(r, e->u.arg[0], thread);
+    case EX_INT: return (double)e->u.i;
+    case EX_FLOAT: return e->u.f;
+    case EX_AXIS: return (double)run_axis(r, e->u.axis, thread);
+    case EX_LOAD: return *run_element(r, e->u.load.buffer, e->u.load.index, thread);
+    case EX_CAST: return run_eval(r, e->u.arg[0], thread);
+    case EX_NEG: return -run_eval(r, e->u.arg[0], thread);
+    case EX_NOT: return !run_eval(r, e->u.arg[0], thread);
     case EX_SELECT:
         return run_eval(r, e->u.arg[run_eval(r, e->u.arg[0], thread) != 0 ? 1 : 2], thread);
     case EX_AND:
         return run_eval(r, e->u.arg[0], thread) != 0 && run_eval(r, e->u.arg[1], thread) != 0;
-    case EX_SHUFFLE_XOR:
-        return run_eval(r, e->u.arg[0], thread ^ (int)e->u.arg[1]->u.i);
+    case EX_SHUFFLE_XOR: return run_eval(r, e->u.arg[0], thread ^ (int)e->u.arg[1]->u.i);
     case EX_OR:
         return run_eval(r, e->u.arg[0], thread) != 0 || run_eval(r, e->u.arg[1], thread) != 0;
     case EX_VAR: {
@@ -195,23 +174,12 @@ static void run_store(Run *r, const Stmt *s, const bool *mask)
         double *to = run_element(r, s->u.store.buffer, s->u.store.index, t);
         switch (s->u.store.op) {
         case STORE_SET:
-        case STORE_ASYNC:
-            *to = value[t];
-            break;
-        case STORE_ADD:
-            *to += value[t];
-            break;
-        case STORE_MUL:
-            *to *= value[t];
-            break;
-        case STORE_MIN:
-            *to = fmin(*to, value[t]);
-            break;
-        case STORE_MAX:
-            *to = fmax(*to, value[t]);
-            break;
-        default:
-            r->fault = "an operator that this test does not know";
+        case STORE_ASYNC: *to = value[t]; break;
+        case STORE_ADD: *to += value[t]; break;
+        case STORE_MUL: *to *= value[t]; break;
+        case STORE_MIN: *to = fmin(*to, value[t]); break;
+        case STORE_MAX: *to = fmax(*to, value[t]); break;
+        default: r->fault = "an operator that this test does not know";
         }
     }
 }
@@ -327,21 +295,11 @@ static void run_stmt(Run *r, const Stmt *s, const bool *mask)
             run_stmt(r, s->u.seq.items[i], mask);
         r->n_vars = vars;
         break;
-    case ST_FOR:
-        run_for(r, s, mask);
-        break;
-    case ST_IF:
-        run_if(r, s, mask);
-        break;
-    case ST_BLOCK:
-        run_block(r, &s->u.block, mask);
-        break;
-    case ST_STORE:
-        run_store(r, s, mask);
-        break;
-    case ST_TEMP:
-        run_buffer(r, s->u.temp);
-        break;
+    case ST_FOR: run_for(r, s, mask); break;
+    case ST_IF: run_if(r, s, mask); break;
+    case ST_BLOCK: run_block(r, &s->u.block, mask); break;
+    case ST_STORE: run_store(r, s, mask); break;
+    case ST_TEMP: run_buffer(r, s->u.temp); break;
     case ST_LET: {
         double value[RUN_MAX_THREADS];
         for (int t = 0; t < r->threads; t++)
@@ -349,12 +307,8 @@ static void run_stmt(Run *r, const Stmt *s, const bool *mask)
         memcpy(run_push(r, s->u.let.var)->value, value, sizeof value);
         break;
     }
-    case ST_BARRIER:
-        run_barrier(r, mask);
-        break;
-    case ST_LAUNCH:
-        run_launch(r, &s->u.launch);
-        break;
+    case ST_BARRIER: run_barrier(r, mask); break;
+    case ST_LAUNCH: run_launch(r, &s->u.launch); break;
     }
 }
 

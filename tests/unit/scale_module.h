@@ -57,10 +57,16 @@ static const KernelArgument WIDE_ARGUMENTS[] = {{ARG_BUFFER, 1, DT_F32},
                                                 {ARG_SCALAR, 0, DT_F32},
                                                 {ARG_SIZE, 0, DT_I64},
                                                 {ARG_HOST, 0, DT_I64}};
-static const ModuleKernel KERNELS[] = {
-    {.name = "scale", .symbol = "scale", .block = {32, 1, 1}, .n_arguments = 5, .arguments = ARGUMENTS}};
-static const ModuleKernel WIDE_KERNELS[] = {
-    {.name = "scale", .symbol = "scale", .block = {32, 1, 1}, .n_arguments = 5, .arguments = WIDE_ARGUMENTS}};
+static const ModuleKernel KERNELS[] = {{.name = "scale",
+                                        .symbol = "scale",
+                                        .block = {32, 1, 1},
+                                        .n_arguments = 5,
+                                        .arguments = ARGUMENTS}};
+static const ModuleKernel WIDE_KERNELS[] = {{.name = "scale",
+                                             .symbol = "scale",
+                                             .block = {32, 1, 1},
+                                             .n_arguments = 5,
+                                             .arguments = WIDE_ARGUMENTS}};
 static const Module MODULE_SCALE = {.name = "scale",
                                     .source =
                                         "extern \"C\" __global__ void __launch_bounds__(32)\n"

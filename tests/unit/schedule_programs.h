@@ -1,4 +1,5 @@
-/* schedule_programs.h - small programs that the tests of several families of primitives begin with. */
+/* schedule_programs.h - small programs that the tests of several families of primitives begin
+ * with. */
 #ifndef TIRC_TESTS_SCHEDULE_PROGRAMS_H
 #define TIRC_TESTS_SCHEDULE_PROGRAMS_H
 
@@ -28,7 +29,7 @@
     "{ for i in N { y[i] = 0; for k in K y[i] += A[i, k]; } }\n"
 #define THREE                                                                                      \
     "kernel three(x: f32[8, 9]) -> a: f32[8, 9], b: f32[8, 9], c: f32[9]\n"                        \
-    "{ for i in 8, j in 9 a[i, j] = x[i, j]; for p in 2..6, q in 9 b[p, q] = a[p, q];\n"          \
+    "{ for i in 8, j in 9 a[i, j] = x[i, j]; for p in 2..6, q in 9 b[p, q] = a[p, q];\n"           \
     "for r in 9 c[r] = x[0, r]; }\n"
 #define DOWN                                                                                       \
     "kernel down(x: f32[9]) -> a: f32[9], b: f32[9], c: f32[9]\n"                                  \

@@ -86,9 +86,9 @@ static inline Expr *text_level(World *w, int level)
         const char *token;
         ExprKind kind;
         int level;
-    } ops[] = {{"||", EX_OR, 1},  {"&&", EX_AND, 2}, {"==", EX_EQ, 3}, {"!=", EX_NE, 3},
-               {"<=", EX_LE, 4},  {">=", EX_GE, 4},  {"<", EX_LT, 4},  {">", EX_GT, 4},
-               {"+", EX_ADD, 5},  {"-", EX_SUB, 5},  {"*", EX_MUL, 6}, {"/", EX_DIV, 6},
+    } ops[] = {{"||", EX_OR, 1}, {"&&", EX_AND, 2}, {"==", EX_EQ, 3}, {"!=", EX_NE, 3},
+               {"<=", EX_LE, 4}, {">=", EX_GE, 4},  {"<", EX_LT, 4},  {">", EX_GT, 4},
+               {"+", EX_ADD, 5}, {"-", EX_SUB, 5},  {"*", EX_MUL, 6}, {"/", EX_DIV, 6},
                {"%", EX_MOD, 6}};
     if (level == 7)
         return text_primary(w);

@@ -1,4 +1,5 @@
-/* test_api.c - the library as its users see it: statuses, diagnostics, memory that runs out, bugs, repeated runs. */
+/* test_api.c - the library as its users see it: statuses, diagnostics, memory that runs out, bugs,
+ * repeated runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,17 +10,19 @@
 
 #include "frontend/api_internal.h"
 
-static const char TEXT[] = "kernel matmul<M = 20, N = 33, K = 17>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"
-                           "{\n"
-                           "    for i in M, j in N {\n"
-                           "        C[i, j] = 0;\n"
-                           "        for k in K\n"
-                           "            C[i, j] += A[i, k] * B[k, j];\n"
-                           "    }\n"
-                           "}\n";
+static const char TEXT[] =
+    "kernel matmul<M = 20, N = 33, K = 17>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"
+    "{\n"
+    "    for i in M, j in N {\n"
+    "        C[i, j] = 0;\n"
+    "        for k in K\n"
+    "            C[i, j] += A[i, k] * B[k, j];\n"
+    "    }\n"
+    "}\n";
 
 /* The whole way, stopping at the first refusal. */
-static tirc_status lower_text(tirc *t, const char *text, const char *schedule, tirc_kernel **lowered)
+static tirc_status lower_text(tirc *t, const char *text, const char *schedule,
+                              tirc_kernel **lowered)
 {
     tirc_file *file;
     tirc_kernel *kernel, *scheduled;
@@ -69,8 +72,12 @@ static void refusals_have_a_place(void **state)
     (void)state;
     tirc *t = tirc_new(NULL);
     tirc_program *program;
-    assert_int_equal(compile(t, "kernel f<N = 4>(x: f32[N]) -> y: f32[N]\n{\n    for i in N y[i] = z[i];\n}\n", NULL,
-                             &program),
+    assert_int_equal(compile(t,
+                             "kernel f<N = 4>(x: f32[N]) -> y: f32[N]\n"
+                             "{\n"
+                             "    for i in N y[i] = z[i];\n"
+                             "}\n",
+                             NULL, &program),
                      TIRC_REFUSED);
     tirc_diagnostic d = tirc_diagnostic_at(t, 0);
     assert_int_equal(d.severity, TIRC_ERROR);
@@ -129,7 +136,8 @@ static void memory_runs_out(void **state)
     assert_int_equal(last, TIRC_OK);
 }
 
-static void break_a_rule(void *user, const char *pass, const tirc_kernel *kernel, bool changed, double seconds)
+static void break_a_rule(void *user, const char *pass, const tirc_kernel *kernel, bool changed,
+                         double seconds)
 {
     (void)kernel, (void)changed, (void)seconds;
     tirc *t = user;
@@ -245,7 +253,8 @@ static void symbolic_sizes_need_values(void **state)
 static void accesses_that_are_not_proved(void **state)
 {
     (void)state;
-    static const char text[] = "kernel k<N>(id: u8[N], x: f32[9]) -> y: f32[N] { for i in N y[i] = x[index(id[i])]; }";
+    static const char text[] =
+        "kernel k<N>(id: u8[N], x: f32[9]) -> y: f32[N] { for i in N y[i] = x[index(id[i])]; }";
     tirc *t = tirc_new(NULL);
     tirc_kernel *lowered;
     tirc_memory memory;
@@ -267,7 +276,8 @@ static void accesses_that_are_not_proved(void **state)
 static void parameters_that_do_not_fit_are_no_end(void **state)
 {
     (void)state;
-    static const char text[] = "kernel copy<N>(x: i32[N - 5], z: i32[N]) -> y: i32[N] { for i in N y[i] = z[i]; }";
+    static const char text[] =
+        "kernel copy<N>(x: i32[N - 5], z: i32[N]) -> y: i32[N] { for i in N y[i] = z[i]; }";
     const int64_t two[] = {2};
     tirc *t = tirc_new(NULL);
     tirc_program *program;
@@ -282,7 +292,8 @@ static void parameters_that_do_not_fit_are_no_end(void **state)
     tirc_free(t);
 }
 
-/* Only a sample of so many sums is computed by the reference; the rest is compared with another schedule. */
+/* Only a sample of so many sums is computed by the reference; the rest is compared with another
+ * schedule. */
 static void large_outputs_are_sampled(void **state)
 {
     (void)state;
@@ -300,7 +311,8 @@ static void large_outputs_are_sampled(void **state)
 }
 
 /* Verifies what `text` becomes against `program`, with references of samples. */
-static tirc_status verify_sampled(tirc *t, const char *program, const char *text, tirc_verification *v)
+static tirc_status verify_sampled(tirc *t, const char *program, const char *text,
+                                  tirc_verification *v)
 {
     tirc_file *file;
     tirc_kernel *kernel, *lowered, *both;
@@ -316,8 +328,8 @@ static tirc_status verify_sampled(tirc *t, const char *program, const char *text
     return tirc_verify(t, compiled, NULL, 0, v);
 }
 
-#define ROWS(type, k, term)                                                                                              \
-    "kernel sums<N = 6000, K = 90>(x: " type "[N, K]) -> y: " type "[N] { for i in N { y[i] = 0;"                        \
+#define ROWS(type, k, term)                                                                        \
+    "kernel sums<N = 6000, K = 90>(x: " type "[N, K]) -> y: " type "[N] { for i in N { y[i] = 0;"  \
     " for k in K y[i] += x[i, " k "]" term "; } }"
 
 /* One term of a row outside of the sample, which no bound of rounding errors shows. */
@@ -326,10 +338,12 @@ static void a_term_outside_of_the_sample_is_noticed(void **state)
     (void)state;
     tirc *t = tirc_new(NULL);
     tirc_verification v;
-    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "K - 1 - k", ""), &v), TIRC_OK);
+    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "K - 1 - k", ""), &v),
+                     TIRC_OK);
     assert_true(v.ok);
     assert_non_null(strstr(v.structure, "; all are those of schedule 'default'"));
-    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""), ROWS("bf16", "k", "* (i == 2002 && k == 7 ? 0 : 1)"), &v),
+    assert_int_equal(verify_sampled(t, ROWS("bf16", "k", ""),
+                                    ROWS("bf16", "k", "* (i == 2002 && k == 7 ? 0 : 1)"), &v),
                      TIRC_WRONG);
     assert_false(v.ok);
     assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "on small integers"));
@@ -347,7 +361,9 @@ static void elements_that_are_not_exact_may_differ(void **state)
                                     ROWS("f32", "K - 1 - k", "* (i == 2002 ? 0.3 : 1)"), &v),
                      TIRC_OK);
     assert_true(v.ok);
-    assert_non_null(strstr(v.structure, "; 1 of all are not those of schedule 'default', and none of the 1 looked at is exact"));
+    assert_non_null(strstr(
+        v.structure,
+        "; 1 of all are not those of schedule 'default', and none of the 1 looked at is exact"));
     tirc_free(t);
 }
 
@@ -356,7 +372,8 @@ static void peers_compute_the_same(void **state)
 {
     (void)state;
     static const char one[] = "kernel f(x: f32[9]) -> y: f32[9] { for i in 9 y[i] = x[i] + 1; }";
-    static const char other[] = "kernel f(x: f32[9]) -> y: f32[9] { for i in 9 y[i] = i == 7 ? 0 : x[i] + 1; }";
+    static const char other[] =
+        "kernel f(x: f32[9]) -> y: f32[9] { for i in 9 y[i] = i == 7 ? 0 : x[i] + 1; }";
     tirc *t = tirc_new(NULL);
     tirc_program *programs[2];
     tirc_kernel *lowered;
@@ -375,7 +392,8 @@ static void peers_compute_the_same(void **state)
     assert_int_equal(tirc_bench(t, programs, 2, NULL, m), TIRC_WRONG);
     tirc_diagnostic d = tirc_diagnostic_at(t, tirc_diagnostic_count(t) - 1);
     assert_string_equal(d.code, "E0643");
-    assert_non_null(strstr(d.message, "1 of 9 elements that 'naive' computes are not those of 'default'"));
+    assert_non_null(
+        strstr(d.message, "1 of 9 elements that 'naive' computes are not those of 'default'"));
     assert_non_null(strstr(d.message, "y[7] is 0, and"));
     tirc_free(t);
 }
@@ -437,7 +455,8 @@ static void analyses_are_data(void **state)
     }
     assert_int_equal(n, 7);
     assert_false(tirc_access_at(analysis, n, &access));
-    assert_true(tirc_kernel_use_at(analysis, 0, &use) && use.block[0] == 32 && !tirc_kernel_use_at(analysis, 1, &use));
+    assert_true(tirc_kernel_use_at(analysis, 0, &use) && use.block[0] == 32 &&
+                !tirc_kernel_use_at(analysis, 1, &use));
     assert_true(tirc_barrier_at(analysis, 0, &barrier) && barrier.reason);
     for (; tirc_limit_at(analysis, limits, &limit); limits++)
         binding += limit.binds;
@@ -459,7 +478,8 @@ int main(void)
         cmocka_unit_test(calls_nest),
         cmocka_unit_test(runs_take_no_memory),
         cmocka_unit_test(launches_use_memory_of_the_device),
-        cmocka_unit_test(symbolic_sizes_need_values), cmocka_unit_test(accesses_that_are_not_proved),
+        cmocka_unit_test(symbolic_sizes_need_values),
+        cmocka_unit_test(accesses_that_are_not_proved),
         cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
         cmocka_unit_test(large_outputs_are_sampled),
         cmocka_unit_test(a_term_outside_of_the_sample_is_noticed),

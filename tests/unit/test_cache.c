@@ -146,7 +146,8 @@ static void changed_bytes_are_noticed(void **state)
         assert_int_equal(pwrite(file, &byte, 1, at), 1);
         close(file);
         expect_entry(cache, "k", NULL);
-        assert_int_equal(unlink(path), 0); /* with another beginning it is no entry, and would stay */
+        /* with another beginning it is no entry, and would stay */
+        assert_int_equal(unlink(path), 0);
     }
 }
 
@@ -226,7 +227,8 @@ static void killed_writers_leave_no_harm(void **state)
     assert_int_equal(write_and_read(cache), 0);
     char command[160];
     snprintf(command, sizeof command,
-             "cd %s && touch partial.0123456789abcdef0123456789abcdef.abcdef && touch -d '3 hours ago' partial.*",
+             "cd %s && touch partial.0123456789abcdef0123456789abcdef.abcdef && touch -d '3 hours "
+             "ago' partial.*",
              cache->folder);
     assert_int_equal(system(command), 0);
     cache_trim(cache);
@@ -330,22 +332,31 @@ static void make_file(const char *folder, const char *name, const char *text)
     fclose(f);
 }
 
-/* Files of other people, some of which are called like entries: trimming and storing leave them as they are. */
+/* Files of other people, some of which are called like entries: trimming and storing leave them as
+ * they are. */
 static void other_files_stay(void **state)
 {
     Fixture *f = *state;
     CacheKey key = key_of("k");
     char entry[64], command[512], path[160];
-    snprintf(entry, sizeof entry, "%016llx%016llx.bin", (unsigned long long)key.high, (unsigned long long)key.low);
-    const char *const names[] = {"photo.bin", "partial.download", "partial.abcdef", "tirc.bin", entry,
+    snprintf(entry, sizeof entry, "%016llx%016llx.bin", (unsigned long long)key.high,
+             (unsigned long long)key.low);
+    const char *const names[] = {"photo.bin",
+                                 "partial.download",
+                                 "partial.abcdef",
+                                 "tirc.bin",
+                                 entry,
                                  "0123456789abcdef0123456789abcdeF.bin",
-                                 "0123456789abcdef0123456789abcdef.bin.bin", "00123456789abcdef0123456789abcdef.bin",
+                                 "0123456789abcdef0123456789abcdef.bin.bin",
+                                 "00123456789abcdef0123456789abcdef.bin",
                                  "partial.0123456789abcdef0123456789abcdef.abcdefg"};
     enum { N = sizeof names / sizeof *names };
     for (int i = 0; i < N; i++)
         make_file(f->folder, names[i], i == 4 ? "my data" : "tirc, it says");
-    snprintf(command, sizeof command, "cd %s && touch -d '3 hours ago' * && mkdir fedcba9876543210fedcba9876543210.bin && "
-             "ln -s photo.bin aedcba9876543210fedcba9876543210.bin", f->folder);
+    snprintf(command, sizeof command,
+             "cd %s && touch -d '3 hours ago' * && mkdir fedcba9876543210fedcba9876543210.bin && "
+             "ln -s photo.bin aedcba9876543210fedcba9876543210.bin",
+             f->folder);
     assert_int_equal(system(command), 0);
     put_text(&f->cache, "k", "data");
     expect_entry(&f->cache, "k", NULL); /* its name is taken */
@@ -359,7 +370,8 @@ static void other_files_stay(void **state)
     assert_int_equal(count_files(f->folder, NULL), N + 2);
 }
 
-/* A pipe or a link under the name of an entry: nobody waits, and nothing behind the link is read or replaced. */
+/* A pipe or a link under the name of an entry: nobody waits, and nothing behind the link is read or
+ * replaced. */
 static void pipes_and_links_are_no_entries(void **state)
 {
     Fixture *f = *state;

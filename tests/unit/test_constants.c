@@ -1,4 +1,5 @@
-/* test_constants.c - constant memory: what is refused, and which reads are the same for all lanes of a warp. */
+/* test_constants.c - constant memory: what is refused, and which reads are the same for all lanes
+ * of a warp. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,8 @@
 
 #include "include/tirc.h"
 
-/* Lowers the only kernel of the text with its schedule `s`, or as it stands; the diagnostics are left in *t. */
+/* Lowers the only kernel of the text with its schedule `s`, or as it stands; the diagnostics are
+ * left in *t. */
 static tirc_status lower(tirc **t, const char *text)
 {
     tirc_file *file;
@@ -55,8 +57,10 @@ static void reads_of_a_warp(void **state)
     (void)state;
     expect(READS("7"), TIRC_OK, NULL, NULL);
     expect(READS("j / 8"), TIRC_OK, NULL, NULL); /* 8 rows of 4 are a warp */
-    expect(READS("j / 4"), TIRC_OK, "E0805", "2 different elements of 't': lane 0 for t[0] and lane 16 for t[1]");
-    expect(READS("k"), TIRC_OK, "E0805", "4 different elements of 't': lane 0 for t[0] and lane 1 for t[1]");
+    expect(READS("j / 4"), TIRC_OK, "E0805",
+           "2 different elements of 't': lane 0 for t[0] and lane 16 for t[1]");
+    expect(READS("k"), TIRC_OK, "E0805",
+           "4 different elements of 't': lane 0 for t[0] and lane 1 for t[1]");
     expect(READS("(j * 4 + k) / 32"), TIRC_OK, NULL, NULL);
     expect(READS("j * 4 + k"), TIRC_OK, "E0805", "32 different elements");
     expect(READS("k - k"), TIRC_OK, NULL, NULL);
@@ -74,14 +78,14 @@ static void refusals(void **state)
     expect("kernel k(c: f32[16384]) -> y: f32[64] { for i in 64 y[i] = c[0]; }\n"
            "schedule s for k() { cache_read(y, c, constant); }",
            TIRC_OK, NULL, NULL);
-    expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[4] in constant; for b in 1 bind blockIdx.x { for i in 4 "
-           "t[i] = c[i] * 2; for i in 64 y[i] = t[0]; } }",
+    expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[4] in constant; for b in 1 bind "
+           "blockIdx.x { for i in 4 t[i] = c[i] * 2; for i in 64 y[i] = t[0]; } }",
            TIRC_REFUSED, "E0804", "one launch would write and read it");
-    expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[4] in constant pad(0, 1); for i in 4 t[i] = c[i]; for i in 64 "
-           "y[i] = t[0]; }",
+    expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[4] in constant pad(0, 1); for i in 4 "
+           "t[i] = c[i]; for i in 64 y[i] = t[0]; }",
            TIRC_REFUSED, "E0223", "in constant memory, where buffers are dense");
-    expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[5] in constant of(c); launch k grid(1, 1, 1) block(1, 1, 1) { "
-           "for i in 64 y[i] = t[0]; } }",
+    expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[5] in constant of(c); launch k grid(1, "
+           "1, 1) block(1, 1, 1) { for i in 64 y[i] = t[0]; } }",
            TIRC_REFUSED, "E0223", "has its type and shape");
 }
 

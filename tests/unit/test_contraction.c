@@ -14,8 +14,9 @@ static const char *form(Context *c, const char *shapes, const char *body)
     snprintf(text, sizeof text, "kernel t<P = 2, M = 3, N = 4, K = 5>(%s { %s }", shapes, body);
     if (!contraction_of(c, parsed(c, text), &x, &why))
         return why;
-    return arena_printf(c->arena, "%c%c%s%d%s%s", x.a_transposed ? 't' : 'n', x.b_transposed ? 't' : 'n',
-                        x.c_transposed ? "'" : "", x.n_batch, x.bias ? "+" : "", x.relu ? "relu" : "");
+    return arena_printf(c->arena, "%c%c%s%d%s%s", x.a_transposed ? 't' : 'n',
+                        x.b_transposed ? 't' : 'n', x.c_transposed ? "'" : "", x.n_batch,
+                        x.bias ? "+" : "", x.relu ? "relu" : "");
 }
 
 #define F32(a, b, c) "A: f32[" a "], B: f32[" b "]) -> C: f32[" c "]"
@@ -24,51 +25,74 @@ static void test_axes(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    assert_string_equal(form(c, F32("M, K", "K, N", "M, N"),
-                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; }"), "nn0");
-    assert_string_equal(form(c, F32("K, M", "N, K", "M, N"),
-                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[k, i] * B[j, k]; }"), "tt0");
-    assert_string_equal(form(c, F32("M, K", "N, K", "N, M"),
-                             "for j in N, i in M { C[j, i] = 0; for k in K C[j, i] += A[i, k] * B[j, k]; }"), "nt'0");
+    assert_string_equal(
+        form(c, F32("M, K", "K, N", "M, N"),
+             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; }"),
+        "nn0");
+    assert_string_equal(
+        form(c, F32("K, M", "N, K", "M, N"),
+             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[k, i] * B[j, k]; }"),
+        "tt0");
+    assert_string_equal(
+        form(c, F32("M, K", "N, K", "N, M"),
+             "for j in N, i in M { C[j, i] = 0; for k in K C[j, i] += A[i, k] * B[j, k]; }"),
+        "nt'0");
     assert_string_equal(form(c, F32("P, M, K", "P, K, N", "P, M, N"),
-                             "for b in P, i in M, j in N { C[b, i, j] = 0; for k in K C[b, i, j] += A[b, i, k] * B[b, k, j]; }"),
+                             "for b in P, i in M, j in N { C[b, i, j] = 0; for k in K C[b, i, j] "
+                             "+= A[b, i, k] * B[b, k, j]; }"),
                         "nn1");
 }
 
-#define SUM "temp s: f32[M, N]; for i in M, j in N { s[i, j] = 0; for k in K s[i, j] += A[i, k] * B[k, j]; } "
+#define SUM                                                                                        \
+    "temp s: f32[M, N]; for i in M, j in N { s[i, j] = 0; for k in K s[i, j] += A[i, k] * B[k, "   \
+    "j]; } "
 #define BIAS(axis) "A: f32[M, K], B: f32[K, N], x: f32[" axis "]) -> C: f32[M, N]"
 
 static void test_epilogues(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    assert_string_equal(form(c, BIAS("N"), SUM "e: for i in M, j in N C[i, j] = max(s[i, j] + x[j], 0);"), "nn0+relu");
-    assert_string_equal(form(c, BIAS("N"), SUM "e: for i in M, j in N C[i, j] = s[i, j] + x[j];"), "nn0+");
-    static const char *const others[] = {"s[i, j] - x[j]", "max(s[i, j] + x[j], 1)", "x[j] + 1", "s[i, j] + x[0]"};
+    assert_string_equal(
+        form(c, BIAS("N"), SUM "e: for i in M, j in N C[i, j] = max(s[i, j] + x[j], 0);"),
+        "nn0+relu");
+    assert_string_equal(form(c, BIAS("N"), SUM "e: for i in M, j in N C[i, j] = s[i, j] + x[j];"),
+                        "nn0+");
+    static const char *const others[] = {"s[i, j] - x[j]", "max(s[i, j] + x[j], 1)", "x[j] + 1",
+                                         "s[i, j] + x[0]"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_non_null(strstr(form(c, BIAS("N"),
-                                    arena_printf(c->arena, SUM "e: for i in M, j in N C[i, j] = %s;", others[i])),
-                               "follows the product"));
-    assert_non_null(strstr(form(c, BIAS("M"), SUM "e: for i in M, j in N C[i, j] = s[i, j] + x[i];"), "follows"));
+        assert_non_null(strstr(
+            form(c, BIAS("N"),
+                 arena_printf(c->arena, SUM "e: for i in M, j in N C[i, j] = %s;", others[i])),
+            "follows the product"));
+    assert_non_null(strstr(
+        form(c, BIAS("M"), SUM "e: for i in M, j in N C[i, j] = s[i, j] + x[i];"), "follows"));
 }
 
 static void test_others(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
-                                "for i in M, j in N { C[i, j] = 1; for k in K C[i, j] += A[i, k] * B[k, j]; }"), "C = 0"));
-    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
-                                "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] + B[k, j]; }"), "product"));
-    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
-                                "for i in M, j in N { C[i, j] = 0; for k in K - 1 C[i, j] += A[i, k] * B[k + 1, j]; }"),
-                           "subscripts"));
-    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
-                                "for i in M, j in N { C[i, j] = 0; for k in K - 1 C[i, j] += A[i, k] * B[k, j]; }"),
-                           "whole matrices"));
-    assert_non_null(strstr(form(c, "A: f32[M, K], B: f32[K, N]) -> C: f64[M, N]",
-                                "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += f64(A[i, k] * B[k, j]); }"),
-                           "product"));
+    assert_non_null(
+        strstr(form(c, F32("M, K", "K, N", "M, N"),
+                    "for i in M, j in N { C[i, j] = 1; for k in K C[i, j] += A[i, k] * B[k, j]; }"),
+               "C = 0"));
+    assert_non_null(
+        strstr(form(c, F32("M, K", "K, N", "M, N"),
+                    "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] + B[k, j]; }"),
+               "product"));
+    assert_non_null(strstr(
+        form(
+            c, F32("M, K", "K, N", "M, N"),
+            "for i in M, j in N { C[i, j] = 0; for k in K - 1 C[i, j] += A[i, k] * B[k + 1, j]; }"),
+        "subscripts"));
+    assert_non_null(strstr(
+        form(c, F32("M, K", "K, N", "M, N"),
+             "for i in M, j in N { C[i, j] = 0; for k in K - 1 C[i, j] += A[i, k] * B[k, j]; }"),
+        "whole matrices"));
+    assert_non_null(strstr(
+        form(c, "A: f32[M, K], B: f32[K, N]) -> C: f64[M, N]",
+             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += f64(A[i, k] * B[k, j]); }"),
+        "product"));
     assert_non_null(strstr(form(c, "x: f32[M]) -> y: f32[M]", "for i in M y[i] = x[i];"), "C = 0"));
 }
 

@@ -115,8 +115,8 @@ static void too_many_is_no_number(void **state)
     (void)state;
     Context *c = ctx_new(0);
     const Kernel *kernel = resolve(c,
-                                   "kernel h<N>(x: f32[N]) -> y: f32[N] {"
-                                   " for i in N { y[i] = 0; for j in N, k in N y[i] += x[j] * x[k]; } }",
+                                   "kernel h<N>(x: f32[N]) -> y: f32[N] { for i in N { y[i] = 0; "
+                                   "for j in N, k in N y[i] += x[j] * x[k]; } }",
                                    NULL);
     const int64_t sizes[] = {INT64_C(1) << 32};
     int64_t flops;

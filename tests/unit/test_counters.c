@@ -1,4 +1,5 @@
-/* test_counters.c - counting requests, merging what several threads counted, and the words about it. */
+/* test_counters.c - counting requests, merging what several threads counted, and the words about
+ * it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,8 @@ static const VmFunction code = {.n_code = CODE};
 static const ModuleKernel kernel = {.name = "k", .code = &code};
 static const Module module = {.n_kernels = 1, .kernels = &kernel};
 
-/* A tile in shared memory with `row` elements a row, `pad` of them unused, and a buffer in global memory. */
+/* A tile in shared memory with `row` elements a row, `pad` of them unused, and a buffer in global
+ * memory. */
 static VmBuffer shared_tile(int64_t row, int64_t pad, DType type)
 {
     return (VmBuffer){.name = "tile", .type = type, .space = VM_SHARED, .row = row, .pad = pad};
@@ -22,7 +24,8 @@ static VmBuffer shared_tile(int64_t row, int64_t pad, DType type)
 static const VmBuffer out = {.name = "out", .type = DT_F32, .space = VM_GLOBAL, .argument = 1};
 
 /* Lanes of a block `width` wide at base + x * dx + y * dy bytes. */
-static AccessEvent event(const VmBuffer *buffer, AccessOp op, int inst, int width, int64_t dx, int64_t dy)
+static AccessEvent event(const VmBuffer *buffer, AccessOp op, int inst, int width, int64_t dx,
+                         int64_t dy)
 {
     AccessEvent e = {.inst = inst, .buffer = buffer, .op = op};
     e.lanes.bytes = (int)type_bytes(buffer->type);
@@ -38,7 +41,8 @@ static void requests_add_up(void **state)
 {
     (void)state;
     Counters *c = counters_new(&module);
-    AccessEvent good = event(&out, ACCESS_STORE, 1, 32, 4, 0), bad = event(&out, ACCESS_STORE, 1, 32, 4096, 0);
+    AccessEvent good = event(&out, ACCESS_STORE, 1, 32, 4, 0),
+                bad = event(&out, ACCESS_STORE, 1, 32, 4096, 0);
     good.block = 0;
     bad.block = 7;
     assert_true(counters_add(c, &good));
@@ -63,7 +67,8 @@ static void a_block_loads_a_sector_once(void **state)
 {
     (void)state;
     Counters *c = counters_new(&module);
-    AccessEvent load = event(&out, ACCESS_LOAD, 0, 32, 4, 0), store = event(&out, ACCESS_STORE, 1, 32, 4, 0);
+    AccessEvent load = event(&out, ACCESS_LOAD, 0, 32, 4, 0),
+                store = event(&out, ACCESS_STORE, 1, 32, 4, 0);
     for (int block = 0; block < 2; block++)
         for (int again = 0; again < 3; again++) {
             load.block = store.block = block;
@@ -94,7 +99,8 @@ static void many_sectors_are_remembered(void **state)
 static void threads_can_share_the_work(void **state)
 {
     (void)state;
-    Counters *all = counters_new(&module), *half[2] = {counters_new(&module), counters_new(&module)};
+    Counters *all = counters_new(&module),
+             *half[2] = {counters_new(&module), counters_new(&module)};
     for (int block = 9; block >= 0; block--) {
         AccessEvent e = event(&out, ACCESS_ATOMIC, 2, 32, block % 3 ? 4 : 0, 0);
         e.block = block;
@@ -129,7 +135,8 @@ static void expect(AccessEvent first, const AccessEvent *second, const char *wor
     assert_true(counters_add(c, &first));
     if (second)
         assert_true(counters_add(c, second));
-    const AccessCounter *items[] = {counters_at(c, 0, first.inst), second ? counters_at(c, 0, second->inst) : NULL};
+    const AccessCounter *items[] = {counters_at(c, 0, first.inst),
+                                    second ? counters_at(c, 0, second->inst) : NULL};
     AccessGroup group = {items, second ? 2 : 1};
     const char *said = verdict_of(ctx, &group, 0);
     if (words)
@@ -143,17 +150,24 @@ static void expect(AccessEvent first, const AccessEvent *second, const char *wor
 static void words_about_banks(void **state)
 {
     (void)state;
-    VmBuffer square = shared_tile(32, 0, DT_F32), half = shared_tile(16, 0, DT_F32), one = shared_tile(33, 1, DT_F32),
-             wide = shared_tile(32, 0, DT_F64), vector = shared_tile(0, 0, DT_F32);
+    VmBuffer square = shared_tile(32, 0, DT_F32), half = shared_tile(16, 0, DT_F32),
+             one = shared_tile(33, 1, DT_F32), wide = shared_tile(32, 0, DT_F64),
+             vector = shared_tile(0, 0, DT_F32);
     AccessEvent row = event(&square, ACCESS_STORE, 1, 32, 4, 0);
-    expect(event(&square, ACCESS_LOAD, 0, 32, 128, 0), &row, "32 lanes fall into 1 bank: pad the row by 1");
+    expect(event(&square, ACCESS_LOAD, 0, 32, 128, 0), &row,
+           "32 lanes fall into 1 bank: pad the row by 1");
     expect(row, NULL, NULL);
-    expect(event(&square, ACCESS_LOAD, 0, 16, 128, 4), NULL, "32 lanes fall into 2 banks: pad the row by 2");
-    expect(event(&one, ACCESS_LOAD, 0, 16, 132, 4), NULL, "32 lanes fall into 17 banks: pad the row by 2 instead of 1");
-    expect(event(&half, ACCESS_LOAD, 0, 16, 64, 4), NULL, "32 lanes fall into 4 banks: pad the row by 2");
-    expect(event(&wide, ACCESS_LOAD, 0, 32, 256, 0), NULL, "16 lanes fall into 2 banks: pad the row by 1");
+    expect(event(&square, ACCESS_LOAD, 0, 16, 128, 4), NULL,
+           "32 lanes fall into 2 banks: pad the row by 2");
+    expect(event(&one, ACCESS_LOAD, 0, 16, 132, 4), NULL,
+           "32 lanes fall into 17 banks: pad the row by 2 instead of 1");
+    expect(event(&half, ACCESS_LOAD, 0, 16, 64, 4), NULL,
+           "32 lanes fall into 4 banks: pad the row by 2");
+    expect(event(&wide, ACCESS_LOAD, 0, 32, 256, 0), NULL,
+           "16 lanes fall into 2 banks: pad the row by 1");
     expect(event(&vector, ACCESS_LOAD, 0, 32, 128, 0), NULL,
-           "32 lanes fall into 1 bank, and no pad of the row helps: swizzle it, or let neighbouring lanes walk along the row");
+           "32 lanes fall into 1 bank, and no pad of the row helps: swizzle it, or let "
+           "neighbouring lanes walk along the row");
 }
 
 static void words_about_sectors(void **state)
@@ -161,27 +175,30 @@ static void words_about_sectors(void **state)
     (void)state;
     expect(event(&out, ACCESS_STORE, 0, 32, 4, 0), NULL, NULL);
     expect(event(&out, ACCESS_STORE, 0, 32, 4096, 0), NULL,
-           "32 lanes touch 32 sectors where 4 would do: neighbouring lanes are 4096 bytes apart; let threadIdx.x run along "
-           "the last axis of 'out'");
+           "32 lanes touch 32 sectors where 4 would do: neighbouring lanes are 4096 bytes apart; "
+           "let threadIdx.x run along the last axis of 'out'");
     AccessEvent e = event(&out, ACCESS_LOAD, 0, 32, 4, 0);
     for (int lane = 0; lane < WARP_LANES; lane++)
         e.lanes.address[lane] -= 4;
     expect(e, NULL,
-           "32 lanes touch 5 sectors where 4 would do: neighbouring elements, but the first lies 28 bytes into a sector; "
-           "align it to 32 bytes");
+           "32 lanes touch 5 sectors where 4 would do: neighbouring elements, but the first lies "
+           "28 bytes into a sector; align it to 32 bytes");
     for (int lane = 0; lane < WARP_LANES; lane++)
         e.lanes.address[lane] = lane * lane * 64;
     expect(e, NULL,
-           "32 lanes touch 32 sectors where 4 would do: neighbouring lanes should touch neighbouring elements of 'out'");
+           "32 lanes touch 32 sectors where 4 would do: neighbouring lanes should touch "
+           "neighbouring elements of 'out'");
 }
 
 /* It has a cache of its own, whose lines no sector and no line of the first-level cache counts. */
 static void constant_memory_costs_its_words(void **state)
 {
     (void)state;
-    static const VmBuffer table = {.name = "table", .type = DT_F32, .space = VM_GLOBAL, .constant = true};
+    static const VmBuffer table = {
+        .name = "table", .type = DT_F32, .space = VM_GLOBAL, .constant = true};
     Counters *c = counters_new(&module);
-    AccessEvent same = event(&table, ACCESS_LOAD, 0, 32, 0, 0), pairs = event(&table, ACCESS_LOAD, 1, 2, 0, 4);
+    AccessEvent same = event(&table, ACCESS_LOAD, 0, 32, 0, 0),
+                pairs = event(&table, ACCESS_LOAD, 1, 2, 0, 4);
     assert_true(counters_add(c, &same) && counters_add(c, &pairs));
     const AccessCounter *one = counters_at(c, 0, 0), *many = counters_at(c, 0, 1);
     assert_int_equal(one->cost.passes, 1);
@@ -190,16 +207,18 @@ static void constant_memory_costs_its_words(void **state)
     assert_int_equal(counters_beyond_l1(c, 0), 0);
     counters_free(c);
     expect(same, NULL, NULL);
-    expect(pairs, NULL,
-           "32 lanes read 16 different words of 'table', and constant memory gives one after the other: read one element with all "
-           "lanes of a warp, or leave it in global or shared memory");
+    expect(
+        pairs, NULL,
+        "32 lanes read 16 different words of 'table', and constant memory gives one after the "
+        "other: read one element with all lanes of a warp, or leave it in global or shared memory");
 }
 
 static void words_about_collisions(void **state)
 {
     (void)state;
     expect(event(&out, ACCESS_ATOMIC, 0, 32, 0, 0), NULL,
-           "up to 32 lanes of a warp update one element of 'out', one after the other: 32.0 passes a request");
+           "up to 32 lanes of a warp update one element of 'out', one after the other: 32.0 passes "
+           "a request");
     expect(event(&out, ACCESS_ATOMIC, 0, 32, 4, 0), NULL, NULL);
 }
 

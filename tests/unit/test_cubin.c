@@ -53,7 +53,8 @@ static void each_kernel_has_its_own(void **state)
     ctx_free(c);
 }
 
-/* Cut short anywhere, and with any byte changed, it is read without leaving it (the sanitizers look). */
+/* Cut short anywhere, and with any byte changed, it is read without leaving it (the sanitizers
+ * look). */
 static void damaged_files_do_no_harm(void **state)
 {
     (void)state;

@@ -449,9 +449,18 @@ static void limits_of_sizes_are_kept(void **state)
     static const int n = 1;
     static const VmRegister registers[] = {{VM_I64, true}, {VM_I64, true}};
     static const VmInst code[] = {{.op = VM_STOP}};
-    static const VmFunction itself = {.name = "a limit", .n_registers = 2, .n_inputs = 1, .n_outputs = 1, .n_code = 1,
-                                     .registers = registers, .inputs = &n, .outputs = &n, .code = code,
-                                     .spans = HOST_SPANS, .steps = HOST_STEPS, .axes = {{-1, -1, -1, -1, -1, -1}}};
+    static const VmFunction itself = {.name = "a limit",
+                                      .n_registers = 2,
+                                      .n_inputs = 1,
+                                      .n_outputs = 1,
+                                      .n_code = 1,
+                                      .registers = registers,
+                                      .inputs = &n,
+                                      .outputs = &n,
+                                      .code = code,
+                                      .spans = HOST_SPANS,
+                                      .steps = HOST_STEPS,
+                                      .axes = {{-1, -1, -1, -1, -1, -1}}};
     static const ModuleLimit limit = {"N", &itself};
     Fixture *f = *state;
     Device *d = opened(f);

@@ -1,4 +1,5 @@
-/* What passes/analysis/dependence.h says of small programs: which loops may run in which manner, and which instances clash. */
+/* What passes/analysis/dependence.h says of small programs: which loops may run in which manner,
+ * and which instances clash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

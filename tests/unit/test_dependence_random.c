@@ -1,4 +1,5 @@
-/* The answers of passes/analysis/dependence.h about random subscripts, against all pairs of iterations. */
+/* The answers of passes/analysis/dependence.h about random subscripts, against all pairs of
+ * iterations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,16 +35,11 @@ static int64_t subscript_value(Subscript s, int64_t i, int64_t j)
 {
     int64_t e = s.a * i + s.b * j + s.c;
     switch (s.how) {
-    case 0:
-        return e / s.d;
-    case 1:
-        return e % s.d;
-    case 2:
-        return e < i ? e : i;
-    case 3:
-        return i < s.d ? e : j;
-    default:
-        return e;
+    case 0: return e / s.d;
+    case 1: return e % s.d;
+    case 2: return e < i ? e : i;
+    case 3: return i < s.d ? e : j;
+    default: return e;
     }
 }
 
@@ -52,16 +48,11 @@ static Expr *subscript_expr(Context *c, Subscript s, Expr *i, Expr *j)
     Expr *e =
         add(c, op(c, EX_ADD, op(c, EX_MUL, num(c, s.a), i), op(c, EX_MUL, j, num(c, s.b))), s.c);
     switch (s.how) {
-    case 0:
-        return op(c, EX_DIV, e, num(c, s.d));
-    case 1:
-        return op(c, EX_MOD, e, num(c, s.d));
-    case 2:
-        return op(c, EX_MIN, e, i);
-    case 3:
-        return expr_select(c, op(c, EX_LT, i, num(c, s.d)), e, j, span_none());
-    default:
-        return e;
+    case 0: return op(c, EX_DIV, e, num(c, s.d));
+    case 1: return op(c, EX_MOD, e, num(c, s.d));
+    case 2: return op(c, EX_MIN, e, i);
+    case 3: return expr_select(c, op(c, EX_LT, i, num(c, s.d)), e, j, span_none());
+    default: return e;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Which rewrites keep the order of what depends on each other: loops split and fused by symbolic sizes, inits. */
+/* Which rewrites keep the order of what depends on each other: loops split and fused by symbolic
+ * sizes, inits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* What passes/analysis/dependence.h says of launches: tiles in shared memory, hazards between the threads of a block, and who runs what. */
+/* What passes/analysis/dependence.h says of launches: tiles in shared memory, hazards between the
+ * threads of a block, and who runs what. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +83,8 @@ static void keep_first(void *user, const Hazard *hazard)
         *first = *hazard;
 }
 
-static bool hazard_between(Threads *t, Stmt *before, Stmt *after, const Stmt *carrier, Hazard *hazard)
+static bool hazard_between(Threads *t, Stmt *before, Stmt *after, const Stmt *carrier,
+                           Hazard *hazard)
 {
     *hazard = (Hazard){0};
     threads_hazards(t, &before, 1, &after, 1, carrier, NULL, 0, keep_first, hazard);

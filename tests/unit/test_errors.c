@@ -10,7 +10,8 @@
 
 #include "frontend/explain.h"
 
-/* The first error or warning that the example of a row gives; "" for none, and the message of a fatal error. */
+/* The first error or warning that the example of a row gives; "" for none, and the message of a
+ * fatal error. */
 static const char *first_code(Context *c, const ErrorInfo *info)
 {
     jmp_buf guard;

@@ -43,9 +43,11 @@ static void guards(void **state)
     expect(BY_THREADS(COPY, "if i < N y[i] = x[i];"), 0, BOUNDS_PROVED, NULL);
     expect(BY_THREADS(COPY, "if i < N y[i] = x[i];"), 1, BOUNDS_PROVED, NULL);
     expect(BY_THREADS(COPY, "if i < N + 1 y[i] = x[i];"), 1, BOUNDS_LEAVES,
-           "at N = 1, blockIdx.x = 0, threadIdx.x = 1 the subscript i is 1, and the axis has 1 elements");
+           "at N = 1, blockIdx.x = 0, threadIdx.x = 1 the subscript i is 1, and the axis has 1 "
+           "elements");
     expect(BY_THREADS(COPY, "y[i] = x[i];"), 0, BOUNDS_LEAVES, "at N = 1, ");
-    expect(BY_THREADS(COPY, "if i < N y[i] = x[i - 1];"), 0, BOUNDS_LEAVES, "the subscript i - 1 is -1");
+    expect(BY_THREADS(COPY, "if i < N y[i] = x[i - 1];"), 0, BOUNDS_LEAVES,
+           "the subscript i - 1 is -1");
     expect(BY_THREADS(COPY, "if i < N && i > 0 y[i] = x[i - 1];"), 0, BOUNDS_PROVED, NULL);
 }
 
@@ -54,9 +56,12 @@ static void conditions_of_expressions(void **state)
     (void)state;
     expect(BY_THREADS(COPY, "if i < N y[i] = i > 0 ? x[i - 1] : x[i];"), 0, BOUNDS_PROVED, NULL);
     expect(BY_THREADS(COPY, "if i < N y[i] = i > 0 ? x[i] : x[i - 1];"), 1, BOUNDS_LEAVES, "is -1");
-    expect(BY_THREADS(COPY, "if i < N if i > 0 && x[i - 1] > 0.0 y[i] = 0.0;"), 0, BOUNDS_PROVED, NULL);
-    expect(BY_THREADS(COPY, "if i < N if i == 0 || x[i - 1] > 0.0 y[i] = 0.0;"), 0, BOUNDS_PROVED, NULL);
-    expect(BY_THREADS(COPY, "if i < N if x[i - 1] > 0.0 && i > 0 y[i] = 0.0;"), 0, BOUNDS_LEAVES, "is -1");
+    expect(BY_THREADS(COPY, "if i < N if i > 0 && x[i - 1] > 0.0 y[i] = 0.0;"), 0, BOUNDS_PROVED,
+           NULL);
+    expect(BY_THREADS(COPY, "if i < N if i == 0 || x[i - 1] > 0.0 y[i] = 0.0;"), 0, BOUNDS_PROVED,
+           NULL);
+    expect(BY_THREADS(COPY, "if i < N if x[i - 1] > 0.0 && i > 0 y[i] = 0.0;"), 0, BOUNDS_LEAVES,
+           "is -1");
 }
 
 /* Sizes are at least 1. */
@@ -64,29 +69,39 @@ static void sizes_of_one(void **state)
 {
     (void)state;
     expect("kernel k<N>(x: f32[N]) -> y: f32[1]\n{\n    launch k grid(1, 1, 1) block(1, 1, 1) {\n"
-           "        y[0] = x[0];\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
+           "        y[0] = x[0];\n    }\n}\n",
+           0, BOUNDS_PROVED, NULL);
 }
 
 #define LABELS "kernel k<N, C>(label: i32[N], x: f32[N * C]) -> y: f32[N]\n{\n"
 static void data(void **state)
 {
     (void)state;
-    expect(BY_THREADS(LABELS, "if i < N y[i] = x[index(label[i])];"), 1, BOUNDS_DATA, "it depends on label[i]");
-    expect(BY_THREADS(LABELS, "if i < N { let at = index(label[i]); y[i] = x[at]; }"), 1, BOUNDS_DATA,
+    expect(BY_THREADS(LABELS, "if i < N y[i] = x[index(label[i])];"), 1, BOUNDS_DATA,
            "it depends on label[i]");
-    expect(BY_THREADS(LABELS, "if i < N { let at = index(label[i]); if at >= 0 && at < N * C y[i] = x[at]; }"), 1,
-           BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(LABELS, "if i < N { let at = index(label[i]); y[i] = x[at]; }"), 1,
+           BOUNDS_DATA, "it depends on label[i]");
+    expect(
+        BY_THREADS(LABELS,
+                   "if i < N { let at = index(label[i]); if at >= 0 && at < N * C y[i] = x[at]; }"),
+        1, BOUNDS_PROVED, NULL);
     expect(BY_THREADS(LABELS, "if i < N y[i] = x[i + C];"), 0, BOUNDS_LEAVES, "at N = 1, C = 1, ");
 }
 
-#define CLASSES "kernel k<N, C>(label: i32[N], s: i32, x: f32[N, C], z: f32[8]) -> y: f32[N]\n    where "
-#define PICK    "\n{\n    launch k grid(N, 1, 1) block(1, 1, 1) {\n        y[blockIdx.x] = "
+#define CLASSES                                                                                    \
+    "kernel k<N, C>(label: i32[N], s: i32, x: f32[N, C], z: f32[8]) -> y: f32[N]\n    where "
+#define PICK "\n{\n    launch k grid(N, 1, 1) block(1, 1, 1) {\n        y[blockIdx.x] = "
 static void where_clauses(void **state)
 {
     (void)state;
-    expect(CLASSES "label in 0..C" PICK "x[blockIdx.x * C + index(label[blockIdx.x])];\n    }\n}\n", 1, BOUNDS_PROVED, NULL);
-    expect(CLASSES "label in 0..C + 1" PICK "x[blockIdx.x * C + index(label[blockIdx.x])];\n    }\n}\n", 1, BOUNDS_DATA,
-           "label[blockIdx.x]");
+    expect(CLASSES "label in 0..C" PICK "x[blockIdx.x * C + index(label[blockIdx.x])];\n"
+                   "    }\n"
+                   "}\n",
+           1, BOUNDS_PROVED, NULL);
+    expect(CLASSES "label in 0..C + 1" PICK "x[blockIdx.x * C + index(label[blockIdx.x])];\n"
+                   "    }\n"
+                   "}\n",
+           1, BOUNDS_DATA, "label[blockIdx.x]");
     expect(CLASSES "s in 0..8" PICK "z[index(s)];\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
     expect(CLASSES "s in 0..9" PICK "z[index(s)];\n    }\n}\n", 0, BOUNDS_DATA, "the argument 's'");
     expect(CLASSES "N <= 8" PICK "z[blockIdx.x];\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
@@ -116,36 +131,58 @@ static void sizes_of_a_run(void **state)
     assert_false(leaves_at(3, 5));
 }
 
-#define TILE "kernel k<N>(x: f32[64]) -> y: f32[64]\n{\n    launch k grid(1, 1, 1) block(16, 1, 1) {\n"                       \
-             "        temp s: f32[16, 6] in shared;\n"
+#define TILE                                                                                       \
+    "kernel k<N>(x: f32[64]) -> y: f32[64]\n{\n    launch k grid(1, 1, 1) block(16, 1, 1) {\n"     \
+    "        temp s: f32[16, 6] in shared;\n"
 static void memory_of_blocks(void **state)
 {
     (void)state;
     expect(TILE "        s[threadIdx.x, 5] = 0.0;\n    }\n}\n", 0, BOUNDS_PROVED, NULL);
-    expect(TILE "        s[threadIdx.x, 6] = 0.0;\n    }\n}\n", 0, BOUNDS_LEAVES, "the subscript 6 is 6");
-    expect(TILE "        s[threadIdx.x + 1, 0] = 0.0;\n    }\n}\n", 0, BOUNDS_LEAVES, "threadIdx.x = 15 the subscript");
+    expect(TILE "        s[threadIdx.x, 6] = 0.0;\n"
+                "    }\n"
+                "}\n",
+           0, BOUNDS_LEAVES, "the subscript 6 is 6");
+    expect(TILE "        s[threadIdx.x + 1, 0] = 0.0;\n"
+                "    }\n"
+                "}\n",
+           0, BOUNDS_LEAVES, "threadIdx.x = 15 the subscript");
 }
 
 /* Rows of 6 elements: the second one begins at no multiple of 4. */
 static void wide_accesses(void **state)
 {
     (void)state;
-    expect(TILE "        for v in 4 vectorize\n            y[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v];\n    }\n}\n", 0,
-           BOUNDS_PROVED, NULL);
-    expect(TILE "        for v in 4 vectorize\n            y[threadIdx.x * 4 + v] = x[threadIdx.x * 2 + v];\n    }\n}\n", 0,
-           BOUNDS_LEAVES, "threadIdx.x = 1, v = 0 a wide access of 4 elements begins at threadIdx.x * 2 = 2");
-    expect(TILE "        for v in 4 vectorize\n            s[threadIdx.x, v] = x[v];\n    }\n}\n", 1, BOUNDS_LEAVES,
-           "begins at threadIdx.x * 6 = 6, which is no multiple of it");
-    expect(TILE "        for v in 4 vectorize\n            y[threadIdx.x * 4 + 4 + v] = x[v];\n    }\n}\n", 1,
-           BOUNDS_LEAVES, "the subscript threadIdx.x * 4 + 4 + v is 67");
+    expect(TILE "        for v in 4 vectorize\n"
+                "            y[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v];\n"
+                "    }\n"
+                "}\n",
+           0, BOUNDS_PROVED, NULL);
+    expect(TILE "        for v in 4 vectorize\n"
+                "            y[threadIdx.x * 4 + v] = x[threadIdx.x * 2 + v];\n"
+                "    }\n"
+                "}\n",
+           0, BOUNDS_LEAVES,
+           "threadIdx.x = 1, v = 0 a wide access of 4 elements begins at threadIdx.x * 2 = 2");
+    expect(TILE "        for v in 4 vectorize\n"
+                "            s[threadIdx.x, v] = x[v];\n"
+                "    }\n"
+                "}\n",
+           1, BOUNDS_LEAVES, "begins at threadIdx.x * 6 = 6, which is no multiple of it");
+    expect(TILE "        for v in 4 vectorize\n"
+                "            y[threadIdx.x * 4 + 4 + v] = x[v];\n"
+                "    }\n"
+                "}\n",
+           1, BOUNDS_LEAVES, "the subscript threadIdx.x * 4 + 4 + v is 67");
 }
 
 #define TABLE "kernel copy<N, M>(x: f32[N, M]) -> y: f32[N, M]\n{\n"
 static void one_subscript_for_two_axes(void **state)
 {
     (void)state;
-    expect(BY_THREADS(TABLE, "if i < N for j in M y[i * M + j] = x[i * M + j];"), 0, BOUNDS_PROVED, NULL);
-    expect(BY_THREADS(TABLE, "if i < N for j in M y[i * M + j] = x[i * M + j];"), 1, BOUNDS_PROVED, NULL);
+    expect(BY_THREADS(TABLE, "if i < N for j in M y[i * M + j] = x[i * M + j];"), 0, BOUNDS_PROVED,
+           NULL);
+    expect(BY_THREADS(TABLE, "if i < N for j in M y[i * M + j] = x[i * M + j];"), 1, BOUNDS_PROVED,
+           NULL);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* test_indexed.c - programs whose subscripts, bounds or scalars are data: each verifies as written, under `default` and a schedule of
- * its own, at sizes of 1, at primes, and symbolic; and what they compute is compared with plain loops over C arrays. */
+/* test_indexed.c - programs whose subscripts, bounds or scalars are data: each verifies as written,
+ * under `default` and a schedule of its own, at sizes of 1, at primes, and symbolic; and what they
+ * compute is compared with plain loops over C arrays. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,13 +18,17 @@ typedef struct {
     const char *name, *sizes, *text; /* the sizes in the order of the text */
 } Program;
 
-#define THREADS(block) "let i = loops(" block ")[0]; let [b, t] = split(i, [_, 4]); bind(b, blockIdx.x); bind(t, threadIdx.x);"
+#define THREADS(block)                                                                             \
+    "let i = loops(" block                                                                         \
+    ")[0]; let [b, t] = split(i, [_, 4]); bind(b, blockIdx.x); bind(t, threadIdx.x);"
 
-static const Program embedding = {"embedding", "BVD",
-    "kernel embedding<B, V, D>(table: f32[V, D], id: i32[B]) -> y: f32[B, D] { for b in B, d in D y[b, d] = table[id[b], d]; }"
-    "schedule own for embedding() { " THREADS("y") " }"};
+static const Program embedding = {
+    "embedding", "BVD",
+    "kernel embedding<B, V, D>(table: f32[V, D], id: i32[B]) -> y: f32[B, D] { for b in B, d in D "
+    "y[b, d] = table[id[b], d]; }schedule own for embedding() { " THREADS("y") " }"};
 
-static const Program cross_entropy = {"cross_entropy", "BC",
+static const Program cross_entropy = {
+    "cross_entropy", "BC",
     "kernel cross_entropy<B, C>(x: f32[B, C], label: i64[B]) -> loss: f32[B] {"
     " temp top: f32[B]; temp sum: f32[B];"
     " for b in B { top[b] = -inf; for c in C top[b] max= x[b, c]; }"
@@ -31,38 +36,43 @@ static const Program cross_entropy = {"cross_entropy", "BC",
     " for b in B loss[b] = log(sum[b]) + top[b] - x[b, label[b]]; }"
     "schedule own for cross_entropy() { " THREADS("loss") " }"};
 
-static const Program csr = {"csr", "RNC",
+static const Program csr = {
+    "csr", "RNC",
     "kernel csr<R, N, C>(ptr: i32[R + 1], col: i32[N], a: f32[N], x: f32[C]) -> y: f32[R] {"
     " for i in R { y[i] = 0; for j in ptr[i]..ptr[i + 1] y[i] += a[j] * x[col[j]]; } }"
     "schedule own for csr() { " THREADS("y") " }"};
 
-static const Program histogram = {"histogram", "NPK",
+static const Program histogram = {
+    "histogram", "NPK",
     "kernel histogram<N, P, K>(key: i32[N]) -> h: i32[K] {"
     " temp part: i32[P, K]; for p in P, k in K part[p, k] = 0;"
     " count: for i in N part[i % P, key[i]] += 1;"
     " for k in K { h[k] = 0; for p in P h[k] += part[p, k]; } }"
     "schedule own for histogram() { atomic(count); " THREADS("count") " }"};
 
-static const Program one_hot = {"one_hot", "BC",
+static const Program one_hot = {
+    "one_hot", "BC",
     "kernel one_hot<B, C>(label: u8[B]) -> y: f32[B, C] {"
     " for b in B, c in C y[b, c] = 0; mark: for b in B y[b, label[b]] = 1; }"
     "schedule own for one_hot() { " THREADS("mark") " }"};
 
-static const Program smoothing = {"smoothing", "BC",
+static const Program smoothing = {
+    "smoothing", "BC",
     "kernel smoothing<B, C>(x: f32[B, C], label: i32[B], eps: f32) -> y: f32[B] where 0 < eps < 1 {"
     " temp all: f32[B]; for b in B { all[b] = 0; for c in C all[b] += x[b, c]; }"
     " for b in B y[b] = (1 - eps) * x[b, label[b]] + eps / C * all[b]; }"
     "schedule own for smoothing() { " THREADS("y") " }"};
 
-static const Program shifted = {"shifted", "NM",
-    "kernel shifted<N, M>(x: f32[N, 2 * M + 3], id: i32[N], k: i32, v: f32[N], eps: f32) -> y: f32[N] {"
-    " temp at: i32[N]; for i in N at[i] = id[i] + 1;"
-    " for i in N y[i] = x[N - 1 - i, 2 * at[i] + 1] / sqrt(v[i] + eps) + x[k, 0]; }"
-    "schedule own for shifted() { " THREADS("y") " }"};
+static const Program shifted = {
+    "shifted", "NM",
+    "kernel shifted<N, M>(x: f32[N, 2 * M + 3], id: i32[N], k: i32, v: f32[N], eps: f32) -> y: "
+    "f32[N] { temp at: i32[N]; for i in N at[i] = id[i] + 1; for i in N y[i] = x[N - 1 - i, 2 * "
+    "at[i] + 1] / sqrt(v[i] + eps) + x[k, 0]; }schedule own for shifted() { " THREADS("y") " }"};
 
-static const Program *const programs[] = {&embedding, &cross_entropy, &csr, &histogram, &one_hot, &smoothing, &shifted};
+static const Program *const programs[] = {&embedding, &cross_entropy, &csr,    &histogram,
+                                          &one_hot,   &smoothing,     &shifted};
 
-/* ---- compiling ----------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static const char *last_message(const tirc *t)
 {
@@ -87,9 +97,12 @@ static tirc_program *compile(tirc *t, const Program *p, const char *schedule, co
             snprintf(text[i], sizeof text[i], "%c=?", p->sizes[i]);
         defines[i] = text[i];
     }
-    if (tirc_parse_text(t, "test.tir", p->text, strlen(p->text), &file) || tirc_resolve(t, file, NULL, defines, n, &kernel) ||
-        tirc_apply(t, file, kernel, schedule, NULL, 0, &scheduled) || tirc_lower(t, scheduled, NULL, &lowered) ||
-        tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device) || tirc_compile(t, device, lowered, &program))
+    if (tirc_parse_text(t, "test.tir", p->text, strlen(p->text), &file) ||
+        tirc_resolve(t, file, NULL, defines, n, &kernel) ||
+        tirc_apply(t, file, kernel, schedule, NULL, 0, &scheduled) ||
+        tirc_lower(t, scheduled, NULL, &lowered) ||
+        tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device) ||
+        tirc_compile(t, device, lowered, &program))
         fail_msg("%s, schedule %s: %s", p->name, schedule ? schedule : "default", last_message(t));
     return program;
 }
@@ -106,10 +119,11 @@ static void all_verify(void **state)
                 tirc *t = tirc_new(NULL);
                 tirc_verification v;
                 const char *schedule = way & 1 ? "own" : NULL;
-                tirc_program *program = compile(t, programs[k], schedule, way & 2 ? sizes[s] : NULL);
+                tirc_program *program =
+                    compile(t, programs[k], schedule, way & 2 ? sizes[s] : NULL);
                 if (tirc_verify(t, program, way & 2 ? NULL : sizes[s], s, &v) || !v.ok)
-                    fail_msg("%s, schedule %s, sizes number %zu: %s", programs[k]->name, schedule ? schedule : "default", s,
-                             last_message(t));
+                    fail_msg("%s, schedule %s, sizes number %zu: %s", programs[k]->name,
+                             schedule ? schedule : "default", s, last_message(t));
                 tirc_free(t);
             }
 }
@@ -123,12 +137,14 @@ static tirc_kernel *resolve(tirc *t, const char *text, const Program *p)
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
         if (strchr(p->sizes, open[i][0]))
             defines[n++] = open[i];
-    if (tirc_parse_text(t, "test.tir", text, strlen(text), &file) || tirc_resolve(t, file, NULL, defines, n, &kernel))
+    if (tirc_parse_text(t, "test.tir", text, strlen(text), &file) ||
+        tirc_resolve(t, file, NULL, defines, n, &kernel))
         fail_msg("%s: %s", p->name, last_message(t));
     return kernel;
 }
 
-/* Lowered text has flat subscripts, table[id[b] * D + d], so that its inputs are drawn as those of the program. */
+/* Lowered text has flat subscripts, table[id[b] * D + d], so that its inputs are drawn as those of
+ * the program. */
 static void lowered_text_verifies_against_its_program(void **state)
 {
     static const Program *const indexed[] = {&embedding, &cross_entropy, &csr, &smoothing};
@@ -138,21 +154,23 @@ static void lowered_text_verifies_against_its_program(void **state)
         tirc *t = tirc_new(NULL);
         const char *text;
         size_t length;
-        tirc_kernel *program = resolve(t, indexed[k]->text, indexed[k]), *scheduled, *lowered, *both;
+        tirc_kernel *program = resolve(t, indexed[k]->text, indexed[k]), *scheduled, *lowered,
+                    *both;
         tirc_device *device;
         tirc_program *compiled;
         tirc_verification v;
-        if (tirc_apply(t, NULL, program, NULL, NULL, 0, &scheduled) || tirc_lower(t, scheduled, NULL, &lowered) ||
+        if (tirc_apply(t, NULL, program, NULL, NULL, 0, &scheduled) ||
+            tirc_lower(t, scheduled, NULL, &lowered) ||
             tirc_emit(t, lowered, TIRC_TIR, NULL, (const void **)&text, &length) ||
             tirc_against(t, resolve(t, text, indexed[k]), program, &both) ||
-            tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device) || tirc_compile(t, device, both, &compiled) ||
-            tirc_verify(t, compiled, seven, 1, &v))
+            tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device) ||
+            tirc_compile(t, device, both, &compiled) || tirc_verify(t, compiled, seven, 1, &v))
             fail_msg("%s: %s", indexed[k]->name, last_message(t));
         tirc_free(t);
     }
 }
 
-/* ---- plain loops --------------------------------------------------------------------------------------- */
+/* ---- plain loops ----------------------------------------------------------------------------- */
 
 enum { MOST = 8 };
 

@@ -1,18 +1,21 @@
-/* test_inputs.c - random inputs: what is derived from a program, whether the data obey it and the `where` clause, and which arguments
- * a run refuses. Data are checked here by plain loops over C arrays. */
+/* test_inputs.c - random inputs: what is derived from a program, whether the data obey it and the
+ * `where` clause, and which arguments a run refuses. Data are checked here by plain loops over C
+ * arrays. */
 #include <math.h>
 #include <stdio.h>
 
 #include "frontend/api_internal.h"
 #include "tests/unit/parse_text.h"
 
-/* ---- what is derived ----------------------------------------------------------------------------------- */
+/* ---- what is derived ------------------------------------------------------------------------- */
 
 typedef struct {
     const char *clause, *body, *derived; /* the facts, in order; "" for none */
 } Derivation;
 
-#define HEAD "kernel k<N, M, C = 10>(x: f32[N, C], v: f32[M], id: i32[N], at: i64[N, M], ptr: i32[N], s: f32, eps: f32, n: i32) -> y: f32[N]"
+#define HEAD                                                                                       \
+    "kernel k<N, M, C = 10>(x: f32[N, C], v: f32[M], id: i32[N], at: i64[N, M], ptr: i32[N], s: "  \
+    "f32, eps: f32, n: i32) -> y: f32[N]"
 
 static const Derivation derivations[] = {
     {"", "for i in N y[i] = x[i, 0] * s;", ""},
@@ -32,7 +35,8 @@ static const Derivation derivations[] = {
     {"", "for i in N y[i] = v[id[i] % 4];", "id >= 0, id < M"},
     {"", "for i in N y[i] = x[i, n];", "n >= 0, n < 10"},
     {"", "for i in N y[id[i]] = 1;", "id >= 0, id < N"},
-    {"", "temp t: i32[N]; for i in N t[i] = id[i] + 1; for j in N y[j] = x[j, t[j] + 2];", "id >= -3, id < 7"},
+    {"", "temp t: i32[N]; for i in N t[i] = id[i] + 1; for j in N y[j] = x[j, t[j] + 2];",
+     "id >= -3, id < 7"},
     {"", "for i in N { y[i] = 0; for j in ptr[i]..ptr[i + 1] y[i] += v[j]; }",
      "ptr is nondecreasing, ptr >= 0, ptr < M + 1"},
     {"", "for i in N { y[i] = 0; for j in 0..id[i] y[i] += v[j + 1]; }", "id < M"},
@@ -81,16 +85,18 @@ static void doubled_temps_are_soon_done(void **state)
     Text t;
     text_open(&t);
     StrBuf text = strbuf_new(t.ctx->arena);
-    strbuf_add(&text, "kernel k<N>(x: f32[N], id: i32[N]) -> y: f32[N] { temp t0: i32[N]; for i in N t0[i] = id[i] + id[i];");
+    strbuf_add(&text, "kernel k<N>(x: f32[N], id: i32[N]) -> y: f32[N] { temp t0: i32[N]; for i in "
+                      "N t0[i] = id[i] + id[i];");
     for (int k = 1; k < LEVELS; k++)
-        strbuf_addf(&text, " temp t%d: i32[N]; for i in N t%d[i] = t%d[i] + t%d[i];", k, k, k - 1, k - 1);
+        strbuf_addf(&text, " temp t%d: i32[N]; for i in N t%d[i] = t%d[i] + t%d[i];", k, k, k - 1,
+                    k - 1);
     strbuf_addf(&text, " for i in N y[i] = x[t2[i]] + x[t%d[i]]; }", LEVELS - 1);
     text_parse(&t, text.text);
     assert_string_equal(derived(&t, text_kernel(&t, 0)), "id >= 0, id < (N - 1) / 8 + 1");
     text_close(&t);
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 enum { N = 50 };
 
@@ -112,8 +118,10 @@ static tirc_status compile(tirc *t, const char *text, tirc_program **program)
 }
 
 static const char ORDERS[] =
-    "kernel k<N>(a: i32[N], b: u8[N], c: i64[N], d: i16[N], f: f32[N], g: f16[N], h: f32[N], e: f32, n: i32, m: i32) -> y: f32[N]\n"
-    "    where a in 3..10, a is nondecreasing, b is increasing, c is distinct, -5 <= c < N, d is permutation, f is increasing,\n"
+    "kernel k<N>(a: i32[N], b: u8[N], c: i64[N], d: i16[N], f: f32[N], g: f16[N], h: f32[N], e: "
+    "f32, n: i32, m: i32) -> y: f32[N]\n"
+    "    where a in 3..10, a is nondecreasing, b is increasing, c is distinct, -5 <= c < N, d is "
+    "permutation, f is increasing,\n"
     "        g >= 5, 0 < h < 1e-3, 0 < e <= 1, n in 1..4, m <= -200\n"
     "{ for i in N y[i] = f[i] + a[i] + b[i] + c[i] + d[i] + g[i] + h[i] + e + n + m; }";
 
@@ -160,7 +168,10 @@ static void data_cover_their_range(void **state)
     tirc_program *program;
     static int32_t id[COUNT];
     int seen[11] = {0};
-    assert_int_equal(compile(t, "kernel k<N = 2000>(x: f32[N, 11], id: i32[N]) -> y: f32[N] { for i in N y[i] = x[i, id[i]]; }", &program),
+    assert_int_equal(compile(t,
+                             "kernel k<N = 2000>(x: f32[N, 11], id: i32[N]) -> y: f32[N] { for i "
+                             "in N y[i] = x[i, id[i]]; }",
+                             &program),
                      TIRC_OK);
     assert_int_equal(tirc_fill_random(t, program, NULL, 0, 1, id), TIRC_OK);
     for (int i = 0; i < COUNT; i++) {
@@ -172,7 +183,7 @@ static void data_cover_their_range(void **state)
     tirc_free(t);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void expect(tirc *t, tirc_status status, const char *code, const char *words)
 {
@@ -183,9 +194,10 @@ static void expect(tirc *t, tirc_status status, const char *code, const char *wo
         fail_msg("expected '%s' in: %s", words, last.message);
 }
 
-static const char PICK[] = "kernel pick<N, V>(x: f32[V], id: i32[N], ptr: i32[N], e: f32) -> y: f32[N]\n"
-                           "    where N % 4 == 0, V <= 100, id in 0..V, ptr is increasing, e > 0\n"
-                           "{ for i in N y[i] = x[id[i]] * e + ptr[i]; }";
+static const char PICK[] =
+    "kernel pick<N, V>(x: f32[V], id: i32[N], ptr: i32[N], e: f32) -> y: f32[N]\n"
+    "    where N % 4 == 0, V <= 100, id in 0..V, ptr is increasing, e > 0\n"
+    "{ for i in N y[i] = x[id[i]] * e + ptr[i]; }";
 
 static void runs_refuse_other_arguments(void **state)
 {
@@ -200,16 +212,19 @@ static void runs_refuse_other_arguments(void **state)
     assert_int_equal(compile(t, PICK, &program), TIRC_OK);
     assert_int_equal(tirc_run(t, program, sizes, arguments), TIRC_OK);
     assert_true(y[1] == 5 && y[3] == 12);
-    expect(t, tirc_run(t, program, odd, arguments), "E0652", "for arguments with N % 4 == 0, but the sizes are N = 3, V = 3");
+    expect(t, tirc_run(t, program, odd, arguments), "E0652",
+           "for arguments with N % 4 == 0, but the sizes are N = 3, V = 3");
     expect(t, tirc_run(t, program, large, arguments), "E0652", "V <= 100");
     id[2] = 3;
-    expect(t, tirc_run(t, program, sizes, arguments), "E0652", "id in 0..V, but element 2 of 'id' is 3");
+    expect(t, tirc_run(t, program, sizes, arguments), "E0652",
+           "id in 0..V, but element 2 of 'id' is 3");
     id[2] = 0;
     id[0] = -1;
     expect(t, tirc_run(t, program, sizes, arguments), "E0652", "element 0 of 'id' is -1");
     id[0] = 0;
     ptr[2] = 2;
-    expect(t, tirc_run(t, program, sizes, arguments), "E0652", "ptr is increasing, but element 2 of 'ptr' is 2");
+    expect(t, tirc_run(t, program, sizes, arguments), "E0652",
+           "ptr is increasing, but element 2 of 'ptr' is 2");
     ptr[2] = 3;
     e = 0;
     expect(t, tirc_run(t, program, sizes, arguments), "E0652", "e > 0.0, but 'e' is 0");
@@ -226,7 +241,9 @@ static void orders_that_do_not_fit_are_refused(void **state)
     static const struct {
         const char *type, *clause;
         int64_t n;
-    } cases[] = {{"u8", "a is increasing", 257}, {"i32", "a is distinct, a in 0..5", 6}, {"i8", "a is permutation", 129},
+    } cases[] = {{"u8", "a is increasing", 257},
+                 {"i32", "a is distinct, a in 0..5", 6},
+                 {"i8", "a is permutation", 129},
                  {"i32", "a is increasing, a in N..N + 3", 4}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -234,10 +251,13 @@ static void orders_that_do_not_fit_are_refused(void **state)
         tirc_program *program;
         char text[200];
         int64_t data[300], one_less = cases[i].n - 1;
-        snprintf(text, sizeof text, "kernel k<N>(a: %s[N]) -> y: f32[N] where %s { for i in N y[i] = a[i]; }", cases[i].type, cases[i].clause);
+        snprintf(text, sizeof text,
+                 "kernel k<N>(a: %s[N]) -> y: f32[N] where %s { for i in N y[i] = a[i]; }",
+                 cases[i].type, cases[i].clause);
         assert_int_equal(compile(t, text, &program), TIRC_OK);
         assert_int_equal(tirc_fill_random(t, program, &one_less, 0, 0, data), TIRC_OK);
-        expect(t, tirc_fill_random(t, program, &cases[i].n, 0, 0, data), "E0653", "no random data for 'a'");
+        expect(t, tirc_fill_random(t, program, &cases[i].n, 0, 0, data), "E0653",
+               "no random data for 'a'");
         tirc_free(t);
     }
 }
@@ -245,8 +265,11 @@ static void orders_that_do_not_fit_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_follow_from_uses), cmocka_unit_test(doubled_temps_are_soon_done),     cmocka_unit_test(data_obey_the_clause),
-        cmocka_unit_test(data_cover_their_range),      cmocka_unit_test(runs_refuse_other_arguments),
+        cmocka_unit_test(ranges_follow_from_uses),
+        cmocka_unit_test(doubled_temps_are_soon_done),
+        cmocka_unit_test(data_obey_the_clause),
+        cmocka_unit_test(data_cover_their_range),
+        cmocka_unit_test(runs_refuse_other_arguments),
         cmocka_unit_test(orders_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

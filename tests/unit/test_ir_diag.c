@@ -55,20 +55,19 @@ static void test_tabs_and_utf8_keep_the_caret_in_place(void **state)
     assert_string_equal(RENDER("\tx\ty", 3, 4), "a.tir:1:4: error[E0699]: no\n"
                                                 "    1 |     x   y\n"
                                                 "      |         ^\n");
-    assert_string_equal(RENDER("\xc3\xa9\xe2\x82\xac x", 6, 7),
-                        "a.tir:1:7: error[E0699]: no\n"
-                        "    1 | \xc3\xa9\xe2\x82\xac x\n"
-                        "      |    ^\n");
+    assert_string_equal(RENDER("\xc3\xa9\xe2\x82\xac x", 6, 7), "a.tir:1:7: error[E0699]: no\n"
+                                                                "    1 | \xc3\xa9\xe2\x82\xac x\n"
+                                                                "      |    ^\n");
 }
 
 static void test_what_a_terminal_cannot_show(void **state)
 {
     assert_string_equal(RENDER("a\0b\x1b\xff c\r\n", 2, 3), "a.tir:1:3: error[E0699]: no\n"
-                                                           "    1 | a<00>b<1b><ff> c\n"
-                                                           "      |      ^\n");
+                                                            "    1 | a<00>b<1b><ff> c\n"
+                                                            "      |      ^\n");
     assert_string_equal(RENDER("a\xe2\x80\xae!\xc0\xaf", 4, 5), "a.tir:1:5: error[E0699]: no\n"
-                                                               "    1 | a?!<c0><af>\n"
-                                                               "      |   ^\n");
+                                                                "    1 | a?!<c0><af>\n"
+                                                                "      |   ^\n");
 }
 
 static void test_long_line_is_cut_around_the_caret(void **state)
@@ -161,14 +160,10 @@ static void test_positions_and_spans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_span_is_underlined),
-        TEST(test_tabs_and_utf8_keep_the_caret_in_place),
-        TEST(test_what_a_terminal_cannot_show),
-        TEST(test_long_line_is_cut_around_the_caret),
-        TEST(test_error_without_a_place),
-        TEST(test_errors_beyond_the_limit_are_only_counted),
-        TEST(test_forgetting_an_attempt),
-        TEST(test_suggestions),
+        TEST(test_span_is_underlined),          TEST(test_tabs_and_utf8_keep_the_caret_in_place),
+        TEST(test_what_a_terminal_cannot_show), TEST(test_long_line_is_cut_around_the_caret),
+        TEST(test_error_without_a_place),       TEST(test_errors_beyond_the_limit_are_only_counted),
+        TEST(test_forgetting_an_attempt),       TEST(test_suggestions),
         TEST(test_positions_and_spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

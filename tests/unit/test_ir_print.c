@@ -41,9 +41,9 @@ static void test_scheduled(void **state)
     Var *by = loop_var(c, "by"), *ty = loop_var(c, "ty");
     BlockStmt block = m.block->u.block;
     BlockIter iters[3] = {block.iters[0], block.iters[1], block.iters[2]};
-    Expr *row = expr_binary(c, EX_ADD,
-                            expr_binary(c, EX_MUL, use(c, by), expr_index(c, 32), NOWHERE),
-                            use(c, ty), NOWHERE);
+    Expr *row =
+        expr_binary(c, EX_ADD, expr_binary(c, EX_MUL, use(c, by), expr_index(c, 32), NOWHERE),
+                    use(c, ty), NOWHERE);
     iters[0].binding = row;
     block.iters = iters;
     block.predicate = expr_binary(c, EX_LT, row, expr_index(c, 64), NOWHERE);
@@ -57,11 +57,21 @@ static void test_scheduled(void **state)
     block.annotations = (AnnotationList){notes, 3};
     Stmt *inner = loop_to(c, m.j, use(c, m.n),
                           loop_to(c, m.k, expr_index(c, 32), stmt_block(c, &block, NOWHERE)));
-    ForStmt loop = {.var = ty, .lo = expr_index(c, 0), .hi = expr_index(c, 32), .step = 1,
-                    .kind = LOOP_VECTORIZE, .axis = AXIS_NONE, .annotations = {notes, 1},
+    ForStmt loop = {.var = ty,
+                    .lo = expr_index(c, 0),
+                    .hi = expr_index(c, 32),
+                    .step = 1,
+                    .kind = LOOP_VECTORIZE,
+                    .axis = AXIS_NONE,
+                    .annotations = {notes, 1},
                     .body = inner};
-    ForStmt outer = {.var = by, .lo = expr_index(c, 0), .hi = expr_index(c, 2), .step = 1,
-                     .kind = LOOP_BIND, .axis = AXIS_BLOCK_Y, .body = stmt_for(c, &loop, NOWHERE)};
+    ForStmt outer = {.var = by,
+                     .lo = expr_index(c, 0),
+                     .hi = expr_index(c, 2),
+                     .step = 1,
+                     .kind = LOOP_BIND,
+                     .axis = AXIS_BLOCK_Y,
+                     .body = stmt_for(c, &loop, NOWHERE)};
     m.kernel.body = stmt_for(c, &outer, NOWHERE);
     assert_null(ir_verify(c, &m.kernel));
     assert_int_equal(kernel_level(&m.kernel), LEVEL_SCHEDULED);
@@ -71,8 +81,8 @@ static void test_scheduled(void **state)
                                  "        for ty in 32 vectorize @n(1)\n"
                                  "            for j in N, k in 32\n"
                                  "                block C(i in 64 = by * 32 + ty, j in N = j,\n"
-                                 "                        reduce k in 32 = k) where by * 32 + ty < 64"
-                                 " atomic @n(1) @s(\"a\\\"b\\n\") @l([1, -2]) {\n"
+                                 "                        reduce k in 32 = k) where by * 32 + ty < "
+                                 "64 atomic @n(1) @s(\"a\\\"b\\n\") @l([1, -2]) {\n"
                                  "                    init C[i, j] = 0.0;\n"
                                  "                    C[i, j] += A[i, k] * B[k, j];\n"
                                  "                }\n"
@@ -88,17 +98,19 @@ static void test_lowered(void **state)
                            ROLE_TEMP, NOWHERE);
     s->layout = layout;
     Expr *thread = expr_axis(c, AXIS_THREAD_X);
-    Expr *at = expr_binary(c, EX_ADD,
-                           expr_binary(c, EX_MUL, expr_axis(c, AXIS_BLOCK_X), expr_index(c, 32), NOWHERE),
-                           thread, NOWHERE);
+    Expr *at = expr_binary(
+        c, EX_ADD, expr_binary(c, EX_MUL, expr_axis(c, AXIS_BLOCK_X), expr_index(c, 32), NOWHERE),
+        thread, NOWHERE);
     Var *i = var_new(c, ctx_name(c, "i"), DT_INDEX, VAR_LET, NOWHERE);
-    Stmt *add = stmt_store(c, x, EXPRS(use(c, i)), STORE_ADD, expr_load(c, s, EXPRS(thread), NOWHERE), NOWHERE);
+    Stmt *add = stmt_store(c, x, EXPRS(use(c, i)), STORE_ADD,
+                           expr_load(c, s, EXPRS(thread), NOWHERE), NOWHERE);
     add->u.store.atomic = true;
-    Stmt *body = SEQ(c, stmt_temp(c, s, NOWHERE), stmt_let(c, i, at, NOWHERE),
-                     stmt_store(c, s, EXPRS(thread), STORE_SET, expr_float(c, DT_F32, 1.5, NOWHERE),
-                                NOWHERE),
-                     stmt_barrier(c, "s: written above", NOWHERE),
-                     stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE), add, NULL, NOWHERE));
+    Stmt *body = SEQ(
+        c, stmt_temp(c, s, NOWHERE), stmt_let(c, i, at, NOWHERE),
+        stmt_store(c, s, EXPRS(thread), STORE_SET, expr_float(c, DT_F32, 1.5, NOWHERE), NOWHERE),
+        stmt_barrier(c, "s: written above", NOWHERE),
+        stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE), add, NULL,
+                NOWHERE));
     LaunchStmt launch = {.name = ctx_name(c, "main"),
                          .grid = {expr_index(c, 2), expr_index(c, 1), expr_index(c, 1)},
                          .block = {32, 1, 1},
@@ -152,10 +164,14 @@ static void test_downward_loop(void **state)
     Context *c = *state;
     Buffer *x = buffer1(c, "x", DT_I32, ROLE_OUT, expr_index(c, 10));
     Var *i = loop_var(c, "i");
-    ForStmt loop = {.var = i, .lo = expr_index(c, 9), .hi = expr_index(c, 0), .step = -1,
-                    .axis = AXIS_NONE, .body = stmt_seq(c, NULL, 0, NOWHERE)};
-    Stmt *store = stmt_store(c, x, EXPRS(use(c, i)), STORE_MAX, expr_int(c, DT_I32, -1, NOWHERE),
-                             NOWHERE);
+    ForStmt loop = {.var = i,
+                    .lo = expr_index(c, 9),
+                    .hi = expr_index(c, 0),
+                    .step = -1,
+                    .axis = AXIS_NONE,
+                    .body = stmt_seq(c, NULL, 0, NOWHERE)};
+    Stmt *store =
+        stmt_store(c, x, EXPRS(use(c, i)), STORE_MAX, expr_int(c, DT_I32, -1, NOWHERE), NOWHERE);
     loop.body = block_implied(c, (const ForStmt *[]){&loop}, 1, NULL, NULL, store, NOWHERE);
     assert_int_equal(loop.body->u.block.iters[0].hi->u.i, 10);
     Kernel kernel = kernel_of(c, "k", (Buffer *const[]){x}, 1, stmt_for(c, &loop, NOWHERE));
@@ -172,7 +188,8 @@ static void test_else_binds_to_its_if(void **state)
     Context *c = *state;
     Expr *yes = expr_bool(c, true);
     Stmt *a = stmt_barrier(c, "a", NOWHERE), *b = stmt_barrier(c, "b", NOWHERE);
-    Stmt *s = stmt_if(c, yes, stmt_if(c, yes, a, NULL, NOWHERE), stmt_if(c, yes, b, a, NOWHERE), NOWHERE);
+    Stmt *s =
+        stmt_if(c, yes, stmt_if(c, yes, a, NULL, NOWHERE), stmt_if(c, yes, b, a, NOWHERE), NOWHERE);
     StrBuf out = strbuf_new(c->arena);
     print_stmt(c, s, 0, &out);
     assert_string_equal(out.text, "if true {\n"
@@ -188,7 +205,8 @@ static void test_else_binds_to_its_if(void **state)
 static void test_precedence(void **state)
 {
     Context *c = *state;
-    Expr *x = use(c, loop_var(c, "x")), *y = use(c, loop_var(c, "y")), *z = use(c, loop_var(c, "z"));
+    Expr *x = use(c, loop_var(c, "x")), *y = use(c, loop_var(c, "y")),
+         *z = use(c, loop_var(c, "z"));
     Expr *sum = expr_binary(c, EX_ADD, x, y, NOWHERE), *less = expr_binary(c, EX_LT, x, y, NOWHERE);
     Expr *negated = expr_unary(c, EX_NEG, x, NOWHERE);
 #define SHOWS(e, text) assert_string_equal(text_of_expr(c, (e)), (text))

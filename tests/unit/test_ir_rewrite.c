@@ -110,9 +110,10 @@ static bool list_stores(Walker *w, Stmt *s)
     if (s->kind == ST_STORE) {
         for (int i = 0; i < w->path.n; i++) {
             const Stmt *around = w->path.items[i].stmt;
-            const char *word = around->kind == ST_FOR ? around->u.loop.var->name
-                               : around->kind == ST_LET ? around->u.let.var->name
-                               : w->path.items[i].otherwise ? "else" : "if";
+            const char *word = around->kind == ST_FOR       ? around->u.loop.var->name
+                               : around->kind == ST_LET     ? around->u.let.var->name
+                               : w->path.items[i].otherwise ? "else"
+                                                            : "if";
             strbuf_addf(out, "%s ", word);
         }
         strbuf_addf(out, "%s; ", s->u.store.buffer->name);
@@ -123,16 +124,21 @@ static bool list_stores(Walker *w, Stmt *s)
 static Stmt *store_to(Context *c, const char *name)
 {
     Buffer *b = buffer1(c, name, DT_F32, ROLE_OUT, expr_index(c, 4));
-    return stmt_store(c, b, EXPRS(expr_index(c, 0)), STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
+    return stmt_store(c, b, EXPRS(expr_index(c, 0)), STORE_SET, expr_float(c, DT_F32, 0, NOWHERE),
+                      NOWHERE);
 }
 
 static void test_a_walk_knows_what_is_around(void **state)
 {
     Context *c = *state;
-    Var *i = loop_var(c, "i"), *skipped = loop_var(c, "skipped"), *n = var_new(c, ctx_name(c, "n"), DT_INDEX, VAR_LET, NOWHERE);
-    Expr *four = expr_index(c, 4), *cond = expr_binary(c, EX_LT, use(c, i), expr_index(c, 2), NOWHERE);
+    Var *i = loop_var(c, "i"), *skipped = loop_var(c, "skipped"),
+        *n = var_new(c, ctx_name(c, "n"), DT_INDEX, VAR_LET, NOWHERE);
+    Expr *four = expr_index(c, 4),
+         *cond = expr_binary(c, EX_LT, use(c, i), expr_index(c, 2), NOWHERE);
     Stmt *last = store_to(c, "d");
-    Stmt *branches = stmt_if(c, cond, SEQ(c, store_to(c, "a"), stmt_let(c, n, use(c, i), NOWHERE), store_to(c, "b")), last, NOWHERE);
+    Stmt *branches = stmt_if(
+        c, cond, SEQ(c, store_to(c, "a"), stmt_let(c, n, use(c, i), NOWHERE), store_to(c, "b")),
+        last, NOWHERE);
     Stmt *body = SEQ(c, branches, loop_to(c, skipped, four, store_to(c, "c")), store_to(c, "e"));
     Stmt *root = loop_to(c, i, four, body);
     StrBuf text = strbuf_new(c->arena);

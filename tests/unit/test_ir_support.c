@@ -123,7 +123,8 @@ static void test_errors_are_unique_and_explained(void **state)
     for (int i = 0; i < ERROR_COUNT; i++) {
         const ErrorInfo *info = error_info((ErrorCode)i);
         assert_int_equal(error_find(info->id), i);
-        assert_true(strlen(info->id) == 5 && strlen(info->title) > 0 && strlen(info->explanation) > 0);
+        assert_true(strlen(info->id) == 5 && strlen(info->title) > 0 &&
+                    strlen(info->explanation) > 0);
     }
     assert_int_equal(error_find("E9999"), ERROR_COUNT);
 }

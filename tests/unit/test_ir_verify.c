@@ -1,5 +1,5 @@
-/* Each invariant of the IR, broken on purpose.  Nodes are changed after they are built, because the builders
- * would refuse most of this. */
+/* Each invariant of the IR, broken on purpose.  Nodes are changed after they are built, because the
+ * builders would refuse most of this. */
 #include "tests/unit/ir_build.h"
 
 #include <string.h>
@@ -65,7 +65,8 @@ static void test_scopes(void **state)
     expect(c, &m.kernel, "buffer 'A' is used where it is not defined");
     m = matmul(c);
     m.kernel.body->u.loop.hi =
-        expr_cast(c, DT_INDEX, expr_load(c, m.a, EXPRS(expr_index(c, 0), expr_index(c, 0)), NOWHERE), NOWHERE);
+        expr_cast(c, DT_INDEX,
+                  expr_load(c, m.a, EXPRS(expr_index(c, 0), expr_index(c, 0)), NOWHERE), NOWHERE);
     expect(c, &m.kernel, "'A' is read where only sizes and loops may decide");
 }
 
@@ -148,7 +149,8 @@ static void test_loops_and_blocks(void **state)
 static Stmt *launch_of(Context *c, Stmt *body)
 {
     Expr *one = expr_index(c, 1);
-    LaunchStmt launch = {.name = ctx_name(c, "f"), .grid = {one, one, one}, .block = {1, 1, 1}, .body = body};
+    LaunchStmt launch = {
+        .name = ctx_name(c, "f"), .grid = {one, one, one}, .block = {1, 1, 1}, .body = body};
     return stmt_launch(c, &launch, NOWHERE);
 }
 
@@ -170,15 +172,22 @@ static void test_levels(void **state)
     assert_null(ir_verify(c, &m.kernel));
     m.kernel.body->u.launch.block[1] = 0;
     expect(c, &m.kernel, "launch 'f' has no threads");
-    m.kernel.body = SEQ(c, launch_of(c, barrier), stmt_let(c, x, expr_axis(c, AXIS_BLOCK_X), NOWHERE));
+    m.kernel.body =
+        SEQ(c, launch_of(c, barrier), stmt_let(c, x, expr_axis(c, AXIS_BLOCK_X), NOWHERE));
     expect(c, &m.kernel, "'blockIdx.x' outside of a launch");
     Stmt *empty = stmt_seq(c, NULL, 0, NOWHERE);
-    ForStmt bound = {.var = loop_var(c, "t"), .lo = expr_index(c, 0), .hi = expr_index(c, 2), .step = 1,
-                     .kind = LOOP_BIND, .axis = AXIS_THREAD_X, .body = empty};
+    ForStmt bound = {.var = loop_var(c, "t"),
+                     .lo = expr_index(c, 0),
+                     .hi = expr_index(c, 2),
+                     .step = 1,
+                     .kind = LOOP_BIND,
+                     .axis = AXIS_THREAD_X,
+                     .body = empty};
     m.kernel.body = launch_of(c, stmt_for(c, &bound, NOWHERE));
     expect(c, &m.kernel, "loop 't' is bound in a lowered kernel");
     Expr *const *wide = EXPRS(expr_int(c, DT_I64, 0, NOWHERE), expr_index(c, 0));
-    m.kernel.body = launch_of(c, stmt_store(c, m.c, wide, STORE_SET, expr_float(c, DT_F32, 1, NOWHERE), NOWHERE));
+    m.kernel.body = launch_of(
+        c, stmt_store(c, m.c, wide, STORE_SET, expr_float(c, DT_F32, 1, NOWHERE), NOWHERE));
     assert_null(ir_verify(c, &m.kernel));
 }
 
@@ -190,14 +199,16 @@ static void test_temps_live_in_their_seq(void **state)
     Stmt *nest = stmt_replace_buffer(c, m.kernel.body, m.a, t);
     m.kernel.body = SEQ(c, stmt_temp(c, t, NOWHERE), nest);
     assert_null(ir_verify(c, &m.kernel));
-    m.kernel.body = SEQ(c, stmt_if(c, expr_bool(c, true), stmt_temp(c, t, NOWHERE), NULL, NOWHERE), nest);
+    m.kernel.body =
+        SEQ(c, stmt_if(c, expr_bool(c, true), stmt_temp(c, t, NOWHERE), NULL, NOWHERE), nest);
     expect(c, &m.kernel, "buffer 'T' is used where it is not defined");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_names), TEST(test_scopes), TEST(test_types), TEST(test_loops_and_blocks),
+        TEST(test_names),  TEST(test_scopes),
+        TEST(test_types),  TEST(test_loops_and_blocks),
         TEST(test_levels), TEST(test_temps_live_in_their_seq),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

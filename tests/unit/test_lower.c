@@ -1,8 +1,9 @@
-/* test_lower.c - the text of lowered kernels, what each pass is told about, and every refusal of the pipeline. */
+/* test_lower.c - the text of lowered kernels, what each pass is told about, and every refusal of
+ * the pipeline. */
 #include "parse_text.h"
 #include "passes/lower/lower.h"
 
-/* ---- the tiled matmul ---------------------------------------------------------------------------- */
+/* ---- the tiled matmul ------------------------------------------------------------------------ */
 
 static const char matmul_1024[] =
     "kernel matmul(A: f32[1024, 1024], B: f32[1024, 1024]) -> C: f32[1024, 1024] {\n"
@@ -149,7 +150,7 @@ static void test_lowered_passes_through(void **state)
     expect_text(lowered_1024, lowered_1024);
 }
 
-/* ---- one behaviour each ---------------------------------------------------------------------------- */
+/* ---- one behaviour each ---------------------------------------------------------------------- */
 
 /* The lowered text of `source` holds `wanted`, and does not hold `unwanted` (NULL: anything). */
 static void expect_part(const char *source, const char *wanted, const char *unwanted)
@@ -172,9 +173,9 @@ static void expect_part(const char *source, const char *wanted, const char *unwa
 static void test_missing_axis_runs_on_coordinate_0(void **state)
 {
     (void)state;
-    expect_part("kernel k(x: f32[64, 8]) -> s: f32[64, 8] { for b in 64 bind blockIdx.x {"
-                " for t in 8 bind threadIdx.x block y(i in 64 = b, j in 8 = t) { s[i, j] = x[i, j]; }"
-                " block z(i in 64 = b) { s[i, 0] = 1.0; } } }",
+    expect_part("kernel k(x: f32[64, 8]) -> s: f32[64, 8] { for b in 64 bind blockIdx.x { for t in "
+                "8 bind threadIdx.x block y(i in 64 = b, j in 8 = t) { s[i, j] = x[i, j]; } block "
+                "z(i in 64 = b) { s[i, 0] = 1.0; } } }",
                 "if t == 0", NULL);
 }
 
@@ -240,10 +241,12 @@ static void test_guard_of_a_whole_vector(void **state)
 }
 
 #define FILLED(cond)                                                                               \
-    "kernel k(a: f32[8, 1000]) -> c: f32[8, 1024] { for g in 8 bind blockIdx.x for t in 256 bind threadIdx.x for v in 4 vectorize " \
+    "kernel k(a: f32[8, 1000]) -> c: f32[8, 1024] { for g in 8 bind blockIdx.x for t in 256 bind " \
+    "threadIdx.x for v in 4 vectorize "                                                            \
     "block c(i in 8 = g, j in 1024 = t * 4 + v) { c[i, j] = " cond " ? a[i, j] : 0; } }"
 
-/* What a condition keeps from being read is not read: all lanes agree, or those at the edge ask one by one. */
+/* What a condition keeps from being read is not read: all lanes agree, or those at the edge ask one
+ * by one. */
 static void test_wide_value_under_a_condition(void **state)
 {
     (void)state;
@@ -291,7 +294,8 @@ static void test_registers_without_gaps(void **state)
     expect_part(groups, "y[g * 8 + t * 2 + e] = R[g * 2 + e]", NULL);
     expect_part(KEPT("for f in 16", "f / 2 * 8 + t * 2 + f % 2"), "R[f] = x[", NULL);
     expect_part(KEPT("for g in 16", "g * 4 + t"), "temp R: f32[16] in local", NULL);
-    expect_part(KEPT("for g in 3 for h in 2", "g * 16 + h * 12 + t"), "temp R: f32[12] in local", NULL);
+    expect_part(KEPT("for g in 3 for h in 2", "g * 16 + h * 12 + t"), "temp R: f32[12] in local",
+                NULL);
     expect_part(KEPT("for g in 5 for h in 2", "g * 12 + h * 7 + t"), "R[g * 8 + h * 7] = x[", NULL);
 }
 
@@ -330,7 +334,8 @@ static void test_64_bits_where_needed(void **state)
     "w)"                                                                                           \
     " { init c[i, j] = 0.0; c[i, j] += s[i, q]; } } }"
 
-/* What is a number once loops are written out is no part of what advances, in whatever form; what mixes both does not advance. */
+/* What is a number once loops are written out is no part of what advances, in whatever form; what
+ * mixes both does not advance. */
 static void test_addresses_that_advance(void **state)
 {
     (void)state;
@@ -364,7 +369,7 @@ static void test_several_launches(void **state)
                 "launch k_1 grid(1, 1, 1) block(64, 1, 1)", NULL);
 }
 
-/* ---- the runner ------------------------------------------------------------------------------------ */
+/* ---- the runner ------------------------------------------------------------------------------ */
 
 typedef struct {
     int n;
@@ -402,7 +407,7 @@ static void test_runner_reports_every_pass(void **state)
     text_close(&t);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* The program of each row of lower.def that needs no schedule is refused with that row's code. */
 static void test_refusals(void **state)

@@ -1,4 +1,5 @@
-/* test_lower_meaning.c - a kernel means the same before and after lowering, at sizes that divide and sizes that do not. */
+/* test_lower_meaning.c - a kernel means the same before and after lowering, at sizes that divide
+ * and sizes that do not. */
 #include "parse_text.h"
 #include "passes/lower/lower.h"
 
@@ -68,7 +69,8 @@ static const char *const kernels[] = {
     "        for y in 8 bind threadIdx.x block C(i in N = o, j in 8 = y) { C[i, j] = S[i, 7 - j] + "
     "R[i, j]; }"
     "    } }",
-    /* what an iteration reads comes from an earlier one: the buffer may not shrink to the iteration */
+    /* what an iteration reads comes from an earlier one: the buffer may not shrink to the
+     * iteration */
     "kernel carried(x: f32[64]) -> y: f32[64] { temp s: f32[64] in shared;"
     "    for b in 1 bind blockIdx.x for o in 4 {"
     "        for t in 16 bind threadIdx.x block s(i in 64 = o * 16 + t) { s[i] = x[i]; }"

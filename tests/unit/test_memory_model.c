@@ -1,5 +1,6 @@
-/* test_memory_model.c - sectors and wavefronts against the figures that Nsight Compute read on a GPU (to which it adds up to 6%
- * of arbitration in shared memory), against figures worked out by hand, and against a model that counts by brute force. */
+/* test_memory_model.c - sectors and wavefronts against the figures that Nsight Compute read on a
+ * GPU (to which it adds up to 6% of arbitration in shared memory), against figures worked out by
+ * hand, and against a model that counts by brute force. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,8 @@ static void measured_sectors(void **state)
     expect_sectors(lanes(16, 4, 4096, 4), 4, 4); /* two rows of 16 */
     expect_sectors(line(8, 8), 8, 8);            /* f64 */
     expect_sectors(line(16, 16), 16, 16);        /* 16 bytes a lane */
-    expect_sectors(line(0, 4), 1, 1);            /* A[i, k] of the naive matmul: (1 + 4) / 2 = 2.5 */
+    /* A[i, k] of the naive matmul: (1 + 4) / 2 = 2.5 */
+    expect_sectors(line(0, 4), 1, 1);
     expect_sectors(lanes(8, 4 * 4, 4096, 4), 16, 4); /* a store of every fourth element */
     WarpAccess strided = line(4096, 4), wide = line(16, 16), row = line(4, 4);
     assert_int_equal(memory_lines(&strided), 32);
@@ -96,8 +98,8 @@ static void measured_wavefronts(void **state)
     expect_wavefronts(lanes(16, 34 * 4, 4, 4), 1, 1);  /* by 2 */
     expect_wavefronts(line(32 * 4, 4), 32, 1);         /* a column of [32][32] */
     expect_wavefronts(line(33 * 4, 4), 1, 1);
-    expect_wavefronts(lanes(16, 17 * 4, 4, 4), 2, 1);  /* columns of [16][17] */
-    expect_wavefronts(line(0, 4), 1, 1);               /* one word for all */
+    expect_wavefronts(lanes(16, 17 * 4, 4, 4), 2, 1); /* columns of [16][17] */
+    expect_wavefronts(line(0, 4), 1, 1);              /* one word for all */
 }
 
 static void eight_bytes_go_in_halves(void **state)
@@ -124,12 +126,12 @@ static void loads_merge_partners(void **state)
     const struct {
         int dx, dy, width, of_8, of_16;
     } all[] = {
-        {0, 0, 32, 1, 2},  /* all lanes the same */
-        {0, 1, 2, 1, 2},   /* lane / 2 */
-        {0, 1, 4, 1, 2},   /* lane / 4 */
-        {1, 0, 2, 1, 2},   /* lane % 2 */
-        {1, 0, 4, 2, 4},   /* lane % 4: partners differ */
-        {0, 2, 2, 2, 4},   /* lane / 2 * 2: merged, but in conflict */
+        {0, 0, 32, 1, 2}, /* all lanes the same */
+        {0, 1, 2, 1, 2},  /* lane / 2 */
+        {0, 1, 4, 1, 2},  /* lane / 4 */
+        {1, 0, 2, 1, 2},  /* lane % 2 */
+        {1, 0, 4, 2, 4},  /* lane % 4: partners differ */
+        {0, 2, 2, 2, 4},  /* lane / 2 * 2: merged, but in conflict */
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         for (int bytes = 8; bytes <= 16; bytes *= 2) {

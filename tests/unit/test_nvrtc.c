@@ -186,7 +186,7 @@ static void long_and_empty_logs(void **state)
     expect_text(ctx, "something else");
 }
 
-/* ---- getting ready ---------------------------------------------------------------------------- */
+/* ---- getting ready --------------------------------------------------------------------------- */
 
 /* A compilation that begins while the thread is at work is right, and so is one after it. */
 static void warms_up_beside_others(void **state)
@@ -211,7 +211,8 @@ static void warms_up_in_silence(void **state)
     setenv("TIRC_NVRTC", "/nowhere/libnvrtc.so.13", 1);
     nvrtc_warmup_end(nvrtc_warmup_begin("sm_90a"));
     unsetenv("TIRC_NVRTC");
-    nvrtc_warmup_end(nvrtc_warmup_begin("no architecture, and a name that is longer than any of them is"));
+    nvrtc_warmup_end(
+        nvrtc_warmup_begin("no architecture, and a name that is longer than any of them is"));
     nvrtc_warmup_end(NULL);
 }
 

@@ -1,4 +1,5 @@
-/* test_parse.c - the grammar: what parses, into which tree, and that hostile bytes are only refused. */
+/* test_parse.c - the grammar: what parses, into which tree, and that hostile bytes are only
+ * refused. */
 #include "tests/unit/parse_text.h"
 
 static AstFile *parse_good(Text *t, const char *text)
@@ -12,23 +13,22 @@ static AstFile *parse_good(Text *t, const char *text)
 
 /* ---- schedules ---- */
 
-static const char tiled[] =
-    "schedule tiled32 for matmul(T = 32)\n"
-    "{\n"
-    "    let [i, j, k] = loops(C);\n"
-    "    let [by, ty] = split(i, [_, T]);\n"
-    "    bind(by, blockIdx.y);   bind(ty, threadIdx.y);\n"
-    "    for buffer in [A, B] {\n"
-    "        let s = cache_read(C, buffer, shared);\n"
-    "        cooperative_fetch(s, [T, T]);\n"
-    "    }\n"
-    "}\n"
-    "// the same few lines that every schedule needs, written once\n"
-    "proc cooperative_fetch(block, [ny, nx])\n"
-    "{\n"
-    "    let copy = fuse(loops(block)[-2:]);\n"
-    "    let [each, y, x] = split(copy, [_, ny, nx]);\n"
-    "}\n";
+static const char tiled[] = "schedule tiled32 for matmul(T = 32)\n"
+                            "{\n"
+                            "    let [i, j, k] = loops(C);\n"
+                            "    let [by, ty] = split(i, [_, T]);\n"
+                            "    bind(by, blockIdx.y);   bind(ty, threadIdx.y);\n"
+                            "    for buffer in [A, B] {\n"
+                            "        let s = cache_read(C, buffer, shared);\n"
+                            "        cooperative_fetch(s, [T, T]);\n"
+                            "    }\n"
+                            "}\n"
+                            "// the same few lines that every schedule needs, written once\n"
+                            "proc cooperative_fetch(block, [ny, nx])\n"
+                            "{\n"
+                            "    let copy = fuse(loops(block)[-2:]);\n"
+                            "    let [each, y, x] = split(copy, [_, ny, nx]);\n"
+                            "}\n";
 
 static void test_schedule_of_the_design(void **state)
 {
@@ -74,19 +74,19 @@ static void test_statements_of_scripts(void **state)
 {
     (void)state;
     Text t;
-    AstFile *file = parse_good(&t,
-        "include \"more.sched\";\n"
-        "schedule default for any {\n"
-        "    tune T in [8, 16, 32];\n"
-        "    let step = 3; let in = 4; let block = step - 1;\n"
-        "    for block in blocks() { parallel(block[0]); }\n"
-        "    for [a, _] in [[1, 2], [3, 4]] { f(a); }\n"
-        "    for i in 0..4 { f(i, at = i + 1, axis = blockIdx.x); }\n"
-        "    if T > 3 && !(T == 8) { return; } else if T % 2 == 0 { assert T != 0, \"no\\\"pe\"; } else { }\n"
-        "    let l = loops(C)[1:3][:1][0]; let r = [0..2, 1];\n"
-        "}\n"
-        "schedule other for any() { }\n"
-        "proc p() { return T ? 1 : -2; }\n");
+    AstFile *file = parse_good(&t, "include \"more.sched\";\n"
+                                   "schedule default for any {\n"
+                                   "    tune T in [8, 16, 32];\n"
+                                   "    let step = 3; let in = 4; let block = step - 1;\n"
+                                   "    for block in blocks() { parallel(block[0]); }\n"
+                                   "    for [a, _] in [[1, 2], [3, 4]] { f(a); }\n"
+                                   "    for i in 0..4 { f(i, at = i + 1, axis = blockIdx.x); }\n"
+                                   "    if T > 3 && !(T == 8) { return; } else if T % 2 == 0 { "
+                                   "assert T != 0, \"no\\\"pe\"; } else { }\n"
+                                   "    let l = loops(C)[1:3][:1][0]; let r = [0..2, 1];\n"
+                                   "}\n"
+                                   "schedule other for any() { }\n"
+                                   "proc p() { return T ? 1 : -2; }\n");
     assert_int_equal(file->n_includes, 1);
     assert_int_equal(file->n_schedules, 2);
     const AstStmt *body = file->schedules[0]->body;
@@ -103,19 +103,23 @@ static void test_words_as_names(void **state)
 {
     (void)state;
     Text t;
-    AstFile *file = parse_good(&t,
-        "kernel k<N = 8>(in: f32[N], step: f32[N], block: f32[N], inout inout: f32[N]) -> out: f32[N] {\n"
-        "    temp temp: f32[N] in shared pad(0, 4) align(0, 32, 8);\n"
-        "    for in in N bind threadIdx.x @a @b(1) @c(\"x\") @d([1, 2]), step in 0..N step 2 parallel\n"
-        "        block[step] = in[in];\n"
-        "    for reduce in N step -1 unroll, init in 4 block[reduce] = 1;\n"
-        "    for r in N in[r] = block[r] - step[0];\n"
-        "    init: for i in N { init C[i] = 0; C[i] += in[i] * step[i]; }\n"
-        "    temp[0] min= 3; temp[1] = min(temp[1], temp[2]) == 3 ? 1 : 2; barrier[0] = launch[1];\n"
-        "    block block(in in N = in, reduce in in 0..4 = 3) where a < b atomic @x { where[in] = atomic[1]; }\n"
-        "    block reduce(reduce in N = 3) { init x[1] = 2; x[1] = 3; }\n"
-        "    if in[0] > 3 atomic[0] = 1; else x[1] &&= true;\n"
-        "}\n");
+    AstFile *file =
+        parse_good(&t, "kernel k<N = 8>(in: f32[N], step: f32[N], block: f32[N], inout inout: "
+                       "f32[N]) -> out: f32[N] {\n"
+                       "    temp temp: f32[N] in shared pad(0, 4) align(0, 32, 8);\n"
+                       "    for in in N bind threadIdx.x @a @b(1) @c(\"x\") @d([1, 2]), step in "
+                       "0..N step 2 parallel\n"
+                       "        block[step] = in[in];\n"
+                       "    for reduce in N step -1 unroll, init in 4 block[reduce] = 1;\n"
+                       "    for r in N in[r] = block[r] - step[0];\n"
+                       "    init: for i in N { init C[i] = 0; C[i] += in[i] * step[i]; }\n"
+                       "    temp[0] min= 3; temp[1] = min(temp[1], temp[2]) == 3 ? 1 : 2; "
+                       "barrier[0] = launch[1];\n"
+                       "    block block(in in N = in, reduce in in 0..4 = 3) where a < b atomic @x "
+                       "{ where[in] = atomic[1]; }\n"
+                       "    block reduce(reduce in N = 3) { init x[1] = 2; x[1] = 3; }\n"
+                       "    if in[0] > 3 atomic[0] = 1; else x[1] &&= true;\n"
+                       "}\n");
     const AstStmt *body = file->kernels[0]->body;
     assert_int_equal(body->u.seq.items[0]->kind, AS_TEMP);
     const AstStmt *loops = body->u.seq.items[1];
@@ -138,10 +142,11 @@ static void test_precedence(void **state)
 {
     (void)state;
     Text t;
-    AstFile *file = parse_good(&t, "proc p() { return a || b && c | d ^ e & f == g < h << i + j * -k; }");
+    AstFile *file =
+        parse_good(&t, "proc p() { return a || b && c | d ^ e & f == g < h << i + j * -k; }");
     const AstExpr *e = file->procs[0]->body->u.seq.items[0]->u.value;
-    static const ExprKind down[] = {EX_OR, EX_AND, EX_BITOR, EX_BITXOR, EX_BITAND, EX_EQ,
-                                    EX_LT, EX_SHL, EX_ADD,   EX_MUL};
+    static const ExprKind down[] = {EX_OR, EX_AND, EX_BITOR, EX_BITXOR, EX_BITAND,
+                                    EX_EQ, EX_LT,  EX_SHL,   EX_ADD,    EX_MUL};
     for (size_t i = 0; i < sizeof down / sizeof *down; i++, e = e->u.op.b)
         assert_int_equal(e->u.op.op, down[i]);
     assert_int_equal(e->u.op.op, EX_NEG);
@@ -163,11 +168,13 @@ static const char *repeat(Text *t, const char *before, const char *unit, int n, 
 static void test_depth(void **state)
 {
     (void)state;
-    static const char *const units[] = {"(", "-", "a + ", "a ? 1 : ", "[", "f(", "a[", "!", "(a + "};
+    static const char *const units[] = {"(",  "-",  "a + ", "a ? 1 : ", "[",
+                                        "f(", "a[", "!",    "(a + "};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         Text t;
         text_open(&t);
-        assert_null(text_parse(&t, repeat(&t, "kernel k() -> y: f32[1] { y[0] = ", units[i], 100000, "1; }")));
+        assert_null(text_parse(
+            &t, repeat(&t, "kernel k() -> y: f32[1] { y[0] = ", units[i], 100000, "1; }")));
         assert_int_equal(t.ctx->n_errors, 1);
         assert_int_equal(t.ctx->first->code, E0109);
         text_close(&t);
@@ -177,18 +184,21 @@ static void test_depth(void **state)
 static void test_depth_of_statements(void **state)
 {
     (void)state;
-    static const char *const units[] = {"for i in 3 ", "{", "if a ", "if a y[0] = 1; else ", "l: ", "init "};
+    static const char *const units[] = {"for i in 3 ",          "{",   "if a ",
+                                        "if a y[0] = 1; else ", "l: ", "init "};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         Text t;
         text_open(&t);
-        assert_null(text_parse(&t, repeat(&t, "kernel k() -> y: f32[1] { ", units[i], 100000, "y[0] = 1; }")));
+        assert_null(text_parse(
+            &t, repeat(&t, "kernel k() -> y: f32[1] { ", units[i], 100000, "y[0] = 1; }")));
         assert_int_equal(t.ctx->n_errors, 1);
         assert_int_equal(t.ctx->first->code, E0109);
         text_close(&t);
     }
     Text t;
     text_open(&t);
-    assert_null(text_parse(&t, repeat(&t, "kernel k() -> y: f32[1] { for ", "i in 3, ", 100000, "j in 3 y[0] = 1; }")));
+    assert_null(text_parse(&t, repeat(&t, "kernel k() -> y: f32[1] { for ", "i in 3, ", 100000,
+                                      "j in 3 y[0] = 1; }")));
     assert_int_equal(t.ctx->n_errors, 1);
     text_close(&t);
 }

@@ -1,7 +1,8 @@
 /* test_parse_errors.c - what is refused, where, and in which words.
  *
- * Every row of syntax.def and program.def that has an example gives exactly its code.  Below that, single mistakes with the
- * place and the text of the message; `|` in a program marks where the first error must be. */
+ * Every row of syntax.def and program.def that has an example gives exactly its code.  Below that,
+ * single mistakes with the place and the text of the message; `|` in a program marks where the
+ * first error must be. */
 #include "tests/unit/parse_text.h"
 
 /* ---- every row has its example ---- */
@@ -17,7 +18,9 @@ static void test_examples_give_their_code(void **state)
         text_open(&t);
         text_refuse(&t, info->program);
         if (t.ctx->n_errors + t.ctx->n_warnings != 1 || t.ctx->first->code != (ErrorCode)code)
-            fail_msg("%s: expected one such error or warning, found:\n%s", info->id, text_report(&t));
+            fail_msg("%s: expected one such error or warning, found:\n"
+                     "%s",
+                     info->id, text_report(&t));
         text_close(&t);
     }
 }
@@ -48,8 +51,11 @@ static void check_case(const Case *k)
     const Diag *d = first_error(t.ctx);
     if (!d || t.ctx->n_errors != 1 || d->code != k->code || d->span.begin != before ||
         !strstr(d->message, k->message))
-        fail_msg("expected %s at byte %zu: '%s', in\n%s\nfound:\n%s", error_info(k->code)->id, before,
-                 k->message, program, text_report(&t));
+        fail_msg("expected %s at byte %zu: '%s', in\n"
+                 "%s\n"
+                 "found:\n"
+                 "%s",
+                 error_info(k->code)->id, before, k->message, program, text_report(&t));
     text_close(&t);
 }
 
@@ -74,7 +80,8 @@ static void test_syntax(void **state)
         {E0108, HEAD "if x[0] |= 3 { y[0] = 1; } else { y[1] = 2; } }", "found '='"},
         {E0108, HEAD "for |for in N y[0] = 1; }", "expected a name, found 'for'"},
         {E0108, HEAD "y[0] = 1;\n|", "expected a statement or '}', found the end of the file"},
-        {E0108, "kernel k(x: f32[4] |-> y: f32[4] { y[0] = 1; }", "expected ')' or ',', found '->'"},
+        {E0108, "kernel k(x: f32[4] |-> y: f32[4] { y[0] = 1; }",
+         "expected ')' or ',', found '->'"},
         {E0108, "|def k(x): pass", "found 'def'"},
         {E0108, HEAD "let x = |for; }", "expected an expression, found 'for'"},
         {E0108, "kernel k<T: |kind>() -> y: f32[1] { y[0] = 1; }", "expected 'type', found 'kind'"},
@@ -94,19 +101,23 @@ static void test_names(void **state)
     (void)state;
     static const Case cases[] = {
         {E0201, HEAD "for i in N y[i] = |xs[i]; }", "there is no buffer 'xs' here"},
-        {E0201, "kernel k<N = 8>(scale: f32, data: f32[N]) -> y: f32[N] { for i in N y[i] = |dta[i]; }",
+        {E0201,
+         "kernel k<N = 8>(scale: f32, data: f32[N]) -> y: f32[N] { for i in N y[i] = |dta[i]; }",
          "did you mean 'data'?"},
         {E0201, HEAD "for i in N y[i] = x[|j]; }", "there is no value 'j' here"},
         {E0201, HEAD "for i in N { temp t: f32[1]; t[0] = x[i]; } for i in N y[i] = |t[0]; }",
          "'t' is no longer in scope"},
-        {E0201, HEAD "{ temp t: f32[1]; t[0] = x[0]; } y[0] = |t[0]; }", "'t' is no longer in scope"},
+        {E0201, HEAD "{ temp t: f32[1]; t[0] = x[0]; } y[0] = |t[0]; }",
+         "'t' is no longer in scope"},
         {E0202, HEAD "for |x in N y[x] = 0; }", "'x' is already the name of a buffer"},
         {E0202, HEAD "for |N in 4 y[N] = 0; }", "'N' is already the name of a size"},
         {E0202, HEAD "{ temp t: f32[1]; t[0] = 1; } { temp |t: f32[1]; t[0] = 1; } y[0] = 1; }",
          "'t' is already the name of a temporary"},
-        {E0202, HEAD "for i in N { temp t: f32; t = 1; } for i in N { temp |t: f32; t = 1; } y[0] = 1; }",
+        {E0202,
+         HEAD "for i in N { temp t: f32; t = 1; } for i in N { temp |t: f32; t = 1; } y[0] = 1; }",
          "'t' names another temporary already"},
-        {E0202, "kernel k<N = 8>(a: f32[N], |a: f32[N]) -> y: f32[N] { y[0] = 0; }", "'a' is already"},
+        {E0202, "kernel k<N = 8>(a: f32[N], |a: f32[N]) -> y: f32[N] { y[0] = 0; }",
+         "'a' is already"},
         {E0202, HEAD "a: y[0] = 1; |a: y[1] = 2; }", "already names another block"},
         {E0202, HEAD "for |f32 in N y[0] = 1; }", "is the name of a type"},
         {E0203, HEAD "for i in N y[i] = |x[i, i]; }", "'x' has 1 axis, but 2 subscripts are given"},
@@ -115,7 +126,8 @@ static void test_names(void **state)
         {E0211, HEAD "for i in N |N = 1; }", "'N' is a size and cannot be written"},
         {E0211, HEAD "for i in N |i = i + 1; }", "'i' is a loop and cannot be written"},
         {E0212, "kernel k<N = 8>(x: f32[N]) -> |y: f32[N] { }", "'y' is never written"},
-        {E0212, "kernel k<N = 8>(x: f32[N]) -> |y: f32[N] { for i in N y[i] += x[i]; }", "'y' is updated, but nothing gives it"},
+        {E0212, "kernel k<N = 8>(x: f32[N]) -> |y: f32[N] { for i in N y[i] += x[i]; }",
+         "'y' is updated, but nothing gives it"},
         {E0215, HEAD "y[0] = |sqroot(x[0]); }", "did you mean 'sqrt'?"},
         {E0215, HEAD "y[0] = |x(0); }", "'x' is a buffer; its elements are written with brackets"},
         {E0216, HEAD "y[0] = |fma(x[0], 1); }", "'fma' takes 3 arguments, but 2 are given"},
@@ -134,12 +146,15 @@ static void test_types(void **state)
     (void)state;
     static const Case cases[] = {
         {E0209, "kernel k(x: f64[4]) -> y: f32[4] { for i in 4 y[i] = |x[i]; }", "write f32(...)"},
-        {E0209, "kernel k(x: u8[4]) -> y: u8[4] { for i in 4 y[i] = |x[i] + 1; }", "this has type i32"},
+        {E0209, "kernel k(x: u8[4]) -> y: u8[4] { for i in 4 y[i] = |x[i] + 1; }",
+         "this has type i32"},
         {E0209, "kernel k(x: f32[4]) -> y: i32[4] { for i in 4 y[i] = |x[i]; }", "write i32(...)"},
-        {E0209, "kernel k(x: f16[4]) -> y: bf16[4] { for i in 4 y[i] = |x[i]; }", "write bf16(...)"},
+        {E0209, "kernel k(x: f16[4]) -> y: bf16[4] { for i in 4 y[i] = |x[i]; }",
+         "write bf16(...)"},
         {E0209, "kernel k() -> y: i32[4] { for i in 4 y[i] = |0.5; }", "this has type f32"},
         {E0209, "kernel k(x: i32[4]) -> y: u32[4] { for i in 4 y[i] = |x[i]; }", "write u32(...)"},
-        {E0210, "kernel k() -> y: u8[4] { for i in 4 y[i] = |-1; }", "the literal -1 does not fit in u8"},
+        {E0210, "kernel k() -> y: u8[4] { for i in 4 y[i] = |-1; }",
+         "the literal -1 does not fit in u8"},
         {E0210, "kernel k() -> y: f16[4] { for i in 4 y[i] = |1e6; }", "does not fit in f16"},
         {E0210, "kernel k() -> y: i64[4] { y[0] = |9223372036854775808; }", "does not fit in i64"},
         {E0208, "kernel k(b: bool[4]) -> y: i32[4] { y[0] = |~b[0] ? 1 : 2; }", "'~'"},
@@ -161,35 +176,53 @@ static void test_structure(void **state)
     static const Case cases[] = {
         {E0204, "kernel k<N = |-1>() -> y: f32[N] { y[0] = 1; }", "the size 'N' is -1"},
         {E0204, "kernel k<N = |0>() -> y: f32[N] { y[0] = 1; }", "the size 'N' is 0"},
-        {E0204, "kernel k<N = |9223372036854775808>() -> y: f32[N] { y[0] = 1; }", "from 1 to 9223372036854775807"},
+        {E0204, "kernel k<N = |9223372036854775808>() -> y: f32[N] { y[0] = 1; }",
+         "from 1 to 9223372036854775807"},
         {E0204, "kernel k<N = 4>() -> y: f32[|N - 4] { y[0] = 1; }", "would have 0 elements"},
-        {E0206, "kernel k<N = 4294967296>() -> y: |f32[N, N] { y[0, 0] = 1; }", "more than 2^63 bytes"},
+        {E0206, "kernel k<N = 4294967296>() -> y: |f32[N, N] { y[0, 0] = 1; }",
+         "more than 2^63 bytes"},
         {E0206, HEAD "for i in |9223372036854775807 * N y[i] = 1; }", "does not fit in 63 bits"},
         {E0213, "kernel k(n: i32) -> y: f32[4] { for i in |n y[i] = 1; }", "must be affine"},
-        {E0213, HEAD "for i in N, j in |i * i y[j] = x[i]; }", "the bounds of loop 'j' must be affine"},
+        {E0213, HEAD "for i in N, j in |i * i y[j] = x[i]; }",
+         "the bounds of loop 'j' must be affine"},
         {E0214, HEAD "for i in 0..N step |0 y[i] = 1; }", "has step 0"},
-        {E0221, HEAD "for i in N { |init y[i] = 0; y[i] += x[i]; } }", "no loop around it is reduced over"},
+        {E0221, HEAD "for i in N { |init y[i] = 0; y[i] += x[i]; } }",
+         "no loop around it is reduced over"},
         {E0221, HEAD "for i in N { y[i] = 0; |init y[i] = 1; } }", "nothing follows it"},
         {E0221, HEAD "for k in N { |init y[0] = k; y[0] += x[k]; } }", "it uses 'k'"},
-        {E0221, HEAD "for k in N, i in k + 1 { |init y[i] = 0; y[i] += x[k]; } }", "the range of 'i' changes with 'k'"},
-        {E0221, HEAD "for k in N, i in N block y(reduce a in N = k, b in |a + 1 = i) { init y[b] = 0; y[b] += x[a]; } }",
+        {E0221, HEAD "for k in N, i in k + 1 { |init y[i] = 0; y[i] += x[k]; } }",
+         "the range of 'i' changes with 'k'"},
+        {E0221,
+         HEAD "for k in N, i in N block y(reduce a in N = k, b in |a + 1 = i) { init y[b] = 0; "
+              "y[b] += x[a]; } }",
          "the range of 'b' changes with 'a'"},
-        {E0222, HEAD "for i in N { y[i] = 1; |barrier \"x\"; } }", "a barrier stands inside a launch"},
+        {E0222, HEAD "for i in N { y[i] = 1; |barrier \"x\"; } }",
+         "a barrier stands inside a launch"},
         {E0222, HEAD "for i in N { |let a = x[i]; y[i] = 1; } }", "'let' stands in launches"},
         {E0222, HEAD "y[|blockIdx.x] = 1; }", "bind(loop, blockIdx.x)"},
         {E0222, HEAD "y[0] atomic |+= 1; }", "only inside a launch"},
         {E0222, HEAD "for i in N { y[i] |async= x[i]; } }", "copy_async(block)"},
-        {E0222, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] |async= x[0]; } }", "copies into shared memory"},
-        {E0222, HEAD "|y[0] = 1; launch f grid(1, 1, 1) block(1, 1, 1) { y[1] = 1; } }", "inside a launch"},
-        {E0222, HEAD "y.|streaming[0] = 1; }", "only accesses of global memory inside a launch have cache hints"},
+        {E0222, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] |async= x[0]; } }",
+         "copies into shared memory"},
+        {E0222, HEAD "|y[0] = 1; launch f grid(1, 1, 1) block(1, 1, 1) { y[1] = 1; } }",
+         "inside a launch"},
+        {E0222, HEAD "y.|streaming[0] = 1; }",
+         "only accesses of global memory inside a launch have cache hints"},
         {E0222, HEAD "y[0] = x.|streaming[0]; }", "cache_hint(block, buffer, streaming)"},
-        {E0222, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { temp t: f32[1] in shared; t.|streaming[0] = 1; y[0] = t[0]; } }",
+        {E0222,
+         HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { temp t: f32[1] in shared; t.|streaming[0] = "
+              "1; y[0] = t[0]; } }",
          "'t' is shared"},
-        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] = x.|steaming[0]; } }", "there is no cache hint 'steaming'"},
-        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y.|read_only[0] = 1; } }", "'read_only' is a hint for loads"},
-        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] = x.|write_through[0]; } }", "is a hint for stores"},
-        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) @|many(2) { y[0] = 1; } }", "a launch has one annotation"},
-        {E0223, HEAD "temp t: f32[N] in |sharde; t[0] = x[0]; y[0] = t[0]; }", "no memory scope 'sharde'"},
+        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] = x.|steaming[0]; } }",
+         "there is no cache hint 'steaming'"},
+        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y.|read_only[0] = 1; } }",
+         "'read_only' is a hint for loads"},
+        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] = x.|write_through[0]; } }",
+         "is a hint for stores"},
+        {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) @|many(2) { y[0] = 1; } }",
+         "a launch has one annotation"},
+        {E0223, HEAD "temp t: f32[N] in |sharde; t[0] = x[0]; y[0] = t[0]; }",
+         "no memory scope 'sharde'"},
         {E0223, HEAD "temp t: f32[N] |pad(0, 1); t[0] = x[0]; y[0] = t[0]; }", "global memory"},
         {E0223, HEAD "for i in N bind |threadIdx.w y[i] = 1; }", "a loop is bound to blockIdx.x"},
         {E0224, "kernel k<N>() -> y: f32[N] { for i in 0..8 step |N y[i] = 1; }", "must be known"},
@@ -200,9 +233,9 @@ static void test_structure(void **state)
     CHECK_CASES(cases);
 }
 
-#define WHERE(clause) \
-    "kernel k<N = 8, M>(x: f32[N], id: i32[N, N], ptr: i32[N], flag: bool, a: f32, b: f32, n: i32) -> y: f32[N] where " clause \
-    " { for i in N y[i] = x[i]; }"
+#define WHERE(clause)                                                                              \
+    "kernel k<N = 8, M>(x: f32[N], id: i32[N, N], ptr: i32[N], flag: bool, a: f32, b: f32, n: "    \
+    "i32) -> y: f32[N] where " clause " { for i in N y[i] = x[i]; }"
 
 static void test_where(void **state)
 {
@@ -226,7 +259,8 @@ static void test_where(void **state)
         {E0240, WHERE("id[i, |0] in 0..N"), "stands for every index"},
         {E0240, WHERE("id[i, |N] in 0..N"), "stands for every index"},
         {E0240, WHERE("id[i, |i] in 0..N"), "a diagonal"},
-        {E0240, WHERE("ptr is |sorted"), "elements may be nondecreasing, increasing, distinct, permutation"},
+        {E0240, WHERE("ptr is |sorted"),
+         "elements may be nondecreasing, increasing, distinct, permutation"},
         {E0240, WHERE("|M is increasing"), "the elements of an input"},
         {E0240, WHERE("|id is increasing"), "one axis"},
         {E0240, WHERE("|n is increasing"), "one axis"},
@@ -251,7 +285,10 @@ static void test_reports_several(void **state)
     (void)state;
     Text t;
     text_open(&t);
-    text_refuse(&t, HEAD "for i on N { y[i] = 1; }\n y[0] = ;\n y[1] = 2 }\nkernel q() -> y: f32[1] { y[0 = 1; }");
+    text_refuse(&t, HEAD "for i on N { y[i] = 1; }\n"
+                         " y[0] = ;\n"
+                         " y[1] = 2 }\n"
+                         "kernel q() -> y: f32[1] { y[0 = 1; }");
     assert_int_equal(t.ctx->n_errors, 4);
     text_close(&t);
     text_open(&t);
@@ -265,7 +302,8 @@ static void check_override(const char *text, ErrorCode code)
     Text t;
     SizeOverride o;
     text_open(&t);
-    AstFile *file = text_parse(&t, "kernel k<M = 4, T: type = f32>(x: T[M]) -> y: T[M] { for i in M y[i] = x[i]; }");
+    AstFile *file = text_parse(
+        &t, "kernel k<M = 4, T: type = f32>(x: T[M]) -> y: T[M] { for i in M y[i] = x[i]; }");
     assert_non_null(file);
     if (size_override_parse(t.ctx, text, &o))
         assert_null(resolve_kernel(t.ctx, file->kernels[0], &o, 1));
@@ -281,10 +319,10 @@ static void test_overrides(void **state)
         const char *text;
         ErrorCode code;
     } cases[] = {
-        {"M", E0231},       {"=3", E0231},         {"M=", E0231},
-        {"M=x", E0231},     {"M=0", E0204},        {"M=-1", E0204},
-        {"Q=3", E0205},     {"M=f16", E0205},      {"M=9223372036854775808", E0204},
-        {"T=3", E0205},     {"T=?", E0205},        {"M=1-2", E0204},
+        {"M", E0231},   {"=3", E0231},    {"M=", E0231},
+        {"M=x", E0231}, {"M=0", E0204},   {"M=-1", E0204},
+        {"Q=3", E0205}, {"M=f16", E0205}, {"M=9223372036854775808", E0204},
+        {"T=3", E0205}, {"T=?", E0205},   {"M=1-2", E0204},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_override(cases[i].text, cases[i].code);
@@ -293,9 +331,13 @@ static void test_overrides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples_give_their_code), cmocka_unit_test(test_syntax), cmocka_unit_test(test_where),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_types),
-        cmocka_unit_test(test_structure), cmocka_unit_test(test_reports_several),
+        cmocka_unit_test(test_examples_give_their_code),
+        cmocka_unit_test(test_syntax),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_reports_several),
         cmocka_unit_test(test_overrides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Whether each solution of a system extends to further columns (passes/analysis/poly.h): what tiles ask is proved, and no random
- * system is said to extend that does not, counted out. */
+/* Whether each solution of a system extends to further columns (passes/analysis/poly.h): what tiles
+ * ask is proved, and no random system is said to extend that does not, counted out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,8 @@ static Case case_new(void)
     return k;
 }
 
-/* A column in min..=max, which stands in rows: of the system, or where it is open of the question. */
+/* A column in min..=max, which stands in rows: of the system, or where it is open of the
+ * question. */
 static Affine add_column(Case *k, int64_t min, int64_t max)
 {
     Affine column = poly_column(k->p, min, max, false);
@@ -133,7 +134,7 @@ static void says_what_is_left(void **state)
     end(&k);
 }
 
-/* ---- random systems ---------------------------------------------------------------------------- */
+/* ---- random systems -------------------------------------------------------------------------- */
 
 static uint64_t next(uint64_t *seed)
 {

@@ -1,5 +1,5 @@
-/* What the dependence analysis keeps of its questions (passes/analysis/poly_memo.h): rows are found again by what they say, under
- * other names of columns too, and by nothing less. */
+/* What the dependence analysis keeps of its questions (passes/analysis/poly_memo.h): rows are found
+ * again by what they say, under other names of columns too, and by nothing less. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,10 @@ static void test_same_rows(void **state)
     for (int i = 0; i < 5000; i++) {
         make_pair(&p, 0, 1, i % 70, i / 70);
         assert_int_equal(find(m, &p), POLY_SPENT);
-        memo_keep(m, (Asked){p.rows, 2, names}, i % 3 == 0 ? POLY_NONE : i % 3 == 1 ? POLY_SOME : POLY_SPENT);
+        memo_keep(m, (Asked){p.rows, 2, names},
+                  i % 3 == 0   ? POLY_NONE
+                  : i % 3 == 1 ? POLY_SOME
+                               : POLY_SPENT);
     }
     for (int i = 0; i < 5000; i++) {
         make_pair(&p, 0, 1, i % 70, i / 70);

@@ -1,5 +1,5 @@
-/* Images of numbers with digits of symbolic width (passes/analysis/poly_products.c): exact, and point for point what counting out
- * gives, at all small sizes. */
+/* Images of numbers with digits of symbolic width (passes/analysis/poly_products.c): exact, and
+ * point for point what counting out gives, at all small sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,11 +16,13 @@
 
 enum { SIZES = 5, DIMENSIONS = 4 };
 
-/* A nest: sizes M and N, loops x in 0..x_end and y in 0..y_end, a guard, and the two values that are asked for. */
+/* A nest: sizes M and N, loops x in 0..x_end and y in 0..y_end, a guard, and the two values that
+ * are asked for. */
 typedef struct {
     const char *name;
     Expr *(*x_end)(Context *c, Expr *m, Expr *n), *(*y_end)(Context *c, Expr *m, Expr *n);
-    Expr *(*guard)(Context *c, Expr **v), *(*first)(Context *c, Expr **v), *(*second)(Context *c, Expr **v);
+    Expr *(*guard)(Context *c, Expr **v), *(*first)(Context *c, Expr **v),
+        *(*second)(Context *c, Expr **v);
 } Nest;
 
 enum { M, N, X, Y, VALUES };
@@ -40,7 +42,7 @@ static Expr *ceil_div(Context *c, Expr *e, int64_t d)
     return op(c, EX_DIV, op(c, EX_ADD, e, num(c, d - 1)), num(c, d));
 }
 
-/* ---- e = 4 x + y < M N, as e / N and e % N ---------------------------------------------------- */
+/* ---- e = 4 x + y < M N, as e / N and e % N --------------------------------------------------- */
 
 static Expr *tiles_of_all(Context *c, Expr *m, Expr *n)
 {
@@ -74,7 +76,7 @@ static Expr *column(Context *c, Expr **v)
     return op(c, EX_MOD, tiled(c, v), v[N]);
 }
 
-/* ---- i = x G + y < N with G = (N + 2) / 3 ----------------------------------------------------- */
+/* ---- i = x G + y < N with G = (N + 2) / 3 ---------------------------------------------------- */
 
 static Expr *three(Context *c, Expr *m, Expr *n)
 {
@@ -105,7 +107,7 @@ static Expr *nothing(Context *c, Expr **v)
     return num(c, 0);
 }
 
-/* ---- (x + y) % N for x < N, y < M --------------------------------------------------------------- */
+/* ---- (x + y) % N for x < N, y < M ------------------------------------------------------------ */
 
 static Expr *all_n(Context *c, Expr *m, Expr *n)
 {
@@ -143,7 +145,7 @@ static const Nest nests[] = {
     {"diagonals", all_n, all_m, always, y_itself, diagonal},
 };
 
-/* ---- counting out ------------------------------------------------------------------------------ */
+/* ---- counting out ---------------------------------------------------------------------------- */
 
 /* The value, or false where a divisor is 0. */
 static bool value_of(const Expr *e, Var *const *vars, const int64_t *values, int64_t *out)
@@ -180,8 +182,8 @@ static bool holds_point(isl_set *set, const int64_t *point)
     return holds;
 }
 
-static void compare(const Nest *nest, isl_set *set, Var **vars, Expr *x_end, Expr *y_end, Expr **asked,
-                    int64_t m, int64_t n)
+static void compare(const Nest *nest, isl_set *set, Var **vars, Expr *x_end, Expr *y_end,
+                    Expr **asked, int64_t m, int64_t n)
 {
     enum { LEAST = -1, MOST = SIZES + 1, SPAN = MOST - LEAST + 1 };
     bool counted[SPAN][SPAN] = {{false}};
@@ -189,14 +191,15 @@ static void compare(const Nest *nest, isl_set *set, Var **vars, Expr *x_end, Exp
     assert_true(value_of(x_end, vars, values, &x_most) && value_of(y_end, vars, values, &y_most));
     for (values[X] = 0; values[X] < x_most; values[X]++)
         for (values[Y] = 0; values[Y] < y_most; values[Y]++)
-            if (value_of(asked[0], vars, values, &holds) && holds && value_of(asked[1], vars, values, &i) &&
-                value_of(asked[2], vars, values, &j))
+            if (value_of(asked[0], vars, values, &holds) && holds &&
+                value_of(asked[1], vars, values, &i) && value_of(asked[2], vars, values, &j))
                 counted[i - LEAST][j - LEAST] = true;
     for (i = LEAST; i <= MOST; i++)
         for (j = LEAST; j <= MOST; j++) {
             int64_t point[DIMENSIONS] = {m, n, i, j};
             if (holds_point(set, point) != counted[i - LEAST][j - LEAST])
-                fail_msg("%s: (%d, %d) at M = %d, N = %d", nest->name, (int)i, (int)j, (int)m, (int)n);
+                fail_msg("%s: (%d, %d) at M = %d, N = %d", nest->name, (int)i, (int)j, (int)m,
+                         (int)n);
         }
 }
 
@@ -209,7 +212,8 @@ static void ask(const Nest *nest)
     Poly *p = poly_new(c);
     Env env = {0};
     for (int i = 0; i < VALUES; i++) {
-        vars[i] = var_new(c, ctx_name(c, names[i]), DT_INDEX, i < X ? VAR_SIZE : VAR_LOOP, (Span){0});
+        vars[i] =
+            var_new(c, ctx_name(c, names[i]), DT_INDEX, i < X ? VAR_SIZE : VAR_LOOP, (Span){0});
         v[i] = expr_var(c, vars[i], (Span){0});
     }
     Expr *end[2] = {nest->x_end(c, v[M], v[N]), nest->y_end(c, v[M], v[N])};
@@ -255,8 +259,9 @@ static void rows_alone_are_not(void **state)
     Affine value = poly_column(p, 0, INT64_MAX, false);
     poly_not_negative(p, &p->top, value);
     VEC_PUSH(c->arena, &env, ((Meaning){x, value}));
-    Affine forms[2] = {poly_size(p, n),
-                       poly_value(p, &env, op(c, EX_MUL, expr_var(c, x, (Span){0}), expr_var(c, n, (Span){0})))};
+    Affine forms[2] = {
+        poly_size(p, n),
+        poly_value(p, &env, op(c, EX_MUL, expr_var(c, x, (Span){0}), expr_var(c, n, (Span){0})))};
     bool exact = true;
     isl_set_free(poly_image(p, forms, 2, &exact));
     assert_false(exact);

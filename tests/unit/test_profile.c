@@ -79,8 +79,13 @@ static void bad_lines_are_refused(void **state)
 static void a_gpu_describes_itself(void **state)
 {
     (void)state;
-    DeviceInfo info = {.name = "NVIDIA H200", .capability = 90, .multiprocessors = 132, .clock_khz = 1980000,
-                       .memory_clock_khz = 3201000, .memory_bus_bits = 6016, .threads_per_multiprocessor = 2048};
+    DeviceInfo info = {.name = "NVIDIA H200",
+                       .capability = 90,
+                       .multiprocessors = 132,
+                       .clock_khz = 1980000,
+                       .memory_clock_khz = 3201000,
+                       .memory_bus_bits = 6016,
+                       .threads_per_multiprocessor = 2048};
     Profile p = profile_of_device(&info);
     assert_int_equal(p.f32_gflops, 66908);
     assert_int_equal(p.f64_gflops, 33454);
@@ -112,13 +117,15 @@ static void limits(void **state)
     Profile h200 = shipped(c, "h200");
     expect(&h200, (OccupancyNeed){1024, 0, 32}, 2, LIMIT_THREADS);
     expect(&h200, (OccupancyNeed){32, 0, 0}, 32, LIMIT_BLOCKS);
-    expect(&h200, (OccupancyNeed){33, 0, 0}, 32, LIMIT_THREADS);       /* two warps */
-    expect(&h200, (OccupancyNeed){256, 16384, 32}, 8, LIMIT_THREADS);  /* 8 * 17408 bytes fit, 13 of them would */
+    expect(&h200, (OccupancyNeed){33, 0, 0}, 32, LIMIT_THREADS); /* two warps */
+    /* 8 * 17408 bytes fit, 13 of them would */
+    expect(&h200, (OccupancyNeed){256, 16384, 32}, 8, LIMIT_THREADS);
     expect(&h200, (OccupancyNeed){256, 48 * 1024, 32}, 4, LIMIT_SHARED);
     expect(&h200, (OccupancyNeed){256, 232448, 32}, 1, LIMIT_SHARED);
-    expect(&h200, (OccupancyNeed){256, 0, 255}, 1, LIMIT_REGISTERS);   /* 8192 a warp: 8 warps */
+    expect(&h200, (OccupancyNeed){256, 0, 255}, 1, LIMIT_REGISTERS); /* 8192 a warp: 8 warps */
     expect(&h200, (OccupancyNeed){256, 0, 128}, 2, LIMIT_REGISTERS);
-    expect(&h200, (OccupancyNeed){256, 0, 40}, 6, LIMIT_REGISTERS);    /* 1280 a warp: 12 for each scheduler */
+    /* 1280 a warp: 12 for each scheduler */
+    expect(&h200, (OccupancyNeed){256, 0, 40}, 6, LIMIT_REGISTERS);
     expect(&h200, (OccupancyNeed){1024, 0, 65}, 0, LIMIT_REGISTERS);
     Occupancy o = occupancy_of(&h200, &(OccupancyNeed){256, 48 * 1024, 32});
     assert_int_equal(o.threads, 1024);
@@ -155,10 +162,19 @@ static void nothing_known_is_no_limit(void **state)
 static void the_slowest_part_binds(void **state)
 {
     (void)state;
-    Profile p = {.name = "p", .multiprocessors = 10, .clock_mhz = 1000, .dram_gbps = 100, .l2_gbps = 400,
-                 .f32_gflops = 1000, .f64_gflops = 500};
+    Profile p = {.name = "p",
+                 .multiprocessors = 10,
+                 .clock_mhz = 1000,
+                 .dram_gbps = 100,
+                 .l2_gbps = 400,
+                 .f32_gflops = 1000,
+                 .f64_gflops = 500};
     Roof roofs[ROOFS];
-    Work work = {.f32_flops = 1e9, .f64_flops = 1e9, .least_bytes = 1e8, .beyond_l1_bytes = 8e8, .passes = 1e7};
+    Work work = {.f32_flops = 1e9,
+                 .f64_flops = 1e9,
+                 .least_bytes = 1e8,
+                 .beyond_l1_bytes = 8e8,
+                 .passes = 1e7};
     assert_int_equal(roofline_of(&p, &work, roofs), ROOF_ARITHMETIC);
     assert_true(roofs[ROOF_ARITHMETIC].ms > 2.999 && roofs[ROOF_ARITHMETIC].ms < 3.001);
     assert_true(roofs[ROOF_DRAM].ms > 0.999 && roofs[ROOF_DRAM].ms < 1.001);

@@ -1,7 +1,7 @@
 /* Reductions taken apart: across the threads of a block, and by rfactor.
  *
- * What they become as text, that they compute the same on the simulator at sizes that divide and sizes that do not, that NVRTC
- * compiles them, and every refusal. */
+ * What they become as text, that they compute the same on the simulator at sizes that divide and
+ * sizes that do not, that NVRTC compiles them, and every refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
     "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
 #define IJK "let [i, j, k] = loops(C); "
 
-/* ---- running texts ----------------------------------------------------------------------------- */
+/* ---- running texts --------------------------------------------------------------------------- */
 
 typedef struct {
     tirc *t;
@@ -30,7 +30,8 @@ typedef struct {
     tirc_kernel *program, *scheduled, *lowered;
 } Case;
 
-/* The first kernel of `program` under a schedule of `steps`, as far as it comes without an error. */
+/* The first kernel of `program` under a schedule of `steps`, as far as it comes without an
+ * error. */
 static Case open_case(const char *program, const char *steps, const char *const *defines, size_t n)
 {
     static char text[1 << 14];
@@ -93,7 +94,7 @@ static void refuse(const char *program, const char *steps, const char *code, con
     tirc_free(k.t);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void a_warp_combines_by_shuffles(void **state)
 {
@@ -257,17 +258,21 @@ static void traces_say_what_rounds_otherwise(void **state)
     assert_null(strstr(tirc_trace(k.t, k.scheduled), "//"));
     tirc_free(k.t);
     /* the loops of a new place follow the iterators */
-    const char *squares = "kernel q(x: f32[4, 8, 8]) -> y: f32[4] { temp s: f32[4]; for i in 4 { s[i] = 0;\n"
-                          "    for a in 8, b in 8 s[i] += x[i, a, b]; } for i in 4 y[i] = s[i]; }\n";
+    const char *squares =
+        "kernel q(x: f32[4, 8, 8]) -> y: f32[4] { temp s: f32[4]; for i in 4 { s[i] = 0;\n"
+        "    for a in 8, b in 8 s[i] += x[i, a, b]; } for i in 4 y[i] = s[i]; }\n";
     k = expect_lowered(squares, "compute_at(s, loops(y)[0]);", NULL, 0);
     assert_null(strstr(tirc_trace(k.t, k.scheduled), "//"));
     tirc_free(k.t);
-    k = expect_lowered(squares, "reorder_block_iter_var(s, [0, 2, 1]); compute_at(s, loops(y)[0]);", NULL, 0);
-    assert_non_null(strstr(tirc_trace(k.t, k.scheduled), "compute_at(s, i);  // changes the order of floating-point additions\n"));
+    k = expect_lowered(squares, "reorder_block_iter_var(s, [0, 2, 1]); compute_at(s, loops(y)[0]);",
+                       NULL, 0);
+    assert_non_null(
+        strstr(tirc_trace(k.t, k.scheduled),
+               "compute_at(s, i);  // changes the order of floating-point additions\n"));
     tirc_free(k.t);
 }
 
-/* ---- meaning --------------------------------------------------------------------------------------- */
+/* ---- meaning --------------------------------------------------------------------------------- */
 
 #define SUM_OF(type, op, start)                                                                    \
     "kernel k<N>(x: " type "[N]) -> y: " type "[1] { y[0] = " start "; for i in N y[0] " op        \
@@ -440,7 +445,7 @@ static void nvrtc_compiles_them(void **state)
     }
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 #define THREADS "let [co, ci] = split(c, [_, 32]); bind(ci, threadIdx.x);"
 
@@ -526,7 +531,8 @@ static void loops_that_rfactor_cannot_take(void **state)
     refuse(ROWS, RC "rfactor(c, -3);", "E0477", "not -3");
 }
 
-/* An exchange of values stands in launches only, at a literal distance, and all lanes come to it. */
+/* An exchange of values stands in launches only, at a literal distance, and all lanes come to
+ * it. */
 static void shuffles_are_checked(void **state)
 {
     (void)state;

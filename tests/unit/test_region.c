@@ -150,8 +150,7 @@ static void test_memory_subscripts_touch_all(void **state)
     Expr *at[] = {text_expr(&w, "i"), text_expr(&w, "i")};
     Expr *loaded = expr_cast(w.c, DT_INDEX, expr_load(w.c, c, at, span_none()), span_none());
     Expr *from[] = {loaded, text_expr(&w, "i")}, *to[] = {text_expr(&w, "i"), text_expr(&w, "0")};
-    Stmt *s =
-        stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), span_none());
+    Stmt *s = stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), span_none());
     expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, 0, "0 : N, 0 : 4");
     AccessList list = {0};
     access_collect(w.c, s, NULL, ACCESS_ANY, &list);
@@ -218,7 +217,8 @@ static void test_statements(void **state)
     ctx_free(w.c);
 }
 
-/* The runs of the columns of A that `nest` reads, as "stride x extent", the smallest stride first. */
+/* The runs of the columns of A that `nest` reads, as "stride x extent", the smallest stride
+ * first. */
 static void expect_runs(World *w, Stmt *nest, const Buffer *a, const char *want)
 {
     Interval box[2];
@@ -227,7 +227,8 @@ static void expect_runs(World *w, Stmt *nest, const Buffer *a, const char *want)
     assert_true(region_touched(w->f, nest, a, ACCESS_READ, 0, box));
     int n = region_runs(w->f, nest, a, ACCESS_READ, 1, &box[1], runs);
     for (int i = 0; i < n; i++)
-        strbuf_addf(&got, "%s%lldx%lld", i ? " " : "", (long long)runs[i].stride, (long long)runs[i].extent);
+        strbuf_addf(&got, "%s%lldx%lld", i ? " " : "", (long long)runs[i].stride,
+                    (long long)runs[i].extent);
     assert_string_equal(n ? got.text : "", want);
 }
 
@@ -246,13 +247,13 @@ static void test_runs(void **state)
     } cases[] = {
         {"w * 64 + x / 4 * 16 + x % 4", "1x4 16x2"}, /* fused loops count by their digits */
         {"w * 64 + x * 16 + y", "1x4 16x8"},
-        {"w * 64 + x * 4 + y", ""},                   /* no gap */
-        {"w * 64 + x * 3 + y", ""},                   /* they overlap */
+        {"w * 64 + x * 4 + y", ""}, /* no gap */
+        {"w * 64 + x * 3 + y", ""}, /* they overlap */
         {"w * 64 + y", ""},
         {"w * 64 + x * 2", "2x8"},
-        {"w * 64 + x * 6 + y * 2", "2x25"},              /* 6 is three places of 2: the run goes on */
-        {"w * 64 + 7 - x", ""},                       /* backwards: not looked at */
-        {"(w * 8 + x) / 3 * 64", ""},                 /* of outer and inner loops at once */
+        {"w * 64 + x * 6 + y * 2", "2x25"},            /* 6 is three places of 2: the run goes on */
+        {"w * 64 + 7 - x", ""},                        /* backwards: not looked at */
+        {"(w * 8 + x) / 3 * 64", ""},                  /* of outer and inner loops at once */
         {"w * 64 + x / 4 * 100 + x % 4 * 10 + y", ""}, /* three runs */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -269,7 +270,8 @@ static void test_no_runs_of_two_accesses(void **state)
     (void)state;
     World w = world_new();
     Buffer *a = buffer_2d(&w, "A", "1000", "1000"), *c = buffer_2d(&w, "C", "1000", "1000");
-    Stmt *pair[] = {nest_that_reads(&w, a, c, "x * 16 + y"), nest_that_reads(&w, a, c, "x * 16 + y + 5")};
+    Stmt *pair[] = {nest_that_reads(&w, a, c, "x * 16 + y"),
+                    nest_that_reads(&w, a, c, "x * 16 + y + 5")};
     expect_runs(&w, stmt_seq(w.c, pair, 2, span_none()), a, "");
     ctx_free(w.c);
 }

@@ -1,5 +1,6 @@
-/* How loops run: what bind, parallel, vectorize, unroll and atomic make of a small kernel, and every refusal with its text.
- * Programs and steps are text; the wrong ones expect a code and a piece of the message. */
+/* How loops run: what bind, parallel, vectorize, unroll and atomic make of a small kernel, and
+ * every refusal with its text. Programs and steps are text; the wrong ones expect a code and a
+ * piece of the message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@
     "shared;\n"                                                                                    \
     "for t in 8 bind threadIdx.x { for c in 8 block load(v in 8 = c) { s[v] = x[v]; }\n"           \
     "block out(i in 8 = b, j in 8 = t) { y[i, j] = s[j]; } } } }\n"
-/* Which thread has which results takes a division by a size to say, the same where they are written and read. */
+/* Which thread has which results takes a division by a size to say, the same where they are written
+ * and read. */
 #define REGISTERS(from)                                                                            \
     "kernel k<M, N>(x: f32[M, N]) -> y: f32[M, N] { temp s: f32[M, N] in local;\n"                 \
     "for i in M, jo in (N + 3) / 4 {\n"                                                            \
@@ -29,40 +31,42 @@
 static void kinds_are_set(void **state)
 {
     (void)state;
-    expect_body(MATMUL,
-           IJK "let [by, ty] = split(i, [_, 32]); let [bx, tx] = split(j, [_, 32]); let [ko, "
-               "ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki); bind(by, blockIdx.y); "
-               "bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x); unroll(ki);",
-           "    for by in 4 bind blockIdx.y\n"
-           "        for bx in 2 bind blockIdx.x\n"
-           "            for ty in 32 bind threadIdx.y\n"
-           "                for tx in 32 bind threadIdx.x\n"
-           "                    for ko in 4\n"
-           "                        for ki in 8 unroll\n"
-           "                            block C(i in 100 = by * 32 + ty, j in 64 = bx * 32 + tx,\n"
-           "                                    reduce k in 32 = ko * 8 + ki) {\n"
-           "                                init C[i, j] = 0.0;\n"
-           "                                C[i, j] += A[i, k] * B[k, j];\n"
-           "                            }\n");
+    expect_body(
+        MATMUL,
+        IJK "let [by, ty] = split(i, [_, 32]); let [bx, tx] = split(j, [_, 32]); let [ko, "
+            "ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki); bind(by, blockIdx.y); "
+            "bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x); unroll(ki);",
+        "    for by in 4 bind blockIdx.y\n"
+        "        for bx in 2 bind blockIdx.x\n"
+        "            for ty in 32 bind threadIdx.y\n"
+        "                for tx in 32 bind threadIdx.x\n"
+        "                    for ko in 4\n"
+        "                        for ki in 8 unroll\n"
+        "                            block C(i in 100 = by * 32 + ty, j in 64 = bx * 32 + tx,\n"
+        "                                    reduce k in 32 = ko * 8 + ki) {\n"
+        "                                init C[i, j] = 0.0;\n"
+        "                                C[i, j] += A[i, k] * B[k, j];\n"
+        "                            }\n");
     expect_body(RANGES,
-           "let [i] = loops(y); bind(i, threadIdx.x); let [j] = loops(z); bind(j, "
-           "\"threadIdx.x\");",
-           "    for i in 49 bind threadIdx.x\n"
-           "        block y(i in 3..100 = 99 - i * 2) {\n"
-           "            y[i] = x[i];\n"
-           "        }\n"
-           "    for j in 45 bind threadIdx.x\n"
-           "        block z(j in 5..50 = j + 5) {\n"
-           "            z[j] = x[j];\n"
-           "        }\n");
-    expect_body(RANGES, "let [j] = loops(z); let [a, v] = split(j, [_, 8]); vectorize(v); parallel(a);",
-           "    for i in 99..3 step -2\n"
-           "        y[i] = x[i];\n"
-           "    for a in 6 parallel\n"
-           "        for v in 8 vectorize\n"
-           "            block z(j in 5..50 = a * 8 + v + 5) {\n"
-           "                z[j] = x[j];\n"
-           "            }\n");
+                "let [i] = loops(y); bind(i, threadIdx.x); let [j] = loops(z); bind(j, "
+                "\"threadIdx.x\");",
+                "    for i in 49 bind threadIdx.x\n"
+                "        block y(i in 3..100 = 99 - i * 2) {\n"
+                "            y[i] = x[i];\n"
+                "        }\n"
+                "    for j in 45 bind threadIdx.x\n"
+                "        block z(j in 5..50 = j + 5) {\n"
+                "            z[j] = x[j];\n"
+                "        }\n");
+    expect_body(RANGES,
+                "let [j] = loops(z); let [a, v] = split(j, [_, 8]); vectorize(v); parallel(a);",
+                "    for i in 99..3 step -2\n"
+                "        y[i] = x[i];\n"
+                "    for a in 6 parallel\n"
+                "        for v in 8 vectorize\n"
+                "            block z(j in 5..50 = a * 8 + v + 5) {\n"
+                "                z[j] = x[j];\n"
+                "            }\n");
 }
 
 static void bind_refuses(void **state)
@@ -129,7 +133,8 @@ static void other_kinds_are_checked(void **state)
     refuse(MATMUL, IJK "annotate(j, serpentine);", E0498, "call serpentine instead");
     refuse(MATMUL, IJK "annotate(C, copy_async);", E0498, "call copy_async instead");
     refuse(MATMUL, IJK "annotate(i, remap_grouped, 2);", E0498, "call remap instead");
-    refuse(MATMUL, IJK "reorder(k, i, j); serpentine(i, j); serpentine(i, j);", E0499, "'j' runs forwards and backwards in turn already");
+    refuse(MATMUL, IJK "reorder(k, i, j); serpentine(i, j); serpentine(i, j);", E0499,
+           "'j' runs forwards and backwards in turn already");
 }
 
 /* Updates that collide may run at the same time once they are atomic. */
@@ -142,13 +147,13 @@ static void atomic_updates_may_collide(void **state)
     refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424,
            "with decompose_reduction and then atomic(C)");
     expect_body(HISTOGRAM,
-           "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
-           "    for b in 256\n"
-           "        hist[b] = 0;\n"
-           "    for i in 64 bind blockIdx.x\n"
-           "        block hist_1(i in 64 = i) atomic {\n"
-           "            hist[color[i]] += 1;\n"
-           "        }\n");
+                "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
+                "    for b in 256\n"
+                "        hist[b] = 0;\n"
+                "    for i in 64 bind blockIdx.x\n"
+                "        block hist_1(i in 64 = i) atomic {\n"
+                "            hist[color[i]] += 1;\n"
+                "        }\n");
     refuse(HISTOGRAM, "atomic(hist);", E0432, "block 'hist' has 'hist =' on elements of type i32");
     refuse("kernel h(x: u8[8], inout y: u8[8]) { for i in 8 y[0] += x[i]; }\n", "atomic(y);", E0432,
            "has 'y +=' on elements of type u8");
@@ -161,18 +166,18 @@ static void cooperative_copies_bind_an_axis_again(void **state)
 {
     (void)state;
     expect_body(COOPERATIVE, "let [b, t, c] = loops(load); bind(c, threadIdx.x);",
-           "    for b in 8 bind blockIdx.x {\n"
-           "        temp s: f32[8] in shared;\n"
-           "        for t in 8 bind threadIdx.x {\n"
-           "            for c in 8 bind threadIdx.x\n"
-           "                block load(v in 8 = c) {\n"
-           "                    s[v] = x[v];\n"
-           "                }\n"
-           "            block out(i in 8 = b, j in 8 = t) {\n"
-           "                y[i, j] = s[j];\n"
-           "            }\n"
-           "        }\n"
-           "    }\n");
+                "    for b in 8 bind blockIdx.x {\n"
+                "        temp s: f32[8] in shared;\n"
+                "        for t in 8 bind threadIdx.x {\n"
+                "            for c in 8 bind threadIdx.x\n"
+                "                block load(v in 8 = c) {\n"
+                "                    s[v] = x[v];\n"
+                "                }\n"
+                "            block out(i in 8 = b, j in 8 = t) {\n"
+                "                y[i, j] = s[j];\n"
+                "            }\n"
+                "        }\n"
+                "    }\n");
     refuse(COOPERATIVE,
            "let [b, t, c] = loops(load); let [d, e] = split(c, [_, 4]); bind(e, threadIdx.x);",
            E0421, "threadIdx.x would have 8 iterations at loop 't' and 4 at loop 'e'");

@@ -1,5 +1,5 @@
-/* test_schedule_layout.c - index maps, and layouts that follow them: what the steps make, every refusal with its text, and the
- * same results at sizes that divide and at sizes that do not. */
+/* test_schedule_layout.c - index maps, and layouts that follow them: what the steps make, every
+ * refusal with its text, and the same results at sizes that divide and at sizes that do not. */
 #include "schedule_case.h"
 
 #define TURN                                                                                       \
@@ -11,7 +11,7 @@
     "{ temp t: f32[M, N]; for i in M, j in N t[i, j] = x[i, j] + 1;\n"                             \
     "for j in N, i in M y[j, i] = t[i, j] * 2; }\n"
 
-/* ---- index maps as values -------------------------------------------------------------------------- */
+/* ---- index maps as values -------------------------------------------------------------------- */
 
 static void maps_are_values(void **state)
 {
@@ -19,7 +19,8 @@ static void maps_are_values(void **state)
     expect("kernel turn(x: f32[4, 6]) -> y: f32[4, 6]\n"
            "{ temp t: f32[4, 6]; for i in 4, j in 6 t[i, j] = x[i, j];\n"
            "for i in 4, j in 6 y[i, j] = t[i, j]; }\n",
-           "let i = 3; let k = i; let half = [i, j] -> [j % (k - 1), (2 - 1) * i]; let turn = [[a, b] -> [b, a]];\n"
+           "let i = 3; let k = i; let half = [i, j] -> [j % (k - 1), (2 - 1) * i]; let turn = [[a, "
+           "b] -> [b, a]];\n"
            "transform_layout(t, turn[0]);",
            "    temp t: f32[6, 4];\n"
            "    for i in 4, j in 6\n"
@@ -33,12 +34,16 @@ static void maps_stand_in_the_trace(void **state)
 {
     Case k;
     (void)state;
-    case_run(&k, TURN_ANY, "let T = 4; transform_layout(t, [i, j] -> [(i + T - 4) / T, i % T + N * 0, j + N - 2 - N + 2], 1);");
+    case_run(&k, TURN_ANY,
+             "let T = 4; transform_layout(t, [i, j] -> [(i + T - 4) / T, i % T + N * 0, j + N - 2 "
+             "- N + 2], 1);");
     assert_non_null(k.schedule);
     StrBuf trace = strbuf_new(k.text.ctx->arena);
     schedule_trace(k.schedule, "s", &trace);
-    assert_string_equal(trace.text, "schedule s for turn\n{\n"
-                                    "    transform_layout(t, [i, j] -> [i / 4, i % 4, j], 1);\n}\n");
+    assert_string_equal(trace.text, "schedule s for turn\n"
+                                    "{\n"
+                                    "    transform_layout(t, [i, j] -> [i / 4, i % 4, j], 1);\n"
+                                    "}\n");
     text_close(&k.text);
 }
 
@@ -46,18 +51,21 @@ static void refuses_what_is_no_map(void **state)
 {
     (void)state;
     refuse(TURN, "let m = 3 -> [1];", E0350, "the left side of an index map is a list of names");
-    refuse(TURN, "let m = [i, 2] -> [i];", E0350, "each entry on the left of an index map is a name");
+    refuse(TURN, "let m = [i, 2] -> [i];", E0350,
+           "each entry on the left of an index map is a name");
     refuse(TURN, "let m = [i, i] -> [i];", E0350, "'i' stands on the left twice");
     refuse(TURN, "let m = [i] -> i;", E0350, "the right side of an index map is a list");
     refuse(TURN, "let m = [i] -> [i / 0];", E0350, "divides by numbers from 1 up");
     refuse(TURN, "let m = [i] -> [8 / i];", E0350, "divides by numbers from 1 up");
     refuse(TURN, "let m = [i] -> [i ^ 1];", E0350, "not with '^'");
     refuse(TURN, "let m = [i] -> [k];", E0302, "'k' is no variable of this script");
-    refuse(TURN, "transform_layout(t, 3);", E0401, "takes an index map such as [i, j] -> [j, i], and here is 3");
-    refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401, "here is an index map");
+    refuse(TURN, "transform_layout(t, 3);", E0401,
+           "takes an index map such as [i, j] -> [j, i], and here is 3");
+    refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401,
+           "here is an index map");
 }
 
-/* ---- transform_layout -------------------------------------------------------------------------------- */
+/* ---- transform_layout ------------------------------------------------------------------------ */
 
 static void elements_go_where_the_map_says(void **state)
 {
@@ -78,12 +86,14 @@ static void elements_go_where_the_map_says(void **state)
            "}\n");
 }
 
-/* Where elements stand apart, subscripts simplify under the block's domains; an init has no reduction iterator to go by. */
+/* Where elements stand apart, subscripts simplify under the block's domains; an init has no
+ * reduction iterator to go by. */
 static void inits_follow(void **state)
 {
     (void)state;
     expect("kernel sums<K>(A: f32[8, K]) -> y: f32[8]\n"
-           "{ temp s: f32[8]; for i in 8 { s[i] = 0; for k in K s[i] += A[i, k]; } for i in 8 y[i] = s[i]; }\n",
+           "{ temp s: f32[8]; for i in 8 { s[i] = 0; for k in K s[i] += A[i, k]; } for i in 8 y[i] "
+           "= s[i]; }\n",
            "transform_layout(s, [i] -> [i % 4, i / 4]);",
            "    temp s: f32[4, 2];\n"
            "    for i in 8, k in K {\n"
@@ -101,7 +111,8 @@ static void padding_is_filled_where_it_is(void **state)
     expect(TURN, "transform_layout(t, [i, j] -> [i / 4, i % 4, j], 3);",
            "    temp t: f32[3, 4, 6];\n"
            "    for ax0 in 3, ax1 in 4, ax2 in 6\n"
-           "        block t_pad(v0 in 3 = ax0, v1 in 4 = ax1, v2 in 6 = ax2) where ax0 * 4 + ax1 > 9 {\n"
+           "        block t_pad(v0 in 3 = ax0, v1 in 4 = ax1, v2 in 6 = ax2) where ax0 * 4 + ax1 > "
+           "9 {\n"
            "            t[v0, v1, v2] = 3.0;\n"
            "        }\n"
            "    for i in 10, j in 6\n"
@@ -123,37 +134,53 @@ static void refuses_layouts_of_parameters(void **state)
 {
     (void)state;
     refuse(TURN, "transform_layout(x, [i, j] -> [j, i]);", E0900,
-           "'x' is a parameter: its layout is the caller's, row after row. reindex_cache_read(block, x, global, index_map)");
-    refuse(TURN, "transform_layout(y, [i, j] -> [j, i]);", E0900, "reindex_cache_write(block, y, global, index_map)");
+           "'x' is a parameter: its layout is the caller's, row after row. "
+           "reindex_cache_read(block, x, global, index_map)");
+    refuse(TURN, "transform_layout(y, [i, j] -> [j, i]);", E0900,
+           "reindex_cache_write(block, y, global, index_map)");
     refuse(TURN, "set_scope(t, shared); pad(t, 1); transform_layout(t, [i, j] -> [j, i]);", E0900,
-           "'t' has padded, aligned or circular axes, and its axes would be others; call transform_layout first");
+           "'t' has padded, aligned or circular axes, and its axes would be others; call "
+           "transform_layout first");
 }
 
 static void refuses_maps_that_lose_elements(void **state)
 {
     (void)state;
-    refuse(TURN, "transform_layout(t, [i] -> [i]);", E0901, "'t' has 2 subscripts, and the index map takes 1");
-    refuse(TURN, "transform_layout(t, [i, j] -> [i, j - 1]);", E0902, "output 1 of the index map, 'j - 1', is below 0");
-    refuse(TURN, "transform_layout(t, [i, j] -> [i]);", E0903, "one place: i = 0, j = 0, and i = 0, j = 1");
-    refuse(TURN, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903, "one place: i = 0, j = 5, and i = 1, j = 0");
-    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903, "one place: with M = 2, N = 6: i = 0, j = 5, and i = 1, j = 0");
-    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * N + j * 2]);", E0903, "could not be proved");
+    refuse(TURN, "transform_layout(t, [i] -> [i]);", E0901,
+           "'t' has 2 subscripts, and the index map takes 1");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i, j - 1]);", E0902,
+           "output 1 of the index map, 'j - 1', is below 0");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i]);", E0903,
+           "one place: i = 0, j = 0, and i = 0, j = 1");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903,
+           "one place: i = 0, j = 5, and i = 1, j = 0");
+    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903,
+           "one place: with M = 2, N = 6: i = 0, j = 5, and i = 1, j = 0");
+    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * N + j * 2]);", E0903,
+           "could not be proved");
 }
 
 static void refuses_pad_values_of_other_types(void **state)
 {
     (void)state;
-    refuse(TURN, "transform_layout(t, [i, j] -> [i, j * 2], true);", E0904, "a number of its type, f32, \"inf\" or \"-inf\"");
-    refuse("kernel k(x: u8[4]) -> y: u8[4] { temp t: u8[4]; for i in 4 t[i] = x[i]; for i in 4 y[i] = t[i]; }\n",
-           "transform_layout(t, [i] -> [i * 2], 256);", E0904, "a pad value of 't' is a number of its type, u8");
+    refuse(TURN, "transform_layout(t, [i, j] -> [i, j * 2], true);", E0904,
+           "a number of its type, f32, \"inf\" or \"-inf\"");
+    refuse("kernel k(x: u8[4]) -> y: u8[4] { temp t: u8[4]; for i in 4 t[i] = x[i]; for i in 4 "
+           "y[i] = t[i]; }\n",
+           "transform_layout(t, [i] -> [i * 2], 256);", E0904,
+           "a pad value of 't' is a number of its type, u8");
 }
 
 static void layouts_mean_the_same(void **state)
 {
     static const int sizes[] = {1, 2, 7, 8, 9, 17};
     static const char *const maps[] = {
-        "[i, j] -> [j, i]",         "[i, j] -> [i / 4, j, i % 4]", "[i, j] -> [j / 3, i / 2, i % 2, j % 3]",
-        "[i, j] -> [i * N + j]",    "[i, j] -> [2 * j + 1, i + 3]", "[i, j] -> [i, i + j]",
+        "[i, j] -> [j, i]",
+        "[i, j] -> [i / 4, j, i % 4]",
+        "[i, j] -> [j / 3, i / 2, i % 2, j % 3]",
+        "[i, j] -> [i * N + j]",
+        "[i, j] -> [2 * j + 1, i + 3]",
+        "[i, j] -> [i, i + j]",
         "[i, j] -> [j - j % 4 + i % 1, i, j % 4]",
     };
     (void)state;
@@ -165,10 +192,13 @@ static void layouts_mean_the_same(void **state)
     expect_same(TURN_ANY, "transform_layout(t, [i, j] -> [i / 4, j * 2, i % 4], 5);", sizes, 6);
 }
 
-/* ---- transform_block_layout ---------------------------------------------------------------------------- */
+/* ---- transform_block_layout ------------------------------------------------------------------ */
 
-#define COPY "kernel copy<M = 10, N = 6>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }\n"
-#define COPY_ANY "kernel copy<M, N>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }\n"
+#define COPY                                                                                       \
+    "kernel copy<M = 10, N = 6>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = "     \
+    "x[i, j]; }\n"
+#define COPY_ANY                                                                                   \
+    "kernel copy<M, N>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }\n"
 #define SUM                                                                                        \
     "kernel sum<M, K>(A: f32[M, K]) -> y: f32[M]\n"                                                \
     "{ for i in M { y[i] = 0; for k in K y[i] += A[i, k]; } }\n"
@@ -201,32 +231,44 @@ static void blocks_run_in_other_spaces(void **state)
            "}\n");
 }
 
-/* Iterations that wait for two neighbours run by diagonals: TVM's block is no pattern that it knows, here it is another order that
- * keeps what depends on each other. */
+/* Iterations that wait for two neighbours run by diagonals: TVM's block is no pattern that it
+ * knows, here it is another order that keeps what depends on each other. */
 static void dependences_allow_skews(void **state)
 {
     (void)state;
     expect(SCAN, "transform_block_layout(y, [i, j] -> [i + j, i]);",
            "    for i in max(N * 2 - 1, 0), i_1 in N\n"
-           "        block y(i in max(N * 2 - 1, 0) = i,\n                i_1 in N = i_1) where i_1 > 0 && i_1 < i && i < N + i_1 {\n"
-           "            y[i_1, i - i_1] = y[i_1 - 1, i - i_1] + y[i_1, i - i_1 - 1] + x[i_1, i - i_1];\n"
+           "        block y(i in max(N * 2 - 1, 0) = i,\n"
+           "                i_1 in N = i_1) where i_1 > 0 && i_1 < i && i < N + i_1 {\n"
+           "            y[i_1, i - i_1] = y[i_1 - 1, i - i_1] + y[i_1, i - i_1 - 1] + x[i_1, i - "
+           "i_1];\n"
            "        }\n"
            "}\n");
-    refuse(SCAN, "transform_block_layout(y, [i, j] -> [N - i, j]);", E0907, "block 'y' would not do what it does now");
-    refuse(SCAN, "transform_block_layout(y, [i, j] -> [N + j - i, j]);", E0907, "comes first and touches");
+    refuse(SCAN, "transform_block_layout(y, [i, j] -> [N - i, j]);", E0907,
+           "block 'y' would not do what it does now");
+    refuse(SCAN, "transform_block_layout(y, [i, j] -> [N + j - i, j]);", E0907,
+           "comes first and touches");
 }
 
 static void refuses_blocks_with_other_bindings(void **state)
 {
     (void)state;
-    refuse(COPY, "transform_block_layout(y, [i] -> [i]);", E0901, "block 'y' has 2 iterators, and the index map takes 1");
-    refuse(COPY, "let [i, j] = loops(y); split(j, [_, 2]); transform_block_layout(y, [i, j] -> [j, i]);", E0905,
+    refuse(COPY, "transform_block_layout(y, [i] -> [i]);", E0901,
+           "block 'y' has 2 iterators, and the index map takes 1");
+    refuse(COPY,
+           "let [i, j] = loops(y); split(j, [_, 2]); transform_block_layout(y, [i, j] -> [j, i]);",
+           E0905,
            "iterator 'i' of block 'y' is 'i', and not one of the 2 loops around the block alone");
-    refuse(COPY, "let [i, j] = loops(y); bind(j, threadIdx.x); transform_block_layout(y, [i, j] -> [j, i]);", E0905,
-           "iterator 'j' of block 'y'");
-    refuse(COPY, "transform_block_layout(y, [i, j] -> [i / 4, i % 4]);", E0903, "one place: i = 0, j = 0, and i = 0, j = 1");
-    refuse(COPY, "transform_block_layout(y, [i, j] -> [i - 3, j]);", E0902, "output 0 of the index map, 'i - 3', is below 0");
-    refuse(SUM, "transform_block_layout(y, [i, k] -> [i + k, k]);", E0906, "'i + k', is made of 'i', which says what is computed, and of 'k'");
+    refuse(
+        COPY,
+        "let [i, j] = loops(y); bind(j, threadIdx.x); transform_block_layout(y, [i, j] -> [j, i]);",
+        E0905, "iterator 'j' of block 'y'");
+    refuse(COPY, "transform_block_layout(y, [i, j] -> [i / 4, i % 4]);", E0903,
+           "one place: i = 0, j = 0, and i = 0, j = 1");
+    refuse(COPY, "transform_block_layout(y, [i, j] -> [i - 3, j]);", E0902,
+           "output 0 of the index map, 'i - 3', is below 0");
+    refuse(SUM, "transform_block_layout(y, [i, k] -> [i + k, k]);", E0906,
+           "'i + k', is made of 'i', which says what is computed, and of 'k'");
 }
 
 /* The first element has an init and no update, so that no iteration tells of it. */
@@ -235,16 +277,22 @@ static void refuses_reductions_with_empty_parts(void **state)
     (void)state;
     refuse("kernel solve(L: i32[2, 2], b: i32[2]) -> x: i32[2]\n"
            "{ for i in 2 { x[i] = b[i]; for j in i x[i] -= L[i, j] * x[j]; } }\n",
-           "transform_block_layout(x, [i, j] -> [j]);", E0907, "may have no value of 'j' to reduce, only an init");
+           "transform_block_layout(x, [i, j] -> [j]);", E0907,
+           "may have no value of 'j' to reduce, only an init");
 }
 
 static void spaces_mean_the_same(void **state)
 {
     static const int sizes[] = {0, 1, 2, 7, 8, 9, 17};
     static const char *const maps[] = {
-        "[i, j] -> [j, i]",       "[i, j] -> [i / 4, j, i % 4]", "[i, j] -> [j / 6, i / 2, j / 3 % 2, i % 2, j % 3]",
-        "[i, j] -> [i + j, j]",   "[i, j] -> [2 * j + 1, i + 3]", "[i, j] -> [i, i / 3 + j]",
-        "[i, j] -> [M - i, 0, N - j]", "[i, j] -> [j - j % 4 + i % 1, i, j % 4]",
+        "[i, j] -> [j, i]",
+        "[i, j] -> [i / 4, j, i % 4]",
+        "[i, j] -> [j / 6, i / 2, j / 3 % 2, i % 2, j % 3]",
+        "[i, j] -> [i + j, j]",
+        "[i, j] -> [2 * j + 1, i + 3]",
+        "[i, j] -> [i, i / 3 + j]",
+        "[i, j] -> [M - i, 0, N - j]",
+        "[i, j] -> [j - j % 4 + i % 1, i, j % 4]",
     };
     (void)state;
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
@@ -253,7 +301,8 @@ static void spaces_mean_the_same(void **state)
         expect_same(COPY_ANY, steps, sizes, 7);
     }
     expect_same(SCAN, "transform_block_layout(y, [i, j] -> [i + j, i]);", sizes, 7);
-    expect_same(SUM, "transform_block_layout(y, [i, k] -> [k / 4, i % 2, k % 4, i / 2]);", sizes, 7);
+    expect_same(SUM, "transform_block_layout(y, [i, k] -> [k / 4, i % 2, k % 4, i / 2]);", sizes,
+                7);
 }
 
 int main(void)

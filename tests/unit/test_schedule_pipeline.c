@@ -1,5 +1,6 @@
-/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every refusal with its
- * text, the check of folds in lowering, and the same results at sizes that divide and at sizes that do not. */
+/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every
+ * refusal with its text, the check of folds in lowering, and the same results at sizes that divide
+ * and at sizes that do not. */
 #include "schedule_case.h"
 
 #define FETCH                                                                                      \
@@ -16,7 +17,8 @@
     "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n" FETCH
 #define MATMUL_BY(rows, depth)                                                                     \
     "kernel matmul<M = " rows ", N = " rows ", K = " depth ">(A: f32[M, K], B: f32[K, N]) -> C: "  \
-    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n" FETCH
+    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } "   \
+    "}\n" FETCH
 #define MATMUL_OF(size) MATMUL_BY(size, size)
 /* T x T tiles, a thread for each element. */
 #define TILES                                                                                      \
@@ -24,7 +26,8 @@
     "let [by, ty] = split(i, [_, 8]); let [bx, tx] = split(j, [_, 8]);\n"                          \
     "let [ko, ki] = split(k, [_, 8]); reorder(by, bx, ty, tx, ko, ki);\n"                          \
     "bind(by, blockIdx.y); bind(bx, blockIdx.x); bind(ty, threadIdx.y); bind(tx, threadIdx.x);\n"  \
-    "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s); }\n"
+    "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s); "  \
+    "}\n"
 #define ASYNC "copy_async(A_shared); copy_async(B_shared);\n"
 /* The same by way of registers. */
 #define BY_REGISTERS                                                                               \
@@ -35,7 +38,7 @@
     "for buffer in [A, B] { let s = cache_read(C, buffer, shared); compute_at(s, ko); fetch(s);\n" \
     "let r = cache_read(s, buffer, local); compute_at(r, ko); fetch(r); }\n"
 
-/* ---- what it makes -------------------------------------------------------------------------------- */
+/* ---- what it makes --------------------------------------------------------------------------- */
 
 static void copies_run_ahead(void **state)
 {
@@ -83,7 +86,8 @@ static void three_stages_start_with_two(void **state)
            "}\n");
 }
 
-/* Statements of the body in order: registers are filled, used is what is there, registers are emptied. */
+/* Statements of the body in order: registers are filled, used is what is there, registers are
+ * emptied. */
 static void registers_are_emptied_last(void **state)
 {
     (void)state;
@@ -139,7 +143,7 @@ static void one_iteration_stays(void **state)
            "}\n");
 }
 
-/* ---- barriers ------------------------------------------------------------------------------------ */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 typedef struct {
     int outside, inside, depth, commits;
@@ -180,9 +184,10 @@ static void expect_barriers(const char *steps)
     count_barriers(case_lowered(&k)->body, &b);
     assert_int_equal(b.outside, 1);
     assert_int_equal(b.inside, 1);
-    assert_string_equal(b.last,
-                        "A_shared, B_shared: written above, read in the next iteration of ko by other threads; "
-                        "A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads");
+    assert_string_equal(
+        b.last,
+        "A_shared, B_shared: written above, read in the next iteration of ko by other threads; "
+        "A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads");
     text_close(&k.text);
 }
 
@@ -218,8 +223,9 @@ static void waits_without_a_pipeline(void **state)
 {
     (void)state;
     Case k;
-    case_run(&k, SCALE, STAGED "bind(io, blockIdx.x); bind(ii, threadIdx.x);\n"
-                         "bind(loops(s)[-1], threadIdx.x); copy_async(s);");
+    case_run(&k, SCALE,
+             STAGED "bind(io, blockIdx.x); bind(ii, threadIdx.x);\n"
+                    "bind(loops(s)[-1], threadIdx.x); copy_async(s);");
     Barriers b = {.pending = {-1, -1}};
     count_barriers(case_lowered(&k)->body, &b);
     assert_int_equal(b.commits, 1);
@@ -227,18 +233,19 @@ static void waits_without_a_pipeline(void **state)
     text_close(&k.text);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void refuses_loops_with_nothing_to_copy(void **state)
 {
     (void)state;
     refuse(SCALE, "let [i] = loops(y); pipeline(i, 2);", E0471,
            "loop 'i' has no copy to run ahead");
-    refuse(SCALE, "let [i] = loops(y); let s = cache_read(y, x, global); compute_at(s, i); "
-                  "pipeline(i, 2);",
+    refuse(SCALE,
+           "let [i] = loops(y); let s = cache_read(y, x, global); compute_at(s, i); "
+           "pipeline(i, 2);",
            E0471, "a temp in shared or local memory");
-    refuse(MATMUL_OF("64"), "let [i, j, k] = loops(C); bind(i, threadIdx.x); pipeline(i, 2);", E0410,
-           "'i'");
+    refuse(MATMUL_OF("64"), "let [i, j, k] = loops(C); bind(i, threadIdx.x); pipeline(i, 2);",
+           E0410, "'i'");
 }
 
 static void refuses_what_cannot_be_asynchronous(void **state)
@@ -259,8 +266,9 @@ static void refuses_stages_out_of_range(void **state)
 static void refuses_parts_that_do_not_follow_each_other(void **state)
 {
     (void)state;
-    refuse(SCALE, "let [i] = loops(y); let [io, ii] = split(i, [_, 8]);\n"
-                  "let s = cache_read(y, f, shared); compute_at(s, io); pipeline(io, 2);",
+    refuse(SCALE,
+           "let [i] = loops(y); let [io, ii] = split(i, [_, 8]);\n"
+           "let s = cache_read(y, f, shared); compute_at(s, io); pipeline(io, 2);",
            E0472, "4 elements from 0. That is the same in every iteration");
     refuse("kernel halo(x: f32[66]) -> y: f32[64] { for i in 64 y[i] = x[i] + x[i + 2]; }\n",
            STAGED "pipeline(io, 2);", E0472,
@@ -271,8 +279,7 @@ static void refuses_parts_that_do_not_follow_each_other(void **state)
            STAGED "pipeline(io, 2);", E0472, "moves by -8 an iteration");
     refuse("kernel more(x: f32[64]) -> y: f32[64], z: f32[64] { temp t: f32[64] in shared;\n"
            "for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } for i in 64 z[i] = t[i]; }\n",
-           "let [i] = loops(y); pipeline(i, 2);", E0472,
-           "block 'z' reads 't' outside of loop 'i'");
+           "let [i] = loops(y); pipeline(i, 2);", E0472, "block 'z' reads 't' outside of loop 'i'");
     refuse("kernel both(x: f32[64]) -> y: f32[64] { temp t: f32[64] in shared;\n"
            "for i in 64 a: t[i] = 0; for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } }\n",
            "let [i] = loops(y); pipeline(i, 2);", E0472,
@@ -287,12 +294,14 @@ static void refuses_what_later_iterations_need(void **state)
     static const char carried[] =
         "kernel steps<N = 64>(inout x: f32[N]) { temp t: f32[N] in shared;\n"
         "for i in N - 8 { t: t[i] = x[i]; x: x[i + 1] = t[i]; } }\n";
+    refuse(
+        carried, "let [i] = loops(t); pipeline(i, 2);", E0473,
+        "iterations of loop 'i' cannot overlap in 2 stages: the second would run before the first");
     refuse(carried, "let [i] = loops(t); pipeline(i, 2);", E0473,
-           "iterations of loop 'i' cannot overlap in 2 stages: the second would run before the first");
-    refuse(carried, "let [i] = loops(t); pipeline(i, 2);", E0473, "block 'x' at i = 0 comes first and touches x[1]");
+           "block 'x' at i = 0 comes first and touches x[1]");
 }
 
-/* ---- folds in lowering -------------------------------------------------------------------------------- */
+/* ---- folds in lowering ----------------------------------------------------------------------- */
 
 #define FOLDED(fold)                                                                               \
     "kernel k(x: f32[64]) -> y: f32[64] { temp t: f32[64] in shared fold(0, " fold ");\n"          \
@@ -305,7 +314,8 @@ static void lowering_checks_folds(void **state)
     (void)state;
     Case k;
     case_run(&k, FOLDED("16"), "annotate(block(\"y\"), hint);");
-    assert_true(strstr(text_print(&k.text, case_lowered(&k)), "temp t: f32[16] in shared;") != NULL);
+    assert_true(strstr(text_print(&k.text, case_lowered(&k)), "temp t: f32[16] in shared;") !=
+                NULL);
     text_close(&k.text);
 
     case_run(&k, FOLDED("15"), "annotate(block(\"y\"), hint);");
@@ -313,16 +323,19 @@ static void lowering_checks_folds(void **state)
     assert_non_null(k.schedule);
     assert_null(lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options));
     const char *report = text_report(&k.text);
-    if (k.text.ctx->first->code != E0513 || !strstr(report, "axis 0 of 't' is a circle of 15 elements"))
+    if (k.text.ctx->first->code != E0513 ||
+        !strstr(report, "axis 0 of 't' is a circle of 15 elements"))
         fail_msg("%s", report);
     text_close(&k.text);
 }
 
-/* ---- meaning ---------------------------------------------------------------------------------------- */
+/* ---- meaning --------------------------------------------------------------------------------- */
 
 static const char *const ways[] = {
-    TILES ASYNC "pipeline(ko, 2);", TILES ASYNC "pipeline(ko, 4);", TILES "pipeline(ko, 2);", TILES "pipeline(ko, 3);", TILES "pipeline(ko, 5);",
-    BY_REGISTERS "pipeline(ko, 2);", BY_REGISTERS "pipeline(ko, 3);",
+    TILES ASYNC "pipeline(ko, 2);",  TILES ASYNC "pipeline(ko, 4);",
+    TILES "pipeline(ko, 2);",        TILES "pipeline(ko, 3);",
+    TILES "pipeline(ko, 5);",        BY_REGISTERS "pipeline(ko, 2);",
+    BY_REGISTERS "pipeline(ko, 3);",
 };
 
 /* One kernel for all sizes: none, one, two and more iterations. */
@@ -353,12 +366,13 @@ static void circles_start_anew(void **state)
 {
     static const int none = 0;
     (void)state;
-    expect_same("kernel rows(x: f32[4, 40]) -> y: f32[4, 40]\n"
-                "{ for r in 4, i in 40 y[r, i] = x[r, i] * 2; }\n",
-                "let [r, i] = loops(y); let u = add_unit_loop(r); let [io, ii] = split(i, [_, 8]);\n"
-                "let s = cache_read(y, x, shared); compute_at(s, io); bind(u, blockIdx.x);\n"
-                "pipeline(io, 3);",
-                &none, 1);
+    expect_same(
+        "kernel rows(x: f32[4, 40]) -> y: f32[4, 40]\n"
+        "{ for r in 4, i in 40 y[r, i] = x[r, i] * 2; }\n",
+        "let [r, i] = loops(y); let u = add_unit_loop(r); let [io, ii] = split(i, [_, 8]);\n"
+        "let s = cache_read(y, x, shared); compute_at(s, io); bind(u, blockIdx.x);\n"
+        "pipeline(io, 3);",
+        &none, 1);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* test_schedule_rotate.c - rotate: what it makes, the pipelines that it joins with their barriers and waits, every refusal with
- * its text, and the same results at sizes that divide and at sizes that do not. */
+/* test_schedule_rotate.c - rotate: what it makes, the pipelines that it joins with their barriers
+ * and waits, every refusal with its text, and the same results at sizes that divide and at sizes
+ * that do not. */
 #include "schedule_case.h"
 
 #define TWICE                                                                                      \
@@ -10,7 +11,8 @@
     "{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
 #define MATMUL_BY(rows, depth)                                                                     \
     "kernel matmul<M = " rows ", N = " rows ", K = " depth ">(A: f32[M, K], B: f32[K, N]) -> C: "  \
-    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }\n"
+    "f32[M, N]\n{ for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } "   \
+    "}\n"
 #define MATMUL_OF(size) MATMUL_BY(size, size)
 /* Tiles of 8 x 8 come asynchronously through shared memory, and from there through registers. */
 #define TILES                                                                                      \
@@ -25,7 +27,7 @@
     "    compute_at(cache_read(C, s, local), ki);\n}\n"
 #define JOINED(stages) TILES "pipeline(ko, " stages "); rotate(ko, pipeline(ki, 2));\n"
 
-/* ---- what it makes -------------------------------------------------------------------------------- */
+/* ---- what it makes --------------------------------------------------------------------------- */
 
 static void begins_in_the_iteration_before(void **state)
 {
@@ -45,13 +47,14 @@ static void begins_in_the_iteration_before(void **state)
            "}\n");
 }
 
-/* Statements from the middle of the body, in their order, under one condition; the others keep theirs. */
+/* Statements from the middle of the body, in their order, under one condition; the others keep
+ * theirs. */
 static void takes_statements_from_the_middle(void **state)
 {
     (void)state;
     expect("kernel four<N = 9>(x: f32[N]) -> y: f32[N], z: f32[N]\n"
-           "{ temp t: f32[N]; temp u: f32[N]; for i in N - 1..0 step -1 { z[i] = x[i]; for a in 1 t[i] = x[i]; u[i] = t[i] + 1; "
-           "y[i] = u[i]; } }\n",
+           "{ temp t: f32[N]; temp u: f32[N]; for i in N - 1..0 step -1 { z[i] = x[i]; for a in 1 "
+           "t[i] = x[i]; u[i] = t[i] + 1; y[i] = u[i]; } }\n",
            "rotate(loops(t)[0], u, loops(t)[1]);",
            "    temp t: f32[9];\n"
            "    temp u: f32[9];\n"
@@ -85,7 +88,8 @@ static void takes_statements_from_the_middle(void **state)
 static void one_iteration_stays(void **state)
 {
     (void)state;
-    expect("kernel one(x: f32[1]) -> y: f32[1] { temp t: f32[1]; for i in 1 { t[i] = x[i]; y[i] = t[i] * 2; } }\n",
+    expect("kernel one(x: f32[1]) -> y: f32[1] { temp t: f32[1]; for i in 1 { t[i] = x[i]; y[i] = "
+           "t[i] * 2; } }\n",
            "rotate(loops(t)[0], t);",
            "    temp t: f32[1];\n"
            "    for i in 1 {\n"
@@ -95,10 +99,11 @@ static void one_iteration_stays(void **state)
            "}\n");
 }
 
-/* ---- barriers ------------------------------------------------------------------------------------ */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 typedef struct {
-    int inside, pending, depth, deepest; /* barriers in loops; groups that the last wait there lets go on; how deep it stands */
+    /* barriers in loops; groups that the last wait there lets go on; how deep it stands */
+    int inside, pending, depth, deepest;
 } Barriers;
 
 static void count_barriers(const Stmt *s, Barriers *b)
@@ -133,7 +138,8 @@ static Barriers barriers_of(const char *steps)
     return b;
 }
 
-/* One barrier an iteration, and a copy has an iteration less before its first element is fetched. */
+/* One barrier an iteration, and a copy has an iteration less before its first element is
+ * fetched. */
 static void waits_an_iteration_earlier(void **state)
 {
     (void)state;
@@ -144,7 +150,8 @@ static void waits_an_iteration_earlier(void **state)
     assert_int_equal(four.pending, 1);
 }
 
-/* The loop written out in part: groups are counted through both loops, and the outer one waits for nothing. */
+/* The loop written out in part: groups are counted through both loops, and the outer one waits for
+ * nothing. */
 static void nests_wait_in_the_inner_loop(void **state)
 {
     static const char *const ways[] = {
@@ -161,8 +168,9 @@ static void nests_wait_in_the_inner_loop(void **state)
     }
 }
 
-/* With two stages the barrier stands before what is fetched of the next tile, and covers what is overwritten, too: in the loop that
- * is written out, between its last iteration and the first one of the next iteration outside, and before the loop. */
+/* With two stages the barrier stands before what is fetched of the next tile, and covers what is
+ * overwritten, too: in the loop that is written out, between its last iteration and the first one
+ * of the next iteration outside, and before the loop. */
 static void one_barrier_for_two_stages(void **state)
 {
     (void)state;
@@ -180,16 +188,18 @@ static void one_barrier_for_two_stages(void **state)
     text_close(&k.text);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void refuses_statements_that_are_not_there(void **state)
 {
     (void)state;
     refuse("kernel two<N = 8>(x: f32[N]) -> y: f32[N], z: f32[N]\n"
-           "{ for i in N { a: y[i] = x[i]; for j in 1 b: z[i] = x[i]; } for i in N c: z[i] += x[i]; }\n",
+           "{ for i in N { a: y[i] = x[i]; for j in 1 b: z[i] = x[i]; } for i in N c: z[i] += "
+           "x[i]; }\n",
            "rotate(loops(a)[0], c);", E0463, "'c' is not in the body of loop 'i'");
     refuse(TWICE, "let [i] = loops(t); rotate(i, i);", E0463, "'i' is not in the body of loop 'i'");
-    refuse(TWICE, "let [i] = loops(t); rotate(i, t, y);", E0463, "all statements of loop 'i' would move");
+    refuse(TWICE, "let [i] = loops(t); rotate(i, t, y);", E0463,
+           "all statements of loop 'i' would move");
     refuse("kernel scale<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i] * 2; }\n",
            "let [i] = loops(y); rotate(i, y);", E0463, "nothing would stay");
 }
@@ -207,24 +217,29 @@ static void refuses_what_needs_its_own_iteration(void **state)
     (void)state;
     refuse(TWICE, "let [i] = loops(t); rotate(i, y);", E0464, "block 't' at i = 0");
     /* What the iteration before has written is there, what this one writes first is not. */
-    refuse("kernel chain<N = 8>(inout x: f32[N + 1]) -> y: f32[N]\n"
-           "{ temp t: f32[N]; for i in N { y[i] = x[i]; t: t[i] = x[i + 1]; z: x[i + 1] = t[i]; } }\n",
-           "rotate(loops(z)[0], z);", E0464, "touches the same element");
+    refuse(
+        "kernel chain<N = 8>(inout x: f32[N + 1]) -> y: f32[N]\n"
+        "{ temp t: f32[N]; for i in N { y[i] = x[i]; t: t[i] = x[i + 1]; z: x[i + 1] = t[i]; } }\n",
+        "rotate(loops(z)[0], z);", E0464, "touches the same element");
     refuse(MATMUL_OF("32"), TILES "rotate(ko, pipeline(ki, 2));", E0464, "A_shared");
-    refuse(MATMUL_OF("32"), "let [i, j, k] = loops(C); compute_at(cache_read(C, A, shared), k); rotate(k, C);", E0439,
-           "block 'C' is a reduction");
+    refuse(MATMUL_OF("32"),
+           "let [i, j, k] = loops(C); compute_at(cache_read(C, A, shared), k); rotate(k, C);",
+           E0439, "block 'C' is a reduction");
     refuse(TWICE, "let [i] = loops(t); unroll(i); rotate(i, t);", E0410, "'i'");
 }
 
 #define AHEAD                                                                                      \
-    "let [u, i] = loops(y); let [io, ii] = split(i, [_, 8]); let t = cache_read(y, x, shared); compute_at(t, io);\n" \
-    "bind(u, blockIdx.x);\n"                                                                      \
+    "let [u, i] = loops(y); let [io, ii] = split(i, [_, 8]); let t = cache_read(y, x, shared); "   \
+    "compute_at(t, io);\n"                                                                         \
+    "bind(u, blockIdx.x);\n"                                                                       \
     "pipeline(io, 2); rotate(io, t);\n"
 
-/* Lowering asks whether circles still hold what is read: a copy two iterations early takes the place of what is read next. */
+/* Lowering asks whether circles still hold what is read: a copy two iterations early takes the
+ * place of what is read next. */
 static void lowering_checks_folds(void **state)
 {
-    static const char program[] = "kernel scale<N = 64>(x: f32[N]) -> y: f32[N] { for u in 1, i in N y[i] = x[i] * 2; }\n";
+    static const char program[] =
+        "kernel scale<N = 64>(x: f32[N]) -> y: f32[N] { for u in 1, i in N y[i] = x[i] * 2; }\n";
     (void)state;
     Case k;
     LowerOptions options = {.limits = limits_default()};
@@ -238,7 +253,7 @@ static void lowering_checks_folds(void **state)
     text_close(&k.text);
 }
 
-/* ---- the same results ------------------------------------------------------------------------------ */
+/* ---- the same results ------------------------------------------------------------------------ */
 
 static const char *const ways[] = {
     JOINED("3"),
@@ -256,7 +271,8 @@ static void symbolic_sizes_mean_the_same(void **state)
 
 static void constant_sizes_mean_the_same(void **state)
 {
-    static const char *const programs[] = {MATMUL_OF("2"), MATMUL_OF("8"), MATMUL_BY("9", "20"), MATMUL_BY("9", "33")};
+    static const char *const programs[] = {MATMUL_OF("2"), MATMUL_OF("8"), MATMUL_BY("9", "20"),
+                                           MATMUL_BY("9", "33")};
     static const int none = 0;
     (void)state;
     for (size_t p = 0; p < sizeof programs / sizeof programs[0]; p++)
@@ -270,7 +286,8 @@ static void empty_loops_begin_with_nothing(void **state)
     static const int sizes[] = {0, 1, 2, 5};
     (void)state;
     expect_same("kernel twice<N>(x: f32[N + 1], inout z: f32[N + 1]) -> y: f32[N + 1]\n"
-                "{ temp t: f32[N + 1]; y[N] = 0; for i in N { t[i] = x[i]; z[i] += 1; y[i] = t[i] * 2; } }\n",
+                "{ temp t: f32[N + 1]; y[N] = 0; for i in N { t[i] = x[i]; z[i] += 1; y[i] = t[i] "
+                "* 2; } }\n",
                 "rotate(loops(t)[0], t, z);", sizes, 4);
 }
 

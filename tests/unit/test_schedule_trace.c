@@ -1,5 +1,5 @@
-/* Calls of primitives: their arguments, what a refusal leaves as it was, annotations, the steps that are kept, and traces that run again
- * to the same kernel. */
+/* Calls of primitives: their arguments, what a refusal leaves as it was, annotations, the steps
+ * that are kept, and traces that run again to the same kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,17 +17,17 @@ static void annotations_come_and_go(void **state)
 {
     (void)state;
     expect_body(COPY100,
-           "let [i] = loops(y); annotate(i, \"hint\", [1, -2]); annotate(y, flag); "
-           "annotate(y, \"text\", \"a\"); annotate(y, flag, 7);",
-           "    for i in 100 @hint([1, -2])\n"
-           "        block y(i in 100 = i) @flag(7) @text(\"a\") {\n"
-           "            y[i] = x[i];\n"
-           "        }\n");
+                "let [i] = loops(y); annotate(i, \"hint\", [1, -2]); annotate(y, flag); "
+                "annotate(y, \"text\", \"a\"); annotate(y, flag, 7);",
+                "    for i in 100 @hint([1, -2])\n"
+                "        block y(i in 100 = i) @flag(7) @text(\"a\") {\n"
+                "            y[i] = x[i];\n"
+                "        }\n");
     expect_body(COPY100,
-           "let [i] = loops(y); annotate(i, \"hint\", 3); annotate(i, other, 4); "
-           "unannotate(i, hint);",
-           "    for i in 100 @other(4)\n"
-           "        y[i] = x[i];\n");
+                "let [i] = loops(y); annotate(i, \"hint\", 3); annotate(i, other, 4); "
+                "unannotate(i, hint);",
+                "    for i in 100 @other(4)\n"
+                "        y[i] = x[i];\n");
 }
 
 static void calls_are_checked(void **state)
@@ -39,8 +39,13 @@ static void calls_are_checked(void **state)
     refuse(MATMUL, IJK "split(i, [_, 4], factors = [2]);", E0400,
            "argument 'factors' is given twice");
     refuse(MATMUL, IJK "bind(i, blockIdx.x, 4);", E0400, "it takes 2 arguments, and here are 3");
-    refuse("kernel t(x: f32[8]) -> y: f32[4, 8]\n{\n    for i in 4, j in 8\n        y[i, j] = x[j];\n}\n",
-           "let [i, j] = loops(y); serpentine(i, j); serpentine(i, j);", E0499, "runs forwards and backwards in turn already");
+    refuse("kernel t(x: f32[8]) -> y: f32[4, 8]\n"
+           "{\n"
+           "    for i in 4, j in 8\n"
+           "        y[i, j] = x[j];\n"
+           "}\n",
+           "let [i, j] = loops(y); serpentine(i, j); serpentine(i, j);", E0499,
+           "runs forwards and backwards in turn already");
     refuse(MATMUL, "fuse([]);", E0400, "the list is empty");
     refuse(MATMUL, "fuse(i);", E0401, "no variable is called 'i'; take loops from a block first");
     refuse(MATMUL, "loops(4);", E0401, "argument 'block' takes a block, and here is 4");
@@ -128,7 +133,8 @@ static void trace(const char *program, const char *steps, const char *expected)
     case_run(&again, program, body);
     if (!again.schedule)
         fail_msg("%s", text_report(&again.text));
-    assert_string_equal(text_print(&again.text, schedule_kernel(again.schedule)), text_print(&r.text, schedule_kernel(r.schedule)));
+    assert_string_equal(text_print(&again.text, schedule_kernel(again.schedule)),
+                        text_print(&r.text, schedule_kernel(r.schedule)));
     StrBuf second = strbuf_new(again.text.ctx->arena);
     schedule_trace(again.schedule, ctx_name(again.text.ctx, "s"), &second);
     assert_string_equal(second.text, text.text);
@@ -165,7 +171,8 @@ static void traces_run_again(void **state)
           "    annotate(C, \"note\", \"a\\\"b\");\n");
 }
 
-/* A variable that is bound anew while its loop is still needed keeps the loop under another name. */
+/* A variable that is bound anew while its loop is still needed keeps the loop under another
+ * name. */
 static void traces_keep_hidden_loops(void **state)
 {
     (void)state;
@@ -180,7 +187,8 @@ static void traces_keep_hidden_loops(void **state)
           "    let [a, b] = split(j, [_, 8]);  // a guard leaves 3 of 48 iterations idle (6.2%)\n"
           "    unroll(a_1);\n"
           "    unroll(a);\n");
-    /* The name under which the second `a` is kept is not the one by which the call at work takes the first. */
+    /* The name under which the second `a` is kept is not the one by which the call at work takes
+     * the first. */
     trace(RANGES,
           "let [p] = loops(y); let [q] = loops(z);\n"
           "let [a, b] = split(p, [_, 8]); let c = a; let [a, b] = split(q, [_, 8]); let d = a;\n"
@@ -197,11 +205,13 @@ static void many_steps_are_cheap(void **state)
     (void)state;
     clock_t begin = clock();
     Case r;
-    case_run(&r, MATMUL, "for n in 0..5000 { let [a, b] = split(loops(C)[0], [_, 4]); fuse(a, b); }");
+    case_run(&r, MATMUL,
+             "for n in 0..5000 { let [a, b] = split(loops(C)[0], [_, 4]); fuse(a, b); }");
     assert_non_null(r.schedule);
     assert_int_equal(schedule_steps(r.schedule), 10000);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    printf("10,000 steps: %.3f s, %zu bytes a step\n", seconds, arena_used(r.text.ctx->arena) / 10000);
+    printf("10,000 steps: %.3f s, %zu bytes a step\n", seconds,
+           arena_used(r.text.ctx->arena) / 10000);
     assert_true(arena_used(r.text.ctx->arena) < 200u << 20);
     text_close(&r.text);
 }
@@ -209,12 +219,9 @@ static void many_steps_are_cheap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(annotations_come_and_go),
-        cmocka_unit_test(calls_are_checked),
-        cmocka_unit_test(a_refusal_changes_nothing),
-        cmocka_unit_test(steps_are_kept),
-        cmocka_unit_test(traces_run_again),
-        cmocka_unit_test(traces_keep_hidden_loops),
+        cmocka_unit_test(annotations_come_and_go),   cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(a_refusal_changes_nothing), cmocka_unit_test(steps_are_kept),
+        cmocka_unit_test(traces_run_again),          cmocka_unit_test(traces_keep_hidden_loops),
         cmocka_unit_test(many_steps_are_cheap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* Long lists of statements under schedules: older kernels stay what they were, a step that is refused leaves nothing behind, and
- * a step takes the memory of what it changes, however long the list is. */
+/* Long lists of statements under schedules: older kernels stay what they were, a step that is
+ * refused leaves nothing behind, and a step takes the memory of what it changes, however long the
+ * list is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,10 @@ static void run_nests(Case *k, int n, const char *around, const char *steps)
 {
     enum { LINE = 64, HEAD = 256 };
     char *program = malloc((size_t)n * LINE + HEAD);
-    size_t at = (size_t)sprintf(program, "kernel k<N = 64>(x: f32[N]) -> y: f32[%d, N]\n{ %s {\n", n, around);
+    size_t at = (size_t)sprintf(program,
+                                "kernel k<N = 64>(x: f32[N]) -> y: f32[%d, N]\n"
+                                "{ %s {\n",
+                                n, around);
     for (int i = 0; i < n; i++)
         at += (size_t)sprintf(program + at, "for i in N b%d: y[%d, i] = x[i] * %d;\n", i, i, i + 1);
     strcpy(program + at, "} }\n");
@@ -28,12 +32,15 @@ static void run_nests(Case *k, int n, const char *around, const char *steps)
         fail_msg("refused:\n%s", text_report(&k->text));
 }
 
-/* ---- older kernels ------------------------------------------------------------------------------------ */
+/* ---- older kernels --------------------------------------------------------------------------- */
 
-/* Statements that change once and twice, in a list that gets longer in between; @ is the number of a nest's first loop. */
+/* Statements that change once and twice, in a list that gets longer in between; @ is the number of
+ * a nest's first loop. */
 static const char *const steps[] = {
-    "split(loops(b3)[@], [_, 8]);", "annotate(b70, tag, 1);",  "split(loops(b3)[@], [_, 2]);", "split(loops(b10)[@], [_, 7], tail = peel);",
-    "unroll(loops(b11)[@]);",       "annotate(b70, tag, 2);", "unroll(loops(b3)[@]);",
+    "split(loops(b3)[@], [_, 8]);", "annotate(b70, tag, 1);",
+    "split(loops(b3)[@], [_, 2]);", "split(loops(b10)[@], [_, 7], tail = peel);",
+    "unroll(loops(b11)[@]);",       "annotate(b70, tag, 2);",
+    "unroll(loops(b3)[@]);",
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };
 
@@ -74,14 +81,15 @@ static void older_kernels_come_back(void **state)
     expect_older_kernels("if N > 3", '0');
 }
 
-/* ---- steps by hand ------------------------------------------------------------------------------------ */
+/* ---- steps by hand --------------------------------------------------------------------------- */
 
 static Value outer_loop(Case *k, int block)
 {
     Context *c = k->text.ctx;
     Value name = {.kind = VALUE_WORD}, loops;
     name.u.s = ctx_namef(c, "b%d", block);
-    assert_true(schedule_call(k->schedule, primitive_find("loops"), &name, NULL, 1, span_none(), &loops));
+    assert_true(
+        schedule_call(k->schedule, primitive_find("loops"), &name, NULL, 1, span_none(), &loops));
     return loops.u.list.items[0];
 }
 
@@ -100,14 +108,16 @@ static void a_refused_step_leaves_nothing(void **state)
 {
     (void)state;
     static const PrimParam loop_param = {.name = "loop", .kind = PARAM_LOOP};
-    static const Primitive refuses = {.name = "refuses", .params = &loop_param, .n_params = 1, .run = unroll_and_refuse};
+    static const Primitive refuses = {
+        .name = "refuses", .params = &loop_param, .n_params = 1, .run = unroll_and_refuse};
     Case k;
     run_nests(&k, 80, "", "unroll(loops(b7)[0]);");
     char *before = strdup(text_print(&k.text, schedule_kernel(k.schedule)));
     Value loop = outer_loop(&k, 5), result;
     assert_false(schedule_call(k.schedule, &refuses, &loop, NULL, 1, span_none(), &result));
     assert_string_equal(text_print(&k.text, schedule_kernel(k.schedule)), before);
-    assert_true(schedule_call(k.schedule, primitive_find("unroll"), &loop, NULL, 1, span_none(), &result));
+    assert_true(
+        schedule_call(k.schedule, primitive_find("unroll"), &loop, NULL, 1, span_none(), &result));
     assert_string_equal(text_print(&k.text, schedule_kernel_after(k.schedule, 1)), before);
     assert_string_not_equal(text_print(&k.text, schedule_kernel(k.schedule)), before);
     free(before);
@@ -124,7 +134,8 @@ static size_t bytes_of_a_step(int n)
     size_t before = arena_used(k.text.ctx->arena);
     for (int i = 1; i <= TIMES; i++) {
         Value loop = outer_loop(&k, i);
-        assert_true(schedule_call(k.schedule, primitive_find("unroll"), &loop, NULL, 1, span_none(), &result));
+        assert_true(schedule_call(k.schedule, primitive_find("unroll"), &loop, NULL, 1, span_none(),
+                                  &result));
     }
     size_t bytes = (arena_used(k.text.ctx->arena) - before) / TIMES;
     text_close(&k.text);

@@ -1,5 +1,5 @@
-/* test_schedule_widen.c - widen: what it makes of bounds of each form, and every refusal. What the results mean is tested with
- * tests/programs/widen.tir. */
+/* test_schedule_widen.c - widen: what it makes of bounds of each form, and every refusal. What the
+ * results mean is tested with tests/programs/widen.tir. */
 #include "schedule_case.h"
 
 #define LOWER                                                                                      \
@@ -57,7 +57,8 @@ static void loops_outside_stay(void **state)
            "        block y(reduce t in 8 = t, i in t..8 = i, j in i..8 = j) {\n"
            "            y[i, j] += 1.0;\n"
            "        }\n}\n");
-    refuse(TIME, "let [t, i, j] = loops(y); widen(i, i);", E0416, "loop 'i' is not inside loop 'i'");
+    refuse(TIME, "let [t, i, j] = loops(y); widen(i, i);", E0416,
+           "loop 'i' is not inside loop 'i'");
 }
 
 static void what_depends_on_nothing_stays(void **state)
@@ -83,9 +84,12 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(domains_say_what_runs),  cmocka_unit_test(else_a_condition_does),
-        cmocka_unit_test(steps_are_counted),      cmocka_unit_test(loops_outside_stay),
-        cmocka_unit_test(what_depends_on_nothing_stays), cmocka_unit_test(refusals),
+        cmocka_unit_test(domains_say_what_runs),
+        cmocka_unit_test(else_a_condition_does),
+        cmocka_unit_test(steps_are_counted),
+        cmocka_unit_test(loops_outside_stay),
+        cmocka_unit_test(what_depends_on_nothing_stays),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

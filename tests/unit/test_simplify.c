@@ -204,7 +204,8 @@ static void test_assumptions(void **state)
     ctx_free(w.c);
 }
 
-/* The loops of a tile of 128 in a grid of as many as N needs, their variables split into digits and put together. */
+/* The loops of a tile of 128 in a grid of as many as N needs, their variables split into digits and
+ * put together. */
 static void test_tiles_of_a_padded_size(void **state)
 {
     (void)state;
@@ -213,13 +214,18 @@ static void test_tiles_of_a_padded_size(void **state)
     world_range(&w, "x", "0", "8");
     world_range(&w, "z", "0", "32");
     world_range(&w, "f", "0", "8");
-    expect_proved(&w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 < (N + 127) / 128 * 128", true);
-    expect_proved(&w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 + 1 < (N + 127) / 128 * 128", false);
+    expect_proved(
+        &w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 < (N + 127) / 128 * 128",
+        true);
+    expect_proved(
+        &w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 + 1 < (N + 127) / 128 * 128",
+        false);
     expect_proved(&w, "b * 128 + x / 2 * 32 < N", false);
     ctx_free(w.c);
 }
 
-/* What the order of a grid calls its coordinates: names of a minimum, a remainder, a quotient of names. */
+/* What the order of a grid calls its coordinates: names of a minimum, a remainder, a quotient of
+ * names. */
 static void test_named_minimum(void **state)
 {
     (void)state;
@@ -364,7 +370,8 @@ static void test_casts_and_back(void **state)
     (void)state;
     World w = world_new();
     Context *c = w.c;
-    Expr *n = text_expr(&w, "N"), *wide = expr_cast(c, DT_I64, n, span_none()), *narrow = expr_cast(c, DT_I32, n, span_none());
+    Expr *n = text_expr(&w, "N"), *wide = expr_cast(c, DT_I64, n, span_none()),
+         *narrow = expr_cast(c, DT_I32, n, span_none());
     assert_ptr_equal(simplify(w.f, expr_cast(c, DT_INDEX, wide, span_none())), n);
     assert_int_equal(simplify(w.f, expr_cast(c, DT_INDEX, narrow, span_none()))->kind, EX_CAST);
     ctx_free(w.c);
@@ -392,20 +399,13 @@ static void test_constructors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_quotients),
-        cmocka_unit_test(test_comparisons),
-        cmocka_unit_test(test_minima),
-        cmocka_unit_test(test_assumptions),
-        cmocka_unit_test(test_tiles_of_a_padded_size),
-        cmocka_unit_test(test_named_minimum),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bound_over),
-        cmocka_unit_test(test_split_linear),
-        cmocka_unit_test(test_split_terms),
-        cmocka_unit_test(test_casts_and_back),
-        cmocka_unit_test(test_constructors),
-        cmocka_unit_test(test_overflow_is_left_alone),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_comparisons),   cmocka_unit_test(test_minima),
+        cmocka_unit_test(test_assumptions),   cmocka_unit_test(test_tiles_of_a_padded_size),
+        cmocka_unit_test(test_named_minimum), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bound_over),    cmocka_unit_test(test_split_linear),
+        cmocka_unit_test(test_split_terms),   cmocka_unit_test(test_casts_and_back),
+        cmocka_unit_test(test_constructors),  cmocka_unit_test(test_overflow_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

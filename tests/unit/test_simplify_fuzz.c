@@ -62,60 +62,39 @@ static int64_t eval_binary(Eval *v, const Expr *e)
 {
     int64_t a = eval(v, e->u.arg[0]), b = eval(v, e->u.arg[1]);
     switch (e->kind) {
-    case EX_ADD:
-        return a + b;
-    case EX_SUB:
-        return a - b;
-    case EX_MUL:
-        return a * b;
-    case EX_MIN:
-        return a < b ? a : b;
-    case EX_MAX:
-        return a > b ? a : b;
-    case EX_LT:
-        return a < b;
-    case EX_LE:
-        return a <= b;
-    case EX_GT:
-        return a > b;
-    case EX_GE:
-        return a >= b;
-    case EX_EQ:
-        return a == b;
-    default:
-        assert_int_equal(e->kind, EX_NE);
-        return a != b;
+    case EX_ADD: return a + b;
+    case EX_SUB: return a - b;
+    case EX_MUL: return a * b;
+    case EX_MIN: return a < b ? a : b;
+    case EX_MAX: return a > b ? a : b;
+    case EX_LT: return a < b;
+    case EX_LE: return a <= b;
+    case EX_GT: return a > b;
+    case EX_GE: return a >= b;
+    case EX_EQ: return a == b;
+    default: assert_int_equal(e->kind, EX_NE); return a != b;
     }
 }
 
 static int64_t eval(Eval *v, const Expr *e)
 {
     switch (e->kind) {
-    case EX_INT:
-        return e->u.i;
+    case EX_INT: return e->u.i;
     case EX_VAR:
         for (int k = 0; k < VARS; k++)
             if (v->z->vars[k] == e->u.var)
                 return v->point[k];
         fail_msg("a variable from nowhere");
         return 0;
-    case EX_NEG:
-        return -eval(v, e->u.arg[0]);
-    case EX_NOT:
-        return !eval(v, e->u.arg[0]);
-    case EX_AND:
-        return eval(v, e->u.arg[0]) && eval(v, e->u.arg[1]);
-    case EX_OR:
-        return eval(v, e->u.arg[0]) || eval(v, e->u.arg[1]);
-    case EX_SELECT:
-        return eval(v, e->u.arg[0]) ? eval(v, e->u.arg[1]) : eval(v, e->u.arg[2]);
-    case EX_CAST:
-        return e->type == DT_I8 ? (int8_t)eval(v, e->u.arg[0]) : eval(v, e->u.arg[0]);
+    case EX_NEG: return -eval(v, e->u.arg[0]);
+    case EX_NOT: return !eval(v, e->u.arg[0]);
+    case EX_AND: return eval(v, e->u.arg[0]) && eval(v, e->u.arg[1]);
+    case EX_OR: return eval(v, e->u.arg[0]) || eval(v, e->u.arg[1]);
+    case EX_SELECT: return eval(v, e->u.arg[0]) ? eval(v, e->u.arg[1]) : eval(v, e->u.arg[2]);
+    case EX_CAST: return e->type == DT_I8 ? (int8_t)eval(v, e->u.arg[0]) : eval(v, e->u.arg[0]);
     case EX_DIV:
-    case EX_MOD:
-        return eval_divided(v, e);
-    default:
-        return eval_binary(v, e);
+    case EX_MOD: return eval_divided(v, e);
+    default: return eval_binary(v, e);
     }
 }
 
@@ -157,26 +136,19 @@ static Expr *random_index(Fuzz *z, int depth)
     Expr *a = random_index(z, depth - 1), *b = expr_index(c, factors[pick(z, 12)]);
     switch (pick(z, 14)) {
     case 0:
-    case 1:
-        return expr_binary(c, EX_MUL, a, b, s);
+    case 1: return expr_binary(c, EX_MUL, a, b, s);
     case 2:
-    case 3:
-        return expr_binary(c, EX_DIV, a, b, s);
+    case 3: return expr_binary(c, EX_DIV, a, b, s);
     case 4:
-    case 5:
-        return expr_binary(c, EX_MOD, a, b, s);
-    case 6:
-        return expr_binary(c, EX_MUL, a, random_leaf(z), s);
-    case 7:
-        return expr_binary(c, pick(z, 2) ? EX_DIV : EX_MOD, a, expr_var(c, z->vars[0], s), s);
-    case 8:
-        return expr_select(c, random_bool(z, depth - 1), a, random_index(z, depth - 1), s);
+    case 5: return expr_binary(c, EX_MOD, a, b, s);
+    case 6: return expr_binary(c, EX_MUL, a, random_leaf(z), s);
+    case 7: return expr_binary(c, pick(z, 2) ? EX_DIV : EX_MOD, a, expr_var(c, z->vars[0], s), s);
+    case 8: return expr_select(c, random_bool(z, depth - 1), a, random_index(z, depth - 1), s);
     case 9:
         if (pick(z, 3))
             return random_leaf(z);
         return expr_cast(c, DT_INDEX, expr_cast(c, DT_I8, a, s), s);
-    default:
-        return expr_binary(c, kinds[pick(z, 5)], a, random_index(z, depth - 1), s);
+    default: return expr_binary(c, kinds[pick(z, 5)], a, random_index(z, depth - 1), s);
     }
 }
 
@@ -352,7 +324,10 @@ static void test_exact_bounds_are_reached(void **state)
         int64_t p[VARS] = {3}, end[VARS];
         Eval v = {&z, p, false};
 #define EACH(k) for (p[k] = eval(&v, lo[k]), end[k] = eval(&v, hi[k]); p[k] < end[k]; p[k]++)
-        EACH(1) EACH(2) EACH(3) EACH(4)
+        EACH(1)
+        EACH(2)
+        EACH(3)
+        EACH(4)
         {
             some = true;
             met = met || (bound && eval(&v, e) == eval(&v, bound));

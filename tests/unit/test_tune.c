@@ -1,4 +1,5 @@
-/* test_tune.c - the space that a schedule declares: its defaults, its points, and what may be set. */
+/* test_tune.c - the space that a schedule declares: its defaults, its points, and what may be
+ * set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,8 @@
 
 #include "include/tirc.h"
 
-static const char TEXT[] = "kernel copy<N = 12, M = 96>(x: f32[N, M]) -> y: f32[N, M] { for i in N, j in M y[i, j] = x[i, j]; }\n"
+static const char TEXT[] = "kernel copy<N = 12, M = 96>(x: f32[N, M]) -> y: f32[N, M] { for i in "
+                           "N, j in M y[i, j] = x[i, j]; }\n"
                            "schedule tiled for copy(U = 4)\n"
                            "{\n"
                            "    tune U in [1, 4];\n"
@@ -66,7 +68,8 @@ static void a_run_says_what_it_left_open(void **state)
     tirc_free(r.t);
 }
 
-/* Each choice is a product of the extent, the last factor small, no two alike; and each can be set. */
+/* Each choice is a product of the extent, the last factor small, no two alike; and each can be
+ * set. */
 static void every_tile_can_be_set(void **state)
 {
     (void)state;
@@ -90,12 +93,13 @@ static void every_tile_can_be_set(void **state)
     tirc_free(all.t);
 }
 
-static void expect_refusal(const char *text, const char *define, const char *setting, const char *code,
-                           const char *words)
+static void expect_refusal(const char *text, const char *define, const char *setting,
+                           const char *code, const char *words)
 {
     Run r;
     tirc_status wanted = strcmp(code, "E0312") ? TIRC_REFUSED : TIRC_USAGE;
-    assert_int_equal(run_text(&r, text, &define, define != NULL, &setting, setting != NULL), wanted);
+    assert_int_equal(run_text(&r, text, &define, define != NULL, &setting, setting != NULL),
+                     wanted);
     tirc_diagnostic d = tirc_diagnostic_at(r.t, 0);
     assert_string_equal(d.code, code);
     if (!strstr(d.message, words))
@@ -110,21 +114,31 @@ static void expect_refusal(const char *text, const char *define, const char *set
 static void refusals(void **state)
 {
     (void)state;
-    expect_refusal(TEXT, NULL, "tile=[2, 2, 4]", "E0317", "it is one of [2, 2, 3], [1, 4, 3], [1, 6, 2]");
+    expect_refusal(TEXT, NULL, "tile=[2, 2, 4]", "E0317",
+                   "it is one of [2, 2, 3], [1, 4, 3], [1, 6, 2]");
     expect_refusal(TEXT, NULL, "tile=12", "E0317", "'tile' cannot be 12");
     expect_refusal(TEXT, NULL, "tile=[2, 2", "E0312", "a list is written [4, 8]");
     expect_refusal(TEXT, NULL, "tile=[]", "E0312", "a list is written [4, 8]");
     expect_refusal(TEXT, NULL, "tike=[2]", "E0312", "no parameter 'tike'");
     expect_refusal(TEXT, "N=?", NULL, "E0800", "loop 'i' has N iterations");
-    expect_refusal(COPY("tune a in sample_perfect_tile(i, 1);"), NULL, NULL, "E0801", "cannot be that many");
-    expect_refusal(COPY("tune a in sample_perfect_tile(i, 17);"), NULL, NULL, "E0801", "there are 1 to 16 factors");
-    expect_refusal(COPY("tune a in sample_perfect_tile(i, 2, 0);"), NULL, NULL, "E0801", "each is at least 1");
-    expect_refusal(COPY("tune a in sample_perfect_tile(i, 16);"), "N=4096", NULL, "E0801", "more than 65536 ways");
-    expect_refusal(COPY("tune a in sample_categorical([1, 2], [1]);"), NULL, NULL, "E0802", "2 candidates and 1 probability");
-    expect_refusal(COPY("tune a in sample_categorical([1, 2], [1, -1]);"), NULL, NULL, "E0802", "candidate 2 is -1");
-    expect_refusal(COPY("tune a in [1]; tune a in [2];"), NULL, NULL, "E0315", "has a value already");
-    expect_refusal(COPY("for n in [1, 2] { tune a in [1]; }"), NULL, NULL, "E0315", "'a' is tuned twice");
-    expect_refusal(COPY("p(); ") "proc p() { tune a in [1]; }", NULL, NULL, "E0315", "tuned in a proc");
+    expect_refusal(COPY("tune a in sample_perfect_tile(i, 1);"), NULL, NULL, "E0801",
+                   "cannot be that many");
+    expect_refusal(COPY("tune a in sample_perfect_tile(i, 17);"), NULL, NULL, "E0801",
+                   "there are 1 to 16 factors");
+    expect_refusal(COPY("tune a in sample_perfect_tile(i, 2, 0);"), NULL, NULL, "E0801",
+                   "each is at least 1");
+    expect_refusal(COPY("tune a in sample_perfect_tile(i, 16);"), "N=4096", NULL, "E0801",
+                   "more than 65536 ways");
+    expect_refusal(COPY("tune a in sample_categorical([1, 2], [1]);"), NULL, NULL, "E0802",
+                   "2 candidates and 1 probability");
+    expect_refusal(COPY("tune a in sample_categorical([1, 2], [1, -1]);"), NULL, NULL, "E0802",
+                   "candidate 2 is -1");
+    expect_refusal(COPY("tune a in [1]; tune a in [2];"), NULL, NULL, "E0315",
+                   "has a value already");
+    expect_refusal(COPY("for n in [1, 2] { tune a in [1]; }"), NULL, NULL, "E0315",
+                   "'a' is tuned twice");
+    expect_refusal(COPY("p(); ") "proc p() { tune a in [1]; }", NULL, NULL, "E0315",
+                   "tuned in a proc");
     expect_refusal(COPY("tune a in [];"), NULL, NULL, "E0304", "an empty one");
 }
 

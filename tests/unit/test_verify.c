@@ -1,5 +1,6 @@
-/* test_verify.c - bounds that hold for every order of summation, tight enough to see one wrong term; samples that
- * agree with the whole; what a wrong, a missing and an extra element look like. */
+/* test_verify.c - bounds that hold for every order of summation, tight enough to see one wrong
+ * term; samples that agree with the whole; what a wrong, a missing and an extra element look
+ * like. */
 #include "tests/unit/vm_run.h"
 
 #include <math.h>
@@ -60,7 +61,8 @@ static void test_one_missing_term_is_seen(void **state)
     run_close(&r);
 }
 
-/* Fused multiply-add rounds once where the reference rounds twice; what the sum began with is part of its bound. */
+/* Fused multiply-add rounds once where the reference rounds twice; what the sum began with is part
+ * of its bound. */
 static void test_a_sum_that_goes_on_has_a_bound(void **state)
 {
     Context *c = *state;
@@ -86,7 +88,8 @@ static void test_missing_and_extra_elements(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Kernel *k = parsed(c, "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }");
+    Kernel *k =
+        parsed(c, "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }");
     Run r = run_open(c, k);
     float *y = data_of(&r, "y");
     memcpy(y, data_of(&r, "x"), 400);
@@ -96,7 +99,8 @@ static void test_missing_and_extra_elements(void **state)
     assert_true(v.first[0].never_written);
     assert_int_equal(v.first[0].index[0], 42);
     run_close(&r);
-    Kernel *part = parsed(c, "kernel half<N = 100>(x: i32[N]) -> y: i32[N] { for i in 50 y[i] = x[i]; }");
+    Kernel *part =
+        parsed(c, "kernel half<N = 100>(x: i32[N]) -> y: i32[N] { for i in 50 y[i] = x[i]; }");
     r = run_open(c, part);
     int32_t *z = data_of(&r, "y");
     memcpy(z, data_of(&r, "x"), 200);
@@ -108,8 +112,8 @@ static void test_missing_and_extra_elements(void **state)
     run_close(&r);
 }
 
-/* What the program itself makes too large for its type has no bound; a finite number in its place is wrong, and so is an
- * element that is not written. */
+/* What the program itself makes too large for its type has no bound; a finite number in its place
+ * is wrong, and so is an element that is not written. */
 static void test_what_overflows_has_no_bound(void **state)
 {
     Context *c = *state;
@@ -131,7 +135,7 @@ static void test_what_overflows_has_no_bound(void **state)
     run_close(&r);
 }
 
-/* ---- programs of every kind, run by the machine and checked against their references ------------------ */
+/* ---- programs of every kind, run by the machine and checked against their references --------- */
 
 static const char *const programs[] = {
     matmul,
@@ -143,17 +147,19 @@ static const char *const programs[] = {
     "kernel norm<R = 9, N = 100>(x: f32[R, N], g: f32[N], eps: f32) -> y: f32[R, N] {"
     " temp s: f32[R]; for r in R { s[r] = 0; for i in N s[r] += x[r, i] * x[r, i]; }"
     " for r in R, i in N y[r, i] = x[r, i] * rsqrt(s[r] / 100.0 + abs(eps)) * g[i]; }",
-    "kernel relu<M = 16, N = 24, K = 8>(A: bf16[M, K], B: bf16[K, N], bias: f32[N]) -> C: bf16[M, N] {"
-    " temp acc: f32[M, N];"
-    " for i in M, j in N { acc[i, j] = 0; for k in K acc[i, j] += f32(A[i, k]) * f32(B[k, j]); }"
-    " epilogue: for i in M, j in N C[i, j] = bf16(max(acc[i, j] + bias[j], 0)); }",
+    "kernel relu<M = 16, N = 24, K = 8>(A: bf16[M, K], B: bf16[K, N], bias: f32[N]) -> C: bf16[M, "
+    "N] { temp acc: f32[M, N]; for i in M, j in N { acc[i, j] = 0; for k in K acc[i, j] += "
+    "f32(A[i, k]) * f32(B[k, j]); } epilogue: for i in M, j in N C[i, j] = bf16(max(acc[i, j] + "
+    "bias[j], 0)); }",
     "kernel histogram<N = 5000>(color: u8[N]) -> hist: i32[256] {"
     " for b in 256 hist[b] = 0; for i in N hist[color[i]] += 1; }",
-    "kernel difference<N = 1000>(x: f32[N]) -> y: f32[N] { for i in N y[i] = i > 0 ? x[i] - x[i - 1] : x[i]; }",
+    "kernel difference<N = 1000>(x: f32[N]) -> y: f32[N] { for i in N y[i] = i > 0 ? x[i] - x[i - "
+    "1] : x[i]; }",
     "kernel scan<N = 200>(x: f32[N]) -> y: f32[N] {"
     " for i in N { if (i == 0) y[i] = x[i]; else y[i] = y[i - 1] + x[i]; } }",
     "kernel product<N = 40>(x: f64[N]) -> p: f64[1] { p[0] = 1; for i in N p[0] *= x[i]; }",
-    "kernel quantise<N = 300>(x: f32[N], s: f32[N]) -> q: i32[N] { for i in N q[i] = i32(x[i] * s[i] * 50.0); }",
+    "kernel quantise<N = 300>(x: f32[N], s: f32[N]) -> q: i32[N] { for i in N q[i] = i32(x[i] * "
+    "s[i] * 50.0); }",
     "kernel clamp<N = 300>(x: f32[N], s: f32[N]) -> y: f32[N] {"
     " for i in N y[i] = x[i] * s[i] > 0.25 ? x[i] : 0.0; }",
     "kernel gelu<N = 300>(x: f16[N]) -> y: f16[N] {"
@@ -205,8 +211,9 @@ static void test_a_large_matmul_is_sampled_quickly(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Kernel *k = parsed(c, "kernel matmul<M = 4096, N = 4096, K = 4096>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] {"
-                          " for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }");
+    Kernel *k = parsed(
+        c, "kernel matmul<M = 4096, N = 4096, K = 4096>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, "
+           "N] { for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; } }");
     Kernel *reference = reference_kernel_sampled(c, k);
     int64_t sizes[3] = {4096, 4096, 4096};
     assert_true(reference_work(c, reference, sizes, 32) < 5e7);
@@ -216,14 +223,19 @@ static void test_a_large_matmul_is_sampled_quickly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_any_order_is_within_the_bound, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_any_order_is_within_the_bound, new_context,
+                                        free_context),
         cmocka_unit_test_setup_teardown(test_one_missing_term_is_seen, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_a_sum_that_goes_on_has_a_bound, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_a_sum_that_goes_on_has_a_bound, new_context,
+                                        free_context),
         cmocka_unit_test_setup_teardown(test_missing_and_extra_elements, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_what_overflows_has_no_bound, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_programs_agree_with_their_references, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_what_overflows_has_no_bound, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_programs_agree_with_their_references, new_context,
+                                        free_context),
         cmocka_unit_test_setup_teardown(test_references_print_and_parse, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_a_large_matmul_is_sampled_quickly, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_a_large_matmul_is_sampled_quickly, new_context,
+                                        free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_vm.c - the machine: arithmetic of every type against C, lazy operands, masks, barriers, atomics, faults. */
+/* test_vm.c - the machine: arithmetic of every type against C, lazy operands, masks, barriers,
+ * atomics, faults. */
 #include "codegen/cuda.h"
 #include "tests/unit/vm_run.h"
 
@@ -37,7 +38,7 @@ static void test_arithmetic_is_cs(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    CHECK_ELEMENTWISE(c, "i32", "i32", int32_t, int32_t, "a[i] * b[i] - a[i]", a *b - a);
+    CHECK_ELEMENTWISE(c, "i32", "i32", int32_t, int32_t, "a[i] * b[i] - a[i]", a * b - a);
     CHECK_ELEMENTWISE(c, "i32", "i32", int32_t, int32_t, "a[i] % 7 + b[i] / 3", a % 7 + b / 3);
     CHECK_ELEMENTWISE(c, "i32", "i32", int32_t, int32_t, "(a[i] & 15) << 3 | b[i] >> 2",
                       ((a & 15) << 3) | (b >> 2));
@@ -45,18 +46,20 @@ static void test_arithmetic_is_cs(void **state)
                       (a < b ? a : b) * (a > b ? a : b));
     CHECK_ELEMENTWISE(c, "u32", "u32", uint32_t, uint32_t, "a[i] - b[i]", a - b);
     CHECK_ELEMENTWISE(c, "u8", "u8", uint8_t, uint8_t, "u8(i32(a[i]) + i32(b[i]))", a + b);
-    CHECK_ELEMENTWISE(c, "i16", "i16", int16_t, int16_t, "i16(a[i] * b[i] * 37)", a *b * 37);
+    CHECK_ELEMENTWISE(c, "i16", "i16", int16_t, int16_t, "i16(a[i] * b[i] * 37)", a * b * 37);
     CHECK_ELEMENTWISE(c, "f32", "f32", float, float, "a[i] / b[i] + a[i]", a / b + a);
     CHECK_ELEMENTWISE(c, "f64", "f64", double, double, "sqrt(abs(a[i])) * b[i]", sqrt(fabs(a)) * b);
     CHECK_ELEMENTWISE(c, "f32", "i32", float, int32_t, "i32(a[i] * 1000.0)", a * 1000.0f);
-    CHECK_ELEMENTWISE(c, "f32", "bool", float, uint8_t, "a[i] < b[i] || a[i] > 0.5", a < b || a > 0.5f);
+    CHECK_ELEMENTWISE(c, "f32", "bool", float, uint8_t, "a[i] < b[i] || a[i] > 0.5",
+                      a<b || a> 0.5f);
 }
 
 static void test_casts_saturate(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Run r = run_open(c, parsed(c, "kernel t(x: f32[4]) -> y: i32[4] { for i in 4 y[i] = i32(x[i]); }"));
+    Run r =
+        run_open(c, parsed(c, "kernel t(x: f32[4]) -> y: i32[4] { for i in 4 y[i] = i32(x[i]); }"));
     const float x[4] = {1e20f, -1e20f, NAN, -2.9f};
     memcpy(data_of(&r, "x"), x, sizeof x);
     assert_true(run_once(&r));
@@ -85,8 +88,8 @@ static void test_lazy_operands_do_not_run(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Run r = run_open(c, parsed(c, "kernel d<N = 100>(x: i32[N]) -> y: i32[N] {"
-                                  " for i in N y[i] = i > 0 && x[i - 1] > 0 ? x[i - 1] : 100 / (i32(i) + 1); }"));
+    Run r = run_open(c, parsed(c, "kernel d<N = 100>(x: i32[N]) -> y: i32[N] { for i in N y[i] = i "
+                                  "> 0 && x[i - 1] > 0 ? x[i - 1] : 100 / (i32(i) + 1); }"));
     assert_true(run_once(&r));
     const int32_t *x = data_of(&r, "x"), *y = data_of(&r, "y");
     for (int i = 0; i < 100; i++)
@@ -94,7 +97,7 @@ static void test_lazy_operands_do_not_run(void **state)
     run_close(&r);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static const char divergent_loop[] =
     "kernel t(n: i32[64]) -> y: i32[64] {\n"
@@ -121,14 +124,13 @@ static void test_lanes_diverge(void **state)
     run_close(&r);
 }
 
-static const char reverse_tile[] =
-    "kernel t(x: f32[1024]) -> y: f32[1024] {\n"
-    "  launch t grid(16, 1, 1) block(64, 1, 1) {\n"
-    "    temp s: f32[64] in shared;\n"
-    "    s[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];\n"
-    "    barrier \"s: written above, read below\";\n"
-    "    y[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x];\n"
-    "  }\n}\n";
+static const char reverse_tile[] = "kernel t(x: f32[1024]) -> y: f32[1024] {\n"
+                                   "  launch t grid(16, 1, 1) block(64, 1, 1) {\n"
+                                   "    temp s: f32[64] in shared;\n"
+                                   "    s[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];\n"
+                                   "    barrier \"s: written above, read below\";\n"
+                                   "    y[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x];\n"
+                                   "  }\n}\n";
 
 static void test_shared_memory(void **state)
 {
@@ -146,11 +148,13 @@ static void test_atomics_do_not_lose_updates(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Run r = run_open(c, parsed(c, "kernel t(color: u8[65536]) -> hist: i32[256] {\n"
-                                  "  launch clear grid(1, 1, 1) block(256, 1, 1) { hist[threadIdx.x] = 0; }\n"
-                                  "  launch count grid(64, 1, 1) block(1024, 1, 1) {\n"
-                                  "    hist[color[blockIdx.x * 1024 + threadIdx.x]] atomic += 1;\n"
-                                  "  }\n}\n"));
+    Run r = run_open(
+        c, parsed(c, "kernel t(color: u8[65536]) -> hist: i32[256] {\n"
+                     "  launch clear grid(1, 1, 1) block(256, 1, 1) { hist[threadIdx.x] = 0; }\n"
+                     "  launch count grid(64, 1, 1) block(1024, 1, 1) {\n"
+                     "    hist[color[blockIdx.x * 1024 + threadIdx.x]] atomic += 1;\n"
+                     "  }\n"
+                     "}\n"));
     if (!run_once(&r))
         fail_msg("%s", messages(c));
     const uint8_t *color = data_of(&r, "color");
@@ -162,9 +166,10 @@ static void test_atomics_do_not_lose_updates(void **state)
     run_close(&r);
 }
 
-/* ---- asynchronous stores ------------------------------------------------------------------------- */
+/* ---- asynchronous stores --------------------------------------------------------------------- */
 
-/* What a kernel does wrong that copies in two groups, waits as `wait` says, and uses the first; without fault its result is right. */
+/* What a kernel does wrong that copies in two groups, waits as `wait` says, and uses the first;
+ * without fault its result is right. */
 static FaultKind copied(Context *c, const char *wait)
 {
     char text[900];
@@ -193,11 +198,12 @@ static void test_asynchronous_stores_are_seen_after_a_wait(void **state)
     assert_int_equal(copied(c, "wait 0 \"both\";"), FAULT_NONE);
     assert_int_equal(copied(c, "wait 1 \"the first\";"), FAULT_NONE);
     assert_int_equal(copied(c, "wait 2 \"none\";"), FAULT_IN_FLIGHT);
-    assert_int_equal(copied(c, "if threadIdx.x < 16 wait 1 \"the first, of half of them\";"), FAULT_IN_FLIGHT);
+    assert_int_equal(copied(c, "if threadIdx.x < 16 wait 1 \"the first, of half of them\";"),
+                     FAULT_IN_FLIGHT);
     assert_int_equal(copied(c, ""), FAULT_IN_FLIGHT);
 }
 
-/* ---- faults --------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static VmFault faulty(Context *c, const char *body)
 {
@@ -238,7 +244,8 @@ static void test_faults_are_found(void **state)
 static const char *text_of(Context *c, const VmFunction *f, int i)
 {
     const Source *source = source_get(c, f->spans[i].source);
-    return arena_strndup(c->arena, source->text + f->spans[i].begin, f->spans[i].end - f->spans[i].begin);
+    return arena_strndup(c->arena, source->text + f->spans[i].begin,
+                         f->spans[i].end - f->spans[i].begin);
 }
 
 static void test_accesses_know_their_text_and_step(void **state)
@@ -246,7 +253,8 @@ static void test_accesses_know_their_text_and_step(void **state)
     Context *c = *state;
     GUARD(c);
     c->step = 7; /* as if a schedule had made it */
-    Kernel *kernel = parsed(c, "kernel t<N = 100>(p: i32[N], x: i32[N]) -> y: i32[N] { for i in N y[i] = x[p[i]]; }");
+    Kernel *kernel = parsed(
+        c, "kernel t<N = 100>(p: i32[N], x: i32[N]) -> y: i32[N] { for i in N y[i] = x[p[i]]; }");
     c->step = 0;
     const VmFunction *f = module_build(c, kernel, NULL)->host;
     const char *loads[2] = {NULL, NULL}, *store = NULL;
@@ -262,11 +270,13 @@ static void test_accesses_know_their_text_and_step(void **state)
     assert_string_equal(store, "y[i] = x[p[i]];");
 }
 
-/* No text and no code of a kernel that uses a name where it is not defined: here a size of another kernel. */
+/* No text and no code of a kernel that uses a name where it is not defined: here a size of another
+ * kernel. */
 static void test_what_is_written_out_is_defined(void **state)
 {
     Context *c = *state;
-    const char *text = "kernel t<N>(x: f32[4]) -> y: f32[4] { launch f grid(N, 1, 1) block(1, 1, 1) { y[0] = x[0]; } }";
+    const char *text = "kernel t<N>(x: f32[4]) -> y: f32[4] { launch f grid(N, 1, 1) block(1, 1, "
+                       "1) { y[0] = x[0]; } }";
     for (int as_code = 0; as_code < 2; as_code++) {
         Kernel *kernel = parsed(c, text);
         kernel->n_sizes = 0;
@@ -281,7 +291,9 @@ static void test_what_is_written_out_is_defined(void **state)
                 cuda_emit(c, kernel, &out, NULL);
         }
         assert_int_equal(c->fatal, FATAL_BUG);
-        assert_string_equal(c->fatal_message, "kernel 't' cannot be written out: 'N' is used where it is not defined");
+        assert_string_equal(
+            c->fatal_message,
+            "kernel 't' cannot be written out: 'N' is used where it is not defined");
     }
 }
 
@@ -290,15 +302,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_arithmetic_is_cs, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_casts_saturate, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_narrow_operations_round_each_time, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_narrow_operations_round_each_time, new_context,
+                                        free_context),
         cmocka_unit_test_setup_teardown(test_lazy_operands_do_not_run, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_lanes_diverge, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_shared_memory, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_atomics_do_not_lose_updates, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_asynchronous_stores_are_seen_after_a_wait, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_atomics_do_not_lose_updates, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_asynchronous_stores_are_seen_after_a_wait, new_context,
+                                        free_context),
         cmocka_unit_test_setup_teardown(test_faults_are_found, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_accesses_know_their_text_and_step, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_what_is_written_out_is_defined, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_accesses_know_their_text_and_step, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_what_is_written_out_is_defined, new_context,
+                                        free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

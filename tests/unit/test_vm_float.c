@@ -1,4 +1,5 @@
-/* test_vm_float.c - 16- and 8-bit floats: every value there and back, every rounding against nearest-even arithmetic in f64. */
+/* test_vm_float.c - 16- and 8-bit floats: every value there and back, every rounding against
+ * nearest-even arithmetic in f64. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

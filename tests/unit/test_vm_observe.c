@@ -1,4 +1,5 @@
-/* test_vm_observe.c - what an observer of the machine sees: requests of warps with their addresses, wide ones whole. */
+/* test_vm_observe.c - what an observer of the machine sees: requests of warps with their addresses,
+ * wide ones whole. */
 #include "tests/unit/vm_run.h"
 
 typedef struct {
@@ -42,7 +43,8 @@ static Seen observed(Context *c, const char *text, const int64_t *blocks, int n_
     Seen seen = {0};
     Run r = run_open(c, parsed(c, text));
     VmObserver observer = {&seen, note_request, note_execution};
-    VmRunOptions options = {.threads = 1, .observer = &observer, .blocks = blocks, .n_blocks = n_blocks};
+    VmRunOptions options = {
+        .threads = 1, .observer = &observer, .blocks = blocks, .n_blocks = n_blocks};
     Launching la = {&r, &options};
     VmFault fault;
     if (!vm_run_host(r.m, workload_arguments(r.w), launch, &la, &fault))
@@ -59,7 +61,9 @@ static void test_requests_are_those_of_warps(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Seen seen = observed(c, KERNEL("y[blockIdx.x * 48 + threadIdx.x] = x[blockIdx.x * 48 + threadIdx.x] * 2;"), NULL, 0);
+    Seen seen = observed(
+        c, KERNEL("y[blockIdx.x * 48 + threadIdx.x] = x[blockIdx.x * 48 + threadIdx.x] * 2;"), NULL,
+        0);
     assert_int_equal(seen.requests, 4 * 2 * 2);
     assert_int_equal(seen.loads, 4 * 2);
     assert_int_equal(seen.flops, 4 * 48);
@@ -69,7 +73,8 @@ static void test_requests_are_those_of_warps(void **state)
     assert_string_equal(seen.first[0].buffer->name, "x");
     assert_string_equal(seen.first[1].buffer->name, "y");
     int64_t third = 2;
-    seen = observed(c, KERNEL("if (threadIdx.x < 5) y[blockIdx.x * 48 + threadIdx.x] = 1;"), &third, 1);
+    seen = observed(c, KERNEL("if (threadIdx.x < 5) y[blockIdx.x * 48 + threadIdx.x] = 1;"), &third,
+                    1);
     assert_int_equal(seen.requests, 1);
     assert_int_equal(seen.first[1].active, 31);
     assert_int_equal(seen.first[1].block, 2);
@@ -80,11 +85,13 @@ static void test_wide_accesses_are_one_request(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Seen seen = observed(c, KERNEL("temp s: f32[192] in shared;\n"
-                                   "for v in 4 vectorize s[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v];\n"
-                                   "barrier \"s\";\n"
-                                   "for v in 2 vectorize y[threadIdx.x * 2 + v] = s[190 - threadIdx.x * 2 + v] + 1;"),
-                         NULL, 0);
+    Seen seen = observed(
+        c,
+        KERNEL("temp s: f32[192] in shared;\n"
+               "for v in 4 vectorize s[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v];\n"
+               "barrier \"s\";\n"
+               "for v in 2 vectorize y[threadIdx.x * 2 + v] = s[190 - threadIdx.x * 2 + v] + 1;"),
+        NULL, 0);
     assert_int_equal(seen.requests, 4 * 2 * 4);
     assert_int_equal(seen.barriers, 4);
     assert_int_equal(seen.flops, 4 * 48 * 2);
@@ -97,10 +104,12 @@ static void test_wide_accesses_move_every_element(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Run r = run_open(c, parsed(c, KERNEL("for v in 4 vectorize\n"
-                                         "  y[blockIdx.x * 192 + threadIdx.x * 4 + v] = x[blockIdx.x * 192 + threadIdx.x * 4 + v] "
-                                         "- x[threadIdx.x];\n"
-                                         "for i in 18 if (768 + (i * 4 + blockIdx.x) * 48 + threadIdx.x < 4096) y[768 + (i * 4 + blockIdx.x) * 48 + threadIdx.x] = 0;")));
+    Run r = run_open(
+        c, parsed(c, KERNEL("for v in 4 vectorize\n"
+                            "  y[blockIdx.x * 192 + threadIdx.x * 4 + v] = x[blockIdx.x * 192 + "
+                            "threadIdx.x * 4 + v] - x[threadIdx.x];\n"
+                            "for i in 18 if (768 + (i * 4 + blockIdx.x) * 48 + threadIdx.x < 4096) "
+                            "y[768 + (i * 4 + blockIdx.x) * 48 + threadIdx.x] = 0;")));
     if (!run_once(&r))
         fail_msg("%s", messages(c));
     const float *x = data_of(&r, "x"), *y = data_of(&r, "y");
@@ -141,12 +150,19 @@ static void test_misaligned_accesses_are_faults(void **state)
 {
     Context *c = *state;
     GUARD(c);
-    Run r = run_open(c, parsed(c, KERNEL("for v in 4 vectorize y[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v + 2];")));
+    Run r = run_open(
+        c,
+        parsed(
+            c,
+            KERNEL("for v in 4 vectorize y[threadIdx.x * 4 + v] = x[threadIdx.x * 4 + v + 2];")));
     assert_false(run_once(&r));
     assert_int_equal(r.d->fault.kind, FAULT_MISALIGNED);
-    assert_string_equal(r.d->fault.message, "reads 4 elements of 'x' at once from element 2 on, which is no multiple of 4");
+    assert_string_equal(
+        r.d->fault.message,
+        "reads 4 elements of 'x' at once from element 2 on, which is no multiple of 4");
     run_close(&r);
-    r = run_open(c, parsed(c, KERNEL("for v in 4 vectorize y[threadIdx.x * 4 + v] = x[4092 - threadIdx.x * 4 + v + 4];")));
+    r = run_open(c, parsed(c, KERNEL("for v in 4 vectorize y[threadIdx.x * 4 + v] = x[4092 - "
+                                     "threadIdx.x * 4 + v + 4];")));
     assert_false(run_once(&r));
     assert_int_equal(r.d->fault.kind, FAULT_OUT_OF_BOUNDS);
     assert_string_equal(r.d->fault.message, "reads element 4099 of 'x', which has 4096");
@@ -156,11 +172,16 @@ static void test_misaligned_accesses_are_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_requests_are_those_of_warps, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_wide_accesses_are_one_request, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_wide_accesses_move_every_element, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_wide_accesses_under_a_condition, new_context, free_context),
-        cmocka_unit_test_setup_teardown(test_misaligned_accesses_are_faults, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_requests_are_those_of_warps, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_wide_accesses_are_one_request, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_wide_accesses_move_every_element, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_wide_accesses_under_a_condition, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_misaligned_accesses_are_faults, new_context,
+                                        free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,20 @@
-/* test_where.c - the `where` clause: how it is read and printed, what makes two of them different, and what proofs take from it. */
+/* test_where.c - the `where` clause: how it is read and printed, what makes two of them different,
+ * and what proofs take from it. */
 #include "passes/analysis/dependence.h"
 #include "passes/analysis/simplify.h"
 #include "tests/unit/parse_text.h"
 
-/* ---- text ---------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    const char *head;   /* up to the clause */
-    const char *clause; /* as written */
+    const char *head;    /* up to the clause */
+    const char *clause;  /* as written */
     const char *printed; /* NULL: nothing is left of it */
 } Clause;
 
-#define SIZES "kernel k<N, M, C = 10>(x: f32[N], id: i32[N, M], eps: f32, n: i32, inout z: f32[N]) -> y: f32[N]"
+#define SIZES                                                                                      \
+    "kernel k<N, M, C = 10>(x: f32[N], id: i32[N, M], eps: f32, n: i32, inout z: f32[N]) -> y: "   \
+    "f32[N]"
 #define BODY "{ for i in N y[i] = x[i]; }"
 
 static const Clause clauses[] = {
@@ -26,12 +29,14 @@ static const Clause clauses[] = {
     {SIZES, "where id[i, j] in 0..N + M", "where id in 0..N + M"},
     {SIZES, "where id[i, j] < N, id[a, b] >= -1", "where id < N, id >= -1"},
     {SIZES, "where n in 1..N, x >= 0, z <= 1", "where n in 1..N, x >= 0.0, z <= 1.0"},
-    {SIZES, "where N >= M, N % 4 == 0, 1 <= M <= 1000", "where N >= M, N % 4 == 0, 1 <= M, M <= 1000"},
+    {SIZES, "where N >= M, N % 4 == 0, 1 <= M <= 1000",
+     "where N >= M, N % 4 == 0, 1 <= M, M <= 1000"},
     {SIZES, "where N in 2..M, N != M || M > 3", "where N >= 2, N < M, N != M || M > 3"},
     {SIZES, "where C >= 10, C % 5 == 0", NULL},
-    {SIZES, "where x is nondecreasing, z is increasing", "where x is nondecreasing, z is increasing"},
-    {"kernel k<N>(x: f32[N], p: i32[N], q: u8[N]) -> y: f32[N]", "where p is permutation, q[i] is distinct",
-     "where p is permutation, q is distinct"},
+    {SIZES, "where x is nondecreasing, z is increasing",
+     "where x is nondecreasing, z is increasing"},
+    {"kernel k<N>(x: f32[N], p: i32[N], q: u8[N]) -> y: f32[N]",
+     "where p is permutation, q[i] is distinct", "where p is permutation, q is distinct"},
     {"kernel k<N>(x: f32[N]) -> y: f32[N]", "where N >= 1", "where N >= 1"},
 };
 
@@ -49,8 +54,11 @@ static void check_clause(const Clause *k)
     Kernel *kernel = text_kernel(&t, 0);
     const char *printed = text_print(&t, kernel), *found = clause_of(printed);
     size_t n = k->printed ? strlen(k->printed) : 0;
-    if (!found != !k->printed || (found && (strncmp(found, k->printed, n) != 0 || found[n] != '\n')))
-        fail_msg("'%s' should print '%s':\n%s", k->clause, k->printed ? k->printed : "nothing", printed);
+    if (!found != !k->printed ||
+        (found && (strncmp(found, k->printed, n) != 0 || found[n] != '\n')))
+        fail_msg("'%s' should print '%s':\n"
+                 "%s",
+                 k->clause, k->printed ? k->printed : "nothing", printed);
     text_parse(&t, printed);
     if (!kernel_equal(kernel, text_kernel(&t, 0)))
         fail_msg("not the same after the round trip:\n%s", printed);
@@ -103,17 +111,18 @@ static void words_stay_names(void **state)
     (void)state;
     Text t;
     text_open(&t);
-    text_parse(&t, "kernel is<N>(where: f32[N], is: f32) -> nondecreasing: f32[N] where is > 0, where is increasing {"
-                   " for in in N nondecreasing[in] = where[in] * is; }"
-                   "kernel where<is>(x: f32[is]) -> where: f32[is] where is > 2 { for i in is where[i] = x[i]; }"
-                   "kernel one(is: f32) -> where: f32 { if (is > 0) where = 1; else where = is; }");
+    text_parse(
+        &t, "kernel is<N>(where: f32[N], is: f32) -> nondecreasing: f32[N] where is > 0, where is "
+            "increasing { for in in N nondecreasing[in] = where[in] * is; }kernel where<is>(x: "
+            "f32[is]) -> where: f32[is] where is > 2 { for i in is where[i] = x[i]; }kernel "
+            "one(is: f32) -> where: f32 { if (is > 0) where = 1; else where = is; }");
     assert_int_equal(text_kernel(&t, 0)->n_facts, 2);
     assert_int_equal(text_kernel(&t, 1)->n_facts, 1);
     assert_int_equal(text_kernel(&t, 2)->n_facts, 0);
     text_close(&t);
 }
 
-/* ---- proofs -------------------------------------------------------------------------------------------- */
+/* ---- proofs ---------------------------------------------------------------------------------- */
 
 static bool find_if(Visitor *v, Stmt *s)
 {
@@ -127,8 +136,8 @@ static bool find_if(Visitor *v, Stmt *s)
 static bool follows(Text *t, const char *clause, const char *cond)
 {
     text_parse(t, arena_printf(t->ctx->arena,
-                               "kernel k<N, M>(x: f32[N], id: i32[N], ptr: u64[N], n: i32, inout z: i32[N]) -> y: f32 %s {"
-                               " y = 0; if %s { y = 1; } }",
+                               "kernel k<N, M>(x: f32[N], id: i32[N], ptr: u64[N], n: i32, inout "
+                               "z: i32[N]) -> y: f32 %s { y = 0; if %s { y = 1; } }",
                                clause, cond));
     Kernel *kernel = text_kernel(t, 0);
     Stmt *found = NULL;
@@ -178,7 +187,8 @@ static void proofs_use_the_clause(void **state)
         Text t;
         text_open(&t);
         if (follows(&t, proofs[i].clause, proofs[i].cond) != proofs[i].wanted)
-            fail_msg("%s %s %s", proofs[i].clause, proofs[i].wanted ? "should prove" : "does not say", proofs[i].cond);
+            fail_msg("%s %s %s", proofs[i].clause,
+                     proofs[i].wanted ? "should prove" : "does not say", proofs[i].cond);
         text_close(&t);
     }
 }
@@ -203,10 +213,13 @@ static const Parallel parallels[] = {
 static bool may_run_at_once(Text *t, const Parallel *k)
 {
     Conflict why;
-    text_parse(t, arena_printf(t->ctx->arena,
-                               "kernel k<N, M>(id: i32[N], n: i32, inout z: i32[100]) %s { for i in N %s }", k->clause, k->statement));
+    text_parse(t, arena_printf(
+                      t->ctx->arena,
+                      "kernel k<N, M>(id: i32[N], n: i32, inout z: i32[100]) %s { for i in N %s }",
+                      k->clause, k->statement));
     Kernel *kernel = text_kernel(t, 0);
-    return dependence_loop_kind_legal(t->ctx, kernel, kernel->body->u.loop.id, LOOP_PARALLEL, AXIS_NONE, &why);
+    return dependence_loop_kind_legal(t->ctx, kernel, kernel->body->u.loop.id, LOOP_PARALLEL,
+                                      AXIS_NONE, &why);
 }
 
 static void dependences_use_the_clause(void **state)
@@ -216,7 +229,8 @@ static void dependences_use_the_clause(void **state)
         Text t;
         text_open(&t);
         if (may_run_at_once(&t, &parallels[i]) != parallels[i].wanted)
-            fail_msg("%s %s: should be %s", parallels[i].clause, parallels[i].statement, parallels[i].wanted ? "legal" : "refused");
+            fail_msg("%s %s: should be %s", parallels[i].clause, parallels[i].statement,
+                     parallels[i].wanted ? "legal" : "refused");
         text_close(&t);
     }
 }
@@ -227,7 +241,8 @@ static void the_verifier_checks_clauses(void **state)
     (void)state;
     Text t;
     text_open(&t);
-    text_parse(&t, "kernel k<N>(x: f32[N], id: i32[N]) -> y: f32[N] where id in 0..N { for i in N y[i] = x[id[i]]; }");
+    text_parse(&t, "kernel k<N>(x: f32[N], id: i32[N]) -> y: f32[N] where id in 0..N { for i in N "
+                   "y[i] = x[id[i]]; }");
     Kernel *kernel = text_kernel(&t, 0), broken = *kernel;
     Fact fact = kernel->facts[0];
     broken.facts = &fact;
@@ -250,9 +265,12 @@ static void the_verifier_checks_clauses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clauses_read_back),          cmocka_unit_test(different_clauses_are_different),
-        cmocka_unit_test(words_stay_names),           cmocka_unit_test(proofs_use_the_clause),
-        cmocka_unit_test(dependences_use_the_clause), cmocka_unit_test(the_verifier_checks_clauses),
+        cmocka_unit_test(clauses_read_back),
+        cmocka_unit_test(different_clauses_are_different),
+        cmocka_unit_test(words_stay_names),
+        cmocka_unit_test(proofs_use_the_clause),
+        cmocka_unit_test(dependences_use_the_clause),
+        cmocka_unit_test(the_verifier_checks_clauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Who writes the outputs of a lowered kernel: proofs, and what widened, narrowed and missing guards lead to. */
+/* Who writes the outputs of a lowered kernel: proofs, and what widened, narrowed and missing guards
+ * lead to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +52,8 @@ static void guards_that_fit(void **state)
            NULL);
 }
 
-/* A size that the fault does not depend on is not 0 in its witness, of which nobody could run it. */
+/* A size that the fault does not depend on is not 0 in its witness, of which nobody could run
+ * it. */
 static void witnesses_have_sizes(void **state)
 {
     (void)state;
@@ -86,11 +88,20 @@ static void two_threads(void **state)
            COPY "    launch copy grid(N, 1, 1) block(2, 1, 1) {\n        if threadIdx.x == 0\n"
                 "            y[blockIdx.x] = x[blockIdx.x];\n    }\n}\n",
            WRITTEN_ONCE, NULL);
-    /* The barrier stands in front of the store in the text, but behind it in all iterations that write the element. */
+    /* The barrier stands in front of the store in the text, but behind it in all iterations that
+     * write the element. */
     expect(COPIES,
-           COPY "    launch copy grid(1, 1, 1) block(2, 1, 1) {\n        for o in N {\n            barrier \"y\";\n"
-                "            if o < N - 1 && threadIdx.x == 1\n                y[o] = x[o];\n        }\n"
-                "        if threadIdx.x == 0\n            for i in N\n                y[i] = x[i];\n    }\n}\n",
+           COPY "    launch copy grid(1, 1, 1) block(2, 1, 1) {\n"
+                "        for o in N {\n"
+                "            barrier \"y\";\n"
+                "            if o < N - 1 && threadIdx.x == 1\n"
+                "                y[o] = x[o];\n"
+                "        }\n"
+                "        if threadIdx.x == 0\n"
+                "            for i in N\n"
+                "                y[i] = x[i];\n"
+                "    }\n"
+                "}\n",
            WRITTEN_OPEN, "that one thread writes each element of 'y' is not proved");
     /* A full part, and a rest that begins one too early. */
 #define PARTS(rest)                                                                                \
@@ -103,9 +114,11 @@ static void two_threads(void **state)
            "two threads of a launch write one element of 'y'");
 }
 
-/* Loops whose ends depend on the thread: each thread goes through its own. `body` is what thread t of 4 does. */
-#define STRIDED(of, body)                                                                                          \
-    "kernel k<N>(x: f32[N]) -> y: f32[" of "] {\n    launch k grid(1, 1, 1) block(4, 1, 1) {\n        let t = threadIdx.x;\n" body \
+/* Loops whose ends depend on the thread: each thread goes through its own. `body` is what thread t
+ * of 4 does. */
+#define STRIDED(of, body)                                                                          \
+    "kernel k<N>(x: f32[N]) -> y: f32[" of                                                         \
+    "] {\n    launch k grid(1, 1, 1) block(4, 1, 1) {\n        let t = threadIdx.x;\n" body        \
     "    }\n}\n"
 #define ALL(of) "kernel k<N>(x: f32[N]) -> y: f32[" of "] { for i in " of " y[i] = x[0]; }"
 
@@ -116,18 +129,23 @@ static void threads_with_loops_of_their_own(void **state)
         Written answer;
     } cases[] = {
         {"8", ALL("8"), STRIDED("8", "for c in 2 * t..2 * t + 2 y[c] = x[0];\n"), WRITTEN_ONCE},
-        {"8", ALL("8"), STRIDED("8", "for c in 2 * t..2 * t + 3 if c < 8 y[c] = x[0];\n"), WRITTEN_WRONG},
-        {"8", ALL("8"), STRIDED("8", "for c in 2 * t + 1..2 * t - 1 step -1 if c >= 2 * t y[c] = x[0];\n"), WRITTEN_ONCE},
+        {"8", ALL("8"), STRIDED("8", "for c in 2 * t..2 * t + 3 if c < 8 y[c] = x[0];\n"),
+         WRITTEN_WRONG},
+        {"8", ALL("8"),
+         STRIDED("8", "for c in 2 * t + 1..2 * t - 1 step -1 if c >= 2 * t y[c] = x[0];\n"),
+         WRITTEN_ONCE},
         {"64", ALL("64"), STRIDED("64", "for c in t..64 step 4 y[c] = x[0];\n"), WRITTEN_ONCE},
         {"64", ALL("64"), STRIDED("64", "for c in t..64 step 3 y[c] = x[0];\n"), WRITTEN_WRONG},
         {"64", ALL("64"), STRIDED("64", "for c in 60 + t..0 step -4 y[c] = x[0];\n"), WRITTEN_ONCE},
-        {"64", ALL("64"), STRIDED("64", "for c in 60 + t..0 step -2 y[c] = x[0];\n"), WRITTEN_WRONG},
+        {"64", ALL("64"), STRIDED("64", "for c in 60 + t..0 step -2 y[c] = x[0];\n"),
+         WRITTEN_WRONG},
         {"N", ALL("N"), STRIDED("N", "for c in t..N step 4 y[c] = x[0];\n"), WRITTEN_ONCE},
         {"N", ALL("N"), STRIDED("N", "for c in t..N step 2 y[c] = x[0];\n"), WRITTEN_WRONG},
         {"N", ALL("N"), STRIDED("N", "for c in N - 1 - t..0 step -4 y[c] = x[0];\n"), WRITTEN_ONCE},
         /* Different iterations of the two loops meet. */
         {"8", ALL("8"), STRIDED("8", "for c in t..t + 5 y[c - t + t] = x[0];\n"), WRITTEN_WRONG},
-        {"10", ALL("10"), STRIDED("10", "for c in 3 * t..3 * t + t + 1 if c < 10 y[c] = x[0];\n"), WRITTEN_WRONG},
+        {"10", ALL("10"), STRIDED("10", "for c in 3 * t..3 * t + t + 1 if c < 10 y[c] = x[0];\n"),
+         WRITTEN_WRONG},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -164,9 +182,13 @@ static void data_leave_it_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guards_that_fit),    cmocka_unit_test(witnesses_have_sizes), cmocka_unit_test(guards_that_do_not),
-        cmocka_unit_test(two_threads),        cmocka_unit_test(barriers_order),
-        cmocka_unit_test(data_leave_it_open), cmocka_unit_test(threads_with_loops_of_their_own),
+        cmocka_unit_test(guards_that_fit),
+        cmocka_unit_test(witnesses_have_sizes),
+        cmocka_unit_test(guards_that_do_not),
+        cmocka_unit_test(two_threads),
+        cmocka_unit_test(barriers_order),
+        cmocka_unit_test(data_leave_it_open),
+        cmocka_unit_test(threads_with_loops_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
