@@ -1,6 +1,6 @@
 /* launch_use.c - what each launch of a lowered kernel uses: its arguments, its shared memory, its
  * barriers. */
-#include "codegen/cuda.h"
+#include "codegen/cuda/cuda.h"
 
 enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16 };
 

@@ -1,5 +1,5 @@
 /* size_limit.c - limits of the sizes of a run, as text and as values. */
-#include "codegen/cuda.h"
+#include "codegen/cuda/cuda.h"
 
 const char *size_limit_text(Context *c, const SizeLimit *limit)
 {

@@ -7,7 +7,7 @@
  * (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
 #include "codegen/vector.h"
 
-#include "codegen/cuda_text.h"
+#include "codegen/cuda/text.h"
 
 const char *vector_type(Context *c, DType type, int64_t lanes)
 {

@@ -6,7 +6,7 @@
 
 static const AnnotationInfo infos[] = {
 #define ANNOTATION(key, name, primitive, least, most) {name, primitive, least, most},
-#include "ir/annotation.def"
+#include "ir/tables/annotation.def"
 #undef ANNOTATION
 };
 

@@ -25,7 +25,7 @@ Span span_join(Span a, Span b);
 
 typedef enum {
 #define ERROR(code, title, explanation, program, schedule) code,
-#include "ir/errors.def"
+#include "ir/tables/errors.def"
 #undef ERROR
     ERROR_COUNT
 } ErrorCode;

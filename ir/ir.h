@@ -62,7 +62,7 @@ static inline bool axis_is_block(Axis a)
 /* What an access of global memory asks of the caches (cache_hint.def). */
 typedef enum {
 #define HINT(e, name, load, store, meaning) HINT_##e,
-#include "ir/cache_hint.def"
+#include "ir/tables/cache_hint.def"
 #undef HINT
     HINT_COUNT
 } CacheHint;
@@ -110,7 +110,7 @@ typedef struct {
  * rule). A `fold` above 0 makes the axis circular: element x lies in place x % fold, and lives
  * until another one takes the place. Lowering checks that nothing is read after that. With
  * `choose_pad` and `choose_swizzle` lowering finds the numbers, once it knows the accesses of every
- * warp (passes/lower/choose_layouts.c); until then they are 0. */
+ * warp (passes/lower/access/choose_layouts.c); until then they are 0. */
 typedef struct {
     int64_t pad, align_factor, align_offset, fold;
     Swizzle swizzle;
@@ -147,7 +147,7 @@ typedef enum {
 #define LEAF(e)                             EX_##e,
 #define UNARY(e, token, precedence)         EX_##e,
 #define BINARY(e, token, precedence, class) EX_##e,
-#include "ir/expr.def"
+#include "ir/tables/expr.def"
 #undef LEAF
 #undef UNARY
 #undef BINARY
@@ -175,7 +175,7 @@ bool expr_is_binary(ExprKind kind);
 
 typedef enum {
 #define CALL(e, name, arity, f32, f64, ulp, meaning) CALL_##e,
-#include "ir/call.def"
+#include "ir/tables/call.def"
 #undef CALL
     CALL_COUNT
 } CallKind;
@@ -287,7 +287,7 @@ typedef struct {
 /* The keys that tirc reads (annotation.def). */
 typedef enum {
 #define ANNOTATION(key, name, primitive, least, most) ANNOTATION_##key,
-#include "ir/annotation.def"
+#include "ir/tables/annotation.def"
 #undef ANNOTATION
     ANNOTATION_KEYS
 } AnnotationKey;

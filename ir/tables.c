@@ -20,7 +20,7 @@ static int find_name(const char *const *names, int n, const char *name)
 
 static const TypeInfo types[] = {
 #define TYPE(e, name, class, bits, digits, cuda) {name, cuda, CLASS_##class, bits, digits},
-#include "ir/type.def"
+#include "ir/tables/type.def"
 #undef TYPE
 };
 
@@ -106,7 +106,7 @@ static const OpInfo ops[] = {
 #define LEAF(e)                             {NULL, 0, OP_LEAF},
 #define UNARY(e, token, precedence)         {token, precedence, OP_UNARY},
 #define BINARY(e, token, precedence, class) {token, precedence, OP_##class},
-#include "ir/expr.def"
+#include "ir/tables/expr.def"
 #undef LEAF
 #undef UNARY
 #undef BINARY
@@ -129,7 +129,7 @@ bool expr_is_binary(ExprKind kind)
 
 static const CallInfo calls[] = {
 #define CALL(e, name, arity, f32, f64, ulp, meaning) {name, f32, f64, meaning, arity, ulp},
-#include "ir/call.def"
+#include "ir/tables/call.def"
 #undef CALL
 };
 
@@ -175,7 +175,7 @@ Axis axis_find(const char *name)
 
 static const CacheHintInfo hints[] = {
 #define HINT(e, name, load, store, meaning) {name, meaning, load, store},
-#include "ir/cache_hint.def"
+#include "ir/tables/cache_hint.def"
 #undef HINT
 };
 
@@ -194,7 +194,7 @@ CacheHint cache_hint_find(const char *name)
 
 static const char *const order_names[] = {
 #define ORDER(e, name, meaning) name,
-#include "ir/order.def"
+#include "ir/tables/order.def"
 #undef ORDER
 };
 
@@ -242,7 +242,7 @@ ExprKind store_op_kind(StoreOp op, DType type)
 static const ErrorInfo errors[] = {
 #define ERROR(code, title, explanation, program, schedule)                                         \
     {#code, title, explanation, program, schedule},
-#include "ir/errors.def"
+#include "ir/tables/errors.def"
 #undef ERROR
 };
 

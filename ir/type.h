@@ -6,7 +6,7 @@
 
 typedef enum {
 #define TYPE(e, name, class, bits, digits, cuda) DT_##e,
-#include "ir/type.def"
+#include "ir/tables/type.def"
 #undef TYPE
     DT_COUNT
 } DType;
@@ -35,7 +35,7 @@ double type_round(DType type, double value);
 /* The order of the elements of an input with one axis (order.def). */
 typedef enum {
 #define ORDER(e, name, meaning) ORDER_##e,
-#include "ir/order.def"
+#include "ir/tables/order.def"
 #undef ORDER
     ORDER_COUNT
 } Order;

@@ -52,7 +52,7 @@ Kernel *reference_kernel_sampled(Context *c, const Kernel *program);
 
 /* The reference of a sample that asks for exactness: X_err is 0 where every operation and every
  * order of additions gives the same value, which is X, and infinite elsewhere.  A sum X has an
- * X_bits (i64) beside X_abs and X_n: its terms in fixed point (reference_exact.c), from which
+ * X_bits (i64) beside X_abs and X_n: its terms in fixed point (exact.c), from which
  * follows whether it is exact. */
 Kernel *reference_kernel_exact(Context *c, const Kernel *program);
 

@@ -1,6 +1,6 @@
 /* Accesses stay inside their buffers: each program with each of its schedules is lowered, with
  * symbolic sizes where it takes them and with literal ones, and each access of the text is asked
- * about (passes/lower/in_bounds.h).
+ * about (passes/lower/proofs/in_bounds.h).
  *
  *     test_bounds FOLDER... [--short PROGRAM] [--list]     all programs, or one; with what is not proved
  *
@@ -20,8 +20,8 @@
 
 #include <cmocka.h>
 
-#include "passes/lower/in_bounds.h"
 #include "passes/lower/lower.h"
+#include "passes/lower/proofs/in_bounds.h"
 #include "support/program.h"
 
 enum { FOLDERS = 32, EACH = 11 }; /* of the places that can be made wrong, each 11th is */

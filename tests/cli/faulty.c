@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/api_internal.h"
+#include "frontend/api/internal.h"
 
 tirc_status __real_tirc_lower(tirc *t, const tirc_kernel *kernel, const tirc_lower_options *options,
                               tirc_kernel **lowered);

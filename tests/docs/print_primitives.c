@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/explain.h"
-#include "frontend/parse.h"
-#include "frontend/script.h"
+#include "frontend/api/manual.h"
+#include "frontend/script/script.h"
+#include "frontend/syntax/parse.h"
 #include "passes/schedule/schedule.h"
 
 enum { MOST_PRIMITIVES = 128 };

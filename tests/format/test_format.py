@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def sources():
-    """Tables that a script writes (codegen/reserved_*.def) have a format of their own."""
+    """Tables that a script writes (codegen/cuda/reserved_*.def) have a format of their own."""
     for folder in "include", "frontend", "ir", "passes", "codegen", "runtime", "tests":
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".cpp", ".def") and not path.name.startswith("reserved_"):

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 #include "passes/lower/lower.h"
 #include "support/form.h"
 

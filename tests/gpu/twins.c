@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "codegen/cuda.h"
-#include "frontend/parse.h"
-#include "frontend/script.h"
+#include "codegen/cuda/cuda.h"
+#include "frontend/script/script.h"
+#include "frontend/syntax/parse.h"
 #include "passes/lower/lower.h"
-#include "runtime/verify.h"
+#include "runtime/measure/verify.h"
 
 static const char matmul_twin[] =
     "extern \"C\" __global__ void __launch_bounds__(1024)\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks the compilers which names the CUDA text may not use, and writes them to codegen/reserved_*.def.
+"""Asks the compilers which names the CUDA text may not use, and writes them to codegen/cuda/reserved_*.def.
 
     tests/names/reserved.py --update
 
@@ -18,9 +18,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CODEGEN = ROOT / "codegen"
+CODEGEN = ROOT / "codegen/cuda"
 IDENTIFIER = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
-# codegen/cuda_names.c refuses these by their form, so the lists leave them out.
+# codegen/cuda/names.c refuses these by their form, so the lists leave them out.
 BY_FORM = re.compile(r"__|^_[A-Z]|.*__|^cuda[A-Z]|^CUDA|^NV_")
 
 KEYWORDS = """
@@ -34,7 +34,7 @@ main linux unix
 WARP_SZ
 """.split()  # the last is a constant of PTX, which has no words of its own otherwise
 
-# What the emitted kernels name: built-in variables, types and functions. What else the text calls, codegen/cuda_names.c knows.
+# What the emitted kernels name: built-in variables, types and functions. What else the text calls, codegen/cuda/names.c knows.
 TEXT = """
 threadIdx blockIdx blockDim gridDim warpSize dim3
 char2 char4 uchar2 uchar4 short2 short4 ushort2 ushort4 int2 int4 uint2 uint4 longlong2 ulonglong2 float2 float4 double2

@@ -1,6 +1,6 @@
 /* Every element of every output is written exactly once: each program with each of its schedules is
  * lowered, with symbolic sizes where it takes them and with literal ones, and asked who writes what
- * (passes/lower/written.h).
+ * (passes/lower/proofs/written.h).
  *
  *     test_once FOLDER [--short PROGRAM]      all programs, or one
  *
@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "passes/lower/lower.h"
-#include "passes/lower/written.h"
+#include "passes/lower/proofs/written.h"
 #include "support/program.h"
 
 /* What a run has seen; the only state of this file. */

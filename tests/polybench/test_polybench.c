@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "codegen/codegen.h"
-#include "codegen/cuda.h"
+#include "codegen/cuda/cuda.h"
 #include "passes/lower/lower.h"
 #include "polybench/reference.h"
 #include "runtime/device.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/cuda.h"
+#include "codegen/cuda/cuda.h"
 #include "passes/lower/lower.h"
 #include "support/program.h"
 

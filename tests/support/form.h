@@ -4,7 +4,7 @@
 #define TIRC_TESTS_FORM_H
 
 #include "runtime/device.h"
-#include "runtime/verify.h"
+#include "runtime/measure/verify.h"
 
 /* `data` is NULL until it has run, and where it could not. */
 typedef struct {

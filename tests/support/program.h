@@ -13,8 +13,8 @@
 #ifndef TIRC_TESTS_PROGRAM_H
 #define TIRC_TESTS_PROGRAM_H
 
-#include "frontend/parse.h"
-#include "frontend/script.h"
+#include "frontend/script/script.h"
+#include "frontend/syntax/parse.h"
 
 enum { PROGRAM_LIST = 32 };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 
 typedef struct {
     Context *ctx;

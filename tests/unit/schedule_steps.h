@@ -2,7 +2,7 @@
 #ifndef TIRC_TESTS_SCHEDULE_STEPS_H
 #define TIRC_TESTS_SCHEDULE_STEPS_H
 
-#include "frontend/script.h"
+#include "frontend/script/script.h"
 #include "parse_text.h"
 
 typedef struct {

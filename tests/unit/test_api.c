@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/api_internal.h"
+#include "frontend/api/internal.h"
 
 static const char TEXT[] =
     "kernel matmul<M = 20, N = 33, K = 17>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]\n"

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
-#include "frontend/script.h"
+#include "frontend/script/script.h"
+#include "frontend/syntax/parse.h"
 #include "passes/analysis/count.h"
 
 static const Kernel *resolve(Context *c, const char *text, const AstFile **file)

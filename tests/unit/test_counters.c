@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/verdict.h"
+#include "runtime/measure/verdict.h"
 
 enum { CODE = 4 };
 static const VmFunction code = {.n_code = CODE};

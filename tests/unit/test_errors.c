@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/explain.h"
+#include "frontend/api/manual.h"
 
 /* The first error or warning that the example of a row gives; "" for none, and the message of a
  * fatal error. */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "parse_text.h"
-#include "passes/lower/in_bounds.h"
+#include "passes/lower/proofs/in_bounds.h"
 
 #define COPY "kernel copy<N>(x: f32[N]) -> y: f32[N]\n{\n"
 /* One element a thread: `statement`, which speaks of i. */

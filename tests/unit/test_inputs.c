@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "frontend/api_internal.h"
+#include "frontend/api/internal.h"
 #include "tests/unit/parse_text.h"
 
 /* ---- what is derived ------------------------------------------------------------------------- */

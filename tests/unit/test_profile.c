@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/occupancy.h"
-#include "runtime/roofline.h"
+#include "runtime/measure/occupancy.h"
+#include "runtime/measure/roofline.h"
 
 static bool parse(Context *c, const char *text, Profile *out)
 {
@@ -25,7 +25,7 @@ static void shipped_profiles_are_complete(void **state)
         Profile p;
         assert_true(parse(c, profile_files[i].text, &p));
 #define KEY(field, meaning) assert_true(p.field > 0);
-#include "runtime/profile.def"
+#include "runtime/measure/profile.def"
 #undef KEY
     }
     assert_string_equal(profile_names(c), "a100, h200");

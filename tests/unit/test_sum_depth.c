@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "parse_text.h"
-#include "passes/lower/sum_depth.h"
+#include "passes/lower/reference/sum_depth.h"
 
 /* The depth of the only output y of a kernel with 1024 terms. */
 static void expect(const char *body, double depth)

@@ -1,6 +1,6 @@
 /* test_vm.c - the machine: arithmetic of every type against C, lazy operands, masks, barriers,
  * atomics, faults. */
-#include "codegen/cuda.h"
+#include "codegen/cuda/cuda.h"
 #include "tests/unit/vm_run.h"
 
 #include <math.h>

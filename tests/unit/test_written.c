@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "parse_text.h"
-#include "passes/lower/written.h"
+#include "passes/lower/proofs/written.h"
 
 #define COPY   "kernel copy<N>(x: f32[N]) -> y: f32[N]\n{\n"
 #define COPIES COPY "    for i in N\n        y[i] = x[i];\n}\n"

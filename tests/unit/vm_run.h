@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "codegen/codegen.h"
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 #include "passes/lower/lower.h"
-#include "runtime/verify.h"
+#include "runtime/measure/verify.h"
 
 static inline int new_context(void **state)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/profile.h"
+#include "runtime/measure/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,0 +1,60 @@
+/* cuda.h - CUDA C from a lowered kernel: text that a person would be glad to have written.
+ *
+ * One __global__ function for each launch, in order, self-contained: no header is included, so
+ * NVRTC and nvcc compile it alike. 16- and 8-bit floats are stored as integers and computed in f32,
+ * each operation rounded to its type, by small helper functions that are emitted where they are
+ * used. */
+#ifndef TIRC_CODEGEN_CUDA_CUDA_H
+#define TIRC_CODEGEN_CUDA_CUDA_H
+
+#include "ir/ir.h"
+
+/* Where each line of a text comes from; no place for lines outside of launches: comments, helper
+ * functions. */
+typedef VEC(Origin) LineOrigins;
+
+/* The kernels of `lowered` with a comment that says how to launch them, appended to `out`; where
+ * their lines come from, appended to `lines` (may be NULL). */
+void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *lines);
+
+/* `text` as it may stand in a comment to the end of a line, or in the name of a file: one line of
+ * UTF-8 that shows what it is. A backslash at its end, which would make the next line a part of the
+ * comment, gets company. */
+const char *cuda_comment(Context *c, const char *text);
+
+/* A complete program for nvcc: `kernels`, the text of cuda_emit, and a host main that fills the
+ * inputs, launches, compares with `reference` (reference_kernel of the unscheduled program, lowered
+ * for the host), and exits 0 when every element is within its bound. Symbolic sizes are
+ * command-line arguments. */
+void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels,
+             StrBuf *out);
+
+/* What a launch declares and uses; for the module's tables and for the limits of a launch. */
+typedef struct {
+    const Stmt *launch;
+    /* used in global memory, in the order of the kernel's parameters, then temps */
+    VEC(Buffer *) buffers;
+    /* scalars, sizes and host loop variables used, in the order of first definition */
+    VEC(Var *) values;
+    VEC(Buffer *) constants; /* read in constant memory */
+    VEC(Buffer *) shared;    /* declared in it */
+    int64_t shared_bytes;
+    bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */
+    VEC(int64_t) shared_offset;
+    int barriers;
+} LaunchUse;
+typedef VEC(LaunchUse) LaunchUseList;
+/* All launches of the kernel, in program order. */
+void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
+/* Does the launch write this buffer? */
+bool launch_writes(const LaunchUse *use, const Buffer *buffer);
+/* The type that a value is passed as: its own, but i64 for an index that the launch only uses as
+ * i64. */
+DType launch_value_type(const LaunchUse *use, const Var *value);
+
+/* A limit of the sizes as text, "(N + 255) / 256". */
+const char *size_limit_text(Context *c, const SizeLimit *limit);
+/* Its value in f64, which no size makes too large. */
+Expr *size_limit_value(Context *c, const SizeLimit *limit);
+
+#endif

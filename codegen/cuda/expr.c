@@ -1,0 +1,481 @@
+/* expr.c - expressions as CUDA C.
+ *
+ * Floating types of 16 and 8 bits have two forms: the bits they are stored as (cuda_stored) and the
+ * f32 that arithmetic uses (cuda_expr). An operation's result is rounded to its own type before it
+ * is used again, which gives the same value as an instruction of that type would (f32 has more than
+ * 2p + 2 digits for every narrow type; Figueroa 1995). A copy moves bits and converts nothing. */
+#include "codegen/cuda/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_narrow(DType type)
+{
+    return type_is_float(type) && type_info(type)->bits < 32;
+}
+
+const char *cuda_storage_type(DType type)
+{
+    return type_info(type)->cuda;
+}
+
+const char *cuda_value_type(DType type)
+{
+    return is_narrow(type) ? "float" : type_info(type)->cuda;
+}
+
+static Helper helper_to_f32(DType type)
+{
+    switch (type) {
+    case DT_F16: return HELPER_F16_TO_F32;
+    case DT_BF16: return HELPER_BF16_TO_F32;
+    case DT_F8E4M3: return HELPER_F8E4M3_TO_F32;
+    default: return HELPER_F8E5M2_TO_F32;
+    }
+}
+
+static Helper helper_from_f32(DType type)
+{
+    switch (type) {
+    case DT_F16: return HELPER_F16_FROM_F32;
+    case DT_BF16: return HELPER_BF16_FROM_F32;
+    case DT_F8E4M3: return HELPER_F8E4M3_FROM_F32;
+    default: return HELPER_F8E5M2_FROM_F32;
+    }
+}
+
+static void add(CudaWriter *w, const char *text)
+{
+    strbuf_add(w->out, text);
+}
+
+static void open_if(CudaWriter *w, bool parenthesis)
+{
+    if (parenthesis)
+        add(w, "(");
+}
+
+static void close_if(CudaWriter *w, bool parenthesis)
+{
+    if (parenthesis)
+        add(w, ")");
+}
+
+/* ---- literals -------------------------------------------------------------------------------- */
+
+static void int_literal(CudaWriter *w, const Expr *e, int precedence)
+{
+    int64_t v = e->u.i;
+    if (e->type == DT_BOOL) {
+        add(w, v ? "true" : "false");
+        return;
+    }
+    if (e->type == DT_U64) {
+        strbuf_addf(w->out, "%lluull", (unsigned long long)v);
+        return;
+    }
+    if (e->type == DT_U32) {
+        strbuf_addf(w->out, "%lluu", (unsigned long long)(uint32_t)v);
+        return;
+    }
+    bool wide = e->type == DT_I64;
+    if (v == INT64_MIN) {
+        add(w, "(-9223372036854775807ll - 1)");
+        return;
+    }
+    if (!wide && v == INT32_MIN) {
+        add(w, "(-2147483647 - 1)");
+        return;
+    }
+    bool parenthesis = v < 0 && precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    strbuf_addf(w->out, wide ? "%lldll" : "%lld", (long long)v);
+    close_if(w, parenthesis);
+}
+
+/* The shortest decimal that reads back as the same f32 or f64. */
+static void shortest(char *text, size_t size, double value, bool is_f64)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (is_f64 ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value)
+            break;
+    }
+    if (!strpbrk(text, ".e"))
+        strncat(text, ".0", size - strlen(text) - 1);
+}
+
+static void float_literal(CudaWriter *w, double value, bool is_f64, int precedence)
+{
+    if (w->host && !isfinite(value)) {
+        strbuf_addf(w->out, "(%s%s)", signbit(value) ? "-" : "", isnan(value) ? "NAN" : "INFINITY");
+        return;
+    }
+    if (isnan(value)) {
+        add(w,
+            is_f64 ? "__longlong_as_double(0x7ff8000000000000ll)" : "__int_as_float(0x7fc00000)");
+        return;
+    }
+    bool parenthesis = signbit(value) && precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    if (isinf(value)) {
+        add(w, signbit(value) ? "-" : "");
+        add(w,
+            is_f64 ? "__longlong_as_double(0x7ff0000000000000ll)" : "__int_as_float(0x7f800000)");
+    } else {
+        char text[48];
+        shortest(text, sizeof text, value, is_f64);
+        add(w, text);
+        add(w, is_f64 ? "" : "f");
+    }
+    close_if(w, parenthesis);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static void call_open(CudaWriter *w, const char *function)
+{
+    add(w, function);
+    add(w, "(");
+}
+
+static void min_max(CudaWriter *w, const Expr *e)
+{
+    bool is_min = e->kind == EX_MIN;
+    if (w->host && type_is_float(e->type))
+        call_open(w, cuda_host_helper(w, is_min ? HOST_MIN : HOST_MAX));
+    else if (e->type == DT_F64)
+        call_open(w, is_min ? "fmin" : "fmax");
+    else if (type_is_float(e->type))
+        call_open(w, is_min ? "fminf" : "fmaxf");
+    else if (w->host)
+        strbuf_addf(w->out, "std::%s<%s>(", is_min ? "min" : "max",
+                    e->type == DT_INDEX ? "long long" : cuda_value_type(e->type));
+    else
+        call_open(w, is_min ? "min" : "max");
+    cuda_expr(w, e->u.arg[0], 0);
+    add(w, ", ");
+    cuda_expr(w, e->u.arg[1], 0);
+    add(w, ")");
+}
+
+/* In long long arithmetic an int may stay as it is. */
+void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool small = e->kind == EX_INT && e->u.i >= 0 && e->u.i <= INT32_MAX;
+    if (e->type == DT_I64 && small)
+        strbuf_addf(w->out, "%lld", (long long)e->u.i);
+    else if (e->type == DT_I64 && e->kind == EX_CAST && e->u.arg[0]->type == DT_INDEX)
+        cuda_expr(w, e->u.arg[0], precedence);
+    else
+        cuda_expr(w, e, precedence);
+}
+
+/* Small integers and narrow floats travel as the int or float that they are computed in; a truth
+ * value as an int. */
+static void shuffle(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool truth = e->type == DT_BOOL, parenthesis = truth && precedence > op_info(EX_NE)->precedence;
+    open_if(w, parenthesis);
+    add(w, "__shfl_xor_sync(0xffffffff, ");
+    add(w, truth ? "(int)" : "");
+    cuda_expr(w, e->u.arg[0], truth ? PRECEDENCE_UNARY : 0);
+    strbuf_addf(w->out, truth ? ", %lld) != 0" : ", %lld)", (long long)e->u.arg[1]->u.i);
+    close_if(w, parenthesis);
+}
+
+static void binary(CudaWriter *w, const Expr *e, int precedence)
+{
+    const OpInfo *op = op_info(e->kind);
+    if (op->class == OP_LANES) {
+        shuffle(w, e, precedence);
+        return;
+    }
+    if (op->precedence == 0) {
+        min_max(w, e);
+        return;
+    }
+    /* Few readers know where the bit operators bind. */
+    bool unfamiliar = (op->class == OP_BITS || op->class == OP_SHIFT) && precedence > 0;
+    bool parenthesis = op->precedence < precedence || unfamiliar;
+    open_if(w, parenthesis);
+    cuda_expr(w, e->u.arg[0], op->precedence);
+    strbuf_addf(w->out, " %s ", op->token);
+    cuda_right_operand(w, e->u.arg[1], op->precedence + 1);
+    close_if(w, parenthesis);
+}
+
+static void unary(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool parenthesis = precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    add(w, op_info(e->kind)->token);
+    cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
+    close_if(w, parenthesis);
+}
+
+static void cast(CudaWriter *w, const Expr *e, int precedence)
+{
+    const Expr *from = e->u.arg[0];
+    const char *to = w->host && e->type == DT_INDEX ? "long long" : cuda_value_type(e->type);
+    if (strcmp(to, cuda_value_type(from->type)) == 0 && e->type != DT_BOOL && !w->host) {
+        cuda_expr(w, from, precedence);
+        return;
+    }
+    bool rounds = type_is_float(from->type) && type_is_int(e->type),
+         small = type_info(e->type)->bits < 32;
+    bool parenthesis = precedence > PRECEDENCE_UNARY && (!rounds || small);
+    open_if(w, parenthesis);
+    if (!rounds || small)
+        strbuf_addf(w->out, "(%s)", to);
+    if (rounds)
+        cuda_from_float(w, from, e->type);
+    else
+        cuda_expr(w, from, PRECEDENCE_POSTFIX);
+    close_if(w, parenthesis);
+}
+
+static void call(CudaWriter *w, const Expr *e)
+{
+    const CallInfo *info = call_info(e->u.call.call);
+    call_open(w, e->type == DT_F64 ? info->f64 : info->f32);
+    for (int i = 0; i < info->arity; i++) {
+        add(w, i ? ", " : "");
+        cuda_expr(w, e->u.call.arg[i], 0);
+    }
+    add(w, ")");
+}
+
+static void select_expr(CudaWriter *w, const Expr *e, int precedence)
+{
+    bool parenthesis = precedence >= PRECEDENCE_SELECT;
+    open_if(w, parenthesis);
+    cuda_expr(w, e->u.arg[0], PRECEDENCE_SELECT + 1);
+    add(w, " ? ");
+    cuda_expr(w, e->u.arg[1], PRECEDENCE_SELECT + 1);
+    add(w, " : ");
+    cuda_expr(w, e->u.arg[2], PRECEDENCE_SELECT);
+    close_if(w, parenthesis);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims)
+{
+    int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, buffer->rank + 1);
+    if (!buffer_strides(buffer, strides, &elements))
+        TIRC_BUG(c, "the shape of '%s' is not literal where it is declared", buffer->name);
+    for (int i = buffer->rank - 1; i > 0; i--) {
+        if (strides[i] == 0 || strides[i - 1] % strides[i] != 0)
+            return false;
+        dims[i] = strides[i - 1] / strides[i];
+    }
+    if (buffer->rank > 0) {
+        if (strides[buffer->rank - 1] != 1)
+            return false;
+        dims[0] = elements / strides[0];
+    }
+    return true;
+}
+
+bool cuda_is_variable(const Buffer *buffer)
+{
+    int64_t extent;
+    for (int i = 0; i < buffer->rank; i++)
+        if (!expr_is_const(buffer->shape[i], &extent) || extent != 1)
+            return false;
+    return buffer->scope == SCOPE_LOCAL;
+}
+
+/* Row major over a shape that need not be literal, in Horner's form. */
+static void symbolic_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    add(w, "[");
+    for (int i = 2; i < buffer->rank; i++)
+        add(w, "(");
+    for (int i = 0; i < buffer->rank; i++) {
+        if (i > 0) {
+            add(w, " * ");
+            cuda_expr(w, buffer->shape[i], 12);
+            add(w, " + ");
+        }
+        cuda_expr(w, index[i], 11);
+        if (i > 0 && i + 1 < buffer->rank)
+            add(w, ")");
+    }
+    add(w, "]");
+}
+
+static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
+    if (!buffer_strides(buffer, strides, &elements)) {
+        symbolic_subscript(w, buffer, index);
+        return;
+    }
+    add(w, "[");
+    for (int i = 0; i < buffer->rank; i++) {
+        add(w, i ? " + " : "");
+        cuda_expr(w, index[i], strides[i] == 1 ? 10 : 11);
+        if (strides[i] != 1)
+            strbuf_addf(w->out, " * %lld", (long long)strides[i]);
+    }
+    add(w, "]");
+}
+
+void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    add(w, cuda_buffer_name(w, buffer));
+    if (cuda_is_variable(buffer))
+        return;
+    int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
+    if (buffer->scope == SCOPE_GLOBAL ? buffer->rank > 1 : !cuda_array_dims(w->c, buffer, dims)) {
+        flat_subscript(w, buffer, index);
+        return;
+    }
+    if (buffer->rank == 0 && buffer->scope == SCOPE_GLOBAL)
+        add(w, "[0]"); /* behind a pointer */
+    for (int i = 0; i < buffer->rank; i++) {
+        add(w, "[");
+        cuda_expr(w, index[i], 0);
+        add(w, "]");
+    }
+}
+
+/* The element that `load` reads, as its storage type. */
+static void loaded(CudaWriter *w, const Expr *load)
+{
+    const char *function = cuda_hint_load(w, load->hint);
+    if (function)
+        strbuf_addf(w->out, "%s(%s&", function,
+                    load->type == DT_BOOL ? "(const unsigned char *)" : "");
+    cuda_element(w, load->u.load.buffer, load->u.load.index);
+    strbuf_add(w->out, function ? ")" : "");
+}
+
+/* ---- the two forms --------------------------------------------------------------------------- */
+
+/* The f32 that an operation on a narrow type computes, before it is rounded to the type. */
+static void unrounded(CudaWriter *w, const Expr *e, int precedence)
+{
+    switch (e->kind) {
+    case EX_CAST:
+        if (e->u.arg[0]->type == DT_F64) {
+            call_open(w, cuda_helper(w, HELPER_F32_ODD));
+            cuda_expr(w, e->u.arg[0], 0);
+            add(w, ")");
+        } else {
+            if (strcmp(cuda_value_type(e->u.arg[0]->type), "float") != 0)
+                add(w, "(float)");
+            cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
+        }
+        return;
+    case EX_CALL: call(w, e); return;
+    case EX_SELECT: select_expr(w, e, precedence); return;
+    case EX_NEG: unary(w, e, precedence); return;
+    default: binary(w, e, precedence); return;
+    }
+}
+
+/* Is the f32 that `e` gives a value of the narrow type already? */
+static bool is_exact(const Expr *e)
+{
+    switch (e->kind) {
+    case EX_NEG:
+    case EX_SELECT:
+    case EX_MIN:
+    case EX_MAX:
+    case EX_SHUFFLE_XOR: return true;
+    case EX_CALL:
+        return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||
+               e->u.call.call == CALL_CEIL || e->u.call.call == CALL_ROUND ||
+               e->u.call.call == CALL_TRUNC;
+    default: return false;
+    }
+}
+
+static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
+{
+    if (e->kind == EX_FLOAT) {
+        float_literal(w, e->u.f, false, precedence);
+    } else if (e->kind == EX_LOAD) {
+        call_open(w, cuda_helper(w, helper_to_f32(e->type)));
+        loaded(w, e);
+        add(w, ")");
+    } else if (e->kind == EX_VAR) {
+        if (e->u.var->kind == VAR_SCALAR) { /* a parameter is passed as its bits */
+            call_open(w, cuda_helper(w, helper_to_f32(e->type)));
+            add(w, cuda_name(w, e->u.var->name));
+            add(w, ")");
+        } else {
+            add(w, cuda_name(w, e->u.var->name));
+        }
+    } else if (is_exact(e)) {
+        unrounded(w, e, precedence);
+    } else {
+        call_open(w, cuda_helper(w, helper_to_f32(e->type)));
+        cuda_stored(w, e);
+        add(w, ")");
+    }
+}
+
+static void plain(CudaWriter *w, const Expr *e, int precedence);
+
+void cuda_stored(CudaWriter *w, const Expr *e)
+{
+    if (!is_narrow(e->type)) {
+        if (!cuda_integer(w, e, 0)) /* the store brings it back to its type */
+            plain(w, e, 0);
+    } else if (e->kind == EX_LOAD) {
+        loaded(w, e);
+    } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
+        call_open(w, cuda_helper(w, helper_from_f32(e->type)));
+        narrow_value(w, e, 0);
+        add(w, ")");
+    } else {
+        call_open(w, cuda_helper(w, helper_from_f32(e->type)));
+        unrounded(w, e, 0);
+        add(w, ")");
+    }
+}
+
+/* With C's own operators. */
+static void plain(CudaWriter *w, const Expr *e, int precedence)
+{
+    switch (e->kind) {
+    case EX_INT: int_literal(w, e, precedence); return;
+    case EX_FLOAT: float_literal(w, e->u.f, e->type == DT_F64, precedence); return;
+    case EX_VAR: add(w, cuda_name(w, e->u.var->name)); return;
+    case EX_AXIS: strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis)); return;
+    case EX_LOAD: loaded(w, e); return;
+    case EX_SELECT: select_expr(w, e, precedence); return;
+    case EX_CAST: cast(w, e, precedence); return;
+    case EX_CALL: call(w, e); return;
+    case EX_NEG:
+    case EX_NOT:
+    case EX_BITNOT: unary(w, e, precedence); return;
+    default: binary(w, e, precedence); return;
+    }
+}
+
+void cuda_expr(CudaWriter *w, const Expr *e, int precedence)
+{
+    if (is_narrow(e->type)) {
+        narrow_value(w, e, precedence);
+        return;
+    }
+    if (cuda_integer(w, e, precedence))
+        return;
+    if (!cuda_leaves_type(e)) {
+        plain(w, e, precedence);
+        return;
+    }
+    bool parenthesis = precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    strbuf_addf(w->out, "(%s)(", cuda_value_type(e->type));
+    plain(w, e, 0);
+    add(w, ")");
+    close_if(w, parenthesis);
+}

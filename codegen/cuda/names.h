@@ -1,0 +1,30 @@
+/* names.h - what everything is called in a text of CUDA C (internal to codegen).
+ *
+ * In a lowered kernel a name means one thing on a path. So that this holds in the text, too, all
+ * names of a text are given out together, and no two get one: a name stays as it is unless it means
+ * something else in CUDA C, and what takes its place is the name of nothing else. */
+#ifndef TIRC_CODEGEN_CUDA_NAMES_H
+#define TIRC_CODEGEN_CUDA_NAMES_H
+
+#include "ir/names.h"
+
+typedef struct CudaNames CudaNames;
+
+/* The names of the kernels of `lowered`: the same each time. */
+CudaNames *cuda_names_new(Context *c, const Kernel *lowered);
+/* The names of a complete program's host side: `main`, which speaks of `lowered`, and `reference`.
+ * Kernels and constant arrays are called what `device` calls them. */
+CudaNames *cuda_names_host(const CudaNames *device, const Kernel *lowered, const Kernel *reference);
+
+/* The name of a __global__ function. */
+Name cuda_names_launch(const CudaNames *n, Name launch);
+/* The name of a buffer: of an array in constant memory, the symbol. */
+Name cuda_names_buffer(const CudaNames *n, const Buffer *b);
+/* The name of a size, parameter, loop, named value, or temporary that is not in constant memory. */
+Name cuda_names_value(const CudaNames *n, Name name);
+/* A name for something that only the text has, like `base`; the same each time for the same `what`
+ * and base: the host's array of a buffer want_y and the wanted values of a buffer y_host are two
+ * things. */
+Name cuda_names_made(CudaNames *n, const char *what, const char *base);
+
+#endif

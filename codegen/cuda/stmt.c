@@ -1,0 +1,403 @@
+/* stmt.c - statements as CUDA C, one line each, in the program's own names. */
+#include "codegen/cuda/text.h"
+
+#include <string.h>
+
+void cuda_indent(CudaWriter *w)
+{
+    for (int i = 0; i < w->indent; i++)
+        strbuf_add(w->out, "    ");
+}
+
+void cuda_line(CudaWriter *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    cuda_indent(w);
+    strbuf_vaddf(w->out, format, args);
+    strbuf_add(w->out, "\n");
+    va_end(args);
+}
+
+const char *cuda_name(const CudaWriter *w, Name name)
+{
+    return cuda_names_value(w->names, name);
+}
+
+const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
+{
+    return cuda_names_buffer(w->names, b);
+}
+
+/* ---- what nothing reads ---------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t n;
+    bool *read;
+} Reads;
+
+static bool note_read(Visitor *v, Expr *e)
+{
+    const Reads *r = v->user;
+    uint32_t id = e->kind == EX_VAR    ? e->u.var->id
+                  : e->kind == EX_LOAD ? e->u.load.buffer->id
+                                       : r->n;
+    if (id < r->n)
+        r->read[id] = true;
+    return true;
+}
+
+void cuda_note_reads(CudaWriter *w, Stmt *body)
+{
+    Reads reads = {w->c->next_id, ARENA_ARRAY(w->c->arena, bool, w->c->next_id + 1)};
+    Visitor v = {.user = &reads, .expr = note_read};
+    visit_stmt(&v, body);
+    w->n_ids = reads.n;
+    w->read = reads.read;
+}
+
+const char *cuda_unused(const CudaWriter *w, uint32_t id)
+{
+    return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+Expr *cuda_stored_value(Context *c, const Stmt *s)
+{
+    if (!store_updates(s->u.store.op))
+        return s->u.store.value;
+    ExprKind kind = store_op_kind(s->u.store.op, s->u.store.buffer->type);
+    Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
+    old->hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
+    /* All lanes of a warp exchange values, so `||` and `&&` must not skip an exchange. */
+    bool first = (kind == EX_OR || kind == EX_AND) && s->u.store.value->kind == EX_SHUFFLE_XOR;
+    return first ? expr_binary(c, kind, s->u.store.value, old, s->span)
+                 : expr_binary(c, kind, old, s->u.store.value, s->span);
+}
+
+/* `x += -y` reads better as `x -= y`. */
+static bool store_in_place(CudaWriter *w, const Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    if (type_info(buffer->type)->bits < 32 || s->u.store.hint != HINT_NONE ||
+        (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
+        return false;
+    if (cuda_overflows(w, cuda_stored_value(w->c, s)))
+        return false;
+    const Expr *value = s->u.store.value;
+    const char *op = s->u.store.op == STORE_MUL ? "*=" : "+=";
+    if (s->u.store.op == STORE_ADD && value->kind == EX_NEG) {
+        op = "-=";
+        value = value->u.arg[0];
+    }
+    cuda_element(w, buffer, s->u.store.index);
+    strbuf_addf(w->out, " %s ", op);
+    cuda_expr(w, value, 0);
+    return true;
+}
+
+/* The function of CUDA that does the update atomically, or NULL. */
+static const char *atomic_function(StoreOp op, DType type)
+{
+    bool word = type == DT_I32 || type == DT_U32 || type == DT_U64;
+    switch (op) {
+    case STORE_ADD: return word || type == DT_F32 || type == DT_F64 ? "atomicAdd" : NULL;
+    case STORE_MIN: return word || type == DT_I64 ? "atomicMin" : NULL;
+    case STORE_MAX: return word || type == DT_I64 ? "atomicMax" : NULL;
+    case STORE_AND: return word ? "atomicAnd" : NULL;
+    case STORE_OR: return word ? "atomicOr" : NULL;
+    case STORE_XOR: return word ? "atomicXor" : NULL;
+    default: return NULL;
+    }
+}
+
+static void store_atomic(CudaWriter *w, const Stmt *s)
+{
+    DType type = s->u.store.buffer->type;
+    const char *function = atomic_function(s->u.store.op, type);
+    if (function) {
+        strbuf_addf(w->out, "%s(&", function);
+        cuda_element(w, s->u.store.buffer, s->u.store.index);
+        strbuf_add(w->out, ", ");
+        cuda_expr(w, s->u.store.value, 0);
+        strbuf_add(w->out, ")");
+        return;
+    }
+    Helper helper = type == DT_F32   ? HELPER_ATOMIC_F32
+                    : type == DT_F64 ? HELPER_ATOMIC_F64
+                                     : HELPER_ATOMIC_WORD;
+    Context *c = w->c;
+    Name old = cuda_names_made(w->names, "text", "old");
+    Buffer *stand_in = buffer_new(c, old, type, NULL, 0, SCOPE_LOCAL, ROLE_TEMP, s->span);
+    Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, s->span);
+    strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
+    cuda_element(w, s->u.store.buffer, s->u.store.index);
+    strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old,
+                cuda_storage_type(type));
+    cuda_stored(w, cuda_stored_value(c, update));
+    strbuf_add(w->out, "); })");
+}
+
+static void store_text(CudaWriter *w, const Stmt *s)
+{
+    if (s->u.store.atomic && s->u.store.op != STORE_SET) {
+        store_atomic(w, s);
+        return;
+    }
+    if (store_updates(s->u.store.op) && store_in_place(w, s))
+        return;
+    const char *function = cuda_hint_store(w, s->u.store.hint);
+    if (function)
+        strbuf_addf(w->out, "%s(%s&", function,
+                    s->u.store.buffer->type == DT_BOOL ? "(unsigned char *)" : "");
+    cuda_element(w, s->u.store.buffer, s->u.store.index);
+    strbuf_add(w->out, function ? ", " : " = ");
+    cuda_stored(w, cuda_stored_value(w->c, s));
+    strbuf_add(w->out, function ? ")" : "");
+}
+
+static void store(CudaWriter *w, const Stmt *s)
+{
+    if (cuda_async_store(w, s, NULL))
+        return;
+    cuda_indent(w);
+    store_text(w, s);
+    strbuf_add(w->out, ";\n");
+}
+
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+static bool is_wide(const CudaWriter *w, const Buffer *b)
+{
+    for (int i = 0; i < w->wide.buffers.n; i++)
+        if (w->wide.buffers.items[i]->id == b->id)
+            return true;
+    return false;
+}
+
+/* `float acc[4]`, `__shared__ float tile[32][33]`; a variable where there is one element. */
+static void declaration(CudaWriter *w, const Buffer *b)
+{
+    if (b->scope != SCOPE_CONSTANT)
+        strbuf_add(w->out, cuda_unused(w, b->id));
+    if (b->scope == SCOPE_SHARED)
+        strbuf_add(w->out, "__shared__ ");
+    if (b->scope == SCOPE_CONSTANT)
+        strbuf_add(w->out, "__constant__ ");
+    if (is_wide(w, b))
+        strbuf_add(w->out, "__align__(16) ");
+    strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_buffer_name(w, b));
+    if (cuda_is_variable(b))
+        return;
+    int64_t elements, *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    buffer_strides(b, dims, &elements);
+    if (!cuda_array_dims(w->c, b, dims)) {
+        strbuf_addf(w->out, "[%lld]", (long long)elements);
+        return;
+    }
+    for (int i = 0; i < b->rank; i++)
+        strbuf_addf(w->out, "[%lld]", (long long)dims[i]);
+}
+
+/* An array of the host's reference, zeroed. */
+static void host_temp(CudaWriter *w, const Buffer *b)
+{
+    const char *type = cuda_storage_type(b->type), *name = cuda_buffer_name(w, b);
+    const char *data =
+        cuda_names_made(w->names, "data", arena_printf(w->c->arena, "%s_data", name));
+    cuda_indent(w);
+    strbuf_addf(w->out, "std::vector<%s> %s(", b->type == DT_BOOL ? "unsigned char" : type, data);
+    for (int i = 0; i < b->rank; i++) {
+        strbuf_add(w->out, i ? " * (size_t)" : "(size_t)");
+        cuda_expr(w, b->shape[i], 13);
+    }
+    strbuf_add(w->out, b->rank ? ");\n" : "1);\n");
+    cuda_line(w, "%s%s *%s = (%s *)%s.data();", cuda_unused(w, b->id), type, name, type, data);
+}
+
+/* Where a variable of one element gets its first value: the index of the store in `seq` that sets
+ * the temp at `at`, with nothing but names and declarations between. 0: it stands alone. */
+static int first_value(const Stmt *seq, int at)
+{
+    const Buffer *b = seq->u.seq.items[at]->u.temp;
+    if (!cuda_is_variable(b))
+        return 0;
+    for (int i = at + 1; i < seq->u.seq.n; i++) {
+        const Stmt *s = seq->u.seq.items[i];
+        if (s->kind == ST_STORE)
+            return s->u.store.buffer == b && s->u.store.op == STORE_SET ? i : 0;
+        if (s->kind != ST_LET && s->kind != ST_TEMP)
+            return 0;
+    }
+    return 0;
+}
+
+/* Shared buffers stand at the top of their function; local ones where they begin. */
+static void temp(CudaWriter *w, const Buffer *b)
+{
+    if (w->host) {
+        host_temp(w, b);
+    } else if (b->scope == SCOPE_LOCAL) {
+        cuda_indent(w);
+        declaration(w, b);
+        strbuf_add(w->out, ";\n");
+    }
+}
+
+/* A variable with its first value: `float acc = 0.0f;`. */
+static void initialised(CudaWriter *w, const Stmt *store)
+{
+    Origin outer = cuda_mark(w, store->span, store->step);
+    cuda_indent(w);
+    declaration(w, store->u.store.buffer);
+    strbuf_add(w->out, " = ");
+    cuda_stored(w, store->u.store.value);
+    strbuf_add(w->out, ";\n");
+    cuda_mark(w, outer.span, outer.step);
+}
+
+void cuda_array_declaration(CudaWriter *w, const Buffer *b)
+{
+    cuda_indent(w);
+    declaration(w, b);
+    strbuf_add(w->out, ";\n");
+}
+
+/* The host's reference counts in 64 bits throughout. */
+static const char *value_type(const CudaWriter *w, DType type)
+{
+    return w->host && type == DT_INDEX ? "long long" : cuda_value_type(type);
+}
+
+static void let(CudaWriter *w, const Stmt *s)
+{
+    const Var *v = s->u.let.var;
+    cuda_note_let(w, s);
+    cuda_indent(w);
+    strbuf_addf(w->out, "%sconst %s %s = ", cuda_unused(w, v->id), value_type(w, v->type),
+                cuda_name(w, v->name));
+    if (s->u.let.value->kind == EX_AXIS)
+        strbuf_add(w->out, axis_name(s->u.let.value->u.axis));
+    else
+        cuda_expr(w, s->u.let.value, 0);
+    strbuf_add(w->out, ";\n");
+}
+
+/* ---- control --------------------------------------------------------------------------------- */
+
+static bool is_simple(const Stmt *s)
+{
+    return s->kind == ST_STORE ||
+           (s->kind == ST_SEQ && s->u.seq.n == 1 && s->u.seq.items[0]->kind == ST_STORE);
+}
+
+static void body(CudaWriter *w, const Stmt *s)
+{
+    strbuf_add(w->out, is_simple(s) ? "\n" : " {\n");
+    w->indent++;
+    cuda_statement(w, s);
+    w->indent--;
+    if (!is_simple(s))
+        cuda_line(w, "}");
+}
+
+void cuda_loop_header(CudaWriter *w, const ForStmt *loop)
+{
+    const char *name = cuda_name(w, loop->var->name);
+    cuda_indent(w);
+    strbuf_addf(w->out, "for (%s %s = ", value_type(w, loop->var->type), name);
+    cuda_expr(w, loop->lo, 0);
+    strbuf_addf(w->out, "; %s %s ", name, loop->step > 0 ? "<" : ">=");
+    cuda_expr(w, loop->hi, op_info(EX_LT)->precedence + 1);
+    if (loop->step == 1 || loop->step == -1)
+        strbuf_addf(w->out, "; %s%s)", loop->step == 1 ? "++" : "--", name);
+    else
+        strbuf_addf(w->out, "; %s %s %lld)", name, loop->step > 0 ? "+=" : "-=",
+                    (long long)(loop->step > 0 ? loop->step : -loop->step));
+}
+
+static void loop(CudaWriter *w, const ForStmt *f)
+{
+    if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f))
+        return;
+    int64_t copies = w->host || f->kind != LOOP_SERIAL
+                         ? 0
+                         : annotation_int(f->annotations, ANNOTATION_UNROLL_HINT);
+    if (f->kind == LOOP_UNROLL || f->kind == LOOP_VECTORIZE)
+        cuda_line(w, "#pragma unroll");
+    else if (copies > 0)
+        cuda_line(w, "#pragma unroll %d", (int)copies);
+    cuda_loop_header(w, f);
+    body(w, f->body);
+}
+
+static void condition(CudaWriter *w, const Stmt *s)
+{
+    cuda_indent(w);
+    strbuf_add(w->out, "if (");
+    cuda_expr(w, s->u.cond.cond, 0);
+    strbuf_add(w->out, ")");
+    body(w, s->u.cond.then);
+    if (s->u.cond.otherwise) {
+        cuda_indent(w);
+        strbuf_add(w->out, "else");
+        body(w, s->u.cond.otherwise);
+    }
+}
+
+static void sequence(CudaWriter *w, const Stmt *s)
+{
+    /* stores that declare their variable; never the first */
+    bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1);
+    for (int i = 0; i < s->u.seq.n; i++) {
+        const Stmt *item = s->u.seq.items[i];
+        int value = item->kind == ST_TEMP && !w->host ? first_value(s, i) : 0;
+        sets[value] = true;
+        if (value == 0 && sets[i] && i > 0)
+            initialised(w, item);
+        else if (value == 0)
+            cuda_statement(w, item);
+    }
+}
+
+static void sync_text(CudaWriter *w, const Stmt *s)
+{
+    const char *why = cuda_comment(w->c, s->u.barrier.why);
+    if (s->u.barrier.kind == SYNC_THREADS)
+        cuda_line(w, "__syncthreads();  // %s", why);
+    else if (s->u.barrier.kind == SYNC_COMMIT)
+        cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_ASYNC_COMMIT), why);
+    else
+        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), s->u.barrier.pending,
+                  why);
+}
+
+static void statement(CudaWriter *w, const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ: sequence(w, s); return;
+    case ST_FOR: loop(w, &s->u.loop); return;
+    case ST_IF: condition(w, s); return;
+    case ST_STORE: store(w, s); return;
+    case ST_TEMP: temp(w, s->u.temp); return;
+    case ST_LET: let(w, s); return;
+    case ST_BARRIER: sync_text(w, s); return;
+    case ST_BLOCK:
+        if (w->host && s->u.block.n_iters == 0) { /* a reference is one block of plain statements */
+            cuda_statement(w, s->u.block.body);
+            return;
+        }
+        break;
+    case ST_LAUNCH: break;
+    }
+    TIRC_BUG(w->c, "a block or launch where CUDA text is written");
+}
+
+/* What follows a statement on lines of its own belongs to the one around it. */
+void cuda_statement(CudaWriter *w, const Stmt *s)
+{
+    Origin outer = s->kind == ST_SEQ ? w->origin : cuda_mark(w, s->span, s->step);
+    statement(w, s);
+    cuda_mark(w, outer.span, outer.step);
+}

@@ -1,0 +1,144 @@
+/* text.h - the parts of the CUDA text writer (internal to codegen).
+ *
+ * A CudaWriter holds the text under way and which helper functions the text has come to need;
+ * helpers are put in front when all kernels are written. */
+#ifndef TIRC_CODEGEN_CUDA_TEXT_H
+#define TIRC_CODEGEN_CUDA_TEXT_H
+
+#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/names.h"
+
+/* Small device functions, each emitted once if used. */
+typedef enum {
+#define HELPER(e, name, needs, text) HELPER_##e,
+#include "codegen/cuda/cuda_helper.def"
+#undef HELPER
+    HELPER_COUNT
+} Helper;
+
+typedef struct {
+    Arena *arena;
+    VEC(Buffer *) buffers;
+    int depth;
+} BufferList;
+
+/* Functions of the host's reference in a complete program, likewise. */
+typedef enum {
+#define HOST_HELPER(e, name, text) HOST_##e,
+#include "codegen/cuda/host_helper.def"
+#undef HOST_HELPER
+    HOST_HELPER_COUNT
+} HostHelper;
+
+/* How strongly C's operators bind that are no operators of the language; see op_info. */
+enum { PRECEDENCE_SELECT = 1, PRECEDENCE_UNARY = 12, PRECEDENCE_POSTFIX = 13 };
+
+/* From `offset` on the text comes from `origin`. */
+typedef struct {
+    size_t offset;
+    Origin origin;
+} LineMark;
+
+typedef struct {
+    Context *c;
+    CudaNames *names;
+    StrBuf *out;
+    int indent;
+    Origin origin;       /* of what is written */
+    VEC(LineMark) marks; /* in `out`, in rising order */
+    bool helper_used[HELPER_COUNT];
+    bool host_helper_used[HOST_HELPER_COUNT];
+    VEC(const Var *) wide_indices; /* lets of 64 bits that hold indices */
+    uint32_t n_ids;
+    const bool *read; /* [n_ids] by the id of a variable or buffer: some expression reads it */
+    /* the text is for the host: its temps are vectors, its floats those of <cmath> */
+    bool host;
+    /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
+    BufferList wide;
+} CudaWriter;
+
+/* Marks a helper as used and gives its name. */
+const char *cuda_helper(CudaWriter *w, Helper helper);
+const char *cuda_helper_name(Helper helper);
+const char *cuda_host_helper(CudaWriter *w, HostHelper helper);
+const char *cuda_host_helper_name(HostHelper helper);
+/* The text of the host's helpers used, in order. */
+void cuda_host_helpers(const CudaWriter *w, StrBuf *out);
+
+/* What a size, parameter, loop or named value is called in the text (names.h). */
+const char *cuda_name(const CudaWriter *w, Name name);
+const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b);
+/* The C type that a value of the type is stored as, or computed in. */
+const char *cuda_storage_type(DType type);
+const char *cuda_value_type(DType type);
+
+/* An expression as a value: a C type it computes in. `precedence` is the operator's around it;
+ * parentheses come where C needs them. */
+void cuda_expr(CudaWriter *w, const Expr *e, int precedence);
+/* An expression as it is stored: for 16- and 8-bit floats the bits. */
+void cuda_stored(CudaWriter *w, const Expr *e);
+/* `buffer[index]` as an lvalue of its storage type. */
+void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index);
+/* The value that a store leaves in its element: for `x += v` the expression x + v. */
+Expr *cuda_stored_value(Context *c, const Stmt *store);
+/* A statement with what is in it, on lines of its own. */
+void cuda_statement(CudaWriter *w, const Stmt *s);
+/* `for (int i = 0; i < n; ++i)`, without a body. */
+void cuda_loop_header(CudaWriter *w, const ForStmt *loop);
+/* `__shared__ float tile[32][33];` */
+void cuda_array_declaration(CudaWriter *w, const Buffer *buffer);
+
+/* The right operand of an operator of `precedence` - 1: C converts what is smaller. */
+void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence);
+
+/* Integers (int.c): writes arithmetic that C leaves undefined for some operands; false where
+ * its own operator does. */
+bool cuda_integer(CudaWriter *w, const Expr *e, int precedence);
+/* C computes `e` in a signed type, which may not hold it. */
+bool cuda_overflows(const CudaWriter *w, const Expr *e);
+/* C computes `e`, of 8 or 16 bits, in an int, and its value may not fit the type. */
+bool cuda_leaves_type(const Expr *e);
+/* A float as the integer of type `to` that a conversion gives; of small types as an int. */
+void cuda_from_float(CudaWriter *w, const Expr *from, DType to);
+/* A let is written: remembers those of indices. */
+void cuda_note_let(CudaWriter *w, const Stmt *let);
+
+/* Finds out what expressions of `body` read; compilers warn of what is declared for nothing. */
+void cuda_note_reads(CudaWriter *w, Stmt *body);
+/* What stands in front of the declaration of the variable or buffer with this id: `[[maybe_unused]]
+ * ` where nothing reads it. */
+const char *cuda_unused(const CudaWriter *w, uint32_t id);
+
+/* The function that loads or stores with a hint (hint.c); NULL for HINT_NONE. */
+const char *cuda_hint_load(CudaWriter *w, CacheHint hint);
+const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
+/* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is
+ * none that the hardware has. */
+struct VectorPlan;
+bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);
+
+/* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). */
+bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);
+/* The buffers that vectorized loops below `s` touch. */
+void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list);
+
+/* A local buffer of one element is a variable; what its layout adds holds nothing. */
+bool cuda_is_variable(const Buffer *buffer);
+/* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be
+ * flat. */
+bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
+
+/* The call that launches the __global__ function of a launch. */
+void cuda_launch_call(CudaWriter *w, const LaunchUse *use);
+
+/* What is written from here on comes from there; gives the origin so far, to be set again behind it
+ * (lines.c). */
+Origin cuda_mark(CudaWriter *w, Span span, int step);
+/* The origin of each line of `text`, which w's marks are about, added to `lines`. */
+void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines);
+
+/* A whole line at the depth of the place; and only what it begins with. */
+void cuda_line(CudaWriter *w, const char *format, ...) TIRC_PRINTF(2, 3);
+void cuda_indent(CudaWriter *w);
+
+#endif

@@ -1,0 +1,242 @@
+/* stmt.c - statements for the machine.
+ *
+ * Loops of every kind run one iteration after the other; inside a launch the threads are lanes, so
+ * bound loops are gone, and outside one a bound loop is a loop: the meaning of a program at any
+ * level. */
+#include "codegen/module/code.h"
+
+/* ---- stores -------------------------------------------------------------------------------- */
+
+static VmOp combine_op(StoreOp op)
+{
+    switch (op) {
+    case STORE_SET:
+    case STORE_ASYNC: return VM_MOVE;
+    case STORE_ADD: return VM_ADD;
+    case STORE_MUL: return VM_MUL;
+    case STORE_MIN: return VM_MIN;
+    case STORE_MAX: return VM_MAX;
+    case STORE_AND: return VM_AND;
+    case STORE_OR: return VM_OR;
+    case STORE_XOR: return VM_XOR;
+    }
+    return VM_STOP;
+}
+
+/* old op value, in a temporary; gives both operands back. */
+static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, Value at,
+                      Value value)
+{
+    VmType type = vm_type_of(buffer->type);
+    bool local = k->buffers.items[number].space == VM_LOCAL;
+    Value old = coder_temporary(k, type, coder_uniform(k, at.reg) && !local);
+    coder_emit(k, VM_LOAD, type, 0, old.reg, at.reg, 0, number);
+    bool uniform = coder_uniform(k, old.reg) && coder_uniform(k, value.reg);
+    coder_release(k, old);
+    coder_release(k, value);
+    Value new = coder_temporary(k, type, uniform);
+    coder_combine(k, combine_op(op), buffer->type, new.reg, old.reg, value.reg);
+    return new;
+}
+
+static void store(VmCoder *k, const Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    VmType type = vm_type_of(buffer->type);
+    Value value = coder_expr(k, s->u.store.value);
+    int begun = coder_begin_access(k, buffer, s->u.store.axes);
+    Value at = coder_element(k, buffer, s->u.store.index);
+    coder_end_access(k, begun);
+    int number = coder_buffer(k, buffer);
+    if (s->u.store.atomic) {
+        coder_emit(k, VM_ATOMIC, type, combine_op(s->u.store.op), 0, at.reg, value.reg, number);
+        if (type_is_float(buffer->type) && k->buffers.items[number].space == VM_GLOBAL)
+            k->f->ordered = true;
+    } else {
+        if (store_updates(s->u.store.op))
+            value = combined(k, s->u.store.op, buffer, number, at, value);
+        coder_emit(k, VM_STORE, type, s->u.store.op == STORE_ASYNC, 0, at.reg, value.reg, number);
+    }
+    coder_release(k, at);
+    coder_release(k, value);
+}
+
+/* ---- control ------------------------------------------------------------------------------- */
+
+static void loop(VmCoder *k, const ForStmt *l)
+{
+    if (k->inside && coder_vector_loop(k, l))
+        return;
+    Value lo = coder_index(k, l->lo), hi = coder_index(k, l->hi);
+    bool uniform = coder_uniform(k, lo.reg) && coder_uniform(k, hi.reg);
+    Value var = coder_temporary(k, VM_I64, uniform);
+    coder_define(k, l->var, var.reg);
+    int down = l->step < 0;
+    int open = coder_emit(k, VM_FOR, VM_I64, down, var.reg, lo.reg, hi.reg, 0);
+    coder_release(k, lo);
+    VEC_PUSH(k->c->arena, &k->loops, l);
+    coder_stmt(k, l->body);
+    k->loops.n--;
+    /* also the step that ends the loop is one of an int */
+    if (k->fits && l->var->type == DT_INDEX) {
+        Value next = coder_temporary(k, VM_I64, uniform);
+        coder_emit(k, VM_ADD, VM_I64, 0, next.reg, var.reg, coder_int(k, l->step), 0);
+        coder_fit(k, next.reg);
+        coder_release(k, next);
+    }
+    int close = coder_emit(k, VM_NEXT, VM_I64, down, var.reg, coder_int(k, l->step), hi.reg, 0);
+    coder_patch(k, open, close);
+    coder_patch(k, close, open);
+    coder_release(k, hi);
+    coder_release(k, var);
+}
+
+static void branch(VmCoder *k, const Stmt *s)
+{
+    Value cond = coder_expr(k, s->u.cond.cond);
+    int open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    coder_stmt(k, s->u.cond.then);
+    if (s->u.cond.otherwise) {
+        coder_patch(k, open, coder_here(k));
+        open = coder_emit(k, VM_ELSE, VM_BOOL, 0, 0, cond.reg, 0, 0);
+        coder_stmt(k, s->u.cond.otherwise);
+    }
+    coder_patch(k, open, coder_here(k));
+    coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    coder_release(k, cond);
+}
+
+/* A statement may name values until the end of the seq; their registers are given back there. */
+static void sequence(VmCoder *k, const Stmt *s)
+{
+    VEC(Value) lets = {0};
+    for (int i = 0; i < s->u.seq.n; i++) {
+        const Stmt *item = s->u.seq.items[i];
+        if (item->kind != ST_LET) {
+            coder_stmt(k, item);
+            continue;
+        }
+        k->at = (Origin){item->span, item->step};
+        Value v = coder_expr(k, item->u.let.value);
+        coder_define(k, item->u.let.var, v.reg);
+        VEC_PUSH(k->c->arena, &lets, v);
+    }
+    for (int i = 0; i < lets.n; i++)
+        coder_release(k, lets.items[i]);
+}
+
+/* ---- blocks, outside launches -------------------------------------------------------------- */
+
+/* Conditions that are open, and registers to be given back behind the block. */
+typedef struct {
+    VEC(int) open;
+    VEC(Value) held;
+} BlockScope;
+
+static void guard(VmCoder *k, BlockScope *b, Value cond)
+{
+    VEC_PUSH(k->c->arena, &b->open, coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0));
+    VEC_PUSH(k->c->arena, &b->held, cond);
+}
+
+/* Is the iterator a loop over its very domain? */
+static bool is_domain_loop(const VmCoder *k, const BlockIter *iter)
+{
+    for (int i = k->loops.n - 1; i >= 0; i--) {
+        const ForStmt *l = k->loops.items[i];
+        if (iter->binding->kind == EX_VAR && iter->binding->u.var == l->var)
+            return l->step > 0 && expr_equal(l->lo, iter->lo) && expr_equal(l->hi, iter->hi);
+    }
+    return false;
+}
+
+static void guard_domain(VmCoder *k, BlockScope *b, const BlockIter *iter, int reg)
+{
+    for (int side = 0; side < 2; side++) {
+        Value bound = coder_index(k, side ? iter->hi : iter->lo);
+        bool uniform = coder_uniform(k, reg) && coder_uniform(k, bound.reg);
+        Value cond = coder_temporary(k, VM_BOOL, uniform);
+        if (side)
+            coder_emit(k, VM_LT, VM_I64, 0, cond.reg, reg, bound.reg, 0);
+        else
+            coder_emit(k, VM_LE, VM_I64, 0, cond.reg, bound.reg, reg, 0);
+        coder_release(k, bound);
+        guard(k, b, cond);
+    }
+}
+
+static void block(VmCoder *k, const BlockStmt *block_stmt)
+{
+    if (block_stmt->init)
+        TIRC_BUG(k->c, "block '%s' still has its init", block_stmt->name);
+    BlockScope b = {0};
+    if (block_stmt->predicate)
+        guard(k, &b, coder_expr(k, block_stmt->predicate));
+    for (int i = 0; i < block_stmt->n_iters; i++) {
+        const BlockIter *iter = &block_stmt->iters[i];
+        Value v = coder_index(k, iter->binding);
+        coder_define(k, iter->var, v.reg);
+        VEC_PUSH(k->c->arena, &b.held, v);
+        if (!is_domain_loop(k, iter))
+            guard_domain(k, &b, iter, v.reg);
+    }
+    coder_stmt(k, block_stmt->body);
+    while (b.open.n > 0) {
+        int open = b.open.items[--b.open.n];
+        int cond = k->code->insts.items[open].a;
+        coder_patch(k, open, coder_here(k));
+        coder_emit(k, VM_END, VM_BOOL, 0, 0, cond, 0, 0);
+    }
+    for (int i = 0; i < b.held.n; i++)
+        coder_release(k, b.held.items[i]);
+}
+
+/* ---- launches ------------------------------------------------------------------------------ */
+
+/* The grid, then the values of the host part that the kernel uses, in the order of its
+ * arguments. */
+static void launch(VmCoder *k, const LaunchStmt *l)
+{
+    const LaunchUse *use = &k->launches[k->n_launches];
+    VEC(int) list = {0};
+    for (int i = 0; i < 3; i++)
+        VEC_PUSH(k->c->arena, &list, coder_index(k, l->grid[i]).reg);
+    for (int i = 0; i < use->values.n; i++) {
+        const Var *var = use->values.items[i];
+        if (var->kind != VAR_SIZE && var->kind != VAR_SCALAR)
+            VEC_PUSH(k->c->arena, &list, coder_variable(k, var));
+    }
+    int first = k->lists.n;
+    for (int i = 0; i < list.n; i++)
+        VEC_PUSH(k->c->arena, &k->lists, list.items[i]);
+    coder_emit(k, VM_LAUNCH, VM_I64, 0, k->n_launches++, first, list.n, 0);
+}
+
+static VmOp sync_op(SyncKind kind)
+{
+    static const VmOp ops[] = {VM_BARRIER, VM_COMMIT, VM_WAIT};
+    return ops[kind];
+}
+
+void coder_stmt(VmCoder *k, const Stmt *s)
+{
+    Origin outer = k->at;
+    k->at = (Origin){s->span, s->step};
+    switch (s->kind) {
+    case ST_SEQ: sequence(k, s); break;
+    case ST_FOR: loop(k, &s->u.loop); break;
+    case ST_IF: branch(k, s); break;
+    case ST_BLOCK: block(k, &s->u.block); break;
+    case ST_STORE: store(k, s); break;
+    case ST_TEMP:
+        if (!scope_outlives_launch(s->u.temp->scope) && k->inside)
+            coder_place_temp(k, s->u.temp);
+        break;
+    case ST_LET: coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg); break;
+    case ST_BARRIER:
+        coder_emit(k, sync_op(s->u.barrier.kind), VM_BOOL, s->u.barrier.pending, 0, 0, 0, 0);
+        break;
+    case ST_LAUNCH: launch(k, &s->u.launch); break;
+    }
+    k->at = outer;
+}

@@ -1,0 +1,170 @@
+/* agree.c - whole outputs, where the reference can compute only a sample: compared with a
+ * second run of the program, under the schedule `default`.
+ *
+ * A result lies within its bound of the true value, so two results lie within two bounds of each
+ * other. The bounds of elements outside the sample are not known; the largest of the sample stands
+ * for them. That finds tiles that were missed, swapped or written twice, which a sample may miss;
+ * how well single elements are rounded is the sample's business. On small integers
+ * (structure.c) the tolerance is 0: an element that differs is a question for the exact
+ * reference. */
+#include "frontend/api/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/script/script.h"
+#include "passes/lower/lower.h"
+
+/* The program under `default`, loaded on the device. */
+typedef struct {
+    Module *module;
+    LoadedModule *loaded;
+} Peer;
+
+static Module *peer_module(Context *c, const tirc_program *program, const Kernel *scheduled,
+                           LowerOptions *options)
+{
+    const Kernel *lowered = lower_kernel(c, scheduled, options);
+    StrBuf cuda = strbuf_new(c->arena);
+    if (lowered && program->module->source)
+        cuda_emit(c, lowered, &cuda, NULL);
+    return lowered ? module_build(c, lowered, program->module->source ? cuda.text : NULL) : NULL;
+}
+
+static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes, Peer *out)
+{
+    Context *c = t->ctx;
+    Device *d = program->device->device;
+    const Kernel *kernel = program->kernel->program;
+    LowerOptions options = {.limits = limits_default()};
+    FoundSchedule found;
+    Schedule *s = script_find(c, NULL, kernel->name, "default", &found)
+                      ? script_run(c, kernel, &found, NULL, 0)
+                      : NULL;
+    out->module = s ? peer_module(c, program, schedule_kernel(s), &options) : NULL;
+    options.index64 = out->module && module_broken_limit(out->module, sizes);
+    if (options.index64)
+        out->module = peer_module(c, program, schedule_kernel(s), &options);
+    if (out->module)
+        module_allow_partial(c, out->module, kernel);
+    out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
+    return out->loaded != NULL;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static bool is_different(DType type, const char *a, const char *b, double tolerance)
+{
+    if (!memcmp(a, b, (size_t)type_bytes(type)))
+        return false;
+    if (!type_is_float(type))
+        return true;
+    const char *name = type_info(type)->name;
+    double x = tirc_element(name, a, 0), y = tirc_element(name, b, 0);
+    return !(x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance);
+}
+
+static VerifyElement element_at(int buffer, int rank, const int64_t *dims, int64_t at)
+{
+    VerifyElement e = {.buffer = buffer};
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        e.index[axis] = at % dims[axis];
+        at /= dims[axis];
+    }
+    return e;
+}
+
+/* "C[3, 17] is 0.5, and 0.75 there". */
+static const char *describe(Context *c, const ModuleBuffer *b, const VerifyElement *e,
+                            const char *x, const char *y)
+{
+    StrBuf place = strbuf_new(c->arena);
+    const char *type = type_info(b->type)->name;
+    for (int axis = 0; axis < b->rank; axis++)
+        strbuf_addf(&place, axis ? ", %lld" : "%lld", (long long)e->index[axis]);
+    return arena_printf(c->arena, "%s[%s] is %.9g, and %.9g there", b->name, place.text,
+                        tirc_element(type, x, 0), tirc_element(type, y, 0));
+}
+
+static void note_difference(Context *c, const ModuleBuffer *b, const VerifyElement *e,
+                            const char *x, const char *y, Agreement *out)
+{
+    if (out->different++ == 0)
+        out->first = describe(c, b, e, x, y);
+    if ((out->different & (out->different - 1)) == 0 && out->n_shown < AGREEMENT_SHOWN)
+        out->shown[out->n_shown++] = *e;
+}
+
+static void compare(Context *c, const Module *m, int buffer, const Workload *w, const char *x,
+                    const char *y, double tolerance, Agreement *out)
+{
+    enum { BLOCK = 1024 };
+    const ModuleBuffer *b = &m->buffers[buffer];
+    int64_t elements = workload_elements(w, buffer);
+    int step = type_bytes(b->type);
+    out->elements += elements;
+    for (int64_t i = 0; i < elements; i++, x += step, y += step) {
+        while (elements - i > BLOCK && !memcmp(x, y, (size_t)(BLOCK * step))) {
+            i += BLOCK;
+            x += BLOCK * step;
+            y += BLOCK * step;
+        }
+        if (!is_different(b->type, x, y, tolerance))
+            continue;
+        VerifyElement e = element_at(buffer, b->rank, workload_dims(w, buffer), i);
+        note_difference(c, b, &e, x, y, out);
+    }
+}
+
+static bool compare_buffer(tirc *t, const tirc_program *program, const Workload *w,
+                           const Workload *other, int i, double tolerance, Agreement *out)
+{
+    Device *d = program->device->device;
+    const ModuleBuffer *b = &program->module->buffers[i];
+    size_t bytes = (size_t)workload_elements(w, i) * (size_t)type_bytes(b->type);
+    char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
+    bool ok = x && y;
+    if (!ok)
+        diag_error(t->ctx, E0600, span_none(), "no memory to compare '%s'", b->name);
+    ok = ok && d->ops->read(d, x, workload_arguments(w)->buffers[i], bytes) &&
+         d->ops->read(d, y, workload_arguments(other)->buffers[i], bytes);
+    if (ok)
+        compare(t->ctx, program->module, i, w, x, y, tolerance, out);
+    free(x);
+    free(y);
+    return ok;
+}
+
+bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w,
+                         const Workload *other, double tolerance, Agreement *out)
+{
+    *out = (Agreement){0};
+    for (int i = 0; i < program->module->n_buffers; i++) {
+        BufferRole role = program->module->buffers[i].role;
+        bool is_output = role == BUFFER_OUT || role == BUFFER_INOUT;
+        if (is_output && !compare_buffer(t, program, w, other, i, tolerance, out))
+            return false;
+    }
+    out->compared = true;
+    return true;
+}
+
+bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+               Agreement *out)
+{
+    Device *d = program->device->device;
+    Peer peer;
+    *out = (Agreement){0};
+    if (kernel_level(program->kernel->program) != LEVEL_PROGRAM)
+        return true;
+    if (!make_peer(t, program, workload_arguments(w)->sizes, &peer))
+        return false;
+    t->other = workload_like(w, peer.module);
+    bool ok = t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) &&
+              d->ops->sync(d) && api_compare_outputs(t, program, w, t->other, tolerance, out);
+    workload_free(t->other);
+    t->other = NULL;
+    d->ops->unload(d, peer.loaded);
+    return ok;
+}

@@ -1,0 +1,108 @@
+/* analysis_use.c - what the kernels of an analysis take of a multiprocessor, and where their blocks
+ * wait. */
+#include "frontend/api/analysis.h"
+#include "runtime/cuda/cubin.h"
+
+#include <string.h>
+
+/* ---- barriers ------------------------------------------------------------------------------ */
+
+typedef struct {
+    Context *c;
+    VEC(const Stmt *) found;
+} BarrierSearch;
+
+static bool find_barrier(Visitor *v, Stmt *s)
+{
+    BarrierSearch *search = v->user;
+    if (s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_THREADS)
+        VEC_PUSH(search->c->arena, &search->found, s);
+    return true;
+}
+
+/* The machine has one instruction for each barrier of the text, in the same order. */
+static void barriers_of(Analyst *a, int kernel, const LaunchUse *use)
+{
+    const VmFunction *code = a->module->kernels[kernel].code;
+    BarrierSearch search = {.c = a->c};
+    Visitor v = {.user = &search, .stmt = find_barrier};
+    visit_stmt(&v, use->launch->u.launch.body);
+    int next = 0;
+    for (int i = 0; i < code->n_code; i++) {
+        if (code->code[i].op != VM_BARRIER || next >= search.found.n)
+            continue;
+        const Stmt *s = search.found.items[next++];
+        int64_t counted = counters_executions(a->census.counters, kernel, i).times;
+        int64_t blocks = a->census.kernels[kernel].counted;
+        tirc_barrier row = {.kernel = a->module->kernels[kernel].name,
+                            .reason = s->u.barrier.why,
+                            .executed = census_scale(&a->census, kernel, counted),
+                            .per_block = blocks ? (double)counted / (double)blocks : 0,
+                            .origin = api_origin(a->t, a->kernel, (Origin){s->span, s->step})};
+        VEC_PUSH(a->c->arena, &a->out->barriers, row);
+    }
+}
+
+void analysis_barriers(Analyst *a)
+{
+    LaunchUseList uses = {0};
+    launch_uses(a->c, a->kernel->kernel, &uses);
+    for (int k = 0; k < a->module->n_kernels && k < uses.n; k++)
+        barriers_of(a, k, &uses.items[k]);
+}
+
+/* ---- occupancy ----------------------------------------------------------------------------- */
+
+typedef struct {
+    const void *image;
+    size_t bytes;
+} Cubin;
+
+/* Machine code, where NVRTC is there: it is needed for nothing but the registers, so that its
+ * absence is no error. */
+static Cubin machine_code(const Analyst *a)
+{
+    Cubin cubin = {0};
+    DiagMark mark = diag_mark(a->c);
+    if (!nvrtc_compile(a->c, api_cuda_text(a->t, a->kernel), a->kernel->kernel->name, a->arch,
+                       NVRTC_CUBIN, false, &cubin.image, &cubin.bytes))
+        cubin = (Cubin){0};
+    diag_forget(a->c, mark);
+    return cubin;
+}
+
+static void set_occupancy(const Analyst *a, tirc_kernel_use *use)
+{
+    int64_t threads = use->block[0] * use->block[1] * use->block[2];
+    Occupancy o =
+        occupancy_of(&a->profile, &(OccupancyNeed){threads, use->shared_bytes, use->registers});
+    double resident = (double)o.blocks * a->profile.multiprocessors;
+    use->resident_blocks = o.blocks;
+    use->resident_threads = o.threads;
+    use->occupancy = o.share;
+    use->limited_by = o.by[o.limit] == INT64_MAX ? NULL : occupancy_limit_name(o.limit);
+    use->waves = resident > 0 ? (double)(use->grid[0] * use->grid[1] * use->grid[2]) / resident : 0;
+}
+
+void analysis_kernels(Analyst *a)
+{
+    Cubin cubin = machine_code(a);
+    for (int k = 0; k < a->module->n_kernels; k++) {
+        const ModuleKernel *kernel = &a->module->kernels[k];
+        const KernelCensus *census = &a->census.kernels[k];
+        CubinKernel code = {0};
+        if (census->launches == 0)
+            continue;
+        if (cubin.image)
+            cubin_kernel(cubin.image, cubin.bytes, kernel->symbol, &code);
+        tirc_kernel_use use = {.name = kernel->name,
+                               .launches = census->launches,
+                               .registers = code.registers,
+                               .stack_bytes = code.stack_bytes,
+                               .shared_bytes = kernel->shared_static + kernel->shared_dynamic};
+        memcpy(use.grid, census->grid, sizeof use.grid);
+        memcpy(use.block, kernel->block, sizeof use.block);
+        set_occupancy(a, &use);
+        VEC_PUSH(a->c->arena, &a->out->kernels, use);
+    }
+}

@@ -1,0 +1,256 @@
+/* analyze.c - tirc_analyze: a census of the kernel's memory accesses on the simulator, set
+ * against a device profile. */
+#include "frontend/api/analysis.h"
+
+#include <string.h>
+
+#include "frontend/script/script.h"
+#include "passes/analysis/count.h"
+
+static const int64_t BUDGET = 4000000; /* requests; a second or two */
+static const char *const DEFAULT_PROFILE = "h200", *const DEFAULT_ARCH = "sm_90a";
+
+/* ---- the profile --------------------------------------------------------------------------- */
+
+static bool is_path(const char *name)
+{
+    return strchr(name, '/') || strchr(name, '.');
+}
+
+static bool named_profile(Context *c, const char *name, Profile *out)
+{
+    const ProfileFile *file = profile_shipped(name);
+    if (file) {
+        const char *path = arena_printf(c->arena, "profiles/%s", file->name);
+        return profile_parse(c, source_add(c, path, file->text, strlen(file->text)), out);
+    }
+    if (!is_path(name)) {
+        diag_error(c, E0650, span_none(),
+                   "there is no device profile '%.60s'; tirc ships %s, and a file is named by its "
+                   "path, './%.60s.profile'",
+                   name, profile_names(c), name);
+        return false;
+    }
+    uint32_t source = script_read_file(c, name, span_none());
+    return source && profile_parse(c, source, out);
+}
+
+/* What no attribute of a GPU says is taken from the shipped profile of the same name. */
+static bool complete_profile(Context *c, Profile *p)
+{
+    for (int i = 0; i < profile_file_count; i++) {
+        Profile shipped;
+        if (!named_profile(
+                c,
+                arena_strndup(c->arena, profile_files[i].name, strcspn(profile_files[i].name, ".")),
+                &shipped))
+            return false;
+        if (!strcmp(shipped.name, p->name))
+            p->l2_gbps = shipped.l2_gbps;
+    }
+    return true;
+}
+
+static bool choose_profile(Analyst *a, const tirc_analyze_options *o)
+{
+    const Device *d = o->device ? o->device->device : NULL;
+    bool is_gpu = d && !strcmp(d->info.kind, "cuda");
+    a->arch = o->arch ? o->arch : is_gpu ? d->info.arch : DEFAULT_ARCH;
+    if (o->profile || !is_gpu)
+        return named_profile(a->c, o->profile ? o->profile : DEFAULT_PROFILE, &a->profile);
+    a->profile = profile_of_device(&d->info);
+    a->profile.name = arena_strdup(a->c->arena, d->info.name);
+    return complete_profile(a->c, &a->profile);
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+/* Sums over all accesses to global memory, for all blocks. */
+static void sum_traffic(const Analyst *a, tirc_analysis_summary *s, double *passes)
+{
+    for (int k = 0; k < a->module->n_kernels; k++) {
+        const VmFunction *code = a->module->kernels[k].code;
+        for (int i = 0; i < code->n_code; i++) {
+            const AccessCounter *at = counters_at(a->census.counters, k, i);
+            int64_t lanes = census_scale(&a->census, k, at->cost.lanes);
+            *passes += (double)census_scale(&a->census, k, at->cost.lines + at->cost.wavefronts);
+            if (at->cost.requests == 0 || at->buffer->space != VM_GLOBAL || at->buffer->constant)
+                continue;
+            s->bytes_named += lanes * at->bytes;
+            s->bytes_sectors += census_scale(&a->census, k, at->cost.sectors) * SECTOR_BYTES;
+            *(at->op == ACCESS_LOAD    ? &s->loads
+              : at->op == ACCESS_STORE ? &s->stores
+                                       : &s->atomics) +=
+                lanes * (at->bytes / type_bytes(at->buffer->type));
+        }
+        s->bytes_beyond_l1 +=
+            census_scale(&a->census, k, counters_beyond_l1(a->census.counters, k));
+        s->blocks += a->census.kernels[k].blocks;
+        s->counted_blocks += a->census.kernels[k].counted;
+    }
+}
+
+static void sum_flops(const Analyst *a, tirc_analysis_summary *s)
+{
+    for (int k = 0; k < a->module->n_kernels; k++) {
+        const VmFunction *code = a->module->kernels[k].code;
+        for (int i = 0; i < code->n_code; i++) {
+            ExecutionCount n = counters_executions(a->census.counters, k, i);
+            if (code->code[i].op == VM_BARRIER || n.times == 0)
+                continue;
+            *(code->code[i].type == VM_F64 ? &s->f64_flops : &s->f32_flops) +=
+                census_scale(&a->census, k, n.lanes) * vm_flops(&code->code[i]);
+        }
+    }
+}
+
+static int64_t output_elements(const Module *m, const Workload *w)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < m->n_buffers; i++)
+        if (m->buffers[i].role == BUFFER_OUT || m->buffers[i].role == BUFFER_INOUT)
+            elements += workload_elements(w, i);
+    return elements;
+}
+
+static void set_intensity(const Analyst *a, tirc_analysis_summary *s)
+{
+    s->dram_gbps = a->profile.dram_gbps;
+    s->peak_gflops = s->f64_flops > s->f32_flops ? a->profile.f64_gflops : a->profile.f32_gflops;
+    if (s->program_flops <= 0 || s->bytes_named == 0)
+        return;
+    s->bytes_per_flop = (double)s->bytes_named / (double)s->program_flops;
+    s->uncached_gflops = s->dram_gbps / s->bytes_per_flop;
+}
+
+static void set_limits(Analyst *a, const tirc_analysis_summary *s, double passes)
+{
+    Work work = {(double)s->f64_flops, (double)s->f32_flops, (double)s->bytes_least,
+                 (double)s->bytes_beyond_l1, passes};
+    Roof roofs[ROOFS];
+    int binds = roofline_of(&a->profile, &work, roofs);
+    for (int i = 0; i < ROOFS; i++)
+        a->out->limits[i] = (tirc_limit){roofs[i].name, roofs[i].unit, roofs[i].amount,
+                                         roofs[i].rate, roofs[i].ms,   i == binds};
+}
+
+static void summarize(Analyst *a, const Workload *w, const int64_t *sizes)
+{
+    tirc_analysis_summary *s = &a->out->summary;
+    double passes = 0;
+    s->profile = a->profile.name;
+    s->bytes_least = workload_bytes(w);
+    s->output_elements = output_elements(a->module, w);
+    if (!count_flops(a->c, a->kernel->program, sizes, &s->program_flops))
+        s->program_flops = -1;
+    sum_traffic(a, s, &passes);
+    sum_flops(a, s);
+    set_intensity(a, s);
+    set_limits(a, s, passes);
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+/* The sizes of the run; the kernel that runs for them has 64-bit indices where they ask for it. */
+static const int64_t *choose_width(Analyst *a, const int64_t *values)
+{
+    tirc_program program = {.kernel = a->kernel, .module = a->module};
+    const int64_t *sizes = api_sizes(a->t, &program, values);
+    if (sizes && module_broken_limit(a->module, sizes)) {
+        a->kernel = api_with_index64(a->t, a->kernel);
+        a->module = module_build(a->c, a->kernel->kernel, NULL);
+    }
+    return sizes;
+}
+
+static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim,
+                        const int64_t *values)
+{
+    const int64_t *sizes = choose_width(a, values);
+    LoadedModule *loaded = sizes ? sim->ops->load(sim, a->module) : NULL;
+    if (!loaded)
+        return false;
+    a->t->workload = workload_new(sim, a->module, sizes, o->seed);
+    bool ok =
+        a->t->workload && census_take(sim, loaded, a->module, workload_arguments(a->t->workload),
+                                      o->budget > 0 ? o->budget : BUDGET, &a->census);
+    if (ok)
+        summarize(a, a->t->workload, sizes);
+    workload_free(a->t->workload);
+    a->t->workload = NULL;
+    return ok;
+}
+
+static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values,
+                    const tirc_analyze_options *options, tirc_analysis **analysis)
+{
+    static const tirc_analyze_options none = {0};
+    Context *c = t->ctx;
+    Analyst a = {.t = t, .c = c, .kernel = lowered, .out = ARENA_NEW(c->arena, tirc_analysis)};
+    t->subject = lowered->command;
+    options = options ? options : &none;
+    if (!api_require_lowered(t, lowered, "tirc_analyze") || !choose_profile(&a, options))
+        return false;
+    a.module = module_build(c, api_checked_kernel(t, lowered->kernel), NULL);
+    Device *given = options->device ? options->device->device : NULL;
+    bool has_sim = given && !strcmp(given->info.kind, "sim");
+    Device *sim = !a.module ? NULL : has_sim ? given : device_open_sim(c, NULL);
+    if (!sim)
+        return false;
+    bool ok = take_census(&a, options, sim, values);
+    if (ok) {
+        analysis_accesses(&a);
+        analysis_barriers(&a);
+        analysis_kernels(&a);
+        *analysis = a.out;
+    }
+    census_free(&a.census);
+    if (!has_sim)
+        sim->ops->close(sim);
+    return ok;
+}
+
+tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *sizes,
+                         const tirc_analyze_options *options, tirc_analysis **analysis)
+{
+    API_GUARDED(t, analyze(t, lowered, sizes, options, analysis));
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+tirc_analysis_summary tirc_analysis_describe(const tirc_analysis *analysis)
+{
+    return analysis->summary;
+}
+
+bool tirc_access_at(const tirc_analysis *analysis, size_t i, tirc_access *access)
+{
+    if (i >= (size_t)analysis->accesses.n)
+        return false;
+    *access = analysis->accesses.items[i];
+    return true;
+}
+
+bool tirc_barrier_at(const tirc_analysis *analysis, size_t i, tirc_barrier *barrier)
+{
+    if (i >= (size_t)analysis->barriers.n)
+        return false;
+    *barrier = analysis->barriers.items[i];
+    return true;
+}
+
+bool tirc_kernel_use_at(const tirc_analysis *analysis, size_t i, tirc_kernel_use *use)
+{
+    if (i >= (size_t)analysis->kernels.n)
+        return false;
+    *use = analysis->kernels.items[i];
+    return true;
+}
+
+bool tirc_limit_at(const tirc_analysis *analysis, size_t i, tirc_limit *limit)
+{
+    if (i >= ROOFS)
+        return false;
+    *limit = analysis->limits[i];
+    return true;
+}

@@ -1,0 +1,115 @@
+/* emit.c - the calls from a kernel to text and machine code. */
+#include "frontend/api/internal.h"
+
+#include <string.h>
+
+#include "passes/lower/lower.h"
+
+bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
+{
+    if (kernel_level(kernel->kernel) == LEVEL_LOWERED ||
+        kernel->apart) /* lowered: to nothing, where no loop runs */
+        return true;
+    diag_error(
+        t->ctx, E0702, span_none(),
+        "%s takes a lowered kernel, and '%s' has no launches yet; pass it through tirc_lower first",
+        what, kernel->kernel->name);
+    return false;
+}
+
+const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
+{
+    StrBuf out = strbuf_new(t->ctx->arena);
+    cuda_emit(t->ctx, lowered->kernel, &out, NULL);
+    return out.text;
+}
+
+const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
+{
+    if (kernel_level(kernel->program) == LEVEL_LOWERED) {
+        diag_error(
+            t->ctx, E0705, span_none(),
+            "'%s' is given as launches, and the program that they compute is not known: there is "
+            "nothing to compare with; give the .tir that it was lowered from, with --against",
+            kernel->kernel->name);
+        return NULL;
+    }
+    return reference_kernel(t->ctx, kernel->program);
+}
+
+/* The text of the kernels, annotated as asked for. */
+static StrBuf cuda_text(tirc *t, const tirc_kernel *kernel, tirc_annotation annotate)
+{
+    StrBuf plain = strbuf_new(t->ctx->arena), out = strbuf_new(t->ctx->arena);
+    LineOrigins lines = {0};
+    cuda_emit(t->ctx, kernel->kernel, &plain, &lines);
+    if (annotate == TIRC_PLAIN)
+        return plain;
+    api_annotate(t, kernel, plain.text, &lines, annotate == TIRC_DIRECTIVES, &out);
+    return out;
+}
+
+static bool give(const StrBuf *text, const void **data, size_t *length)
+{
+    *data = text->text;
+    *length = text->length;
+    return true;
+}
+
+static bool emit_cu(tirc *t, const tirc_kernel *kernel, tirc_annotation annotate, StrBuf *out)
+{
+    const Kernel *reference = api_reference(t, kernel);
+    if (reference)
+        cu_emit(t->ctx, kernel->kernel, reference, cuda_text(t, kernel, annotate).text, out);
+    return reference != NULL;
+}
+
+static const char *arch_of(const tirc_emit_options *options)
+{
+    return options && options->arch ? options->arch : "sm_90a";
+}
+
+void tirc_prepare(tirc *t, tirc_format format, const tirc_emit_options *options)
+{
+    if ((format == TIRC_PTX || format == TIRC_CUBIN) && !t->warmup)
+        t->warmup = nvrtc_warmup_begin(arch_of(options));
+}
+
+static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind,
+                              const tirc_emit_options *options, const void **data, size_t *length)
+{
+    tirc_annotation annotate = options->annotate == TIRC_DIRECTIVES ? TIRC_DIRECTIVES : TIRC_PLAIN;
+    return nvrtc_compile(t->ctx, cuda_text(t, kernel, annotate).text, kernel->kernel->name,
+                         arch_of(options), kind, annotate == TIRC_DIRECTIVES, data, length);
+}
+
+static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format,
+                 const tirc_emit_options *options, const void **data, size_t *length)
+{
+    static const tirc_emit_options defaults;
+    StrBuf out = strbuf_new(t->ctx->arena);
+    options = options ? options : &defaults;
+    t->subject = kernel->command;
+    if (format == TIRC_TIR) {
+        print_kernel(t->ctx, kernel->kernel, &out);
+        return give(&out, data, length);
+    }
+    if (!api_require_lowered(t, kernel, "tirc_emit"))
+        return false;
+    switch (format) {
+    case TIRC_TIR:
+    case TIRC_CUDA: out = cuda_text(t, kernel, options->annotate); return give(&out, data, length);
+    case TIRC_CU: return emit_cu(t, kernel, options->annotate, &out) && give(&out, data, length);
+    case TIRC_PTX: return emit_machine_code(t, kernel, NVRTC_PTX, options, data, length);
+    case TIRC_CUBIN: return emit_machine_code(t, kernel, NVRTC_CUBIN, options, data, length);
+    case TIRC_JSON: return api_emit_json(t, kernel, (const char **)data, length);
+    }
+    diag_error(t->ctx, E0704, span_none(), "%d is no format that tirc_emit knows", (int)format);
+    return false;
+}
+
+tirc_status tirc_emit(tirc *t, const tirc_kernel *kernel, tirc_format format,
+                      const tirc_emit_options *options, const void **data, size_t *length)
+{
+    API_GUARDED(t, emit(t, kernel, format, options, data, length));
+}

@@ -1,0 +1,185 @@
+/* internal.h - what stands behind the handles of tirc.h, and how a call of it starts and ends.
+ *
+ * A public function that can fail consists of one API_GUARDED around a function that returns bool:
+ * whatever unwinds from below (memory that is spent, a broken rule) lands there, and the status
+ * follows from the diagnostics. */
+#ifndef TIRC_FRONTEND_API_INTERNAL_H
+#define TIRC_FRONTEND_API_INTERNAL_H
+
+#include "codegen/codegen.h"
+#include "codegen/cuda/cuda.h"
+#include "frontend/syntax/ast.h"
+#include "include/tirc.h"
+#include "passes/lower/proofs/in_bounds.h"
+#include "passes/schedule/schedule.h"
+#include "runtime/device.h"
+#include "runtime/measure/verify.h"
+#include "runtime/peer.h"
+
+struct tirc {
+    Context *ctx;
+    Arena *texts; /* rendered messages: they are needed most when the context's memory is spent */
+    char *cache_dir;
+    tirc_status dead; /* not TIRC_OK: the context was unwound, and only messages can be had */
+    Diag fatal;       /* the message of that, which cannot be allocated any more */
+    const char *bug_report;
+    const char *subject; /* the command line that repeats what is being done, for a bug report */
+    VEC(tirc_device *) devices;
+    NvrtcWarmup *warmup; /* since tirc_prepare, or NULL */
+    /* stores of a reference that are worth waiting for: beyond, it computes a sample */
+    double full_work;
+    Workload *workload, *other; /* of the call at work */
+    /* the last lowered kernel whose accesses were asked about, and the answers */
+    const Kernel *bounded;
+    MemoryBounds bounds;
+    /* the last one that was right, and how far two right results may be apart */
+    const tirc_program *verified;
+    double apart;
+};
+
+struct tirc_file {
+    const AstFile *ast;
+};
+
+struct tirc_kernel {
+    const Kernel *kernel;
+    const Kernel *program; /* before any schedule: what the result is compared with */
+    /* lowered, while subscripts still stood apart: what outputs_written_once asks about; or NULL */
+    const Kernel *apart;
+    const Schedule *schedule; /* or NULL */
+    const char *schedule_name;
+    const char *command; /* the command line that makes it, but for what is done with it */
+};
+
+struct tirc_device {
+    Device *device; /* NULL once it is closed */
+    VEC(tirc_program *) programs;
+    const tirc_kernel *ran; /* last: whose fault device->fault is */
+};
+
+struct tirc_program {
+    tirc_device *device;
+    const tirc_kernel *kernel;
+    const Module *module;
+    LoadedModule *loaded;
+    /* the same with 64-bit indices, made when sizes first ask for it; or NULL */
+    tirc_program *wide;
+    DevicePtr *temps; /* [n_buffers], of tirc_launch; 0 where there is none */
+    int64_t *dims;    /* of the temps, all in a row, to see whether they still fit */
+};
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    jmp_buf guard;
+    jmp_buf *outer; /* calls nest: a callback may use the library */
+    const Diag *last;
+} ApiFrame;
+
+/* A call begins: the guard that it stands in, and the last diagnostic so far. */
+ApiFrame api_enter(const tirc *t);
+/* The call ends: TIRC_OK if it is `done`, else what the code of its first error means for the
+ * caller. */
+tirc_status api_leave(tirc *t, const ApiFrame *frame, bool done);
+/* After a longjmp to the frame. */
+tirc_status api_unwind(tirc *t, const ApiFrame *frame);
+
+/* Ends the function with the status of `call`, a bool; API_ANSWER with whether it is TIRC_OK, for
+ * questions. */
+#define API_GUARDED(t, call) API_RETURN(t, call, )
+#define API_ANSWER(t, call)  API_RETURN(t, call, TIRC_OK ==)
+#define API_RETURN(t, call, as)                                                                    \
+    do {                                                                                           \
+        if ((t)->dead)                                                                             \
+            return as(t)->dead;                                                                    \
+        ApiFrame frame_ = api_enter(t);                                                            \
+        if (setjmp(frame_.guard))                                                                  \
+            return as api_unwind((t), &frame_);                                                    \
+        (t)->ctx->guard = &frame_.guard;                                                           \
+        return as api_leave((t), &frame_, (call));                                                 \
+    } while (0)
+
+/* ---- shared by the api_*.c files ------------------------------------------------------------- */
+
+/* A handle of `kernel`, which lives as long as the context; all else that is known of it is as in
+ * `from` (NULL: nothing yet). */
+tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *from);
+/* False, with E0702, when the kernel is not lowered. */
+bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what);
+/* The CUDA text of a lowered kernel, made anew at each call. */
+const char *api_cuda_text(tirc *t, const tirc_kernel *lowered);
+/* The reference of a kernel, as verify and --emit cu need it; NULL after a diagnostic. */
+const Kernel *api_reference(tirc *t, const tirc_kernel *kernel);
+/* All sizes of the program, with values for the symbolic ones; NULL after E0703 or E0704. */
+const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *values);
+/* Whether sizes, scalars, and buffers in this process's memory satisfy the program's `where`
+ * clause; false after E0652. All tables are those of the module (where.c). */
+bool api_sizes_fit(tirc *t, const Module *m, const int64_t *sizes);
+bool api_scalars_fit(tirc *t, const Module *m, const int64_t *sizes, const void *const *scalars);
+bool api_elements_fit(tirc *t, const Module *m, const int64_t *sizes, const DevicePtr *host,
+                      const int64_t *bytes);
+/* The program itself or, for sizes that break a limit of its 32-bit indices, the same with 64-bit
+ * indices; NULL after a diagnostic. */
+tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes);
+/* A lowered kernel with 64-bit indices. */
+const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered);
+/* What two runs of the same program on the same inputs differ in. */
+enum { AGREEMENT_SHOWN = 12 };
+typedef struct {
+    bool compared;
+    int64_t elements, different;          /* of all outputs */
+    const char *first;                    /* the first difference, in words */
+    VerifyElement shown[AGREEMENT_SHOWN]; /* the first, the second, the fourth ... of them */
+    int n_shown;
+} Agreement;
+/* Runs the program of `program` under the schedule `default` on w's device with w's inputs, and
+ * compares whole outputs: integers exactly, floats within `tolerance`. Nothing is compared where
+ * there is no program to schedule. */
+bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+               Agreement *out);
+/* Compares the outputs of two runs of a program, which may be of different modules: parameters have
+ * the same numbers in all. */
+bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w,
+                         const Workload *other, double tolerance, Agreement *out);
+/* What a run on small integers shows (structure.c). */
+typedef struct {
+    int kind;       /* of inputs: what there is to choose from */
+    int rounds;     /* runs on different inputs of that kind */
+    bool by_bounds; /* there was no such run: on random reals, too, all must be equal */
+    /* `checked`: how many elements were compared for equality, the fewest of all runs */
+    VerifyResult result;
+    const char *blame; /* why others were not, as far as it is known */
+    /* of a sample: with schedule `default`, bit for bit, in the run that differs most */
+    Agreement whole;
+} Structure;
+/* Runs the program on small integers, and compares elements that are exact then, of those that
+ * `options` wants. The last run's data are left in t->workload. False after a diagnostic where
+ * there was no run; wrong elements are only counted. */
+bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *sizes,
+                         const VerifyOptions *options, Structure *out);
+/* The same in words: "exact, 1024 of 1024 elements equal bit for bit on integers up to 16". */
+void api_describe_structure(const Structure *s, StrBuf *out);
+/* Runs a program on its device; a fault is told with the schedule steps that made the two
+ * accesses. */
+bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
+/* Adds the note that `what` comes from that step of the kernel's schedule, if it does. */
+void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what);
+/* Where a line comes from; the texts live as long as the context (lines.c). */
+tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
+/* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
+void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,
+                  bool directives, StrBuf *out);
+/* What the peer of that name would do in the place of the program; false after E0642
+ * (peer.c). */
+bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w,
+                   PeerTask *task);
+/* What is proved of the accesses of a lowered kernel. */
+const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered);
+/* The kernel for the simulator: accesses that are not proved are checked axis by axis. */
+const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered);
+/* No access certainly leaves its buffer at these sizes; false after E0639. */
+bool api_stays_inside(tirc *t, const tirc_kernel *lowered, const int64_t *sizes);
+/* --emit json. */
+bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
+
+#endif

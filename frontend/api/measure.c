@@ -1,0 +1,448 @@
+/* measure.c - the calls that say whether a program is right, and how fast it is. */
+#include "frontend/api/internal.h"
+
+#include <string.h>
+
+#include "passes/analysis/count.h"
+#include "passes/lower/lower.h"
+#include "passes/lower/proofs/written.h"
+#include "passes/lower/reference/sum_depth.h"
+
+/* ---- verification ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const Module *module;
+    VerifyOptions options;
+} Reference;
+
+/* For each buffer of the module; only those that are parameters are asked about. */
+static double *addition_depths(tirc *t, const tirc_program *program, const int64_t *sizes)
+{
+    const Kernel *lowered = program->kernel->kernel;
+    const Module *m = program->module;
+    double *of_param = ARENA_ARRAY(t->ctx->arena, double, lowered->n_params + 1);
+    double *depth = ARENA_ARRAY(t->ctx->arena, double, m->n_buffers + 1);
+    sum_depths(t->ctx, lowered, sizes, of_param);
+    for (int i = 0; i < m->n_buffers; i++)
+        for (int k = 0; k < lowered->n_params; k++)
+            if (lowered->params[k].buffer &&
+                !strcmp(lowered->params[k].buffer->name, m->buffers[i].name))
+                depth[i] = of_param[k];
+    return depth;
+}
+
+/* The reference of a program for these sizes: for all elements, where that does not take too
+ * long. */
+static bool make_reference(tirc *t, const tirc_program *program, const int64_t *sizes,
+                           uint64_t seed, Reference *out)
+{
+    Context *c = t->ctx;
+    const tirc_kernel *kernel = program->kernel;
+    const Kernel *reference = api_reference(t, kernel);
+    if (!reference)
+        return false;
+    int rank = 1;
+    for (int i = kernel->kernel->n_params - kernel->kernel->n_outputs; i < kernel->kernel->n_params;
+         i++)
+        if (kernel->kernel->params[i].buffer && kernel->kernel->params[i].buffer->rank > rank)
+            rank = kernel->kernel->params[i].buffer->rank;
+    out->options =
+        (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
+    if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
+        out->options.wanted = verify_sample_size(rank);
+        reference = reference_kernel_sampled(c, kernel->program);
+        if (!reference)
+            return false;
+    }
+    reference = sequential_kernel(c, reference);
+    out->module = reference ? module_build(c, reference, NULL) : NULL;
+    return out->module != NULL;
+}
+
+/* A run on fresh data, whose workload is left in t->workload. */
+static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed)
+{
+    Device *d = program->device->device;
+    t->workload = workload_new(d, program->module, sizes, seed);
+    return t->workload && api_run(t, program, workload_arguments(t->workload)) && d->ops->sync(d);
+}
+
+static const char *describe(tirc *t, const VerifyResult *r, const Agreement *whole)
+{
+    StrBuf out = strbuf_new(t->ctx->arena);
+    verify_describe(r, &out);
+    if (whole->different)
+        strbuf_addf(&out, "\n  %lld of %lld elements are not those of schedule 'default': %s",
+                    (long long)whole->different, (long long)whole->elements, whole->first);
+    else if (whole->compared)
+        strbuf_addf(&out, "; all agree with schedule 'default' within %.3g", 2 * r->largest_bound);
+    return out.text;
+}
+
+static int buffer_of(const Module *m, const char *name)
+{
+    int i = 0;
+    while (i < m->n_buffers && strcmp(m->buffers[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Where what it stored was written. */
+static void note_origins(tirc *t, const tirc_program *program, VmPlace store)
+{
+    enum { SHOWN = 6 };
+    VmPlace places[SHOWN];
+    int n = vm_origins(program->module, store, places, SHOWN);
+    for (int i = 0; i < n; i++) {
+        const VmFunction *f = program->module->kernels[places[i].kernel].code;
+        const char *buffer = f->buffers[f->code[places[i].inst].c].name;
+        diag_note(t->ctx, f->spans[places[i].inst], "it read '%s', which is written here", buffer);
+    }
+}
+
+/* Where the first wrong element was written last, as far as the device can tell. */
+static void note_writer(tirc *t, const tirc_program *program, const VerifyResult *r)
+{
+    const Device *d = program->device->device;
+    const VerifyWrong *w = &r->first[0];
+    int buffer = r->n_first > 0 && d->ops->writer ? buffer_of(program->module, w->buffer)
+                                                  : program->module->n_buffers;
+    VmFault who;
+    VmPlace store;
+    if (buffer == program->module->n_buffers)
+        return;
+    const int64_t *dims = workload_dims(t->workload, buffer);
+    int64_t element = 0;
+    for (int axis = 0; axis < w->rank; axis++)
+        element = element * dims[axis] + w->index[axis];
+    if (!d->ops->writer(program->device->device, buffer, element, &who, &store))
+        return;
+    diag_note(t->ctx, who.span,
+              "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last "
+              "to write the first of them, here",
+              (long long)who.thread[0], (long long)who.thread[1], (long long)who.thread[2],
+              (long long)who.block[0], (long long)who.block[1], (long long)who.block[2],
+              who.function);
+    api_note_step(t, program->kernel, who.step, "that");
+    note_origins(t, program, store);
+}
+
+static void report_wrong(tirc *t, const tirc_program *program, const VerifyResult *r,
+                         const char *method)
+{
+    diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s", program->module->name,
+               method);
+    note_writer(t, program, r);
+}
+
+/* Elements that no run could check, of both: those of the one that checked more. */
+static void report_unchecked(tirc *t, const tirc_program *program, const VerifyResult *r,
+                             const Structure *s)
+{
+    int64_t wanted = r->checked + r->unchecked - r->overflown;
+    int64_t checked = s->result.checked > r->checked ? s->result.checked : r->checked;
+    const char *name = program->module->name;
+    diag_error(t->ctx, E0636, span_none(),
+               checked ? "the result of '%s' can be checked in %lld of %lld elements only: in the "
+                         "others rounding errors may have grown beyond any%s%s"
+                       : "the result of '%s' cannot be checked on random inputs, %lld of %lld "
+                         "elements have a bound: rounding errors may have grown beyond any%s%s",
+               name, (long long)checked, (long long)wanted, r->blame ? ": " : "",
+               r->blame ? r->blame : "");
+}
+
+/* The run of `program` in t->workload against the reference, and where that is a sample, against
+ * another schedule. */
+static bool check_run(tirc *t, const tirc_program *program, const Reference *reference,
+                      VerifyResult *r, Agreement *whole)
+{
+    *whole = (Agreement){0};
+    if (!verify_run(program->device->device, program->module, t->workload, reference->module,
+                    &reference->options, r))
+        return false;
+    if (!r->ok || reference->options.wanted == 0)
+        return true;
+    return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
+}
+
+/* Where a run on random reals leaves elements without a bound, as a factorization of a random
+ * matrix does: one on gentle inputs, which takes its place if it checks more, or finds what is
+ * wrong. False after a diagnostic. */
+static bool check_gently(tirc *t, const tirc_program *program, const int64_t *sizes,
+                         const Reference *reference, VerifyResult *r)
+{
+    VerifyResult gentle;
+    Device *d = program->device->device;
+    if (r->wrong || r->unchecked == 0)
+        return true;
+    workload_free(t->workload);
+    t->workload = workload_new_gentle(d, program->module, sizes, reference->options.seed);
+    if (!t->workload || !api_run(t, program, workload_arguments(t->workload)) || !d->ops->sync(d) ||
+        !verify_run(d, program->module, t->workload, reference->module, &reference->options,
+                    &gentle))
+        return false;
+    gentle.gentle = true;
+    if (gentle.largest_bound <
+        r->largest_bound) /* how far two right runs on the other inputs may be apart */
+        gentle.largest_bound = r->largest_bound;
+    if (gentle.wrong || gentle.checked > r->checked)
+        *r = gentle;
+    return true;
+}
+
+/* A proof about the text, beside what one run shows. False after a diagnostic where it shows an
+ * error. */
+static bool prove_written(tirc *t, const tirc_kernel *kernel, tirc_verification *result)
+{
+    static const char *const answers[] = {"once", "wrong", "open"};
+    WrittenProof proof = {WRITTEN_OPEN, "the kernel was read as lowered text"};
+    if (kernel->apart)
+        proof = outputs_written_once(t->ctx, kernel->program, kernel->apart);
+    result->written = answers[proof.answer];
+    result->written_why = proof.why;
+    if (proof.answer == WRITTEN_WRONG)
+        diag_error(t->ctx, E0635, span_none(), "the result of '%s' is wrong: %s",
+                   kernel->kernel->name, proof.why);
+    return proof.answer != WRITTEN_WRONG;
+}
+
+static bool all_wanted(const VerifyResult *r)
+{
+    return r->unchecked == r->overflown;
+}
+
+/* Beside a run on random reals that was right. Where that allows no element to differ, it has shown
+ * the structure. */
+static bool check_structure(tirc *t, const tirc_program *program, const int64_t *sizes,
+                            const VerifyOptions *options, const VerifyResult *r, Structure *out)
+{
+    *out = (Structure){0};
+    if (r->largest_bound > 0 || !all_wanted(r))
+        return api_check_structure(t, program, sizes, options, out);
+    out->result = *r;
+    out->by_bounds = true;
+    return true;
+}
+
+static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Agreement *whole,
+                                        const Structure *s)
+{
+    StrBuf words = strbuf_new(t->ctx->arena);
+    api_describe_structure(s, &words);
+    int64_t exact = s->result.checked - s->result.wrong;
+    bool all = all_wanted(r) || (exact > 0 && s->result.unchecked == 0);
+    return (tirc_verification){
+        .ok = r->wrong == 0 && s->result.wrong == 0 && !whole->different && all,
+        .checked = s->result.checked > r->checked ? s->result.checked : r->checked,
+        .total = r->total,
+        .wrong = r->wrong           ? r->wrong
+                 : whole->different ? whole->different
+                                    : s->result.wrong,
+        .max_error = r->max_error,
+        .bound = r->bound,
+        .nearest = r->worst_ratio,
+        .method = describe(t, r, whole),
+        .rounding = r->checked - r->wrong,
+        .wide = r->wide,
+        .overflown = r->overflown,
+        .unbounded = r->unchecked - r->overflown,
+        .summed = r->summed,
+        .additions = r->additions,
+        .unlikely = r->unlikely,
+        .exact = exact,
+        .structure = words.text,
+    };
+}
+
+static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r,
+                     const Agreement *whole, const Structure *s, tirc_verification *result)
+{
+    *result = summarize_runs(t, r, whole, s);
+    bool right = result->ok;
+    if (r->wrong || whole->different) {
+        result->structure = NULL;
+        report_wrong(t, program, r, result->method);
+    } else if (s->result.wrong) {
+        StrBuf words = strbuf_new(t->ctx->arena);
+        verify_describe(&s->result, &words);
+        report_wrong(t, program, &s->result,
+                     arena_printf(t->ctx->arena, "on small integers, %s", words.text));
+    } else if (!right) {
+        report_unchecked(t, program, r, s);
+    }
+    result->ok &= prove_written(t, program->kernel, result);
+    return right && result->ok;
+}
+
+static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64_t seed,
+                   tirc_verification *result)
+{
+    Reference reference;
+    VerifyResult r;
+    Agreement whole;
+    bool is_cuda = !strcmp(program->device->device->info.kind,
+                           "cuda"); /* the simulator's own words of a fault say more */
+    Structure structure = {0};
+    t->subject = program->kernel->command;
+    *result = (tirc_verification){.method = ""};
+    const int64_t *sizes = api_sizes(t, program, values);
+    program = sizes ? api_for_sizes(t, program, sizes) : NULL;
+    bool ok = program && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
+              make_reference(t, program, sizes, seed, &reference) &&
+              run_once(t, program, sizes, seed) && check_run(t, program, &reference, &r, &whole) &&
+              (is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
+              (whole.different || check_gently(t, program, sizes, &reference, &r)) &&
+              (r.wrong || whole.different ||
+               check_structure(t, program, sizes, &reference.options, &r, &structure)) &&
+              conclude(t, program, &r, &whole, &structure, result);
+    if (ok) {
+        t->verified = program;
+        t->apart = 2 * r.largest_bound;
+    }
+    workload_free(t->workload);
+    t->workload = NULL;
+    return ok;
+}
+
+tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,
+                        tirc_verification *result)
+{
+    API_GUARDED(t, verify(t, program, sizes, seed, result));
+}
+
+/* ---- measurement ----------------------------------------------------------------------------- */
+
+typedef struct {
+    Device *device;
+    const tirc_program *program; /* whose work it does */
+    Workload *workload;
+    LibraryPeer *peer; /* NULL: the program itself runs */
+    const char *name;
+    bool agrees; /* its results are known to be those of the first */
+} Runner;
+
+static bool run_again(void *user)
+{
+    const Runner *r = user;
+    return r->peer ? peer_run(r->peer)
+                   : r->device->ops->run(r->device, r->program->loaded,
+                                         workload_arguments(r->workload));
+}
+
+/* After a verification of the first: the others have the same results, as far apart as two right
+ * ones may be. What only moves as many bytes has others. */
+static bool check_agreement(tirc *t, Runner *runners, size_t n)
+{
+    Device *d = runners[0].device;
+    if (t->verified != runners[0].program)
+        return true;
+    for (size_t i = 0; i < n; i++) {
+        Runner *r = &runners[i];
+        Agreement found;
+        if (r->peer && peer_only_copies(r->peer))
+            continue;
+        if (!run_again(r) || !d->ops->sync(d) ||
+            (i > 0 && !api_compare_outputs(t, r->program, r->workload, runners[0].workload,
+                                           t->apart, &found)))
+            return false;
+        r->agrees = i == 0 || found.different == 0;
+        if (!r->agrees) {
+            diag_error(t->ctx, E0643, span_none(),
+                       "%lld of %lld elements that '%s' computes are not those of '%s', which were "
+                       "verified: %s",
+                       (long long)found.different, (long long)found.elements, r->name,
+                       runners[0].name, found.first);
+            return false;
+        }
+    }
+    return true;
+}
+
+static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes,
+                                  const BenchResult *b)
+{
+    int64_t flops;
+    tirc_measurement m = {b->median_ms, b->min_ms, b->p95_ms, b->runs, b->cold_l2, 0, 0, r->agrees};
+    double seconds = b->median_ms * 1e-3;
+    if (seconds > 0) {
+        if (count_flops(t->ctx, r->program->kernel->program, sizes, &flops))
+            m.gflops = (double)flops / seconds * 1e-9;
+        m.gbps = (double)workload_bytes(r->workload) / seconds * 1e-9;
+    }
+    return m;
+}
+
+static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const int64_t *const *sizes,
+                    tirc_measurement *results)
+{
+    Contender *contenders = ARENA_ARRAY(t->ctx->arena, Contender, n);
+    for (size_t i = 0; i < n; i++)
+        contenders[i] = (Contender){.name = runners[i].name, .run = run_again, .user = &runners[i]};
+    BenchOptions options = {.cold_l2 = true};
+    if (!bench_run(device, contenders, (int)n, &options) || !device->ops->sync(device))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        results[i] = summarize(t, &runners[i], sizes[i], &contenders[i].result);
+    return true;
+}
+
+/* A runner for a program, or for a peer that does its work, on the data of the first. */
+static bool runner_open(tirc *t, const tirc_program *program, const char *peer,
+                        const int64_t *sizes, const Runner *first, Runner *r)
+{
+    Device *device = program->device->device;
+    PeerTask task;
+    Workload *workload = r == first ? workload_new(device, program->module, sizes, 0)
+                                    : workload_like(first->workload, program->module);
+    const char *name =
+        program->kernel->schedule_name ? program->kernel->schedule_name : program->module->name;
+    *r = (Runner){device, program, workload, NULL, name, false};
+    if (!r->workload || !peer)
+        return r->workload != NULL;
+    r->name = peer;
+    if (api_peer_task(t, program, peer, r->workload, &task))
+        r->peer = peer_open(device, &task, r->workload);
+    return r->peer != NULL;
+}
+
+static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
+                  size_t n_peers, const int64_t *values, tirc_measurement *results)
+{
+    if (n == 0)
+        return true;
+    Device *device = programs[0]->device->device;
+    Runner *runners = ARENA_ARRAY(t->ctx->arena, Runner, n + n_peers);
+    const int64_t **sizes = ARENA_ARRAY(t->ctx->arena, const int64_t *, n + n_peers);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n + n_peers; i++) {
+        tirc_program *program = programs[i < n ? i : 0];
+        ok = program->device->device == device;
+        if (!ok)
+            diag_error(t->ctx, E0704, span_none(),
+                       "programs that are measured in turn share one device");
+        sizes[i] = ok ? api_sizes(t, program, values) : NULL;
+        program = sizes[i] ? api_for_sizes(t, program, sizes[i]) : NULL;
+        ok = program &&
+             runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
+    }
+    ok = ok && check_agreement(t, runners, n + n_peers) &&
+         measure(t, runners, n + n_peers, device, sizes, results);
+    for (size_t i = 0; i < n + n_peers; i++) {
+        peer_close(runners[i].peer);
+        workload_free(runners[i].workload);
+    }
+    return ok;
+}
+
+tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
+                       tirc_measurement *results)
+{
+    API_GUARDED(t, bench(t, programs, n, NULL, 0, sizes, results));
+}
+
+tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n,
+                              const char *const *peers, size_t n_peers, const int64_t *sizes,
+                              tirc_measurement *results)
+{
+    API_GUARDED(t, bench(t, programs, n, peers, n_peers, sizes, results));
+}

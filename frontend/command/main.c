@@ -1,0 +1,141 @@
+/* main.c - the command: reads the command line, calls the library, prints what it says.
+ *
+ * Results go to standard output, diagnostics to standard error, and the exit status is the
+ * tirc_status of the first thing that did not go well. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "output.h"
+
+/* ---- diagnostics ----------------------------------------------------------------------------- */
+
+static bool use_color(const Options *o)
+{
+    if (o->color == COLOR_ALWAYS || o->color == COLOR_NEVER)
+        return o->color == COLOR_ALWAYS;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+static void save_bug(tirc *t)
+{
+    const char *report = tirc_bug_report(t), *temporary = getenv("TMPDIR");
+    if (!report)
+        return;
+    char *path = output_write_new(temporary && *temporary ? temporary : "/tmp", "tirc-bug-", ".tir",
+                                  report, strlen(report));
+    if (path)
+        fprintf(stderr, "tirc: please report this bug with %s, which reproduces it\n", path);
+    free(path);
+}
+
+static void print_diagnostics(tirc *t, const Options *o, tirc_status status)
+{
+    fflush(stdout);
+    fputs(tirc_diagnostics(t, use_color(o)), stderr);
+    if (status == TIRC_BUG)
+        save_bug(t);
+}
+
+/* ---- what to do ------------------------------------------------------------------------------ */
+
+static bool has_action(const Options *o)
+{
+    return o->emit || options_measure(o) || o->print_after || o->dump_dir || o->trace ||
+           o->time_passes;
+}
+
+static tirc_status check_usage(const Options *o)
+{
+    if (!o->word)
+        return usage_error("no FILE.tir is given; tirc --help says how to call it");
+    if (o->list)
+        return TIRC_OK;
+    if (!has_action(o))
+        return usage_error(
+            "what is to be done with '%.200s'? --emit cuda shows the kernel, --run --verify "
+            "--bench run it, --analyze explains it, --list shows what there is",
+            o->word);
+    if (o->output && !o->emit && !o->json && !o->analyze)
+        return usage_error(
+            "-o takes what --emit or --json writes, or the page of --analyze, and none is given");
+    if ((o->profile || o->budget) && !o->analyze)
+        return usage_error("--profile and --budget say how --analyze works, which is not given");
+    if (o->versus && !o->analyze && !o->bench)
+        return usage_error("--versus says what --bench measures or --analyze compares the kernel "
+                           "with, and neither is given");
+    if ((o->sizes.n || o->seed) && !options_measure(o))
+        return usage_error("--size and --seed are for --run, --verify, --bench and --analyze, and "
+                           "none is given; -D gives a size its value in the text, too");
+    if (o->against && !o->verify && o->emit != EMIT_CU)
+        return usage_error("--against names the program that --verify, or what --emit cu writes, "
+                           "compares with, and neither is given");
+    if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
+        return usage_error("--annotate says where the lines of --emit cuda and cu come from, and "
+                           "neither is given; --emit json always does");
+    if (o->annotate == ANNOTATE_COMMENTS && o->emit > EMIT_CU)
+        return usage_error(
+            "machine code has no comments; --annotate=lines gives it the lines of the program");
+    if (o->json && !options_measure(o))
+        return usage_error("--json gives the results of --run, --verify, --bench and --analyze; "
+                           "for a kernel as JSON there is --emit json");
+    if (o->json && o->emit && !o->output)
+        return usage_error(
+            "--emit and --json both write to standard output; give --emit a file with -o");
+    return TIRC_OK;
+}
+
+static tirc_status compile_and_run(Command *c)
+{
+    const Options *o = c->options;
+    tirc_status status = command_compile(c);
+    if (!status && o->emit)
+        status = command_emit(c);
+    if (!status && options_measure(o))
+        status = command_measure(c);
+    return status;
+}
+
+static tirc_status perform(tirc *t, const Options *o)
+{
+    Command command = {.t = t, .options = o};
+    if (o->help)
+        return command_help(t, o->word);
+    if (o->explain)
+        return command_explain(t, o->explain);
+    if (o->devices)
+        return command_devices(t);
+    tirc_status status = check_usage(o);
+    if (status)
+        return status;
+    return o->list ? command_list(&command) : compile_and_run(&command);
+}
+
+static tirc_status start(const Options *o)
+{
+    if (o->version) {
+        printf("tirc %s\n", tirc_version());
+        return TIRC_OK;
+    }
+    tirc *t = tirc_new(NULL);
+    if (!t) {
+        fputs("tirc: out of memory\n", stderr);
+        return TIRC_UNAVAILABLE;
+    }
+    tirc_status status = perform(t, o);
+    print_diagnostics(t, o, status);
+    tirc_free(t);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    Options options;
+    tirc_status status = options_parse(argc, argv, &options) ? start(&options) : TIRC_USAGE;
+    options_free(&options);
+    tirc_status written = output_finish();
+    return (int)(status ? status : written);
+}

@@ -1,0 +1,388 @@
+/* block.c - from statements to blocks.
+ *
+ *     C[i, j] = 0;                      for k in K {
+ *     for k in K                   =>       init C[i, j] = 0;
+ *         C[i, j] += A[i, k];               C[i, j] += A[i, k];
+ *                                       }
+ *
+ * A plain statement stands for a block over the loops around it (ir/implied.c).  An assignment
+ * followed by updates of the same element in loops of its own is the init of one reduction,
+ * provided that it is run once for each element: the loops around both must all appear in the
+ * subscripts. */
+#include <string.h>
+
+#include "frontend/resolve/internal.h"
+
+Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
+{
+    if (r->mode != MODE_PROGRAM)
+        return body;
+    Name implied = block_implied_name(body), name = NULL;
+    if (!implied)
+        return stmt_seq(r->ctx, NULL, 0, body->span); /* it writes nothing */
+    if (label && label->name.text && !label->used) {
+        label->used = true;
+        name = label->name.text;
+    } else {
+        name = block_names_fresh(r, implied);
+    }
+    return block_implied(r->ctx, r->loops.items, n_loops, name, init, body, body->span);
+}
+
+/* ---- an assignment and a nest of updates ---- */
+
+/* The statement below labels and braces around one statement; `label` is set to the innermost
+ * label. */
+static const AstStmt *skip_wrapping(const AstStmt *s, AstName *label)
+{
+    for (;;) {
+        if (s->kind == AS_LABEL) {
+            *label = s->u.label.name;
+            s = s->u.label.body;
+        } else if (s->kind == AS_SEQ && s->u.seq.n == 1) {
+            s = s->u.seq.items[0];
+        } else {
+            return s;
+        }
+    }
+}
+
+bool reduction_is_possible(const AstStmt *first, const AstStmt *next)
+{
+    AstName label_first = {0}, label_next = {0};
+    first = skip_wrapping(first, &label_first);
+    next = skip_wrapping(next, &label_next);
+    if (first->kind != AS_STORE || strcmp(first->u.store.op, "=") != 0 || next->kind != AS_FOR)
+        return false;
+    while (next->kind == AS_FOR)
+        next = skip_wrapping(next->u.loop.body, &label_next);
+    return next->kind == AS_STORE && strcmp(next->u.store.op, "=") != 0 &&
+           strcmp(next->u.store.op, "/=") != 0 &&
+           next->u.store.buffer.text == first->u.store.buffer.text &&
+           next->u.store.n == first->u.store.n && !(label_first.text && label_next.text);
+}
+
+typedef struct {
+    Resolver *r;
+    Stmt *init;  /* the assignment as it stands */
+    int n_loops; /* around both */
+    Label first,
+        second;   /* the label of the assignment, or of what holds both; that of the updates */
+    Stmt *before; /* the assignment's block where it does not belong to the reduction */
+    bool merged;
+} Reduction;
+
+typedef struct {
+    const Buffer *buffer;
+    bool found;
+} Read;
+
+static bool find_read(Visitor *v, Expr *e)
+{
+    Read *read = v->user;
+    read->found = read->found || (e->kind == EX_LOAD && e->u.load.buffer == read->buffer);
+    return !read->found;
+}
+
+static bool reads_buffer(const Expr *e, const Buffer *buffer)
+{
+    Read read = {buffer, false};
+    Visitor v = {&read, find_read, NULL};
+    visit_expr(&v, (Expr *)e);
+    return read.found;
+}
+
+static bool same_element(const Stmt *a, const Stmt *b)
+{
+    if (a->u.store.buffer != b->u.store.buffer)
+        return false;
+    for (int i = 0; i < a->u.store.buffer->rank; i++)
+        if (!expr_equal(a->u.store.index[i], b->u.store.index[i]))
+            return false;
+    return true;
+}
+
+/* Whether the assignment is the init of `update` under all the loops now open. */
+static bool is_init_of(const Reduction *red, const Stmt *update)
+{
+    const Resolver *r = red->r;
+    if (r->mode != MODE_PROGRAM || !same_element(red->init, update) ||
+        reads_buffer(red->init->u.store.value, update->u.store.buffer))
+        return false;
+    for (int i = 0; i < r->loops.n; i++) {
+        IterKind kind = block_implied_kind(update, r->loops.items[i]->var);
+        if (kind != (i < red->n_loops ? ITER_SPATIAL : ITER_REDUCE))
+            return false;
+    }
+    return true;
+}
+
+/* The assignment is a block of its own; it is named before what follows. */
+static void separate(Reduction *red)
+{
+    if (!red->before)
+        red->before = block_wrap(red->r, NULL, red->init, red->n_loops, &red->first);
+}
+
+static Stmt *reduction_leaf(Reduction *red, const AstStmt *s)
+{
+    Resolver *r = red->r;
+    Stmt *update = resolve_store(r, s);
+    if (!update)
+        return NULL;
+    red->merged = is_init_of(red, update);
+    if (!red->merged && r->mode == MODE_PROGRAM)
+        separate(red);
+    Label *label = red->merged && !red->second.name.text ? &red->first : &red->second;
+    return block_wrap(r, red->merged ? red->init : NULL, update, r->loops.n, label);
+}
+
+/* Loop number `i` of `s`, an AS_FOR, with what is in it. */
+static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
+{
+    Resolver *r = red->r;
+    AstName label = {0};
+    if (s->kind == AS_FOR && i == s->u.loop.n)
+        return reduction_nest(red, skip_wrapping(s->u.loop.body, &label), 0);
+    if (s->kind != AS_FOR)
+        return reduction_leaf(red, s);
+    OpenLoop open = loop_open(r, s, i);
+    if (open.data)
+        separate(red);
+    loop_enter(r, &open);
+    Stmt *body = reduction_nest(red, s, i + 1);
+    return loop_close(r, &open, s, i, body, &red->second);
+}
+
+Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
+{
+    AstName label_first = {0}, label_next = {0};
+    const AstStmt *store = skip_wrapping(first, &label_first),
+                  *nest = skip_wrapping(next, &label_next);
+    for (const AstStmt *s = nest; s->kind == AS_FOR;)
+        s = skip_wrapping(s->u.loop.body, &label_next);
+    Reduction red = {.r = r, .n_loops = r->loops.n, .second = {label_next, false}};
+    red.first = label_first.text ? (Label){label_first, false} : r->label;
+    red.init = resolve_store(r, store);
+    if (!red.init) {
+        resolve_stmt(r, next); /* for its errors */
+        return NULL;
+    }
+    Stmt *out = reduction_nest(&red, nest, 0);
+    if (!label_first.text)
+        r->label.used = red.first.used;
+    if (!out || !red.before)
+        return out;
+    Stmt *both[] = {red.before, out};
+    return stmt_seq(r->ctx, both, 2, span_join(first->span, next->span));
+}
+
+/* ---- init written out ---- */
+
+/* The init runs for each value of the spatial iterators, which no reduce iterator may decide: it
+ * has none yet. */
+static bool refuse_init_domain(Resolver *r, Span span, Name spatial, Name reduce)
+{
+    diag_error(r->ctx, E0221, span,
+               "the range of '%s' changes with '%s', which is reduced over, so that it would not "
+               "be known which elements the init sets before that; leave the range whole, and "
+               "write the condition around the update",
+               spatial, reduce);
+    return false;
+}
+
+static Stmt *refuse_init(Resolver *r, Span span, const char *why)
+{
+    diag_error(r->ctx, E0221, span,
+               "'init' stands in the loops of a reduction, directly before its update, as "
+               "in for k in K { init C[i] = 0; C[i] += A[i, k]; }; here %s",
+               why);
+    return NULL;
+}
+
+/* The loop, of those that the update reduces over, that the init speaks of; `any` tells whether
+ * there is one. */
+static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt *update, bool *any)
+{
+    *any = false;
+    for (int i = 0; i < r->loops.n; i++) {
+        const Var *var = r->loops.items[i]->var;
+        if (block_implied_kind(update, var) != ITER_REDUCE)
+            continue;
+        *any = true;
+        if (stmt_uses_var(init, var))
+            return r->loops.items[i];
+    }
+    return NULL;
+}
+
+/* No loop that stays has a range that changes with one that the update reduces over. */
+static bool check_ranges(Resolver *r, Span span, const Stmt *update)
+{
+    for (int i = 0; i < r->loops.n; i++)
+        for (int k = 0; k < i; k++) {
+            const ForStmt *loop = r->loops.items[i], *outer = r->loops.items[k];
+            if (block_implied_kind(update, loop->var) == ITER_SPATIAL &&
+                block_implied_kind(update, outer->var) == ITER_REDUCE &&
+                (expr_uses_var(loop->lo, outer->var) || expr_uses_var(loop->hi, outer->var)))
+                return refuse_init_domain(r, span, loop->var->name, outer->var->name);
+        }
+    return true;
+}
+
+Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
+{
+    if (r->mode != MODE_PROGRAM)
+        return refuse_init(r, s->span,
+                           "it is not the first statement of a block or stands in a launch");
+    if (!next)
+        return refuse_init(r, s->span, "nothing follows it");
+    r->mode = MODE_BLOCK;
+    Stmt *init = resolve_body(r, s->u.init), *update = resolve_body(r, next);
+    r->mode = MODE_PROGRAM;
+    if (!init || !update)
+        return NULL;
+    bool any;
+    const ForStmt *loop = init_uses_reduce(r, init, update, &any);
+    if (!any)
+        return refuse_init(
+            r, s->span,
+            "no loop around it is reduced over: each is used in a subscript, or what "
+            "follows is not a single update such as +=");
+    if (!check_ranges(r, s->span, update))
+        return NULL;
+    if (loop)
+        return refuse_init(r, s->span,
+                           ctx_namef(r->ctx,
+                                     "it uses '%s', which is reduced over: it runs once, "
+                                     "before all values of '%s'",
+                                     loop->var->name, loop->var->name));
+    return block_wrap(r, init, update, r->loops.n, &r->label);
+}
+
+/* ---- blocks written out ---- */
+
+/* A binding or condition of a block: of loops and sizes only. */
+static bool check_control(Resolver *r, const Expr *e, const AstExpr *ast, const char *what)
+{
+    if (!e || !expr_has_load(e))
+        return e != NULL;
+    diag_error(r->ctx, E0213, ast->span,
+               "%s is decided by sizes and loops; it cannot read a buffer", what);
+    return false;
+}
+
+static bool check_domain(Resolver *r, const Expr *e, const AstExpr *ast)
+{
+    if (!e || expr_is_affine(e))
+        return e != NULL;
+    diag_error(r->ctx, E0213, ast->span,
+               "the domain of an iterator is affine in sizes and earlier iterators");
+    return false;
+}
+
+static bool resolve_iter(Resolver *r, const AstIter *ast, BlockIter *out)
+{
+    out->kind = ast->kind;
+    out->lo = ast->lo ? resolve_bound(r, ast->lo, "a bound") : expr_index(r->ctx, 0);
+    out->hi = resolve_bound(r, ast->hi, "a bound");
+    out->var = var_new(r->ctx, ast->name.text, DT_INDEX, VAR_ITER, ast->name.span);
+    bool good = check_domain(r, out->lo, ast->lo ? ast->lo : ast->hi);
+    good = check_domain(r, out->hi, ast->hi) && good;
+    names_add(r, (Symbol){.name = ast->name.text,
+                          .kind = SYMBOL_VAR,
+                          .span = ast->name.span,
+                          .var = out->var,
+                          .broken = !good});
+    return good;
+}
+
+/* Bindings first, in sight of the loops; then domains, where they are not. */
+static bool resolve_iters(Resolver *r, const AstStmt *s, BlockIter *iters)
+{
+    bool good = true;
+    for (int i = 0; i < s->u.block.n; i++) {
+        const AstExpr *ast = s->u.block.iters[i].binding;
+        iters[i].binding = resolve_index(r, ast, "the value of an iterator");
+        good = check_control(r, iters[i].binding, ast, "the value of an iterator") && good;
+    }
+    r->loops_from = r->symbols.n;
+    for (int i = 0; i < s->u.block.n; i++)
+        good = resolve_iter(r, &s->u.block.iters[i], &iters[i]) && good;
+    return good;
+}
+
+static bool resolve_block_body(Resolver *r, const AstStmt *s, BlockStmt *block)
+{
+    AstStmt rest = *s->u.block.body;
+    bool has_init = rest.u.seq.n > 0 && rest.u.seq.items[0]->kind == AS_INIT;
+    if (has_init) {
+        block->init = resolve_body(r, rest.u.seq.items[0]->u.init);
+        rest.u.seq.items++;
+        rest.u.seq.n--;
+    }
+    block->body = resolve_body(r, &rest);
+    return block->body && (!has_init || block->init);
+}
+
+/* The domain of a spatial iterator speaks of no reduce iterator. */
+static bool check_init_domains(Resolver *r, const AstStmt *s, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        for (int k = 0; k < i; k++) {
+            const BlockIter *iter = &block->iters[i], *before = &block->iters[k];
+            if (iter->kind == ITER_SPATIAL && before->kind == ITER_REDUCE &&
+                (expr_uses_var(iter->lo, before->var) || expr_uses_var(iter->hi, before->var)))
+                return refuse_init_domain(r, s->u.block.iters[i].hi->span, iter->var->name,
+                                          before->var->name);
+        }
+    return true;
+}
+
+static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
+{
+    bool reduces = false;
+    for (int i = 0; block->init && i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        reduces = reduces || iter->kind == ITER_REDUCE;
+        if (iter->kind == ITER_REDUCE && stmt_uses_var(block->init, iter->var))
+            return refuse_init(
+                r, s->u.block.body->u.seq.items[0]->span,
+                ctx_namef(r->ctx, "it uses '%s', which is reduced over", iter->var->name));
+    }
+    if (!block->init || reduces)
+        return !block->init || check_init_domains(r, s, block);
+    return refuse_init(r, s->u.block.body->u.seq.items[0]->span,
+                       "the block has no reduce iterator");
+}
+
+Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
+{
+    if (r->mode != MODE_PROGRAM) {
+        diag_error(r->ctx, E0222, s->u.block.name.span,
+                   "a block cannot stand inside a block, nor in a kernel that "
+                   "has launches");
+        return NULL;
+    }
+    int outside = r->symbols.n, loops_from = r->loops_from;
+    BlockIter *iters = ARENA_ARRAY(r->ctx->arena, BlockIter, s->u.block.n + 1);
+    BlockStmt block = {.name = s->u.block.name.text,
+                       .iters = iters,
+                       .n_iters = s->u.block.n,
+                       .atomic = s->u.block.atomic};
+    bool good = true;
+    if (s->u.block.where) {
+        block.predicate = resolve_condition(r, s->u.block.where, "the 'where' of a block");
+        good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
+    }
+    good = resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations,
+                               &block.annotations) &&
+           good;
+    good = resolve_iters(r, s, iters) && good;
+    r->mode = MODE_BLOCK;
+    good = resolve_block_body(r, s, &block) && good;
+    r->mode = MODE_PROGRAM;
+    r->loops_from = loops_from;
+    names_cut(r, outside);
+    return good && check_init(r, s, &block) ? stmt_block(r->ctx, &block, s->span) : NULL;
+}

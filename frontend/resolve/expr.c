@@ -1,0 +1,512 @@
+/* expr.c - expressions: what their names mean and what types their operators work in.
+ *
+ * Each kind of tree has one function, which gives a Value whose node has its final type unless it
+ * is a bare literal.  No conversion is left implicit in the result: what C would convert silently
+ * is a cast node. */
+#include <string.h>
+
+#include "frontend/resolve/internal.h"
+
+static Value value_of(Expr *e)
+{
+    return (Value){.e = e};
+}
+
+static const Value no_value = {0};
+
+/* ---- names ---- */
+
+static Value refuse_type_name(Resolver *r, Name name, Span span)
+{
+    diag_error(r->ctx, E0218, span, "'%s' is a type, not a value; a conversion is written %s(x)",
+               name, name);
+    return no_value;
+}
+
+static Value resolve_name(Resolver *r, Name name, Span span)
+{
+    const Symbol *s = names_find(r, name);
+    if (!s && type_find(name) != DT_COUNT)
+        return refuse_type_name(r, name, span);
+    if (!s) {
+        names_unknown(r, (AstName){name, span}, "value");
+        return no_value;
+    }
+    if (s->broken)
+        return no_value;
+    switch (s->kind) {
+    case SYMBOL_SIZE:
+        if (s->var)
+            return value_of(expr_var(r->ctx, s->var, span));
+        return (Value){.e = expr_int(r->ctx, DT_INDEX, s->value, span), .literal = true};
+    case SYMBOL_VAR: return value_of(expr_var(r->ctx, s->var, span));
+    case SYMBOL_TYPE: return refuse_type_name(r, name, span);
+    case SYMBOL_BUFFER: break;
+    }
+    if (s->buffer->rank == 0)
+        return value_of(expr_load(r->ctx, s->buffer, NULL, span));
+    diag_error(r->ctx, E0218, span,
+               "'%.60s' is a buffer; an element of it is written with %d subscript%s, as in "
+               "%.60s[%s]",
+               name, s->buffer->rank, s->buffer->rank == 1 ? "" : "s", name,
+               s->buffer->rank == 1 ? "i" : "i, ...");
+    return no_value;
+}
+
+static Value resolve_field(Resolver *r, const AstExpr *e)
+{
+    const AstExpr *base = e->u.field.base;
+    if (base->kind == AE_NAME) {
+        const char *name = ctx_namef(r->ctx, "%s.%s", base->u.name, e->u.field.name.text);
+        Axis axis = axis_find(name);
+        if (axis != AXIS_NONE && r->mode == MODE_LAUNCH) {
+            Expr *out = expr_axis(r->ctx, axis);
+            out->span = e->span;
+            return value_of(out);
+        }
+        if (axis != AXIS_NONE) {
+            diag_error(r->ctx, E0222, e->span,
+                       "'%s' has a value only inside a launch; a schedule gives a loop "
+                       "to an axis with bind(loop, %s)",
+                       name, name);
+            return no_value;
+        }
+    }
+    diag_error(r->ctx, E0223, e->span,
+               "'.%.60s' means nothing here; only blockIdx.x, .y, .z and threadIdx.x, .y, "
+               ".z have a '.'",
+               e->u.field.name.text);
+    return no_value;
+}
+
+/* ---- loads ---- */
+
+/* Launches speak of global memory with one subscript: the name then stands for the view that has
+ * one. */
+static Buffer *as_written(Resolver *r, Buffer *buffer, int n)
+{
+    if (n != 1 || buffer->rank == 1 || r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL)
+        return buffer;
+    for (int i = 0; i < r->symbols.n; i++) {
+        Symbol *s = &r->symbols.items[i];
+        if (s->kind == SYMBOL_BUFFER && s->buffer == buffer)
+            return s->view ? s->view : (s->view = buffer_flat_view(r->ctx, buffer));
+    }
+    return buffer;
+}
+
+Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span)
+{
+    Buffer *buffer = *accessed = as_written(r, *accessed, n);
+    if (n != buffer->rank) {
+        diag_error(r->ctx, E0203, span, "'%.60s' has %d %s, but %d subscript%s given", buffer->name,
+                   buffer->rank, buffer->rank == 1 ? "axis" : "axes", n, n == 1 ? " is" : "s are");
+        diag_note(r->ctx, buffer->span, "'%.60s' is declared here", buffer->name);
+        return NULL;
+    }
+    Expr **index = ARENA_ARRAY(r->ctx->arena, Expr *, n + 1);
+    bool good = true;
+    for (int i = 0; i < n; i++) {
+        index[i] = resolve_subscript(r, items[i]);
+        good = good && index[i];
+    }
+    return good ? index : NULL;
+}
+
+bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint)
+{
+    *hint = cache_hint_find(name.text);
+    if (*hint == HINT_COUNT) {
+        diag_error(r->ctx, E0223, name.span,
+                   "there is no cache hint '%.60s'; `tirc --help cache_hint` lists them",
+                   name.text);
+        return false;
+    }
+    if (r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL) {
+        diag_error(r->ctx, E0222, name.span,
+                   "only accesses of global memory inside a launch have cache hints, and '%.60s' "
+                   "is %s; a schedule gives them with cache_hint(block, buffer, %s)",
+                   buffer->name,
+                   buffer->scope != SCOPE_GLOBAL ? scope_name(buffer->scope) : "accessed elsewhere",
+                   name.text);
+        return false;
+    }
+    const CacheHintInfo *info = cache_hint_info(*hint);
+    if (!(store ? info->store : info->load))
+        diag_error(r->ctx, E0223, name.span, "'%s' is a hint for %s", info->name,
+                   store ? "loads" : "stores");
+    return store ? info->store : info->load;
+}
+
+static Value resolve_load(Resolver *r, const AstExpr *e)
+{
+    const AstExpr *base = e->u.index.base, *field = NULL;
+    if (base->kind == AE_FIELD && base->u.field.base->kind == AE_NAME) {
+        field = base;
+        base = field->u.field.base;
+    }
+    if (base->kind != AE_NAME) {
+        diag_error(r->ctx, E0220, e->span,
+                   "only a buffer has subscripts; all subscripts of one access stand in "
+                   "one pair of brackets, as in A[i, j]");
+        return no_value;
+    }
+    const Symbol *s = names_find(r, base->u.name);
+    if (!s) {
+        names_unknown(r, (AstName){base->u.name, base->span}, "buffer");
+        return no_value;
+    }
+    if (s->broken)
+        return no_value;
+    if (s->kind != SYMBOL_BUFFER) {
+        diag_error(r->ctx, E0218, base->span,
+                   "'%.60s' is %s and has no subscripts; only buffers do", s->name,
+                   symbol_describe(s));
+        return no_value;
+    }
+    Buffer *buffer = s->buffer;
+    CacheHint hint = HINT_NONE;
+    Expr **index = resolve_subscripts(r, &buffer, e->u.index.items, e->u.index.n, e->span);
+    if (!index || (field && !resolve_hint(r, field->u.field.name, buffer, false, &hint)))
+        return no_value;
+    Expr *load = expr_load(r->ctx, buffer, index, e->span);
+    load->hint = hint;
+    return value_of(load);
+}
+
+/* ---- operators ---- */
+
+/* In the user's words: what an operand is. */
+static const char *type_of(Value v)
+{
+    if (v.literal)
+        return v.e->kind == EX_FLOAT ? "a floating literal" : "an integer literal";
+    return type_info(v.e->type)->name;
+}
+
+static Value refuse_unary(Resolver *r, const AstExpr *e, const char *needs, Value a)
+{
+    diag_error(r->ctx, E0208, e->span, "'%s' needs %s, but its operand is %s",
+               op_info(e->u.op.op)->token, needs, type_of(a));
+    return no_value;
+}
+
+static Value negate_literal(Resolver *r, Value a, Span span)
+{
+    if (a.huge && (uint64_t)a.e->u.i == (uint64_t)1 << 63)
+        return (Value){.e = expr_int(r->ctx, DT_INDEX, INT64_MIN, span), .literal = true};
+    if (a.huge) {
+        value_settle(r, a);
+        return no_value;
+    }
+    return (Value){.e = expr_unary(r->ctx, EX_NEG, a.e, span), .literal = true};
+}
+
+static Value resolve_unary(Resolver *r, const AstExpr *e)
+{
+    Value a = resolve_value(r, e->u.op.a);
+    ExprKind op = e->u.op.op;
+    if (!a.e)
+        return no_value;
+    if (op == EX_NOT) {
+        if (a.literal || a.e->type != DT_BOOL)
+            return refuse_unary(r, e, "a condition", a);
+        return value_of(expr_unary(r->ctx, op, a.e, e->span));
+    }
+    if (op == EX_NEG && a.literal)
+        return negate_literal(r, a, e->span);
+    if (op == EX_BITNOT && (a.e->kind == EX_FLOAT ? a.literal : !type_is_int(a.e->type)))
+        return refuse_unary(r, e, "an integer", a);
+    Expr *arg = value_convert(r, a, type_promote(a.e->type));
+    return arg ? value_of(expr_unary(r->ctx, op, arg, e->span)) : no_value;
+}
+
+static Value refuse_binary(Resolver *r, const AstExpr *e, const char *needs, Value a, Value b)
+{
+    diag_error(r->ctx, E0208, e->span, "'%s' needs %s, but its operands are %s and %s",
+               op_info(e->u.op.op)->token, needs, type_of(a), type_of(b));
+    return no_value;
+}
+
+/* Literals take the type of the other side; everything else keeps its own. */
+static Value resolve_shift(Resolver *r, const AstExpr *e, Value a, Value b)
+{
+    if (a.literal && a.e->kind == EX_INT && !b.literal)
+        a = value_of(value_convert(r, a, type_promote(b.e->type)));
+    else if (b.literal && b.e->kind == EX_INT && !a.literal)
+        b = value_of(value_convert(r, b, type_promote(a.e->type)));
+    if (!a.e || !b.e)
+        return no_value;
+    if (!type_is_int(a.e->type) || !type_is_int(b.e->type))
+        return refuse_binary(r, e, "integers", a, b);
+    Expr *left = value_convert(r, a, type_promote(a.e->type));
+    Expr *right = value_convert(r, b, type_promote(b.e->type));
+    return left && right ? value_of(expr_binary(r->ctx, e->u.op.op, left, right, e->span))
+                         : no_value;
+}
+
+static bool is_truth(Value v)
+{
+    return !v.literal && v.e->type == DT_BOOL;
+}
+
+static Value resolve_logic(Resolver *r, const AstExpr *e, Value a, Value b)
+{
+    if (!is_truth(a) || !is_truth(b))
+        return refuse_binary(r, e, "conditions such as x != 0", a, b);
+    return value_of(expr_binary(r->ctx, e->u.op.op, a.e, b.e, e->span));
+}
+
+static Value resolve_binary(Resolver *r, const AstExpr *e)
+{
+    ExprKind op = e->u.op.op;
+    OpClass class = op_info(op)->class;
+    Value a = resolve_value(r, e->u.op.a), b = resolve_value(r, e->u.op.b);
+    if (!a.e || !b.e)
+        return no_value;
+    if (class == OP_LOGIC)
+        return resolve_logic(r, e, a, b);
+    if (class == OP_SHIFT)
+        return resolve_shift(r, e, a, b);
+    Expr *left, *right;
+    bool truths = is_truth(a) && is_truth(b);
+    bool same_small = class == OP_COMPARE || (class == OP_BITS && truths);
+    if (!values_meet(r, a, b, !same_small, &left, &right))
+        return no_value;
+    if (!expr_binary_accepts(op, left->type, right->type))
+        return refuse_binary(r, e, op == EX_MOD || class == OP_BITS ? "integers" : "numbers", a, b);
+    Expr *out = expr_binary(r->ctx, op, left, right, e->span);
+    if ((op != EX_DIV && op != EX_MOD) || expr_division_levels(out) <= EXPR_MAX_DIVISIONS)
+        return value_of(out);
+    diag_error(r->ctx, E0239, e->span,
+               "quotients and remainders stand in each other more than %d levels deep in this "
+               "index; keep a part of it in a buffer",
+               EXPR_MAX_DIVISIONS);
+    return no_value;
+}
+
+/* ---- conditions and choices ---- */
+
+Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what)
+{
+    Value v = resolve_value(r, e);
+    if (!v.e || is_truth(v))
+        return v.e;
+    diag_error(r->ctx, E0217, e->span,
+               "%s is %s, but a condition is true or false; compare it with something, as "
+               "in x != 0",
+               what, type_of(v));
+    return NULL;
+}
+
+static Value choose(Resolver *r, const AstExpr *cond, const AstExpr *a, const AstExpr *b, Span span)
+{
+    Expr *test = resolve_condition(r, cond, "what is chosen by");
+    Value va = resolve_value(r, a), vb = resolve_value(r, b);
+    Expr *left, *right;
+    if (!values_meet(r, va, vb, false, &left, &right) || !test)
+        return no_value;
+    return value_of(expr_select(r->ctx, test, left, right, span));
+}
+
+/* ---- calls ---- */
+
+static bool check_arguments(Resolver *r, const AstExpr *e, int n)
+{
+    for (int i = 0; i < e->u.call.n; i++)
+        if (e->u.call.args[i].name.text) {
+            diag_error(r->ctx, E0216, e->u.call.args[i].name.span,
+                       "functions of programs take their arguments by position, not by name");
+            return false;
+        }
+    if (e->u.call.n == n)
+        return true;
+    diag_error(r->ctx, E0216, e->span, "'%s' takes %d argument%s, but %d %s given",
+               e->u.call.callee.text, n, n == 1 ? "" : "s", e->u.call.n,
+               e->u.call.n == 1 ? "is" : "are");
+    return false;
+}
+
+static Value resolve_conversion(Resolver *r, const AstExpr *e, DType type)
+{
+    if (!check_arguments(r, e, 1))
+        return no_value;
+    return value_of(value_convert(r, resolve_value(r, e->u.call.args[0].value), type));
+}
+
+static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
+{
+    if (!check_arguments(r, e, 2))
+        return no_value;
+    Value a = resolve_value(r, e->u.call.args[0].value);
+    Value b = resolve_value(r, e->u.call.args[1].value);
+    Expr *left, *right;
+    if (!values_meet(r, a, b, false, &left, &right))
+        return no_value;
+    if (left->type == DT_BOOL) {
+        diag_error(r->ctx, E0208, e->span, "'%s' needs numbers; of conditions use '&&' and '||'",
+                   e->u.call.callee.text);
+        return no_value;
+    }
+    return value_of(expr_binary(r->ctx, op, left, right, e->span));
+}
+
+/* Values of other lanes are there in launches only. */
+static Value resolve_shuffle(Resolver *r, const AstExpr *e)
+{
+    int64_t lanes;
+    if (!check_arguments(r, e, 2))
+        return no_value;
+    Value a = resolve_value(r, e->u.call.args[0].value);
+    Value b = resolve_value(r, e->u.call.args[1].value);
+    if (!a.e || !b.e)
+        return no_value;
+    if (a.literal && a.e->kind == EX_FLOAT)
+        a = value_of(value_convert(r, a, DT_F32));
+    bool near = b.literal && expr_is_const(b.e, &lanes) && lanes >= 1 && lanes <= 31;
+    if (r->mode == MODE_LAUNCH && near && a.e && a.e->type != DT_INDEX)
+        return value_of(expr_binary(r->ctx, EX_SHUFFLE_XOR, a.e, b.e, e->span));
+    diag_error(r->ctx, E0222, e->span,
+               "'shuffle_xor' takes a value of another thread of a launch in a lowered kernel, at "
+               "a literal distance of 1 to 31 lanes");
+    return no_value;
+}
+
+/* abs of an integer has no function: a < 0 ? -a : a. */
+static Value integer_abs(Resolver *r, Value v, Span span)
+{
+    Context *c = r->ctx;
+    Expr *a = value_convert(r, v, type_promote(v.e->type));
+    if (!a)
+        return no_value;
+    Expr *below = expr_binary(c, EX_LT, a, expr_int(c, a->type, 0, span), span);
+    return value_of(expr_select(c, below, expr_unary(c, EX_NEG, a, span), a, span));
+}
+
+/* The floating type that the arguments of a call meet in; DT_COUNT after an error. */
+static DType call_type(Resolver *r, const AstExpr *e, const Value *args)
+{
+    DType type = DT_COUNT;
+    for (int i = 0; i < e->u.call.n; i++) {
+        DType t = args[i].e->type;
+        if (args[i].literal || t == DT_INDEX)
+            continue;
+        if (!type_is_float(t)) {
+            diag_error(r->ctx, E0208, args[i].e->span,
+                       "'%s' works on floating numbers, but this is %s; choose "
+                       "the precision with a conversion, as in %s(f32(x))",
+                       e->u.call.callee.text, type_of(args[i]), e->u.call.callee.text);
+            return DT_COUNT;
+        }
+        type = type == DT_COUNT ? type_promote(t) : type_meet(type, t);
+    }
+    return type == DT_COUNT ? DT_F32 : type;
+}
+
+static Value resolve_function(Resolver *r, const AstExpr *e, CallKind call)
+{
+    enum { MOST = 3 };
+    int n = call_info(call)->arity;
+    Value values[MOST];
+    Expr *args[MOST];
+    if (!check_arguments(r, e, n))
+        return no_value;
+    bool good = true;
+    for (int i = 0; i < n; i++) {
+        values[i] = resolve_value(r, e->u.call.args[i].value);
+        good = good && values[i].e;
+    }
+    if (!good)
+        return no_value;
+    if (call == CALL_ABS && type_is_int(values[0].e->type) && !values[0].literal)
+        return integer_abs(r, values[0], e->span);
+    DType type = call_type(r, e, values);
+    for (int i = 0; i < n && type != DT_COUNT; i++) {
+        args[i] = value_convert(r, values[i], type);
+        good = good && args[i];
+    }
+    return good && type != DT_COUNT ? value_of(expr_call(r->ctx, call, args, e->span)) : no_value;
+}
+
+static Value refuse_function(Resolver *r, AstName callee)
+{
+    const char *words[CALL_COUNT + 3] = {"min", "max", "select"};
+    for (int i = 0; i < CALL_COUNT; i++)
+        words[i + 3] = call_info((CallKind)i)->name;
+    const char *near = diag_suggest(callee.text, words, CALL_COUNT + 3);
+    const Symbol *s = names_find(r, callee.text);
+    if (s && s->kind == SYMBOL_BUFFER)
+        diag_error(r->ctx, E0215, callee.span,
+                   "'%.60s' is a buffer; its elements are written with brackets, as "
+                   "in %.60s[i]",
+                   callee.text, callee.text);
+    else if (!strcmp(callee.text, "range"))
+        diag_error(r->ctx, E0215, callee.span,
+                   "there is no function 'range'; a range is written 'i in N' or 'i in 0..N'");
+    else if (near)
+        diag_error(r->ctx, E0215, callee.span, "there is no function '%.60s'; did you mean '%s'?",
+                   callee.text, near);
+    else
+        diag_error(r->ctx, E0215, callee.span,
+                   "there is no function '%.60s'; docs/language.md lists those "
+                   "that there are",
+                   callee.text);
+    return no_value;
+}
+
+static Value resolve_call(Resolver *r, const AstExpr *e)
+{
+    AstName callee = e->u.call.callee;
+    const Symbol *s = names_find(r, callee.text);
+    if (s && s->kind == SYMBOL_TYPE)
+        return resolve_conversion(r, e, s->type);
+    if (type_find(callee.text) != DT_COUNT)
+        return resolve_conversion(r, e, type_find(callee.text));
+    if (strcmp(callee.text, "min") == 0 || strcmp(callee.text, "max") == 0)
+        return resolve_min_max(r, e, callee.text[1] == 'i' ? EX_MIN : EX_MAX);
+    if (strcmp(callee.text, op_info(EX_SHUFFLE_XOR)->token) == 0)
+        return resolve_shuffle(r, e);
+    if (strcmp(callee.text, "select") == 0) {
+        const AstArg *a = e->u.call.args;
+        return check_arguments(r, e, 3) ? choose(r, a[0].value, a[1].value, a[2].value, e->span)
+                                        : no_value;
+    }
+    CallKind call = call_find(callee.text);
+    return call != CALL_COUNT ? resolve_function(r, e, call) : refuse_function(r, callee);
+}
+
+/* ---- all of them ---- */
+
+static Value refuse_script_value(Resolver *r, const AstExpr *e, const char *what)
+{
+    diag_error(r->ctx, E0220, e->span,
+               "%s is a value of schedules; a program computes with numbers and "
+               "conditions",
+               what);
+    return no_value;
+}
+
+Value resolve_value(Resolver *r, const AstExpr *e)
+{
+    Context *c = r->ctx;
+    switch (e->kind) {
+    case AE_INT:
+        return (Value){expr_int(c, DT_INDEX, (int64_t)e->u.i, e->span), true, e->u.i > INT64_MAX};
+    case AE_FLOAT: return (Value){.e = expr_float(c, DT_F64, e->u.f, e->span), .literal = true};
+    case AE_BOOL: return value_of(expr_int(c, DT_BOOL, e->u.b, e->span));
+    case AE_NAME: return resolve_name(r, e->u.name, e->span);
+    case AE_FIELD: return resolve_field(r, e);
+    case AE_INDEX: return resolve_load(r, e);
+    case AE_CALL: return resolve_call(r, e);
+    case AE_UNARY: return resolve_unary(r, e);
+    case AE_BINARY: return resolve_binary(r, e);
+    case AE_SELECT: return choose(r, e->u.select.cond, e->u.select.a, e->u.select.b, e->span);
+    case AE_STRING: return refuse_script_value(r, e, "a string");
+    case AE_FILL: return refuse_script_value(r, e, "'_'");
+    case AE_LIST: return refuse_script_value(r, e, "a list");
+    case AE_RANGE: return refuse_script_value(r, e, "a range");
+    case AE_MAP: return refuse_script_value(r, e, "an index map");
+    case AE_SLICE: return refuse_script_value(r, e, "a slice");
+    }
+    return no_value;
+}

@@ -1,0 +1,219 @@
+/* index.c - integers that shape a program: subscripts, bounds, extents, literals.
+ *
+ * They have type INDEX.  Bounds and extents are folded (literals only), so that `N - 1` is a number
+ * wherever N is one: loops and buffers of known size are known by their literals. */
+#include "frontend/resolve/internal.h"
+
+#include <string.h>
+
+static Expr *to_index(Resolver *r, Value v, const AstExpr *e, const char *what)
+{
+    if (!v.e)
+        return NULL;
+    bool integer = v.literal ? v.e->kind == EX_INT : type_is_int(v.e->type);
+    if (integer)
+        return value_convert(r, v, DT_INDEX);
+    const char *type = v.literal ? "a floating literal" : type_info(v.e->type)->name;
+    diag_error(r->ctx, E0225, e->span, "%s is an integer, but this is %s%s", what, type,
+               v.e->type == DT_BOOL ? "" : "; write index(...) to cut off its fraction");
+    return NULL;
+}
+
+Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what)
+{
+    return to_index(r, resolve_value(r, e), e, what);
+}
+
+Expr *resolve_subscript(Resolver *r, const AstExpr *e)
+{
+    Value v = resolve_value(r, e);
+    if (v.e && !v.literal && v.e->type == DT_I64 && r->mode == MODE_LAUNCH)
+        return v.e;
+    return to_index(r, v, e, "a subscript");
+}
+
+/* ---- folding ---- */
+
+static bool fold_division(int64_t a, int64_t b, ExprKind kind, int64_t *out)
+{
+    if (b == 0 || (a == INT64_MIN && b == -1))
+        return false;
+    *out = kind == EX_DIV ? a / b : a % b;
+    return true;
+}
+
+/* False when the result has no value in 64 bits. */
+static bool fold_op(ExprKind kind, int64_t a, int64_t b, int64_t *out)
+{
+    switch (kind) {
+    case EX_ADD: return checked_add(a, b, out);
+    case EX_SUB: return checked_sub(a, b, out);
+    case EX_MUL: return checked_mul(a, b, out);
+    case EX_MIN: *out = a < b ? a : b; return true;
+    case EX_MAX: *out = a > b ? a : b; return true;
+    default: return fold_division(a, b, kind, out);
+    }
+}
+
+static bool is_folded(ExprKind kind)
+{
+    return kind == EX_ADD || kind == EX_SUB || kind == EX_MUL || kind == EX_DIV || kind == EX_MOD ||
+           kind == EX_MIN || kind == EX_MAX;
+}
+
+static Expr *fold_node(Rewriter *w, Expr *e)
+{
+    bool *failed = w->user;
+    int64_t a, b, value;
+    bool divides = (e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX;
+    if (divides && expr_is_const(e->u.arg[1], &b) && b == 0) {
+        diag_error(w->ctx, E0229, e->span, "this divides by zero");
+        *failed = true;
+        return e;
+    }
+    if (!is_folded(e->kind) || e->type != DT_INDEX || !expr_is_const(e->u.arg[0], &a) ||
+        !expr_is_const(e->u.arg[1], &b))
+        return e;
+    if (fold_op(e->kind, a, b, &value))
+        return expr_int(w->ctx, DT_INDEX, value, e->span);
+    diag_error(w->ctx, E0206, e->span, "%lld %s %lld does not fit in 63 bits", (long long)a,
+               op_info(e->kind)->token, (long long)b);
+    *failed = true;
+    return e;
+}
+
+/* `out` with its numbers folded; NULL after a diagnostic, and where it is NULL. */
+static Expr *fold(Resolver *r, Expr *out)
+{
+    if (!out)
+        return NULL;
+    bool failed = false;
+    Rewriter w = {r->ctx, &failed, fold_node, NULL};
+    out = rewrite_expr(&w, out);
+    return failed ? NULL : out;
+}
+
+Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what)
+{
+    return fold(r, resolve_index(r, e, what));
+}
+
+Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what)
+{
+    Value v = resolve_value(r, e);
+    bool wide = v.e && !v.literal && v.e->type == DT_I64;
+    return fold(r, wide ? v.e : to_index(r, v, e, what));
+}
+
+bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out)
+{
+    Expr *value = resolve_bound(r, e, what);
+    if (value && !expr_is_const(value, out)) {
+        diag_error(r->ctx, E0224, e->span,
+                   "%s must be known when the program is read: a number, or an "
+                   "expression of sizes that are constants",
+                   what);
+        return false;
+    }
+    return value != NULL;
+}
+
+/* ---- shapes ---- */
+
+/* What C and CUDA call a type. */
+static const char *type_in_c(const char *name)
+{
+    static const char *const names[][2] = {
+        {"float", "f32"},    {"double", "f64"},  {"half", "f16"},    {"__half", "f16"},
+        {"int", "i32"},      {"char", "i8"},     {"short", "i16"},   {"long", "i64"},
+        {"unsigned", "u32"}, {"uint8_t", "u8"},  {"int32_t", "i32"}, {"int64_t", "i64"},
+        {"size_t", "u64"},   {"float32", "f32"}, {"float16", "f16"}, {"int32", "i32"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
+DType resolve_type(Resolver *r, AstName name)
+{
+    const char *words[DT_COUNT];
+    const Symbol *s = names_find(r, name.text);
+    if (s && s->kind == SYMBOL_TYPE)
+        return s->type;
+    DType type = type_find(name.text);
+    if (type < DT_INDEX)
+        return type;
+    for (int i = 0; i < DT_INDEX; i++)
+        words[i] = type_info((DType)i)->name;
+    const char *near = type_in_c(name.text);
+    if (!near)
+        near = diag_suggest(name.text, words, DT_INDEX);
+    if (near)
+        diag_error(r->ctx, E0207, name.span, "there is no type '%.60s'; did you mean '%s'?",
+                   name.text, near);
+    else
+        diag_error(r->ctx, E0207, name.span,
+                   "there is no type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 "
+                   "f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool%s",
+                   name.text, type == DT_INDEX ? ", and index has no storage" : "");
+    return DT_COUNT;
+}
+
+static bool find_scalar(Visitor *v, Expr *e)
+{
+    bool *found = v->user;
+    *found = *found || (e->kind == EX_VAR && e->u.var->kind == VAR_SCALAR);
+    return !*found;
+}
+
+static bool uses_scalar(Expr *e)
+{
+    bool found = false;
+    Visitor v = {&found, find_scalar, NULL};
+    visit_expr(&v, e);
+    return found;
+}
+
+/* An extent: without loads, and at least 1 where it is a literal. */
+static Expr *resolve_extent(Resolver *r, const AstExpr *e)
+{
+    int64_t value;
+    Expr *extent = resolve_bound(r, e, "an extent");
+    if (!extent)
+        return NULL;
+    if (uses_scalar(extent)) {
+        diag_error(r->ctx, E0226, e->span,
+                   "an extent speaks of sizes, not of scalar parameters; declare the "
+                   "number as a size, in <...> behind the kernel's name");
+        return NULL;
+    }
+    if (expr_has_load(extent)) {
+        diag_error(r->ctx, E0226, e->span,
+                   "an extent is known before the kernel runs; it cannot read a "
+                   "buffer");
+        return NULL;
+    }
+    if (expr_is_const(extent, &value) && value < 1) {
+        diag_error(r->ctx, E0204, e->span,
+                   "this axis would have %lld elements; an axis has at least 1", (long long)value);
+        return NULL;
+    }
+    return extent;
+}
+
+Expr **resolve_shape(Resolver *r, const AstType *type, DType element)
+{
+    Expr **shape = ARENA_ARRAY(r->ctx->arena, Expr *, type->rank + 1);
+    int64_t bytes = type_bytes(element), extent;
+    bool good = true;
+    for (int i = 0; i < type->rank; i++) {
+        shape[i] = resolve_extent(r, type->shape[i]);
+        good = good && shape[i];
+        if (!good || !expr_is_const(shape[i], &extent) || checked_mul(bytes, extent, &bytes))
+            continue;
+        diag_error(r->ctx, E0206, type->span, "a buffer of this shape has more than 2^63 bytes");
+        good = false;
+    }
+    return good ? shape : NULL;
+}

@@ -1,0 +1,197 @@
+/* internal.h - what the parts of name and type resolution share.
+ *
+ *   resolve.c         the entry: sizes, parameters, what must hold of the whole kernel
+ *   names.c           names in scope, and what to say about one that is not; names of blocks
+ *   types.c           how types meet, convert and adapt
+ *   expr.c            expressions
+ *   index.c           subscripts, bounds, extents: integers that shape the program
+ *   where.c           what a program assumes about its arguments
+ *   stmt.c            stores, loops, conditions, temporaries, the lowered statements
+ *   block.c           from statements to blocks: plain, with an init, written out, data-dependent
+ *
+ * Every function that cannot give a result has reported why and returns NULL (or a Value without an
+ * expression); callers go on with the next part so that one run reports several errors. */
+#ifndef TIRC_FRONTEND_RESOLVE_INTERNAL_H
+#define TIRC_FRONTEND_RESOLVE_INTERNAL_H
+
+#include "frontend/syntax/parse.h"
+
+/* ---- names ---- */
+
+typedef enum { SYMBOL_SIZE, SYMBOL_TYPE, SYMBOL_VAR, SYMBOL_BUFFER } SymbolKind;
+
+typedef struct {
+    Name name;
+    SymbolKind kind;
+    Span span;
+    int64_t value;  /* of SYMBOL_SIZE when `var` is NULL */
+    Var *var;       /* of SYMBOL_VAR, and of a symbolic SYMBOL_SIZE */
+    Buffer *buffer; /* of SYMBOL_BUFFER */
+    Buffer *view;   /* with one subscript, once a launch has used it so */
+    DType type;     /* of SYMBOL_TYPE */
+    bool over;      /* out of sight, but its name is not free */
+    bool broken;    /* its declaration was refused: uses of it are passed over in silence */
+} Symbol;
+
+/* Names of blocks: each slot a name and how many blocks asked for it. */
+typedef struct {
+    Name *names;
+    int *counts;
+    int capacity, n;
+} NameTable;
+
+/* Where a statement stands decides what it becomes. */
+typedef enum {
+    MODE_PROGRAM, /* outside of any block: stores become blocks */
+    MODE_BLOCK,   /* in the body of a block: statements stay as they are */
+    MODE_HOST,    /* of a lowered kernel, outside of its launches */
+    MODE_LAUNCH,  /* inside one */
+} Mode;
+
+/* The label that the next block takes. */
+typedef struct {
+    AstName name; /* text is NULL when there is none */
+    bool used;
+} Label;
+
+typedef struct Resolver {
+    Context *ctx;
+    Mode mode;
+    VEC(Symbol) symbols;        /* innermost last */
+    int loops_from;             /* loop variables below this symbol are out of sight */
+    VEC(Symbol) ended;          /* temporaries whose scope is over, for messages */
+    VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
+    NameTable blocks;
+    Label label;
+    VEC(Buffer *) written;
+} Resolver;
+
+/* Declares a name; an error when it is taken. */
+void names_add(Resolver *r, Symbol symbol);
+/* Ends the scopes of all names declared since there were `n`, which are free again. */
+void names_cut(Resolver *r, int n);
+/* The same for the braces inside a sequence, which becomes one with it: the names stay taken. */
+void names_end(Resolver *r, int n);
+/* What a name means here; NULL: nothing. */
+const Symbol *names_find(const Resolver *r, Name name);
+/* Reports a name that means nothing here, with the nearest one that does. `what` says what was
+ * looked for. */
+void names_unknown(Resolver *r, AstName name, const char *what);
+/* "a buffer", "a loop": for messages. */
+const char *symbol_describe(const Symbol *s);
+
+/* Counts the names that labels and written blocks claim; two claims of one name are an error. */
+void block_names_claim(Resolver *r, const AstStmt *s);
+/* `base`, or base_1, base_2, ... where that is taken. */
+Name block_names_fresh(Resolver *r, Name base);
+
+/* ---- types ---- */
+
+/* An expression under resolution.  A bare literal adapts to what it meets: an integer (a node of
+ * type INDEX) to any number, a floating one (a node of type f64) to any float. `i32(1)` is no bare
+ * literal. */
+typedef struct {
+    Expr *e;      /* NULL after an error */
+    bool literal; /* bare */
+    bool huge;    /* an integer literal above INT64_MAX: only u64 and floats hold it */
+} Value;
+
+/* The type of an operation on two types, by C's usual conversions. */
+DType type_meet(DType a, DType b);
+/* The type that one operand of arithmetic is promoted to. */
+DType type_promote(DType t);
+
+/* The expression with its own type: f32 for a floating literal. */
+Expr *value_settle(Resolver *r, Value v);
+/* The expression as `type`: literals take it if they fit, other expressions are converted. NULL
+ * after an error. */
+Expr *value_convert(Resolver *r, Value v, DType type);
+/* The same where the language converts silently (a store, an argument): an error where something
+ * could be lost. `to` says what the value is for. */
+Expr *value_widen(Resolver *r, Value v, DType type, const char *to);
+/* Both as the type that they meet in; false after an error. `promote`: small integers become
+ * i32. */
+bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr **out_b);
+
+/* ---- expressions ---- */
+
+/* With the type that it has by itself; .e is NULL after an error. */
+Value resolve_value(Resolver *r, const AstExpr *e);
+/* As INDEX: an extent or bound. `what` names it in messages. */
+Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
+/* As INDEX; inside a launch i64 stays what it is: lowering computes the subscripts of buffers with
+ * 2^31 elements or more in 64 bits. */
+Expr *resolve_subscript(Resolver *r, const AstExpr *e);
+/* As INDEX with operations on literals carried out, checked for overflow and division by zero. */
+Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
+/* The same, but what is an i64 stays one: the bounds of loops in launches. */
+Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what);
+/* As a condition, of type bool. */
+Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
+/* A literal integer. */
+bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
+/* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory,
+ * and then *accessed becomes the view that has one. */
+Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);
+/* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
+bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint);
+/* The element type that a name stands for; DT_COUNT after an error. */
+DType resolve_type(Resolver *r, AstName name);
+/* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */
+Expr **resolve_shape(Resolver *r, const AstType *type, DType element);
+
+/* The `where` clause of a kernel whose sizes and parameters are declared; false after an error. */
+bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel);
+
+/* ---- statements ---- */
+
+/* What to do with the statements of a body. */
+Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
+/* A body with a scope of its own. */
+Stmt *resolve_body(Resolver *r, const AstStmt *s);
+/* A store as it stands, outside of any block. */
+Stmt *resolve_store(Resolver *r, const AstStmt *s);
+bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out);
+
+/* ---- loops (loop.c) ---- */
+
+/* A loop of an AS_FOR without its body; false after an error. Its variable is declared either
+ * way. */
+bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out);
+/* A loop whose body is being resolved. */
+typedef struct {
+    ForStmt loop;
+    bool good;          /* no error so far */
+    bool data;          /* its bounds read buffers: it becomes one block with all that is in it */
+    int symbols, loops; /* how many there were outside */
+    Mode mode;          /* outside */
+} OpenLoop;
+/* Loop number `i` of `s`, an AS_FOR; then what its body sees, with `open` where it is until
+ * loop_close; then the loop with its body (NULL: an error), in a block with this label where it has
+ * to be one. */
+OpenLoop loop_open(Resolver *r, const AstStmt *s, int i);
+void loop_enter(Resolver *r, OpenLoop *open);
+Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label);
+/* A `for` with its body, and an `if` with its branches; NULL after an error. */
+Stmt *resolve_for(Resolver *r, const AstStmt *s);
+Stmt *resolve_if(Resolver *r, const AstStmt *s);
+/* Whether the loop, outside of any block, is one that data decide. */
+bool loop_reads_data(const Resolver *r, const ForStmt *loop);
+/* Whether the expression is piecewise affine in loops and iterators, with coefficients and divisors
+ * of sizes. */
+bool expr_is_affine(const Expr *e);
+
+/* ---- blocks (block.c) ---- */
+
+/* The block of a statement under the enclosing loops (the first n_loops of them); the statement
+ * itself where stores need no block.  `named` is the label to take, or NULL for none. */
+Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label);
+Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
+/* `init S` followed by `next`: a reduction block. */
+Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
+/* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may
+ * be one reduction; and what they are: one statement or two. */
+bool reduction_is_possible(const AstStmt *first, const AstStmt *next);
+Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next);
+
+#endif

@@ -1,0 +1,222 @@
+/* loop.c - loops and conditions.
+ *
+ * Outside of blocks they decide from sizes and loops alone, so that the analysis knows which
+ * iterations there are.  One that reads a buffer to decide becomes, with all that is in it, the
+ * body of one block. */
+#include "frontend/resolve/internal.h"
+
+/* ---- affine expressions ---- */
+
+static bool is_size(const Expr *e)
+{
+    switch (e->kind) {
+    case EX_INT: return true;
+    case EX_VAR: return e->u.var->kind == VAR_SIZE;
+    case EX_NEG: return is_size(e->u.arg[0]);
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MUL:
+    case EX_DIV:
+    case EX_MOD:
+    case EX_MIN:
+    case EX_MAX: return is_size(e->u.arg[0]) && is_size(e->u.arg[1]);
+    default: return false;
+    }
+}
+
+bool expr_is_affine(const Expr *e)
+{
+    const Expr *a = expr_arity(e->kind) > 0 ? e->u.arg[0] : NULL;
+    const Expr *b = expr_arity(e->kind) > 1 ? e->u.arg[1] : NULL;
+    switch (e->kind) {
+    case EX_INT: return true;
+    case EX_VAR: return e->u.var->kind != VAR_SCALAR && e->u.var->kind != VAR_LET;
+    case EX_NEG: return expr_is_affine(a);
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MIN:
+    case EX_MAX: return expr_is_affine(a) && expr_is_affine(b);
+    case EX_MUL: return (is_size(a) && expr_is_affine(b)) || (expr_is_affine(a) && is_size(b));
+    case EX_DIV:
+    case EX_MOD: return expr_is_affine(a) && is_size(b);
+    default: return false;
+    }
+}
+
+/* ---- the range of a loop ---- */
+
+static bool check_affine(Resolver *r, const ForStmt *loop)
+{
+    const Expr *bad = !expr_is_affine(loop->lo)   ? loop->lo
+                      : !expr_is_affine(loop->hi) ? loop->hi
+                                                  : NULL;
+    if (!bad || r->mode != MODE_PROGRAM || expr_has_load(loop->lo) || expr_has_load(loop->hi))
+        return true;
+    diag_error(r->ctx, E0213, bad->span,
+               "the bounds of loop '%.60s' must be affine in sizes and outer loops: "
+               "sums, and products with and quotients by sizes; a number of the run is declared as "
+               "a size in "
+               "<...>",
+               loop->var->name);
+    return false;
+}
+
+static bool resolve_step(Resolver *r, const AstLoop *loop, int64_t *step)
+{
+    *step = 1;
+    if (!loop->step)
+        return true;
+    if (!resolve_literal(r, loop->step, "a step", step))
+        return false;
+    if (*step == 0)
+        diag_error(r->ctx, E0214, loop->step->span,
+                   "loop '%.60s' has step 0 and would not end; a step is at least 1, "
+                   "or at most -1 to go down",
+                   loop->name.text);
+    return *step != 0;
+}
+
+/* `N - 1..0` without a step: a loop that was meant to go down. */
+static void warn_downward(Resolver *r, const AstLoop *ast, const ForStmt *loop)
+{
+    int64_t lo, hi;
+    if (ast->step || !expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || lo <= hi ||
+        hi != 0)
+        return;
+    diag_warning(r->ctx, E0214, ast->span,
+                 "loop '%.60s' goes up from %lld to 0 and runs no iteration; a loop goes "
+                 "down with 'step -1'",
+                 ast->name.text, (long long)lo);
+}
+
+static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
+{
+    *axis = AXIS_NONE;
+    if (loop->kind != LOOP_BIND)
+        return true;
+    *axis = axis_find(ctx_namef(r->ctx, "%s.%s", loop->axis->u.field.base->u.name,
+                                loop->axis->u.field.name.text));
+    if (*axis == AXIS_NONE)
+        diag_error(r->ctx, E0223, loop->axis->span,
+                   "a loop is bound to blockIdx.x, .y, .z or threadIdx.x, .y, .z, "
+                   "not to this");
+    else if (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)
+        diag_error(r->ctx, E0222, loop->axis->span,
+                   "no loop is bound in a kernel that has launches: blocks and "
+                   "threads are the launch's");
+    else
+        return true;
+    return false;
+}
+
+/* A bound of a loop: in a launch it may also be an i64. */
+static Expr *resolve_end(Resolver *r, const AstExpr *e)
+{
+    return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound")
+                                  : resolve_bound(r, e, "a bound");
+}
+
+/* The type of a loop: i64 where a bound is, and then both are. */
+static DType meet_bounds(Resolver *r, ForStmt *loop)
+{
+    if (loop->lo->type == loop->hi->type)
+        return loop->lo->type;
+    Expr **narrow = loop->lo->type == DT_INDEX ? &loop->lo : &loop->hi;
+    int64_t value;
+    *narrow = expr_is_const(*narrow, &value) ? expr_int(r->ctx, DT_I64, value, (*narrow)->span)
+                                             : expr_cast(r->ctx, DT_I64, *narrow, (*narrow)->span);
+    return DT_I64;
+}
+
+bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
+{
+    *out = (ForStmt){.kind = loop->kind};
+    out->lo = loop->lo ? resolve_end(r, loop->lo) : expr_index(r->ctx, 0);
+    out->hi = resolve_end(r, loop->hi);
+    bool good = out->lo && out->hi;
+    good = resolve_step(r, loop, &out->step) && good;
+    good = resolve_axis(r, loop, &out->axis) && good;
+    good =
+        resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
+    DType type = good ? meet_bounds(r, out) : DT_INDEX;
+    out->var = var_new(r->ctx, loop->name.text, type, VAR_LOOP, loop->name.span);
+    names_add(r, (Symbol){.name = loop->name.text,
+                          .kind = SYMBOL_VAR,
+                          .span = loop->name.span,
+                          .var = out->var});
+    if (!good || !check_affine(r, out))
+        return false;
+    warn_downward(r, loop, out);
+    return true;
+}
+
+/* ---- loops ---- */
+
+bool loop_reads_data(const Resolver *r, const ForStmt *loop)
+{
+    return r->mode == MODE_PROGRAM && (expr_has_load(loop->lo) || expr_has_load(loop->hi));
+}
+
+OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
+{
+    OpenLoop open = {.symbols = r->symbols.n, .loops = r->loops.n, .mode = r->mode};
+    open.good = resolve_loop(r, &s->u.loop.loops[i], &open.loop);
+    open.data = open.good && loop_reads_data(r, &open.loop);
+    return open;
+}
+
+void loop_enter(Resolver *r, OpenLoop *open)
+{
+    if (open->data)
+        r->mode = MODE_BLOCK;
+    else if (open->good && r->mode == MODE_PROGRAM)
+        VEC_PUSH(r->ctx->arena, &r->loops, &open->loop);
+}
+
+Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label)
+{
+    r->loops.n = open->loops;
+    r->mode = open->mode;
+    names_cut(r, open->symbols);
+    if (!open->good || !body)
+        return NULL;
+    open->loop.body = body;
+    Span span = i == 0 ? s->span : s->u.loop.loops[i].span;
+    span.end = s->span.end;
+    Stmt *out = stmt_for(r->ctx, &open->loop, span);
+    return open->data ? block_wrap(r, NULL, out, r->loops.n, label) : out;
+}
+
+/* Loop number `i` of `s` with what is in it. */
+static Stmt *resolve_nest(Resolver *r, const AstStmt *s, int i)
+{
+    if (i == s->u.loop.n)
+        return resolve_body(r, s->u.loop.body);
+    OpenLoop open = loop_open(r, s, i);
+    loop_enter(r, &open);
+    Stmt *body = resolve_nest(r, s, i + 1);
+    return loop_close(r, &open, s, i, body, &r->label);
+}
+
+Stmt *resolve_for(Resolver *r, const AstStmt *s)
+{
+    return resolve_nest(r, s, 0);
+}
+
+/* ---- conditions ---- */
+
+Stmt *resolve_if(Resolver *r, const AstStmt *s)
+{
+    Mode mode = r->mode;
+    Expr *cond = resolve_condition(r, s->u.cond.cond, "the condition");
+    bool data = cond && mode == MODE_PROGRAM && expr_has_load(cond);
+    if (data)
+        r->mode = MODE_BLOCK;
+    Stmt *then = resolve_body(r, s->u.cond.then);
+    Stmt *otherwise = s->u.cond.otherwise ? resolve_body(r, s->u.cond.otherwise) : NULL;
+    r->mode = mode;
+    if (!cond || !then || (s->u.cond.otherwise && !otherwise))
+        return NULL;
+    Stmt *out = stmt_if(r->ctx, cond, then, otherwise, s->span);
+    return data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
+}

@@ -1,0 +1,315 @@
+/* resolve.c - from the tree of a kernel to the IR: sizes, parameters, and the rules of a whole
+ * kernel.
+ *
+ * Sizes come first, because everything else is written in terms of them: a constant is replaced by
+ * its value wherever it is named, a symbolic one becomes a variable.  Then parameters, then the
+ * body.  The kernel is given out only if nothing was refused on the way. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/resolve/internal.h"
+#include "passes/analysis/draws.h"
+#include "passes/analysis/outside.h"
+
+/* ---- -D ---- */
+
+static bool refuse_size(Context *c, Span span, const char *name, const char *value)
+{
+    diag_error(
+        c, E0204, span,
+        "the size '%.60s' is %.40s; a size is an integer from 1 to 9223372036854775807, or ? to "
+        "leave it to the run",
+        name, value);
+    return false;
+}
+
+bool size_override_parse(Context *c, const char *text, SizeOverride *out)
+{
+    const char *equals = strchr(text, '='), *value = equals ? equals + 1 : "";
+    size_t digits = strspn(value, "-0123456789");
+    char *end;
+    *out = (SizeOverride){.kind = SIZE_CONSTANT};
+    if (!equals || equals == text || !*value) {
+        diag_error(c, E0231, span_none(),
+                   "-D takes NAME=VALUE, as in -D M=512, -D M=? or -D T=f16; found '%.60s'", text);
+        return false;
+    }
+    out->name = interner_get(c->names, text, (size_t)(equals - text));
+    out->type = type_find(value);
+    if (strcmp(value, "?") == 0) {
+        out->kind = SIZE_SYMBOLIC;
+        return true;
+    }
+    if (out->type < DT_INDEX) {
+        out->kind = SIZE_TYPE;
+        return true;
+    }
+    if (digits != strlen(value)) {
+        diag_error(c, E0231, span_none(), "-D %.60s: '%.60s' is no integer, no type, and not ?",
+                   out->name, value);
+        return false;
+    }
+    errno = 0;
+    out->value = strtoll(value, &end, 10);
+    if (errno == ERANGE || *end || out->value < 1)
+        return refuse_size(c, span_none(), out->name, value);
+    return true;
+}
+
+static const SizeOverride *find_override(const SizeOverride *overrides, int n, Name name)
+{
+    for (int i = n - 1; i >= 0; i--)
+        if (overrides[i].name == name)
+            return &overrides[i];
+    return NULL;
+}
+
+static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n)
+{
+    const char **words = ARENA_ARRAY(r->ctx->arena, const char *, k->n_sizes + 1);
+    for (int i = 0; i < k->n_sizes; i++)
+        words[i] = k->sizes[i].name.text;
+    for (int i = 0; i < n; i++) {
+        bool known = false;
+        for (int j = 0; j < k->n_sizes; j++)
+            known = known || k->sizes[j].name.text == overrides[i].name;
+        const char *near = known ? NULL : diag_suggest(overrides[i].name, words, k->n_sizes);
+        if (!known)
+            diag_error(r->ctx, E0205, k->name.span,
+                       "-D %.60s: kernel '%.60s' has no size of that name%s%s%s", overrides[i].name,
+                       k->name.text, near ? "; did you mean '" : "", near ? near : "",
+                       near         ? "'?"
+                       : k->n_sizes ? "; its sizes stand in <...>, here"
+                                    : "; it has no sizes at all");
+    }
+}
+
+/* ---- sizes ---- */
+
+/* The default of a size as written. */
+static bool read_default(Resolver *r, const AstSize *s, int64_t *value)
+{
+    const AstExpr *e = s->value;
+    bool negative = e->kind == AE_UNARY;
+    uint64_t magnitude = negative ? e->u.op.a->u.i : e->u.i;
+    if (!negative && magnitude >= 1 && magnitude <= INT64_MAX) {
+        *value = (int64_t)magnitude;
+        return true;
+    }
+    return refuse_size(
+        r->ctx, e->span, s->name.text,
+        ctx_namef(r->ctx, "%s%llu", negative ? "-" : "", (unsigned long long)magnitude));
+}
+
+static bool resolve_size(Resolver *r, const AstSize *s, const SizeOverride *o, Size *out)
+{
+    *out = (Size){.name = s->name.text, .span = s->span};
+    if (o && o->kind == SIZE_TYPE) {
+        diag_error(r->ctx, E0205, s->span,
+                   "-D %.60s: '%.60s' is a size, not a type; give it an integer or ?", s->name.text,
+                   s->name.text);
+        return false;
+    }
+    if (o ? o->kind == SIZE_CONSTANT : s->value != NULL) {
+        if (o)
+            out->value = o->value;
+        return o || read_default(r, s, &out->value);
+    }
+    out->symbolic = true;
+    out->var = var_new(r->ctx, s->name.text, DT_INDEX, VAR_SIZE, s->name.span);
+    return true;
+}
+
+static bool resolve_type_param(Resolver *r, const AstSize *s, const SizeOverride *o, DType *type)
+{
+    *type = DT_COUNT;
+    if (o && o->kind != SIZE_TYPE)
+        diag_error(r->ctx, E0205, s->span,
+                   "-D %.60s: '%.60s' is a type; give it one, as in -D %.60s=f16", s->name.text,
+                   s->name.text, s->name.text);
+    else if (o)
+        *type = o->type;
+    else if (s->type_value.text)
+        *type = resolve_type(r, s->type_value);
+    else
+        diag_error(r->ctx, E0228, s->span,
+                   "the type '%.60s' has no default; give one with -D %.60s=f32, or in the "
+                   "kernel: %.60s: type = f32",
+                   s->name.text, s->name.text, s->name.text);
+    return *type != DT_COUNT;
+}
+
+static bool resolve_sizes(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n,
+                          Kernel *kernel)
+{
+    Size *sizes = ARENA_ARRAY(r->ctx->arena, Size, k->n_sizes + 1);
+    bool good = true;
+    kernel->sizes = sizes;
+    for (int i = 0; i < k->n_sizes; i++) {
+        const AstSize *s = &k->sizes[i];
+        const SizeOverride *o = find_override(overrides, n, s->name.text);
+        Symbol symbol = {.name = s->name.text, .span = s->span};
+        if (s->is_type) {
+            symbol.kind = SYMBOL_TYPE;
+            symbol.broken = !resolve_type_param(r, s, o, &symbol.type);
+        } else {
+            Size *size = &sizes[kernel->n_sizes++];
+            symbol.kind = SYMBOL_SIZE;
+            symbol.broken = !resolve_size(r, s, o, size);
+            symbol.value = size->value;
+            symbol.var = size->var;
+        }
+        good = good && !symbol.broken;
+        names_add(r, symbol);
+    }
+    return good;
+}
+
+/* ---- parameters ---- */
+
+static bool resolve_param(Resolver *r, const AstParam *p, Role role, Param *out)
+{
+    DType type = resolve_type(r, p->type.name);
+    Symbol symbol = {.name = p->name.text, .span = p->span};
+    if (role == ROLE_IN && !p->type.has_shape) {
+        symbol.kind = SYMBOL_VAR;
+        symbol.broken = type == DT_COUNT;
+        symbol.var = out->scalar =
+            var_new(r->ctx, p->name.text, symbol.broken ? DT_F32 : type, VAR_SCALAR, p->span);
+    } else {
+        Expr **shape = type != DT_COUNT ? resolve_shape(r, &p->type, type) : NULL;
+        symbol.kind = SYMBOL_BUFFER;
+        symbol.broken = !shape;
+        symbol.buffer = out->buffer =
+            buffer_new(r->ctx, p->name.text, type == DT_COUNT ? DT_F32 : type, shape,
+                       shape ? p->type.rank : 0, SCOPE_GLOBAL, role, p->span);
+    }
+    names_add(r, symbol);
+    return !symbol.broken;
+}
+
+static bool resolve_params(Resolver *r, const AstKernel *k, Kernel *kernel)
+{
+    Param *params = ARENA_ARRAY(r->ctx->arena, Param, k->n_params + k->n_outputs + 1);
+    bool good = true;
+    kernel->params = params;
+    kernel->n_params = k->n_params + k->n_outputs;
+    kernel->n_outputs = k->n_outputs;
+    for (int i = 0; i < k->n_params; i++) {
+        const AstParam *p = &k->params[i];
+        good = resolve_param(r, p, p->inout ? ROLE_INOUT : ROLE_IN, &params[i]) && good;
+    }
+    for (int i = 0; i < k->n_outputs; i++) {
+        const AstParam *p = &k->outputs[i];
+        if (p->inout) {
+            diag_error(r->ctx, E0226, p->span,
+                       "'%.60s' stands after '->' and is an output only; a buffer that is "
+                       "read and written stands before it",
+                       p->name.text);
+            good = false;
+        }
+        good = resolve_param(r, p, ROLE_OUT, &params[k->n_params + i]) && good;
+    }
+    return good;
+}
+
+/* ---- the whole ---- */
+
+static bool is_written(const Resolver *r, const Buffer *buffer)
+{
+    for (int i = 0; i < r->written.n; i++)
+        if (buffer_defined(r->written.items[i]) == buffer)
+            return true;
+    return false;
+}
+
+typedef struct {
+    const Buffer *output;
+    bool set;
+} SetSearch;
+
+static bool search_set(Visitor *v, Stmt *s)
+{
+    SetSearch *search = v->user;
+    search->set |= s->kind == ST_STORE && s->u.store.buffer->id == search->output->id &&
+                   !store_updates(s->u.store.op);
+    return !search->set;
+}
+
+/* Some store gives elements of the output a value, which others may update. */
+static bool is_set(const Kernel *kernel, const Buffer *output)
+{
+    SetSearch search = {.output = output};
+    Visitor v = {.user = &search, .stmt = search_set};
+    visit_stmt(&v, kernel->body);
+    return search.set;
+}
+
+static void check_outputs(Resolver *r, const Kernel *kernel)
+{
+    bool writable = false;
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Buffer *b = kernel->params[i].buffer;
+        if (!b || b->role == ROLE_IN)
+            continue;
+        writable = true;
+        if (b->role == ROLE_OUT && !is_written(r, b))
+            diag_error(r->ctx, E0212, b->span,
+                       "the output '%.60s' is never written; every element of an output "
+                       "gets a value",
+                       b->name);
+        else if (b->role == ROLE_OUT && !is_set(kernel, b))
+            diag_error(
+                r->ctx, E0212, b->span,
+                "the output '%.60s' is updated, but nothing gives it a first value; set it before, "
+                "as in %.60s[...] = 0, or declare it 'inout' among the inputs if the caller does",
+                b->name, b->name);
+    }
+    if (!writable)
+        diag_error(r->ctx, E0212, kernel->span,
+                   "kernel '%.60s' has no result; name its outputs after '->', or mark a "
+                   "parameter 'inout'",
+                   kernel->name);
+}
+
+static bool has_launch(const AstStmt *s)
+{
+    switch (s->kind) {
+    case AS_LAUNCH: return true;
+    case AS_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            if (has_launch(s->u.seq.items[i]))
+                return true;
+        return false;
+    case AS_FOR: return has_launch(s->u.loop.body);
+    case AS_IF:
+        return has_launch(s->u.cond.then) ||
+               (s->u.cond.otherwise && has_launch(s->u.cond.otherwise));
+    default: return false;
+    }
+}
+
+Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overrides,
+                       int n_overrides)
+{
+    int errors = c->n_errors;
+    Resolver r = {.ctx = c, .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM};
+    Kernel *kernel = ARENA_NEW(c->arena, Kernel);
+    kernel->name = k->name.text;
+    kernel->span = k->name.span;
+    check_overrides(&r, k, overrides, n_overrides);
+    resolve_sizes(&r, k, overrides, n_overrides, kernel);
+    resolve_params(&r, k, kernel);
+    resolve_where(&r, k, kernel);
+    block_names_claim(&r, k->body);
+    kernel->body = resolve_body(&r, k->body);
+    /* Lowering leaves out stores in loops that have no iterations. */
+    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
+        check_outputs(&r, kernel);
+    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
+        no_access_leaves(c, kernel);
+    if (kernel->body && c->n_errors == errors)
+        kernel->draws = input_draws(c, kernel, &kernel->n_draws);
+    return kernel->body && c->n_errors == errors ? kernel : NULL;
+}

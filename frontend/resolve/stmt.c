@@ -1,0 +1,562 @@
+/* stmt.c - stores, temporaries, sequences, and the statements of lowered kernels. */
+#include <string.h>
+
+#include "frontend/resolve/internal.h"
+
+/* ---- stores ---- */
+
+static const struct {
+    const char *token;
+    StoreOp op;
+} store_ops[] = {
+    {"=", STORE_SET},        {"+=", STORE_ADD},   {"-=", STORE_ADD},   {"*=", STORE_MUL},
+    {"/=", STORE_SET},       {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
+    {"&&=", STORE_AND},      {"|=", STORE_OR},    {"||=", STORE_OR},   {"^=", STORE_XOR},
+    {"async=", STORE_ASYNC},
+};
+
+static StoreOp find_store_op(const char *token)
+{
+    for (size_t i = 0; i < sizeof store_ops / sizeof *store_ops; i++)
+        if (strcmp(store_ops[i].token, token) == 0)
+            return store_ops[i].op;
+    return STORE_SET;
+}
+
+/* The buffer that a store names, if it may be written. */
+static Buffer *find_target(Resolver *r, const AstStmt *s)
+{
+    AstName name = s->u.store.buffer;
+    const Symbol *symbol = names_find(r, name.text);
+    if (!symbol) {
+        names_unknown(r, name, "buffer");
+        return NULL;
+    }
+    if (symbol->broken)
+        return NULL;
+    if (symbol->kind != SYMBOL_BUFFER) {
+        diag_error(r->ctx, E0211, name.span,
+                   "'%.60s' is %s and cannot be written; only outputs, inout "
+                   "parameters and temporaries can",
+                   name.text, symbol_describe(symbol));
+        return NULL;
+    }
+    if (symbol->buffer->role == ROLE_IN) {
+        diag_error(r->ctx, E0211, name.span,
+                   "'%.60s' is an input and cannot be written; declare it 'inout "
+                   "%.60s: ...' if the kernel changes it in place",
+                   name.text, name.text);
+        diag_note(r->ctx, symbol->span, "'%.60s' is declared here", name.text);
+        return NULL;
+    }
+    if (r->mode == MODE_HOST) {
+        diag_error(r->ctx, E0222, s->span,
+                   "a store stands inside a launch in a kernel that has launches");
+        return NULL;
+    }
+    return symbol->buffer;
+}
+
+static bool op_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
+{
+    const char *op = s->u.store.op;
+    bool truth = buffer->type == DT_BOOL, logic = strcmp(op, "&&=") == 0 || strcmp(op, "||=") == 0;
+    bool bits = logic || op[0] == '&' || op[0] == '|' || op[0] == '^';
+    const char *needs = NULL;
+    if (strcmp(op, "=") == 0 || strcmp(op, "async=") == 0)
+        return true;
+    if (logic && !truth)
+        needs = "conditions";
+    else if (bits && !truth && !type_is_int(buffer->type))
+        needs = "integers or conditions";
+    else if (!bits && truth)
+        needs = "numbers";
+    if (needs)
+        diag_error(r->ctx, E0208, s->u.store.op_span, "'%s' updates %s, but '%.60s' holds %s", op,
+                   needs, buffer->name, type_info(buffer->type)->name);
+    return !needs;
+}
+
+/* x -= e is x += -(e); x /= e is x = x / e. */
+static Expr *desugar(Resolver *r, const AstStmt *s, Buffer *buffer, Expr **index, Expr *value)
+{
+    const char *op = s->u.store.op;
+    if (strcmp(op, "-=") == 0)
+        return expr_unary(r->ctx, EX_NEG, value, value->span);
+    if (strcmp(op, "/=") != 0)
+        return value;
+    Expr *old = expr_load(r->ctx, buffer, index, s->u.store.buffer.span);
+    return expr_binary(r->ctx, EX_DIV, old, value, s->span);
+}
+
+/* Threads wait for copies into the memory that they share, inside a launch; there are no others. */
+static bool async_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
+{
+    if (r->mode != MODE_LAUNCH)
+        diag_error(r->ctx, E0222, s->u.store.op_span,
+                   "an asynchronous store stands inside a launch; a schedule makes a copy "
+                   "asynchronous with copy_async(block)");
+    else if (buffer->scope != SCOPE_SHARED || s->u.store.atomic)
+        diag_error(r->ctx, E0222, s->u.store.op_span,
+                   "an asynchronous store copies into shared memory, and '%.60s' is in %s memory; "
+                   "use = here",
+                   buffer->name, scope_name(buffer->scope));
+    else
+        return true;
+    return false;
+}
+
+Stmt *resolve_store(Resolver *r, const AstStmt *s)
+{
+    Buffer *buffer = find_target(r, s);
+    Expr **index = NULL;
+    if (buffer)
+        index =
+            resolve_subscripts(r, &buffer, s->u.store.index, s->u.store.n, s->u.store.buffer.span);
+    Value v = resolve_value(r, s->u.store.value);
+    if (!buffer || !index || !v.e || !op_fits(r, s, buffer))
+        return NULL;
+    Expr *value = value_widen(r, v, buffer->type, ctx_namef(r->ctx, "'%.60s'", buffer->name));
+    if (!value)
+        return NULL;
+    if (s->u.store.atomic && r->mode != MODE_LAUNCH) {
+        diag_error(r->ctx, E0222, s->u.store.op_span,
+                   "a store is marked atomic only inside a launch; a schedule "
+                   "makes the updates of a block atomic with atomic(block)");
+        return NULL;
+    }
+    StoreOp store_op = find_store_op(s->u.store.op);
+    CacheHint hint = HINT_NONE;
+    if ((store_op == STORE_ASYNC && !async_fits(r, s, buffer)) ||
+        (s->u.store.hint.text && !resolve_hint(r, s->u.store.hint, buffer, true, &hint)))
+        return NULL;
+    VEC_PUSH(r->ctx->arena, &r->written, buffer);
+    value = desugar(r, s, buffer, index, value);
+    Stmt *store = stmt_store(r->ctx, buffer, index, store_op, value, s->span);
+    store->u.store.atomic = s->u.store.atomic;
+    store->u.store.hint = hint;
+    return store;
+}
+
+/* ---- annotations ---- */
+
+static bool resolve_list(Resolver *r, const AstExpr *e, Annotation *out)
+{
+    int n = e->u.list.n;
+    int64_t *list = ARENA_ARRAY(r->ctx->arena, int64_t, n + 1);
+    for (int i = 0; i < n; i++)
+        if (!resolve_literal(r, e->u.list.items[i], "a number of an annotation", &list[i]))
+            return false;
+    out->kind = ANNOTATION_LIST;
+    out->list = list;
+    out->n_list = n;
+    return true;
+}
+
+static bool resolve_annotation(Resolver *r, const AstAnnotation *a, Annotation *out)
+{
+    out->key = a->key.text;
+    out->kind = ANNOTATION_INT;
+    out->i = 1;
+    if (!a->value)
+        return true;
+    if (a->value->kind == AE_LIST)
+        return resolve_list(r, a->value, out);
+    if (a->value->kind != AE_STRING)
+        return resolve_literal(r, a->value, "the value of an annotation", &out->i);
+    out->kind = ANNOTATION_STRING;
+    out->string = ctx_name(r->ctx, a->value->u.string.text);
+    return true;
+}
+
+bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out)
+{
+    Annotation *list = ARENA_ARRAY(r->ctx->arena, Annotation, n + 1);
+    bool good = true;
+    for (int i = 0; i < n; i++)
+        good = resolve_annotation(r, &items[i], &list[i]) && good;
+    *out = (AnnotationList){list, n};
+    return good;
+}
+
+/* ---- temporaries ---- */
+
+/* The layouts of an axis: what stands in the text after its number. */
+typedef enum { LAYOUT_PAD, LAYOUT_ALIGN, LAYOUT_FOLD, LAYOUT_SWIZZLE, LAYOUT_COUNT } LayoutKind;
+static const struct {
+    const char *name;
+    int numbers; /* with the axis */
+    bool chosen; /* `auto` may stand for all but the axis */
+} layout_kinds[LAYOUT_COUNT] = {
+    [LAYOUT_PAD] = {"pad", 2, true},
+    [LAYOUT_ALIGN] = {"align", 3, false},
+    [LAYOUT_FOLD] = {"fold", 2, false},
+    [LAYOUT_SWIZZLE] = {"swizzle", 5, true},
+};
+
+static LayoutKind layout_kind(Resolver *r, const AstLayout *l)
+{
+    int kind = 0;
+    while (kind < LAYOUT_COUNT && strcmp(l->name.text, layout_kinds[kind].name) != 0)
+        kind++;
+    if (kind == LAYOUT_COUNT)
+        diag_error(r->ctx, E0223, l->name.span,
+                   "there is no layout '%.60s'; there are pad(axis, n), align(axis, factor, "
+                   "offset), fold(axis, n) and swizzle(axis, by, chunk, count, every)",
+                   l->name.text);
+    return (LayoutKind)kind;
+}
+
+static bool layout_is_auto(const AstLayout *l, LayoutKind kind)
+{
+    return layout_kinds[kind].chosen && l->n == 2 && l->args[1]->kind == AE_NAME &&
+           strcmp(l->args[1]->u.name, "auto") == 0;
+}
+
+/* The numbers of a layout; values[0] is an axis of the buffer. */
+static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int rank,
+                           int64_t *values)
+{
+    bool chosen = layout_is_auto(l, kind), fold = kind == LAYOUT_FOLD;
+    if (l->n != layout_kinds[kind].numbers && !chosen) {
+        diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, but %d are given", l->name.text,
+                   layout_kinds[kind].numbers, l->n);
+        return false;
+    }
+    for (int i = 0; i < (chosen ? 1 : l->n); i++)
+        if (!resolve_literal(r, l->args[i], "a number of a layout", &values[i]))
+            return false;
+    if (values[0] >= 0 && values[0] < rank && (chosen || values[1] >= fold))
+        return true;
+    diag_error(r->ctx, E0223, l->span,
+               "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
+               "amounts at least %d",
+               l->name.text, (long long)values[0], (long long)(chosen ? 0 : values[1]), rank - 1,
+               fold);
+    return false;
+}
+
+static bool layout_of_axis(Resolver *r, const AstLayout *l, int rank, AxisLayout *layout)
+{
+    int64_t v[5];
+    LayoutKind kind = layout_kind(r, l);
+    if (kind == LAYOUT_COUNT || !layout_numbers(r, l, kind, rank, v))
+        return false;
+    AxisLayout *axis = &layout[v[0]];
+    bool chosen = layout_is_auto(l, kind);
+    if (kind == LAYOUT_FOLD) {
+        axis->fold = v[1];
+    } else if (kind == LAYOUT_ALIGN) {
+        axis->align_factor = v[1];
+        axis->align_offset = v[2];
+    } else if (kind == LAYOUT_PAD) {
+        axis->choose_pad = chosen;
+        axis->pad = chosen ? 0 : v[1];
+    } else {
+        axis->choose_swizzle = chosen;
+        axis->swizzle = chosen ? (Swizzle){0}
+                               : (Swizzle){.by = v[1] < rank ? (int)v[1] : rank,
+                                           .chunk = v[2],
+                                           .count = v[3],
+                                           .every = v[4]};
+    }
+    return true;
+}
+
+/* A swizzle is right only in view of the whole buffer. */
+static bool check_swizzles(Resolver *r, const AstStmt *s, const Buffer *buffer)
+{
+    for (int i = 0; i < s->u.temp.n_layout; i++) {
+        const AstLayout *l = &s->u.temp.layout[i];
+        int64_t axis;
+        if (strcmp(l->name.text, layout_kinds[LAYOUT_SWIZZLE].name) != 0 ||
+            layout_is_auto(l, LAYOUT_SWIZZLE) ||
+            !resolve_literal(r, l->args[0], "a number of a layout", &axis))
+            continue;
+        const char *wrong = swizzle_error(r->ctx, buffer, (int)axis, &buffer->layout[axis].swizzle);
+        if (wrong) {
+            diag_error(r->ctx, E0223, l->span, "%s", wrong);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* of(coef): a buffer in constant memory is a copy of that one. */
+static bool resolve_copy_of(Resolver *r, const AstLayout *l, Buffer *buffer)
+{
+    const AstExpr *name = l->n == 1 && l->args[0]->kind == AE_NAME ? l->args[0] : NULL;
+    const Symbol *symbol = name ? names_find(r, name->u.name) : NULL;
+    const Buffer *from = symbol && symbol->kind == SYMBOL_BUFFER ? symbol->buffer : NULL;
+    bool good = from && from->scope == SCOPE_GLOBAL &&
+                (from->role == ROLE_IN || from->role == ROLE_TEMP) && from->type == buffer->type &&
+                from->rank == buffer->rank;
+    for (int i = 0; good && i < buffer->rank; i++)
+        good = expr_equal(from->shape[i], buffer->shape[i]);
+    if (good)
+        buffer->copy_of = from;
+    else
+        diag_error(r->ctx, E0223, l->span,
+                   "'%.60s' is a copy of one input or temporary in global memory that has its type "
+                   "and shape: of(NAME)",
+                   buffer->name);
+    return good;
+}
+
+static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
+{
+    if (s->u.temp.n_layout == 0)
+        return true;
+    const AstLayout *first = &s->u.temp.layout[0];
+    if (buffer->scope == SCOPE_CONSTANT && s->u.temp.n_layout == 1 &&
+        strcmp(first->name.text, "of") == 0)
+        return resolve_copy_of(r, first, buffer);
+    if (scope_outlives_launch(buffer->scope)) {
+        diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
+                   "'%.60s' is in %s memory, where buffers are dense; "
+                   "only temporaries in shared or local have a layout",
+                   buffer->name, scope_name(buffer->scope));
+        return false;
+    }
+    AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
+    buffer->layout = layout;
+    for (int i = 0; i < s->u.temp.n_layout; i++)
+        if (!layout_of_axis(r, &s->u.temp.layout[i], buffer->rank, layout))
+            return false;
+    return check_swizzles(r, s, buffer);
+}
+
+static Scope resolve_scope(Resolver *r, const AstStmt *s)
+{
+    AstName name = s->u.temp.scope;
+    Scope scope = name.text ? scope_find(name.text) : SCOPE_GLOBAL;
+    if (scope == SCOPE_COUNT)
+        diag_error(r->ctx, E0223, name.span,
+                   "there is no memory scope '%.60s'; there are global, shared, "
+                   "local and constant",
+                   name.text);
+    return scope;
+}
+
+static Stmt *temp_statement(Resolver *r, const AstStmt *s)
+{
+    AstName name = s->u.temp.name;
+    const AstType *type = &s->u.temp.type;
+    DType element = resolve_type(r, type->name);
+    Expr **shape = element != DT_COUNT ? resolve_shape(r, type, element) : NULL;
+    Scope scope = resolve_scope(r, s);
+    if (r->mode == MODE_BLOCK) {
+        diag_error(r->ctx, E0222, s->span,
+                   "a temporary cannot be declared inside a block; declare '%.60s' before "
+                   "it",
+                   name.text);
+        return NULL;
+    }
+    Buffer *buffer = buffer_new(r->ctx, name.text, element == DT_COUNT ? DT_F32 : element, shape,
+                                shape ? type->rank : 0, scope == SCOPE_COUNT ? SCOPE_GLOBAL : scope,
+                                ROLE_TEMP, name.span);
+    bool good = shape && scope != SCOPE_COUNT && resolve_layout(r, s, buffer);
+    names_add(r, (Symbol){.name = name.text,
+                          .kind = SYMBOL_BUFFER,
+                          .span = name.span,
+                          .buffer = buffer,
+                          .broken = !good});
+    return good ? stmt_temp(r->ctx, buffer, s->span) : NULL;
+}
+
+/* ---- statements of lowered kernels ---- */
+
+static Stmt *resolve_let(Resolver *r, const AstStmt *s)
+{
+    Name name = s->u.let.pattern.name;
+    Expr *value = value_settle(r, resolve_value(r, s->u.let.value));
+    if (r->mode == MODE_PROGRAM) {
+        diag_error(r->ctx, E0222, s->span,
+                   "'let' stands in launches and in the bodies of blocks; a program keeps "
+                   "values in buffers, as in temp %.60s: f32[1]",
+                   name);
+        return NULL;
+    }
+    Var *var =
+        var_new(r->ctx, name, value ? value->type : DT_INDEX, VAR_LET, s->u.let.pattern.span);
+    names_add(
+        r, (Symbol){
+               .name = name, .kind = SYMBOL_VAR, .span = var->span, .var = var, .broken = !value});
+    return value ? stmt_let(r->ctx, var, value, s->span) : NULL;
+}
+
+static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
+{
+    const char *why = s->u.barrier.why->u.string.text;
+    if (r->mode == MODE_LAUNCH && s->u.barrier.kind == SYNC_WAIT)
+        return stmt_wait(r->ctx, s->u.barrier.pending, why, s->span);
+    if (r->mode == MODE_LAUNCH)
+        return s->u.barrier.kind == SYNC_COMMIT ? stmt_commit(r->ctx, why, s->span)
+                                                : stmt_barrier(r->ctx, why, s->span);
+    diag_error(r->ctx, E0222, s->span,
+               "a barrier stands inside a launch; tirc places barriers itself where "
+               "threads exchange data");
+    return NULL;
+}
+
+static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
+{
+    if (s->u.launch.n_grid != 3 || s->u.launch.n_block != 3) {
+        diag_error(r->ctx, E0216, s->u.launch.name.span,
+                   "a launch has three extents each for grid(x, y, z) and "
+                   "block(x, y, z); write 1 where there is one only");
+        return false;
+    }
+    bool good = true;
+    for (int i = 0; i < 3; i++) {
+        const AstExpr *threads = s->u.launch.block[i];
+        out->grid[i] = resolve_index(r, s->u.launch.grid[i], "an extent of the grid");
+        good = good && out->grid[i];
+        if (out->grid[i] && expr_has_load(out->grid[i])) {
+            diag_error(r->ctx, E0226, s->u.launch.grid[i]->span,
+                       "the grid is known before the launch; it cannot "
+                       "read a buffer");
+            good = false;
+        }
+        if (!resolve_literal(r, threads, "an extent of a thread block", &out->block[i])) {
+            good = false;
+        } else if (out->block[i] < 1) {
+            diag_error(r->ctx, E0204, threads->span,
+                       "a thread block has at least 1 thread along each axis");
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* What is said about a launch: how many of its blocks a multiprocessor should have room for. */
+static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
+{
+    AnnotationList said;
+    if (!resolve_annotations(r, s->u.launch.annotations, s->u.launch.n_annotations, &said))
+        return false;
+    for (int i = 0; i < s->u.launch.n_annotations; i++) {
+        Span at = s->u.launch.annotations[i].key.span;
+        if (annotation_key(said.items[i].key) != ANNOTATION_MIN_BLOCKS ||
+            said.items[i].kind != ANNOTATION_INT || said.items[i].i < 1) {
+            diag_error(r->ctx, E0223, at,
+                       "a launch has one annotation, @min_blocks(n) with n of 1 or more");
+            return false;
+        }
+        out->min_blocks = said.items[i].i;
+    }
+    return true;
+}
+
+static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
+{
+    if (r->mode != MODE_HOST) {
+        diag_error(r->ctx, E0222, s->u.launch.name.span,
+                   "a launch cannot stand inside a launch or a block");
+        return NULL;
+    }
+    LaunchStmt launch = {.name = s->u.launch.name.text};
+    bool good = resolve_grid(r, s, &launch) && resolve_min_blocks(r, s, &launch);
+    r->mode = MODE_LAUNCH;
+    launch.body = resolve_body(r, s->u.launch.body);
+    r->mode = MODE_HOST;
+    return good && launch.body ? stmt_launch(r->ctx, &launch, s->span) : NULL;
+}
+
+/* ---- sequences ---- */
+
+/* What the items from `i` on give; adds it and returns how many items were used. */
+static int resolve_item(Resolver *r, const AstStmt *seq, int i, Stmt **out)
+{
+    const AstStmt *s = seq->u.seq.items[i];
+    const AstStmt *next = i + 1 < seq->u.seq.n ? seq->u.seq.items[i + 1] : NULL;
+    if (s->kind == AS_INIT) {
+        *out = resolve_init(r, s, next);
+        return next ? 2 : 1;
+    }
+    if (r->mode == MODE_PROGRAM && next && reduction_is_possible(s, next)) {
+        *out = resolve_reduction(r, s, next);
+        return 2;
+    }
+    *out = resolve_stmt(r, s);
+    return 1;
+}
+
+static Stmt *resolve_seq(Resolver *r, const AstStmt *s)
+{
+    Stmt **items = ARENA_ARRAY(r->ctx->arena, Stmt *, s->u.seq.n + 1);
+    int n = 0;
+    bool good = true;
+    for (int i = 0; i < s->u.seq.n;) {
+        Stmt *out = NULL;
+        i += resolve_item(r, s, i, &out);
+        if (out)
+            items[n++] = out;
+        else
+            good = false;
+    }
+    return good ? stmt_seq(r->ctx, items, n, s->span) : NULL;
+}
+
+Stmt *resolve_body(Resolver *r, const AstStmt *s)
+{
+    int outside = r->symbols.n;
+    Stmt *out = s->kind == AS_SEQ ? resolve_seq(r, s) : resolve_stmt(r, s);
+    names_cut(r, outside);
+    return out;
+}
+
+static Stmt *resolve_braces(Resolver *r, const AstStmt *s)
+{
+    int outside = r->symbols.n;
+    Stmt *out = resolve_seq(r, s);
+    names_end(r, outside);
+    return out;
+}
+
+static Stmt *resolve_label(Resolver *r, const AstStmt *s)
+{
+    if (r->mode != MODE_PROGRAM) {
+        diag_error(r->ctx, E0219, s->u.label.name.span,
+                   "a label names a block, and there is none to name in here");
+        return NULL;
+    }
+    Label outside = r->label;
+    r->label = (Label){s->u.label.name, false};
+    Stmt *out = resolve_stmt(r, s->u.label.body);
+    bool used = r->label.used;
+    r->label = outside;
+    if (!out || used)
+        return out;
+    diag_error(r->ctx, E0219, s->u.label.name.span,
+               "the label '%.60s' names no block: a label stands before a "
+               "statement that writes a buffer and has no other name",
+               s->u.label.name.text);
+    return NULL;
+}
+
+Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
+{
+    switch (s->kind) {
+    case AS_SEQ: return resolve_braces(r, s);
+    case AS_FOR: return resolve_for(r, s);
+    case AS_IF: return resolve_if(r, s);
+    case AS_STORE: {
+        Stmt *store = resolve_store(r, s);
+        return store ? block_wrap(r, NULL, store, r->loops.n, &r->label) : NULL;
+    }
+    case AS_TEMP: return temp_statement(r, s);
+    case AS_LABEL: return resolve_label(r, s);
+    case AS_BLOCK: return resolve_written_block(r, s);
+    case AS_INIT: return resolve_init(r, s, NULL);
+    case AS_LET: return resolve_let(r, s);
+    case AS_BARRIER: return resolve_barrier(r, s);
+    case AS_LAUNCH: return resolve_launch(r, s);
+    case AS_EACH:
+    case AS_ASSERT:
+    case AS_TUNE:
+    case AS_EXPR:
+    case AS_RETURN: break;
+    }
+    TIRC_BUG(r->ctx, "a statement of scripts in a kernel");
+}

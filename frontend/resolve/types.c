@@ -1,0 +1,198 @@
+/* types.c - how types meet, convert and adapt.
+ *
+ * Typed operands meet by C's usual conversions (C11 6.3.1.8) with two additions: 16-bit floats stay
+ * what they are among themselves, and 8-bit floats compute as f32.  Integer literals, sizes and
+ * loop variables are exact integers (type INDEX) that take the type of a typed operand; floating
+ * literals take the floating type that they meet.  What is not a literal is converted by a cast
+ * node, a literal by becoming another one. */
+#include <math.h>
+
+#include "frontend/resolve/internal.h"
+
+static TypeClass class_of(DType t)
+{
+    return type_info(t)->class;
+}
+
+static bool is_float8(DType t)
+{
+    return type_is_float(t) && type_info(t)->bits == 8;
+}
+
+DType type_promote(DType t)
+{
+    if (is_float8(t))
+        return DT_F32;
+    if (class_of(t) == CLASS_BOOL)
+        return DT_I32;
+    bool small = (class_of(t) == CLASS_INT || class_of(t) == CLASS_UINT) && type_info(t)->bits < 32;
+    return small ? DT_I32 : t;
+}
+
+static DType meet_floats(DType a, DType b)
+{
+    if (!type_is_float(b))
+        return a;
+    if (!type_is_float(a))
+        return b;
+    if (type_info(a)->bits == type_info(b)->bits)
+        return a == b ? a : DT_F32;
+    return type_info(a)->bits > type_info(b)->bits ? a : b;
+}
+
+DType type_meet(DType a, DType b)
+{
+    if (a == DT_INDEX || b == DT_INDEX)
+        return type_promote(a == DT_INDEX ? b : a);
+    a = type_promote(a);
+    b = type_promote(b);
+    if (type_is_float(a) || type_is_float(b))
+        return meet_floats(a, b);
+    int bits_a = type_info(a)->bits, bits_b = type_info(b)->bits;
+    if (bits_a != bits_b)
+        return bits_a > bits_b ? a : b;
+    return class_of(a) == CLASS_UINT ? a : b;
+}
+
+/* A store may convert without being told to. */
+static bool widens_silently(DType from, DType to)
+{
+    const TypeInfo *a = type_info(from), *b = type_info(to);
+    if (from == to)
+        return true;
+    switch (a->class) {
+    case CLASS_FLOAT: return b->class == CLASS_FLOAT && b->bits > a->bits;
+    case CLASS_BOOL: return b->class != CLASS_INDEX;
+    case CLASS_INT: return b->class == CLASS_FLOAT || (b->class == CLASS_INT && b->bits > a->bits);
+    case CLASS_UINT:
+        return b->class == CLASS_FLOAT ||
+               ((b->class == CLASS_INT || b->class == CLASS_UINT) && b->bits > a->bits);
+    case CLASS_INDEX: return b->class == CLASS_FLOAT || (b->class != CLASS_BOOL && b->bits >= 32);
+    }
+    return false;
+}
+
+/* ---- literals ---- */
+
+static bool integer_fits(DType type, int64_t value, bool huge)
+{
+    const TypeInfo *info = type_info(type);
+    if (info->class == CLASS_UINT)
+        return huge ? info->bits == 64
+                    : value >= 0 && (info->bits == 64 || value >> info->bits == 0);
+    if (huge || info->class == CLASS_BOOL)
+        return false;
+    int64_t limit = info->bits == 64 ? INT64_MAX : ((int64_t)1 << (info->bits - 1)) - 1;
+    return value <= limit && value >= -limit - 1;
+}
+
+static Expr *literal_too_large(Resolver *r, const Expr *e, bool huge, DType type)
+{
+    const char *name = type_info(type)->name;
+    if (e->kind == EX_FLOAT)
+        diag_error(r->ctx, E0210, e->span,
+                   "the literal %g does not fit in %s; it would become infinite", e->u.f, name);
+    else if (huge)
+        diag_error(r->ctx, E0210, e->span, "the literal %llu does not fit in %s",
+                   (unsigned long long)e->u.i, name);
+    else
+        diag_error(r->ctx, E0210, e->span, "the literal %lld does not fit in %s%s",
+                   (long long)e->u.i, name, type == DT_BOOL ? "; write true or false" : "");
+    return NULL;
+}
+
+static Expr *convert_integer_literal(Resolver *r, Value v, DType type)
+{
+    Context *c = r->ctx;
+    const Expr *e = v.e;
+    if (type_is_float(type)) {
+        double value = v.huge ? (double)(uint64_t)e->u.i : (double)e->u.i;
+        if (!isfinite(type_round(type, value)))
+            return literal_too_large(r, e, v.huge, type);
+        return expr_float(c, type, value, e->span);
+    }
+    if (!integer_fits(type, e->u.i, v.huge))
+        return literal_too_large(r, e, v.huge, type);
+    return type == e->type ? v.e : expr_int(c, type, e->u.i, e->span);
+}
+
+/* ---- values ---- */
+
+static bool is_integer_literal(Value v)
+{
+    return v.literal && v.e->kind == EX_INT;
+}
+
+static bool is_float_literal(Value v)
+{
+    return v.literal && v.e->kind == EX_FLOAT;
+}
+
+Expr *value_convert(Resolver *r, Value v, DType type)
+{
+    if (!v.e)
+        return NULL;
+    if (is_integer_literal(v))
+        return convert_integer_literal(r, v, type);
+    if (is_float_literal(v) && type_is_float(type)) {
+        if (isfinite(v.e->u.f) && !isfinite(type_round(type, v.e->u.f)))
+            return literal_too_large(r, v.e, false, type);
+        return expr_float(r->ctx, type, v.e->u.f, v.e->span);
+    }
+    Expr *e = value_settle(r, v);
+    if (!e || e->type == type)
+        return e;
+    return expr_cast(r->ctx, type, e, e->span);
+}
+
+Expr *value_settle(Resolver *r, Value v)
+{
+    if (!v.e)
+        return NULL;
+    if (is_float_literal(v))
+        return value_convert(r, v, DT_F32);
+    return v.huge ? literal_too_large(r, v.e, true, DT_INDEX) : v.e;
+}
+
+Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
+{
+    if (!v.e)
+        return NULL;
+    bool adapts = is_integer_literal(v) || (is_float_literal(v) && type_is_float(type));
+    DType from = is_float_literal(v) ? DT_F32 : v.e->type;
+    if (adapts || widens_silently(from, type))
+        return value_convert(r, v, type);
+    const char *name = type_info(type)->name, *have = type_info(from)->name;
+    diag_error(r->ctx, E0209, v.e->span,
+               "%s has type %s, but this has type %s, which does not become %s by itself because "
+               "values could be "
+               "lost; write %s(...) if that is meant",
+               to, name, have, name, name);
+    return NULL;
+}
+
+/* The type that two values meet in. */
+static DType meet_values(Value a, Value b, bool promote)
+{
+    if (is_float_literal(a) && is_float_literal(b))
+        return DT_F32;
+    if (is_float_literal(a) || is_float_literal(b)) {
+        DType other = is_float_literal(a) ? b.e->type : a.e->type;
+        return !type_is_float(other) ? DT_F32 : promote ? type_promote(other) : other;
+    }
+    DType ta = a.e->type, tb = b.e->type;
+    bool literal = is_integer_literal(a) || is_integer_literal(b);
+    if (!promote && (ta == tb || (literal && (ta == DT_INDEX || tb == DT_INDEX))))
+        return ta == DT_INDEX ? tb : ta;
+    return type_meet(ta, tb);
+}
+
+bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr **out_b)
+{
+    if (!a.e || !b.e)
+        return false;
+    DType type = meet_values(a, b, promote);
+    *out_a = value_convert(r, a, type);
+    *out_b = value_convert(r, b, type);
+    return *out_a && *out_b;
+}

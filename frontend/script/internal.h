@@ -1,0 +1,91 @@
+/* internal.h - the state of a running script (internal to script_*.c). */
+#ifndef TIRC_FRONTEND_SCRIPT_INTERNAL_H
+#define TIRC_FRONTEND_SCRIPT_INTERNAL_H
+
+#include "frontend/script/script.h"
+
+typedef struct Binding {
+    Name name;
+    Value value;
+    struct Binding *next;   /* outwards */
+    struct Binding *hidden; /* the next of those outwards that share its bucket */
+} Binding;
+
+enum { NAME_BUCKETS = 256 };
+
+/* A proc being called: its names, and who called it. */
+typedef struct Frame {
+    const AstProc *proc;           /* NULL: the schedule itself */
+    const AstFile *file;           /* whose procs and includes are seen */
+    Span call;                     /* where the caller called it */
+    Binding *names;                /* innermost first; a proc does not see its caller's */
+    Binding *bucket[NAME_BUCKETS]; /* the innermost of each, by script_bucket */
+    bool returned;
+    Value result;
+    struct Frame *caller;
+} Frame;
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel; /* as it came: for its sizes */
+    Schedule *schedule;
+    Frame *frame;
+    const AstSchedule *ast;
+    const ScriptSetting *settings;
+    int n_settings;
+    int64_t budget; /* steps left */
+    int depth;      /* expressions and statements that are under way, one inside another */
+    int calls;      /* of procs, likewise */
+} Script;
+
+/* Evaluation; false after a diagnostic. */
+bool script_eval(Script *s, const AstExpr *e, Value *out);
+bool script_call(Script *s, const AstExpr *call, Value *out);
+bool script_block(Script *s, const AstStmt *body);
+/* [i, j] -> [i / 4, j, i % 4] (map.c). */
+bool script_map(Script *s, const AstExpr *e, Value *out);
+/* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
+bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
+/* A name of the frame, which hides an older one until its scope ends. */
+void script_bind(Script *s, Name name, const Value *value);
+/* Where a frame keeps a name. */
+Binding **script_bucket(const Script *s, Name name);
+/* What it is bound to; NULL: nothing. */
+const Binding *script_lookup(const Script *s, Name name);
+
+/* An error in the script, with a note for every call on the way to it. Always false. */
+bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...) TIRC_PRINTF(4, 5);
+/* The notes alone, for errors that others report. */
+void script_note_callers(Script *s);
+/* Counts steps of work; false once the budget is spent. */
+bool script_spend(Script *s, int64_t steps, Span span);
+/* An expression or a statement begins; it ends with s->depth--. False where too many are under
+ * way. */
+bool script_enter(Script *s, Span span);
+
+/* The value as an integer or a truth; false after a diagnostic that names `what`. */
+bool script_int(Script *s, const Value *value, const char *what, int64_t *out);
+bool script_bool(Script *s, const Value *value, const char *what, bool *out);
+
+enum {
+    SCRIPT_BUDGET = 5000000,
+    SCRIPT_CALL = 100,   /* steps that a call counts as: it takes so much more memory than a sum */
+    SCRIPT_CALLS = 100,  /* of procs, one inside another */
+    SCRIPT_DEPTH = 2000, /* two texts of AST_MAX_DEPTH; what bounds the stack */
+};
+
+/* tune NAME in VALUES; binds the name, unless it is a parameter, and records the decision
+ * (tune.c). */
+bool script_tune(Script *s, const AstStmt *stmt);
+/* Every setting is of a parameter or of a name that some `tune` declares; false after E0312. */
+bool script_check_settings(Script *s);
+/* What --set gives the name, or NULL. */
+const Value *script_setting(const Script *s, Name name);
+
+/* The same kind and value; handles by what they name. */
+bool script_value_equal(const Value *a, const Value *b);
+
+/* The proc `name` seen from `file`: in it, in what it includes, then in the library. */
+const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where);
+
+#endif

@@ -1,0 +1,14 @@
+/* library.h - the schedule files that ship with tirc, embedded by the build from
+ * frontend/library/. */
+#ifndef TIRC_FRONTEND_SCRIPT_LIBRARY_H
+#define TIRC_FRONTEND_SCRIPT_LIBRARY_H
+
+typedef struct {
+    const char *path; /* "library/default.sched" */
+    const char *text;
+} LibraryFile;
+
+extern const LibraryFile library_files[];
+extern const int library_count;
+
+#endif

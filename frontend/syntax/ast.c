@@ -1,0 +1,204 @@
+/* ast.c - building the syntax tree, and bounding its depth.
+ *
+ * Every builder computes the depth of its node from its children's.  Whoever walks the tree
+ * recurses, so a deeper tree than AST_MAX_DEPTH is refused here, once, and the rest of the text is
+ * not read; the node then stands without its children. */
+#include "frontend/syntax/internal.h"
+
+void parse_too_deep(Parser *p, Span span)
+{
+    if (!p->gave_up)
+        diag_error(
+            p->ctx, E0109, span,
+            "expressions and statements are nested too deeply here; at most "
+            "about %d levels of brackets, operators and bodies may stand inside each other; name "
+            "parts of it in buffers or split it into several statements",
+            AST_MAX_DEPTH);
+    p->gave_up = true;
+}
+
+/* Sets the depth; false when the node must not have its children. */
+static bool fits(Parser *p, int *depth, int child_depth, Span span)
+{
+    *depth = child_depth + 1;
+    if (*depth <= AST_MAX_DEPTH)
+        return true;
+    parse_too_deep(p, span);
+    *depth = 1;
+    return false;
+}
+
+static int max2(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int depth_of(const AstExpr *e)
+{
+    return e ? e->depth : 0;
+}
+
+static int depth_of_list(const AstExprList *list)
+{
+    int depth = 0;
+    for (int i = 0; i < list->n; i++)
+        depth = max2(depth, list->items[i]->depth);
+    return depth;
+}
+
+/* ---- expressions ---- */
+
+AstExpr *ast_expr(Parser *p, AstExprKind kind, Span span)
+{
+    AstExpr *e = ARENA_NEW(p->ctx->arena, AstExpr);
+    e->kind = kind;
+    e->span = span;
+    e->depth = 1;
+    return e;
+}
+
+/* A node above children of the given depth; a number in its place when that is too deep. */
+static AstExpr *above(Parser *p, AstExprKind kind, int child_depth, Span span)
+{
+    AstExpr *e = ast_expr(p, kind, span);
+    if (!fits(p, &e->depth, child_depth, span))
+        e->kind = AE_INT;
+    return e;
+}
+
+AstExpr *ast_unary(Parser *p, ExprKind op, AstExpr *a, Span span)
+{
+    AstExpr *e = above(p, AE_UNARY, a->depth, span);
+    if (e->kind == AE_UNARY) {
+        e->u.op.op = op;
+        e->u.op.a = a;
+    }
+    return e;
+}
+
+AstExpr *ast_binary(Parser *p, ExprKind op, AstExpr *a, AstExpr *b, Span span)
+{
+    AstExpr *e = above(p, AE_BINARY, max2(a->depth, b->depth), span);
+    if (e->kind == AE_BINARY) {
+        e->u.op.op = op;
+        e->u.op.a = a;
+        e->u.op.b = b;
+    }
+    return e;
+}
+
+AstExpr *ast_select(Parser *p, AstExpr *cond, AstExpr *a, AstExpr *b, Span span)
+{
+    AstExpr *e = above(p, AE_SELECT, max2(cond->depth, max2(a->depth, b->depth)), span);
+    if (e->kind == AE_SELECT) {
+        e->u.select.cond = cond;
+        e->u.select.a = a;
+        e->u.select.b = b;
+    }
+    return e;
+}
+
+AstExpr *ast_list(Parser *p, AstExprList items, Span span)
+{
+    AstExpr *e = above(p, AE_LIST, depth_of_list(&items), span);
+    if (e->kind == AE_LIST) {
+        e->u.list.items = items.items;
+        e->u.list.n = items.n;
+    }
+    return e;
+}
+
+/* AE_RANGE, AE_MAP or AE_SLICE. */
+AstExpr *ast_pair(Parser *p, AstExprKind kind, AstExpr *lo, AstExpr *hi, Span span)
+{
+    AstExpr *e = above(p, kind, max2(depth_of(lo), depth_of(hi)), span);
+    if (e->kind == AE_SLICE) {
+        e->u.slice.lo = lo;
+        e->u.slice.hi = hi;
+    } else if (e->kind == AE_RANGE || e->kind == AE_MAP) {
+        e->u.range.lo = lo;
+        e->u.range.hi = hi;
+    }
+    return e;
+}
+
+AstExpr *ast_index(Parser *p, AstExpr *base, AstExprList items, Span span)
+{
+    AstExpr *e = above(p, AE_INDEX, max2(base->depth, depth_of_list(&items)), span);
+    if (e->kind == AE_INDEX) {
+        e->u.index.base = base;
+        e->u.index.items = items.items;
+        e->u.index.n = items.n;
+    }
+    return e;
+}
+
+AstExpr *ast_field(Parser *p, AstExpr *base, AstName name, Span span)
+{
+    AstExpr *e = above(p, AE_FIELD, base->depth, span);
+    if (e->kind == AE_FIELD) {
+        e->u.field.base = base;
+        e->u.field.name = name;
+    }
+    return e;
+}
+
+AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span)
+{
+    int depth = 0;
+    for (int i = 0; i < args.n; i++)
+        depth = max2(depth, args.items[i].value->depth);
+    AstExpr *e = above(p, AE_CALL, depth, span);
+    if (e->kind == AE_CALL) {
+        e->u.call.callee = callee;
+        e->u.call.args = args.items;
+        e->u.call.n = args.n;
+    }
+    return e;
+}
+
+/* ---- statements ---- */
+
+int ast_depth(const AstStmt *s)
+{
+    return s ? s->depth : 0;
+}
+
+/* A statement that is too deep keeps its children: the text is refused, and nobody walks it. */
+AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span)
+{
+    AstStmt *s = ARENA_NEW(p->ctx->arena, AstStmt);
+    s->kind = kind;
+    s->span = span;
+    fits(p, &s->depth, child_depth, span);
+    return s;
+}
+
+AstStmt *ast_seq(Parser *p, AstStmtList items, Span span)
+{
+    int depth = 0;
+    for (int i = 0; i < items.n; i++)
+        depth = max2(depth, items.items[i]->depth);
+    AstStmt *s = ast_stmt(p, AS_SEQ, depth, span);
+    s->u.seq.items = items.items;
+    s->u.seq.n = items.n;
+    return s;
+}
+
+AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span)
+{
+    AstStmt *s = ast_stmt(p, AS_IF, max2(then->depth, otherwise->depth), span);
+    s->u.cond.cond = cond;
+    s->u.cond.then = then;
+    s->u.cond.otherwise = otherwise;
+    return s;
+}
+
+AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span)
+{
+    AstStmt *s = ast_stmt(p, AS_BARRIER, 0, span);
+    s->u.barrier.kind = kind;
+    s->u.barrier.pending = pending < 0 || pending > MAX_PENDING ? MAX_PENDING : (int)pending;
+    s->u.barrier.why = why;
+    return s;
+}

@@ -1,0 +1,113 @@
+/* internal.h - what lexer, words, grammar and tree builders share while one text is parsed.
+ *
+ *   lexer.l    bytes to raw tokens; every word that is not reserved is a NAME
+ *   words.c    gives words such as `in` and `step` their role from their neighbours; skips to the next
+ *              statement after an error
+ *   parser.y   the grammar; its actions call the builders of ast.c
+ *   parse.c    the entry, and the wording of syntax errors */
+#ifndef TIRC_FRONTEND_SYNTAX_INTERNAL_H
+#define TIRC_FRONTEND_SYNTAX_INTERNAL_H
+
+#include "frontend/syntax/ast.h"
+
+typedef VEC(AstExpr *) AstExprList;
+typedef VEC(AstStmt *) AstStmtList;
+typedef VEC(AstName) NameList;
+typedef VEC(AstArg) ArgList;
+typedef VEC(AstPattern) PatternList;
+typedef VEC(AstAnnotation) AstAstAnnotationList;
+typedef VEC(AstLoop) LoopList;
+typedef VEC(AstIter) IterList;
+typedef VEC(AstLayout) LayoutList;
+typedef VEC(AstSize) SizeList;
+typedef VEC(AstParam) ParamList;
+typedef VEC(AstFact) FactList;
+typedef VEC(AstScriptParam) ScriptParamList;
+
+/* What a token carries. */
+typedef union {
+    uint64_t i;
+    double f;
+    bool b;
+    Name name;
+    struct {
+        const char *text;
+        size_t length;
+    } string;
+} TokenValue;
+
+typedef struct {
+    int kind; /* a token of parser.y */
+    Span span;
+    TokenValue value;
+} Token;
+
+#define PARSE_LOOKAHEAD 2
+
+typedef struct Parser {
+    Context *ctx;
+    uint32_t source;
+    void *scanner;
+    uint32_t offset;                  /* of the scanner: where the next raw token begins */
+    Span comment;                     /* the comment that the scanner is in */
+    Token ahead[PARSE_LOOKAHEAD + 1]; /* raw tokens that were read but not handed out */
+    int n_ahead;
+    int last, before_last;       /* kinds of the last two tokens handed out */
+    Span last_span, before_span; /* of the last two */
+    int braces, brackets;        /* that are open */
+    bool resync;                 /* skip to the end of the statement or item that holds an error */
+    int resync_open, resync_parens; /* braces and parentheses opened while skipping */
+    bool gave_up; /* no token follows: the rest of the text is not worth reading */
+    VEC(AstKernel *) kernels;
+    VEC(AstSchedule *) schedules;
+    VEC(AstProc *) procs;
+    VEC(AstInclude *) includes;
+} Parser;
+
+/* ---- tokens (lexer.l, words.c) ---- */
+
+/* Opens and closes the scanner of the parser's source; memory comes from the context's arena. */
+void lexer_open(Parser *p, const Source *source);
+void lexer_close(Parser *p);
+/* The next raw token; its `kind` is the end token at the end. */
+Token lexer_next(Parser *p);
+/* The next token with its role. */
+Token words_next(Parser *p);
+
+/* ---- trees (ast.c) ---- */
+
+/* Refuses a tree of more than AST_MAX_DEPTH levels and gives up on the text. */
+void parse_too_deep(Parser *p, Span span);
+
+/* Nodes above children that are built, each one level deeper than they are; a tree that gets too
+ * deep is refused (parse_too_deep). ast_expr leaves `u` to the caller. */
+AstExpr *ast_expr(Parser *p, AstExprKind kind, Span span);
+AstExpr *ast_unary(Parser *p, ExprKind op, AstExpr *a, Span span);
+AstExpr *ast_binary(Parser *p, ExprKind op, AstExpr *a, AstExpr *b, Span span);
+AstExpr *ast_select(Parser *p, AstExpr *cond, AstExpr *a, AstExpr *b, Span span);
+AstExpr *ast_list(Parser *p, AstExprList items, Span span);
+AstExpr *ast_pair(Parser *p, AstExprKind kind, AstExpr *lo, AstExpr *hi, Span span);
+AstExpr *ast_index(Parser *p, AstExpr *base, AstExprList items, Span span);
+AstExpr *ast_field(Parser *p, AstExpr *base, AstName name, Span span);
+AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span);
+
+/* A statement whose `u` the caller fills, above children of the given depth. */
+AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span);
+AstStmt *ast_seq(Parser *p, AstStmtList items, Span span);
+AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span);
+AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span);
+int ast_depth(const AstStmt *s); /* 0 for NULL */
+
+/* ---- what the grammar cannot say (parse.c) ---- */
+
+#define PARSE_MOST_EXPECTED 80
+
+/* Reports that the last token handed out is none of the `n` that could stand there, by the names
+ * that parser.y gives them, and starts to skip to the end of the statement. */
+void parse_report(Parser *p, const char *const *expected, int n);
+/* Refuses a word that is not the one that must stand there. */
+void parse_expect_word(Parser *p, AstName found, const char *expected);
+/* Refuses an assignment in a script. */
+void parse_no_assignment(Parser *p, Span op);
+
+#endif

@@ -1,0 +1,289 @@
+/* parse.c - the entry of the parser, and syntax errors in the user's words.
+ *
+ * The grammar knows which tokens could stand where an error is.  That list is exact but long; a
+ * reader wants its meaning: "an expression", "a statement", "';' after the statement".  Groups of
+ * tokens are replaced by such words, operators are left out, and a few mistakes that C or Python
+ * suggest get a note with the right form. */
+#include "frontend/syntax/parse.h"
+
+#include <string.h>
+
+#include "frontend/syntax/internal.h"
+#include "tirc_parser.h"
+
+AstFile *parse_text(Context *c, uint32_t source)
+{
+    int errors = c->n_errors;
+    Parser p = {.ctx = c, .source = source};
+    lexer_open(&p, source_get(c, source));
+    int status = tirc_parse_parse(&p);
+    lexer_close(&p);
+    if (status != 0 || c->n_errors > errors)
+        return NULL;
+    AstFile *file = ARENA_NEW(c->arena, AstFile);
+    *file = (AstFile){
+        .source = source,
+        .kernels = p.kernels.items,
+        .n_kernels = p.kernels.n,
+        .schedules = p.schedules.items,
+        .n_schedules = p.schedules.n,
+        .procs = p.procs.items,
+        .n_procs = p.procs.n,
+        .includes = p.includes.items,
+        .n_includes = p.includes.n,
+    };
+    return file;
+}
+
+/* ---- sets of token names ---- */
+
+typedef struct {
+    const char *const *names;
+    int n;
+} Expected;
+
+static bool has(const Expected *e, const char *name)
+{
+    for (int i = 0; i < e->n; i++)
+        if (strcmp(e->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool among(const char *name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+#define AMONG(name, list) among((name), (list), sizeof(list) / sizeof *(list))
+
+/* Tokens that can start an expression; continue one; start a statement. */
+static const char *const operands[] = {
+    "a number",
+    "a decimal number",
+    "'true' or 'false'",
+    "a name",
+    "a string",
+    "'_'",
+    "'('",
+    "'['",
+    "'-'",
+    "'!'",
+    "'~'",
+};
+static const char *const operators[] = {
+    "'+'",  "'-'",  "'*'",  "'/'",  "'%'", "'<'", "'>'", "'<='", "'>='", "'=='", "'!='",
+    "'&&'", "'||'", "'<<'", "'>>'", "'&'", "'|'", "'^'", "'?'",  "'['",  "'.'",  "'('",
+};
+static const char *const starters[] = {
+    "'for'",  "'if'",   "'let'",    "'assert'",  "'tune'",   "'return'", "'{'",    "'block'",
+    "'temp'", "'init'", "'launch'", "'barrier'", "'commit'", "'wait'",   "a name",
+};
+
+/* ---- what was expected ---- */
+
+typedef VEC(const char *) Words;
+
+/* The list with groups replaced by their word, in a stable order. */
+static Words expected_words(Parser *p, const Expected *e)
+{
+    Words words = {0};
+    Arena *arena = p->ctx->arena;
+    bool operand = has(e, "a number") && has(e, "a name") && has(e, "'('");
+    bool statement = has(e, "'for'") && has(e, "'if'");
+    bool operator_ = has(e, "'*'") && has(e, "'+'");
+    if (statement)
+        VEC_PUSH(arena, &words, "a statement");
+    else if (operand)
+        VEC_PUSH(arena, &words, "an expression");
+    for (int i = 0; i < e->n; i++) {
+        const char *name = e->names[i];
+        bool grouped = (operand && AMONG(name, operands)) ||
+                       (operator_ && AMONG(name, operators)) ||
+                       (statement && AMONG(name, starters));
+        if (!grouped)
+            VEC_PUSH(arena, &words, name);
+    }
+    return words;
+}
+
+static const char *join_words(Parser *p, const Words *words)
+{
+    StrBuf s = strbuf_new(p->ctx->arena);
+    for (int i = 0; i < words->n; i++) {
+        if (i > 0)
+            strbuf_add(&s, i + 1 == words->n ? " or " : ", ");
+        strbuf_add(&s, words->items[i]);
+    }
+    return s.text;
+}
+
+static const char *describe_expected(Parser *p, const Expected *e)
+{
+    enum { MOST = 6 };
+    Words words = expected_words(p, e);
+    if (has(e, "';'") && !has(e, "'for'"))
+        return "';' after the statement";
+    if (words.n == 0 || words.n > MOST)
+        return has(e, "a name") ? "a name" : NULL;
+    return join_words(p, &words);
+}
+
+/* ---- what was found ---- */
+
+static const char *describe_found(Parser *p)
+{
+    const Source *s = source_get(p->ctx, p->source);
+    Span at = p->last_span;
+    if (p->last == TOKEN_END)
+        return "the end of the file";
+    if (p->last == TOKEN_STRING)
+        return "a string";
+    int length = at.end - at.begin > 40 ? 40 : (int)(at.end - at.begin);
+    return arena_printf(p->ctx->arena, "'%.*s%s'", length, s->text + at.begin,
+                        (int)(at.end - at.begin) > length ? "..." : "");
+}
+
+static bool is_reserved(int kind)
+{
+    return kind == TOKEN_KERNEL || kind == TOKEN_SCHEDULE || kind == TOKEN_PROC ||
+           kind == TOKEN_INCLUDE || kind == TOKEN_FOR || kind == TOKEN_IF || kind == TOKEN_ELSE ||
+           kind == TOKEN_LET || kind == TOKEN_ASSERT || kind == TOKEN_TUNE ||
+           kind == TOKEN_RETURN || kind == TOKEN_BOOL;
+}
+
+/* ---- notes for habits of other languages ---- */
+
+/* Is the text at `at` one of these words, which blanks divide? */
+static bool is_word(Parser *p, Span at, const char *words)
+{
+    const char *text = source_get(p->ctx, p->source)->text + at.begin;
+    size_t length = at.end - at.begin;
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        if (n == length && memcmp(words, text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *habit_of_programs(Parser *p, const Expected *e)
+{
+    if (p->before_last == TOKEN_FOR && p->last == '(')
+        return "a loop is written 'for i in 0..N', without parentheses and types";
+    if (p->last == '=' && has(e, "'=='"))
+        return "a comparison is written '=='";
+    if (p->last == '=' && p->before_last == TOKEN_NAME && has(e, "'in'"))
+        return "a range is written 'i in 0..N'";
+    if (p->last == '[' && p->before_last == ']')
+        return "all subscripts stand in one pair of brackets, 'x[i, j]'";
+    if ((p->last == '+' || p->last == '-') && has(e, "'='"))
+        return "a statement stores, 'x[i] = ...', or updates, 'x[i] += 1'";
+    if (p->last == TOKEN_NAME &&
+        is_word(p, p->before_span, "auto bool double float half int long var"))
+        return "a variable is a buffer of one element, 'temp t: f32;'";
+    if (is_word(p, p->last_span, "def func fn void"))
+        return "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'";
+    return NULL;
+}
+
+static const char *habit_of_schedules(Parser *p, const Expected *e)
+{
+    if (p->last == ',' && p->before_last == TOKEN_NAME && has(e, "'='"))
+        return "a list is taken apart with brackets, 'let [a, b] = ...'";
+    if (p->last == '(' && p->before_last == TOKEN_NAME && has(e, "';'"))
+        return "a primitive is called by its name alone, 'split(loop, [_, 32])'";
+    if (p->last == TOKEN_NAME && has(e, "'..'") && has(e, "'{'"))
+        return "in a schedule the bodies of 'if' and 'for' stand in braces";
+    return NULL;
+}
+
+static void note_habit(Parser *p, const Expected *e)
+{
+    const char *note = "logic is written '&&', '||' and '!'";
+    /* `i > 0 and i < 5` reads on to the token after the word. */
+    if (!is_word(p, p->last_span, "and or not") && !is_word(p, p->before_span, "and or not"))
+        note = habit_of_programs(p, e);
+    if (!note)
+        note = habit_of_schedules(p, e);
+    if (note)
+        diag_note(p->ctx, p->last_span, "%s", note);
+    else if (is_reserved(p->last) && has(e, "a name") && !has(e, "'for'"))
+        diag_note(p->ctx, p->last_span, "%s is a reserved word; choose another name",
+                  describe_found(p));
+}
+
+/* ---- the report ---- */
+
+/* A missing ';' is shown behind the last token of its statement, everything else where it is
+ * found. */
+static Span error_place(Parser *p, const Expected *e)
+{
+    const Source *s = source_get(p->ctx, p->source);
+    int line_before, line, column;
+    if (!has(e, "';'") || has(e, "'for'"))
+        return p->last_span;
+    source_position(s, p->before_span.end, &line_before, &column);
+    source_position(s, p->last_span.begin, &line, &column);
+    if (line == line_before)
+        return p->last_span;
+    return (Span){p->source, p->before_span.end, p->before_span.end};
+}
+
+static void start_skipping(Parser *p)
+{
+    p->brackets = 0;
+    p->resync_open = 0;
+    p->resync_parens = p->last == '(';
+    p->resync = p->last != ';' && p->last != '}';
+    if (p->last == '{') {
+        p->braces--;
+        p->resync_open = 1;
+    }
+    bool item = p->last == TOKEN_KERNEL || p->last == TOKEN_SCHEDULE || p->last == TOKEN_PROC;
+    if (item && p->braces > 0)
+        p->gave_up = true; /* a missing '}': what follows would all be misread */
+}
+
+/* Bytes that are no token leave a hole here, which has been reported. */
+static bool follows_from_lexical_error(Parser *p)
+{
+    const Diag *last = p->ctx->n_errors > 0 ? p->ctx->last : NULL;
+    return last && last->code >= E0101 && last->code <= E0107 && last->span.source == p->source &&
+           last->span.begin >= p->before_span.begin;
+}
+
+void parse_report(Parser *p, const char *const *expected, int n)
+{
+    if (p->gave_up)
+        return;
+    if (follows_from_lexical_error(p)) {
+        start_skipping(p);
+        return;
+    }
+    Expected e = {expected, n};
+    const char *wanted = describe_expected(p, &e);
+    if (wanted)
+        diag_error(p->ctx, E0108, error_place(p, &e), "expected %s, found %s", wanted,
+                   describe_found(p));
+    else
+        diag_error(p->ctx, E0108, error_place(p, &e), "%s cannot stand here", describe_found(p));
+    note_habit(p, &e);
+    start_skipping(p);
+    p->gave_up = p->gave_up || p->ctx->n_errors > p->ctx->max_errors; /* nobody hears of more */
+}
+
+void parse_expect_word(Parser *p, AstName found, const char *expected)
+{
+    if (strcmp(found.text, expected) != 0)
+        diag_error(p->ctx, E0108, found.span, "expected '%s', found '%.60s'", expected, found.text);
+}
+
+void parse_no_assignment(Parser *p, Span op)
+{
+    diag_error(p->ctx, E0110, op,
+               "a script does not assign; a value gets its name once, "
+               "with 'let name = value;'");
+}

@@ -1,0 +1,34 @@
+/* parse.h - from text to syntax tree, and from a kernel's tree to the IR.
+ *
+ * Both steps record what they refuse in the context and return NULL; they go on after an error to
+ * report several at once, but never return half a result. */
+#ifndef TIRC_FRONTEND_SYNTAX_PARSE_H
+#define TIRC_FRONTEND_SYNTAX_PARSE_H
+
+#include "frontend/syntax/ast.h"
+
+/* The items of a registered source (source_add): kernels, schedules, procs and includes.  Any bytes
+ * are safe to parse.  NULL, with at least one error in `c`, when the text is not a sequence of
+ * items. */
+AstFile *parse_text(Context *c, uint32_t source);
+
+/* What -D says about one size or type parameter. */
+typedef struct {
+    Name name;
+    enum { SIZE_CONSTANT, SIZE_SYMBOLIC, SIZE_TYPE } kind;
+    int64_t value; /* of SIZE_CONSTANT */
+    DType type;    /* of SIZE_TYPE */
+} SizeOverride;
+
+/* Reads the argument of -D: "M=512", "M=?" or "T=f16".  False, with an error, when it is none of
+ * these, and when the size is not a positive number that fits in 63 bits. */
+bool size_override_parse(Context *c, const char *text, SizeOverride *out);
+
+/* The kernel that the tree describes, at the level it is written at, with names, types and ranks
+ * resolved, statements grouped into blocks, and the overrides applied (an override that names no
+ * size of the kernel is an error; the last one for a name wins).  NULL, with at least one error in
+ * `c`, when the tree is not a correct kernel.  The result passes ir_verify. */
+Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *overrides,
+                       int n_overrides);
+
+#endif

@@ -1,0 +1,198 @@
+/* vectorize.c - which vectorized loops become wide accesses; the others unroll, and a warning says
+ * why.
+ *
+ *   for v in 4 vectorize  C[i, j * 4 + v] = A[i, j * 4 + v];       one 16-byte load and one 16-byte store
+ *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];       A is strided: unrolls
+ *
+ * A loop stays vectorized if it is one wide access (wide.h), and becomes one under a condition
+ * where it has a condition that all lanes agree on or pass (lanes.h). */
+#include "passes/lower/access/wide.h"
+
+enum { MAX_SPLITS = 3 }; /* conditions that one access is split for, each inside the one before */
+
+static Lanes lanes_of(WideCheck *v, const Stmt *s)
+{
+    return (Lanes){
+        .c = v->c, .facts = v->facts, .lets = &v->lets, .var = s->u.loop.var, .count = v->lanes};
+}
+
+static Stmt *with_value(WideCheck *v, const Stmt *loop, Expr *value)
+{
+    const Stmt *store = loop->u.loop.body;
+    return loop_with_body(
+        v->c, loop,
+        stmt_store_like(v->c, store, store->u.store.buffer, store->u.store.index, value));
+}
+
+static Stmt *unrolled(WideCheck *v, const Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    loop.kind = LOOP_UNROLL;
+    return stmt_stamp(stmt_for(v->c, &loop, s->span), s);
+}
+
+static Stmt *again(WideCheck *v, Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    loop.id = 0;
+    return stmt_clone_fresh(v->c, stmt_stamp(stmt_for(v->c, &loop, s->span), s));
+}
+
+/* Lanes 0, 1, ... of a literal number. */
+static bool counts_lanes(WideCheck *v, const Stmt *s)
+{
+    int64_t lo;
+    return loop_const_extent(&s->u.loop, &v->lanes) && v->lanes > 1 &&
+           expr_is_const(s->u.loop.lo, &lo) && lo == 0 && s->u.loop.step == 1;
+}
+
+/* An asynchronous copy that fills with zeros where all lanes agree to: the condition without the
+ * variable. */
+static Stmt *settle_fill(WideCheck *v, Stmt *s)
+{
+    const Stmt *store = s->u.loop.body;
+    Expr *where, *value;
+    if (store->kind != ST_STORE || store->u.store.op != STORE_ASYNC ||
+        !expr_copied(store->u.store.value, &where) || !where ||
+        !expr_uses_var(where, s->u.loop.var) || !counts_lanes(v, s))
+        return s;
+    Lanes l = lanes_of(v, s);
+    value = store->u.store.value;
+    where = lanes_agree(&l, where);
+    return where
+               ? with_value(v, s,
+                            expr_select(v->c, where, value->u.arg[1], value->u.arg[2], value->span))
+               : s;
+}
+
+typedef struct {
+    const WideCheck *v;
+    Expr *found;
+} ChoiceSearch;
+
+static bool find_choice(Visitor *visitor, Expr *e)
+{
+    ChoiceSearch *search = visitor->user;
+    if (!search->found && e->kind == EX_SELECT && wide_is_lazy(search->v, e))
+        search->found = e;
+    return !search->found;
+}
+
+typedef struct {
+    const Expr *from;
+    Expr *to;
+} Exchange;
+
+static Expr *exchange(Rewriter *r, Expr *e)
+{
+    const Exchange *x = r->user;
+    return e == x->from ? x->to : e;
+}
+
+static Expr *with_arm(WideCheck *v, Expr *value, const Expr *choice, int arm)
+{
+    Exchange x = {choice, choice->u.arg[arm]};
+    Rewriter r = {.ctx = v->c, .user = &x, .expr = exchange};
+    return rewrite_expr(&r, value);
+}
+
+static Stmt *as_wide(WideCheck *v, Stmt *s, int depth);
+
+/* A guard that may differ between lanes: where all pass it the access is wide; the edge unrolls.
+ *
+ *   for v in 4 vectorize  if x + v < n  t[v] = w[v];    =>    if x + 3 < n  for v in 4 vectorize  t[v] = w[v];
+ *                                                             else          for v in 4 unroll  if x + v < n  t[v] =
+ * w[v]; */
+static Stmt *peel_edge(WideCheck *v, Stmt *s, int depth)
+{
+    Lanes l = lanes_of(v, s);
+    const Stmt *guarded = s->u.loop.body;
+    Expr *all = guarded->u.cond.otherwise ? NULL : lanes_all(&l, guarded->u.cond.cond);
+    Stmt *wide = all ? as_wide(v, loop_with_body(v->c, s, guarded->u.cond.then), depth) : NULL;
+    return wide ? stmt_stamp(stmt_if(v->c, all, wide, again(v, unrolled(v, s)), s->span), s) : NULL;
+}
+
+/* A value that reads memory under a condition: one access for each answer where all lanes agree,
+ * and else as an edge.
+ *
+ *   for v in 4 vectorize  t[v] = x < n ? w[v] : 0;      =>    if x < n  for v in 4 vectorize  t[v] = w[v];
+ *                                                             else      for v in 4 vectorize  t[v] =
+ * 0; */
+static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
+{
+    Expr *value = s->u.loop.body->u.store.value;
+    ChoiceSearch search = {.v = v};
+    Visitor visitor = {.user = &search, .expr = find_choice};
+    visit_expr(&visitor, value);
+    if (!search.found)
+        return NULL;
+    Lanes l = lanes_of(v, s);
+    Expr *agree = lanes_agree(&l, search.found->u.arg[0]),
+         *all = agree ? agree : lanes_all(&l, search.found->u.arg[0]);
+    Stmt *wide =
+        all ? as_wide(v, with_value(v, s, with_arm(v, value, search.found, 1)), depth) : NULL;
+    if (!wide)
+        return NULL;
+    Stmt *rest = again(v, s), *other = NULL;
+    if (agree) {
+        rest = again(v, with_value(v, s, with_arm(v, value, search.found, 2)));
+        other = as_wide(v, rest, depth);
+    }
+    return stmt_stamp(stmt_if(v->c, all, wide, other ? other : unrolled(v, rest), s->span), s);
+}
+
+/* The loop as wide accesses, under conditions where it needs some; NULL, and why, where it is none.
+ * Conditions inside conditions are followed a few levels down, as each doubles the text. */
+static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
+{
+    s = settle_fill(v, s);
+    wide_check(v, s);
+    if (!v->why)
+        return s;
+    const char *why = v->why, *remedy = v->remedy;
+    Stmt *body = s->u.loop.body, *split = NULL;
+    if (depth < MAX_SPLITS && counts_lanes(v, s) && body->kind == ST_IF)
+        split = peel_edge(v, s, depth + 1);
+    else if (depth < MAX_SPLITS && counts_lanes(v, s) && body->kind == ST_STORE)
+        split = split_choice(v, s, depth + 1);
+    v->loop = s;
+    v->why = why;
+    v->remedy = remedy;
+    return split;
+}
+
+static Stmt *vectorize_loop(WideCheck *v, Stmt *s)
+{
+    Stmt *wide = as_wide(v, s, 0);
+    if (wide)
+        return wide;
+    diag_warning(v->c, E0511, s->span, "no wide access: %s", v->why);
+    diag_note(v->c, s->span, "loop '%s' is unrolled instead; %s", s->u.loop.var->name, v->remedy);
+    return unrolled(v, s);
+}
+
+static Stmt *walk(void *user, Stmt *s)
+{
+    WideCheck *v = user;
+    int lets = v->lets.n, around = v->around.n;
+    if (s->kind == ST_LET) {
+        Subst to = {s->u.let.var, s->u.let.value};
+        VEC_PUSH(v->c->arena, &v->lets, to);
+        return s;
+    }
+    if (s->kind == ST_FOR)
+        VEC_PUSH(v->c->arena, &v->around, s);
+    Stmt *done = stmt_map_inside(v->c, v->facts, s, walk, v);
+    v->lets.n = lets;
+    v->around.n = around;
+    if (done->kind == ST_FOR && done->u.loop.kind == LOOP_VECTORIZE)
+        done = vectorize_loop(v, done);
+    return done;
+}
+
+Kernel *pass_vectorize(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    WideCheck v = {.c = c, .facts = facts_of_kernel(c, kernel)};
+    return kernel_with_body(c, kernel, walk(&v, kernel->body));
+}

@@ -1,0 +1,222 @@
+/* wide.c - see wide.h.
+ *
+ * Every access has to be contiguous in the loop's variable or not use it, and the contiguous ones
+ * in memory start at multiples of their width, 2 to 16 bytes. Registers have no addresses: local
+ * buffers need no alignment, and a store to memory may take its lanes from any of them. */
+#include "passes/lower/access/wide.h"
+
+static void refuse(WideCheck *v, const char *why, const char *remedy)
+{
+    if (!v->why) {
+        v->why = why;
+        v->remedy = remedy;
+    }
+}
+
+/* The distance in elements of neighbours along axis `d`; symbolic extents give an expression. */
+static Expr *stride_of(Context *c, const Buffer *b, int d)
+{
+    int64_t *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1), total;
+    if (buffer_strides(b, strides, &total))
+        return expr_index(c, strides[d]);
+    Expr *stride = expr_index(c, 1);
+    for (int k = d + 1; k < b->rank; k++)
+        stride = index_mul(c, stride, b->shape[k]);
+    return stride;
+}
+
+/* The offset of the first lane is a multiple of the width. Padded rows count with their padding. */
+static bool aligned(WideCheck *v, const Buffer *b, Expr *const *index)
+{
+    Context *c = v->c;
+    const ForStmt *loop = &v->loop->u.loop;
+    Subst first = {loop->var, loop->lo};
+    Expr *offset = expr_index(c, 0);
+    for (int d = 0; d < b->rank; d++) {
+        Expr *at = expr_subst(c, lanes_expand(v->c, &v->lets, index[d]), &first, 1);
+        offset = index_add(c, offset, index_mul(c, at, stride_of(c, b, d)));
+    }
+    return prove_divisible(v->facts, simplify(v->facts, offset), v->lanes);
+}
+
+static void check_width(WideCheck *v, const Buffer *b)
+{
+    int64_t bytes = v->lanes * type_bytes(b->type);
+    if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16)
+        refuse(v,
+               arena_printf(v->c->arena,
+                            "%lld elements of '%s' are %lld bytes; an access has 2, 4, 8 or 16",
+                            (long long)v->lanes, b->name, (long long)bytes),
+               "split the loop by a factor that makes one of those widths");
+}
+
+/* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it
+ * is contiguous. */
+static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const *index)
+{
+    int64_t apart;
+    if (expr_is_const(stride_of(v->c, b, b->rank - 1), &apart) && apart > 1)
+        return "lay its last axis out without storage_align, so that neighbours lie side by side";
+    Expr *last = simplify(v->facts, lanes_expand(v->c, &v->lets, index[b->rank - 1])), *rest;
+    for (int i = v->around.n - 1; i >= 0; i--) {
+        const ForStmt *loop = &v->around.items[i]->u.loop;
+        int64_t coefficient, extent;
+        if (expr_uses_var(last, loop->var) && loop_const_extent(loop, &extent) &&
+            split_linear(v->facts, last, loop->var, &coefficient, &rest) && coefficient == 1)
+            return arena_printf(v->c->arena, "vectorize loop '%s', along which '%s' is contiguous",
+                                loop->var->name, b->name);
+    }
+    return "vectorize the loop of its last axis";
+}
+
+/* Where chunks of an axis change places, all lanes must be of one chunk. */
+static void check_chunks(WideCheck *v, const Buffer *b)
+{
+    int last = b->rank - 1;
+    if (buffer_is_swizzled(b, last) && b->layout[last].swizzle.chunk % v->lanes != 0)
+        refuse(v,
+               arena_printf(v->c->arena, "the swizzle of '%s' moves chunks of %lld elements apart",
+                            b->name, (long long)b->layout[last].swizzle.chunk),
+               arena_printf(v->c->arena, "give it chunks of a multiple of %lld elements",
+                            (long long)v->lanes));
+}
+
+/* `read`: the access is a load. Registers have no order: a wide store may gather them from
+ * anywhere. */
+static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool read)
+{
+    Context *c = v->c;
+    const Var *var = v->loop->u.loop.var;
+    if (read && b->scope == SCOPE_LOCAL &&
+        v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
+        return;
+    for (int d = 0; d < b->rank && !v->why; d++) {
+        int64_t coefficient, distance;
+        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])),
+                    *stride = stride_of(c, b, d);
+        if (!expr_uses_var(e, var))
+            continue;
+        if (!split_linear(v->facts, e, var, &coefficient, &rest)) {
+            refuse(v,
+                   arena_printf(c->arena, "'%s' is not accessed at equal distances along %s",
+                                b->name, var->name),
+                   "vectorize a loop along which it is contiguous");
+        } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) ||
+                   distance != 1) {
+            StrBuf step = strbuf_new(c->arena);
+            print_expr(simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient))), &step);
+            refuse(v,
+                   arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
+                                step.text, var->name),
+                   contiguous_remedy(v, b, index));
+        } else {
+            check_width(v, b);
+            check_chunks(v, b);
+            if (b->scope != SCOPE_LOCAL && !v->why && !aligned(v, b, index))
+                refuse(
+                    v,
+                    arena_printf(
+                        c->arena,
+                        "the first element of '%s' is not known to be at a multiple of %lld",
+                        b->name, (long long)v->lanes),
+                    "make the last extent a multiple of the width, or pad a shared buffer to one");
+        }
+    }
+}
+
+/* A wide load runs for all lanes or for none: it is no part of what may be left out. */
+static bool is_wide(const WideCheck *v, const Expr *load)
+{
+    bool registers = load->u.load.buffer->scope == SCOPE_LOCAL &&
+                     v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL;
+    bool uses = false;
+    for (int d = 0; d < load->u.load.buffer->rank; d++)
+        uses |= expr_uses_var(load->u.load.index[d], v->loop->u.loop.var);
+    return uses && !registers;
+}
+
+typedef struct {
+    const WideCheck *v;
+    bool found;
+} WideSearch;
+
+static bool find_wide(Visitor *visitor, Expr *e)
+{
+    WideSearch *search = visitor->user;
+    search->found |= e->kind == EX_LOAD && is_wide(search->v, e);
+    return !search->found;
+}
+
+static bool has_wide(const WideCheck *v, Expr *e)
+{
+    WideSearch search = {.v = v};
+    Visitor visitor = {.user = &search, .expr = find_wide};
+    visit_expr(&visitor, e);
+    return search.found;
+}
+
+bool wide_is_lazy(const WideCheck *v, const Expr *e)
+{
+    if (e->kind == EX_SELECT)
+        return has_wide(v, e->u.arg[1]) || has_wide(v, e->u.arg[2]);
+    return (e->kind == EX_AND || e->kind == EX_OR) && has_wide(v, e->u.arg[1]);
+}
+
+static bool check_expr(Visitor *visitor, Expr *e)
+{
+    WideCheck *v = visitor->user;
+    if (e->kind == EX_LOAD)
+        check_access(v, e->u.load.buffer, e->u.load.index, true);
+    return !v->why;
+}
+
+static bool check_lazy(Visitor *visitor, Expr *e)
+{
+    WideCheck *v = visitor->user;
+    if (wide_is_lazy(v, e))
+        refuse(v, "a condition in it may hold for some lanes and not for others",
+               "make the extent a multiple of the lanes");
+    return !v->why;
+}
+
+static bool subscripts_use(const Stmt *store, const Var *var)
+{
+    for (int d = 0; d < store->u.store.buffer->rank; d++)
+        if (expr_uses_var(store->u.store.index[d], var))
+            return true;
+    return false;
+}
+
+void wide_check(WideCheck *w, Stmt *loop)
+{
+    w->loop = loop;
+    w->why = NULL;
+    const ForStmt *f = &loop->u.loop;
+    Stmt *store = f->body;
+    if (!loop_const_extent(f, &w->lanes) || f->step != 1)
+        refuse(w, "the number of lanes is not a constant", "split the loop by a constant");
+    else if (store->kind == ST_IF)
+        refuse(w, "its guard may be true for some lanes and false for others",
+               "make the extent a multiple of the lanes");
+    else if (store->kind != ST_STORE)
+        refuse(w, "the loop is more than one store", "cache what else is in the loop");
+    else if (store->u.store.atomic)
+        refuse(w, "an atomic update is not wide", "leave the loop serial");
+    else if (!subscripts_use(store, f->var))
+        refuse(w,
+               arena_printf(w->c->arena, "all lanes store to one element of '%s'",
+                            store->u.store.buffer->name),
+               "vectorize a loop along which it is contiguous");
+    if (w->why)
+        return;
+    check_access(w, store->u.store.buffer, store->u.store.index, false);
+    Visitor visitor = {.user = w, .expr = check_expr};
+    Expr *where;
+    const Expr *copied =
+        store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
+    /* the copy itself has the condition */
+    bool fills = copied && where && !expr_uses_var(where, f->var);
+    visit_expr(&visitor, store->u.store.value);
+    visitor.expr = check_lazy;
+    visit_expr(&visitor, fills ? (Expr *)copied : store->u.store.value);
+}

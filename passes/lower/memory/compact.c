@@ -1,0 +1,465 @@
+/* compact.c - buffers in shared and local memory shrink to what is used, where it is used.
+ *
+ *   temp S: f32[1024, 1024] in shared;              for ko in 32 {
+ *   for ko in 32 {                          =>          temp S: f32[32, 32] in shared;
+ *       S[by * 32 + y, ko * 32 + x] = ...               S[y, x] = ...
+ *       ... S[by * 32 + ty, ko * 32 + ki] ...           ... S[ty, ki] ...
+ *   }                                               }
+ *
+ * The allocation stands around the lowest common ancestor of the accesses, and its shape is the box
+ * that they touch there with what is outside fixed. Shared memory belongs to all threads of a
+ * block, so loops bound to threads count as inside it wherever they stand; registers belong to one
+ * thread, so such loops count as outside.
+ *
+ * A serial loop may stay outside only if each of its iterations reads nothing but what it has
+ * written (flow.c); else the allocation moves out of it.
+ *
+ * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, or the
+ * first 4 of every 32: then only those are kept (spread.c).
+ *
+ * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become
+ * remainders. The order of reads and writes is checked once more here, because steps after the one
+ * that chose the fold may have changed it. */
+#include "passes/lower/memory/own_writes.h"
+#include "passes/lower/memory/spread.h"
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    Stmt *body; /* the kernel's, rewritten for one buffer after the other */
+    bool failed;
+} Compact;
+
+/* Where the loops of a launch are in the way to an allocation. */
+typedef struct {
+    StmtPath path; /* from the body to the place */
+    int root;      /* index of the launch root; path.n if the place is outside launches */
+} Place;
+
+static const char *scope_of(const Buffer *b)
+{
+    return scope_name(b->scope);
+}
+
+static Span buffer_span(const Buffer *b)
+{
+    return b->origin.source ? b->origin : b->span;
+}
+
+static bool find_place(Compact *k, const Stmt *at, Place *place)
+{
+    if (!stmt_path_to(k->c, k->body, at, &place->path))
+        return false;
+    for (place->root = 0; place->root < place->path.n; place->root++)
+        if (stmt_is_launch_root(place->path.items[place->root]))
+            return true;
+    return false;
+}
+
+static void refuse_launches(Compact *k, const Buffer *b)
+{
+    diag_error(
+        k->c, E0502, buffer_span(b),
+        "'%s' is in %s memory, which lasts for one launch, but it is used by several launches",
+        b->name, scope_of(b));
+    diag_note(k->c, buffer_span(b),
+              "keep it in global memory with set_scope, or bring its accesses under one bound loop "
+              "with compute_at");
+    k->failed = true;
+}
+
+static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
+{
+    diag_error(k->c, E0502, buffer_span(b),
+               "'%s' is in %s memory, which lasts for one launch, but an iteration of '%s', which "
+               "runs on the host, may read "
+               "what an earlier one wrote",
+               b->name, scope_of(b), loop->u.loop.var->name);
+    diag_note(k->c, loop->span, "keep it in global memory, or bind a loop outside '%s'",
+              loop->u.loop.var->name);
+    k->failed = true;
+}
+
+/* ---- the box --------------------------------------------------------------------------------- */
+
+/* The thread loops around `place`, copied around `s`: the region of what a block of threads
+ * touches. */
+static Stmt *under_thread_loops(Compact *k, const Place *place, Stmt *s)
+{
+    for (int i = place->path.n - 2; i >= place->root; i--) {
+        Stmt *loop = place->path.items[i];
+        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
+            axis_is_thread(loop->u.loop.axis))
+            s = loop_with_body(k->c, loop, s);
+    }
+    return s;
+}
+
+static void enter_path(Facts *f, const Place *place, bool threads)
+{
+    for (int i = 0; i + 1 < place->path.n; i++) {
+        Stmt *s = place->path.items[i];
+        bool thread =
+            s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
+        bool known = s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise);
+        if (known && (threads || !thread))
+            facts_enter(f, s);
+    }
+}
+
+static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
+{
+    diag_error(k->c, E0512, buffer_span(b),
+               "'%s' is in %s memory, whose sizes must be constants, but what is used of its axis "
+               "%d has no constant bound",
+               b->name, scope_of(b), axis);
+    diag_note(k->c, buffer_span(b),
+              "split the loops along this axis by constants and compute_at the inner ones, or keep "
+              "the buffer in global "
+              "memory");
+    k->failed = true;
+    return false;
+}
+
+/* ---- folded axes ----------------------------------------------------------------------------- */
+
+static int64_t fold_of(const Buffer *b, int axis)
+{
+    return b->layout ? b->layout[axis].fold : 0;
+}
+
+static bool is_folded(const Buffer *b)
+{
+    for (int d = 0; d < b->rank; d++)
+        if (fold_of(b, d) > 0)
+            return true;
+    return false;
+}
+
+/* The launch around the place, and how many loops of it stand around the place. */
+static Threads *launch_of(Compact *k, const Place *place, int *n_loops)
+{
+    *n_loops = 0;
+    for (int i = place->root; i + 1 < place->path.n; i++)
+        *n_loops += place->path.items[i]->kind == ST_FOR;
+    Kernel *now = kernel_with_body(k->c, k->kernel, k->body);
+    return threads_model(k->c, now, place->path.items[place->root]);
+}
+
+static bool refuse_fold(Compact *k, const Buffer *b, int axis, const Conflict *why)
+{
+    diag_error(
+        k->c, E0513, buffer_span(b),
+        "axis %d of '%s' is a circle of %lld elements, but in the order that statements run now "
+        "%s%s%s",
+        axis, b->name, (long long)fold_of(b, axis), why->reason, *why->first_at ? ": at " : "",
+        *why->first_at ? arena_printf(k->c->arena, "%s, and at %s", why->first_at, why->second_at)
+                       : "");
+    diag_note(k->c, why->first_span, "the first access");
+    diag_note(k->c, why->second_span,
+              "the second access; call pipeline after the steps that move, reorder or fuse what it "
+              "pipelines");
+    k->failed = true;
+    return false;
+}
+
+/* Folded axes that are longer than their circle get it as their box: extents the fold, subscripts
+ * from 0. */
+static bool fold_box(Compact *k, Facts *f, const Buffer *b, const Place *place, Interval *box,
+                     int64_t *fold)
+{
+    for (int d = 0; d < b->rank; d++) {
+        Conflict why;
+        int n_loops;
+        Expr *wide =
+            expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)), b->span);
+        if (fold_of(b, d) == 0 || prove(f, wide))
+            continue;
+        fold[d] = fold_of(b, d);
+        Threads *t = launch_of(k, place, &n_loops);
+        if (!threads_fold_kept(t, b, d, fold[d], n_loops, &why))
+            return refuse_fold(k, b, d, &why);
+        box[d] = (Interval){expr_index(k->c, 0), expr_index(k->c, fold[d])};
+    }
+    return true;
+}
+
+/* The layout without the folds, which the subscripts have taken over. */
+static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
+{
+    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, b->rank + 1);
+    for (int d = 0; d < b->rank; d++) {
+        layout[d] = b->layout[d];
+        layout[d].fold = 0;
+    }
+    return layout;
+}
+
+/* The smallest literal extents that hold the box. */
+static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box,
+                            Expr **shape)
+{
+    for (int d = 0; d < b->rank; d++) {
+        int64_t min, max;
+        Expr *extent = simplify(f, box[d].extent);
+        if (!expr_is_const(extent, &max) && !bounds_const(f, extent, &min, &max))
+            return refuse_unbounded(k, b, d);
+        shape[d] = expr_index(k->c, max > 1 ? max : 1);
+    }
+    return true;
+}
+
+/* ---- rebasing -------------------------------------------------------------------------------- */
+
+/* the first two only look at subscripts */
+typedef enum { REBASE_SUGGEST, REBASE_MEASURE, REBASE } RebaseStep;
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    const Buffer *from;
+    Buffer *to;
+    const Interval *box;
+    const int64_t *fold; /* [rank], 0 where an axis is no circle */
+    Spread *spread;      /* [rank] which elements of the box are used */
+    RebaseStep step;
+    SpreadSearch *searches; /* [rank] in the first two steps; of axes that are wanted */
+    /* [rank] there: the last element of the box, 0 where an axis is not searched */
+    const int64_t *last;
+    const BlockStmt *block; /* the one at work, or NULL */
+    SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
+} Rebase;
+
+/* `e` in terms of axes, and back: a box of registers speaks of axes, because several loops may be
+ * bound to one. */
+static Expr *to_axes(Rebase *r, Expr *e)
+{
+    return expr_subst(r->c, e, r->bound.items, r->bound.n);
+}
+
+static Expr *from_axes(Rebase *r, Expr *e)
+{
+    for (int i = r->bound.n - 1; i >= 0; i--) {
+        const Expr *axis = r->bound.items[i].value;
+        if (axis->kind == EX_AXIS)
+            e = expr_replace_axis(r->c, e, axis->u.axis,
+                                  expr_var(r->c, r->bound.items[i].var, span_none()));
+    }
+    return e;
+}
+
+static void enter_bound(Rebase *r, const ForStmt *loop)
+{
+    Expr *at = index_mul(r->c, expr_axis(r->c, loop->axis), expr_index(r->c, loop->step));
+    Subst to = {loop->var, index_add(r->c, loop->lo, at)};
+    VEC_PUSH(r->c->arena, &r->bound, to);
+}
+
+static Expr *rebase_spread(Rebase *r, int d, Expr *offset)
+{
+    switch (r->step) {
+    case REBASE_SUGGEST: spread_suggest(r->c, &r->searches[d], offset, r->last[d]); return offset;
+    case REBASE_MEASURE: spread_measure(r->c, r->facts, &r->searches[d], offset); return offset;
+    case REBASE: break;
+    }
+    return spread_pack(r->c, r->facts, r->spread[d], offset);
+}
+
+/* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps
+ * its own. */
+static Expr *const *rebase_index(Rebase *r, Expr *const *index)
+{
+    Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
+    for (int d = 0; d < r->from->rank; d++) {
+        int64_t min;
+        bool dense = r->step == REBASE ? r->spread[d].period == 1 : r->last[d] == 0;
+        out[d] = index[d];
+        if (expr_is_const(r->box[d].min, &min) && min == 0 && r->fold[d] == 0 && dense)
+            continue;
+        Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
+        Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);
+        if (r->fold[d] > 0)
+            offset = index_mod(r->c, offset, expr_index(r->c, r->fold[d]));
+        offset = simplify(r->facts, offset);
+        if (!dense)
+            offset = rebase_spread(r, d, offset);
+        out[d] = from_axes(r, offset);
+    }
+    return out;
+}
+
+static Expr *rebase_load(Rewriter *rewriter, Expr *e)
+{
+    Rebase *r = rewriter->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer != r->from)
+        return e;
+    return expr_load_like(r->c, e, r->to, rebase_index(r, e->u.load.index));
+}
+
+static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
+{
+    Rebase *r = rewriter->user;
+    if (s->kind != ST_STORE || s->u.store.buffer != r->from)
+        return s;
+    return stmt_store_like(r->c, s, r->to, rebase_index(r, s->u.store.index), s->u.store.value);
+}
+
+/* What the domains of a block say about its loops. */
+static void assume_domains(Facts *f, Context *c, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *at = iter->binding;
+        facts_assume(f, expr_binary(c, EX_GE, at, iters_to_loops(c, block, iter->lo), at->span));
+        facts_assume(f, expr_binary(c, EX_LT, at, iters_to_loops(c, block, iter->hi), at->span));
+    }
+}
+
+static Stmt *rebase(void *user, Stmt *s)
+{
+    Rebase *r = user;
+    FactsMark mark = facts_mark(r->facts);
+    Stmt *done;
+    if (s->kind == ST_BLOCK) {
+        BlockStmt block = s->u.block;
+        Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
+        assume_domains(r->facts, r->c, &s->u.block);
+        r->block = &s->u.block;
+        block.body = rewrite_stmt(&rewriter, block.body);
+        r->block = NULL;
+        done = block.body == s->u.block.body ? s : stmt_stamp(stmt_block(r->c, &block, s->span), s);
+    } else {
+        int bound = r->bound.n;
+        if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
+            facts_enter(r->facts, s);
+        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->from->scope == SCOPE_LOCAL)
+            enter_bound(r, &s->u.loop);
+        done = stmt_map_children(r->c, s, rebase, r);
+        r->bound.n = bound;
+    }
+    facts_reset(r->facts, mark);
+    return done;
+}
+
+/* Registers: makes the shape as small as the subscripts allow. */
+static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
+{
+    int rank = r->from->rank;
+    bool any = false;
+    int64_t *last = ARENA_ARRAY(r->c->arena, int64_t, rank + 1);
+    r->searches = ARENA_ARRAY(r->c->arena, SpreadSearch, rank + 1);
+    for (int d = 0; d < rank; d++) {
+        r->spread[d] = (Spread){1, 1};
+        r->searches[d] = (SpreadSearch){0};
+        bool wanted = r->from->scope == SCOPE_LOCAL && r->fold[d] == 0;
+        last[d] = wanted && expr_is_const(shape[d], &last[d]) ? last[d] - 1 : 0;
+        any = any || last[d] > 0;
+    }
+    if (!any)
+        return;
+    r->last = last;
+    for (r->step = REBASE_SUGGEST; r->step < REBASE; r->step++) {
+        for (int d = 0; d < rank && r->step == REBASE_MEASURE; d++)
+            spread_close(&r->searches[d]);
+        rebase(r, at);
+    }
+    for (int d = 0; d < rank; d++) {
+        r->spread[d] = spread_choose(&r->searches[d], last[d]);
+        if (last[d] > 0)
+            shape[d] = expr_index(r->c, spread_extent(r->spread[d], last[d]));
+    }
+}
+
+/* ---- one buffer ------------------------------------------------------------------------------ */
+
+/* Each execution of the place reads only what it has written. */
+static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
+{
+    int n_loops;
+    if (reads_own_writes(k->c, place->path.items, place->path.n, place->root, b))
+        return true;
+    if (place->root >= place->path.n)
+        return false;
+    Threads *t = launch_of(k, place, &n_loops);
+    return threads_reads_covered(t, b, n_loops);
+}
+
+/* The innermost place around the accesses whose loops outside carry nothing from one iteration to
+ * the next. */
+static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
+{
+    if (!find_place(k, ancestor, place)) {
+        refuse_launches(k, b);
+        return false;
+    }
+    for (;;) {
+        int loop = place->path.n - 2;
+        while (loop >= 0 && (place->path.items[loop]->kind != ST_FOR ||
+                             place->path.items[loop]->u.loop.kind == LOOP_BIND))
+            loop--;
+        if (loop < 0 || reads_its_own(k, place, b))
+            return true;
+        if (loop < place->root) {
+            refuse_carried(k, b, place->path.items[loop]);
+            return false;
+        }
+        place->path.n = loop + 1;
+    }
+}
+
+static void compact_buffer(Compact *k, Stmt *temp)
+{
+    Context *c = k->c;
+    Buffer *b = temp->u.temp;
+    k->body = stmt_replace(c, k->body, temp, NULL);
+    AccessList accesses = {0};
+    access_collect(c, k->body, b, ACCESS_ANY, &accesses);
+    if (accesses.n == 0)
+        return;
+    Stmt *ancestor = lowest_common_ancestor(c, k->body, b);
+    Place place = {0};
+    if (!choose_place(k, b, ancestor, &place))
+        return;
+    Stmt *at = place.path.items[place.path.n - 1], *what;
+    bool shared = b->scope == SCOPE_SHARED;
+    Facts *f = facts_of_kernel(c, k->kernel);
+    enter_path(f, &place, !shared);
+    if (shared) {
+        what = under_thread_loops(k, &place, at);
+    } else {
+        axis_facts(f, c, at);
+        what = bound_to_axes(c, at);
+    }
+    Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
+    int64_t *fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    if (!region_touched(f, what, b, ACCESS_ANY, 0, box) || !fold_box(k, f, b, &place, box, fold) ||
+        !literal_extents(k, f, b, box, shape))
+        return;
+    Buffer *small = buffer_copy(c, b);
+    small->shape = shape;
+    if (is_folded(b))
+        small->layout = unfolded_layout(c, b);
+    Facts *inside = facts_of_kernel(c, k->kernel);
+    enter_path(inside, &place, true);
+    if (!shared)
+        axis_facts(inside, c, at);
+    Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box, .fold = fold};
+    r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
+    r.step = REBASE;
+    find_spreads(&r, at, shape);
+    Stmt *done = rebase(&r, at);
+    done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
+    k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
+}
+
+Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    StmtList temps = stmts_of_kind(c, kernel->body, ST_TEMP);
+    Compact k = {.c = c, .kernel = kernel, .body = kernel->body};
+    for (int i = temps.n - 1; i >= 0; i--) /* each goes in front, so the first ends up first */
+        if (!scope_outlives_launch(temps.items[i]->u.temp->scope))
+            compact_buffer(&k, temps.items[i]);
+    return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
+}

@@ -1,0 +1,214 @@
+/* promote.c - scalar replacement: an element that one thread keeps updating lives in a register.
+ *
+ *   C[i, j] = 0;                              temp C_acc: f32[1] in local;
+ *   for ko in 32 {                            C_acc[0] = 0;
+ *       ...                             =>    for ko in 32 { ...
+ *           C[i, j] += A[i, k] * B[k, j];             C_acc[0] += A[i, k] * B[k, j]; }
+ *   }                                         C[i, j] = C_acc[0];
+ *
+ * After Callahan, Carr and Kennedy (PLDI 1990), for one element a loop.
+ *
+ * Right because nobody else touches the element in the meantime: two threads that update one
+ * element in one loop are a race, which binding refused. What is added is a load before and a store
+ * after the loop, by threads that might not have run any update. The load is left out where the
+ * loop sets the element before it reads it. The conditions on the way to the updates must therefore
+ * be the same for all threads that share the element: those that vary in the loop may not depend on
+ * the thread, unless the element tells the threads apart. Both the load and the store pass the
+ * barriers of the loop, so where it has some no other thread may touch the element before or after
+ * it. */
+#include "passes/lower/memory/promote.h"
+
+/* ---- rewriting ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Buffer *from;
+    Buffer *to;
+    Expr *zero;
+} Replace;
+
+static Expr *replace_load(Rewriter *r, Expr *e)
+{
+    Replace *x = r->user;
+    return e->kind == EX_LOAD && e->u.load.buffer == x->from
+               ? expr_load(r->ctx, x->to, &x->zero, e->span)
+               : e;
+}
+
+static Stmt *replace_store(Rewriter *r, Stmt *s)
+{
+    Replace *x = r->user;
+    if (s->kind != ST_STORE || s->u.store.buffer != x->from)
+        return s;
+    return stmt_stamp(stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, s->span),
+                      s);
+}
+
+static Stmt *guarded(Context *c, const ExprList *guards, Stmt *s)
+{
+    Expr *cond = cond_join(c, guards);
+    return cond ? stmt_stamp(stmt_if(c, cond, s, NULL, s->span), s) : s;
+}
+
+static void guard_unless_proved(Scan *scan, ExprKind kind, Expr *a, Expr *b)
+{
+    Expr *cond = expr_binary(scan->p->c, kind, a, b, span_none());
+    if (!expr_list_has(&scan->guards, cond) && !prove(scan->p->facts, cond))
+        VEC_PUSH(scan->p->c->arena, &scan->guards, cond);
+}
+
+/* Threads whose loop has no iterations may have no element either: the bounds of the loop then say
+ * what no condition does. The load before it and the store after it need the condition. */
+static void guard_element(Scan *scan)
+{
+    Context *c = scan->p->c;
+    Facts *facts = scan->p->facts;
+    FactsMark mark = facts_mark(facts);
+    for (int i = 0; i < scan->guards.n; i++)
+        facts_assume(facts, scan->guards.items[i]);
+    for (int d = 0; d < scan->buffer->rank; d++) {
+        guard_unless_proved(scan, EX_LE, expr_index(c, 0), scan->index[d]);
+        guard_unless_proved(scan, EX_LT, scan->index[d], scan->buffer->shape[d]);
+    }
+    facts_reset(facts, mark);
+}
+
+/* A buffer whose element can live in a register for the whole of `loop`. */
+static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
+{
+    *scan = (Scan){.p = p, .buffer = buffer, .ok = true};
+    VEC_PUSH(p->c->arena, &scan->inside, loop->u.loop.var);
+    vars_defined_in(p->c, loop->u.loop.body, &scan->inside);
+    if (!promote_scan(scan, loop) || !promote_is_uniform(scan))
+        return false;
+    guard_element(scan);
+    return true;
+}
+
+/* Keeps the element of `scan` in a register during `loop`; what comes before it goes to `before`,
+ * what comes after to `after`. */
+static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
+{
+    Promote *p = scan->p;
+    Context *c = p->c;
+    Span at = loop->span;
+    Expr *one = expr_index(c, 1), *zero = expr_index(c, 0);
+    Expr *start = promote_take_start(scan, before);
+    Buffer *acc = buffer_new(c, names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
+                             scan->buffer->type, &one, 1, SCOPE_LOCAL, ROLE_TEMP, at);
+    if (!start)
+        promote_guard_loops(scan, loop);
+    Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
+    if (!start)
+        first->hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
+    Stmt *init = stmt_stamp(
+        stmt_store(c, acc, &zero, STORE_SET, first, first->span.source ? first->span : at), loop);
+    VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
+    if (start)
+        VEC_PUSH(c->arena, before, init);
+    else if (promote_first_access(scan, loop) == FIRST_READS)
+        VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
+    Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
+                            scan->update);
+    last->u.store.hint = scan->hint;
+    VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
+    Replace x = {scan->buffer, acc, zero};
+    Rewriter r = {.ctx = c, .user = &x, .expr = replace_load, .stmt = replace_store};
+    return rewrite_stmt(&r, loop);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    VEC(Buffer *) found;
+} Stored;
+
+static bool collect_stored(Visitor *v, Stmt *s)
+{
+    Stored *stored = v->user;
+    if (s->kind != ST_STORE || s->u.store.buffer->scope == SCOPE_LOCAL)
+        return true;
+    for (int i = 0; i < stored->found.n; i++)
+        if (stored->found.items[i] == s->u.store.buffer)
+            return true;
+    VEC_PUSH(stored->c->arena, &stored->found, s->u.store.buffer);
+    return true;
+}
+
+static Stmt *walk(void *user, Stmt *s);
+
+static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
+{
+    Context *c = p->c;
+    Stored stored = {.c = c};
+    StmtList after = {0};
+    if (loop->u.loop.kind != LOOP_VECTORIZE) {
+        Visitor v = {.user = &stored, .stmt = collect_stored};
+        visit_stmt(&v, loop);
+    }
+    for (int i = 0; i < stored.found.n; i++) {
+        Scan scan;
+        if (promotable(p, loop, stored.found.items[i], &scan) &&
+            promote_can_start(&scan, loop, out) && promote_passes_barriers(&scan, loop))
+            loop = promote(&scan, loop, out, &after);
+    }
+    VEC_PUSH(c->arena, out, walk(p, loop));
+    for (int i = 0; i < after.n; i++)
+        VEC_PUSH(c->arena, out, after.items[i]);
+}
+
+/* The items of a sequence, or a single statement. */
+static Stmt *walk_items(Promote *p, Stmt *s)
+{
+    Context *c = p->c;
+    Stmt *const *items = s->kind == ST_SEQ ? s->u.seq.items : &s;
+    int n = s->kind == ST_SEQ ? s->u.seq.n : 1, lets = p->lets.n;
+    FactsMark mark = facts_mark(p->facts);
+    StmtList out = {0};
+    for (int i = 0; i < n; i++) {
+        Stmt *item = items[i];
+        if (item->kind == ST_LET) {
+            Subst to = {item->u.let.var, item->u.let.value};
+            VEC_PUSH(c->arena, &p->lets, to);
+            facts_enter(p->facts, item);
+        }
+        if (item->kind == ST_FOR)
+            walk_loop(p, item, &out);
+        else
+            VEC_PUSH(c->arena, &out, walk(p, item));
+    }
+    p->lets.n = lets;
+    facts_reset(p->facts, mark);
+    bool same = out.n == n;
+    for (int i = 0; same && i < n; i++)
+        same = out.items[i] == items[i];
+    return same ? s : stmt_seq(c, out.items, out.n, s->span);
+}
+
+static Stmt *walk_body(void *user, Stmt *s)
+{
+    return s->kind == ST_SEQ || s->kind == ST_FOR ? walk_items(user, s) : walk(user, s);
+}
+
+/* Below a statement of a launch. */
+static Stmt *walk(void *user, Stmt *s)
+{
+    Promote *p = user;
+    return stmt_map_inside(p->c, p->facts, s, walk_body, p);
+}
+
+static Stmt *walk_host(void *user, Stmt *s)
+{
+    Promote *p = user;
+    if (s->kind != ST_LAUNCH)
+        return stmt_map_children(p->c, s, walk_host, p);
+    p->launch = &s->u.launch;
+    return walk(p, s);
+}
+
+Kernel *pass_promote_accumulators(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    Promote p = {.c = c, .names = names_of_kernel(c, kernel), .facts = facts_of_kernel(c, kernel)};
+    return kernel_with_body(c, kernel, walk_host(&p, kernel->body));
+}

@@ -1,0 +1,68 @@
+/* promote.h - an element that may live in a register for the whole of a loop (internal to
+ * passes/lower; promote.c says when and why). */
+#ifndef TIRC_PASSES_LOWER_MEMORY_PROMOTE_H
+#define TIRC_PASSES_LOWER_MEMORY_PROMOTE_H
+
+#include "passes/lower/pass.h"
+
+typedef struct {
+    Context *c;
+    Names names;
+    const LaunchStmt *launch;
+    Facts *facts;
+    SubstList lets; /* values of the names around, in terms of axes and loops */
+} Promote;
+
+/* What all accesses of one buffer in a loop have in common. */
+typedef struct {
+    Promote *p;
+    Buffer *buffer;
+    Expr *const *index; /* of the first access */
+    VarList inside;     /* variables defined in the loop */
+    Walker walk;        /* of the loop */
+    ExprList guards;    /* invariant conditions around every access */
+    ExprList varying;   /* other conditions and the bounds on the way to an access */
+    SubstList lets;     /* values of the names in the loop */
+    bool seen, read, written, ok;
+    Span update;    /* the last statement that writes it */
+    CacheHint hint; /* of that one */
+} Scan;
+
+/* ---- the accesses (promote_scan.c) ----------------------------------------------------------- */
+
+/* What the accesses of scan->buffer in the loop have in common. False where they have too little:
+ * other elements, other conditions, atomic updates. */
+bool promote_scan(Scan *scan, Stmt *loop);
+/* The expression has one value throughout the loop. */
+bool promote_is_invariant(const Scan *scan, const Expr *e);
+
+/* ---- whose it is (promote_owner.c) ----------------------------------------------------------- */
+
+/* The threads that share the element all run the updates or none does. */
+bool promote_is_uniform(Scan *scan);
+/* The load before the loop (if there is one) finds what the first read in it would, and the store
+ * after it comes in time for those who read behind it, though barriers of the loop lie between. */
+bool promote_passes_barriers(Scan *scan, Stmt *loop);
+
+/* ---- what it holds when the loop begins (promote_start.c) ------------------------------------ */
+
+/* What the first statement of a loop that touches the element does. */
+typedef enum {
+    FIRST_READS,   /* needs its value, or may do so */
+    FIRST_MAY_SET, /* sets it, where conditions allow it and the loop runs */
+    /* sets it wherever the guards of the updates hold: what it was before does not matter */
+    FIRST_SETS,
+} First;
+First promote_first_access(Scan *scan, Stmt *loop);
+/* Is there a value for the register to start with that the program itself would read? An element
+ * that may not have one before the loop must not be loaded. */
+bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before);
+/* Takes the start value of the element out of the statements before the loop; NULL if they do not
+ * say it. */
+Expr *promote_take_start(Scan *scan, StmtList *before);
+/* A thread whose loop has no iterations, or none of the loops inside of it that hold all updates,
+ * leaves the element alone, which may be another thread's, or nobody's yet: unless its start was
+ * taken from a store that came before, it is neither loaded nor stored. Adds that to the guards. */
+void promote_guard_loops(Scan *scan, Stmt *loop);
+
+#endif

@@ -1,0 +1,227 @@
+/* promote_owner.c - whose is the element that a loop keeps updating? Which threads share it, and
+ * what other threads do with it, in the loop and beyond barriers. See promote.h. */
+#include "passes/lower/memory/promote.h"
+
+/* ---- who owns the element -------------------------------------------------------------------- */
+
+static unsigned axes_of(const Expr *e)
+{
+    unsigned axes = e->kind == EX_AXIS ? 1u << e->u.axis : 0;
+    for (int i = 0; i < expr_operands(e); i++)
+        axes |= axes_of(expr_operand(e, i));
+    return axes;
+}
+
+static Expr *expanded(const Promote *p, Expr *e)
+{
+    for (int i = p->lets.n - 1; i >= 0; i--)
+        e = expr_subst(p->c, e, &p->lets.items[i], 1);
+    return e;
+}
+
+static Expr *axis_extent(const Promote *p, int axis)
+{
+    return axis < AXIS_THREAD_X ? p->launch->grid[axis]
+                                : expr_index(p->c, p->launch->block[axis - AXIS_THREAD_X]);
+}
+
+/* What tells elements apart: the coordinates and the loops around, outside of the loop at work,
+ * that an expression is made of. */
+typedef struct {
+    Scan *scan;
+    unsigned axes;
+    VarList loops;
+} Parts;
+
+static bool note_loop(Visitor *v, Expr *e)
+{
+    Parts *parts = v->user;
+    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP &&
+        !expr_uses_any(e, parts->scan->inside.items, parts->scan->inside.n) &&
+        !expr_uses_any(e, parts->loops.items, parts->loops.n))
+        VEC_PUSH(parts->scan->p->c->arena, &parts->loops, e->u.var);
+    return true;
+}
+
+static void add_parts(Parts *parts, Expr *e)
+{
+    Visitor v = {.user = parts, .expr = note_loop};
+    visit_expr(&v, e);
+    parts->axes |= axes_of(e);
+}
+
+/* A part of a number in mixed radix. */
+typedef struct {
+    int64_t stride;
+    Expr *extent;
+} Digit;
+typedef VEC(Digit) Digits;
+
+/* The digit of `var` in *rest, which goes on without it. */
+static bool take_digit(Promote *p, const Var *var, Expr *extent, Expr **rest, Digits *digits)
+{
+    Digit digit = {.extent = extent};
+    if (!split_linear(p->facts, *rest, var, &digit.stride, rest) || digit.stride <= 0)
+        return false;
+    VEC_PUSH(p->c->arena, digits, digit);
+    return true;
+}
+
+static Expr *loop_values(Promote *p, Var *loop)
+{
+    int64_t min, max, n;
+    bool known = bounds_const(p->facts, expr_var(p->c, loop, span_none()), &min, &max) &&
+                 checked_sub(max, min, &n) && checked_add(n, 1, &n);
+    return known ? expr_index(p->c, n) : NULL;
+}
+
+/* Strides are taken from small to large; each must exceed what the digits below can sum up to. */
+static bool digits_tell(Digits *digits)
+{
+    int64_t reach = 0, extent, span; /* the largest sum of the digits taken so far */
+    while (digits->n > 0) {
+        int least = 0;
+        for (int i = 1; i < digits->n; i++)
+            if (digits->items[i].stride < digits->items[least].stride)
+                least = i;
+        Digit digit = digits->items[least];
+        digits->items[least] = digits->items[--digits->n];
+        if (digit.stride <= reach)
+            return false;
+        if (digits->n > 0 &&
+            (!digit.extent || !expr_is_const(digit.extent, &extent) ||
+             !checked_mul(digit.stride, extent - 1, &span) || !checked_add(reach, span, &reach)))
+            return false;
+    }
+    return true;
+}
+
+/* Different values of the coordinates and the loops in `e` give `e` different values: it is a
+ * number in mixed radix of them, plus what is the same for all. */
+static bool tells_apart(Promote *p, Expr *e, const Parts *parts)
+{
+    Context *c = p->c;
+    Digits digits = {0};
+    Expr *rest = simplify(p->facts, e);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (!(axes_of(rest) & (1u << axis)))
+            continue;
+        Var *stand_in = var_new(c, axis_name((Axis)axis), DT_INDEX, VAR_LOOP, span_none());
+        rest = expr_replace_axis(c, rest, (Axis)axis, expr_var(c, stand_in, span_none()));
+        if (!take_digit(p, stand_in, axis_extent(p, axis), &rest, &digits))
+            return false;
+    }
+    for (int i = 0; i < parts->loops.n; i++)
+        if (expr_uses_var(rest, parts->loops.items[i]) &&
+            !take_digit(p, parts->loops.items[i], loop_values(p, parts->loops.items[i]), &rest,
+                        &digits))
+            return false;
+    return axes_of(rest) == 0 && digits_tell(&digits);
+}
+
+/* The parts that the element of `scan` does not tell: threads and iterations that differ in others
+ * have other elements. */
+static void drop_told(Scan *scan, Parts *parts)
+{
+    for (int d = 0; d < scan->buffer->rank; d++) {
+        Expr *e = expanded(scan->p, scan->index[d]);
+        Parts here = {.scan = scan};
+        add_parts(&here, e);
+        if (!tells_apart(scan->p, e, &here))
+            continue;
+        parts->axes &= ~here.axes;
+        for (int i = 0; i < here.loops.n; i++)
+            for (int k = 0; k < parts->loops.n; k++)
+                if (parts->loops.items[k] == here.loops.items[i])
+                    parts->loops.items[k--] = parts->loops.items[--parts->loops.n];
+    }
+}
+
+static unsigned axes_of_launch(const Promote *p)
+{
+    unsigned axes = 0;
+    int64_t extent;
+    for (int axis = 0; axis < AXIS_COUNT; axis++)
+        if (!expr_is_const(axis_extent(p, axis), &extent) || extent > 1)
+            axes |= 1u << axis;
+    return axes;
+}
+
+bool promote_is_uniform(Scan *scan)
+{
+    Promote *p = scan->p;
+    Parts varying = {.scan = scan}, threads = {.scan = scan, .axes = axes_of_launch(p)};
+    for (int i = 0; i < scan->varying.n; i++) {
+        Expr *e = scan->varying.items[i];
+        for (int k = scan->lets.n - 1; k >= 0; k--)
+            e = expr_subst(p->c, e, &scan->lets.items[k], 1);
+        e = expanded(p, e);
+        if (expr_has_load(e))
+            return false;
+        add_parts(&varying, e);
+    }
+    drop_told(scan, &varying);
+    drop_told(scan, &threads);
+    return (varying.axes == 0 && varying.loops.n == 0) || threads.axes == 0;
+}
+
+/* ---- who else touches it --------------------------------------------------------------------- */
+
+/* Accesses of the buffer of `scan` in the launch, outside of the loop. */
+typedef struct {
+    Scan *scan;
+    const Var *loop;
+    SubstList lets;
+    bool touched; /* by other threads, perhaps, than the one whose element it is in the loop */
+} Others;
+
+/* The element is that of the loop, and no two threads of a block have it. */
+static bool is_same_thread(const Others *o, Expr *const *index)
+{
+    Promote *p = o->scan->p;
+    unsigned shared = 0;
+    for (int axis = AXIS_THREAD_X; axis < AXIS_COUNT; axis++)
+        shared |= p->launch->block[axis - AXIS_THREAD_X] > 1 ? 1u << axis : 0;
+    for (int d = 0; d < o->scan->buffer->rank; d++) {
+        Expr *mine = simplify(p->facts, expanded(p, o->scan->index[d])), *e = index[d];
+        for (int i = o->lets.n - 1; i >= 0; i--)
+            e = expr_subst(p->c, e, &o->lets.items[i], 1);
+        if (!expr_equal(mine, simplify(p->facts, e)))
+            return false;
+        Parts here = {.scan = o->scan};
+        add_parts(&here, mine);
+        if ((here.axes & shared) && tells_apart(p, mine, &here))
+            shared &= ~here.axes;
+    }
+    return shared == 0;
+}
+
+static bool note_other_load(Visitor *v, Expr *e)
+{
+    Others *o = v->user;
+    if (e->kind == EX_LOAD && e->u.load.buffer == o->scan->buffer &&
+        !is_same_thread(o, e->u.load.index))
+        o->touched = true;
+    return true;
+}
+
+static bool note_other_stmt(Visitor *v, Stmt *s)
+{
+    Others *o = v->user;
+    if (s->kind == ST_LET)
+        VEC_PUSH(o->scan->p->c->arena, &o->lets, ((Subst){s->u.let.var, s->u.let.value}));
+    if (s->kind == ST_STORE && s->u.store.buffer == o->scan->buffer &&
+        !is_same_thread(o, s->u.store.index))
+        o->touched = true;
+    return s->kind != ST_FOR || s->u.loop.var != o->loop;
+}
+
+bool promote_passes_barriers(Scan *scan, Stmt *loop)
+{
+    if (!stmt_has_barrier(loop))
+        return true;
+    Others others = {.scan = scan, .loop = loop->u.loop.var};
+    Visitor v = {&others, note_other_load, note_other_stmt};
+    visit_stmt(&v, scan->p->launch->body);
+    return !others.touched;
+}

@@ -1,0 +1,149 @@
+/* promote_start.c - what an element holds when a loop that keeps updating it begins: the value that
+ * a store before it sets, or one that must be loaded, or nothing that matters. See promote.h. */
+#include "passes/lower/memory/promote.h"
+
+static bool is_element_store(const Scan *scan, const Stmt *s)
+{
+    if (s->kind != ST_STORE || s->u.store.buffer != scan->buffer || s->u.store.op != STORE_SET ||
+        s->u.store.atomic || expr_has_load(s->u.store.value))
+        return false;
+    for (int d = 0; d < scan->buffer->rank; d++)
+        if (!expr_equal(s->u.store.index[d], scan->index[d]))
+            return false;
+    return true;
+}
+
+/* Takes a constant store of the element out of `s`, under exactly the guards of the updates; what
+ * is left in *rest (NULL: nothing). NULL if `s` is no such statement. */
+static Expr *take_init(Scan *scan, Stmt *s, const ExprList *around, Stmt **rest)
+{
+    Context *c = scan->p->c;
+    if (s->kind == ST_STORE && is_element_store(scan, s)) {
+        bool same = around->n == scan->guards.n;
+        for (int i = 0; i < around->n; i++)
+            same = same && expr_list_has(&scan->guards, around->items[i]);
+        *rest = NULL;
+        return same ? s->u.store.value : NULL;
+    }
+    if (s->kind == ST_IF && !s->u.cond.otherwise) {
+        ExprList inner = {0};
+        for (int i = 0; i < around->n; i++)
+            VEC_PUSH(c->arena, &inner, around->items[i]);
+        cond_split(c, s->u.cond.cond, &inner);
+        Stmt *left;
+        Expr *value = take_init(scan, s->u.cond.then, &inner, &left);
+        *rest =
+            value && left ? stmt_stamp(stmt_if(c, s->u.cond.cond, left, NULL, s->span), s) : NULL;
+        return value;
+    }
+    if (s->kind != ST_SEQ)
+        return NULL;
+    for (int i = s->u.seq.n - 1; i >= 0; i--) {
+        Stmt *left;
+        Expr *value = take_init(scan, s->u.seq.items[i], around, &left);
+        if (value) {
+            *rest = stmt_replace(c, s, s->u.seq.items[i], left);
+            return value;
+        }
+        if (stmt_touches(s->u.seq.items[i], scan->buffer, ACCESS_ANY))
+            return NULL;
+    }
+    return NULL;
+}
+
+Expr *promote_take_start(Scan *scan, StmtList *before)
+{
+    ExprList nothing = {0};
+    for (int i = before->n - 1; i >= 0; i--) {
+        Stmt *rest = NULL;
+        Expr *start = take_init(scan, before->items[i], &nothing, &rest);
+        if (start && rest)
+            before->items[i] = rest;
+        for (int k = i; start && !rest && k + 1 < before->n; k++)
+            before->items[k] = before->items[k + 1];
+        before->n -= start && !rest;
+        if (start)
+            return start;
+        if (stmt_touches(before->items[i], scan->buffer, ACCESS_ANY))
+            return NULL;
+    }
+    return NULL;
+}
+
+static Expr *runs_at_all(const Scan *scan, const ForStmt *l)
+{
+    return expr_binary(scan->p->c, l->step > 0 ? EX_LT : EX_GE, l->lo, l->hi, span_none());
+}
+
+static bool certainly_runs(const Scan *scan, const ForStmt *l)
+{
+    return prove(scan->p->facts, runs_at_all(scan, l));
+}
+
+static First first_in(Scan *scan, Stmt *s, ExprList *around)
+{
+    Context *c = scan->p->c;
+    if (s->kind == ST_STORE) {
+        AccessList reads = {0};
+        access_collect(c, s, scan->buffer, ACCESS_READ, &reads);
+        bool runs = true;
+        for (int i = 0; i < around->n; i++)
+            runs = runs && expr_list_has(&scan->guards, around->items[i]);
+        return reads.n > 0 ? FIRST_READS : runs ? FIRST_SETS : FIRST_MAY_SET;
+    }
+    if (s->kind == ST_IF && !s->u.cond.otherwise) {
+        cond_split(c, s->u.cond.cond, around);
+        return first_in(scan, s->u.cond.then, around);
+    }
+    if (s->kind == ST_FOR) {
+        First first = first_in(scan, s->u.loop.body, around);
+        return first == FIRST_SETS && !certainly_runs(scan, &s->u.loop) ? FIRST_MAY_SET : first;
+    }
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (stmt_touches(s->u.seq.items[i], scan->buffer, ACCESS_ANY))
+            return first_in(scan, s->u.seq.items[i], around);
+    return FIRST_READS;
+}
+
+First promote_first_access(Scan *scan, Stmt *loop)
+{
+    ExprList around = {0};
+    return first_in(scan, loop, &around);
+}
+
+bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before)
+{
+    StmtList trial = {0};
+    for (int i = 0; i < before->n; i++)
+        VEC_PUSH(scan->p->c->arena, &trial, before->items[i]);
+    return promote_first_access(scan, loop) != FIRST_MAY_SET || promote_take_start(scan, &trial);
+}
+
+/* The one statement below `s` that touches the element, if it is a loop: where that has no
+ * iterations, nothing does. */
+static Stmt *only_loop(const Scan *scan, Stmt *s)
+{
+    Stmt *found = NULL;
+    if (s->kind == ST_FOR)
+        return s;
+    if (s->kind == ST_IF && !s->u.cond.otherwise)
+        return only_loop(scan, s->u.cond.then);
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (stmt_touches(s->u.seq.items[i], scan->buffer, ACCESS_ANY)) {
+            if (found)
+                return NULL;
+            found = s->u.seq.items[i];
+        }
+    return found ? only_loop(scan, found) : NULL;
+}
+
+void promote_guard_loops(Scan *scan, Stmt *loop)
+{
+    for (; loop; loop = only_loop(scan, loop->u.loop.body)) {
+        const ForStmt *l = &loop->u.loop;
+        if (promote_is_invariant(scan, l->lo) && promote_is_invariant(scan, l->hi) &&
+            !certainly_runs(scan, l))
+            VEC_PUSH(scan->p->c->arena, &scan->guards,
+                     simplify(scan->p->facts, runs_at_all(scan, l)));
+    }
+}

@@ -1,0 +1,578 @@
+/* in_bounds.c - see in_bounds.h.
+ *
+ *   let i = blockIdx.x * 4 + threadIdx.x;      columns N, b, t with 0 <= b < ceil(N / 4), 0 <= t < 4
+ *   if i < N                                   row b * 4 + t < N
+ *       y[i] = x[i];                           no solution with b * 4 + t < 0 or b * 4 + t >= N
+ *
+ * Facts (simplify.h) answer most questions; the systems of poly.h answer the rest, and give
+ * witnesses. */
+#include "passes/lower/proofs/in_bounds.h"
+
+#include "passes/analysis/model.h"
+#include "passes/lower/index/exact_index.h"
+#include "passes/lower/pass.h"
+
+enum { MOST_SYSTEMS = 400 }; /* of one proof; each has its own budget, too */
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    const int64_t *sizes;
+    int systems; /* asked so far */
+    Walker walk;
+    /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
+    int launch;
+    Var *axes[AXIS_COUNT]; /* of that launch */
+    MemoryBounds found;
+} Proof;
+
+/* One access, while it is asked about. */
+typedef struct {
+    Proof *proof;
+    const Buffer *buffer; /* whose shape counts */
+    Expr *const *index;   /* [buffer->rank] */
+    EnclosingList scopes; /* around it, all index arithmetic exact (exact_index.h) */
+    int64_t lanes;        /* of the wide access that it is part of; 1: none */
+    Expr *first;          /* the place of the first of them, in elements of the buffer */
+    AccessBounds bounds;
+} Question;
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+static const char *element_text(Context *c, const Buffer *buffer, Expr *const *index)
+{
+    StrBuf text = strbuf_new(c->arena);
+    strbuf_addf(&text, "%s[", buffer->name);
+    for (int i = 0; i < buffer->rank; i++) {
+        strbuf_addf(&text, "%s", i ? ", " : "");
+        print_expr(index[i], &text);
+    }
+    strbuf_addf(&text, "]");
+    return text.text;
+}
+
+static const char *expr_text(Context *c, const Expr *e)
+{
+    StrBuf text = strbuf_new(c->arena);
+    print_expr(e, &text);
+    return text.text;
+}
+
+static void answer(Question *q, BoundsAnswer answer, const char *why)
+{
+    q->bounds.answer = answer;
+    q->bounds.why = why;
+}
+
+/* ---- what it depends on ---------------------------------------------------------------------- */
+
+static const char *data_behind(const Question *q, const Expr *e, int scopes);
+
+static const char *data_behind_var(const Question *q, const Var *var, int scopes)
+{
+    if (var->kind == VAR_SCALAR)
+        return arena_printf(q->proof->c->arena, "the argument '%s'", var->name);
+    for (int i = scopes - 1; i >= 0; i--) {
+        const Stmt *s = q->scopes.items[i].stmt;
+        if (s->kind == ST_LET && s->u.let.var == var)
+            return data_behind(q, s->u.let.value, i);
+        if (s->kind != ST_FOR || s->u.loop.var != var)
+            continue;
+        const char *lo = data_behind(q, s->u.loop.lo, i);
+        return lo ? lo : data_behind(q, s->u.loop.hi, i);
+    }
+    return NULL;
+}
+
+/* The first load or argument that the value comes from, through names and bounds of loops of the
+ * first `scopes` scopes. */
+static const char *data_behind(const Question *q, const Expr *e, int scopes)
+{
+    Context *c = q->proof->c;
+    if (e->kind == EX_LOAD) {
+        const AxisAccess *axes = e->u.load.axes;
+        return axes ? element_text(c, axes->buffer, axes->index) : expr_text(c, e);
+    }
+    if (e->kind == EX_VAR)
+        return data_behind_var(q, e->u.var, scopes);
+    const char *found = NULL;
+    for (int i = 0; i < expr_operands(e) && !found; i++)
+        found = data_behind(q, expr_operand(e, i), scopes);
+    return found;
+}
+
+static const char *data_of_question(const Question *q)
+{
+    const char *found = NULL;
+    for (int i = 0; i < q->buffer->rank && !found; i++)
+        found = data_behind(q, q->index[i], q->scopes.n);
+    for (int i = 0; i < q->scopes.n && !found; i++)
+        if (q->scopes.items[i].stmt->kind == ST_IF)
+            found = data_behind(q, q->scopes.items[i].stmt->u.cond.cond, i);
+    return found;
+}
+
+/* ---- one question to a system ---------------------------------------------------------------- */
+
+/* Columns for symbolic sizes: all from 1 on, or `values` [n_sizes]. */
+static void enter_sizes(const Proof *proof, Poly *p, const int64_t *values, Affine *columns, int *n)
+{
+    const Kernel *kernel = proof->kernel;
+    for (int i = 0; i < kernel->n_sizes; i++) {
+        if (!kernel->sizes[i].symbolic)
+            continue;
+        Affine size = poly_size(p, kernel->sizes[i].var);
+        poly_raise(p, size.terms[0].column, values && values[i] < 1 ? 0 : 1);
+        if (values)
+            poly_equal(p, &p->top, size, affine_const(values[i]));
+        columns[(*n)++] = size;
+    }
+}
+
+/* The question with numbers for symbolic sizes: nothing in it is a product any more. */
+static void put_sizes(Question *q, const int64_t *values, Buffer *buffer)
+{
+    Context *c = q->proof->c;
+    const Kernel *kernel = q->proof->kernel;
+    SubstList map = {0};
+    for (int i = 0; i < kernel->n_sizes; i++)
+        if (kernel->sizes[i].symbolic)
+            VEC_PUSH(c->arena, &map, ((Subst){kernel->sizes[i].var, expr_index(c, values[i])}));
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank),
+         **shape = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank);
+    for (int i = 0; i < q->buffer->rank; i++) {
+        index[i] = expr_subst(c, q->index[i], map.items, map.n);
+        shape[i] = expr_subst(c, q->buffer->shape[i], map.items, map.n);
+    }
+    *buffer = *q->buffer;
+    buffer->shape = shape;
+    q->buffer = buffer;
+    q->index = index;
+    q->first = q->first ? expr_subst(c, q->first, map.items, map.n) : NULL;
+    q->scopes = scopes_subst(c, &q->scopes, map.items, map.n);
+}
+
+/* The sizes are such that the launch has blocks. */
+static void assume_launched(const Question *q, Poly *p)
+{
+    for (int k = 0; k < AXIS_COUNT && q->proof->launch >= 0; k++)
+        poly_assume_positive(p, q->scopes.items[q->proof->launch + k].stmt->u.loop.hi);
+}
+
+/* "N = 1, blockIdx.x = 0, i = 3" */
+static const char *point_text(const Question *q, const Poly *p, const Env *env,
+                              const int64_t *point)
+{
+    const Proof *proof = q->proof;
+    StrBuf text = strbuf_new(proof->c->arena);
+    for (int i = 0; i < proof->kernel->n_sizes; i++) {
+        const Size *size = &proof->kernel->sizes[i];
+        const Affine *value = size->symbolic ? env_find(&p->fixed, size->var) : NULL;
+        if (value)
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", size->name,
+                        (long long)affine_at(*value, point));
+    }
+    for (int i = 0; i < q->scopes.n; i++) {
+        const Stmt *s = q->scopes.items[i].stmt;
+        int64_t extent;
+        if (s->kind != ST_FOR || (loop_const_extent(&s->u.loop, &extent) && extent == 1))
+            continue;
+        strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", s->u.loop.var->name,
+                    (long long)affine_at(*env_find(env, s->u.loop.var), point));
+    }
+    return text.text;
+}
+
+/* Rows: the subscript is below 0, or not below the extent. */
+static void leave_axis(Poly *p, Affine at, Affine extent)
+{
+    Conj **side = poly_choice(p, &p->top, 2);
+    poly_at_most(p, side[0], at, affine_const(0), -1);
+    poly_at_most(p, side[1], extent, at, 0);
+}
+
+/* What an access must not do. */
+enum { FIRST_MISALIGNED = -1 }; /* instead of the number of an axis that it leaves */
+
+typedef struct {
+    Answer found;
+    bool exact;
+    const char *at; /* where, and what the subscript is */
+} Violation;
+
+static Expr *subscript_of(const Question *q, int axis)
+{
+    return axis == FIRST_MISALIGNED ? q->first : q->index[axis];
+}
+
+static const char *violation_text(const Question *q, int axis, const char *where, int64_t at,
+                                  int64_t extent)
+{
+    Arena *arena = q->proof->c->arena;
+    const char *subscript = expr_text(q->proof->c, subscript_of(q, axis));
+    if (axis == FIRST_MISALIGNED)
+        return arena_printf(
+            arena,
+            "at %s a wide access of %lld elements begins at %s = %lld, which is no multiple of it",
+            where, (long long)q->lanes, subscript, (long long)at);
+    return arena_printf(arena, "at %s the subscript %s is %lld, and the axis has %lld elements",
+                        where, subscript, (long long)at, (long long)extent);
+}
+
+/* With all sizes, or at `values` [n_sizes]. */
+static Violation ask_system(const Question *asked, int axis, const int64_t *values)
+{
+    enum { MOST = 64 };
+    Question put = *asked;
+    const Question *q = &put;
+    Buffer buffer;
+    Proof *proof = q->proof;
+    Affine sizes[MOST], extent = affine_const(0);
+    Env env = {0};
+    int n = 0;
+    int64_t *point = NULL;
+    Poly *p = poly_new(proof->c);
+    if (proof->kernel->n_sizes > MOST || proof->systems++ >= MOST_SYSTEMS)
+        return (Violation){.found = POLY_SPENT};
+    if (values)
+        put_sizes(&put, values, &buffer);
+    enter_sizes(proof, p, values, sizes, &n);
+    poly_assume_where(p, proof->kernel);
+    assume_launched(q, p);
+    for (int i = 0; i < q->scopes.n; i++)
+        model_enter_scope(p, &env, q->scopes.items[i]);
+    Affine at = poly_value(p, &env, subscript_of(q, axis));
+    if (axis == FIRST_MISALIGNED) {
+        Affine rest = poly_add(p, at, poly_quotient(p, at, q->lanes), -q->lanes),
+               zero = affine_const(0);
+        poly_differ(p, &p->top, &rest, &zero, 1);
+    } else {
+        extent = poly_value(p, &p->fixed, q->buffer->shape[axis]);
+        leave_axis(p, at, extent);
+    }
+    Violation v = {.found = poly_solve(p, sizes, n, &point), .exact = !p->inexact};
+    if (v.found == POLY_SOME && point)
+        v.at = violation_text(asked, axis, point_text(q, p, &env, point), affine_at(at, point),
+                              affine_at(extent, point));
+    return v;
+}
+
+/* Where products hide the answer, small sizes may show one: 1, 2 and 3 for all, or in turn. */
+static Violation ask_small_sizes(const Question *q, int axis)
+{
+    enum { TRIED = 5 };
+    const Kernel *kernel = q->proof->kernel;
+    int64_t *values = ARENA_ARRAY(q->proof->c->arena, int64_t, kernel->n_sizes + 1);
+    for (int k = 0; k < TRIED; k++) {
+        for (int i = 0; i < kernel->n_sizes; i++)
+            values[i] = k < 3 ? k + 1 : (i + k) % 2 + 1;
+        Violation v = ask_system(q, axis, values);
+        if (v.found == POLY_SOME && v.exact)
+            return v;
+    }
+    return (Violation){.found = POLY_SPENT};
+}
+
+/* What a solution, or none within the budget, says of the access. */
+static void judge(Question *q, int axis, Violation found)
+{
+    Context *c = q->proof->c;
+    const int64_t *sizes = q->proof->sizes;
+    const char *data = data_of_question(q);
+    if (!data && (found.found != POLY_SOME || !found.exact)) {
+        Violation small = ask_small_sizes(q, axis);
+        found = small.found == POLY_SOME ? small : found;
+    }
+    if (data) {
+        answer(q, BOUNDS_DATA, arena_printf(c->arena, "it depends on %s", data));
+    } else if (found.found == POLY_SPENT) {
+        answer(q, BOUNDS_UNPROVED, "the question is too hard for its budget");
+    } else if (!found.exact) {
+        answer(q, BOUNDS_UNPROVED,
+               "it depends on products of sizes, or on a value that is not linear");
+    } else {
+        answer(q, BOUNDS_LEAVES, found.at);
+        Violation here = {.found = POLY_NONE};
+        if (sizes)
+            here = ask_system(q, axis, sizes);
+        q->bounds.always = here.found == POLY_SOME && here.exact;
+        if (q->bounds.always)
+            q->bounds.why = here.at;
+    }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static Facts *facts_here(const Question *q)
+{
+    Context *c = q->proof->c;
+    const Kernel *kernel = q->proof->kernel;
+    Facts *f = facts_of_kernel(c, kernel);
+    for (int i = 0; i < kernel->n_sizes; i++)
+        if (kernel->sizes[i].symbolic)
+            facts_assume(f, expr_binary(c, EX_GE, expr_var(c, kernel->sizes[i].var, span_none()),
+                                        expr_index(c, 1), span_none()));
+    for (int i = 0; i < q->scopes.n; i++)
+        facts_enter_enclosing(f, q->scopes.items[i]);
+    return f;
+}
+
+static bool proved_by_facts(Facts *f, const Question *q, int axis)
+{
+    Context *c = q->proof->c;
+    Expr *at = subscript_of(q, axis);
+    if (axis == FIRST_MISALIGNED)
+        return prove_divisible(f, at, q->lanes);
+    return prove(f, expr_binary(c, EX_GE, at, expr_index(c, 0), at->span)) &&
+           prove(f, expr_binary(c, EX_LT, at, q->buffer->shape[axis], at->span));
+}
+
+static void ask_about(Question *q, Facts *f, int axis)
+{
+    if (q->bounds.answer != BOUNDS_PROVED || proved_by_facts(f, q, axis))
+        return;
+    Violation found = ask_system(q, axis, NULL);
+    if (found.found != POLY_NONE)
+        judge(q, axis, found);
+}
+
+static void ask(Question *q, Facts *f)
+{
+    for (int axis = 0; axis < q->buffer->rank; axis++)
+        ask_about(q, f, axis);
+    if (q->lanes > 1)
+        ask_about(q, f, FIRST_MISALIGNED);
+}
+
+/* ---- wide accesses --------------------------------------------------------------------------- */
+
+/* The place of an element, in elements from the first; NULL where it has no literal strides. */
+static Expr *place_in_memory(Context *c, const Buffer *buffer, Expr *const *index)
+{
+    if (buffer->rank == 1)
+        return index[0];
+    int64_t *strides = ARENA_ARRAY(c->arena, int64_t, buffer->rank), elements;
+    if (!buffer_strides(buffer, strides, &elements))
+        return NULL;
+    Expr *sum = expr_index(c, 0);
+    for (int d = 0; d < buffer->rank; d++)
+        sum = index_add(c, sum, index_mul(c, index[d], expr_index(c, strides[d])));
+    return sum;
+}
+
+/* The loop around whose iterations may be lanes of one access of this type. */
+static const ForStmt *loop_of_lanes(const Question *q, DType type, int64_t *lanes)
+{
+    int64_t lo;
+    for (int i = q->scopes.n - 1; i >= 0; i--) {
+        const Stmt *s = q->scopes.items[i].stmt;
+        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE)
+            return loop_const_extent(&s->u.loop, lanes) && expr_is_const(s->u.loop.lo, &lo) &&
+                           lo == 0 && *lanes > 1 && *lanes * type_bytes(type) <= 16 &&
+                           stmt_single_store(s->u.loop.body)
+                       ? &s->u.loop
+                       : NULL;
+    }
+    return NULL;
+}
+
+/* The first lane, where the access goes from one element to the next from lane to lane. Registers
+ * have no address. */
+static void find_lanes(Question *q, Facts *f)
+{
+    int64_t lanes, step;
+    Expr *rest, *at = place_in_memory(q->proof->c, q->buffer, q->index);
+    const ForStmt *loop =
+        q->buffer->scope == SCOPE_LOCAL ? NULL : loop_of_lanes(q, q->buffer->type, &lanes);
+    q->lanes = 1;
+    if (!at || !loop || !expr_uses_var(at, loop->var) ||
+        !split_linear(f, at, loop->var, &step, &rest) || step != 1)
+        return;
+    q->lanes = lanes;
+    q->first = rest;
+}
+
+/* ---- one subscript for several axes ---------------------------------------------------------- */
+
+/* The place of an element, row major, exact. */
+static Expr *place(Context *c, const Buffer *buffer, Expr *const *index)
+{
+    Expr *sum = index[0];
+    for (int d = 1; d < buffer->rank; d++)
+        sum = index_add(c, index_mul(c, sum, buffer->shape[d]), index[d]);
+    return sum;
+}
+
+/* Are the two subscripts one value, names seen through? */
+static bool is_same(const Question *q, Facts *f, Expr *a, Expr *b)
+{
+    Context *c = q->proof->c;
+    const EnclosingList *path = &q->scopes;
+    SubstList names = {0};
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *s = path->items[i].stmt;
+        if (s->kind != ST_LET || !type_is_int(s->u.let.var->type))
+            continue;
+        Subst known = {s->u.let.var, expr_subst(c, s->u.let.value, names.items, names.n)};
+        VEC_PUSH(c->arena, &names, known);
+    }
+    int64_t zero;
+    Expr *difference = index_sub(c, expr_subst(c, a, names.items, names.n),
+                                 expr_subst(c, b, names.items, names.n));
+    return expr_is_const(simplify(f, difference), &zero) && zero == 0;
+}
+
+/* The subscripts by axis, where they are those of the one that is emitted. */
+static void take_apart(Question *q, Facts *f, const AxisAccess *axes)
+{
+    Context *c = q->proof->c;
+    if (!axes)
+        return;
+    Expr *const *index = exact_index_exprs(c, axes->index, axes->buffer->rank, q->proof->axes);
+    if (!is_same(q, f, place(c, axes->buffer, index), q->index[0]))
+        return;
+    q->buffer = axes->buffer;
+    q->index = index;
+}
+
+/* ---- all accesses ---------------------------------------------------------------------------- */
+
+static void add_access(Proof *p, const Stmt *store, const Expr *load)
+{
+    const Buffer *buffer = store ? store->u.store.buffer : load->u.load.buffer;
+    if (buffer->rank == 0)
+        return;
+    Expr *const *index = store ? store->u.store.index : load->u.load.index;
+    Question q = {.proof = p, .buffer = buffer};
+    q.index = exact_index_exprs(p->c, index, buffer->rank, p->axes);
+    q.scopes = exact_index_scopes(p->c, &p->walk.path, p->axes);
+    q.bounds = (AccessBounds){.store = store, .load = load};
+    Facts *f = facts_here(&q);
+    find_lanes(&q, f);
+    take_apart(&q, f, store ? store->u.store.axes : load->u.load.axes);
+    q.bounds.element = element_text(p->c, q.buffer, q.index);
+    ask(&q, f);
+    p->found.count[q.bounds.answer]++;
+    VEC_PUSH(p->c->arena, &p->found.accesses, q.bounds);
+}
+
+static void read_expr(Proof *p, Expr *e);
+
+/* What is read only where `cond` holds, or does not. */
+static void read_where(Proof *p, Expr *cond, bool otherwise, Expr *e)
+{
+    Stmt *guard = stmt_if(p->c, cond, stmt_empty(p->c, cond->span), NULL, cond->span);
+    VEC_PUSH(p->c->arena, &p->walk.path, ((Enclosing){guard, otherwise}));
+    read_expr(p, e);
+    p->walk.path.n--;
+}
+
+static void read_expr(Proof *p, Expr *e)
+{
+    if (e->kind == EX_SELECT) {
+        read_expr(p, e->u.arg[0]);
+        read_where(p, e->u.arg[0], false, e->u.arg[1]);
+        read_where(p, e->u.arg[0], true, e->u.arg[2]);
+    } else if (e->kind == EX_AND || e->kind == EX_OR) {
+        read_expr(p, e->u.arg[0]);
+        read_where(p, e->u.arg[0], e->kind == EX_OR, e->u.arg[1]);
+    } else {
+        for (int i = 0; i < expr_operands(e); i++)
+            read_expr(p, expr_operand(e, i));
+        if (e->kind == EX_LOAD)
+            add_access(p, NULL, e);
+    }
+}
+
+/* The axes as loops around the body. */
+static void enter_launch(Proof *p, const Stmt *s)
+{
+    const LaunchStmt *launch = &s->u.launch;
+    p->launch = p->walk.path.n;
+    for (int k = 0; k < AXIS_COUNT; k++) {
+        p->axes[k] = var_new(p->c, ctx_name(p->c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, s->span);
+        Expr *extent = k < AXIS_THREAD_X ? launch->grid[k]
+                                         : expr_index(p->c, launch->block[k - AXIS_THREAD_X]);
+        read_expr(p, extent);
+        ForStmt loop = {.var = p->axes[k],
+                        .lo = expr_index(p->c, 0),
+                        .hi = extent,
+                        .step = 1,
+                        .axis = AXIS_NONE};
+        loop.body = stmt_empty(p->c, s->span);
+        VEC_PUSH(p->c->arena, &p->walk.path, ((Enclosing){stmt_for(p->c, &loop, s->span), false}));
+    }
+    walk_stmt(&p->walk, launch->body);
+    p->walk.path.n = p->launch;
+    p->launch = -1;
+}
+
+static void read_store(Proof *p, Stmt *s)
+{
+    for (int i = 0; i < s->u.store.buffer->rank; i++)
+        read_expr(p, s->u.store.index[i]);
+    read_expr(p, s->u.store.value);
+    add_access(p, s, NULL);
+}
+
+static bool find_accesses(Walker *w, Stmt *s)
+{
+    Proof *p = w->user;
+    if (s->kind == ST_LAUNCH)
+        enter_launch(p, s);
+    else if (s->kind == ST_STORE)
+        read_store(p, s);
+    else if (s->kind == ST_LET)
+        read_expr(p, s->u.let.value);
+    else if (s->kind == ST_IF)
+        read_expr(p, s->u.cond.cond);
+    else if (s->kind == ST_FOR) {
+        read_expr(p, s->u.loop.lo);
+        read_expr(p, s->u.loop.hi);
+    }
+    return s->kind != ST_LAUNCH;
+}
+
+MemoryBounds accesses_in_bounds(Context *c, const Kernel *lowered, const int64_t *sizes)
+{
+    Proof p = {.c = c, .kernel = lowered, .sizes = sizes, .launch = -1};
+    p.walk = (Walker){.ctx = c, .user = &p, .stmt = find_accesses};
+    walk_stmt(&p.walk, lowered->body);
+    return p.found;
+}
+
+/* ---- what is left to check at run time ------------------------------------------------------- */
+
+static bool is_proved(const MemoryBounds *m, const AxisAccess *axes)
+{
+    for (int i = 0; i < m->accesses.n; i++) {
+        const AccessBounds *a = &m->accesses.items[i];
+        if ((a->store ? a->store->u.store.axes : a->load->u.load.axes) == axes)
+            return a->answer == BOUNDS_PROVED;
+    }
+    return false;
+}
+
+static Expr *drop_load_axes(Rewriter *r, Expr *e)
+{
+    if (e->kind != EX_LOAD || !e->u.load.axes || !is_proved(r->user, e->u.load.axes))
+        return e;
+    Expr *load = expr_load_like(r->ctx, e, e->u.load.buffer, e->u.load.index);
+    load->u.load.axes = NULL;
+    return load;
+}
+
+static Stmt *drop_store_axes(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_STORE || !s->u.store.axes || !is_proved(r->user, s->u.store.axes))
+        return s;
+    Stmt *store = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
+    store->u.store.axes = NULL;
+    return store;
+}
+
+Kernel *keep_unproved_axes(Context *c, const Kernel *lowered, const MemoryBounds *found)
+{
+    Rewriter r = {.ctx = c, .user = (void *)found, .expr = drop_load_axes, .stmt = drop_store_axes};
+    return kernel_with_body(c, lowered, rewrite_stmt(&r, lowered->body));
+}

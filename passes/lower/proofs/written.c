@@ -1,0 +1,397 @@
+/* written.c - see written.h.
+ *
+ *   let i = blockIdx.x * 4 + threadIdx.x;      columns N, b, t with 0 <= b < ceil(N / 4), 0 <= t < 4
+ *   if i < N                                   row b * 4 + t < N
+ *       y[i] = x[i];                           the image of (N, b * 4 + t): {(N, e) : 0 <= e < N}
+ */
+#include "passes/lower/proofs/written.h"
+
+#include <isl/ctx.h>
+#include <isl/set.h>
+#include <isl/space.h>
+
+#include "passes/analysis/model.h"
+#include "passes/lower/pass.h"
+
+enum { MAX_DIMENSIONS = 64 };
+
+/* A store to an output, and what is around it. */
+typedef struct {
+    const Stmt *store;
+    const Enclosing *scopes;
+    int n_scopes;
+    int launch; /* how many of the scopes are outside of the launch; behind them stand its axes */
+    int epoch;  /* how many barriers stand before it in the text */
+} Writer;
+typedef VEC(Writer) WriterList;
+
+typedef struct {
+    Context *c;
+    const Kernel *program, *lowered;
+    Walker walk;
+    int launch, epoch; /* as of a writer here; -1: outside of a launch */
+    WriterList writers;
+    WrittenProof proof;
+} Question;
+
+/* The first reason stays, but for one that shows an error. */
+static void answer(Question *q, Written answer, const char *why)
+{
+    if (q->proof.answer == WRITTEN_ONCE ||
+        (answer == WRITTEN_WRONG && q->proof.answer == WRITTEN_OPEN))
+        q->proof = (WrittenProof){answer, why};
+}
+
+/* ---- the stores of a lowered kernel ---------------------------------------------------------- */
+
+static Expr *axis_to_var(Rewriter *r, Expr *e)
+{
+    Var *const *axes = r->user;
+    return e->kind == EX_AXIS ? expr_var(r->ctx, axes[e->u.axis], e->span) : e;
+}
+
+/* The axes as loops around the body. */
+static void enter_launch(Question *q, const Stmt *s)
+{
+    const LaunchStmt *launch = &s->u.launch;
+    Var *axes[AXIS_COUNT];
+    q->launch = q->walk.path.n;
+    for (int k = 0; k < AXIS_COUNT; k++) {
+        axes[k] = var_new(q->c, ctx_name(q->c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, s->span);
+        Expr *extent = k < AXIS_THREAD_X ? launch->grid[k]
+                                         : expr_index(q->c, launch->block[k - AXIS_THREAD_X]);
+        ForStmt loop = {
+            .var = axes[k], .lo = expr_index(q->c, 0), .hi = extent, .step = 1, .axis = AXIS_NONE};
+        loop.body = stmt_empty(q->c, s->span);
+        VEC_PUSH(q->c->arena, &q->walk.path, ((Enclosing){stmt_for(q->c, &loop, s->span), false}));
+    }
+    Rewriter r = {.ctx = q->c, .user = axes, .expr = axis_to_var};
+    walk_stmt(&q->walk, rewrite_stmt(&r, launch->body));
+    q->walk.path.n = q->launch;
+    q->launch = -1;
+}
+
+static bool is_output(const Buffer *buffer)
+{
+    return buffer->role == ROLE_OUT || buffer->role == ROLE_INOUT;
+}
+
+static void add_writer(Question *q, const Stmt *s)
+{
+    if (!is_output(buffer_defined(s->u.store.buffer)))
+        return;
+    Enclosing *scopes = ARENA_ARRAY(q->c->arena, Enclosing, q->walk.path.n + 1);
+    for (int i = 0; i < q->walk.path.n; i++)
+        scopes[i] = q->walk.path.items[i];
+    VEC_PUSH(q->c->arena, &q->writers, ((Writer){s, scopes, q->walk.path.n, q->launch, q->epoch}));
+}
+
+/* The two kernels may have been read from two texts. */
+static bool writes(const Writer *w, const Buffer *output)
+{
+    return w->store->u.store.buffer->name == output->name;
+}
+
+static bool find_writers(Walker *w, Stmt *s)
+{
+    Question *q = w->user;
+    if (s->kind == ST_LAUNCH)
+        enter_launch(q, s);
+    if (s->kind == ST_STORE)
+        add_writer(q, s);
+    if (s->kind == ST_BARRIER)
+        q->epoch += s->u.barrier.kind == SYNC_THREADS;
+    return s->kind != ST_LAUNCH;
+}
+
+/* ---- which elements are written -------------------------------------------------------------- */
+
+/* Columns for what has a value from outside, in one order: symbolic sizes, then integer scalars. */
+static int enter_parameters(const Kernel *kernel, Poly *p, Affine *out)
+{
+    int n = 0;
+    for (int i = 0; i < kernel->n_sizes && n < MAX_DIMENSIONS; i++)
+        if (kernel->sizes[i].symbolic)
+            out[n++] = poly_size(p, kernel->sizes[i].var);
+    for (int i = 0; i < kernel->n_params && n < MAX_DIMENSIONS; i++)
+        if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
+            out[n++] = poly_size(p, kernel->params[i].scalar);
+    poly_assume_where(p, kernel);
+    return n;
+}
+
+static isl_set *join(isl_set *a, isl_set *b)
+{
+    return a && b ? isl_set_union(a, b) : (isl_set_free(a), isl_set_free(b), NULL);
+}
+
+/* Adds the image of (parameters, subscripts) to *set; false where it is not exact. */
+static bool add_image(Poly *p, Affine *dims, int n, const Affine *index, int rank, isl_set **set)
+{
+    for (int i = 0; i < rank; i++)
+        dims[n + i] = index[i];
+    bool exact;
+    isl_set *image = poly_image(p, dims, n + rank, &exact);
+    *set = join(*set, exact ? image : isl_set_free(image));
+    return *set != NULL;
+}
+
+static isl_set *no_elements(const Question *q, Affine *dims, const Buffer *buffer)
+{
+    Poly *p = poly_new(q->c);
+    int n = enter_parameters(q->program, p, dims) + buffer->rank;
+    return isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
+}
+
+/* What the program writes of the buffer, as (parameters, subscripts); NULL where that is no exact
+ * set. */
+static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
+{
+    Affine dims[2 * MAX_DIMENSIONS];
+    isl_set *set = no_elements(q, dims, buffer);
+    for (int i = 0; i < m->units.n; i++)
+        for (int k = 0; k < m->units.items[i]->touches.n; k++) {
+            const Touch *touch = &m->units.items[i]->touches.items[k];
+            if (!touch->writes || touch->buffer->id != buffer->id)
+                continue;
+            Poly *p = poly_new(q->c);
+            int n = enter_parameters(q->program, p, dims);
+            Instance at = instance_new(p, m->units.items[i]);
+            if (!add_image(p, dims, n, instance_index(p, &at, touch), buffer->rank, &set))
+                return isl_set_free(set);
+        }
+    return set;
+}
+
+static void enter_scopes(Poly *p, Env *env, const Writer *w, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        model_enter_scope(p, env, w->scopes[i]);
+}
+
+/* The sizes are such that the launch has blocks. */
+static void assume_launched(Poly *p, const Writer *w)
+{
+    for (int k = 0; k < AXIS_COUNT && w->launch >= 0; k++)
+        poly_assume_positive(p, w->scopes[w->launch + k].stmt->u.loop.hi);
+}
+
+static const Affine *subscripts(Question *q, Poly *p, const Env *env, const Writer *w)
+{
+    int rank = w->store->u.store.buffer->rank;
+    Affine *index = ARENA_ARRAY(q->c->arena, Affine, rank + 1);
+    for (int i = 0; i < rank; i++)
+        index[i] = poly_value(p, env, w->store->u.store.index[i]);
+    return index;
+}
+
+static isl_set *lowered_image(Question *q, const Buffer *buffer)
+{
+    Affine dims[2 * MAX_DIMENSIONS];
+    isl_set *set = no_elements(q, dims, buffer);
+    for (int i = 0; i < q->writers.n; i++) {
+        const Writer *w = &q->writers.items[i];
+        if (!writes(w, buffer))
+            continue;
+        Poly *p = poly_new(q->c);
+        int n = enter_parameters(q->lowered, p, dims);
+        Env env = {0};
+        assume_launched(p, w);
+        enter_scopes(p, &env, w, 0, w->n_scopes);
+        if (!add_image(p, dims, n, subscripts(q, p, &env, w), buffer->rank, &set))
+            return isl_set_free(set);
+    }
+    return set;
+}
+
+/* "C[4, 0] at N = 5" */
+static const char *point_text(const Question *q, const Buffer *buffer, const int64_t *point)
+{
+    StrBuf element = strbuf_new(q->c->arena), sizes = strbuf_new(q->c->arena);
+    int n = 0;
+    for (int i = 0; i < q->program->n_sizes; i++)
+        if (q->program->sizes[i].symbolic) {
+            strbuf_addf(&sizes, "%s%s = %lld", n ? ", " : " at ", q->program->sizes[i].name,
+                        (long long)point[n]);
+            n++;
+        }
+    for (int i = 0; i < q->program->n_params; i++) {
+        const Var *scalar = q->program->params[i].scalar;
+        if (!scalar || !type_is_int(scalar->type))
+            continue;
+        strbuf_addf(&sizes, "%s%s = %lld", n ? ", " : " at ", scalar->name, (long long)point[n]);
+        n++;
+    }
+    strbuf_addf(&element, "%s[", buffer->name);
+    for (int i = 0; i < buffer->rank; i++)
+        strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)point[n + i]);
+    strbuf_addf(&element, "]%s", n ? sizes.text : "");
+    return element.text;
+}
+
+/* A point of the set: of one in which no size is 0, if there is one. False if the set is empty;
+ * *spent when not decided. */
+static bool find_point(const Question *q, isl_set *set, int64_t *point, bool *spent)
+{
+    isl_set *sized = isl_set_copy(set);
+    for (int i = 0, n = 0; i < q->program->n_sizes; i++)
+        if (q->program->sizes[i].symbolic)
+            sized = isl_set_lower_bound_si(sized, isl_dim_set, (unsigned)n++, 1);
+    int n = (int)isl_set_dim(set, isl_dim_set);
+    bool found = sized && poly_set_point(sized, point, n, spent);
+    isl_set_free(sized);
+    return found || poly_set_point(set, point, n, spent);
+}
+
+/* A point of `all` that is not in `part`, if there is one, is the answer. Takes neither. */
+static void ask_missing(Question *q, const Buffer *buffer, isl_set *all, isl_set *part,
+                        const char *what)
+{
+    int64_t point[2 * MAX_DIMENSIONS];
+    bool spent;
+    isl_set *missing = isl_set_subtract(isl_set_copy(all), isl_set_copy(part));
+    if (!missing)
+        answer(q, WRITTEN_OPEN,
+               arena_printf(q->c->arena,
+                            "which elements of '%s' are written is too hard a question",
+                            buffer->name));
+    else if (find_point(q, missing, point, &spent))
+        answer(q, WRITTEN_WRONG,
+               arena_printf(q->c->arena, "element %s %s", point_text(q, buffer, point), what));
+    else if (spent)
+        answer(q, WRITTEN_OPEN,
+               arena_printf(q->c->arena,
+                            "which elements of '%s' are written is too hard a question",
+                            buffer->name));
+    isl_set_free(missing);
+}
+
+static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
+{
+    isl_set *wanted = program_image(q, m, buffer);
+    isl_set *written = wanted ? lowered_image(q, buffer) : NULL;
+    if (!wanted || !written) {
+        answer(q, WRITTEN_OPEN,
+               arena_printf(
+                   q->c->arena,
+                   "which elements of '%s' are written depends on data, or on products of sizes",
+                   buffer->name));
+    } else {
+        ask_missing(q, buffer, wanted, written, "is never written");
+        ask_missing(q, buffer, written, wanted, "is written, and the program leaves it alone");
+    }
+    isl_set_free(wanted);
+    isl_set_free(written);
+}
+
+/* ---- by whom --------------------------------------------------------------------------------- */
+
+/* Threads go through the loop together: barriers in it hold them, or it has the same ends for both.
+ * Loops such as `for c in thread..64 step 4` they run each on its own. */
+static bool in_step(Question *q, Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
+{
+    return stmts_of_kind(q->c, loop->body, ST_BARRIER).n > 0 ||
+           (poly_affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
+            poly_affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
+}
+
+/* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where
+ * threads are in step there. */
+static void enter_like(Question *q, Poly *p, Env *env, const Writer *w, const Writer *like,
+                       const Env *theirs)
+{
+    enter_scopes(p, env, w, w->launch, w->launch + AXIS_COUNT);
+    for (int i = w->launch + AXIS_COUNT; i < w->n_scopes; i++) {
+        const Stmt *s = w->scopes[i].stmt;
+        bool shared = s->kind == ST_FOR && i < like->n_scopes && like->scopes[i].stmt == s &&
+                      in_step(q, p, &s->u.loop, env, theirs);
+        if (shared)
+            VEC_PUSH(p->ctx->arena, env,
+                     ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
+        else
+            model_enter_scope(p, env, w->scopes[i]);
+    }
+}
+
+static bool same_launch(const Writer *a, const Writer *b)
+{
+    return a->launch >= 0 && a->launch == b->launch &&
+           a->scopes[a->launch].stmt == b->scopes[b->launch].stmt;
+}
+
+/* A loop around `a` and not around `b` has barriers inside: those of its iterations that come
+ * before another order the two. */
+static bool parted_in_loop(Question *q, const Writer *a, const Writer *b)
+{
+    int shared = 0;
+    while (shared < a->n_scopes && shared < b->n_scopes &&
+           a->scopes[shared].stmt == b->scopes[shared].stmt)
+        shared++;
+    for (int i = shared; i < a->n_scopes; i++)
+        if (a->scopes[i].stmt->kind == ST_FOR &&
+            stmts_of_kind(q->c, a->scopes[i].stmt->u.loop.body, ST_BARRIER).n > 0)
+            return true;
+    return false;
+}
+
+/* Two threads of a launch do not write one element in one iteration of the loops around both; a
+ * barrier between the stores orders those of one block. */
+static void ask_pair(Question *q, const Writer *a, const Writer *b)
+{
+    Affine parameters[MAX_DIMENSIONS], at_a[AXIS_COUNT], at_b[AXIS_COUNT];
+    Poly *p = poly_new(q->c);
+    enter_parameters(q->lowered, p, parameters);
+    assume_launched(p, a);
+    for (int i = 0; i < a->launch; i++)
+        model_enter_scope(p, &p->fixed, a->scopes[i]);
+    Env env_a = {0}, env_b = {0};
+    enter_scopes(p, &env_a, a, a->launch, a->n_scopes);
+    enter_like(q, p, &env_b, b, a, &env_a);
+    const Affine *index_a = subscripts(q, p, &env_a, a), *index_b = subscripts(q, p, &env_b, b);
+    for (int i = 0; i < a->store->u.store.buffer->rank; i++)
+        poly_equal(p, &p->top, index_a[i], index_b[i]);
+    for (int k = 0; k < AXIS_COUNT; k++) {
+        const Var *axis = a->scopes[a->launch + k].stmt->u.loop.var;
+        at_a[k] = *env_find(&env_a, axis);
+        at_b[k] = *env_find(&env_b, axis);
+    }
+    poly_differ(p, &p->top, at_a, at_b, a->epoch == b->epoch ? AXIS_COUNT : AXIS_THREAD_X);
+    Answer found = poly_solve(p, NULL, 0, NULL);
+    const Buffer *buffer = a->store->u.store.buffer;
+    if (found == POLY_SOME && !p->inexact && !parted_in_loop(q, a, b) && !parted_in_loop(q, b, a))
+        answer(q, WRITTEN_WRONG,
+               arena_printf(q->c->arena, "two threads of a launch write one element of '%s'",
+                            buffer->name));
+    else if (found != POLY_NONE)
+        answer(q, WRITTEN_OPEN,
+               arena_printf(q->c->arena,
+                            "that one thread writes each element of '%s' is not proved",
+                            buffer->name));
+}
+
+static void ask_writers(Question *q, const Buffer *buffer)
+{
+    for (int i = 0; i < q->writers.n; i++)
+        for (int k = i; k < q->writers.n; k++) {
+            const Writer *a = &q->writers.items[i], *b = &q->writers.items[k];
+            if (writes(a, buffer) && writes(b, buffer) && same_launch(a, b) &&
+                !(a->store->u.store.atomic && b->store->u.store.atomic))
+                ask_pair(q, a, b);
+        }
+}
+
+WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
+{
+    Question q = {.c = c, .program = program, .lowered = lowered, .launch = -1};
+    q.walk = (Walker){.ctx = q.c, .user = &q, .stmt = find_writers};
+    walk_stmt(&q.walk, lowered->body);
+    Model *m = model_new(c, program, program->body, program->body);
+    for (int i = 0; i < program->n_params && q.proof.answer != WRITTEN_WRONG; i++) {
+        const Buffer *buffer = program->params[i].buffer;
+        if (!buffer || !is_output(buffer))
+            continue;
+        ask_elements(&q, m, buffer);
+        ask_writers(&q, buffer);
+    }
+    return q.proof;
+}

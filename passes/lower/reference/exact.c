@@ -1,0 +1,169 @@
+/* exact.c - tells which values are the same in every order of evaluation.
+ *
+ *   s[0] += x[i] * y[i];   =>   s[0] += r;               let r = f64(x[i]) * f64(y[i]);
+ *                               s_err[0] += f64(f32(r)) == r ? 0.0 : inf;
+ *                               s_abs[0] += abs(r);  s_bits[0] |= i64(r * 1048576.0);
+ *
+ * A value is known bit for bit where its operands are and where its operation rounds in one way
+ * only. That holds for +, -, / and sqrt on known operands (IEEE 754 rounds them correctly, and 53
+ * digits hide a second rounding to 24 and fewer: Figueroa, When is double rounding innocuous?,
+ * SIGNUM 1995), and for a product that is a number of its type, so that a fused multiply-add gives
+ * the same.  A sum in any order is exact where all partial sums are numbers of its type: let every
+ * term be a multiple of q; then so is every partial sum, and it is one where sum |t| <= 2^digits q.
+ * Terms are gathered in fixed point; the lowest bit of them all is q. */
+#include <math.h>
+
+#include "passes/lower/reference/reference.h"
+
+/* Terms are multiples of 2^-20, below 2^42. */
+enum { FRACTION_BITS = 20 };
+#define LARGEST_FIXED 0x1p62
+
+/* ---- small constructors -------------------------------------------------------------------- */
+
+static Expr *op2(RefBuilder *b, ExprKind kind, Expr *x, Expr *y)
+{
+    return expr_binary(b->c, kind, x, y, span_none());
+}
+
+static Expr *fn(RefBuilder *b, CallKind call, Expr *x)
+{
+    return expr_call(b->c, call, &x, span_none());
+}
+
+/* 0 where `good` holds, no bound elsewhere. */
+static Expr *unless(RefBuilder *b, Expr *good)
+{
+    return expr_select(b->c, good, ref_float(b, 0), ref_float(b, INFINITY), span_none());
+}
+
+/* The value of the type that is nearest to v. */
+static Expr *nearest(RefBuilder *b, DType type, Expr *v)
+{
+    if (type == DT_F64)
+        return v;
+    return ref_let(b, expr_cast(b->c, DT_F64, expr_cast(b->c, type, v, span_none()), span_none()));
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+/* Is the product x * y, which is v in f64, a number of the type? */
+static Expr *product_is_exact(RefBuilder *b, DType type, Expr *v, Ref x, Ref y)
+{
+    if (type != DT_F64)
+        return op2(b, EX_EQ, nearest(b, type, v), v);
+    Expr *of[3] = {x.v, y.v, expr_unary(b->c, EX_NEG, v, span_none())};
+    return op2(b, EX_EQ, expr_call(b->c, CALL_FMA, of, span_none()), ref_float(b, 0));
+}
+
+/* Beyond the largest value 8-bit types differ in what they do; an infinity of a wider one is a
+ * value like others. */
+static Expr *in_range(RefBuilder *b, DType type, Expr *v)
+{
+    if (type_info(type)->bits > 8)
+        return NULL;
+    return unless(b, op2(b, EX_LE, fn(b, CALL_ABS, v), ref_float(b, type_largest(type))));
+}
+
+Ref ref_exact_binary(RefBuilder *b, ExprKind kind, DType type, Expr *v, Ref x, Ref y)
+{
+    Ref r = {.v = v, .err = ref_add(b, x.err, y.err)};
+    if (kind == EX_MIN || kind == EX_MAX)
+        return r;
+    if (kind == EX_MUL) {
+        r.err = ref_add(b, r.err, unless(b, product_is_exact(b, type, v, x, y)));
+        return r;
+    }
+    if (kind == EX_DIV) /* by a zero, whose sign is not known */
+        r.err = ref_add(b, r.err, unless(b, op2(b, EX_NE, y.v, ref_float(b, 0))));
+    r.v = nearest(b, type, v);
+    r.err = ref_add(b, r.err, in_range(b, type, v));
+    return r;
+}
+
+/* Where CUDA documents the very value of a function that it computes to some ulp; NULL: nowhere. */
+static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
+{
+    switch (call) {
+    case CALL_EXP:
+    case CALL_EXP2:
+    case CALL_SIN:
+    case CALL_COS:
+    case CALL_TAN:
+    case CALL_TANH:
+    case CALL_ERF: return op2(b, EX_EQ, arg[0].v, ref_float(b, 0));
+    case CALL_LOG:
+    case CALL_LOG2:
+    case CALL_LOG10: return op2(b, EX_EQ, arg[0].v, ref_float(b, 1));
+    case CALL_POW:
+        return op2(b, EX_OR, op2(b, EX_EQ, arg[0].v, ref_float(b, 1)),
+                   op2(b, EX_EQ, arg[1].v, ref_float(b, 0)));
+    default: return NULL;
+    }
+}
+
+/* exp(-inf) and its like */
+static Expr *is_infinite(RefBuilder *b, CallKind call, Ref x)
+{
+    bool has_limit = call == CALL_EXP || call == CALL_EXP2 || call == CALL_TANH || call == CALL_ERF;
+    return has_limit ? op2(b, EX_EQ, fn(b, CALL_ABS, x.v), ref_float(b, INFINITY)) : NULL;
+}
+
+Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
+{
+    CallKind call = e->u.call.call;
+    const CallInfo *info = call_info(call);
+    Ref r = {.v = v};
+    for (int i = 0; i < info->arity; i++)
+        r.err = ref_add(b, r.err, arg[i].err);
+    if (call == CALL_FMA) {
+        if (e->type != DT_F64)
+            r.err = ref_add(b, r.err, unless(b, op2(b, EX_EQ, nearest(b, e->type, v), v)));
+        return r;
+    }
+    if (info->ulp == 0) {
+        r.v = nearest(b, e->type, v);
+        return r;
+    }
+    Expr *known = special_argument(b, call, arg), *limit = is_infinite(b, call, arg[0]);
+    if (limit)
+        known = op2(b, EX_OR, known, limit);
+    r.err = ref_add(b, r.err, known ? unless(b, known) : ref_float(b, INFINITY));
+    return r;
+}
+
+Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err)
+{
+    Ref r = {.v = nearest(b, type, v), .err = err};
+    Expr *largest = ref_float(b, type_largest(type));
+    Expr *fits = op2(b, EX_OR, op2(b, EX_LE, fn(b, CALL_ABS, r.v), largest), op2(b, EX_EQ, r.v, v));
+    if (!type_is_float(from)) /* it is v rounded to 53 digits already */
+        fits = op2(b, EX_LE, fn(b, CALL_ABS, v), ref_float(b, 0x1p53));
+    r.err = ref_add(b, err, unless(b, fits));
+    return r;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err)
+{
+    Context *c = b->c;
+    Expr *scaled = ref_let(b, op2(b, EX_MUL, term, ref_float(b, ldexp(1, FRACTION_BITS))));
+    Expr *fits = ref_let(b, op2(b, EX_LT, fn(b, CALL_ABS, scaled), ref_float(b, LARGEST_FIXED)));
+    Expr *inside = expr_select(c, fits, scaled, ref_float(b, 0), span_none());
+    Expr *fixed = ref_let(b, expr_cast(c, DT_I64, inside, span_none()));
+    Expr *same = op2(b, EX_EQ, expr_cast(c, DT_F64, fixed, span_none()), scaled);
+    *err = ref_add(b, *err, unless(b, same));
+    return fixed;
+}
+
+Expr *ref_exact_sum(RefBuilder *b, DType type, Expr *abs, Expr *n, Expr *bits)
+{
+    Context *c = b->c;
+    Expr *lowest = op2(b, EX_BITAND, bits, expr_unary(c, EX_NEG, bits, span_none()));
+    double digits = ldexp(1, type_info(type)->digits - FRACTION_BITS);
+    Expr *room = op2(b, EX_MUL, expr_cast(c, DT_F64, lowest, span_none()), ref_float(b, digits));
+    Expr *fits = op2(b, EX_AND, op2(b, EX_LE, abs, room),
+                     op2(b, EX_LE, abs, ref_float(b, type_largest(type))));
+    return unless(b, op2(b, EX_OR, op2(b, EX_EQ, n, ref_float(b, 0)), fits));
+}

@@ -1,0 +1,505 @@
+/* reference.c - the program that --verify compares with.
+ *
+ *   C[i, j] += A[i, k] * B[k, j];     =>      let r = f64(A[i, k]);  let r_1 = f64(B[k, j]);
+ *                                             let r_2 = r * r_1;     let r_3 = u * abs(r_2) + eta;
+ *                                             C[i, j] += r_2;        C_err[i, j] += r_3;
+ *                                             C_abs[i, j] += abs(r_2) + r_3;  C_n[i, j] += 1;
+ *
+ * Blocks dissolve into their loops: each statement at the top becomes one block without iterators,
+ * in which loops, conditions and lets may stand as they like.  What can only be exact has no
+ * companions; a first, dry walk over the statements finds out which buffers need which, until
+ * nothing changes. */
+#include <math.h>
+
+#include "passes/lower/reference/reference.h"
+
+/* ---- dissolving blocks --------------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    VEC(const ForStmt *) loops;
+} Dissolve;
+
+static bool is_loop_domain(const Dissolve *d, const BlockIter *iter)
+{
+    for (int i = d->loops.n - 1; i >= 0; i--) {
+        const ForStmt *l = d->loops.items[i];
+        if (iter->binding->kind == EX_VAR && iter->binding->u.var == l->var)
+            return l->step > 0 && expr_equal(l->lo, iter->lo) && expr_equal(l->hi, iter->hi);
+    }
+    return false;
+}
+
+/* The body in terms of the loops, under the conditions that make an instance exist. */
+static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
+{
+    Context *c = d->c;
+    const BlockStmt *block = &s->u.block;
+    SubstList map = {0};
+    Expr *cond = block->predicate;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *lo = expr_subst(c, iter->lo, map.items, map.n);
+        Expr *hi = expr_subst(c, iter->hi, map.items, map.n);
+        BlockIter resolved = {iter->var, lo, hi, iter->binding, iter->kind};
+        Subst to = {iter->var, iter->binding};
+        VEC_PUSH(c->arena, &map, to);
+        if (is_loop_domain(d, &resolved))
+            continue;
+        cond = cond_and(c, cond, expr_binary(c, EX_LE, lo, iter->binding, s->span));
+        cond = cond_and(c, cond, expr_binary(c, EX_LT, iter->binding, hi, s->span));
+    }
+    Stmt *body = stmt_subst(c, block->body, map.items, map.n);
+    return cond ? stmt_if(c, cond, body, NULL, s->span) : body;
+}
+
+static Stmt *dissolve(void *user, Stmt *s)
+{
+    Dissolve *d = user;
+    if (s->kind == ST_BLOCK)
+        return dissolve_block(d, s);
+    if (s->kind != ST_FOR)
+        return stmt_map_children(d->c, s, dissolve, d);
+    VEC_PUSH(d->c->arena, &d->loops, &s->u.loop);
+    ForStmt loop = s->u.loop;
+    loop.body = dissolve(d, s->u.loop.body);
+    loop.kind = LOOP_SERIAL;
+    loop.axis = AXIS_NONE;
+    loop.annotations.n = 0;
+    d->loops.n--;
+    return stmt_for(d->c, &loop, s->span);
+}
+
+Kernel *sequential_kernel(Context *c, const Kernel *kernel)
+{
+    LowerOptions options = {.limits = limits_default()};
+    const Kernel *sized = temps_sized(c, kernel, true);
+    return sized ? pass_lower_init(c, sized, &options) : NULL;
+}
+
+/* ---- stores -------------------------------------------------------------------------------- */
+
+static void note(RefBuilder *b, bool *flag, bool now)
+{
+    if (now && !*flag)
+        *flag = b->changed = true;
+}
+
+static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
+                Span span)
+{
+    if (buffer && !b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, buffer, index, op, value, span));
+}
+
+/* |v| + err */
+static Expr *size_of(RefBuilder *b, Ref r)
+{
+    if (r.v->kind == EX_FLOAT)
+        return ref_add(b, ref_float(b, fabs(r.v->u.f)), r.err);
+    return ref_add(b, expr_call(b->c, CALL_ABS, &r.v, span_none()), r.err);
+}
+
+static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
+{
+    Expr *err = r.err;
+    if (r.unsure)
+        err = expr_select(b->c, r.unsure, ref_float(b, INFINITY), ref_float(b, 0), span);
+    note(b, &t->has_err, err != NULL);
+    put(b, t->value, index, STORE_SET, r.v, span);
+    put(b, t->err, index, STORE_SET, err ? err : ref_float(b, 0), span);
+    Expr *magnitude = t->abs ? size_of(b, r) : NULL, *coarse = NULL;
+    if (t->bits) { /* nothing can be added exactly to what is no number in fixed point */
+        put(b, t->bits, index, STORE_SET, ref_exact_bits(b, r.v, &coarse), span);
+        magnitude = ref_add(b, magnitude, coarse);
+    }
+    put(b, t->abs, index, STORE_SET, magnitude, span);
+    put(b, t->n, index, STORE_SET, ref_float(b, 0), span);
+}
+
+static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
+{
+    note(b, &t->has_err, r.err != NULL);
+    note(b, &t->has_sum, type_is_float(t->from->type));
+    if (t->bits)
+        put(b, t->bits, index, STORE_OR, ref_exact_bits(b, r.v, &r.err), span);
+    put(b, t->value, index, STORE_ADD, r.v, span);
+    if (r.err)
+        put(b, t->err, index, STORE_ADD, r.err, span);
+    put(b, t->abs, index, STORE_ADD, t->abs ? size_of(b, r) : NULL, span);
+    put(b, t->n, index, STORE_ADD, ref_float(b, 1), span);
+}
+
+static void spoil(RefBuilder *b, Twin *t, Expr *when)
+{
+    note(b, &t->has_unsure, true);
+    Expr *zero = expr_index(b->c, 0), *one = expr_int(b->c, DT_U8, 1, span_none());
+    if (b->dry || !t->unsure)
+        return;
+    Stmt *set = stmt_store(b->c, t->unsure, &zero, STORE_SET, one, span_none());
+    VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, when, set, NULL, span_none()));
+}
+
+static void ref_store(RefBuilder *b, const Stmt *s)
+{
+    Twin *t = ref_twin(b, s->u.store.buffer);
+    Expr **index = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
+    Expr *unsure = ref_index(b, t->from, s->u.store.index, index);
+    Ref r = ref_expr(b, s->u.store.value);
+    if (unsure)
+        spoil(b, t, unsure);
+    StoreOp op = s->u.store.op;
+    if (op == STORE_ADD) {
+        store_add(b, t, index, r, s->span);
+        return;
+    }
+    if (op != STORE_SET) {
+        Ref old = ref_element(b, t, index, s->span);
+        r = ref_binary(b, store_op_kind(op, t->from->type), t->from->type, old, r, s->span);
+    }
+    store_set(b, t, index, r, s->span);
+}
+
+/* ---- control ------------------------------------------------------------------------------- */
+
+static void ref_stmt(RefBuilder *b, Stmt *s);
+
+static Stmt *ref_body(RefBuilder *b, Stmt *s)
+{
+    StmtList inner = {0}, *outer = b->out;
+    b->out = &inner;
+    ref_stmt(b, s);
+    b->out = outer;
+    return stmt_seq(b->c, inner.items, inner.n, s->span);
+}
+
+typedef struct {
+    RefBuilder *b;
+    Expr *when;
+} SpoilBelow;
+
+static bool spoil_store(Visitor *v, Stmt *s)
+{
+    SpoilBelow *below = v->user;
+    if (s->kind == ST_STORE)
+        spoil(below->b, ref_twin(below->b, s->u.store.buffer), below->when);
+    return true;
+}
+
+/* Whether `s` runs, or how often, is unsure when `when` holds: nothing that it writes can be
+ * checked then. */
+static void spoil_below(RefBuilder *b, Stmt *s, Expr *when)
+{
+    SpoilBelow below = {b, when};
+    Visitor v = {.user = &below, .stmt = spoil_store};
+    if (when)
+        visit_stmt(&v, s);
+}
+
+static void ref_loop(RefBuilder *b, Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    Ref lo = ref_expr(b, loop.lo), hi = ref_expr(b, loop.hi);
+    Expr *err = ref_add(b, lo.err, hi.err);
+    if (err)
+        spoil_below(b, s, expr_binary(b->c, EX_GT, err, ref_float(b, 0), s->span));
+    loop.lo = lo.v;
+    loop.hi = hi.v;
+    loop.body = ref_body(b, loop.body);
+    if (!b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_for(b->c, &loop, s->span));
+}
+
+static void ref_branch(RefBuilder *b, Stmt *s)
+{
+    Ref cond = ref_expr(b, s->u.cond.cond);
+    spoil_below(b, s, cond.unsure);
+    Stmt *then = ref_body(b, s->u.cond.then);
+    Stmt *otherwise = s->u.cond.otherwise ? ref_body(b, s->u.cond.otherwise) : NULL;
+    if (!b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, cond.v, then, otherwise, s->span));
+}
+
+static void ref_stmt(RefBuilder *b, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            ref_stmt(b, s->u.seq.items[i]);
+        break;
+    case ST_FOR: ref_loop(b, s); break;
+    case ST_IF: ref_branch(b, s); break;
+    case ST_STORE: ref_store(b, s); break;
+    case ST_LET: {
+        Ref r = ref_expr(b, s->u.let.value);
+        Subst to = {s->u.let.var, r.v};
+        VEC_PUSH(b->c->arena, &b->lets, to);
+        VEC_PUSH(b->c->arena, &b->let_err, r.v->type == DT_BOOL ? r.unsure : r.err);
+        break;
+    }
+    case ST_TEMP:
+    case ST_BLOCK:
+    case ST_BARRIER:
+    case ST_LAUNCH: break;
+    }
+}
+
+/* ---- buffers ------------------------------------------------------------------------------- */
+
+static void add_twin(RefBuilder *b, const Buffer *from)
+{
+    bool wide = type_is_float(from->type) && from->role != ROLE_IN;
+    Twin t = {.from = from};
+    t.value = buffer_new(b->c, from->name, wide ? DT_F64 : from->type, from->shape, from->rank,
+                         SCOPE_GLOBAL, from->role, from->span);
+    VEC_PUSH(b->c->arena, &b->twins, t);
+}
+
+static bool add_temp(Visitor *v, Stmt *s)
+{
+    if (s->kind == ST_TEMP)
+        add_twin(v->user, s->u.temp);
+    return true;
+}
+
+static void find_twins(RefBuilder *b, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->n_params; i++)
+        if (kernel->params[i].buffer)
+            add_twin(b, kernel->params[i].buffer);
+    Visitor v = {.user = b, .stmt = add_temp};
+    visit_stmt(&v, kernel->body);
+    b->dry = true;
+    do {
+        StmtList nowhere = {0};
+        b->out = &nowhere;
+        b->changed = false;
+        b->lets.n = b->let_err.n = 0;
+        ref_stmt(b, b->body);
+    } while (b->changed);
+    b->dry = false;
+    b->lets.n = b->let_err.n = 0;
+}
+
+static Buffer *companion(RefBuilder *b, const Buffer *from, const char *suffix, DType type)
+{
+    Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_%s", from->name, suffix));
+    return buffer_new(b->c, name, type, from->shape, from->rank, SCOPE_GLOBAL, from->role,
+                      from->span);
+}
+
+static void make_companions(RefBuilder *b, Twin *t)
+{
+    const Buffer *from = t->from;
+    if (t->has_err)
+        t->err = companion(b, from, "err", DT_F64);
+    if (t->has_sum) {
+        t->abs = companion(b, from, "abs", DT_F64);
+        t->n = companion(b, from, "n", DT_F64);
+    }
+    if (t->has_sum && b->exact)
+        t->bits = companion(b, from, "bits", DT_I64);
+    if (t->has_unsure) {
+        Expr *one = expr_index(b->c, 1);
+        Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_unsure", from->name));
+        t->unsure = buffer_new(b->c, name, DT_U8, &one, 1, SCOPE_GLOBAL, from->role, from->span);
+    }
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------- */
+
+enum { COMPANIONS = 6 }; /* buffers of a twin, with the value */
+
+typedef VEC(Param) ParamList;
+
+static void add_param(RefBuilder *b, ParamList *params, Buffer *buffer)
+{
+    Param p = {.buffer = buffer};
+    if (buffer)
+        VEC_PUSH(b->c->arena, params, p);
+}
+
+static void add_params(RefBuilder *b, ParamList *params, const Kernel *kernel, bool outputs)
+{
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Param *p = &kernel->params[i];
+        if ((i >= kernel->n_params - kernel->n_outputs) != outputs)
+            continue;
+        if (p->scalar) {
+            VEC_PUSH(b->c->arena, params, *p);
+            continue;
+        }
+        Twin *t = ref_twin(b, p->buffer);
+        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->bits, t->unsure};
+        for (int k = 0; k < COMPANIONS; k++)
+            add_param(b, params, all[k]);
+    }
+    for (int i = 0; !outputs && i < b->twins.n; i++)
+        for (int k = 0; b->twins.items[i].need && k < b->twins.items[i].from->rank; k++)
+            if (b->twins.items[i].from->role != ROLE_TEMP)
+                add_param(b, params, b->twins.items[i].need[k]);
+}
+
+static void add_temps(RefBuilder *b, StmtList *body)
+{
+    for (int i = 0; i < b->twins.n; i++) {
+        Twin *t = &b->twins.items[i];
+        if (t->from->role != ROLE_TEMP)
+            continue;
+        Buffer *all[] = {t->value, t->err, t->abs, t->n, t->bits, t->unsure};
+        for (int k = 0; k < COMPANIONS; k++)
+            if (all[k])
+                VEC_PUSH(b->c->arena, body, stmt_temp(b->c, all[k], t->from->span));
+        for (int k = 0; t->need && k < t->from->rank; k++)
+            VEC_PUSH(b->c->arena, body, stmt_temp(b->c, t->need[k], t->from->span));
+    }
+}
+
+/* One block without iterators around what stands at the top. */
+static Stmt *whole_block(RefBuilder *b, const char *name, Stmt *body)
+{
+    BlockStmt block = {.name = names_fresh(&b->names, name), .id = ctx_new_id(b->c), .body = body};
+    return stmt_block(b->c, &block, body->span);
+}
+
+/* Nothing is unsure at first. */
+static void clear_unsure(RefBuilder *b, StmtList *out)
+{
+    for (int i = 0; i < b->twins.n; i++) {
+        const Twin *t = &b->twins.items[i];
+        Expr *zero = expr_index(b->c, 0), *off = expr_int(b->c, DT_U8, 0, span_none());
+        if (t->unsure && t->from->role != ROLE_INOUT)
+            VEC_PUSH(b->c->arena, out,
+                     stmt_store(b->c, t->unsure, &zero, STORE_SET, off, t->from->span));
+    }
+}
+
+/* for each element: X_abs = |X|, and X_bits */
+static Stmt *start_sum(RefBuilder *b, const Twin *t)
+{
+    Context *c = b->c;
+    int rank = t->from->rank;
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, rank + 1), *coarse = NULL;
+    for (int i = 0; i < rank; i++) {
+        Name name = names_fresh(&b->names, ctx_namef(c, "x%d", i));
+        index[i] = expr_var(c, var_new(c, name, DT_INDEX, VAR_LOOP, t->from->span), span_none());
+    }
+    Expr *value = expr_load(c, t->value, index, t->from->span);
+    StmtList inner = {0}, *outer = b->out;
+    b->out = &inner;
+    if (t->bits)
+        put(b, t->bits, index, STORE_SET, ref_exact_bits(b, value, &coarse), t->from->span);
+    put(b, t->abs, index, STORE_SET,
+        ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse), t->from->span);
+    b->out = outer;
+    Stmt *nest = stmt_seq(c, inner.items, inner.n, t->from->span);
+    for (int i = rank - 1; i >= 0; i--) {
+        ForStmt loop = {.var = index[i]->u.var,
+                        .lo = expr_index(c, 0),
+                        .hi = t->from->shape[i],
+                        .step = 1,
+                        .axis = AXIS_NONE,
+                        .body = nest};
+        nest = stmt_for(c, &loop, t->from->span);
+    }
+    return nest;
+}
+
+/* A sum that goes on from what the caller put there begins with its magnitude. */
+static void start_sums(RefBuilder *b, StmtList *out)
+{
+    for (int i = 0; i < b->twins.n; i++)
+        if (b->twins.items[i].abs && b->twins.items[i].from->role == ROLE_INOUT)
+            VEC_PUSH(b->c->arena, out, start_sum(b, &b->twins.items[i]));
+}
+
+static Stmt *build_body(RefBuilder *b, bool sampled)
+{
+    Context *c = b->c;
+    StmtList body = {0}, setup = {0};
+    bool several = b->body->kind == ST_SEQ;
+    Stmt *const *items = several ? b->body->u.seq.items : &b->body;
+    int n = several ? b->body->u.seq.n : 1;
+    add_temps(b, &body);
+    clear_unsure(b, &setup);
+    start_sums(b, &setup);
+    if (sampled)
+        ref_mark_needs(b, items, n, &setup);
+    if (setup.n > 0)
+        VEC_PUSH(c->arena, &body,
+                 whole_block(b, "setup", stmt_seq(c, setup.items, setup.n, span_none())));
+    for (int i = 0; i < n; i++) {
+        if (items[i]->kind == ST_TEMP)
+            continue;
+        Stmt *item = ref_body(b, items[i]);
+        if (sampled)
+            item = ref_slice(b, item);
+        VEC_PUSH(c->arena, &body, whole_block(b, "step", item));
+    }
+    return stmt_seq(c, body.items, body.n, b->body->span);
+}
+
+static bool find_infinity(Visitor *v, Expr *e)
+{
+    bool *found = v->user;
+    *found |= e->kind == EX_FLOAT && !isfinite(e->u.f);
+    return true;
+}
+
+static bool has_infinity(Stmt *body)
+{
+    bool found = false;
+    Visitor v = {.user = &found, .expr = find_infinity};
+    visit_stmt(&v, body);
+    return found;
+}
+
+typedef struct {
+    bool sampled, exact;
+} ReferenceKind;
+
+static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind kind)
+{
+    Kernel *plain = sequential_kernel(c, program);
+    if (!plain)
+        return NULL;
+    RefBuilder *b = ARENA_NEW(c->arena, RefBuilder);
+    Dissolve d = {.c = c};
+    b->c = c;
+    b->exact = kind.exact;
+    b->names = names_of_kernel(c, plain);
+    b->body = dissolve(&d, plain->body);
+    b->infinities = has_infinity(b->body);
+    find_twins(b, plain);
+    for (int i = 0; i < b->twins.n; i++)
+        make_companions(b, &b->twins.items[i]);
+    if (kind.sampled)
+        ref_make_needs(b);
+    Kernel *reference = ARENA_NEW(c->arena, Kernel);
+    *reference = *program;
+    ParamList params = {0};
+    add_params(b, &params, program, false);
+    int inputs = params.n;
+    add_params(b, &params, program, true);
+    reference->n_facts = reference->n_draws = 0; /* its inputs are those of a run */
+    reference->body = build_body(b, kind.sampled);
+    reference->params = params.items;
+    reference->n_params = params.n;
+    reference->n_outputs = params.n - inputs;
+    return reference;
+}
+
+Kernel *reference_kernel(Context *c, const Kernel *program)
+{
+    return build_reference(c, program, (ReferenceKind){0});
+}
+
+Kernel *reference_kernel_sampled(Context *c, const Kernel *program)
+{
+    return build_reference(c, program, (ReferenceKind){.sampled = true});
+}
+
+Kernel *reference_kernel_exact(Context *c, const Kernel *program)
+{
+    return build_reference(c, program, (ReferenceKind){.sampled = true, .exact = true});
+}

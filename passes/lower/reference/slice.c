@@ -1,0 +1,303 @@
+/* slice.c - running a reference for some elements only.
+ *
+ *   for i in M, j in N {                 for i in M if (C_need_0[i] != 0)
+ *       C[i, j] = 0;                         for j in N if (C_need_1[j] != 0) {
+ *       for k in K              =>               C[i, j] = 0;
+ *           C[i, j] += ...;                      for k in K C[i, j] += ...;
+ *   }                                        }
+ *
+ * What is wanted is a set of indices for each axis, and with them the elements of their product. A
+ * nest can skip the others when every store in it goes to one buffer with a loop of its own as
+ * each subscript, and it reads that buffer nowhere else. Wants go from a nest to what it reads:
+ * along an axis that it subscripts with a guarded loop the same indices, along any other all. That
+ * is done in front, last nest first, and wants only grow, so every element that a wanted one
+ * depends on is computed. */
+#include "passes/lower/reference/reference.h"
+
+/* ---- which loops are axes ------------------------------------------------------------------ */
+
+typedef struct {
+    RefBuilder *b;
+    Twin *target; /* of every store; NULL: none met */
+    bool fails;
+    const Var *var;
+    int axis;  /* of `var` in every store below it so far; -1: none; -2: no store met */
+    int first; /* of b->guards: those of this item */
+} SliceSearch;
+
+static const Guard *guard_of(const RefBuilder *b, const Var *var)
+{
+    for (int i = b->guards.n - 1; i >= 0; i--)
+        if (b->guards.items[i].var == var)
+            return &b->guards.items[i];
+    return NULL;
+}
+
+/* Is every subscript the loop of its axis? */
+static bool has_axis_loops(const RefBuilder *b, const Twin *t, Expr *const *index)
+{
+    for (int i = 0; i < t->from->rank; i++) {
+        const Guard *g = index[i]->kind == EX_VAR ? guard_of(b, index[i]->u.var) : NULL;
+        if (!g || g->twin != t || g->axis != i)
+            return false;
+    }
+    return true;
+}
+
+static bool find_target(Visitor *v, Stmt *s)
+{
+    SliceSearch *search = v->user;
+    if (s->kind != ST_STORE)
+        return true;
+    Twin *t = ref_twin(search->b, s->u.store.buffer);
+    search->fails |= (search->target && search->target != t) || t->unsure;
+    search->target = t;
+    return true;
+}
+
+static bool find_axis(Visitor *v, Stmt *s)
+{
+    SliceSearch *search = v->user;
+    if (s->kind != ST_STORE)
+        return true;
+    int axis = -1;
+    for (int i = s->u.store.buffer->rank - 1; i >= 0; i--) {
+        const Expr *at = s->u.store.index[i];
+        if (at->kind == EX_VAR && at->u.var == search->var)
+            axis = i;
+    }
+    search->axis = search->axis == -2 || search->axis == axis ? axis : -1;
+    return true;
+}
+
+static bool add_guards(Visitor *v, Stmt *s)
+{
+    SliceSearch *search = v->user;
+    if (s->kind != ST_FOR)
+        return true;
+    SliceSearch below = {.var = s->u.loop.var, .axis = -2};
+    Visitor stores = {.user = &below, .stmt = find_axis};
+    visit_stmt(&stores, s->u.loop.body);
+    Guard g = {s->u.loop.var, search->target, below.axis};
+    if (below.axis >= 0)
+        VEC_PUSH(search->b->c->arena, &search->b->guards, g);
+    return true;
+}
+
+static bool check_store(Visitor *v, Stmt *s)
+{
+    SliceSearch *search = v->user;
+    if (s->kind == ST_STORE)
+        search->fails |= !has_axis_loops(search->b, search->target, s->u.store.index);
+    return true;
+}
+
+static bool check_load(Visitor *v, Expr *e)
+{
+    SliceSearch *search = v->user;
+    if (e->kind == EX_LOAD && e->u.load.buffer->id == search->target->from->id)
+        search->fails |= !has_axis_loops(search->b, search->target, e->u.load.index);
+    return true;
+}
+
+/* The guards of an item's loops, or none. */
+static void find_guards(RefBuilder *b, Stmt *item)
+{
+    SliceSearch search = {.b = b, .first = b->guards.n};
+    Visitor target = {.user = &search, .stmt = find_target};
+    visit_stmt(&target, item);
+    if (search.target && !search.fails) {
+        Visitor loops = {.user = &search, .stmt = add_guards};
+        visit_stmt(&loops, item);
+        Visitor accesses = {.user = &search, .stmt = check_store, .expr = check_load};
+        visit_stmt(&accesses, item);
+    }
+    if (search.fails)
+        b->guards.n = search.first;
+}
+
+/* ---- marking ------------------------------------------------------------------------------- */
+
+void ref_make_needs(RefBuilder *b)
+{
+    for (int i = 0; i < b->twins.n; i++) {
+        Twin *t = &b->twins.items[i];
+        if (t->from->role == ROLE_IN)
+            continue;
+        t->need = ARENA_ARRAY(b->c->arena, Buffer *, t->from->rank + 1);
+        for (int k = 0; k < t->from->rank; k++) {
+            Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_need_%d", t->from->name, k));
+            Role role = t->from->role == ROLE_TEMP ? ROLE_TEMP : ROLE_INOUT;
+            t->need[k] = buffer_new(b->c, name, DT_U8, &t->from->shape[k], 1, SCOPE_GLOBAL, role,
+                                    t->from->span);
+        }
+    }
+}
+
+static Expr *is_wanted(RefBuilder *b, Buffer *need, Expr *at)
+{
+    return expr_binary(b->c, EX_NE, expr_load(b->c, need, &at, span_none()),
+                       expr_int(b->c, DT_U8, 0, span_none()), span_none());
+}
+
+/* need[v] = value for all v < extent where `wanted`, if there is one, is wanted at v. */
+static void mark(RefBuilder *b, StmtList *out, Buffer *need, Expr *extent, Buffer *wanted,
+                 int value)
+{
+    Context *c = b->c;
+    Var *var = var_new(c, names_fresh(&b->names, "q"), DT_INDEX, VAR_LOOP, span_none());
+    Expr *at = expr_var(c, var, span_none());
+    Stmt *body =
+        stmt_store(c, need, &at, STORE_SET, expr_int(c, DT_U8, value, span_none()), span_none());
+    if (wanted)
+        body = stmt_if(c, is_wanted(b, wanted, at), body, NULL, span_none());
+    ForStmt loop = {.var = var,
+                    .lo = expr_index(c, 0),
+                    .hi = extent,
+                    .step = 1,
+                    .kind = LOOP_SERIAL,
+                    .axis = AXIS_NONE,
+                    .id = ctx_new_id(c),
+                    .body = body};
+    VEC_PUSH(c->arena, out, stmt_for(c, &loop, span_none()));
+}
+
+typedef struct {
+    RefBuilder *b;
+    StmtList *out;
+} Marking;
+
+static void mark_axis(Marking *m, Twin *t, int axis, const Expr *at)
+{
+    RefBuilder *b = m->b;
+    const Guard *g = at->kind == EX_VAR ? guard_of(b, at->u.var) : NULL;
+    Expr *extent = t->from->shape[axis];
+    unsigned bit = 1u << (axis & 31);
+    if ((t->all_needed & bit) || (g && g->twin == t && g->axis == axis))
+        return;
+    if (!g) {
+        t->all_needed |= bit;
+        mark(b, m->out, t->need[axis], extent, NULL, 1);
+        return;
+    }
+    Expr *other = g->twin->from->shape[g->axis];
+    if (!expr_equal(other, extent))
+        extent = index_min(b->c, other, extent);
+    mark(b, m->out, t->need[axis], extent, g->twin->need[g->axis], 1);
+}
+
+static bool mark_load(Visitor *v, Expr *e)
+{
+    Marking *m = v->user;
+    if (e->kind != EX_LOAD)
+        return true;
+    Twin *t = ref_twin(m->b, e->u.load.buffer);
+    for (int axis = 0; t->need && axis < t->from->rank; axis++)
+        mark_axis(m, t, axis, e->u.load.index[axis]);
+    return true;
+}
+
+void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
+{
+    for (int i = 0; i < b->twins.n; i++)
+        for (int k = 0; b->twins.items[i].need && k < b->twins.items[i].from->rank; k++)
+            if (b->twins.items[i].from->role == ROLE_TEMP)
+                mark(b, out, b->twins.items[i].need[k], b->twins.items[i].from->shape[k], NULL, 0);
+    for (int i = n - 1; i >= 0; i--) {
+        find_guards(b, items[i]);
+        Marking m = {b, out};
+        Visitor v = {.user = &m, .expr = mark_load};
+        visit_stmt(&v, items[i]);
+    }
+}
+
+/* ---- guarding ------------------------------------------------------------------------------ */
+
+static Stmt *guard_loop(Rewriter *r, Stmt *s)
+{
+    RefBuilder *b = r->user;
+    const Guard *g = s->kind == ST_FOR ? guard_of(b, s->u.loop.var) : NULL;
+    if (!g)
+        return s;
+    ForStmt loop = s->u.loop;
+    Expr *at = expr_var(b->c, loop.var, loop.var->span);
+    loop.body = stmt_if(b->c, is_wanted(b, g->twin->need[g->axis], at), loop.body, NULL, s->span);
+    return stmt_for(b->c, &loop, s->span);
+}
+
+Stmt *ref_slice(RefBuilder *b, Stmt *item)
+{
+    Rewriter r = {.ctx = b->c, .user = b, .stmt = guard_loop};
+    return rewrite_stmt(&r, item);
+}
+
+/* ---- how much work ------------------------------------------------------------------------- */
+
+enum { UNKNOWN_ITERATIONS = 64 };
+
+typedef struct {
+    Context *c;
+    VEC(VarValue) env;
+    int64_t wanted;
+} Work;
+
+static bool is_need_test(const Stmt *s, const Var *var)
+{
+    if (s->kind != ST_IF || s->u.cond.cond->kind != EX_NE)
+        return false;
+    const Expr *load = s->u.cond.cond->u.arg[0];
+    return load->kind == EX_LOAD && load->u.load.buffer->type == DT_U8 &&
+           load->u.load.buffer->role != ROLE_IN && load->u.load.index[0]->kind == EX_VAR &&
+           load->u.load.index[0]->u.var == var;
+}
+
+static double work_of(Work *w, const Stmt *s);
+
+static double work_of_loop(Work *w, const ForStmt *loop)
+{
+    int64_t lo = 0, hi = UNKNOWN_ITERATIONS;
+    if (!expr_eval(loop->lo, w->env.items, w->env.n, &lo) ||
+        !expr_eval(loop->hi, w->env.items, w->env.n, &hi)) {
+        lo = 0;
+        hi = UNKNOWN_ITERATIONS;
+    }
+    double extent = ((double)hi - (double)lo) / (double)loop->step;
+    if (extent < 1)
+        return 1;
+    VarValue middle = {loop->var, lo + (hi - lo) / 2};
+    VEC_PUSH(w->c->arena, &w->env, middle);
+    double body = work_of(w, loop->body), runs = extent;
+    w->env.n--;
+    if (is_need_test(loop->body, loop->var) && runs > (double)w->wanted)
+        runs = (double)w->wanted;
+    return runs * body + 0.1 * extent;
+}
+
+static double work_of(Work *w, const Stmt *s)
+{
+    double sum = 0;
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            sum += work_of(w, s->u.seq.items[i]);
+        return sum;
+    case ST_FOR: return work_of_loop(w, &s->u.loop);
+    case ST_IF:
+        return work_of(w, s->u.cond.then) +
+               (s->u.cond.otherwise ? work_of(w, s->u.cond.otherwise) : 0);
+    case ST_BLOCK: return work_of(w, s->u.block.body);
+    case ST_STORE: return 1;
+    default: return 0.2;
+    }
+}
+
+double reference_work(Context *c, const Kernel *reference, const int64_t *sizes, int64_t wanted)
+{
+    Work w = {.c = c, .wanted = wanted};
+    for (int i = 0; i < reference->n_sizes; i++) {
+        VarValue size = {reference->sizes[i].var, sizes[i]};
+        if (size.var)
+            VEC_PUSH(c->arena, &w.env, size);
+    }
+    return work_of(&w, reference->body);
+}

@@ -1,0 +1,353 @@
+/* sum_depth.c - see sum_depth.h.
+ *
+ *   y_part[0] = 0.0;                                     y_part: 0
+ *   for step in 128                                              128: the loop adds to one element each time
+ *       y_part[0] += x[...];
+ *   y_part[0] += shuffle_xor(y_part[0], 16);                     129
+ *   y[r] = y_part[0];                                    y: 129
+ *
+ * The statements are gone through in order with one number for each buffer, the most of all its
+ * elements and of all threads: threads do not see what others write in the same step, but through
+ * atomic updates. A loop is not gone through for each iteration. What its body does to the numbers
+ * is a linear map of the algebra of (max, +); if the second iteration adds d to none more than
+ * that, no later one does. Where iterations add to different elements of a buffer, as with unrolled
+ * accumulators, they count once. */
+#include "passes/lower/reference/sum_depth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/analysis/simplify.h"
+#include "passes/lower/pass.h"
+
+enum { MOST_STEPS = 100000 }; /* statements gone through; nests of loops repeat theirs */
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    VEC(const Buffer *) buffers;
+    VEC(const Var *) lets;
+    VEC(double) let_depth;
+    double *now;    /* [n_buffers] */
+    double threads; /* of the launch */
+    int steps;
+    bool unknown;
+} Depths;
+
+/* As it was before its subscripts became one. */
+static const Buffer *whole(const Buffer *b)
+{
+    return b->view_of ? whole(b->view_of) : b;
+}
+
+static int number_of(Depths *d, const Buffer *b)
+{
+    b = whole(b);
+    for (int i = 0; i < d->buffers.n; i++)
+        if (d->buffers.items[i] == b)
+            return i;
+    TIRC_BUG(d->c, "'%s' is no buffer of the kernel", b->name);
+}
+
+static bool find_temp(Visitor *v, Stmt *s)
+{
+    Depths *d = v->user;
+    if (s->kind == ST_TEMP)
+        VEC_PUSH(d->c->arena, &d->buffers, whole(s->u.temp));
+    return true;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static double depth_of(Depths *d, const Expr *e)
+{
+    double most = 0;
+    switch (e->kind) {
+    case EX_LOAD: return d->now[number_of(d, e->u.load.buffer)];
+    case EX_VAR:
+        for (int i = d->lets.n - 1; i >= 0; i--) /* the latest: loops repeat theirs */
+            if (d->lets.items[i] == e->u.var)
+                return d->let_depth.items[i];
+        return 0;
+    default:
+        for (int i = 0; i < expr_operands(e); i++)
+            most = fmax(most, depth_of(d, expr_operand(e, i)));
+        bool adds = e->kind == EX_ADD || e->kind == EX_SUB ||
+                    (e->kind == EX_CALL && e->u.call.call == CALL_FMA);
+        return most + (adds && type_is_float(e->type));
+    }
+}
+
+static double elements_of(Depths *d, const Buffer *b)
+{
+    double n = 1;
+    int64_t min, max;
+    for (int i = 0; i < b->rank; i++)
+        n *= bounds_const(d->facts, b->shape[i], &min, &max) ? (double)max : INFINITY;
+    return n;
+}
+
+static void go_store(Depths *d, const Stmt *s)
+{
+    const Buffer *b = s->u.store.buffer;
+    double *now = &d->now[number_of(d, b)], value = depth_of(d, s->u.store.value);
+    if (s->u.store.op == STORE_ADD && type_is_float(b->type))
+        *now = fmax(*now, value) + (s->u.store.atomic ? d->threads : 1);
+    else if (s->u.store.op == STORE_SET && b->scope == SCOPE_LOCAL && elements_of(d, b) == 1)
+        *now = value;
+    else
+        *now = fmax(*now, value);
+}
+
+/* ---- loops --------------------------------------------------------------------------------- */
+
+static void go(Depths *d, const Stmt *s);
+
+/* Its ends are in 64 bits, which proofs do not look into. */
+static bool is_wide(const ForStmt *loop)
+{
+    return loop->lo->type != DT_INDEX || loop->hi->type != DT_INDEX;
+}
+
+/* The stores to a buffer in the body of a loop. */
+typedef struct {
+    Depths *d;
+    const Buffer *buffer;
+    const Var *var;
+    VEC(const Var *) inner;        /* loops of the body */
+    int64_t coefficient, min, max; /* subscript = coefficient * var + what lies between + */
+    Expr *outer;                   /* what is the same in all iterations, and for all threads */
+    int axis, n;
+    bool differ; /* so far */
+} Family;
+
+static bool enter_inner(Visitor *v, Stmt *s)
+{
+    Family *f = v->user;
+    if (s->kind == ST_FOR) {
+        VEC_PUSH(f->d->c->arena, &f->inner, s->u.loop.var);
+        if (!is_wide(&s->u.loop))
+            facts_enter(f->d->facts, s);
+    }
+    return true;
+}
+
+/* All but loops around, which stand still: inner loops, lets, threads, data. */
+static bool may_change(const void *user, Expr *factor)
+{
+    const Family *f = user;
+    bool still = factor->kind == EX_VAR && factor->u.var->kind == VAR_LOOP;
+    for (int i = 0; i < f->inner.n; i++)
+        still = still && factor->u.var != f->inner.items[i];
+    return !still;
+}
+
+static bool join_store(Visitor *v, Stmt *s)
+{
+    Family *f = v->user;
+    int64_t coefficient, min, max;
+    Expr *rest, *inner, *outer;
+    Facts *facts = f->d->facts;
+    if (s->kind != ST_STORE || whole(s->u.store.buffer) != f->buffer)
+        return true;
+    if (f->axis >= s->u.store.buffer->rank) {
+        f->differ = false;
+        return true;
+    }
+    f->differ = f->differ && s->u.store.index[f->axis]->type == DT_INDEX &&
+                split_linear(facts, s->u.store.index[f->axis], f->var, &coefficient, &rest) &&
+                split_terms(facts, rest, may_change, f, &inner, &outer) &&
+                bounds_const(facts, inner, &min, &max) &&
+                (f->n == 0 || (coefficient == f->coefficient && expr_equal(outer, f->outer)));
+    if (!f->differ)
+        return true;
+    f->min = f->n && f->min < min ? f->min : min;
+    f->max = f->n && f->max > max ? f->max : max;
+    f->coefficient = coefficient;
+    f->outer = outer;
+    f->n++;
+    return true;
+}
+
+static bool find_load(Visitor *v, Expr *e)
+{
+    Family *f = v->user;
+    f->differ &= !(e->kind == EX_LOAD && whole(e->u.load.buffer) == f->buffer);
+    return true;
+}
+
+/* Does each iteration write elements of the buffer that no other one writes, or reads? */
+static bool is_apart(Depths *d, const ForStmt *loop, const Buffer *buffer)
+{
+    FactsMark mark = facts_mark(d->facts);
+    Family f = {.d = d, .buffer = buffer, .var = loop->var};
+    Visitor inner = {.user = &f, .stmt = enter_inner},
+            all = {.user = &f, .stmt = join_store, .expr = find_load};
+    visit_stmt(&inner, loop->body);
+    bool apart = false;
+    for (f.axis = 0; f.axis < buffer->rank && !apart; f.axis++) {
+        f.n = 0;
+        f.differ = true;
+        visit_stmt(&all, loop->body);
+        apart = f.differ && f.n > 0 && f.max - f.min < llabs(f.coefficient);
+    }
+    facts_reset(d->facts, mark);
+    return apart;
+}
+
+typedef struct {
+    Depths *d;
+    bool *written; /* [n_buffers] */
+} Written;
+
+static bool find_written(Visitor *v, Stmt *s)
+{
+    Written *w = v->user;
+    if (s->kind == ST_STORE)
+        w->written[number_of(w->d, s->u.store.buffer)] = true;
+    return true;
+}
+
+static double *copy(Depths *d, const double *from)
+{
+    double *to = ARENA_ARRAY(d->c->arena, double, d->buffers.n + 1);
+    memcpy(to, from, (size_t)d->buffers.n * sizeof *to);
+    return to;
+}
+
+/* The body once more; nothing gets less. */
+static void iterate(Depths *d, const ForStmt *loop)
+{
+    double *before = copy(d, d->now);
+    go(d, loop->body);
+    for (int i = 0; i < d->buffers.n; i++)
+        d->now[i] = fmax(d->now[i], before[i]);
+}
+
+static void go_often(Depths *d, const ForStmt *loop, double extent)
+{
+    int n = d->buffers.n;
+    double *start = copy(d, d->now), most = 0;
+    bool *apart = ARENA_ARRAY(d->c->arena, bool, n + 1), any = false;
+    Written w = {d, ARENA_ARRAY(d->c->arena, bool, n + 1)};
+    Visitor stores = {.user = &w, .stmt = find_written};
+    visit_stmt(&stores, loop->body);
+    iterate(d, loop);
+    if (d->unknown)
+        return;
+    double *once = copy(d, d->now);
+    for (int i = 0; i < n; i++)
+        any |= apart[i] = once[i] > start[i] && is_apart(d, loop, d->buffers.items[i]);
+    iterate(d, loop);
+    double *twice = copy(d, d->now);
+    for (int i = 0; i < n; i++)
+        most = apart[i] ? most : fmax(most, twice[i] - once[i]);
+    for (int i = 0; i < n; i++) /* also what has not grown yet: it may read what has */
+        d->now[i] = apart[i] || !w.written[i] ? start[i] : once[i] + (extent - 1) * most;
+    double *end = copy(d, d->now);
+    if (any)
+        iterate(d, loop);
+    for (int i = 0; i < n; i++)
+        d->now[i] = apart[i] ? d->now[i] : end[i];
+}
+
+static void go_loop(Depths *d, const Stmt *s)
+{
+    int64_t min, max;
+    const ForStmt *loop = &s->u.loop;
+    if (is_wide(loop) || !bounds_const(d->facts, loop_extent(d->c, loop), &min, &max)) {
+        d->unknown = true;
+        return;
+    }
+    FactsMark mark = facts_mark(d->facts);
+    facts_enter(d->facts, s);
+    if (max == 1)
+        iterate(d, loop);
+    else if (max > 1)
+        go_often(d, loop, (double)max);
+    facts_reset(d->facts, mark);
+}
+
+/* ---- statements ---------------------------------------------------------------------------- */
+
+static void go_branch(Depths *d, const Stmt *s)
+{
+    double *before = copy(d, d->now);
+    go(d, s->u.cond.then);
+    double *then = copy(d, d->now);
+    memcpy(d->now, before, (size_t)d->buffers.n * sizeof *before);
+    if (s->u.cond.otherwise)
+        go(d, s->u.cond.otherwise);
+    for (int i = 0; i < d->buffers.n; i++)
+        d->now[i] = fmax(d->now[i], then[i]);
+}
+
+static void go_launch(Depths *d, const Stmt *s)
+{
+    const LaunchStmt *launch = &s->u.launch;
+    int64_t min, max;
+    FactsMark mark = facts_mark(d->facts);
+    d->threads = 1;
+    for (int k = 0; k < 3; k++) {
+        bool known = launch->grid[k]->type == DT_INDEX &&
+                     bounds_const(d->facts, launch->grid[k], &min, &max);
+        d->unknown |= !known;
+        d->threads *= known ? (double)max * (double)launch->block[k] : 1;
+    }
+    if (!d->unknown) {
+        facts_enter(d->facts, s);
+        go(d, launch->body);
+    }
+    facts_reset(d->facts, mark);
+    d->threads = 1;
+}
+
+static void go(Depths *d, const Stmt *s)
+{
+    if (d->unknown || ++d->steps > MOST_STEPS) {
+        d->unknown = true;
+        return;
+    }
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            go(d, s->u.seq.items[i]);
+        break;
+    case ST_FOR: go_loop(d, s); break;
+    case ST_IF: go_branch(d, s); break;
+    case ST_STORE: go_store(d, s); break;
+    case ST_LET:
+        VEC_PUSH(d->c->arena, &d->let_depth, depth_of(d, s->u.let.value));
+        VEC_PUSH(d->c->arena, &d->lets, s->u.let.var);
+        break;
+    case ST_LAUNCH: go_launch(d, s); break;
+    case ST_BLOCK: d->unknown = true; break;
+    case ST_TEMP:
+    case ST_BARRIER: break;
+    }
+}
+
+/* Sizes stay variables, of one value: widened index arithmetic has types of its own. */
+static void fix_sizes(Facts *f, Context *c, const Kernel *k, const int64_t *sizes)
+{
+    for (int i = 0; i < k->n_sizes; i++)
+        if (k->sizes[i].symbolic)
+            facts_range(f, k->sizes[i].var, expr_index(c, sizes[i]), expr_index(c, sizes[i] + 1));
+}
+
+void sum_depths(Context *c, const Kernel *lowered, const int64_t *sizes, double *depth)
+{
+    Depths d = {.c = c, .facts = facts_new(c), .threads = 1};
+    Visitor temps = {.user = &d, .stmt = find_temp};
+    for (int i = 0; i < lowered->n_params; i++)
+        if (lowered->params[i].buffer)
+            VEC_PUSH(c->arena, &d.buffers, whole(lowered->params[i].buffer));
+    visit_stmt(&temps, lowered->body);
+    fix_sizes(d.facts, c, lowered, sizes);
+    d.now = ARENA_ARRAY(c->arena, double, d.buffers.n + 1);
+    go(&d, lowered->body);
+    for (int i = 0, at = 0; i < lowered->n_params; i++)
+        depth[i] = lowered->params[i].buffer && !d.unknown ? d.now[at] : INFINITY,
+        at += lowered->params[i].buffer != NULL;
+}

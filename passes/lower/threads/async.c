@@ -1,0 +1,87 @@
+/* async.c - the groups of asynchronous copies: which statements make one, and what is waited for
+ * when (see barriers.c).
+ *
+ *   for ko in n {                                          for ko in n {
+ *       if (ko + 3 < n) { copy A(ko + 3); copy B(ko + 3) }      ...
+ *       use(ko)                                       =>        commit
+ *   }                                                           use(ko)
+ *                                                               wait 2; barrier
+ *                                                           }
+ *
+ * Copies that follow one another are one group, closed behind the outermost statement that holds
+ * nothing else, so that every iteration closes one, also where a condition leaves it empty. A
+ * barrier at the end of an iteration that closes a group lets as many of the latest groups go on as
+ * there are iterations between a copy and the first access that may meet it. */
+#include "passes/lower/threads/async.h"
+
+#include "passes/analysis/async_copy.h"
+
+typedef struct {
+    bool async, other;
+} Kinds;
+
+static bool note_kind(Visitor *v, Stmt *s)
+{
+    Kinds *kinds = v->user;
+    if (s->kind == ST_BLOCK)
+        *(block_is_async(&s->u.block) ? &kinds->async : &kinds->other) = true;
+    else if (s->kind == ST_BARRIER)
+        kinds->other = true;
+    return s->kind != ST_BLOCK;
+}
+
+bool async_only(Stmt *s)
+{
+    Kinds kinds = {0};
+    Visitor v = {.user = &kinds, .stmt = note_kind};
+    visit_stmt(&v, s);
+    return kinds.async && !kinds.other;
+}
+
+Stmt *async_commit(Context *c, const Stmt *copies)
+{
+    return stmt_stamp(stmt_commit(c, "the copies above are one group", copies->span), copies);
+}
+
+static bool is_commit(const Stmt *s)
+{
+    return s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_COMMIT;
+}
+
+/* Does every run of `body` close a group? */
+static bool always_commits(const Stmt *body)
+{
+    bool commits = is_commit(body);
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
+        commits |= is_commit(body->u.seq.items[i]);
+    return commits;
+}
+
+int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier,
+                  const Stmt *counted, const Stmt *body)
+{
+    Hazard hazard;
+    int pending = 0;
+    while (always_commits(body) && pending < MAX_PENDING &&
+           !threads_meet(t, flying->items, flying->n, blocks->items, blocks->n, carrier, counted,
+                         pending + 1, &hazard))
+        pending++;
+    return pending;
+}
+
+bool async_copies_can(Context *c, Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        const char *obstacle = block_is_async(block) ? async_copy_obstacle(c, block) : NULL;
+        if (!obstacle)
+            continue;
+        diag_error(c, E0440, blocks.items[i]->span, "%s", obstacle);
+        diag_note(c, blocks.items[i]->span,
+                  "a step after copy_async has made that of it; call copy_async for what copies, "
+                  "or not at all");
+        return false;
+    }
+    return true;
+}

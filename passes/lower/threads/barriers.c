@@ -1,0 +1,442 @@
+/* barriers.c - barriers where data cross threads, and nowhere else.
+ *
+ * The walk goes through a launch in program order and keeps the blocks that have run since the last
+ * barrier. In front of each item of a sequence, a pair of such a block and one that the item may
+ * reach before any barrier of its own is asked about: if two threads can touch one element, a
+ * barrier stands before the item. At the end of a serial loop's body the same question is asked
+ * with the loop as carrier. Placing each barrier as late as its first conflict allows gives the
+ * fewest for straight-line code.
+ *
+ * What asynchronous copies write is there when they have been waited for: a barrier that stands
+ * between such a copy and an access that may meet it, also one of the same thread, has a wait
+ * before it (async.c).
+ *
+ * Every barrier says in words what it orders. */
+#include "passes/lower/threads/async.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What running a statement means for what comes before and after it. */
+typedef struct {
+    StmtList first;  /* blocks that may run before any barrier inside */
+    StmtList last;   /* blocks after which no barrier inside need come */
+    bool barrier;    /* one is passed on every way through */
+    StmtList flying; /* asynchronous copies that nothing has waited for */
+    /* At the end of each iteration of loop `counted` all of `flying` is waited for but the last
+     * `pending` groups, one an iteration. `paced` is `counted`, or the outermost loop of a perfect
+     * nest down to it. NULL: nothing is known. */
+    const Stmt *paced, *counted;
+    int pending;
+} Reach;
+
+/* Why a barrier is needed: buffers by kind of hazard. */
+enum { KIND_RAW, KIND_WAR, KIND_WAW, KINDS };
+typedef struct {
+    Context *c;
+    VEC(Name) buffers[KINDS];
+    Hazard example;
+    bool any;
+    int pending; /* groups of copies that may go on; -1: nothing is waited for */
+} Reasons;
+
+/* Serial loops around the place, each the whole body of the next one out; innermost first. */
+typedef struct Nest {
+    const Stmt *loop;
+    const struct Nest *outer;
+} Nest;
+
+typedef struct {
+    Context *c;
+    Facts *facts;
+    Threads *threads;
+    const Nest *nest;
+    StmtList passed;        /* loops that pass a barrier in each iteration */
+    VarList divergent;      /* variables whose value differs between the threads of a block */
+    const Stmt *divergence; /* the innermost statement around that not all threads run alike */
+    bool failed;
+} Barriers;
+
+static Stmt *walk(Barriers *b, Stmt *s, Reach *reach);
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(*(const Name *)x, *(const Name *)y);
+}
+
+static void add_reason(void *user, const Hazard *h)
+{
+    Reasons *r = user;
+    int kind = !strcmp(h->kind, "write then read")   ? KIND_RAW
+               : !strcmp(h->kind, "read then write") ? KIND_WAR
+                                                     : KIND_WAW;
+    if (!r->any)
+        r->example = *h;
+    r->any = true;
+    for (int i = 0; i < r->buffers[kind].n; i++)
+        if (r->buffers[kind].items[i] == h->buffer->name)
+            return;
+    VEC_PUSH(r->c->arena, &r->buffers[kind], h->buffer->name);
+}
+
+/* What clashes between blocks that have run and blocks to come. */
+static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier)
+{
+    Reasons reasons = {.c = b->c, .pending = -1};
+    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
+                    b->passed.items, b->passed.n, add_reason, &reasons);
+    return reasons;
+}
+
+/* Copies under way that blocks below `s` may meet: `s` itself, or, with a carrier, in a later
+ * iteration of that. */
+static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *carrier,
+                       Reasons *reasons)
+{
+    Hazard hazard;
+    const StmtList *flying = &reach->flying;
+    StmtList blocks = flying->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
+    bool paced = carrier && reach->paced && reach->paced == carrier->u.loop.body;
+    const Stmt *counted = paced ? reach->counted : carrier;
+    int64_t distance = paced ? reach->pending : INT32_MAX;
+    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier,
+                      counted, distance, &hazard))
+        return;
+    if (!reasons->any)
+        add_reason(reasons, &hazard);
+    reasons->pending =
+        carrier && !paced ? async_pending(b->threads, flying, &blocks, carrier, carrier, s) : 0;
+}
+
+/* There is a barrier at the end of `body`, the innermost of the nest: copies that loops further out
+ * carry are waited for there too, so that their groups are counted through the whole nest. */
+static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *nest,
+                     Reasons *reasons)
+{
+    Hazard hazard;
+    const StmtList *flying = &inner->flying;
+    StmtList blocks = flying->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
+    for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
+        if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, outer->loop,
+                          nest->loop, INT32_MAX, &hazard))
+            continue;
+        int pending = async_pending(b->threads, flying, &blocks, outer->loop, nest->loop, body);
+        if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
+            reasons->pending = pending;
+    }
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void reason_words(StrBuf *out, int kind, const Stmt *carrier)
+{
+    static const char *const straight[KINDS] = {
+        "written above by other threads, read below",
+        "read above by other threads, overwritten below",
+        "written above by other threads, written again below",
+    };
+    static const char *const carried[KINDS] = {
+        "written above, read in the next iteration of %s by other threads",
+        "read above, overwritten in the next iteration of %s by other threads",
+        "written above, written again in the next iteration of %s by other threads",
+    };
+    if (!carrier) {
+        strbuf_add(out, straight[kind]);
+        return;
+    }
+    const char *mark = strstr(carried[kind], "%s");
+    strbuf_addn(out, carried[kind], (size_t)(mark - carried[kind]));
+    strbuf_add(out, carrier->u.loop.var->name);
+    strbuf_add(out, mark + 2);
+}
+
+/* It comes from the access that has to wait, and from the step that made the buffer. */
+static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
+{
+    StrBuf text = strbuf_new(b->c->arena);
+    for (int kind = 0; kind < KINDS; kind++) {
+        int n = r->buffers[kind].n;
+        if (n == 0)
+            continue;
+        if (text.length)
+            strbuf_add(&text, "; ");
+        qsort(r->buffers[kind].items, (size_t)n, sizeof(Name), by_name);
+        for (int i = 0; i < n; i++)
+            strbuf_addf(&text, "%s%s", i ? ", " : "", r->buffers[kind].items[i]);
+        strbuf_add(&text, ": ");
+        reason_words(&text, kind, carrier);
+    }
+    Stmt *barrier = stmt_barrier(b->c, text.text, r->example.second_span);
+    barrier->step = r->example.buffer->step;
+    if (r->pending < 0)
+        return barrier;
+    const char *words =
+        r->pending == 0 ? "all copies"
+        : r->pending == 1
+            ? "all copies but those of the last group"
+            : arena_printf(b->c->arena, "all copies but those of the last %d groups", r->pending);
+    Stmt *wait = stmt_wait(b->c, r->pending, words, r->example.second_span);
+    wait->step = r->example.buffer->step;
+    return stmt_then(b->c, wait, barrier);
+}
+
+/* A barrier that only some threads would reach. */
+static void refuse_divergent(Barriers *b, const Reasons *r)
+{
+    const Stmt *s = b->divergence;
+    const char *what =
+        s->kind == ST_FOR
+            ? arena_printf(b->c->arena,
+                           "loop '%s', which has more iterations for some threads than for "
+                           "others",
+                           s->u.loop.var->name)
+            : "an 'if' that is true for some threads only";
+    diag_error(b->c, E0503, s->span,
+               "threads of a block must wait for each other inside %s: a barrier there would not "
+               "be reached by all",
+               what);
+    diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...",
+              r->example.buffer->name, r->example.kind);
+    diag_note(b->c, r->example.second_span,
+              "... and here by another thread; place both on the same side of the %s, or move "
+              "what differs between threads into the block",
+              s->kind == ST_FOR ? "loop" : "if");
+    b->failed = true;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void append(Context *c, StmtList *to, const StmtList *from)
+{
+    for (int i = 0; i < from->n; i++)
+        VEC_PUSH(c->arena, to, from->items[i]);
+}
+
+/* The reach of `so far` followed by `next`. */
+static void reach_then(Context *c, Reach *so_far, const Reach *next)
+{
+    if (!so_far->barrier)
+        append(c, &so_far->first, &next->first);
+    if (next->barrier)
+        so_far->last.n = 0;
+    append(c, &so_far->last, &next->last);
+    append(c, &so_far->flying, &next->flying);
+    so_far->barrier |= next->barrier;
+    so_far->paced = NULL;
+}
+
+static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
+{
+    Context *c = b->c;
+    StmtList out = {0};
+    bool changed = false, copies = async_only(s); /* then the group ends further out */
+    for (int i = 0; i < s->u.seq.n; i++) {
+        Stmt *item = s->u.seq.items[i];
+        Reach inner = {0};
+        Stmt *done = walk(b, item, &inner);
+        Reasons reasons = ask(b, &reach->last, &inner.first, NULL);
+        ask_copies(b, reach, item, NULL, &reasons);
+        if (reasons.any && b->divergence)
+            refuse_divergent(b, &reasons);
+        if (reasons.pending == 0)
+            reach->flying.n = 0;
+        if (reasons.any) {
+            VEC_PUSH(c->arena, &out, make_barrier(b, &reasons, NULL));
+            reach->last.n = 0;
+            reach->barrier = true;
+        }
+        reach_then(c, reach, &inner);
+        VEC_PUSH(c->arena, &out, done);
+        bool closes = !copies && async_only(item) &&
+                      (i + 1 == s->u.seq.n || !async_only(s->u.seq.items[i + 1]));
+        if (closes)
+            VEC_PUSH(c->arena, &out, async_commit(c, item));
+        changed |= closes || reasons.any || done != item;
+    }
+    return changed ? stmt_seq(c, out.items, out.n, s->span) : s;
+}
+
+/* Is `s` run by some threads of a block and not by others? */
+static bool diverges(const Barriers *b, const Stmt *s)
+{
+    if (s->kind == ST_IF)
+        return expr_uses_any(s->u.cond.cond, b->divergent.items, b->divergent.n);
+    return s->u.loop.kind != LOOP_BIND &&
+           (expr_uses_any(s->u.loop.lo, b->divergent.items, b->divergent.n) ||
+            expr_uses_any(s->u.loop.hi, b->divergent.items, b->divergent.n));
+}
+
+static bool runs_at_least_once(Barriers *b, const Stmt *s)
+{
+    Expr *some =
+        expr_binary(b->c, EX_GT, loop_extent(b->c, &s->u.loop), expr_index(b->c, 0), s->span);
+    return prove(b->facts, some);
+}
+
+/* What is known of the copies under way behind loop `s`, at the end of whose iterations `reasons`
+ * were found. */
+static void keep_pace(Reach *inner, const Stmt *s, const Reasons *reasons)
+{
+    bool nest = inner->paced && inner->paced == s->u.loop.body;
+    if (reasons->pending > 0) {
+        inner->counted = s;
+        inner->pending = reasons->pending;
+    }
+    inner->paced = reasons->pending > 0 || (nest && reasons->pending < 0) ? s : NULL;
+}
+
+static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
+{
+    Context *c = b->c;
+    Reach inner = {0};
+    bool runs = runs_at_least_once(b, s);
+    const Nest *around = b->nest;
+    Nest nest = {s, around && around->loop->u.loop.body == s ? around : NULL};
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, s);
+    b->nest = &nest;
+    Stmt *body = walk(b, s->u.loop.body, &inner);
+    b->nest = around;
+    facts_reset(b->facts, mark);
+    if (inner.barrier)
+        VEC_PUSH(c->arena, &b->passed, s);
+    Reasons reasons = ask(b, &inner.last, &inner.first, s);
+    ask_copies(b, &inner, body, s, &reasons);
+    ask_nest(b, &inner, body, &nest, &reasons);
+    if (reasons.pending == 0)
+        inner.flying.n = 0;
+    keep_pace(&inner, s, &reasons);
+    if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
+        if (!b->divergence)
+            b->divergence = s;
+        refuse_divergent(b, &reasons);
+    }
+    if (reasons.any) {
+        body = stmt_then(c, body, make_barrier(b, &reasons, s));
+        inner.last.n = 0;
+        if (!inner.barrier)
+            VEC_PUSH(c->arena, &b->passed, s);
+        inner.barrier = true;
+    }
+    inner.barrier &= runs;
+    *reach = inner;
+    return body == s->u.loop.body ? s : loop_with_body(c, s, body);
+}
+
+static Stmt *walk_for(Barriers *b, Stmt *s, Reach *reach)
+{
+    const Stmt *outside = b->divergence;
+    int divergent = b->divergent.n;
+    Stmt *done;
+    bool apart = diverges(b, s);
+    if (apart)
+        b->divergence = s;
+    if (apart || (s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis)))
+        VEC_PUSH(b->c->arena, &b->divergent, s->u.loop.var);
+    if (s->u.loop.kind == LOOP_BIND) {
+        FactsMark mark = facts_mark(b->facts);
+        facts_enter(b->facts, s);
+        Stmt *body = walk(b, s->u.loop.body, reach);
+        facts_reset(b->facts, mark);
+        done = body == s->u.loop.body ? s : loop_with_body(b->c, s, body);
+    } else {
+        done = walk_serial(b, s, reach);
+    }
+    b->divergence = outside;
+    b->divergent.n = divergent;
+    return done;
+}
+
+static Stmt *walk_if(Barriers *b, Stmt *s, Reach *reach)
+{
+    Context *c = b->c;
+    const Stmt *outside = b->divergence;
+    if (diverges(b, s))
+        b->divergence = s;
+    Reach other = {0};
+    Stmt *then = walk(b, s->u.cond.then, reach), *otherwise = s->u.cond.otherwise;
+    if (otherwise)
+        otherwise = walk(b, otherwise, &other);
+    append(c, &reach->first, &other.first);
+    append(c, &reach->last, &other.last);
+    append(c, &reach->flying, &other.flying);
+    reach->barrier &= other.barrier;
+    reach->paced = NULL;
+    b->divergence = outside;
+    if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
+        return s;
+    return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
+}
+
+static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
+{
+    switch (s->kind) {
+    case ST_SEQ: return walk_seq(b, s, reach);
+    case ST_FOR: return walk_for(b, s, reach);
+    case ST_IF: return walk_if(b, s, reach);
+    case ST_BLOCK:
+        VEC_PUSH(b->c->arena, &reach->first, s);
+        VEC_PUSH(b->c->arena, &reach->last, s);
+        if (block_is_async(&s->u.block))
+            VEC_PUSH(b->c->arena, &reach->flying, s);
+        return s;
+    case ST_STORE:
+    case ST_TEMP:
+    case ST_LET:
+    case ST_BARRIER:
+    case ST_LAUNCH: return s;
+    }
+    return s;
+}
+
+static void refuse_grid(Context *c, const Conflict *why)
+{
+    diag_error(c, E0504, why->first_span,
+               "blocks of one launch cannot wait for each other, but two of them touch %s (%s): at "
+               "%s and at %s",
+               why->element, why->kind, why->first_at, why->second_at);
+    diag_note(
+        c, why->second_span,
+        "the second access; put it into a launch of its own, or leave the loop that separates "
+        "the two unbound");
+}
+
+static bool has_async(Context *c, Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (block_is_async(&blocks.items[i]->u.block))
+            return true;
+    return false;
+}
+
+/* A launch of one thread waits for nobody, but for its own asynchronous copies. */
+static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
+{
+    if (!async_copies_can(w->c, root))
+        return NULL;
+    if (!stmt_bound_loop(root) && !has_async(w->c, root))
+        return root;
+    Barriers b = {.c = w->c, .facts = w->facts};
+    Kernel around = *w->kernel;
+    around.body = w->nest;
+    b.threads = threads_model(w->c, &around, root);
+    Conflict why;
+    if (threads_grid_conflict(b.threads, &why)) {
+        refuse_grid(w->c, &why);
+        return NULL;
+    }
+    Reach reach = {0};
+    Stmt *done = walk(&b, root, &reach);
+    return b.failed ? NULL : done;
+}
+
+Kernel *pass_insert_barriers(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    LaunchWalk w = {.c = c, .kernel = kernel, .root = barriers_of_launch};
+    Stmt *body = launch_roots_map(&w, kernel->body);
+    return body ? kernel_with_body(c, kernel, body) : NULL;
+}

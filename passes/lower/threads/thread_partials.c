@@ -1,0 +1,283 @@
+/* thread_partials.c - the partial results of a reduction's threads: the blocks that begin with
+ * them, and that make one of them all.
+ *
+ * Warps combine by butterflies of shuffles, after which all their lanes hold the same value;
+ * several warps hand theirs over in shared memory. Threads that are not in whole warps along x
+ * combine in shared memory, halving their number each time. */
+#include "passes/lower/threads/thread_reduction.h"
+
+/* ---- blocks over all partial results --------------------------------------------------------- */
+
+Expr *partials_iteration(Context *c, const ForStmt *loop, Var *var)
+{
+    Expr *from = index_sub(c, expr_var(c, var, var->span), loop->lo);
+    return loop->step == 1 ? from : index_div(c, from, expr_index(c, loop->step));
+}
+
+/* The loop's name, or one like it where an iterator of the block has that. */
+static Name iter_name(Apart *a, Name name)
+{
+    for (int i = 0; i < a->block->n_iters; i++)
+        if (a->block->iters[i].var->name == name)
+            return iter_name(a, ctx_namef(a->c, "%s_", name));
+    return name;
+}
+
+static BlockIter iter_over(Apart *a, const ForStmt *loop, Expr *binding)
+{
+    int64_t extent = 0;
+    loop_const_extent(loop, &extent);
+    return (BlockIter){
+        .var = var_new(a->c, iter_name(a, loop->var->name), DT_INDEX, VAR_ITER, loop->var->span),
+        .lo = expr_index(a->c, 0),
+        .hi = expr_index(a->c, extent),
+        .binding = binding,
+        .kind = ITER_SPATIAL};
+}
+
+Frame partials_open(Apart *a, const Place *place)
+{
+    int n = a->dims.n;
+    Frame f = {.iters = ARENA_ARRAY(a->c->arena, BlockIter, n + 1),
+               .index = ARENA_ARRAY(a->c->arena, Expr *, n + 1)};
+    for (int i = 0; i <= n; i++) {
+        const ForStmt *loop = i < n ? a->dims.items[i] : &a->lanes->u.loop;
+        f.iters[i] = iter_over(a, loop, i < n ? place->dims[i] : place->lane);
+        f.index[i] = expr_var(a->c, f.iters[i].var, loop->var->span);
+    }
+    f.lane = f.index[n];
+    return f;
+}
+
+/* The subscripts of a buffer of partial results with another last one. */
+static Expr *const *at(Apart *a, const Frame *f, Expr *last)
+{
+    Expr **index = ARENA_ARRAY(a->c->arena, Expr *, a->dims.n + 1);
+    for (int i = 0; i < a->dims.n; i++)
+        index[i] = f->index[i];
+    index[a->dims.n] = last;
+    return index;
+}
+
+Expr *partials_load(Apart *a, Buffer *b, const Frame *f, Expr *last)
+{
+    return expr_load(a->c, b, at(a, f, last), a->r.update->span);
+}
+
+Stmt *partials_store(Apart *a, Buffer *b, const Frame *f, Expr *last, StoreOp op, Expr *value)
+{
+    Stmt *s = stmt_store(a->c, b, at(a, f, last), op, value, a->r.update->span);
+    return stmt_stamp(s, a->lanes);
+}
+
+/* The block `what` of the reduction. */
+static Stmt *close_frame(Apart *a, const Frame *f, const char *what, Expr *predicate, Stmt *body)
+{
+    BlockStmt block = {.name =
+                           names_fresh(&a->names, ctx_namef(a->c, "%s_%s", a->block->name, what)),
+                       .iters = f->iters,
+                       .n_iters = a->dims.n + 1,
+                       .predicate = predicate,
+                       .body = body};
+    return stmt_stamp(stmt_block(a->c, &block, a->r.update->span), a->lanes);
+}
+
+ForStmt partials_loop(Apart *a, const ForStmt *loop)
+{
+    ForStmt copy = *loop;
+    if (copy.kind != LOOP_BIND && copy.kind != LOOP_UNROLL)
+        copy.kind = LOOP_SERIAL;
+    copy.var = var_new(a->c, loop->var->name, DT_INDEX, VAR_LOOP, loop->var->span);
+    copy.id = ctx_new_id(a->c);
+    copy.annotations = (AnnotationList){0};
+    return copy;
+}
+
+/* The loops over all partial results around what `stage` makes there. */
+static Stmt *nest(Apart *a, Stmt *(*stage)(Apart *a, const Place *place, int64_t n), int64_t n)
+{
+    Context *c = a->c;
+    int dims = a->dims.n;
+    ForStmt lanes = partials_loop(a, &a->lanes->u.loop);
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, dims + 1);
+    Place place = {ARENA_ARRAY(c->arena, Expr *, dims + 1),
+                   partials_iteration(c, &lanes, lanes.var)};
+    for (int i = 0; i < dims; i++) {
+        loops[i] = *a->dims.items[i];
+        if (i >= a->outside)
+            loops[i] = partials_loop(a, a->dims.items[i]);
+        place.dims[i] = partials_iteration(c, &loops[i], loops[i].var);
+    }
+    Stmt *s = stage(a, &place, n);
+    for (int i = dims - 1; i >= a->outside; i--) {
+        loops[i].body = s;
+        s = stmt_stamp(stmt_for(c, &loops[i], s->span), a->lanes);
+    }
+    lanes.body = s;
+    return stmt_stamp(stmt_for(c, &lanes, s->span), a->lanes);
+}
+
+Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope)
+{
+    const Buffer *of = a->r.update->u.store.buffer;
+    Expr **shape = ARENA_ARRAY(a->c->arena, Expr *, a->dims.n + 1);
+    for (int i = 0; i < a->dims.n; i++) {
+        int64_t extent = 0;
+        loop_const_extent(a->dims.items[i], &extent);
+        shape[i] = expr_index(a->c, extent);
+    }
+    shape[a->dims.n] = expr_index(a->c, last);
+    Name name = names_fresh(&a->names, ctx_namef(a->c, "%s_%s", of->name, suffix));
+    Buffer *b = buffer_new(a->c, name, of->type, shape, a->dims.n + 1, scope, ROLE_TEMP, of->span);
+    VEC_PUSH(a->c->arena, &a->temps, b);
+    return b;
+}
+
+Place partials_place(Apart *a)
+{
+    Place place = {.dims = ARENA_ARRAY(a->c->arena, Expr *, a->dims.n + 1)};
+    for (int i = 0; i < a->dims.n; i++)
+        place.dims[i] = partials_iteration(a->c, a->dims.items[i], a->dims.items[i]->var);
+    place.lane = partials_iteration(a->c, &a->lanes->u.loop, a->lanes->u.loop.var);
+    return place;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static Stmt *start(Apart *a, const Place *place, int64_t n)
+{
+    (void)n;
+    Frame f = partials_open(a, place);
+    return close_frame(a, &f, "start", NULL,
+                       partials_store(a, a->part, &f, f.lane, STORE_SET, a->r.identity));
+}
+
+/* n lanes, a power of two, combine: afterwards each has the result of all. */
+static Stmt *butterfly(Apart *a, const Frame *f, int64_t n)
+{
+    Stmt *all = NULL;
+    for (int64_t apart = n / 2; apart >= 1; apart /= 2) {
+        Expr *other = expr_binary(a->c, EX_SHUFFLE_XOR, partials_load(a, a->part, f, f->lane),
+                                  expr_index(a->c, apart), a->r.update->span);
+        all = stmt_then(a->c, all, partials_store(a, a->part, f, f->lane, a->r.op, other));
+    }
+    return all;
+}
+
+static Stmt *combine_warp(Apart *a, const Place *place, int64_t n)
+{
+    Frame f = partials_open(a, place);
+    return close_frame(a, &f, "combine", NULL, butterfly(a, &f, n));
+}
+
+/* Each warp combines, and its first lane hands the result over. */
+static Stmt *combine_and_share(Apart *a, const Place *place, int64_t n)
+{
+    Context *c = a->c;
+    Stmt *warp = combine_warp(a, place, n);
+    Frame f = partials_open(a, place);
+    Expr *number = index_div(c, f.lane, expr_index(c, WARP));
+    Stmt *share =
+        partials_store(a, a->red, &f, number, STORE_SET, partials_load(a, a->part, &f, f.lane));
+    Expr *first = expr_binary(c, EX_EQ, index_mod(c, place->lane, expr_index(c, WARP)),
+                              expr_index(c, 0), a->block->body->span);
+    return stmt_then(c, warp, close_frame(a, &f, "share", first, share));
+}
+
+/* Every warp combines what the n warps have handed over. */
+static Stmt *combine_shared(Apart *a, const Place *place, int64_t n)
+{
+    Context *c = a->c;
+    Frame f = partials_open(a, place);
+    Expr *lane = index_mod(c, f.lane, expr_index(c, WARP)),
+         *theirs = partials_load(a, a->red, &f, lane);
+    if (n < WARP)
+        theirs = expr_select(c, expr_binary(c, EX_LT, lane, expr_index(c, n), lane->span), theirs,
+                             a->r.identity, lane->span);
+    int64_t lanes = 1;
+    while (lanes < n)
+        lanes *= 2;
+    Stmt *take = partials_store(a, a->part, &f, f.lane, STORE_SET, theirs);
+    return close_frame(a, &f, "combine", NULL, stmt_then(c, take, butterfly(a, &f, lanes)));
+}
+
+static Stmt *spread(Apart *a, const Place *place, int64_t n)
+{
+    (void)n;
+    Frame f = partials_open(a, place);
+    Expr *mine = partials_load(a, a->part, &f, f.lane);
+    return close_frame(a, &f, "share", NULL,
+                       partials_store(a, a->red, &f, f.lane, STORE_SET, mine));
+}
+
+/* The first lane hands over the result of all. */
+static Stmt *share_result(Apart *a, const Place *place, int64_t n)
+{
+    Context *c = a->c;
+    Frame f = partials_open(a, place);
+    Expr *zero = expr_index(c, n), *first = expr_binary(c, EX_EQ, place->lane, zero, zero->span);
+    Expr *mine = partials_load(a, a->part, &f, f.lane);
+    return close_frame(a, &f, "share", first, partials_store(a, a->red, &f, zero, STORE_SET, mine));
+}
+
+/* Threads below n take in what the threads n further on have, where there are such. */
+static Stmt *halve(Apart *a, const Place *place, int64_t n)
+{
+    Context *c = a->c;
+    Frame f = partials_open(a, place);
+    Expr *other = partials_load(a, a->red, &f, index_add(c, f.lane, expr_index(c, n)));
+    int64_t below = n < a->extent - n ? n : a->extent - n;
+    Expr *low = expr_binary(c, EX_LT, place->lane, expr_index(c, below), a->r.update->span);
+    return close_frame(a, &f, "combine", low,
+                       partials_store(a, a->red, &f, f.lane, a->r.op, other));
+}
+
+static bool whole_warps(const Apart *a)
+{
+    bool power = (a->extent & (a->extent - 1)) == 0;
+    return a->lanes->u.loop.axis == AXIS_THREAD_X &&
+           (a->extent % WARP == 0 || (a->extent < WARP && power));
+}
+
+/* The partial results of whole warps become one, which all their threads have. */
+static Stmt *combine_warps(Apart *a)
+{
+    if (a->extent <= WARP)
+        return nest(a, combine_warp, a->extent);
+    a->red = partials_buffer(a, "warps", a->extent / WARP, SCOPE_SHARED);
+    Stmt *warps = nest(a, combine_and_share, WARP);
+    return stmt_then(a->c, warps, nest(a, combine_shared, a->extent / WARP));
+}
+
+/* The same of any threads; element 0 has the result. */
+static Stmt *combine_threads(Apart *a)
+{
+    int64_t half = 1;
+    while (2 * half < a->extent)
+        half *= 2;
+    a->red = partials_buffer(a, "threads", a->extent, SCOPE_SHARED);
+    Stmt *all = nest(a, spread, 0);
+    for (; half >= 1; half /= 2)
+        all = stmt_then(a->c, all, nest(a, halve, half));
+    return all;
+}
+
+Stmt *partials_start(Apart *a)
+{
+    return nest(a, start, 0);
+}
+
+/* What is in local memory is stored by every thread into its own copy, so all of them need the
+ * result. */
+Stmt *partials_combine(Apart *a, bool *in_registers)
+{
+    *in_registers = false;
+    if (!whole_warps(a))
+        return combine_threads(a);
+    Stmt *all = combine_warps(a);
+    *in_registers = a->r.update->u.store.buffer->scope != SCOPE_LOCAL;
+    if (*in_registers)
+        return all;
+    a->red = partials_buffer(a, "total", 1, SCOPE_SHARED);
+    return stmt_then(a->c, all, nest(a, share_result, 0));
+}

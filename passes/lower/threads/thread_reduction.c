@@ -1,0 +1,188 @@
+/* thread_reduction.c - reductions across the threads of a block.
+ *
+ *   for k in 32 bind threadIdx.x                     for t in 32 bind threadIdx.x { y_part[t] = 0; }
+ *       block y(i in N = i, reduce ...)      =>      for k in 32 bind threadIdx.x ... y_part[k] += A[i, ...];
+ *       { init y[i] = 0;                             for t in 32 bind threadIdx.x {
+ *         y[i] += A[i, ...]; }                           y_part[t] += shuffle_xor(y_part[t], 16); ... 8, 4, 2, 1 }
+ *                                                    for t in 32 bind threadIdx.x where t == 0 { y[i] = y_part[t]; }
+ *
+ * Each thread keeps a partial result in a register, from the identity of the operator on, so a
+ * thread that has no instance of the block adds nothing; how they become one result is said in
+ * thread_partials.c.
+ *
+ * What comes out is a program of loops and blocks like any other: whether it may run on threads,
+ * and where it needs barriers, is asked of it as of any other, by the primitives that bind loops
+ * and by the passes after this one.  The blocks that shuffle write local memory only, so they run
+ * on every thread, whatever guards their neighbours have. */
+#include "passes/lower/threads/thread_reduction.h"
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    StmtPath path, found;
+    Context *c;
+} BlockSearch;
+
+static bool is_across_threads(const StmtPath *path)
+{
+    const Stmt *lanes;
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    return block->init && !block->atomic && reduced_lanes(path, &lanes) > 0;
+}
+
+static Stmt *search_block(void *user, Stmt *s)
+{
+    BlockSearch *search = user;
+    VEC_PUSH(search->c->arena, &search->path, s);
+    if (search->found.n == 0 && s->kind == ST_BLOCK && is_across_threads(&search->path))
+        for (int i = 0; i < search->path.n; i++)
+            VEC_PUSH(search->c->arena, &search->found, search->path.items[i]);
+    if (search->found.n == 0)
+        stmt_map_children(search->c, s, search_block, search);
+    search->path.n--;
+    return s;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* The block with `n` iterators of the frame after its own. */
+static BlockStmt with_frame(Apart *a, const Frame *f, int n)
+{
+    BlockStmt block = *a->block;
+    BlockIter *iters = ARENA_ARRAY(a->c->arena, BlockIter, block.n_iters + n + 1);
+    for (int i = 0; i < block.n_iters; i++)
+        iters[i] = block.iters[i];
+    for (int i = 0; i < n; i++)
+        iters[block.n_iters + i] = f->iters[i];
+    block.iters = iters;
+    block.n_iters += n;
+    return block;
+}
+
+static Stmt *update(Apart *a)
+{
+    const Stmt *old = a->path.items[a->path.n - 1];
+    Place place = partials_place(a);
+    Frame f = partials_open(a, &place);
+    BlockStmt block = with_frame(a, &f, a->dims.n + 1);
+    block.init = NULL;
+    block.body = partials_store(a, a->part, &f, f.lane, a->r.op, a->r.update->u.store.value);
+    return stmt_stamp(stmt_block(a->c, &block, old->span), old);
+}
+
+/* The nest that stores results, on the thread of lane 0. */
+static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
+{
+    Context *c = a->c;
+    Stmt *old = stmt_nest_block(stores);
+    ForStmt lanes = partials_loop(a, &a->lanes->u.loop);
+    BlockStmt block = old->u.block;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters + 1);
+    for (int i = 0; i < block.n_iters; i++)
+        iters[i] = block.iters[i];
+    lane.binding = partials_iteration(c, &lanes, lanes.var);
+    iters[block.n_iters++] = lane;
+    block.iters = iters;
+    Expr *first = expr_binary(c, EX_EQ, lane.binding, expr_index(c, 0), old->span);
+    block.predicate = cond_and(c, block.predicate, first);
+    lanes.body = stmt_replace(c, stores, old, stmt_stamp(stmt_block(c, &block, old->span), old));
+    return stmt_stamp(stmt_for(c, &lanes, stores->span), a->lanes);
+}
+
+/* The result goes where the block would have made it: the place of its init, which has the same
+ * instances. What is in shared memory is stored by the thread that a block without a loop of lanes
+ * runs on, or by every thread into its own copy. */
+static Stmt *finish(Apart *a, bool in_registers)
+{
+    Context *c = a->c;
+    Stmt *old = a->path.items[a->path.n - 1], *stores, *rest;
+    const Stmt *to = a->r.update;
+    Place place = partials_place(a);
+    Frame f = partials_open(a, &place);
+    Expr *value = in_registers ? partials_load(a, a->part, &f, f.lane)
+                               : partials_load(a, a->red, &f, expr_index(c, 0));
+    if (!a->r.from_identity)
+        value = reducer_combine(c, &a->r, a->r.start, value);
+    BlockStmt block = with_frame(a, &f, a->dims.n);
+    block.init = stmt_stamp(
+        stmt_store(c, to->u.store.buffer, to->u.store.index, STORE_SET, value, to->span), old);
+    StmtPath path = {0};
+    for (int i = 0; i + 1 < a->path.n; i++)
+        VEC_PUSH(c->arena, &path, a->path.items[i]);
+    VEC_PUSH(c->arena, &path, stmt_stamp(stmt_block(c, &block, old->span), old));
+    if (!reduction_take_init(c, a->kernel, &path, a->anchor, &stores, &rest))
+        TIRC_BUG(c, "the results of block '%s' have no place", a->block->name);
+    BlockStmt named = stmt_nest_block(stores)->u.block;
+    named.name = names_fresh(&a->names, ctx_namef(c, "%s_result", a->block->name));
+    Stmt *result = stmt_stamp(stmt_block(c, &named, old->span), old);
+    stores = stmt_replace(c, stores, stmt_nest_block(stores), result);
+    return in_registers ? on_lane(a, stores, f.iters[a->dims.n]) : stores;
+}
+
+/* One launch holds it all, also where only threads are bound: then it has one block. */
+static Stmt *in_one_launch(Apart *a, Stmt *s)
+{
+    for (int i = 0; i < a->anchor; i++)
+        if (a->path.items[i]->kind == ST_FOR && a->path.items[i]->u.loop.kind == LOOP_BIND)
+            return s;
+    ForStmt grid = {
+        .var = var_new(a->c, names_fresh(&a->names, "grid"), DT_INDEX, VAR_LOOP, s->span),
+        .lo = expr_index(a->c, 0),
+        .hi = expr_index(a->c, 1),
+        .step = 1,
+        .kind = LOOP_BIND,
+        .axis = AXIS_BLOCK_X,
+        .body = s,
+    };
+    return stmt_stamp(stmt_for(a->c, &grid, s->span), a->lanes);
+}
+
+static Kernel *take_apart(Apart *a)
+{
+    Context *c = a->c;
+    Stmt *anchor = a->path.items[a->anchor], *block = a->path.items[a->path.n - 1];
+    a->part = partials_buffer(a, "part", a->extent, SCOPE_LOCAL);
+    bool in_registers;
+    Stmt *all = partials_start(a);
+    all = stmt_then(c, all, stmt_replace(c, anchor, block, update(a)));
+    all = stmt_then(c, all, partials_combine(a, &in_registers));
+    all = in_one_launch(a, stmt_then(c, all, finish(a, in_registers)));
+    Stmt *body = stmt_replace(c, a->kernel->body, anchor, all);
+    for (int i = a->temps.n - 1; i >= 0; i--)
+        body =
+            stmt_then(c, stmt_stamp(stmt_temp(c, a->temps.items[i], body->span), a->lanes), body);
+    return kernel_with_body(c, a->kernel, body);
+}
+
+const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadReduction *refused)
+{
+    *refused = (ThreadReduction){0};
+    for (;;) {
+        BlockSearch search = {.c = c};
+        search_block(&search, kernel->body);
+        if (search.found.n == 0)
+            return kernel;
+        Apart a = {.c = c, .kernel = kernel, .path = search.found};
+        a.block = &a.path.items[a.path.n - 1]->u.block;
+        reduced_lanes(&a.path, &a.lanes);
+        while (!reduction_uses(a.block, ITER_REDUCE, a.path.items[a.anchor]))
+            a.anchor++;
+        if (!reduction_check(&a)) {
+            *refused = (ThreadReduction){a.block, a.lanes, a.why};
+            return NULL;
+        }
+        a.names = names_of_kernel(c, kernel);
+        kernel = take_apart(&a);
+    }
+}
+
+Kernel *pass_lower_thread_reductions(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    ThreadReduction refused;
+    const Kernel *apart = thread_reductions_apart(c, kernel, &refused);
+    if (apart)
+        return kernel_with_body(c, apart, apart->body);
+    diag_error(c, E0480, refused.lanes->span, "%s", refused.why);
+    return NULL;
+}

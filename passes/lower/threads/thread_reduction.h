@@ -1,0 +1,82 @@
+/* thread_reduction.h - one reduction across the threads of a block, on its way apart (internal to
+ * passes/lower; thread_reduction.c says what becomes of it). */
+#ifndef TIRC_PASSES_LOWER_THREADS_THREAD_REDUCTION_H
+#define TIRC_PASSES_LOWER_THREADS_THREAD_REDUCTION_H
+
+#include "passes/analysis/reducer.h"
+#include "passes/lower/pass.h"
+#include "passes/lower/reductions.h"
+
+enum { WARP = 32 };
+
+typedef VEC(const ForStmt *) LoopList;
+
+/* One reduction that is taken apart. */
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    Names names;
+    StmtPath path; /* from the body to the block */
+    const BlockStmt *block;
+    Reducer r;
+    const Stmt *lanes; /* the loop that is bound to threads */
+    int64_t extent;    /* its iterations */
+    int anchor;        /* on the path: the outermost loop that carries the reduction */
+    LoopList
+        /* loops that tell partial results apart: of threads outside the anchor, spatial ones
+         * inside */
+        dims;
+    int outside;         /* how many of them are outside */
+    Buffer *part;        /* of each thread, in registers */
+    Buffer *red;         /* what threads hand over at present, in shared memory; NULL: nothing */
+    VEC(Buffer *) temps; /* both, and those before */
+    const char *why;     /* the reason of a refusal */
+} Apart;
+
+/* ---- may it be taken apart (thread_reduction_check.c) ---------------------------------------- */
+
+/* The loops of threads that the block at the end of the path reduces over, of more than one
+ * iteration; the first of them in `*first`. A loop that spatial iterators use, too, only says where
+ * the reduction of its element begins. */
+int reduced_lanes(const StmtPath *path, const Stmt **first);
+/* The iterators of this kind use the statement, a loop. */
+bool reduction_uses(const BlockStmt *block, IterKind kind, const Stmt *loop);
+/* Fills in a->r, a->extent and a->dims; false with the reason in a->why. */
+bool reduction_check(Apart *a);
+
+/* ---- blocks of partial results (thread_partials.c) ------------------------------------------- */
+
+/* Where a block of partial results stands: what its iterators are bound to. */
+typedef struct {
+    Expr **dims; /* [a->dims.n], from 0 */
+    Expr *lane;
+} Place;
+
+/* A block under construction. */
+typedef struct {
+    BlockIter *iters; /* dims, then the lane */
+    Expr **index;     /* [dims + 1] the iterators */
+    Expr *lane;
+} Frame;
+
+/* Where a block stands that is in the place of the reduction's own. */
+Place partials_place(Apart *a);
+/* Iterators for a block there. */
+Frame partials_open(Apart *a, const Place *place);
+/* The number of the iteration that `var` is in. */
+Expr *partials_iteration(Context *c, const ForStmt *loop, Var *var);
+/* A copy of a loop without its iterations' contents. */
+ForStmt partials_loop(Apart *a, const ForStmt *loop);
+/* Element `last` of those that a buffer of partial results has at the place, read or written. */
+Expr *partials_load(Apart *a, Buffer *b, const Frame *f, Expr *last);
+Stmt *partials_store(Apart *a, Buffer *b, const Frame *f, Expr *last, StoreOp op, Expr *value);
+/* A buffer with `last` elements for each iteration of a->dims; one of a->temps from now on. */
+Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope);
+
+/* What each thread begins with: the identity, in a->part. */
+Stmt *partials_start(Apart *a);
+/* From a->part of each thread to one result: in a->part of lane 0 (`*in_registers`), or in element
+ * 0 of a->red. */
+Stmt *partials_combine(Apart *a, bool *in_registers);
+
+#endif

@@ -1,0 +1,182 @@
+/* thread_reduction_check.c - may a reduction be taken apart across the threads of a block? See
+ * thread_reduction.h. */
+#include "passes/lower/threads/thread_reduction.h"
+
+enum { MAX_LANES = 1024 };
+
+static bool refuse(Apart *a, const char *format, ...) TIRC_PRINTF(2, 3);
+
+/* Always false. */
+static bool refuse(Apart *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    a->why = arena_vprintf(a->c->arena, format, args);
+    va_end(args);
+    return false;
+}
+
+bool reduction_uses(const BlockStmt *block, IterKind kind, const Stmt *loop)
+{
+    return loop->kind == ST_FOR && block_uses_loop(block, kind, loop->u.loop.var);
+}
+
+static bool is_thread_loop(const Stmt *s)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
+}
+
+int reduced_lanes(const StmtPath *path, const Stmt **first)
+{
+    int n = 0;
+    int64_t extent;
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i + 1 < path->n; i++) {
+        const Stmt *s = path->items[i];
+        if (!is_thread_loop(s) || !reduction_uses(block, ITER_REDUCE, s) ||
+            reduction_uses(block, ITER_SPATIAL, s) ||
+            (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
+            continue;
+        if (n++ == 0)
+            *first = s;
+    }
+    return n;
+}
+
+static bool check_lanes(Apart *a)
+{
+    const Stmt *second = NULL;
+    for (int i = 0; i + 1 < a->path.n && !second; i++)
+        if (a->path.items[i] != a->lanes && is_thread_loop(a->path.items[i]) &&
+            reduction_uses(a->block, ITER_REDUCE, a->path.items[i]))
+            second = a->path.items[i];
+    const ForStmt *loop = &a->lanes->u.loop;
+    if (second)
+        return refuse(a,
+                      "block '%s' would reduce over '%s' and '%s', both of threads; fuse the loops "
+                      "and bind the one",
+                      a->block->name, loop->var->name, second->u.loop.var->name);
+    if (!loop_const_extent(loop, &a->extent) || a->extent > MAX_LANES)
+        return refuse(a,
+                      "loop '%s' needs a literal number of iterations, at most %d, to be the "
+                      "threads of a reduction",
+                      loop->var->name, MAX_LANES);
+    return true;
+}
+
+/* A loop inside the anchor, and what the partial results must be told apart by. */
+static bool check_inner(Apart *a, const Stmt *s)
+{
+    int64_t extent;
+    const ForStmt *loop = &s->u.loop;
+    bool reduces = reduction_uses(a->block, ITER_REDUCE, s),
+         spatial = reduction_uses(a->block, ITER_SPATIAL, s);
+    if (loop->kind == LOOP_BIND && axis_is_block(loop->axis))
+        return refuse(a,
+                      "loop '%s', of blocks, is inside the reduction, whose threads are of one "
+                      "block; bind it outside",
+                      loop->var->name);
+    if (reduces && spatial)
+        return refuse(a,
+                      "loop '%s' carries both the reduction and elements of '%s'; split it so that "
+                      "each has its own",
+                      loop->var->name, a->r.update->u.store.buffer->name);
+    if (!spatial)
+        return true;
+    if (!loop_const_extent(loop, &extent))
+        return refuse(a,
+                      "loop '%s' is inside the reduction, so each thread keeps a result for every "
+                      "iteration of it, and their "
+                      "number must be a literal; split it, and reorder the outer part outside",
+                      loop->var->name);
+    VEC_PUSH(a->c->arena, &a->dims, loop);
+    return true;
+}
+
+static bool check_loops(Apart *a)
+{
+    int64_t extent;
+    for (int i = 0; i < a->anchor; i++)
+        if (is_thread_loop(a->path.items[i]) &&
+            reduction_uses(a->block, ITER_SPATIAL, a->path.items[i]) &&
+            loop_const_extent(&a->path.items[i]->u.loop, &extent))
+            VEC_PUSH(a->c->arena, &a->dims, &a->path.items[i]->u.loop);
+    a->outside = a->dims.n;
+    for (int i = a->anchor; i + 1 < a->path.n; i++)
+        if (a->path.items[i]->kind == ST_FOR && !check_inner(a, a->path.items[i]))
+            return false;
+    return true;
+}
+
+/* Every thread comes to the place: nothing around it runs for some threads and not for others. */
+static bool check_convergent(Apart *a)
+{
+    VarList threads = {0};
+    for (int i = 0; i < a->anchor; i++) {
+        const Stmt *s = a->path.items[i];
+        bool apart = s->kind == ST_IF    ? expr_uses_any(s->u.cond.cond, threads.items, threads.n)
+                     : s->kind == ST_FOR ? expr_uses_any(s->u.loop.lo, threads.items, threads.n) ||
+                                               expr_uses_any(s->u.loop.hi, threads.items, threads.n)
+                                         : false;
+        if (apart)
+            return refuse(a,
+                          "the threads of the reduction wait for each other, and %s '%s' around it "
+                          "is not the same for all",
+                          s->kind == ST_IF ? "the condition of" : "loop",
+                          s->kind == ST_IF ? a->block->name : s->u.loop.var->name);
+        if (is_thread_loop(s))
+            VEC_PUSH(a->c->arena, &threads, s->u.loop.var);
+    }
+    return true;
+}
+
+/* Nobody else sees the result while it is partial, and what it starts from is still there at the
+ * end. */
+static bool check_alone(Apart *a)
+{
+    Stmt *anchor = a->path.items[a->anchor];
+    const Buffer *buffer = a->r.update->u.store.buffer;
+    AccessList touched = {0}, start = {0};
+    access_collect(a->c, anchor, buffer, ACCESS_ANY, &touched);
+    for (int i = 0; i < touched.n; i++) {
+        const BlockStmt *other = touched.items[i].block;
+        if (other != a->block)
+            return refuse(a,
+                          "'%s' is also accessed by block '%s' inside the reduction, where no "
+                          "thread has all of it",
+                          buffer->name, other ? other->name : "");
+    }
+    access_collect_expr(a->c, a->r.start, NULL, &start);
+    for (int i = 0; i < start.n; i++) {
+        touched.n = 0;
+        access_collect(a->c, anchor, start.items[i].buffer, ACCESS_WRITE, &touched);
+        if (touched.n > 0)
+            return refuse(a,
+                          "the init reads '%s', which is written inside the reduction; the init is "
+                          "added at its end",
+                          start.items[i].buffer->name);
+    }
+    return true;
+}
+
+/* Results are stored where the init would stand. */
+static bool check_place(Apart *a)
+{
+    Stmt *nest, *rest;
+    DiagMark mark = diag_mark(a->c);
+    if (reduction_take_init(a->c, a->kernel, &a->path, a->anchor, &nest, &rest))
+        return true;
+    const Diag *why = mark.last ? mark.last->next : a->c->first;
+    refuse(a, "%s", why->message);
+    diag_forget(a->c, mark);
+    return false;
+}
+
+bool reduction_check(Apart *a)
+{
+    const char *why;
+    if (!reducer_of(a->c, a->block, &a->r, &why))
+        return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
+    return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a) &&
+           check_place(a);
+}

@@ -1,0 +1,427 @@
+/* blockize.c - a loop nest, or blocks beside each other, become the body of one block.
+ *
+ *   for io in 4, jo in 4, ko in 8                  for io in 4, jo in 4, ko in 8
+ *       for i in 16, j in 16, k in 16                  block C_o(io in 4 = io, jo in 4 = jo, reduce ko in 8 = ko) {
+ *           block C(...) {                     =>          init for i in 16, j in 16
+ *               init C[..] = 0;                                C[io * 16 + i, jo * 16 + j] = 0;
+ *               C[..] += ..;                               for i in 16, j in 16, k in 16
+ *           }                                                  C[io * 16 + i, jo * 16 + j] += ..;
+ *                                                      }
+ *
+ * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements
+ * under the conditions that their domains and predicates put on the loops, as far as these cannot
+ * be proved. The new block has an iterator for each loop outside that what becomes its body depends
+ * on, a reduce iterator where that loop carries on a reduction whose init is taken over, or may run
+ * not at all where such a reduction is empty. Nothing runs in another order than before. */
+#include "passes/analysis/inits.h"
+#include "passes/lower/reductions.h"
+#include "passes/schedule/flow.h"
+#include "passes/schedule/loops/loop.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path; /* to the first node */
+    int depth;     /* index on it of the first node */
+    Stmt *whole;   /* what becomes the body: one node, or a seq of several */
+    Stmt *init;    /* of the new block, or NULL */
+    Facts *facts;  /* at the statement being dissolved */
+    /* loops outside that carry a reduction on, or that an init stands before */
+    VEC(const Var *) reduced;
+    Stmt *start;        /* the outermost of them */
+    StmtList taken;     /* the blocks whose inits become the new block's, as they were */
+    bool atomic, plain; /* some inner block is; some is not */
+} Blockize;
+
+/* ---- what is taken --------------------------------------------------------------------------- */
+
+static bool refuse_inner(Blockize *b, const Stmt *stmt, const char *why)
+{
+    sched_refuse(b->s, E0810, b->call->span, "%s", why);
+    if (stmt)
+        sched_note_at(b->s, stmt, "it is now");
+    return false;
+}
+
+static bool check_inner(Blockize *b, const Stmt *stmt)
+{
+    switch (stmt->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            if (!check_inner(b, stmt->u.seq.items[i]))
+                return false;
+        return true;
+    case ST_IF:
+        return check_inner(b, stmt->u.cond.then) &&
+               (!stmt->u.cond.otherwise || check_inner(b, stmt->u.cond.otherwise));
+    case ST_FOR:
+        return sched_require_plain(b->s, stmt, b->call->span) && check_inner(b, stmt->u.loop.body);
+    case ST_TEMP:
+        return refuse_inner(b, NULL,
+                            arena_printf(b->s->ctx->arena,
+                                         "temp '%s' is declared in it, and temporaries stand "
+                                         "outside of blocks; choose a loop further in",
+                                         stmt->u.temp->name));
+    case ST_BLOCK:
+        b->atomic |= stmt->u.block.atomic;
+        b->plain |= !stmt->u.block.atomic;
+        if (stmt->u.block.annotations.n > 0)
+            return refuse_inner(
+                b, stmt,
+                arena_printf(
+                    b->s->ctx->arena,
+                    "block '%s' has the annotation '%s', which would be lost; unannotate it first",
+                    stmt->u.block.name, stmt->u.block.annotations.items[0].key));
+        return true;
+    default: return true;
+    }
+}
+
+/* The nodes are neighbours in one sequence, in the order in which they stand there. */
+static bool find_whole(Blockize *b)
+{
+    const Value *nodes = b->call->blockize.nodes.u.list.items;
+    int n = b->call->blockize.nodes.u.list.n, first = -1;
+    Stmt *node = state_path(b->s, nodes[0].u.id, &b->path);
+    b->depth = b->path.n - 1;
+    b->whole = node;
+    if (n == 1)
+        return true;
+    Stmt *seq = b->depth > 0 ? b->path.items[b->depth - 1] : node;
+    for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++)
+        if (seq->u.seq.items[i] == node)
+            first = i;
+    Stmt **items = ARENA_ARRAY(b->s->ctx->arena, Stmt *, n);
+    for (int i = 0; i < n; i++) {
+        StmtPath other = {0};
+        items[i] = state_path(b->s, nodes[i].u.id, &other);
+        REQUIRE(
+            b->s, E0810, nodes[i].span,
+            first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == items[i],
+            "'%s' does not stand behind '%s' in the same place; name neighbours, in their order",
+            stmt_label(items[i]), stmt_label(items[i ? i - 1 : 0]));
+    }
+    b->whole = stmt_seq(b->s->ctx, items, n, node->span);
+    return true;
+}
+
+/* ---- inits ----------------------------------------------------------------------------------- */
+
+/* The init stands before the loop at `anchor`, outside: the new block takes it over, with that loop
+ * and the others that carry the reduction on as reduce iterators. It has one init, so all that it
+ * takes over stand in the same place. */
+static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path, int anchor)
+{
+    Context *c = b->s->ctx;
+    Stmt *start = path->items[anchor];
+    REQUIRE(
+        b->s, E0810, b->call->span, !b->start || b->start == start,
+        "the init of block '%s' stands before loop '%s' and that of another block before loop "
+        "'%s', and one block has its init in one place; use decompose_reduction for one of them",
+        block->u.block.name, stmt_label(start), stmt_label(b->start));
+    b->start = start;
+    for (int i = anchor; i < b->depth; i++) {
+        if (path->items[i]->kind != ST_FOR || !reduction_starts_at(c, &block->u.block, path, i))
+            continue;
+        const Var *var = path->items[i]->u.loop.var;
+        for (int k = 0; k < block->u.block.n_iters; k++) {
+            const BlockIter *iter = &block->u.block.iters[k];
+            REQUIRE(b->s, E0810, b->call->span,
+                    iter->kind == ITER_REDUCE || !expr_uses_var(iter->binding, var),
+                    "iterator '%s' of block '%s', '%s', and its reduction both count in loop '%s', "
+                    "which stays outside: the init of the new block would have no place; use "
+                    "decompose_reduction first, or choose a loop further out",
+                    iter->var->name, block->u.block.name, sched_text(b->s, iter->binding),
+                    var->name);
+        }
+        VEC_PUSH(c->arena, &b->reduced, var);
+    }
+    return true;
+}
+
+/* The init of `block`, which is in b->whole: before its outermost reduction loop where that is
+ * inside, else of the new block. */
+static bool take_init(Blockize *b, Stmt *block)
+{
+    Context *c = b->s->ctx;
+    StmtPath inner = {0}, path = {0};
+    Stmt *nest, *update;
+    for (int i = 0; i < b->depth; i++)
+        VEC_PUSH(c->arena, &path, b->path.items[i]);
+    stmt_find(c, b->whole, block->u.block.id, &inner);
+    for (int i = 0; i < inner.n; i++)
+        VEC_PUSH(c->arena, &path, inner.items[i]);
+    int anchor = reduction_start(c, &path);
+    bool outside = anchor < b->depth;
+    if (outside && !reduce_outside(b, block, &path, anchor))
+        return false;
+    anchor = outside ? b->depth : anchor;
+    if (!reduction_take_init(c, b->s->kernel, &path, anchor, &nest, &update))
+        return false;
+    Stmt *at = path.items[anchor], *now = stmt_replace(c, at, block, update);
+    if (outside) {
+        VEC_PUSH(c->arena, &b->taken, block);
+        b->init = b->init ? stmt_seq(c, (Stmt *[]){b->init, nest}, 2, nest->span) : nest;
+        b->whole = stmt_replace(c, b->whole, block, update);
+        return true;
+    }
+    Stmt *pair[2] = {nest, now};
+    b->whole = stmt_replace(c, b->whole, at, stmt_seq(c, pair, 2, at->span));
+    return true;
+}
+
+/* ---- dissolving ------------------------------------------------------------------------------ */
+
+static Expr *unless_known(Blockize *b, Expr *all, ExprKind kind, Expr *x, Expr *y)
+{
+    Expr *cond = expr_binary(b->s->ctx, kind, x, y, span_none());
+    return prove(b->facts, cond) ? all : cond_and(b->s->ctx, all, simplify(b->facts, cond));
+}
+
+/* Bounds are written as numbers where they are: so they are read. */
+static Stmt *fold_bounds(Rewriter *r, Stmt *stmt)
+{
+    if (stmt->kind != ST_FOR)
+        return stmt;
+    Facts *none = facts_new(r->ctx);
+    ForStmt loop = stmt->u.loop;
+    loop.lo = simplify(none, loop.lo);
+    loop.hi = simplify(none, loop.hi);
+    return loop.lo == stmt->u.loop.lo && loop.hi == stmt->u.loop.hi
+               ? stmt
+               : stmt_stamp(stmt_for(r->ctx, &loop, stmt->span), stmt);
+}
+
+/* The body, shorter by what the facts say of it. What never runs stays, for what it writes. */
+static Stmt *simple_body(Blockize *b, Stmt *body)
+{
+    Stmt *simple = simplify_stmt(b->facts, body);
+    Rewriter bounds = {.ctx = b->s->ctx, .stmt = fold_bounds};
+    return simple->kind == ST_SEQ && simple->u.seq.n == 0 ? rewrite_stmt(&bounds, body) : simple;
+}
+
+/* The body in terms of the loops, under the conditions that make an instance exist. */
+static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    const BlockStmt *block = &stmt->u.block;
+    Subst *map = ARENA_ARRAY(c->arena, Subst, block->n_iters + 1);
+    Expr *cond = block->predicate && !prove(b->facts, block->predicate) ? block->predicate : NULL;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        cond = unless_known(b, cond, EX_LE, expr_subst(c, iter->lo, map, i), iter->binding);
+        cond = unless_known(b, cond, EX_LT, iter->binding, expr_subst(c, iter->hi, map, i));
+        map[i] = (Subst){iter->var, iter->binding};
+    }
+    Stmt *body = simple_body(b, stmt_subst(c, block->body, map, block->n_iters));
+    return cond ? stmt_if(c, cond, body, NULL, stmt->span) : body;
+}
+
+static Stmt *dissolve(Blockize *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    FactsMark mark = facts_mark(b->facts);
+    switch (stmt->kind) {
+    case ST_SEQ: {
+        Stmt **items = ARENA_ARRAY(c->arena, Stmt *, stmt->u.seq.n + 1);
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            items[i] = dissolve(b, stmt->u.seq.items[i]);
+        return stmt_seq(c, items, stmt->u.seq.n, stmt->span);
+    }
+    case ST_FOR: {
+        ForStmt loop = stmt->u.loop;
+        facts_enter(b->facts, stmt);
+        loop.body = dissolve(b, loop.body);
+        facts_reset(b->facts, mark);
+        return stmt_for(c, &loop, stmt->span);
+    }
+    case ST_IF: {
+        facts_assume(b->facts, stmt->u.cond.cond);
+        Stmt *then = dissolve(b, stmt->u.cond.then);
+        facts_reset(b->facts, mark);
+        Stmt *otherwise = stmt->u.cond.otherwise ? dissolve(b, stmt->u.cond.otherwise) : NULL;
+        return stmt_if(c, stmt->u.cond.cond, then, otherwise, stmt->span);
+    }
+    case ST_BLOCK: return dissolve_block(b, stmt);
+    default: return stmt;
+    }
+}
+
+/* ---- the new block --------------------------------------------------------------------------- */
+
+typedef struct {
+    const ForStmt **loops;
+    bool *used;
+    int n;
+} Outer;
+
+static bool is_reduced(const Blockize *b, const Var *var)
+{
+    for (int i = 0; i < b->reduced.n; i++)
+        if (b->reduced.items[i] == var)
+            return true;
+    return false;
+}
+
+/* The loops outside on which the body depends, those that carry a reduction on, and those on which
+ * their ranges do. */
+static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
+{
+    Arena *arena = b->s->ctx->arena;
+    Outer o = {ARENA_ARRAY(arena, const ForStmt *, b->depth + 1),
+               ARENA_ARRAY(arena, bool, b->depth + 1), 0};
+    for (int i = 0; i < b->depth; i++)
+        if (b->path.items[i]->kind == ST_FOR)
+            o.loops[o.n++] = &b->path.items[i]->u.loop;
+    for (int i = o.n - 1; i >= 0; i--) {
+        const Var *var = o.loops[i]->var;
+        o.used[i] =
+            is_reduced(b, var) || stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
+        for (int in = i + 1; in < o.n; in++)
+            o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) ||
+                                        expr_uses_var(o.loops[in]->hi, var));
+    }
+    return o;
+}
+
+/* The init also stands where the loops of its reduction run not at all: what they say does not hold
+ * for it. */
+static Facts *facts_of_init(const Blockize *b)
+{
+    Facts *f = facts_of_kernel(b->s->ctx, b->s->kernel);
+    for (int i = 0; i < b->depth; i++)
+        if (b->path.items[i]->kind == ST_FOR && !is_reduced(b, b->path.items[i]->u.loop.var))
+            facts_enter(f, b->path.items[i]);
+    return f;
+}
+
+/* The init of the block has a place: no range of its spatial iterators changes with what carries
+ * the reduction on. */
+static bool check_ranges(Blockize *b, const Stmt *init, const Outer *outer)
+{
+    for (int i = 0; i < outer->n && init; i++)
+        for (int k = 0; k < b->reduced.n; k++)
+            REQUIRE(b->s, E0810, b->call->span,
+                    !outer->used[i] || is_reduced(b, outer->loops[i]->var) ||
+                        !loop_uses_var(outer->loops[i], b->reduced.items[k]),
+                    "the range of loop '%s' changes with loop '%s', which carries the reduction "
+                    "on, and both stay outside: the init of the new block would have no place; use "
+                    "decompose_reduction first, or choose a loop further out",
+                    outer->loops[i]->var->name, b->reduced.items[k]->name);
+    return true;
+}
+
+/* The inits that the block takes over ran one after the other, and will run together for each of
+ * its points. */
+static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
+{
+    Context *c = b->s->ctx;
+    VEC(const Var *) loops = {0};
+    Conflict why = {0};
+    for (int i = 0; i < b->reduced.n && init; i++)
+        REQUIRE(b->s, E0810, b->call->span, !stmt_uses_var(init, b->reduced.items[i]),
+                "one block's init is for each iteration of loop '%s', which carries the reduction "
+                "of another on and stays outside: the init of the new block would have no place; "
+                "use decompose_reduction first, or choose a loop further out",
+                b->reduced.items[i]->name);
+    for (int i = outer->n - 1; i >= 0 && b->start && outer->loops[i] != &b->start->u.loop; i--)
+        if (outer->used[i] && !is_reduced(b, outer->loops[i]->var))
+            VEC_PUSH(c->arena, &loops, outer->loops[i]->var);
+    for (int i = 0; i < b->taken.n; i++)
+        for (int j = i + 1; j < b->taken.n; j++) {
+            const Stmt *one = b->taken.items[i], *other = b->taken.items[j];
+            if (dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items,
+                                             loops.n, &why))
+                continue;
+            sched_refuse(
+                b->s, E0810, b->call->span,
+                "the inits of blocks '%s' and '%s' touch the same elements, and one would no "
+                "longer run before all of the other; use decompose_reduction for one of them",
+                one->u.block.name, other->u.block.name);
+            sched_note_conflict(b->s, &why);
+            return false;
+        }
+    return true;
+}
+
+/* NULL after a refusal. */
+static Stmt *build_block(Blockize *b)
+{
+    Context *c = b->s->ctx;
+    b->facts = sched_facts(b->s, &b->path);
+    Stmt *body = dissolve(b, b->whole);
+    b->facts = facts_of_init(b);
+    Stmt *init = b->init ? dissolve(b, b->init) : NULL;
+    Outer outer = outer_loops(b, body, init);
+    if (!check_inits(b, init, &outer) || !check_ranges(b, init, &outer))
+        return NULL;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, outer.n + 1);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, outer.n + 1);
+    int n = 0;
+    for (int i = 0; i < outer.n; i++) {
+        if (!outer.used[i])
+            continue;
+        const ForStmt *loop = outer.loops[i];
+        Expr *lo, *hi;
+        loop_domain(c, loop, &lo, &hi);
+        iters[n] =
+            (BlockIter){.var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, loop->var->span),
+                        .lo = expr_subst(c, lo, map, n),
+                        .hi = expr_subst(c, hi, map, n),
+                        .binding = expr_var(c, loop->var, span_none()),
+                        .kind = is_reduced(b, loop->var) ? ITER_REDUCE : ITER_SPATIAL};
+        map[n] = (Subst){loop->var, expr_var(c, iters[n].var, span_none())};
+        n++;
+    }
+    Name name = block_implied_name(body);
+    BlockStmt block = {
+        .name = sched_fresh_name(b->s, arena_printf(c->arena, "%s_o", name ? name : "block")),
+        .iters = iters,
+        .n_iters = n,
+        .init = init ? stmt_subst(c, init, map, n) : NULL,
+        .body = stmt_subst(c, body, map, n),
+        .atomic = b->atomic};
+    return stmt_block(c, &block, b->whole->span);
+}
+
+/* The kernel's body with `block` in the place of the nodes. */
+static Stmt *placed(Blockize *b, Stmt *first, Stmt *block)
+{
+    Context *c = b->s->ctx;
+    int n = b->call->blockize.nodes.u.list.n;
+    Stmt *body = stmt_replace(c, b->s->kernel->body, first, block);
+    for (int i = 1; i < n; i++) {
+        StmtPath path = {0};
+        body = stmt_replace(
+            c, body, state_path(b->s, b->call->blockize.nodes.u.list.items[i].u.id, &path), NULL);
+    }
+    return body;
+}
+
+bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
+{
+    Blockize b = {.s = s, .call = call};
+    if (!find_whole(&b) || !check_inner(&b, b.whole))
+        return false;
+    REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
+            "some of its blocks are atomic and some are not, and one block is either; make all of "
+            "them atomic, or none");
+    Stmt *first = b.path.items[b.depth], *with_init;
+    while ((with_init = flow_block_with_init(s->ctx, b.whole)))
+        if (!take_init(&b, with_init))
+            return false;
+    Stmt *block = build_block(&b);
+    if (!block)
+        return false;
+    Stmt *body = placed(&b, first, block);
+    for (int i = 0; i < b.depth; i++)
+        if (b.path.items[i]->kind == ST_FOR && b.path.items[i]->u.loop.kind != LOOP_SERIAL) {
+            if (!flow_recheck_kinds(s, flow_kernel_with(s, body), b.path.items[i]->u.loop.id,
+                                    call->span))
+                return false;
+            break;
+        }
+    sched_replace_body(s, body);
+    *result = value_block(block);
+    return true;
+}

@@ -1,0 +1,375 @@
+/* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into
+ * its producer. */
+#include "passes/schedule/blocks/inline.h"
+
+#include "passes/analysis/poly.h"
+
+/* A store whose value replaces reads: `iters` are the iterators that stand for the subscripts. */
+typedef struct {
+    const Buffer *buffer;
+    Var *const *iters; /* [rank] */
+    Expr *value;
+} Inline;
+
+static Expr *inline_load(Rewriter *r, Expr *e)
+{
+    const Inline *in = r->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer->id != in->buffer->id)
+        return e;
+    Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, in->buffer->rank + 1);
+    for (int i = 0; i < in->buffer->rank; i++)
+        map[i] = (Subst){in->iters[i], e->u.load.index[i]};
+    return expr_subst(r->ctx, in->value, map, in->buffer->rank);
+}
+
+/* The block is `buffer[its iterators] = value`, the only writer of a temp, under nothing but plain
+ * loops. */
+static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
+                              const char *what, int *axes)
+{
+    Span span = call->compute_inline.block.span;
+    Name name = block->u.block.name;
+    BlockList writers = {0};
+    const Stmt *store = flow_single_store(block);
+    REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
+            "%s '%s' is a reduction or holds several stores, so no one expression stands for what "
+            "it makes",
+            what, name);
+    const Buffer *buffer = store->u.store.buffer;
+    REQUIRE(s, E0460, span, !stmt_touches(block, buffer, ACCESS_READ),
+            "%s '%s' reads '%s', which it writes", what, name, buffer->name);
+    REQUIRE(s, E0460, span, buffer->role == ROLE_TEMP,
+            "%s '%s' writes '%s', a parameter, which must exist after the kernel", what, name,
+            buffer->name);
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    REQUIRE(s, E0460, span, writers.n == 1, "'%s' has another writer, block '%s'", buffer->name,
+            writers.items[writers.items[0] == block]->u.block.name);
+    REQUIRE(s, E0460, span,
+            flow_pure_index(&block->u.block, buffer, store->u.store.index, axes) &&
+                block->u.block.n_iters == buffer->rank,
+            "%s '%s' does not write '%s' at its iterators, each once, so which value an element "
+            "has is not known",
+            what, name, buffer->name);
+    for (int i = 0; i < path->n; i++)
+        REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF, "%s '%s' stands under a condition",
+                what, name);
+    return true;
+}
+
+static bool shares_loop(const StmtPath *a, const StmtPath *b)
+{
+    for (int i = flow_common(a, b) - 1; i >= 0; i--)
+        if (a->items[i]->kind == ST_FOR)
+            return true;
+    return false;
+}
+
+/* What a reader copies of elements that the block has not made yet does no harm, but the expression
+ * in their place may read what is not there yet. */
+static bool made_before_read(Schedule *s, Span span, const StmtPath *path, const BlockList *readers,
+                             const Buffer *buffer)
+{
+    for (int r = 0; r < readers->n; r++) {
+        StmtPath reader = {0};
+        stmt_find(s->ctx, s->kernel->body, readers->items[r]->u.block.id, &reader);
+        if (!shares_loop(path, &reader))
+            continue;
+        REQUIRE(s, E0461, span, flow_written_before_read(s, path, buffer),
+                "block '%s' and others under the same loop read '%s', and that they read only "
+                "elements which block '%s' has made by then could not be proved: the inlined "
+                "expression might read what is not there yet",
+                readers->items[r]->u.block.name, buffer->name,
+                path->items[path->n - 1]->u.block.name);
+        return true;
+    }
+    return true;
+}
+
+/* No block but the readers' own statements stands between, that writes what the block reads. */
+static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *path,
+                        const BlockList *readers)
+{
+    const Buffer *overwritten;
+    for (int r = 0; r < readers->n; r++) {
+        StmtPath reader = {0};
+        stmt_find(s->ctx, s->kernel->body, readers->items[r]->u.block.id, &reader);
+        int n = flow_common(path, &reader), from = 0, to = 0;
+        const Stmt *seq = path->items[n - 1];
+        if (seq->kind != ST_SEQ)
+            continue;
+        for (int i = 0; i < seq->u.seq.n; i++) {
+            from = seq->u.seq.items[i] == path->items[n] ? i : from;
+            to = seq->u.seq.items[i] == reader.items[n] ? i : to;
+        }
+        REQUIRE(s, E0461, span, from < to, "block '%s' reads '%s' before block '%s' writes it",
+                readers->items[r]->u.block.name, flow_single_store(block)->u.store.buffer->name,
+                block->u.block.name);
+        const Stmt *writer = flow_overwritten(s, seq, from, to, block, &overwritten);
+        REQUIRE(s, E0461, span, !writer,
+                "block '%s' writes '%s' before block '%s' is done, so the inlined expression would "
+                "read other values",
+                writer->u.block.name, overwritten->name, readers->items[r]->u.block.name);
+    }
+    return true;
+}
+
+bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Context *c = s->ctx;
+    Span span = call->compute_inline.block.span;
+    Stmt *block = sched_block(s, &call->compute_inline.block, &path);
+    const Stmt *store = flow_single_store(block);
+    int *axes = ARENA_ARRAY(c->arena, int,
+                            block->u.block.n_iters + (store ? store->u.store.buffer->rank : 0) + 1);
+    BlockList readers = {0};
+    if (!is_plain_producer(s, call, block, &path, "block", axes))
+        return false;
+    const Buffer *buffer = store->u.store.buffer;
+    REQUIRE(s, E0460, span, !block->u.block.predicate,
+            "block '%s' has a condition, and where it does not hold the expression may have no "
+            "value; inline it before its loops are split",
+            block->u.block.name);
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
+    REQUIRE(s, E0460, span, readers.n > 0, "nothing reads '%s'", buffer->name);
+    if (!inputs_last(s, span, block, &path, &readers) ||
+        !made_before_read(s, span, &path, &readers, buffer))
+        return false;
+
+    Var **iters = ARENA_ARRAY(c->arena, Var *, buffer->rank + 1);
+    for (int axis = 0; axis < buffer->rank; axis++)
+        iters[axis] = block->u.block.iters[axes[axis]].var;
+    Inline in = {buffer, iters, store->u.store.value};
+    Stmt *body = flow_remove(s, s->kernel->body, block);
+    Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
+    body = flow_undeclare(s, rewrite_stmt(&r, body), buffer);
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}
+
+/* ---- reverse_compute_inline ------------------------------------------------------------------ */
+
+/* The one buffer that the block reads which is a temp with a single plain producer and no other
+ * reader. */
+static Stmt *find_producer(Schedule *s, Stmt *block, const Buffer **between)
+{
+    BufferSet read = {0};
+    flow_buffers(s, block, ACCESS_READ, &read);
+    for (int i = 0; i < read.n; i++) {
+        BlockList writers = {0}, readers = {0};
+        flow_blocks(s, s->kernel->body, read.items[i], ACCESS_WRITE, &writers);
+        flow_blocks(s, s->kernel->body, read.items[i], ACCESS_READ, &readers);
+        if (read.items[i]->role == ROLE_TEMP && writers.n == 1 && readers.n == 1 &&
+            writers.items[0] != block) {
+            *between = read.items[i];
+            return writers.items[0];
+        }
+    }
+    return NULL;
+}
+
+/* Every load of `between` in the block is at its iterators alone, and each iterator is among
+ * them. */
+bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes)
+{
+    AccessList reads = {0};
+    access_collect(s->ctx, block, between, ACCESS_READ, &reads);
+    int *these = ARENA_ARRAY(s->ctx->arena, int, between->rank + 1);
+    for (int r = 0; r < reads.n; r++) {
+        if (!flow_pure_index(&block->u.block, between, reads.items[r].index, these))
+            return false;
+        for (int axis = 0; axis < between->rank; axis++) {
+            if (r > 0 && these[axis] != axes[axis])
+                return false;
+            axes[axis] = these[axis];
+        }
+    }
+    return block->u.block.n_iters == between->rank;
+}
+
+/* The iterators of both blocks run over the same ranges, axis by axis, also where ranges speak of
+ * other iterators. */
+bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
+                         const int *b_axes, int rank)
+{
+    Context *c = s->ctx;
+    Facts *facts = facts_of_kernel(c, s->kernel);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, rank + 1);
+    for (int axis = 0; axis < rank; axis++)
+        map[axis] = (Subst){b->u.block.iters[b_axes[axis]].var,
+                            expr_var(c, a->u.block.iters[a_axes[axis]].var, span_none())};
+    for (int axis = 0; axis < rank; axis++) {
+        const BlockIter *x = &a->u.block.iters[a_axes[axis]], *y = &b->u.block.iters[b_axes[axis]];
+        if (!expr_equal(simplify(facts, x->lo), simplify(facts, expr_subst(c, y->lo, map, rank))) ||
+            !expr_equal(simplify(facts, x->hi), simplify(facts, expr_subst(c, y->hi, map, rank))))
+            return false;
+    }
+    return true;
+}
+
+static bool proved_at_most(Schedule *s, Facts *facts, Expr *a, Expr *b)
+{
+    return prove(facts, expr_binary(s->ctx, EX_LE, a, b, span_none()));
+}
+
+/* The ranges of `part` are of sizes alone and lie within those of `whole`, axis by axis. */
+static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, const Stmt *whole,
+                           const int *whole_axes, int rank)
+{
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
+    for (int axis = 0; axis < rank; axis++) {
+        const BlockIter *x = &part->u.block.iters[part_axes[axis]],
+                        *y = &whole->u.block.iters[whole_axes[axis]];
+        if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) ||
+            !expr_of_sizes(y->hi) || !proved_at_most(s, facts, y->lo, x->lo) ||
+            !proved_at_most(s, facts, x->hi, y->hi))
+            return false;
+    }
+    return true;
+}
+
+/* The iterators of the producer, which run over what the block does. */
+static const BlockIter *iters_over(Schedule *s, const Stmt *producer, const int *made,
+                                   const Stmt *block, const int *used, int rank)
+{
+    BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, rank + 1);
+    for (int axis = 0; axis < rank; axis++) {
+        const BlockIter *range = &block->u.block.iters[used[axis]];
+        iters[made[axis]] = producer->u.block.iters[made[axis]];
+        iters[made[axis]].lo = range->lo;
+        iters[made[axis]].hi = range->hi;
+    }
+    return iters;
+}
+
+bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
+{
+    Conflict why;
+    if (flow_runs_whole(s, block, &why))
+        return true;
+    sched_refuse(
+        s, E0462, span,
+        "block '%s' does not run for all that its iterators may be, as it would with '%s': %s",
+        block->u.block.name, what, why.reason);
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+/* The producer computes each element once, and so will the block in its place. */
+static bool producer_runs_once(Schedule *s, Name what, const Stmt *producer, Span span)
+{
+    Conflict why;
+    if (flow_runs_once(s, producer, &why))
+        return true;
+    sched_refuse(s, E0462, span,
+                 "block '%s' would run where its producer '%s' does, which does not compute each "
+                 "element once: %s",
+                 what, producer->u.block.name, why.reason);
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+/* The block's store moves up to its producer: nothing from there to the block may write what it
+ * reads, or touch what it writes. */
+bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
+                       const StmtPath *producer_path, Stmt *block)
+{
+    Stmt *producer = producer_path->items[producer_path->n - 1];
+    Buffer *written = flow_written(s, block);
+    int n = flow_common(block_path, producer_path);
+    const Stmt *seq = block_path->items[n - 1];
+    BufferSet read = {0};
+    BlockList others = {0};
+    flow_buffers(s, block, ACCESS_READ, &read);
+    bool between = false;
+    for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
+        Stmt *item = seq->u.seq.items[i];
+        between |= item == producer_path->items[n];
+        for (int b = 0; between && b < read.n; b++)
+            flow_blocks(s, item, read.items[b], ACCESS_WRITE, &others);
+        if (between)
+            flow_blocks(s, item, written, ACCESS_ANY, &others);
+        between &= item != block_path->items[n];
+    }
+    for (int i = 0; i < others.n; i++)
+        REQUIRE(s, E0461, span, others.items[i] == block || others.items[i] == producer,
+                "block '%s' stands between producer and consumer and touches what block '%s' reads "
+                "or writes, so the block cannot run earlier",
+                others.items[i]->u.block.name, block->u.block.name);
+    return true;
+}
+
+/* Where the producer reads what the block writes, all of it was read before any was written. Now
+ * each point reads the element that it writes itself, and no other point writes that. */
+static bool stays_in_place(Schedule *s, const BlockStmt *fused)
+{
+    const Stmt *store = stmt_single_store(fused->body);
+    const Buffer *written = store->u.store.buffer;
+    int *iters = ARENA_ARRAY(s->ctx->arena, int, written->rank + 1);
+    if (!expr_reads(store->u.store.value, written))
+        return true;
+    return !flow_reads_other_element(s->ctx, store) &&
+           flow_pure_index(fused, written, store->u.store.index, iters) &&
+           written->rank == fused->n_iters;
+}
+
+bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, producer_path = {0};
+    Context *c = s->ctx;
+    Span span = call->reverse_compute_inline.block.span;
+    Stmt *block = sched_block(s, &call->reverse_compute_inline.block, &path);
+    const Buffer *between = NULL;
+    Stmt *producer = find_producer(s, block, &between);
+    Name name = block->u.block.name;
+    REQUIRE(s, E0460, span, producer != NULL,
+            "block '%s' reads no temp that has one writer and no other reader", name);
+    stmt_find(c, s->kernel->body, producer->u.block.id, &producer_path);
+    int n = between->rank, *made = ARENA_ARRAY(c->arena, int, n + 1),
+        *used = ARENA_ARRAY(c->arena, int, n + 1);
+    if (!is_plain_producer(s, call, producer, &producer_path, "its producer, block", made))
+        return false;
+    REQUIRE(s, E0460, span,
+            flow_single_store(block) && !block->u.block.init && !block->u.block.predicate &&
+                !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
+            "block '%s' does not read '%s' at its own iterators, each once, in one plain store",
+            name, between->name);
+    REQUIRE(s, E0460, span, !stmt_touches(block, flow_written(s, block), ACCESS_READ),
+            "block '%s' reads what it writes itself, in the order of its own loops and not of "
+            "those of its producer",
+            name);
+    bool same = inline_same_domains(s, producer, made, block, used, n);
+    REQUIRE(s, E0462, span, same || within_domains(s, block, used, producer, made, n),
+            "block '%s' and its producer '%s' run over different ranges, and its own is no box of "
+            "sizes that lies within the other",
+            name, producer->u.block.name);
+    if (!inline_runs_whole(s, producer->u.block.name, block, span) ||
+        !producer_runs_once(s, name, producer, span))
+        return false;
+
+    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
+    Var **iters = ARENA_ARRAY(c->arena, Var *, n + 1);
+    for (int axis = 0; axis < n; axis++) {
+        iters[axis] = producer->u.block.iters[made[axis]].var;
+        map[axis] = (Subst){block->u.block.iters[used[axis]].var, expr_var(c, iters[axis], span)};
+    }
+    Inline in = {between, iters, flow_single_store(producer)->u.store.value};
+    Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
+    BlockStmt fused = producer->u.block;
+    if (!same)
+        fused.iters = iters_over(s, producer, made, block, used, n);
+    fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
+    REQUIRE(s, E0461, span, stays_in_place(s, &fused),
+            "block '%s' reads elements that block '%s' writes, before any of them is written, and "
+            "would find some that are",
+            producer->u.block.name, name);
+    Stmt *fused_block = stmt_block(c, &fused, producer->span);
+    Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
+    body = flow_undeclare(s, flow_remove(s, body, block), between);
+    if (!inline_order_kept(s, span, &path, &producer_path, block))
+        return false;
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}

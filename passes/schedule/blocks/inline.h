@@ -1,0 +1,25 @@
+/* inline.h - what blocks that are put into others must be like (internal to passes/schedule;
+ * inline.c). */
+#ifndef TIRC_PASSES_SCHEDULE_BLOCKS_INLINE_H
+#define TIRC_PASSES_SCHEDULE_BLOCKS_INLINE_H
+
+#include "passes/schedule/flow.h"
+
+/* Every load of `between` in the block is at its iterators alone, each of them once: axes[axis] is
+ * the one of each axis. */
+bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes);
+
+/* The iterators of both blocks run over the same ranges, axis by axis. */
+bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
+                         const int *b_axes, int rank);
+
+/* The block runs for each value of its iterators' domains, as it will in the place of block `what`,
+ * which does: no step of a loop and no condition leaves some out. False after E0462. */
+bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span);
+
+/* The block's store moves up to its producer: nothing from there to the block writes what it reads,
+ * or touches what it writes. False after E0461. */
+bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
+                       const StmtPath *producer_path, Stmt *block);
+
+#endif

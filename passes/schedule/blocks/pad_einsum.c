@@ -1,0 +1,558 @@
+/* pad_einsum.c - pad_einsum: iterations beyond the edge, on zeros, so that tiles need no guards.
+ *
+ *   pad_einsum(C, [16, 16, 16]):  A_pad = A with zeros up to multiples of 16;  C_pad += A_pad * B_pad, without guards for
+ *   any tile of 16;  C = the part of C_pad that C has.
+ *
+ * A temp needs no copy. As an operand that one block computes element by element it gets the zeros
+ * from that block, and as a result it gets room for what nobody reads:
+ *
+ *   A_shared[v0, v1] = A[v0, v1]   =>   A_shared[v0, v1] = v0 < 60 && v1 < 30 ? A[v0, v1] : 0
+ *
+ * Invariants: every element of C is what it was, since the added terms are products of zeros and a
+ * sum that starts from a literal does not change by them; nothing reads what lies beyond the
+ * edge. */
+#include <math.h>
+#include <string.h>
+
+#include "passes/schedule/copies/stage.h"
+
+/* ---- pad_einsum: what is padded -------------------------------------------------------------- */
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path;
+    int top; /* index on it of the outermost loop of the nest */
+    const BlockStmt *block;
+    const Stmt *update;
+    Expr **padded; /* [n_iters] the extent that an iterator gets, or NULL */
+    /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the
+     * last */
+    Expr **shift;
+} Einsum;
+
+/* The iterator that an expression is, alone; -1. */
+static int iter_of(const BlockStmt *block, const Expr *e)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (e->kind == EX_VAR && e->u.var == block->iters[i].var)
+            return i;
+    return -1;
+}
+
+static bool find_extents(Einsum *e)
+{
+    Schedule *s = e->s;
+    const Value *padding = &e->call->pad_einsum.padding;
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
+    REQUIRE(s, E0831, e->call->span, padding->u.list.n == e->block->n_iters,
+            "block '%s' has %d iterators, and there are %d paddings; give one for each, 1 for none",
+            e->block->name, e->block->n_iters, padding->u.list.n);
+    const Value *zeros = &e->call->pad_einsum.zeros;
+    bool before = zeros->kind != VALUE_NONE && !strcmp(zeros->u.s, "before");
+    REQUIRE(s, E0831, e->call->span,
+            before || zeros->kind == VALUE_NONE || !strcmp(zeros->u.s, "behind"),
+            "zeros stand 'before' or 'behind' the terms of a reduction, found '%s'", zeros->u.s);
+    e->padded = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
+    e->shift = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
+    for (int i = 0; i < e->block->n_iters; i++) {
+        int64_t to = padding->u.list.items[i].u.i;
+        REQUIRE(s, E0831, e->call->span, to >= 1 && to <= INT32_MAX,
+                "a padding is a number from 1 up, found %lld", (long long)to);
+        Expr *unit = expr_index(s->ctx, to), *hi = e->block->iters[i].hi;
+        if (prove_divisible(facts, hi, to))
+            continue;
+        e->padded[i] = simplify(facts, index_mul(s->ctx, index_ceildiv(s->ctx, hi, unit), unit));
+        if (before && e->block->iters[i].kind == ITER_REDUCE)
+            e->shift[i] = simplify(facts, index_sub(s->ctx, e->padded[i], hi));
+    }
+    return true;
+}
+
+/* The iterators of the block at the end of the path are the loops of a perfect nest that holds it
+ * alone, each from 0 to its extent; `*top` is the index of the outermost one. */
+static bool is_plain_nest(const StmtPath *path, int *top)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    int n = 0;
+    for (*top = path->n - 1;
+         *top > 0 && path->items[*top - 1]->kind == ST_FOR && n < block->n_iters; n++)
+        --*top;
+    bool plain = n == block->n_iters && !block->predicate;
+    for (int i = 0; i < n && plain; i++) {
+        const BlockIter *iter = &block->iters[i];
+        int64_t lo;
+        int users = 0;
+        for (int k = *top; k + 1 < path->n; k++) {
+            const ForStmt *loop = &path->items[k]->u.loop;
+            users += loop->step == 1 && iter->binding->kind == EX_VAR &&
+                     iter->binding->u.var == loop->var && expr_equal(loop->hi, iter->hi) &&
+                     expr_equal(loop->lo, iter->lo);
+        }
+        plain = users == 1 && expr_is_const(iter->lo, &lo) && lo == 0;
+    }
+    return plain;
+}
+
+/* Is the variable in `e` outside the subscripts of loads? */
+static bool is_value(Context *c, const Expr *e, const Var *var)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        if (at.expr->kind == EX_VAR && at.expr->u.var == var)
+            return true;
+        if (at.expr->kind == EX_LOAD)
+            cursor_prune(&at);
+    }
+    return false;
+}
+
+static bool check_nest(Einsum *e)
+{
+    Schedule *s = e->s;
+    bool plain = is_plain_nest(&e->path, &e->top) && e->block->init;
+    for (int i = e->top; i + 1 < e->path.n; i++)
+        if (!sched_require_plain(s, e->path.items[i], e->call->span))
+            return false;
+    REQUIRE(s, E0831, e->call->span, plain && !e->block->predicate,
+            "block '%s' is not a reduction with its init, alone in one loop from 0 for each of its "
+            "iterators; pad it before its loops are split or fused",
+            e->block->name);
+    return true;
+}
+
+/* Beyond the edge of iterator `iter`, where everything that it is a subscript of is 0, the value is
+ * 0: of floats a product of zeros only, as 0 times infinity is none. */
+static bool vanishes(const Einsum *e, const Expr *value, int iter)
+{
+    switch (value->kind) {
+    case EX_LOAD:
+        for (int axis = 0; axis < value->u.load.buffer->rank; axis++)
+            if (iter_of(e->block, value->u.load.index[axis]) == iter)
+                return true;
+        return false;
+    case EX_CAST: return vanishes(e, value->u.arg[0], iter);
+    case EX_MUL: {
+        bool a = vanishes(e, value->u.arg[0], iter), b = vanishes(e, value->u.arg[1], iter);
+        return type_is_float(value->type) ? a && b : a || b;
+    }
+    case EX_ADD:
+    case EX_SUB: return vanishes(e, value->u.arg[0], iter) && vanishes(e, value->u.arg[1], iter);
+    default: return false;
+    }
+}
+
+/* Each padded iterator that is no reduction's leads to elements of its own. */
+static bool check_elements(Einsum *e)
+{
+    const Stmt *store = e->update;
+    const Buffer *written = store->u.store.buffer;
+    for (int i = 0; i < e->block->n_iters; i++) {
+        bool leads = !e->padded[i] || e->block->iters[i].kind == ITER_REDUCE;
+        for (int axis = 0; axis < written->rank && !leads; axis++)
+            leads = iter_of(e->block, store->u.store.index[axis]) == i;
+        REQUIRE(e->s, E0831, e->call->span, leads,
+                "iterator '%s' of block '%s' is no subscript of '%s', so that more of its "
+                "iterations would update the same elements",
+                e->block->iters[i].var->name, e->block->name, written->name);
+    }
+    return true;
+}
+
+/* Terms of 0 do not change the sum. One of floats starts from a literal that is not -0, so it never
+ * becomes -0, which 0 would change. */
+static bool check_terms(Einsum *e)
+{
+    Schedule *s = e->s;
+    const Stmt *init = stmt_single_store(e->block->init);
+    const Expr *start = init ? init->u.store.value : NULL;
+    bool steady = start && (!type_is_float(e->update->u.store.buffer->type) ||
+                            (start->kind == EX_FLOAT && !signbit(start->u.f)));
+    for (int i = 0; i < e->block->n_iters; i++) {
+        if (!e->padded[i] || e->block->iters[i].kind != ITER_REDUCE)
+            continue;
+        REQUIRE(s, E0832, e->call->span, steady && e->update->u.store.op == STORE_ADD,
+                "iterator '%s' of block '%s' can only be padded in a sum that starts from a "
+                "literal, because there terms of 0 change nothing",
+                e->block->iters[i].var->name, e->block->name);
+        REQUIRE(s, E0832, e->call->span, vanishes(e, e->update->u.store.value, i),
+                "block '%s' adds %s, which need not be 0 where '%s' is beyond its edge and its "
+                "operands are padded with 0: each factor has to have '%s' as a subscript (0 times "
+                "infinity is not 0)",
+                e->block->name, sched_text(s, e->update->u.store.value),
+                e->block->iters[i].var->name, e->block->iters[i].var->name);
+        REQUIRE(s, E0832, e->call->span,
+                !e->shift[i] || !is_value(s->ctx, e->update->u.store.value, e->block->iters[i].var),
+                "block '%s' adds %s, whose value depends on '%s' itself, and zeros before the "
+                "first term would move it; let them stand behind",
+                e->block->name, sched_text(s, e->update->u.store.value),
+                e->block->iters[i].var->name);
+    }
+    return true;
+}
+
+/* ---- pad_einsum: the copies ------------------------------------------------------------------ */
+
+/* The buffer has exactly the elements that the iterators speak of; what is written has no
+ * others. */
+static bool check_axes(Einsum *e, const Access *a)
+{
+    bool written = a->buffer->id == e->update->u.store.buffer->id;
+    for (int axis = 0; axis < a->buffer->rank; axis++) {
+        int iter = iter_of(e->block, a->index[axis]);
+        REQUIRE(e->s, E0831, e->call->span,
+                iter < 0 ? !written : expr_equal(a->buffer->shape[axis], e->block->iters[iter].hi),
+                "axis %d of '%s' has %s elements, and subscript %s of block '%s' takes other ones; "
+                "what is padded is used whole",
+                axis, a->buffer->name, sched_text(e->s, a->buffer->shape[axis]),
+                sched_text(e->s, a->index[axis]), e->block->name);
+    }
+    return true;
+}
+
+/* One of the padded iterators is a subscript. False, after E0831, where one is part of one. */
+static bool touches_padded(Einsum *e, const Access *a, bool *touched)
+{
+    *touched = false;
+    for (int axis = 0; axis < a->buffer->rank; axis++) {
+        int iter = iter_of(e->block, a->index[axis]);
+        bool alone = iter >= 0;
+        *touched |= alone && e->padded[iter];
+        for (int i = 0; i < e->block->n_iters; i++)
+            REQUIRE(
+                e->s, E0831, e->call->span,
+                alone || !e->padded[i] || !expr_uses_var(a->index[axis], e->block->iters[i].var),
+                "subscript %s of '%s' is more than the iterator '%s', which is to be padded; an "
+                "einsum has iterators alone as subscripts",
+                sched_text(e->s, a->index[axis]), a->buffer->name, e->block->iters[i].var->name);
+    }
+    return !*touched || check_axes(e, a);
+}
+
+/* The shape of the accessed buffer, with the axes that padded iterators are subscripts of as long
+ * as those become. */
+static Expr **padded_shape(Einsum *e, const Access *a)
+{
+    Expr **shape = ARENA_ARRAY(e->s->ctx->arena, Expr *, a->buffer->rank + 1);
+    for (int axis = 0; axis < a->buffer->rank; axis++) {
+        int iter = iter_of(e->block, a->index[axis]);
+        shape[axis] = iter >= 0 && e->padded[iter] ? e->padded[iter] : a->buffer->shape[axis];
+    }
+    return shape;
+}
+
+/* How many zeros stand before the elements on each axis of the accessed buffer; NULL where they
+ * stand behind, or there are none. */
+static Expr **shifts_of(Einsum *e, const Access *a)
+{
+    Expr **shift = ARENA_ARRAY(e->s->ctx->arena, Expr *, a->buffer->rank + 1);
+    for (int axis = 0; axis < a->buffer->rank; axis++) {
+        int iter = iter_of(e->block, a->index[axis]);
+        shift[axis] = iter >= 0 ? e->shift[iter] : NULL;
+    }
+    return shift;
+}
+
+/* `cond` and that the subscript of a padded axis is no zero's. */
+static Expr *not_padding(Context *c, Expr *cond, Expr *index, Expr *shift, Expr *extent)
+{
+    return cond_and(c, cond,
+                    shift ? expr_binary(c, EX_GE, index, shift, span_none())
+                          : expr_binary(c, EX_LT, index, extent, span_none()));
+}
+
+/* The value where the condition holds, and 0 elsewhere. */
+static Expr *or_zero(Context *c, Expr *inside, Expr *value, Span span)
+{
+    Expr *where;
+    const Expr *copied = expr_copied(value, &where);
+    Expr *zero = type_is_float(value->type) ? expr_float(c, value->type, 0, span_none())
+                                            : expr_int(c, value->type, 0, span_none());
+    if (copied && where) /* 0 elsewhere as it is */
+        return expr_select(c, cond_and(c, inside, where), value->u.arg[1], value->u.arg[2], span);
+    return expr_select(c, inside, value, zero, span);
+}
+
+/* to[v] = from[v] over the shape of `to`; if it pads (`shift` is not NULL), with zeros where that
+ * is larger. */
+static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name)
+{
+    Context *c = e->s->ctx;
+    int n = to->rank;
+    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
+         **at = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), *inside = NULL;
+    for (int axis = 0; axis < n; axis++) {
+        vars[axis] = var_new(c, ctx_namef(c, "v%d", axis), DT_INDEX, VAR_ITER, e->call->span);
+        index[axis] = expr_var(c, vars[axis], span_none());
+        lo[axis] = expr_index(c, 0);
+        at[axis] = shift && shift[axis] ? index_sub(c, index[axis], shift[axis]) : index[axis];
+        if (shift && !expr_equal(to->shape[axis], from->shape[axis]))
+            inside = not_padding(c, inside, index[axis], shift[axis], from->shape[axis]);
+    }
+    Expr *value = expr_load(c, from, at, e->call->span);
+    if (inside)
+        value = or_zero(c, inside, value, e->call->span);
+    StageNest nest = {.block = name,
+                      .n = n,
+                      .iters = vars,
+                      .lo = lo,
+                      .hi = to->shape,
+                      .body = stmt_store(c, to, index, STORE_SET, value, e->call->span)};
+    return stage_nest(e->s, &nest, e->call->span);
+}
+
+/* The nest that ends in the block at the end of the path, with iterators as long as they become
+ * (NULL: as they are). */
+static Stmt *padded_nest(Context *c, const StmtPath *path, int top, Stmt *block,
+                         Expr *const *extent)
+{
+    BlockStmt padded = block->u.block;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, padded.n_iters + 1);
+    for (int i = 0; i < padded.n_iters; i++) {
+        iters[i] = padded.iters[i];
+        iters[i].hi = extent[i] ? extent[i] : iters[i].hi;
+    }
+    padded.iters = iters;
+    Stmt *nest = stmt_block(c, &padded, block->span);
+    for (int k = path->n - 2; k >= top; k--) {
+        ForStmt loop = path->items[k]->u.loop;
+        for (int i = 0; i < padded.n_iters; i++)
+            if (extent[i] && iters[i].binding->u.var == loop.var)
+                loop.hi = extent[i];
+        loop.body = nest;
+        nest = stmt_for(c, &loop, path->items[k]->span);
+    }
+    return nest;
+}
+
+/* ---- pad_einsum: temps that grow ------------------------------------------------------------- */
+
+/* A temp of the einsum that needs no padded copy. */
+typedef struct {
+    const Buffer *from;
+    Buffer *to;          /* with room behind its edges */
+    Stmt *nest, *filled; /* of an operand: the nest that computes it, and what that becomes */
+} Growth;
+
+/* The nest is in the same sequence as the einsum's, and before it. */
+static bool stands_before(const Einsum *e, const StmtPath *path, int top)
+{
+    const Stmt *seq = e->top > 0 ? e->path.items[e->top - 1] : NULL;
+    if (!seq || top == 0 || seq->kind != ST_SEQ || path->items[top - 1] != seq)
+        return false;
+    for (int i = 0; i < seq->u.seq.n && seq->u.seq.items[i] != e->path.items[e->top]; i++)
+        if (seq->u.seq.items[i] == path->items[top])
+            return true;
+    return false;
+}
+
+/* Another block than the einsum reads the operand. */
+static bool has_other_readers(Einsum *e, const Buffer *operand)
+{
+    BlockList readers = {0};
+    flow_blocks(e->s, e->s->kernel->body, operand, ACCESS_READ, &readers);
+    return readers.n != 1 || readers.items[0] != e->path.items[e->path.n - 1];
+}
+
+/* The block that computes an operand: the only one that writes it, each element once, in a nest of
+ * plain loops before the einsum. `moves`: its elements get other places, so that nobody else may
+ * read them. */
+static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath *path, int *top)
+{
+    Schedule *s = e->s;
+    BlockList writers = {0};
+    int *axes = ARENA_ARRAY(s->ctx->arena, int, operand->rank + 1);
+    flow_blocks(s, s->kernel->body, operand, ACCESS_WRITE, &writers);
+    if (writers.n != 1 || writers.items[0] == e->path.items[e->path.n - 1] ||
+        (moves && has_other_readers(e, operand)))
+        return false;
+    const Stmt *block = writers.items[0], *store = flow_single_store(block);
+    if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
+        block->u.block.n_iters != operand->rank ||
+        !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
+        expr_reads(store->u.store.value, operand) ||
+        !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) || !is_plain_nest(path, top) ||
+        !stands_before(e, path, *top))
+        return false;
+    for (int k = *top; k + 1 < path->n; k++)
+        if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.annotations.n)
+            return false;
+    for (int axis = 0; axis < operand->rank; axis++)
+        if (!expr_equal(block->u.block.iters[axes[axis]].hi, operand->shape[axis]))
+            return false;
+    return true;
+}
+
+/* The producer's nest over all of the grown temp, with zeros where that is larger. */
+static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g,
+                         Expr *const *shift)
+{
+    Context *c = e->s->ctx;
+    Stmt *block = path->items[path->n - 1];
+    const Stmt *store = flow_single_store(block);
+    Expr **extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1), *inside = NULL,
+         *value = store->u.store.value;
+    for (int axis = 0; axis < g->from->rank; axis++) {
+        Expr *index = store->u.store.index[axis];
+        if (expr_equal(g->to->shape[axis], g->from->shape[axis]))
+            continue;
+        extent[iter_of(&block->u.block, index)] = g->to->shape[axis];
+        inside = not_padding(c, inside, index, shift[axis], g->from->shape[axis]);
+        if (shift[axis]) {
+            Subst moved = {index->u.var, index_sub(c, index, shift[axis])};
+            value = expr_subst(c, value, &moved, 1);
+        }
+    }
+    BlockStmt filled = block->u.block;
+    filled.body = stmt_store(c, store->u.store.buffer, store->u.store.index, STORE_SET,
+                             or_zero(c, inside, value, e->call->span), store->span);
+    return padded_nest(c, path, top, stmt_block(c, &filled, block->span), extent);
+}
+
+/* The shape of the buffer may change: no row of it is a circle, or in chunks that change places. */
+static bool may_grow(const Buffer *b)
+{
+    for (int axis = 0; axis < b->rank && b->layout; axis++)
+        if (b->layout[axis].fold || buffer_is_swizzled(b, axis))
+            return false;
+    return b->role == ROLE_TEMP;
+}
+
+/* Can the temp behind this access have what is beyond the edge itself? */
+static bool find_growth(Einsum *e, const Access *a, bool written, Growth *g)
+{
+    Schedule *s = e->s;
+    StmtPath path = {0};
+    Expr **shift = shifts_of(e, a);
+    bool moves = false;
+    int top;
+    for (int axis = 0; axis < a->buffer->rank; axis++)
+        moves |= shift[axis] != NULL;
+    if (!may_grow(a->buffer) || (!written && !find_producer(e, a->buffer, moves, &path, &top)))
+        return false;
+    *g = (Growth){.from = sched_buffer(s, a->buffer->id)};
+    g->to = buffer_copy(s->ctx, g->from);
+    g->to->shape = padded_shape(e, a);
+    if (!written) {
+        g->nest = path.items[top];
+        g->filled = zero_filled(e, &path, top, g, shift);
+    }
+    return true;
+}
+
+/* ---- pad_einsum: the step -------------------------------------------------------------------- */
+
+/* What the step makes. */
+typedef struct {
+    VEC(Stmt *) before, after, temps;
+    VEC(Growth) grown;
+    VEC(Value) blocks;
+    Stmt *block; /* of the einsum, on padded buffers */
+} Padded;
+
+/* A padded operand or result beside the buffer, with the nest that copies. */
+static void add_copy(Einsum *e, const Access *a, bool written, Padded *p)
+{
+    Schedule *s = e->s;
+    Context *c = s->ctx;
+    Buffer *from = sched_buffer(s, a->buffer->id),
+           *pad = stage_buffer(s, from, "pad", SCOPE_GLOBAL, e->call->span);
+    pad->shape = padded_shape(e, a);
+    VEC_PUSH(c->arena, &p->temps, stmt_temp(c, pad, e->call->span));
+    p->block = stmt_replace_buffer(c, p->block, from, pad);
+    if (written) {
+        Name crop = sched_fresh_name(s, arena_printf(c->arena, "%s_crop", from->name));
+        VEC_PUSH(c->arena, &p->after, copy_between(e, NULL, from, pad, crop));
+        return;
+    }
+    Stmt *nest = copy_between(e, shifts_of(e, a), pad, from, pad->name);
+    VEC_PUSH(c->arena, &p->before, nest);
+    VEC_PUSH(c->arena, &p->blocks, value_block(stmt_nest_block(nest)));
+}
+
+/* All accesses of the block to the buffer have the subscripts of this one. */
+static bool check_one_subscript(Einsum *e, const AccessList *all, const Access *a)
+{
+    for (int k = 0; k < all->n; k++)
+        for (int axis = 0; axis < a->buffer->rank && all->items[k].buffer->id == a->buffer->id;
+             axis++)
+            REQUIRE(e->s, E0831, e->call->span,
+                    expr_equal(all->items[k].index[axis], a->index[axis]),
+                    "block '%s' touches '%s' at different subscripts; an einsum touches each "
+                    "buffer at one",
+                    e->block->name, a->buffer->name);
+    return true;
+}
+
+static bool pad_buffers(Einsum *e, Padded *p)
+{
+    Context *c = e->s->ctx;
+    AccessList all = {0};
+    VEC(const Buffer *) done = {0};
+    access_collect(c, p->block, NULL, ACCESS_ANY, &all);
+    for (int i = 0; i < all.n; i++) {
+        const Access *a = &all.items[i];
+        bool touched, known = false, written = a->buffer->id == e->update->u.store.buffer->id;
+        Growth growth;
+        if (!touches_padded(e, a, &touched) || (touched && !check_one_subscript(e, &all, a)))
+            return false;
+        for (int k = 0; k < done.n; k++)
+            known |= done.items[k]->id == a->buffer->id;
+        if (!touched || known)
+            continue;
+        VEC_PUSH(c->arena, &done, a->buffer);
+        if (!find_growth(e, a, written, &growth)) {
+            add_copy(e, a, written, p);
+            continue;
+        }
+        VEC_PUSH(c->arena, &p->grown, growth);
+        if (!written)
+            VEC_PUSH(c->arena, &p->blocks, value_block(stmt_nest_block(growth.filled)));
+    }
+    return true;
+}
+
+static Stmt *put_together(Einsum *e, const Padded *p)
+{
+    Schedule *s = e->s;
+    Context *c = s->ctx;
+    VEC(Stmt *) items = {0};
+    for (int i = 0; i < p->before.n; i++)
+        VEC_PUSH(c->arena, &items, p->before.items[i]);
+    VEC_PUSH(c->arena, &items, padded_nest(c, &e->path, e->top, p->block, e->padded));
+    for (int i = 0; i < p->after.n; i++)
+        VEC_PUSH(c->arena, &items, p->after.items[i]);
+    Stmt *body = stmt_replace(c, s->kernel->body, e->path.items[e->top],
+                              stmt_seq(c, items.items, items.n, p->block->span));
+    for (int i = 0; i < p->temps.n; i++)
+        body = flow_declare(s, body, p->temps.items[i]->u.temp);
+    for (int i = 0; i < p->grown.n; i++)
+        if (p->grown.items[i].filled)
+            body = stmt_replace(c, body, p->grown.items[i].nest, p->grown.items[i].filled);
+    for (int i = 0; i < p->grown.n; i++)
+        body = stmt_replace_buffer(c, body, p->grown.items[i].from, p->grown.items[i].to);
+    return body;
+}
+
+bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    Einsum e = {.s = s, .call = call};
+    Padded p = {.block = sched_block(s, &call->pad_einsum.block, &e.path)};
+    e.block = &p.block->u.block;
+    e.update = flow_single_store(p.block);
+    REQUIRE(s, E0831, call->span, e.update && e.update->u.store.op != STORE_SET,
+            "block '%s' is not one update, as C[i, j] += ...", e.block->name);
+    REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),
+            "block '%s' reads '%s', which it writes", e.block->name,
+            e.update->u.store.buffer->name);
+    if (!find_extents(&e) || !check_nest(&e) || !check_elements(&e) || !check_terms(&e) ||
+        !pad_buffers(&e, &p))
+        return false;
+    sched_replace_body(s, put_together(&e, &p));
+    for (int i = 0; i < p.after.n; i++)
+        VEC_PUSH(c->arena, &p.blocks, value_block(stmt_nest_block(p.after.items[i])));
+    *result = value_list(s, p.blocks.items, p.blocks.n);
+    return true;
+}

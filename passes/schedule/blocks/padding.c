@@ -1,0 +1,130 @@
+/* padding.c - decompose_padding, can_decompose_padding: a fill and a copy instead of a conditional
+ * copy.
+ *
+ *   for i in 66                                        for i in 66
+ *       p[i] = i >= 1 && i < 65 ? x[i - 1] : 0;  =>        block p_pad(..) { p[i] = 0; }
+ *                                                      for i in 66
+ *                                                          block p(..) where i >= 1 && i < 65 { p[i] = x[i - 1]; }
+ */
+#include "passes/lower/reductions.h"
+#include "passes/schedule/copies/stage.h"
+
+/* ---- decompose_padding ----------------------------------------------------------------------- */
+
+/* The block's store, taken apart:  buffer[..] = cond ? value : fill. */
+typedef struct {
+    const Stmt *store;
+    Expr *cond, *value, *fill;
+} Padding;
+
+static bool is_literal(const Expr *e)
+{
+    return e->kind == EX_INT || e->kind == EX_FLOAT ||
+           (e->kind == EX_CAST && is_literal(e->u.arg[0]));
+}
+
+static bool find_padding(Schedule *s, const Stmt *block, Span span, Padding *p)
+{
+    Context *c = s->ctx;
+    p->store = flow_single_store(block);
+    const Expr *e = p->store ? p->store->u.store.value : NULL;
+    bool chosen = e && p->store->u.store.op == STORE_SET && !block->u.block.init &&
+                  e->kind == EX_SELECT && !expr_has_load(e->u.arg[0]) &&
+                  is_literal(e->u.arg[1]) != is_literal(e->u.arg[2]);
+    REQUIRE(s, E0830, span, chosen,
+            "block '%s' is not one store of a value where a condition on its iterators holds and "
+            "of a literal elsewhere: p[i] = i < N ? x[i] : 0",
+            block->u.block.name);
+    bool fills_else = is_literal(e->u.arg[2]);
+    p->cond = fills_else ? e->u.arg[0] : expr_unary(c, EX_NOT, e->u.arg[0], e->span);
+    p->value = e->u.arg[fills_else ? 1 : 2];
+    p->fill = e->u.arg[fills_else ? 2 : 1];
+    return true;
+}
+
+/* The fill and the copy together do what the block does only if each element is written once, and
+ * nothing in the loop sees it in between. */
+static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *path, int anchor,
+                          const Padding *p)
+{
+    const Stmt *block = path->items[path->n - 1];
+    Buffer *buffer = p->store->u.store.buffer;
+    int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
+    BlockList others = {0};
+    REQUIRE(s, E0830, call->span, anchor >= 0, "the loop is not around block '%s'",
+            block->u.block.name);
+    REQUIRE(s, E0830, call->span,
+            flow_pure_index(&block->u.block, buffer, p->store->u.store.index, axes) &&
+                block->u.block.n_iters == buffer->rank && !stmt_is_reduction(&block->u.block) &&
+                !block->u.block.predicate,
+            "block '%s' does not write each element of '%s' at its own iterators, all of them, "
+            "without a condition of its own",
+            block->u.block.name, buffer->name);
+    flow_blocks(s, path->items[anchor], buffer, ACCESS_ANY, &others);
+    for (int i = 0; i < others.n; i++)
+        REQUIRE(s, E0830, call->span, others.items[i] == block,
+                "block '%s' in loop '%s' touches '%s', too, and would find the padding where it "
+                "finds something else now; choose a loop further in",
+                others.items[i]->u.block.name, stmt_label(path->items[anchor]), buffer->name);
+    REQUIRE(s, E0830, call->span,
+            !stmt_touches(path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),
+            "block '%s' reads '%s'", block->u.block.name, buffer->name);
+    return true;
+}
+
+static int anchor_of(const StmtPath *path, uint32_t loop)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == loop)
+            return i;
+    return -1;
+}
+
+bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Padding p;
+    DiagMark mark = diag_mark(s->ctx);
+    Stmt *block = sched_block(s, &call->can_decompose_padding.block, &path);
+    bool can =
+        find_padding(s, block, call->span, &p) &&
+        check_padding(s, call, &path, anchor_of(&path, call->can_decompose_padding.loop.u.id), &p);
+    diag_forget(s->ctx, mark);
+    *result = (Value){.kind = VALUE_BOOL, .span = call->span, .u.i = can};
+    return true;
+}
+
+bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    Padding p;
+    Stmt *block = sched_block(s, &call->decompose_padding.block, &path), *nest, *copy;
+    int anchor = anchor_of(&path, call->decompose_padding.loop.u.id);
+    if (!find_padding(s, block, call->decompose_padding.block.span, &p) ||
+        !check_padding(s, call, &path, anchor, &p))
+        return false;
+    BlockStmt apart = block->u.block;
+    apart.init = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.fill,
+                            p.store->span);
+    apart.body = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.value,
+                            p.store->span);
+    Stmt *loop = path.items[anchor], *now = stmt_block(c, &apart, block->span);
+    /* the path as it would be, of which ifs know the branch by the statement */
+    for (int i = path.n - 1; i >= 0; i--) {
+        Stmt *old = path.items[i];
+        path.items[i] = now;
+        now = i > 0 ? stmt_replace(c, path.items[i - 1], old, now) : NULL;
+    }
+    if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &copy))
+        return false;
+    BlockStmt fill = stmt_nest_block(nest)->u.block, inside = copy->u.block;
+    fill.name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", inside.name));
+    nest = stmt_replace(c, nest, stmt_nest_block(nest), stmt_block(c, &fill, block->span));
+    Expr *cond = simplify(sched_facts(s, &path), iters_to_loops(c, &inside, p.cond));
+    inside.predicate = cond->kind == EX_INT && cond->u.i ? NULL : cond;
+    Stmt *pair[2] = {nest, stmt_replace(c, loop, block, stmt_block(c, &inside, block->span))};
+    sched_replace(s, loop, stmt_seq(c, pair, 2, loop->span));
+    *result = value_block(stmt_nest_block(nest));
+    return true;
+}

@@ -1,0 +1,234 @@
+/* cache.c - cache_read, cache_write, set_scope: the same values in another memory. */
+#include "passes/schedule/copies/stage.h"
+
+/* ---- cache_read ------------------------------------------------------------------------------ */
+
+typedef struct {
+    const Buffer *from;
+    Buffer *to;
+    const BlockList *blocks;
+    Expr *const *only; /* the subscripts of the loads that change; NULL: of all */
+} Redirect;
+
+static bool same_subscripts(Expr *const *a, Expr *const *b, int rank)
+{
+    for (int axis = 0; axis < rank; axis++)
+        if (!expr_equal(a[axis], b[axis]))
+            return false;
+    return true;
+}
+
+static Expr *redirect_load(Rewriter *r, Expr *e)
+{
+    Redirect *d = r->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer->id != d->from->id ||
+        (d->only && !same_subscripts(e->u.load.index, d->only, d->from->rank)))
+        return e;
+    return expr_load(r->ctx, d->to, e->u.load.index, e->span);
+}
+
+/* Blocks are rewritten whole, so that loads outside the consumers stay. */
+static Stmt *redirect_block(Rewriter *r, Stmt *stmt)
+{
+    Redirect *d = r->user;
+    if (stmt->kind != ST_BLOCK)
+        return stmt;
+    for (int i = 0; i < d->blocks->n; i++)
+        if (d->blocks->items[i]->u.block.id == stmt->u.block.id) {
+            Rewriter loads = {.ctx = r->ctx, .user = d, .expr = redirect_load};
+            return rewrite_stmt(&loads, stmt);
+        }
+    return stmt;
+}
+
+static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buffer, BlockList *out)
+{
+    StmtPath path = {0};
+    if (call->cache_read.consumers.kind == VALUE_NONE) {
+        flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, out);
+        return true;
+    }
+    for (int i = 0; i < call->cache_read.consumers.u.list.n; i++) {
+        const Value *v = &call->cache_read.consumers.u.list.items[i];
+        Stmt *block = sched_block(s, v, &path);
+        REQUIRE(s, E0442, v->span, stmt_touches(block, buffer, ACCESS_READ),
+                "block '%s' does not read '%s', so it cannot read its copy", block->u.block.name,
+                buffer->name);
+        VEC_PUSH(s->ctx->arena, out, block);
+    }
+    return true;
+}
+
+/* The n-th of the different subscripts that the block reads the buffer at, in the order of the
+ * text; NULL after a refusal. */
+static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *block,
+                                    const Buffer *buffer)
+{
+    AccessList reads = {0};
+    VEC(Expr *const *) different = {0};
+    access_collect(s->ctx, block, buffer, ACCESS_READ, &reads);
+    for (int i = 0; i < reads.n; i++) {
+        bool known = false;
+        for (int k = 0; k < different.n; k++)
+            known |= same_subscripts(reads.items[i].index, different.items[k], buffer->rank);
+        if (!known)
+            VEC_PUSH(s->ctx->arena, &different, reads.items[i].index);
+    }
+    int64_t n = call->cache_read.access.u.i;
+    if (n >= 0 && n < different.n)
+        return different.items[n];
+    sched_refuse(s, E0442, call->cache_read.access.span,
+                 "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no "
+                 "number %lld",
+                 block->u.block.name, buffer->name, different.n, (long long)n);
+    return NULL;
+}
+
+bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->cache_read.block, &path);
+    Buffer *buffer = sched_buffer(s, call->cache_read.buffer.u.id);
+    Scope scope = scope_find(call->cache_read.scope.u.s);
+    Expr *const *only = NULL;
+    BlockList consumers = {0};
+    BufferSet staged = {0};
+    StagePlace place;
+    REQUIRE(s, E0442, call->cache_read.buffer.span, stmt_touches(block, buffer, ACCESS_READ),
+            "block '%s' does not read '%s'; name a buffer that it reads", block->u.block.name,
+            buffer->name);
+    if (!flow_require_fixed_shape(s, buffer, E0443, call->cache_read.buffer.span) ||
+        !read_consumers(s, call, buffer, &consumers))
+        return false;
+    if (call->cache_read.access.kind != VALUE_NONE) {
+        REQUIRE(s, E0442, call->cache_read.access.span,
+                consumers.n == 1 && consumers.items[0] == block,
+                "the subscripts of one block are meant, and %d blocks would use the copy; give "
+                "consumers = [%s]",
+                consumers.n, block->u.block.name);
+        only = read_subscripts(s, call, block, buffer);
+        if (!only)
+            return false;
+    }
+    for (int i = 0; i < consumers.n; i++)
+        REQUIRE(s, E0443, call->cache_read.buffer.span,
+                !stmt_touches(consumers.items[i], buffer, ACCESS_WRITE),
+                "block '%s' also writes '%s', so a copy made before it would miss what it writes",
+                consumers.items[i]->u.block.name, buffer->name);
+    VEC_PUSH(s->ctx->arena, &staged, buffer);
+    REQUIRE(s, E0443, call->cache_read.buffer.span,
+            stage_place(s, &consumers, &staged, ACCESS_WRITE, &place),
+            "'%s' is written between the blocks that read it, so no single copy holds what all of "
+            "them read; name the ones that should with consumers = [...]",
+            buffer->name);
+
+    Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
+    Stmt *nest =
+        stage_copy_box(s, consumers.items[0], cache->name, cache, buffer, NULL, block->span);
+    Redirect d = {buffer, cache, &consumers, only};
+    Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
+    Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
+    sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
+
+    *result = value_block(stmt_nest_block(nest));
+    return true;
+}
+
+/* ---- cache_write ----------------------------------------------------------------------------- */
+
+static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *from, Span span)
+{
+    Context *c = s->ctx;
+    Buffer *to = store->u.store.buffer;
+    int *used = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
+    int n = stage_written_iters(block, store, used);
+    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
+    for (int i = 0; i < n; i++) {
+        const BlockIter *iter = &block->u.block.iters[used[i]];
+        vars[i] = var_new(c, iter->var->name, DT_INDEX, VAR_ITER, span);
+        lo[i] = expr_subst(c, iter->lo, map, i);
+        hi[i] = expr_subst(c, iter->hi, map, i);
+        map[i] = (Subst){iter->var, expr_var(c, vars[i], span)};
+    }
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
+    for (int axis = 0; axis < to->rank; axis++)
+        index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
+    StageNest copy = {
+        from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span), NULL};
+    return stage_nest(s, &copy, span);
+}
+
+/* The domains of the iterators that index the buffer speak of each other only: the copy has no
+ * others. */
+static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *store, Span span)
+{
+    const BlockStmt *b = &block->u.block;
+    int *used = ARENA_ARRAY(s->ctx->arena, int, b->n_iters + 1);
+    int n = stage_written_iters(block, store, used);
+    for (int i = 0; i < b->n_iters; i++) {
+        bool indexes = false;
+        for (int k = 0; k < n; k++)
+            indexes |= used[k] == i;
+        for (int k = 0; k < n && !indexes; k++)
+            REQUIRE(s, E0444, span,
+                    !expr_uses_var(b->iters[used[k]].lo, b->iters[i].var) &&
+                        !expr_uses_var(b->iters[used[k]].hi, b->iters[i].var),
+                    "which elements block '%s' writes depends on its iterator '%s', which is no "
+                    "subscript of '%s', so that no one copy holds them",
+                    b->name, b->iters[i].var->name, store->u.store.buffer->name);
+    }
+    return true;
+}
+
+bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->cache_write.block, &path);
+    Scope scope = scope_find(call->cache_write.scope.u.s);
+    const Stmt *store = flow_single_store(block);
+    StagePlace place;
+    REQUIRE(s, E0444, call->cache_write.block.span, store && flow_written(s, block),
+            "block '%s' has more than one store, so there is no one buffer to write elsewhere",
+            block->u.block.name);
+    Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
+    if (!flow_require_fixed_shape(s, buffer, E0444, call->cache_write.block.span) ||
+        !require_own_domains(s, block, store, call->cache_write.block.span) ||
+        !stage_can_write(s, &path, store, buffer, call->cache_write.block.span, &place))
+        return false;
+
+    Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
+    Stmt *nest = write_nest(s, block, store, cache, block->span);
+    Stmt *redirected = stmt_replace_buffer(s->ctx, block, buffer, cache);
+    Stmt *copied = stage_insert(s, &place, NULL, nest);
+    copied = stmt_replace(s->ctx, copied, block, redirected);
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
+    sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
+    *result = value_block(stmt_nest_block(nest));
+    return true;
+}
+
+/* ---- set_scope ------------------------------------------------------------------------------- */
+
+bool prim_set_scope(Schedule *s, const PrimCall *call, Value *result)
+{
+    Buffer *buffer = sched_buffer(s, call->set_scope.buffer.u.id);
+    Scope scope = scope_find(call->set_scope.scope.u.s);
+    REQUIRE(s, E0445, call->set_scope.buffer.span, buffer->role == ROLE_TEMP,
+            "'%s' is a parameter, which lives in global memory; cache_read or cache_write gives it "
+            "a copy elsewhere",
+            buffer->name);
+    REQUIRE(s, E0445, call->set_scope.scope.span, !scope_outlives_launch(scope) || !buffer->layout,
+            "'%s' is padded, and a buffer in %s memory is not", buffer->name, scope_name(scope));
+    Buffer *moved = buffer_copy(s->ctx, buffer);
+    moved->scope = scope;
+    moved->origin = call->span;
+    Stmt *body = stmt_replace_buffer(s->ctx, s->kernel->body, buffer, moved);
+    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
+        return false;
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}

@@ -1,0 +1,207 @@
+/* cache_index.c - cache_index: index arithmetic that a block does over and over is done once, and
+ * kept.
+ *
+ *   for i in 8, j in 6                           at[i] = i * 3 % 8      for all i
+ *       y[i, j] = x[i * 3 % 8, j];       =>      y[i, j] = x[at[i], j]
+ *
+ * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators
+ * and sizes alone; each gets a buffer with those iterators for subscripts, as wide as its values.
+ * Subscripts of what the block writes stay: with them in memory, nobody could say any more that
+ * each element is written once. */
+#include "passes/analysis/index_map.h"
+#include "passes/schedule/copies/stage.h"
+
+/* An expression, where it is used, and what keeps it. */
+typedef struct {
+    Expr *e;
+    int uses;
+    Buffer *buffer;
+    Expr *const *index;
+} Kept;
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    Stmt *stmt;
+    Scope scope;
+    VEC(Kept) kept;
+    bool collecting; /* else replacing */
+} Keeper;
+
+/* ---- what is worth it ------------------------------------------------------------------------ */
+
+static bool is_iter(const Keeper *k, const Var *var)
+{
+    const BlockStmt *block = &k->stmt->u.block;
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].var == var)
+            return true;
+    return false;
+}
+
+/* It divides by what may be 0 for some iteration. */
+static bool may_divide_by_zero_here(const Keeper *k, Facts *facts, Expr *e)
+{
+    Expr *zero = expr_index(k->s->ctx, 0);
+    return (e->kind == EX_DIV || e->kind == EX_MOD) &&
+           !prove(facts, expr_binary(k->s->ctx, EX_GT, e->u.arg[1], zero, e->span));
+}
+
+/* The expression multiplies or divides, and is made of iterators, at least one, and sizes alone. */
+static bool is_worth(const Keeper *k, Expr *e)
+{
+    Context *c = k->s->ctx;
+    bool arithmetic = false, iter = false;
+    Facts *facts = facts_of_kernel(c, k->s->kernel);
+    PointBox points = stage_points(k->s, &k->stmt->u.block, &e, 1);
+    facts_points(facts, &points);
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        ExprKind kind = at.expr->kind;
+        bool own = kind == EX_VAR && is_iter(k, at.expr->u.var);
+        if (at.expr->type != DT_INDEX || kind == EX_LOAD ||
+            (kind == EX_VAR && !own && at.expr->u.var->kind != VAR_SIZE) ||
+            may_divide_by_zero_here(k, facts, at.expr))
+            return false;
+        iter |= own;
+        arithmetic |= kind == EX_MUL || kind == EX_DIV || kind == EX_MOD;
+    }
+    return arithmetic && iter;
+}
+
+static Kept *find_kept(Keeper *k, const Expr *e)
+{
+    for (int i = 0; i < k->kept.n; i++)
+        if (expr_equal(k->kept.items[i].e, e))
+            return &k->kept.items[i];
+    return NULL;
+}
+
+/* A subscript of a read. */
+static Expr *visit_subscript(Keeper *k, Expr *e)
+{
+    Context *c = k->s->ctx;
+    Kept *kept = find_kept(k, e);
+    if (k->collecting && (kept || is_worth(k, e))) {
+        if (!kept) {
+            Kept one = {.e = e};
+            VEC_PUSH(c->arena, &k->kept, one);
+            kept = &k->kept.items[k->kept.n - 1];
+        }
+        kept->uses++;
+    }
+    if (k->collecting || !kept || !kept->buffer)
+        return e;
+    return expr_cast(c, DT_INDEX, expr_load(c, kept->buffer, kept->index, e->span), e->span);
+}
+
+static bool is_own(const Keeper *k, const Buffer *buffer)
+{
+    for (int i = 0; i < k->kept.n; i++)
+        if (k->kept.items[i].buffer == buffer)
+            return true;
+    return false;
+}
+
+static Expr *visit_load(Rewriter *r, Expr *e)
+{
+    Keeper *k = r->user;
+    if (e->kind != EX_LOAD || is_own(k, e->u.load.buffer))
+        return e;
+    Buffer *buffer = e->u.load.buffer;
+    Expr **index = ARENA_ARRAY(r->ctx->arena, Expr *, buffer->rank + 1);
+    for (int d = 0; d < buffer->rank; d++)
+        index[d] = visit_subscript(k, e->u.load.index[d]);
+    return k->collecting ? e : expr_load(r->ctx, buffer, index, e->span);
+}
+
+static Stmt *visit_block(Keeper *k)
+{
+    Rewriter r = {.ctx = k->s->ctx, .user = k, .expr = visit_load};
+    return rewrite_stmt(&r, k->stmt);
+}
+
+/* ---- what keeps it --------------------------------------------------------------------------- */
+
+/* The narrower of two types that holds every value. */
+static DType type_for(Facts *f, Expr *e)
+{
+    int64_t min, max;
+    bool small = bounds_const(f, e, &min, &max) && min >= INT32_MIN && max <= INT32_MAX;
+    return small ? DT_I32 : DT_I64;
+}
+
+/* The nest that fills a buffer with the values of kept->e, for all values of the iterators that it
+ * is made of. NULL where these may be below 0, and are no subscripts. */
+static Stmt *keep(Keeper *k, Kept *kept)
+{
+    Schedule *s = k->s;
+    Context *c = s->ctx;
+    PointBox points = stage_points(s, &k->stmt->u.block, &kept->e, 1);
+    int n = points.n;
+    Expr **old = ARENA_ARRAY(c->arena, Expr *, n + 1),
+         **index = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Subst *to = ARENA_ARRAY(c->arena, Subst, n + 1);
+    Facts *f = facts_of_kernel(c, k->s->kernel);
+    facts_points(f, &points);
+    for (int i = 0; i < n; i++) {
+        old[i] = expr_var(c, points.var[i], span_none());
+        var[i] = var_new(c, points.var[i]->name, DT_INDEX, VAR_ITER, kept->e->span);
+        index[i] = expr_var(c, var[i], kept->e->span);
+        lo[i] = expr_subst(c, points.lo[i], to, i);
+        hi[i] = expr_subst(c, points.hi[i], to, i);
+        to[i] = (Subst){points.var[i], index[i]};
+    }
+    if (box_of(c, f, &points, old, n, shape) >= 0)
+        return NULL;
+    Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_index", k->stmt->u.block.name));
+    Buffer *b = buffer_new(c, name, type_for(f, kept->e), stage_shape(s, shape, n), n, k->scope,
+                           ROLE_TEMP, kept->e->span);
+    b->origin = k->call->span;
+    Expr *value = expr_cast(c, b->type, expr_subst(c, kept->e, to, n), kept->e->span);
+    Stmt *store = stmt_store(c, b, index, STORE_SET, value, kept->e->span);
+    kept->buffer = b;
+    kept->index = old;
+    return stage_nest(s, &(StageNest){name, n, var, lo, hi, NULL, store, NULL}, k->stmt->span);
+}
+
+bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    Keeper k = {.s = s, .call = call, .collecting = true};
+    int64_t least = call->cache_index.uses.kind == VALUE_NONE ? 1 : call->cache_index.uses.u.i;
+    k.stmt = sched_block(s, &call->cache_index.block, &path);
+    k.scope = scope_find(call->cache_index.scope.u.s);
+    visit_block(&k);
+    k.collecting = false;
+    VEC(Value) blocks = {0};
+    BlockList users = {0};
+    BufferSet none = {0};
+    StagePlace place;
+    Stmt *body = s->kernel->body;
+    VEC_PUSH(c->arena, &users, k.stmt);
+    for (int i = 0; i < k.kept.n; i++) {
+        Kept *kept = &k.kept.items[i];
+        Stmt *nest = kept->uses >= least ? keep(&k, kept) : NULL;
+        if (!nest)
+            continue;
+        VEC_PUSH(c->arena, &blocks, value_block(stmt_nest_block(nest)));
+        stage_place(s, &users, &none, ACCESS_ANY, &place);
+        body = stmt_replace(c, s->kernel->body, place.parent, stage_insert(s, &place, nest, NULL));
+        sched_replace_body(s, flow_declare(s, body, kept->buffer));
+    }
+    REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
+            "no subscript that block '%s' reads at multiplies, divides or takes a remainder of its "
+            "iterators%s; those that read memory, and those that it writes at, stay as they are",
+            k.stmt->u.block.name,
+            least > 1 ? arena_printf(c->arena, ", and that %lld times", (long long)least) : "");
+    body = stmt_replace(c, s->kernel->body, k.stmt, visit_block(&k));
+    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
+        return false;
+    sched_replace_body(s, body);
+    *result = value_list(s, blocks.items, blocks.n);
+    return true;
+}

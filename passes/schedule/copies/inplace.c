@@ -1,0 +1,179 @@
+/* inplace.c - cache_inplace: a block that reads and writes one buffer does so in a copy.
+ *
+ *   cache_inplace(x, x, shared, i):        for i in 4 {
+ *                                              x_shared[i * 8 .. i * 8 + 8] = x[...];
+ *   for i in 4, j in 8              =>         for j in 8
+ *       x[i * 8 + j] *= 2;                         x_shared[i * 8 + j] *= 2;
+ *                                              x[...] = x_shared[i * 8 .. i * 8 + 8];
+ *                                          }
+ *
+ * Between the two copies nothing but the block touches the buffer. The copy holds all that the
+ * block touches there, and may hold more; what goes back is what the block has written: the others'
+ * elements are not written, not even as they were. Iterations that run at the same time and touch
+ * each other's part are refused by their kinds. */
+#include "passes/schedule/copies/stage.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path;
+    Stmt *block;
+    Buffer *from, *to;
+    StagePlace place;
+    const Stmt *loop; /* whose body the copies stand in; NULL: around everything */
+    StmtPath at;      /* to the loop */
+    Facts *facts;     /* that hold in the loop's body */
+    Interval *box;    /* what is copied in; NULL: the whole buffer */
+    Interval *back;   /* what is copied back */
+} InPlace;
+
+/* The outermost place where the block is alone with the buffer: around the block itself it always
+ * is. */
+static void place_outside(InPlace *p)
+{
+    Schedule *s = p->s;
+    BlockList users = {0};
+    BufferSet staged = {0};
+    StmtPath at = {0};
+    VEC_PUSH(s->ctx->arena, &users, p->block);
+    VEC_PUSH(s->ctx->arena, &staged, p->from);
+    stage_place(s, &users, &staged, ACCESS_ANY, &p->place);
+    for (int i = 0; i < p->path.n && p->path.items[i] != p->place.parent; i++)
+        VEC_PUSH(s->ctx->arena, &at, p->path.items[i]);
+    p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
+    if (!region_touched(sched_facts(s, &at), p->place.parent, p->from, ACCESS_WRITE, 0, p->back))
+        p->back = NULL;
+}
+
+static bool is_item(Stmt *item, const Stmt *block, Context *c)
+{
+    StmtPath path = {0};
+    return stmt_find(c, item, block->u.block.id, &path);
+}
+
+/* In the loop's body, where the block is alone with the buffer. */
+static bool place_inside(InPlace *p)
+{
+    Schedule *s = p->s;
+    Span span = p->call->cache_inplace.loop.span;
+    Name loop = p->loop->u.loop.var->name;
+    Stmt *body = p->loop->u.loop.body;
+    BlockList users = {0};
+    p->place = (StagePlace){body, -1, -1};
+    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
+    for (int i = 0; i < n; i++)
+        if (is_item(body->kind == ST_SEQ ? body->u.seq.items[i] : body, p->block, s->ctx))
+            p->place.first = p->place.last = i;
+    REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' is not around block '%s'", loop,
+            p->block->u.block.name);
+    flow_blocks(s, body, p->from, ACCESS_ANY, &users);
+    REQUIRE(s, E0914, span, users.n == 1,
+            "block '%s' touches '%s' under loop '%s', too, and would not see what is in the copy",
+            users.items[users.items[0] == p->block]->u.block.name, p->from->name, loop);
+    p->box = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
+    p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
+    p->facts = sched_facts(s, &p->at);
+    facts_enter(p->facts, p->loop);
+    REQUIRE(
+        s, E0455, span,
+        stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box) &&
+            stage_box(s, p->facts, &p->at, p->from, ACCESS_WRITE, p->to->scope, p->back),
+        "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
+        p->from->name, loop);
+    return true;
+}
+
+static Stmt *copy_nest(const InPlace *p, Name block, Buffer *to, Buffer *from, const Interval *box)
+{
+    Name name = sched_fresh_name(p->s, block);
+    return stage_copy_box(p->s, p->block, name, to, from, box, p->block->span);
+}
+
+/* Loops one iteration after the other, and stores to the copy that read nothing of it. */
+static Stmt *only_write(Rewriter *r, Stmt *stmt)
+{
+    const InPlace *p = r->user;
+    if (stmt->kind == ST_FOR && stmt->u.loop.kind != LOOP_SERIAL) {
+        ForStmt loop = stmt->u.loop;
+        loop.kind = LOOP_SERIAL;
+        loop.axis = AXIS_NONE;
+        return stmt_for(r->ctx, &loop, stmt->span);
+    }
+    if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != p->to->id)
+        return stmt;
+    Expr *value = expr_load(r->ctx, p->from, stmt->u.store.index, stmt->span);
+    return stmt_store(r->ctx, p->to, stmt->u.store.index, STORE_SET, value, stmt->span);
+}
+
+/* The block writes each element that is copied back: in a program without the copy in, where the
+ * block does nothing but write, the copy back would read what is there. */
+static bool check_written(InPlace *p, Stmt *out)
+{
+    Schedule *s = p->s;
+    Context *c = s->ctx;
+    Rewriter r = {.ctx = c, .user = p, .stmt = only_write};
+    Stmt *block = rewrite_stmt(&r, stmt_replace_buffer(c, p->block, p->from, p->to));
+    Stmt *list =
+        rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
+    const Kernel *kernel =
+        flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
+    REQUIRE(s, E0914, p->call->cache_inplace.buffer.span,
+            threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
+            "block '%s' writes only some elements of the part of '%s' that would be copied back%s",
+            p->block->u.block.name, p->from->name,
+            p->loop ? "; choose a loop in whose iterations it writes a whole box" : "");
+    return true;
+}
+
+static bool check_block(const InPlace *p)
+{
+    bool reads = stmt_touches(p->block, p->from, ACCESS_READ);
+    bool writes = stmt_touches(p->block, p->from, ACCESS_WRITE);
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, reads && writes,
+            "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
+            reads    ? "reads"
+            : writes ? "writes"
+                     : "runs beside",
+            p->from->name, writes ? "cache_write" : "cache_read");
+    bool starts =
+        p->block->u.block.init && stmt_touches(p->block->u.block.init, p->from, ACCESS_WRITE);
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
+            "block '%s' starts each element of '%s' itself, so nothing has to be copied in; "
+            "cache_write copies out what it makes",
+            p->block->u.block.name, p->from->name);
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, p->from->role == ROLE_INOUT,
+            "'%s' is no inout parameter, and elements of it that nothing has written yet would be "
+            "copied; cache_read and cache_write copy what there is",
+            p->from->name);
+    return true;
+}
+
+bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    InPlace p = {.s = s, .call = call};
+    Scope scope = scope_find(call->cache_inplace.scope.u.s);
+    p.block = sched_block(s, &call->cache_inplace.block, &p.path);
+    p.from = sched_buffer(s, call->cache_inplace.buffer.u.id);
+    if (!check_block(&p))
+        return false;
+    p.to = stage_buffer(s, p.from, scope_name(scope), scope, call->span);
+    if (call->cache_inplace.loop.kind != VALUE_NONE)
+        p.loop = sched_loop(s, &call->cache_inplace.loop, &p.at);
+    if (!p.loop)
+        place_outside(&p);
+    else if (!place_inside(&p))
+        return false;
+    Stmt *in = copy_nest(&p, p.to->name, p.to, p.from, p.box);
+    Stmt *out = copy_nest(&p, arena_printf(c->arena, "%s_back", p.to->name), p.from, p.to, p.back);
+    Stmt *list = stage_insert(s, &p.place, in, out);
+    list = stmt_replace(c, list, p.block, stmt_replace_buffer(c, p.block, p.from, p.to));
+    Stmt *body = stmt_replace(c, s->kernel->body, p.place.parent, list);
+    body = flow_declare_beside(s, body, p.from, p.to);
+    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span) || !check_written(&p, out))
+        return false;
+    sched_replace_body(s, body);
+    Value blocks[] = {value_block(stmt_nest_block(in)), value_block(stmt_nest_block(out))};
+    *result = value_list(s, blocks, 2);
+    return true;
+}

@@ -1,0 +1,534 @@
+/* reindex.c - reindex, reindex_cache_read, reindex_cache_write: a copy of what a block touches,
+ * laid out by its iterators.
+ *
+ *   reindex_cache_read(y, x, shared, [i, j] -> [j, i]):
+ *
+ *   y[i, j] = x[i + 2 * j]      =>      x_shared[j, i] = x[i + 2 * j] for all i, j;     y[i, j] = x_shared[j, i]
+ *
+ * Every access of the block has the same subscripts, the element; an index map of the iterators
+ * says the place. The copy can stand for the buffer if the place tells the element (relation.h):
+ * then there is one formula for the element at each place, and the copying block runs over the
+ * places. TVM asks for a map that has exactly the iterators that the subscripts use; here [y + dy]
+ * is a place for x[y + dy], and iterators may be left out wherever the element does not need them.
+ * What is written goes both ways: a place of its own for each element, too. */
+#include "passes/analysis/index_map.h"
+#include "passes/analysis/inits.h"
+#include "passes/schedule/copies/stage.h"
+
+typedef struct {
+    Schedule *s;
+    Span span, map_span;
+    StmtPath path;
+    Stmt *stmt; /* the block */
+    Buffer *from;
+    const char *suffix;
+    Scope scope;
+    Expr *const *at; /* [from->rank] the element, in the block's iterators */
+    Expr **to;       /* [n_to] the place, in the block's iterators */
+    int n_to;
+    PointBox points; /* the iterators that at and to use */
+    Expr **extent;   /* [n_to] */
+    Var **place;     /* [n_to] the iterators of the copying block */
+    Expr **back;     /* [points.n] the iterators at a place; NULL: only the element is known */
+    Expr **element;  /* [from->rank] the element at a place */
+    Facts *at_place; /* the ranges of the places */
+} Reindex;
+
+/* ---- what the block touches ------------------------------------------------------------------ */
+
+static const BlockIter *find_iter(const Reindex *r, const Var *var)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].var == var)
+            return &block->iters[i];
+    return NULL;
+}
+
+/* A loop, a let or another block's iterator in `e`; NULL if there is none. */
+static const Var *inner_var(const Reindex *r, const Expr *e)
+{
+    for (Cursor at = cursor_expr(r->s->ctx, e); cursor_next(&at);) {
+        const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
+        if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET ||
+                    (var->kind == VAR_ITER && !find_iter(r, var))))
+            return var;
+    }
+    return NULL;
+}
+
+/* All accesses of the buffer in the block have the same subscripts, made of iterators. */
+static bool find_element(Reindex *r)
+{
+    Context *c = r->s->ctx;
+    AccessList accesses = {0};
+    access_collect(c, r->stmt, r->from, ACCESS_ANY, &accesses);
+    r->at = accesses.items[0].index;
+    for (int d = 0; d < r->from->rank; d++) {
+        for (int i = 1; i < accesses.n; i++)
+            REQUIRE(r->s, E0910, r->span, expr_equal(accesses.items[i].index[d], r->at[d]),
+                    "block '%s' touches '%s' at '%s' and at '%s' along axis %d, so no one element "
+                    "belongs to an iteration; cache_read and cache_write copy the whole buffer",
+                    r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]),
+                    sched_text(r->s, accesses.items[i].index[d]), d);
+        const Var *inner = inner_var(r, r->at[d]);
+        REQUIRE(r->s, E0910, r->span, !inner,
+                "block '%s' touches '%s' at '%s', which changes with '%s' inside of the block",
+                r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]), inner->name);
+    }
+    return true;
+}
+
+/* ---- the iterators that matter --------------------------------------------------------------- */
+
+static bool uses(Expr *const *e, int n, const Var *var)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(e[i], var))
+            return true;
+    return false;
+}
+
+/* Those that the element or the place uses. */
+static void find_points(Reindex *r)
+{
+    Context *c = r->s->ctx;
+    Expr **both = ARENA_ARRAY(c->arena, Expr *, r->from->rank + r->n_to + 1);
+    for (int d = 0; d < r->from->rank; d++)
+        both[d] = r->at[d];
+    for (int k = 0; k < r->n_to; k++)
+        both[r->from->rank + k] = r->to[k];
+    r->points = stage_points(r->s, &r->stmt->u.block, both, r->from->rank + r->n_to);
+}
+
+/* The place of plain reindex: the iterators that the element uses, each from 0. */
+static void place_by_iterators(Reindex *r)
+{
+    Context *c = r->s->ctx;
+    const BlockStmt *block = &r->stmt->u.block;
+    r->to = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (!uses(r->at, r->from->rank, iter->var))
+            continue;
+        /* its range begins elsewhere for other values of the iterators before */
+        bool moves = false;
+        for (int before = 0; before < i; before++)
+            moves |= expr_uses_var(iter->lo, block->iters[before].var);
+        Expr *value = expr_var(c, iter->var, span_none());
+        r->to[r->n_to++] = moves ? value : index_sub(c, value, iter->lo);
+    }
+}
+
+static bool place_by_map(Reindex *r, const IndexMap *map)
+{
+    Context *c = r->s->ctx;
+    const BlockStmt *block = &r->stmt->u.block;
+    REQUIRE(r->s, E0901, r->map_span, map->n_from == block->n_iters,
+            "block '%s' has %d iterator%s, and the index map takes %d", block->name, block->n_iters,
+            block->n_iters == 1 ? "" : "s", map->n_from);
+    Expr **iters = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1);
+    for (int i = 0; i < block->n_iters; i++)
+        iters[i] = expr_var(c, block->iters[i].var, span_none());
+    r->to = index_map_apply(c, map, iters);
+    r->n_to = map->n_to;
+    return true;
+}
+
+/* ---- from the place to the element ----------------------------------------------------------- */
+
+static bool find_places(Reindex *r)
+{
+    Context *c = r->s->ctx;
+    Facts *f = facts_of_kernel(c, r->s->kernel), *loose = facts_new(c);
+    facts_points(f, &r->points);
+    for (int i = 0; i < r->points.n; i++)
+        facts_range_loosely(loose, r->points.var[i], r->points.lo[i], r->points.hi[i]);
+    r->extent = ARENA_ARRAY(c->arena, Expr *, r->n_to + 1);
+    for (int k = 0; k < r->n_to; k++)
+        r->to[k] = simplify(loose, r->to[k]);
+    int wrong = box_of(c, f, &r->points, r->to, r->n_to, r->extent);
+    REQUIRE(
+        r->s, E0902, r->map_span, wrong < 0,
+        "the place '%s' along axis %d is below 0 or has no bound for some iteration of block '%s'",
+        sched_text(r->s, r->to[wrong]), wrong, r->stmt->u.block.name);
+    r->place = ARENA_ARRAY(c->arena, Var *, r->n_to + 1);
+    r->at_place = facts_of_kernel(c, r->s->kernel);
+    for (int k = 0; k < r->n_to; k++) {
+        Name name = ctx_namef(c, "v%d", k);
+        if (r->to[k]->kind == EX_VAR && r->to[k]->u.var->kind == VAR_ITER)
+            name = r->to[k]->u.var->name;
+        Name base = name;
+        for (int before = 0, tries = k; before < k; before++)
+            if (r->place[before]->name == name) {
+                name = ctx_namef(c, "%.32s_%d", base, tries++);
+                before = -1;
+            }
+        r->place[k] = var_new(c, name, DT_INDEX, VAR_ITER, r->span);
+        facts_range(r->at_place, r->place[k], expr_index(c, 0), r->extent[k]);
+    }
+    return true;
+}
+
+static bool refuse_element(const Reindex *r, const Relation *relation)
+{
+    const char *clash = NULL;
+    Tells tells = relation_tells(r->s->ctx, relation, &clash);
+    if (tells == TELLS_NOT)
+        return sched_refuse(
+            r->s, E0911, r->map_span,
+            "two elements of '%s' would share a place in the copy: those of block '%s' at %s",
+            r->from->name, r->stmt->u.block.name, clash);
+    return sched_refuse(
+        r->s, E0911, r->map_span,
+        "which element of '%s' belongs to a place of the copy has no one formula that tirc can "
+        "find; a map of the iterators that the subscripts use, in any order, has one",
+        r->from->name);
+}
+
+static bool find_elements(Reindex *r)
+{
+    Context *c = r->s->ctx;
+    Facts *f = facts_of_kernel(c, r->s->kernel);
+    int n = r->points.n;
+    Relation relation = {&r->points, r->to, r->at, r->n_to, r->from->rank};
+    facts_points(f, &r->points);
+    r->element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
+    r->back = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    if (digits_solve(c, f, &r->points, r->to, r->n_to, r->place, r->back)) {
+        Subst *subst = ARENA_ARRAY(c->arena, Subst, n + 1);
+        for (int i = 0; i < n; i++)
+            subst[i] = (Subst){r->points.var[i], r->back[i]};
+        for (int d = 0; d < r->from->rank; d++)
+            r->element[d] = expr_subst(c, r->at[d], subst, n);
+    } else {
+        r->back = NULL;
+        if (!relation_solve(c, &relation, r->place, r->element))
+            return refuse_element(r, &relation);
+    }
+    for (int d = 0; d < r->from->rank; d++)
+        r->element[d] = simplify(r->at_place, r->element[d]);
+    return true;
+}
+
+/* Which places iterations come to; NULL: all. */
+static Expr *taken_places(const Reindex *r)
+{
+    IndexMap map = {r->points.var, r->points.n, r->to, r->n_to};
+    return index_map_taken(r->s->ctx, r->at_place, &map, &r->points, r->back, r->place);
+}
+
+/* ---- the copy -------------------------------------------------------------------------------- */
+
+static Buffer *make_buffer(const Reindex *r)
+{
+    Buffer *b = stage_buffer(r->s, r->from, r->suffix, r->scope, r->span);
+    b->shape = stage_shape(r->s, r->extent, r->n_to);
+    b->rank = r->n_to;
+    return b;
+}
+
+static Expr **place_index(const Reindex *r)
+{
+    Context *c = r->s->ctx;
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, r->n_to + 1);
+    for (int k = 0; k < r->n_to; k++)
+        index[k] = expr_var(c, r->place[k], r->span);
+    return index;
+}
+
+static Stmt *copy_nest(const Reindex *r, Name block, Expr *where, Stmt *body)
+{
+    Context *c = r->s->ctx;
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, r->n_to + 1);
+    for (int k = 0; k < r->n_to; k++)
+        lo[k] = expr_index(c, 0);
+    StageNest nest = {block, r->n_to, r->place, lo, r->extent, where, body, NULL};
+    return stage_nest(r->s, &nest, r->stmt->span);
+}
+
+typedef struct {
+    const Reindex *r;
+    Buffer *to;
+} Redirect;
+
+static Expr *redirect_load(Rewriter *rewriter, Expr *e)
+{
+    Redirect *d = rewriter->user;
+    if (e->kind != EX_LOAD || e->u.load.buffer->id != d->r->from->id)
+        return e;
+    return expr_load(rewriter->ctx, d->to, d->r->to, e->span);
+}
+
+static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
+{
+    Redirect *d = rewriter->user;
+    if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != d->r->from->id)
+        return stmt;
+    Stmt *store = stmt_store(rewriter->ctx, d->to, d->r->to, stmt->u.store.op, stmt->u.store.value,
+                             stmt->span);
+    store->u.store.atomic = stmt->u.store.atomic;
+    return store;
+}
+
+/* The kernel's body with the copy at its place and the block on it. */
+static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *before, Stmt *after)
+{
+    Context *c = r->s->ctx;
+    Redirect d = {r, to};
+    Rewriter rewriter = {.ctx = c, .user = &d, .expr = redirect_load, .stmt = redirect_store};
+    Stmt *list = stage_insert(r->s, place, before, after);
+    list = stmt_replace(c, list, r->stmt, rewrite_stmt(&rewriter, r->stmt));
+    Stmt *body = stmt_replace(c, r->s->kernel->body, place->parent, list);
+    sched_replace_body(r->s, flow_declare_beside(r->s, body, r->from, to));
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Every instance of the block reads the buffer, whatever the data are. */
+static bool always_reads(const Reindex *r)
+{
+    const Stmt *store = flow_single_store(r->stmt);
+    if (!store || r->stmt->u.block.predicate)
+        return false;
+    for (Cursor at = cursor_stmt(r->s->ctx, store); cursor_next(&at);) {
+        const Expr *e = at.expr;
+        if (e && e->kind == EX_LOAD && e->u.load.buffer->id == r->from->id)
+            return true;
+        if (e && (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR))
+            cursor_prune(&at);
+    }
+    return false;
+}
+
+/* Subscripts that read memory are evaluated at every place, so each place must be one where the
+ * block does, too. */
+static bool check_gather(const Reindex *r, Expr **where)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    Facts *f = facts_of_kernel(r->s->ctx, r->s->kernel);
+    bool loads = false, sure = r->back && always_reads(r);
+    for (int d = 0; d < r->from->rank; d++)
+        loads |= expr_has_load(r->at[d]);
+    if (!loads)
+        return true;
+    facts_enter(f, r->stmt);
+    for (int i = 0; i < block->n_iters; i++)
+        sure &= uses(r->to, r->n_to, block->iters[i].var) ||
+                facts_range_is_literal(f, block->iters[i].var);
+    REQUIRE(r->s, E0912, r->span, sure,
+            "a subscript of '%s' reads memory, and block '%s' may not evaluate it for every place "
+            "of the copy",
+            r->from->name, block->name);
+    *where = taken_places(r);
+    return true;
+}
+
+/* An init has no value of a reduction's iterators, so a place that is made of them is none for what
+ * it reads; and it also runs where the reduction is empty, at places that no instance of the block
+ * tells. */
+static bool check_init(const Reindex *r)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    bool reads = block->init && stmt_touches(block->init, r->from, ACCESS_READ);
+    const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
+    REQUIRE(r->s, E0911, r->span, !empty,
+            "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy "
+            "would have no place for that; take the init out with decompose_reduction first",
+            block->name, r->from->name, empty->var->name);
+    for (int i = 0; i < block->n_iters && reads; i++)
+        REQUIRE(r->s, E0911, r->map_span,
+                block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
+                "the init of block '%s' reads '%s', and has no value of '%s', an iterator of the "
+                "reduction, to find its place by",
+                block->name, r->from->name, block->iters[i].var->name);
+    return true;
+}
+
+/* Elements that the block reads under a condition may not exist at other places. */
+static Expr *existing_elements(const Reindex *r, Expr *where)
+{
+    Context *c = r->s->ctx;
+    for (int d = 0; d < r->from->rank; d++) {
+        Expr *low = expr_binary(c, EX_GE, r->element[d], expr_index(c, 0), span_none());
+        Expr *high = expr_binary(c, EX_LT, r->element[d], r->from->shape[d], span_none());
+        if (expr_has_load(r->element[d]))
+            continue;
+        if (!prove(r->at_place, low))
+            where = cond_and(c, where, low);
+        if (!prove(r->at_place, high))
+            where = cond_and(c, where, high);
+    }
+    return where ? simplify(r->at_place, where) : NULL;
+}
+
+/* Which elements of the buffer a block in the loop writes depends on the loop, and nothing else has
+ * made the others. */
+static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
+{
+    BlockList writers = {0};
+    if (buffer->role == ROLE_IN || buffer->role == ROLE_INOUT)
+        return false;
+    flow_blocks(r->s, loop, buffer, ACCESS_WRITE, &writers);
+    for (int i = 0; i < writers.n; i++)
+        if (block_uses_loop(&writers.items[i]->u.block, ITER_SPATIAL, loop->u.loop.var))
+            return true;
+    return false;
+}
+
+/* The copy takes all elements at once, so what its subscripts read is there as a whole: not made in
+ * a loop around it, part by part. */
+static bool subscripts_are_complete(const Reindex *r, const BufferSet *staged,
+                                    const StagePlace *place)
+{
+    for (int i = 0; i < r->path.n && r->path.items[i] != place->parent; i++)
+        for (int k = 1; k < staged->n && r->path.items[i]->kind == ST_FOR; k++)
+            REQUIRE(r->s, E0443, r->span, !makes_parts(r, r->path.items[i], staged->items[k]),
+                    "the copy of '%s' would stand in loop '%s', and needs all of '%s', of which "
+                    "each iteration makes a part; make the copy first, and bring it under the loop "
+                    "with compute_at",
+                    r->from->name, stmt_label(r->path.items[i]), staged->items[k]->name);
+    return true;
+}
+
+static bool stage_read(Reindex *r, Value *result)
+{
+    Schedule *s = r->s;
+    Context *c = s->ctx;
+    BlockList users = {0};
+    BufferSet staged = {0};
+    StagePlace place;
+    Expr *where = NULL;
+    if (!check_init(r) || !check_gather(r, &where))
+        return false;
+    VEC_PUSH(c->arena, &users, r->stmt);
+    VEC_PUSH(c->arena, &staged, r->from);
+    for (int d = 0; d < r->from->rank; d++) {
+        AccessList inner = {0};
+        access_collect_expr(c, r->element[d], NULL, &inner);
+        for (int i = 0; i < inner.n; i++)
+            VEC_PUSH(c->arena, &staged, inner.items[i].buffer);
+    }
+    REQUIRE(s, E0443, r->span, stage_place(s, &users, &staged, ACCESS_WRITE, &place),
+            "block '%s' also writes '%s' or what its subscripts read, so a copy made before it "
+            "would miss what it writes",
+            r->stmt->u.block.name, r->from->name);
+    if (!subscripts_are_complete(r, &staged, &place))
+        return false;
+    Buffer *to = make_buffer(r);
+    Stmt *body = stage_copy(s, to, place_index(r), r->from, r->element, r->stmt->span);
+    Stmt *nest = copy_nest(r, to->name, existing_elements(r, where), body);
+    put(r, &place, to, nest, NULL);
+    *result = value_block(stmt_nest_block(nest));
+    return true;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* A reduction's iterators do not change the place of an element: also where, of what runs, they
+ * have one value, since an init has none. */
+static bool check_not_reduced(const Reindex *r)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    for (int i = 0; i < block->n_iters; i++)
+        REQUIRE(r->s, E0913, r->map_span,
+                block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
+                "'%s' is an iterator of a reduction, and the element of '%s' that it sums up has "
+                "one place",
+                block->iters[i].var->name, r->from->name);
+    return true;
+}
+
+static bool check_one_place(const Reindex *r)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    const char *clash = NULL;
+    Relation relation = {&r->points, r->at, r->to, r->from->rank, r->n_to};
+    Tells tells = relation_tells(r->s->ctx, &relation, &clash);
+    REQUIRE(r->s, E0913, r->map_span, tells != TELLS_NOT,
+            "an element of '%s' would have two places in the copy: those of block '%s' at %s",
+            r->from->name, block->name, clash);
+    REQUIRE(r->s, E0913, r->map_span, tells == TELLS && r->back,
+            "that each element of '%s' has one place in the copy could not be proved; a map that "
+            "splits, joins and permutes iterators is",
+            r->from->name);
+    return true;
+}
+
+static bool stage_write(Reindex *r, Value *result)
+{
+    Schedule *s = r->s;
+    const Stmt *store = flow_single_store(r->stmt);
+    StagePlace place;
+    REQUIRE(s, E0444, r->span, store && store->u.store.buffer->id == r->from->id,
+            "block '%s' has more than one store, so there is no one buffer to write elsewhere",
+            r->stmt->u.block.name);
+    if (!stage_can_write(s, &r->path, store, r->from, r->span, &place) || !check_one_place(r))
+        return false;
+    Buffer *to = make_buffer(r);
+    Stmt *body = stage_copy(s, r->from, r->element, to, place_index(r), r->stmt->span);
+    Stmt *nest = copy_nest(r, to->name, taken_places(r), body);
+    put(r, &place, to, NULL, nest);
+    *result = value_block(stmt_nest_block(nest));
+    return true;
+}
+
+/* ---- the primitives -------------------------------------------------------------------------- */
+
+/* The block and the buffer of the call, where the block touches it in `mode`. */
+static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
+{
+    *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
+    r->stmt = sched_block(s, &call->reindex.block, &r->path);
+    r->from = sched_buffer(s, call->reindex.buffer.u.id);
+    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->stmt, r->from, mode),
+            "block '%s' does not %s '%s'; name a buffer that it does", r->stmt->u.block.name,
+            mode == ACCESS_READ    ? "read"
+            : mode == ACCESS_WRITE ? "write"
+                                   : "touch",
+            r->from->name);
+    return find_element(r);
+}
+
+static bool solve(Reindex *r)
+{
+    find_points(r);
+    return find_places(r) && find_elements(r);
+}
+
+bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
+{
+    Reindex r;
+    if (!reindex_new(&r, s, call, ACCESS_ANY))
+        return false;
+    r.suffix = "reindex";
+    r.scope = SCOPE_GLOBAL;
+    place_by_iterators(&r);
+    bool writes = stmt_touches(r.stmt, r.from, ACCESS_WRITE);
+    if ((writes && !check_not_reduced(&r)) || !solve(&r))
+        return false;
+    return writes ? stage_write(&r, result) : stage_read(&r, result);
+}
+
+static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex *r)
+{
+    if (!reindex_new(r, s, call, mode))
+        return false;
+    r->scope = scope_find(call->reindex_cache_read.scope.u.s);
+    r->suffix = scope_name(r->scope);
+    r->map_span = call->reindex_cache_read.index_map.span;
+    return place_by_map(r, call->reindex_cache_read.index_map.u.map) &&
+           (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
+}
+
+bool prim_reindex_cache_read(Schedule *s, const PrimCall *call, Value *result)
+{
+    Reindex r;
+    return with_map(s, call, ACCESS_READ, &r) && stage_read(&r, result);
+}
+
+bool prim_reindex_cache_write(Schedule *s, const PrimCall *call, Value *result)
+{
+    Reindex r;
+    return with_map(s, call, ACCESS_WRITE, &r) && stage_write(&r, result);
+}

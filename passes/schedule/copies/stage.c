@@ -1,0 +1,358 @@
+/* stage.c - see stage.h. */
+#include "passes/schedule/copies/stage.h"
+
+#include "passes/analysis/poly.h"
+#include "passes/schedule/loops/loop.h"
+
+/* ---- where a copy stands --------------------------------------------------------------------- */
+
+/* The items of `stmt` (itself, if it is no seq) that hold one of `blocks`. */
+static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
+{
+    StagePlace place = {stmt, -1, -1};
+    int n = stmt->kind == ST_SEQ ? stmt->u.seq.n : 1;
+    for (int i = 0; i < n; i++) {
+        Stmt *item = stmt->kind == ST_SEQ ? stmt->u.seq.items[i] : stmt;
+        for (int b = 0; b < blocks->n; b++) {
+            StmtPath path = {0};
+            if (!stmt_find(c, item, blocks->items[b]->u.block.id, &path))
+                continue;
+            place.first = place.first < 0 ? i : place.first;
+            place.last = i;
+        }
+    }
+    return place;
+}
+
+static Stmt *place_item(const StagePlace *place, int i)
+{
+    return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
+}
+
+static bool declares(Context *c, const Stmt *item, const Buffer *buffer)
+{
+    for (Cursor at = cursor_outer(c, item); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the
+ * users. */
+static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
+                     AccessMode mode)
+{
+    BlockList others = {0};
+    bool clean = !declares(s->ctx, item, buffer);
+    flow_blocks(s, item, buffer, mode, &others);
+    for (int o = 0; o < others.n && clean; o++) {
+        clean = false;
+        for (int u = 0; u < users->n; u++)
+            clean |= others.items[o] == users->items[u] && mode == ACCESS_ANY;
+    }
+    return clean;
+}
+
+bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
+                 StagePlace *place)
+{
+    Stmt *at = s->kernel->body;
+    for (;;) {
+        *place = place_of(at, users, s->ctx);
+        bool clean = true;
+        for (int i = place->first; i <= place->last && clean; i++)
+            for (int b = 0; b < buffers->n && clean; b++)
+                clean = is_clean(s, place_item(place, i), users, buffers->items[b], mode);
+        if (clean)
+            return true;
+        Stmt *only = place_item(place, place->first);
+        if (place->first != place->last || only->kind == ST_BLOCK)
+            return false;
+        if (only->kind == ST_FOR)
+            at = only->u.loop.body;
+        else if (only->kind == ST_IF)
+            at = only->u.cond.then;
+        else
+            return false;
+    }
+}
+
+Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after)
+{
+    VEC(Stmt *) items = {0};
+    int n = place->parent->kind == ST_SEQ ? place->parent->u.seq.n : 1;
+    for (int i = 0; i < n; i++) {
+        if (before && i == place->first)
+            VEC_PUSH(s->ctx->arena, &items, before);
+        VEC_PUSH(s->ctx->arena, &items, place_item(place, i));
+        if (after && i == place->last)
+            VEC_PUSH(s->ctx->arena, &items, after);
+    }
+    return stmt_seq(s->ctx, items.items, items.n, place->parent->span);
+}
+
+/* ---- the copying block ----------------------------------------------------------------------- */
+
+Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin)
+{
+    Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_%s", of->name, suffix));
+    Buffer *b = buffer_new(s->ctx, name, of->type, of->shape, of->rank, scope, ROLE_TEMP, of->span);
+    b->origin = origin;
+    return b;
+}
+
+Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from,
+                 Expr *const *from_index, Span span)
+{
+    Expr *value = expr_load(s->ctx, from, from_index, span);
+    return stmt_store(s->ctx, to, to_index, STORE_SET, value, span);
+}
+
+Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
+{
+    Context *c = s->ctx;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, nest->n + 1);
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, nest->n + 1);
+    Subst *to_loops = ARENA_ARRAY(c->arena, Subst, nest->n + 1);
+    for (int i = 0; i < nest->n; i++) {
+        Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", i));
+        Expr *lo = nest->box ? expr_index(c, 0) : expr_subst(c, nest->lo[i], to_loops, i);
+        Expr *hi = nest->box ? nest->box[i].extent : expr_subst(c, nest->hi[i], to_loops, i);
+        loops[i] = flow_loop(s, name, lo, hi);
+        Expr *value = expr_var(c, loops[i].var, span);
+        if (nest->box)
+            value = index_add(c, nest->box[i].min, value);
+        iters[i] = (BlockIter){nest->iters[i], nest->lo[i], nest->hi[i], value, ITER_SPATIAL};
+        to_loops[i] = (Subst){nest->iters[i], value};
+    }
+    BlockStmt block = {.name = nest->block, .iters = iters, .n_iters = nest->n, .body = nest->body};
+    block.predicate = nest->where ? expr_subst(c, nest->where, to_loops, nest->n) : NULL;
+    Stmt *made = stmt_block(c, &block, span);
+    for (int i = nest->n - 1; i >= 0; i--) {
+        loops[i].body = made;
+        made = stmt_for(c, &loops[i], span);
+    }
+    return made;
+}
+
+static bool is_among(const Name *names, int n, Name name)
+{
+    for (int i = 0; i < n; i++)
+        if (names[i] == name)
+            return true;
+    return false;
+}
+
+/* The names of a copy's iterators: those that the user has alone for subscripts of one of the
+ * buffers. */
+static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buffer *from,
+                           Name *iter)
+{
+    AccessList found = {0};
+    access_collect(s->ctx, user, from, ACCESS_ANY, &found);
+    if (found.n == 0)
+        access_collect(s->ctx, user, to, ACCESS_ANY, &found);
+    for (int axis = 0; axis < from->rank; axis++) {
+        const Expr *subscript = found.n ? found.items[0].index[axis] : NULL;
+        bool alone = subscript && subscript->kind == EX_VAR;
+        iter[axis] = alone ? subscript->u.var->name : ctx_namef(s->ctx, "v%d", axis);
+        for (int next = axis; is_among(iter, axis, iter[axis]); next++)
+            iter[axis] = ctx_namef(s->ctx, "v%d", next);
+    }
+}
+
+Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from,
+                     const Interval *box, Span span)
+{
+    Context *c = s->ctx;
+    int n = from->rank;
+    Name *names = ARENA_ARRAY(c->arena, Name, n + 1);
+    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
+         **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    iterator_names(s, user, to, from, names);
+    for (int i = 0; i < n; i++) {
+        vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, span);
+        index[i] = expr_var(c, vars[i], span);
+        lo[i] = expr_index(c, 0);
+    }
+    StageNest nest = {
+        .block = block, .n = n, .iters = vars, .lo = lo, .hi = from->shape, .box = box};
+    nest.body = stage_copy(s, to, index, from, index, span);
+    return stage_nest(s, &nest, span);
+}
+
+/* An axis for `extent` elements: literally empty ones have 1, and sizes for which the extent is
+ * negative have none. */
+static Expr *axis_for(Schedule *s, Expr *extent)
+{
+    int64_t literal;
+    if (expr_is_const(extent, &literal))
+        return literal < 1 ? expr_index(s->ctx, 1) : extent;
+    return expr_of_sizes(extent)
+               ? loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent)
+               : extent;
+}
+
+Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
+{
+    Expr **shape = ARENA_ARRAY(s->ctx->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++)
+        shape[i] = axis_for(s, extent[i]);
+    return shape;
+}
+
+static bool uses(Expr *const *e, int n, const Var *var)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(e[i], var))
+            return true;
+    return false;
+}
+
+PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n)
+{
+    Context *c = s->ctx;
+    int n_iters = block->n_iters;
+    bool *used = ARENA_ARRAY(c->arena, bool, n_iters + 1);
+    for (int i = n_iters - 1; i >= 0; i--) {
+        const Var *var = block->iters[i].var;
+        used[i] = uses(e, n, var);
+        for (int later = i + 1; later < n_iters; later++)
+            used[i] |= used[later] && (expr_uses_var(block->iters[later].lo, var) ||
+                                       expr_uses_var(block->iters[later].hi, var));
+    }
+    Var **var = ARENA_ARRAY(c->arena, Var *, n_iters + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n_iters + 1),
+         **hi = ARENA_ARRAY(c->arena, Expr *, n_iters + 1);
+    PointBox points = {var, lo, hi, 0};
+    for (int i = 0; i < n_iters; i++) {
+        if (!used[i])
+            continue;
+        var[points.n] = block->iters[i].var;
+        lo[points.n] = block->iters[i].lo;
+        hi[points.n++] = block->iters[i].hi;
+    }
+    return points;
+}
+
+/* ---- blocks whose results are copied out ----------------------------------------------------- */
+
+int stage_written_iters(const Stmt *block, const Stmt *store, int *out)
+{
+    int n = 0;
+    for (int i = 0; i < block->u.block.n_iters; i++) {
+        const BlockIter *iter = &block->u.block.iters[i];
+        bool used = false;
+        for (int axis = 0; axis < store->u.store.buffer->rank; axis++)
+            used |= expr_uses_var(store->u.store.index[axis], iter->var);
+        if (used && iter->kind == ITER_REDUCE)
+            return -1;
+        if (used)
+            out[n++] = i;
+    }
+    return n;
+}
+
+static bool under_condition(const StmtPath *path)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_IF ||
+            (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.step != 1))
+            return true;
+    return path->items[path->n - 1]->u.block.predicate != NULL;
+}
+
+/* The loop around the place of the copy in whose iterations the block writes different elements, or
+ * NULL: there the copy would take what later iterations have yet to write. */
+static const Stmt *partial_loop(const StmtPath *path, const StagePlace *place, const int *used,
+                                int n)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i < path->n && path->items[i] != place->parent; i++)
+        for (int k = 0; k < n && path->items[i]->kind == ST_FOR; k++)
+            if (expr_uses_var(block->iters[used[k]].binding, path->items[i]->u.loop.var))
+                return path->items[i];
+    return NULL;
+}
+
+static bool has_plain_quotient(const Expr *e)
+{
+    if (e->kind == EX_ADD || e->kind == EX_SUB)
+        return has_plain_quotient(e->u.arg[0]) || has_plain_quotient(e->u.arg[1]);
+    return e->kind == EX_DIV || e->kind == EX_MOD;
+}
+
+/* The binding may take only every n-th value: each loop in it counts in larger steps than 1. What
+ * fusing has made, quotients and remainders, takes all. */
+static bool skips_values(Schedule *s, const StmtPath *path, Expr *binding)
+{
+    bool steps = false, other = false;
+    Facts *facts = sched_facts(s, path);
+    for (int i = 0; i < path->n; i++) {
+        int64_t factor;
+        Expr *rest;
+        if (path->items[i]->kind != ST_FOR || !expr_uses_var(binding, path->items[i]->u.loop.var))
+            continue;
+        bool linear = split_linear(facts, binding, path->items[i]->u.loop.var, &factor, &rest);
+        if (linear && (factor == 1 || factor == -1))
+            return false;
+        steps |= linear && factor != 0;
+        other |= !linear;
+    }
+    return steps || (other && !has_plain_quotient(binding));
+}
+
+static bool some_skips(Schedule *s, const StmtPath *path, const int *used, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (skips_values(s, path, path->items[path->n - 1]->u.block.iters[used[i]].binding))
+            return true;
+    return false;
+}
+
+bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const Buffer *buffer,
+                     Span span, StagePlace *place)
+{
+    Stmt *block = path->items[path->n - 1];
+    BlockList writers = {0}, users = {0};
+    BufferSet staged = {0};
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    REQUIRE(s, E0444, span, writers.n == 1,
+            "'%s' is also written by block '%s', so the copy would undo its work", buffer->name,
+            writers.items[writers.items[0] == block]->u.block.name);
+    bool carries_on = store_updates(store->u.store.op) && block_has_one_element(&block->u.block);
+    REQUIRE(s, E0444, span,
+            flow_starts_anew(s->ctx, block, store, buffer) ||
+                (carries_on && flow_written_before_read(s, path, buffer)),
+            "block '%s' reads what '%s' held before, which its copy would not hold; give the "
+            "reduction its start (%s[...] = 0) in the same loops",
+            block->u.block.name, buffer->name, buffer->name);
+    int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
+    int n_used = stage_written_iters(block, store, used);
+    REQUIRE(s, E0444, span,
+            n_used >= 0 && !under_condition(path) && !some_skips(s, path, used, n_used),
+            "block '%s' writes only the elements that a condition, a step or a reduction chooses, "
+            "so what to copy out is not known; use %s before splitting its loops",
+            block->u.block.name, s->running->name);
+    Conflict why;
+    if (!flow_runs_whole(s, block, &why)) {
+        sched_refuse(s, E0444, span,
+                     "block '%s' does not run for all that its iterators may be, so the copy would "
+                     "write what it has not made: %s",
+                     block->u.block.name, why.reason);
+        sched_note_conflict(s, &why);
+        return false;
+    }
+    VEC_PUSH(s->ctx->arena, &users, block);
+    VEC_PUSH(s->ctx->arena, &staged, buffer);
+    REQUIRE(s, E0444, span, stage_place(s, &users, &staged, ACCESS_ANY, place),
+            "'%s' is read inside the loops of block '%s', before a copy could be complete",
+            buffer->name, block->u.block.name);
+    const Stmt *loop = partial_loop(path, place, used, n_used);
+    REQUIRE(s, E0444, span, !loop,
+            "the copy would have to stand inside loop '%s', where others touch '%s', too, and "
+            "block '%s' writes only a part of '%s' in each of its iterations",
+            stmt_label(loop), buffer->name, block->u.block.name, buffer->name);
+    return true;
+}

@@ -1,0 +1,74 @@
+/* stage.h - a buffer that holds a part of another for a while: where the copies stand, and the
+ * blocks that make them (internal to passes/schedule; what cache_read, cache_write, reindex and
+ * their kin share). */
+#ifndef TIRC_PASSES_SCHEDULE_COPIES_STAGE_H
+#define TIRC_PASSES_SCHEDULE_COPIES_STAGE_H
+
+#include "passes/analysis/index_map.h"
+#include "passes/schedule/flow.h"
+
+/* ---- where ---- */
+
+/* Items of a statement list (or a lone statement, with index 0): those from `first` to `last` hold
+ * the users. */
+typedef struct {
+    Stmt *parent;
+    int first, last;
+} StagePlace;
+
+/* The outermost place where no statement from the first to the last user touches one of the buffers
+ * in `mode` but the users themselves (with ACCESS_WRITE not even they). False where only a block's
+ * own statement is left. */
+bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
+                 StagePlace *place);
+/* The list of `place` with `before` in front of the first user and `after` behind the last one;
+ * either may be NULL. */
+Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after);
+
+/* ---- the copies ---- */
+
+/* A temp of the shape and type of `of`, called after it and `suffix`. */
+Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin);
+
+/* Loops called ax0, ax1 ... around a block with an iterator for each. */
+typedef struct {
+    Name block;
+    int n;
+    Var *const *iters;           /* [n] */
+    Expr *const *lo, *const *hi; /* [n], of sizes and of iterators before */
+    Expr *where;                 /* of the iterators: which instances there are; NULL: all */
+    Stmt *body;                  /* of the iterators */
+    /* [n] the loops run over this part of the domains; NULL: over all */
+    const Interval *box;
+} StageNest;
+Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
+/* The store  to[to_index] = from[from_index]. */
+Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from,
+                 Expr *const *from_index, Span span);
+/* A nest that copies `from` to `to`, element by element; with a box, this part of it. Its iterators
+ * are called as those that `user` has for the subscripts of one of the two. */
+Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from,
+                     const Interval *box, Span span);
+/* The part of the buffer that an iteration of the loop at the end of the path touches in `mode`,
+ * for all threads that would share a copy of it in this scope. `facts` hold in the loop's body.
+ * False where there are no bounds. */
+bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer,
+               AccessMode mode, Scope scope, Interval *box);
+/* The iterators of a block that expressions use, and those that their ranges depend on. */
+PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n);
+/* The extents [n] of a space as the shape of a buffer, which has one element at least. */
+Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
+
+/* ---- blocks whose results are copied out ---- */
+
+/* Which iterators the stored subscripts use, in the block's order; -1 where one is a reduction's.
+ * out[n_iters]. */
+int stage_written_iters(const Stmt *block, const Stmt *store, int *out);
+
+/* The block at the end of the path is the only writer of the buffer, starts each of its elements
+ * itself, and writes one for each value of its spatial iterators' domains, with no condition;
+ * between the block and `*place` nothing else touches the buffer. Refuses (E0444) otherwise. */
+bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const Buffer *buffer,
+                     Span span, StagePlace *place);
+
+#endif

@@ -1,0 +1,47 @@
+/* stage_box.c - how large a copy must be: the part of a buffer that an iteration of a loop touches,
+ * for all threads that would share it (stage.h). */
+#include "passes/schedule/copies/stage.h"
+
+/* The variables of bound loops on `path` whose iterations share a buffer of this scope. */
+static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
+{
+    int n = 0;
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *stmt = path->items[i];
+        if (stmt->kind != ST_FOR || stmt->u.loop.kind != LOOP_BIND)
+            continue;
+        if (scope_outlives_launch(scope) ||
+            (scope == SCOPE_SHARED && axis_is_thread(stmt->u.loop.axis)))
+            out[n++] = stmt->u.loop.var;
+    }
+    return n;
+}
+
+/* Widens the box over the threads that share the buffer, within the buffer. */
+static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Interval *box,
+                  const Buffer *buffer)
+{
+    bool exact;
+    Expr *one = expr_index(c, 1);
+    for (int i = 0; i < buffer->rank && n > 0; i++) {
+        Expr *last = simplify(facts, index_sub(c, index_add(c, box[i].min, box[i].extent), one));
+        Expr *lo = least_over(facts, box[i].min, vars, n, &exact);
+        Expr *hi = largest_over(facts, last, vars, n, &exact);
+        if (!lo || !hi)
+            return false;
+        box[i].min = simplify(facts, lo);
+        box[i].extent = simplify(facts, index_add(c, index_sub(c, hi, lo), one));
+        box[i] = interval_clip(facts, box[i], buffer->shape[i]);
+    }
+    return true;
+}
+
+bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer,
+               AccessMode mode, Scope scope, Interval *box)
+{
+    const Var **sharing = ARENA_ARRAY(s->ctx->arena, const Var *, loop->n + 1);
+    int n = sharing_vars(loop, scope, sharing);
+    Stmt *body = loop->items[loop->n - 1]->u.loop.body;
+    return region_touched(facts, body, buffer, mode, 0, box) &&
+           widen(facts, s->ctx, sharing, n, box, buffer);
+}

@@ -1,0 +1,283 @@
+/* rolling.c - rolling_buffer: what consecutive iterations both need of a producer is computed once.
+ *
+ *   for i in 62 {                                   temp t in local fold(0, 3)
+ *       for a in 3                                  for i in 62 {
+ *           t[i + a] = x[i + a] * 2;       =>           for a in 3 where i < 1 || a >= 2
+ *       y[i] = t[i] + t[i + 1] + t[i + 2];                  t[i + a] = x[i + a] * 2;
+ *   }                                                   y[i] = ...
+ *                                                   }
+ *
+ * compute_at leaves a producer that makes a box of its buffer in every iteration. Where the boxes
+ * overlap along one axis, an iteration after the first need make only what its box has and the one
+ * before had not, and the axis becomes a circle as long as a box (AxisLayout.fold). That is right
+ * if an element is the same whenever it is made (the producer is a function of the element, and of
+ * what the loop does not change), and if each element that is read has been made: the analysis of
+ * threads says so about the program as it would be, and of the circle as well. */
+#include "passes/schedule/copies/stage.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path; /* to the block */
+    Stmt *stmt;
+    Buffer *buffer;
+    int *axes;   /* [rank] the iterator behind each axis */
+    int loop_at; /* index of the loop on the path */
+    Stmt *loop;
+    int axis;
+    /* how far the box moves along the axis in an iteration, and how long it is */
+    int64_t step, length;
+    Expr *first; /* where it begins */
+} Rolling;
+
+/* ---- the producer ---------------------------------------------------------------------------- */
+
+/* The only writer of a temp, one store, which starts each element anew and has all its spatial
+ * iterators for subscripts: then it is a function of the element. NULL, or why not. */
+static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer, int *axes)
+{
+    const BlockStmt *block = &stmt->u.block;
+    const Stmt *store = flow_single_store(stmt);
+    BlockList writers = {0};
+    int64_t lo, hi;
+    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    if (!store || writers.n != 1 || buffer->role != ROLE_TEMP)
+        return "it is not the only block that writes a temp, with one store";
+    if (store->u.store.op == STORE_SET ? stmt_touches(stmt, buffer, ACCESS_READ) : !block->init)
+        return "it continues from what the buffer held before";
+    if (!flow_pure_index(block, buffer, store->u.store.index, axes))
+        return "its subscripts are not its iterators";
+    for (int i = 0; i < block->n_iters; i++) {
+        bool used = block->iters[i].kind == ITER_REDUCE;
+        for (int d = 0; d < buffer->rank; d++)
+            used |= axes[d] == i;
+        bool single = expr_is_const(block->iters[i].lo, &lo) &&
+                      expr_is_const(block->iters[i].hi, &hi) && hi - lo == 1;
+        if (!used && !single)
+            return "an iterator of it is no subscript";
+    }
+    return NULL;
+}
+
+/* Nothing that the block reads changes in the loop, but what other functions make there. */
+static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
+{
+    Schedule *s = r->s;
+    BufferSet reads = {0};
+    const Stmt *store = flow_single_store(stmt);
+    flow_buffers(s, stmt, ACCESS_READ, &reads);
+    for (int i = 0; i < reads.n; i++) {
+        const Buffer *b = reads.items[i];
+        BlockList writers = {0};
+        if (b->id == store->u.store.buffer->id)
+            continue;
+        flow_blocks(s, r->loop, b, ACCESS_WRITE, &writers);
+        for (int w = 0; w < writers.n; w++) {
+            int *axes = ARENA_ARRAY(s->ctx->arena, int, b->rank + 1);
+            const char *why = depth == 0 ? "too many blocks stand between"
+                                         : not_a_function(s, writers.items[w], b, axes);
+            REQUIRE(s, E0922, r->call->span, !why,
+                    "block '%s' reads '%s', which block '%s' writes in loop '%s', so it may make "
+                    "another value of an element in a later iteration (%s)",
+                    stmt->u.block.name, b->name, writers.items[w]->u.block.name,
+                    r->loop->u.loop.var->name, why);
+            if (!check_inputs(r, writers.items[w], depth - 1))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+/* The innermost loop around all that touches the buffer. */
+static bool find_loop(Rolling *r)
+{
+    Schedule *s = r->s;
+    BlockList all = {0};
+    Name name = r->stmt->u.block.name;
+    flow_blocks(s, s->kernel->body, r->buffer, ACCESS_ANY, &all);
+    for (int i = r->path.n - 1; i >= 0 && !r->loop; i--) {
+        BlockList inside = {0};
+        if (r->path.items[i]->kind != ST_FOR)
+            continue;
+        flow_blocks(s, r->path.items[i], r->buffer, ACCESS_ANY, &inside);
+        if (inside.n == all.n && all.n > 1) {
+            r->loop = r->path.items[i];
+            r->loop_at = i;
+        }
+    }
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, r->loop,
+            "no loop is around block '%s' and all that reads '%s'; bring the block under a loop of "
+            "its reader with compute_at first",
+            name, r->buffer->name);
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span,
+            r->loop->u.loop.kind == LOOP_SERIAL && r->loop->u.loop.step == 1,
+            "loop '%s', around block '%s' and all that reads '%s', is not serial or does not count "
+            "in steps of 1, so no iteration comes right after another",
+            r->loop->u.loop.var->name, name, r->buffer->name);
+    return true;
+}
+
+/* The statement of the loop's body that holds the block. */
+static Stmt *producer_item(const Rolling *r)
+{
+    Stmt *body = r->path.items[r->loop_at + 1];
+    return body->kind == ST_SEQ ? r->path.items[r->loop_at + 2] : body;
+}
+
+static bool refuse_box(const Rolling *r, const Interval *box, const char *what)
+{
+    Schedule *s = r->s;
+    StrBuf text = strbuf_new(s->ctx->arena);
+    for (int d = 0; d < r->buffer->rank; d++)
+        strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
+                    sched_text(s, box[d].min));
+    return sched_refuse(s, E0921, r->call->span,
+                        "an iteration of '%s' makes of '%s', axis by axis: %s. %s; each iteration "
+                        "has to begin a fixed number of elements further than the one before along "
+                        "one axis, and to overlap with it",
+                        r->loop->u.loop.var->name, r->buffer->name, text.text, what);
+}
+
+static bool find_axis(Rolling *r)
+{
+    Context *c = r->s->ctx;
+    const Var *var = r->loop->u.loop.var;
+    StmtPath to_loop = r->path;
+    to_loop.n = r->loop_at + 1;
+    Facts *facts = sched_facts(r->s, &to_loop);
+    Interval *box = ARENA_ARRAY(c->arena, Interval, r->buffer->rank + 1);
+    facts_enter(facts, r->loop);
+    region_reached(facts, producer_item(r), r->buffer, ACCESS_WRITE, 0, box);
+    r->axis = -1;
+    for (int d = 0; d < r->buffer->rank; d++) {
+        int64_t step;
+        Expr *rest;
+        if (!split_linear(facts, box[d].min, var, &step, &rest) ||
+            expr_uses_var(box[d].extent, var))
+            return refuse_box(r, box, "That is not linear in the loop");
+        if (step == 0)
+            continue;
+        if (r->axis >= 0)
+            return refuse_box(r, box, "That moves along two axes");
+        r->axis = d;
+        r->step = step;
+    }
+    if (r->axis < 0)
+        return refuse_box(
+            r, box, "That is the same in every iteration, so the block belongs before the loop");
+    int64_t distance = r->step < 0 ? -r->step : r->step;
+    if (!expr_is_const(box[r->axis].extent, &r->length) || distance >= r->length)
+        return refuse_box(r, box,
+                          arena_printf(c->arena, "Along axis %d that moves by %lld an iteration",
+                                       r->axis, (long long)r->step));
+    r->first = box[r->axis].min;
+    return true;
+}
+
+static bool check_buffer(const Rolling *r)
+{
+    Schedule *s = r->s;
+    const Buffer *b = r->buffer;
+    bool circular = b->layout && b->layout[r->axis].fold > 0;
+    const Value *axis = &r->call->rolling_buffer.axis;
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !scope_outlives_launch(b->scope),
+            "'%s' is in global memory, where nothing is kept in circles; use set_scope(%s, shared) "
+            "or set_scope(%s, local) first",
+            b->name, b->name, b->name);
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !circular,
+            "axis %d of '%s' is a circle already", r->axis, b->name);
+    REQUIRE(s, E0920, axis->span,
+            axis->kind == VALUE_NONE || axis->u.i == r->axis || axis->u.i + b->rank == r->axis,
+            "boxes of '%s' move along axis %d, not along axis %lld", b->name, r->axis,
+            (long long)axis->u.i);
+    return true;
+}
+
+/* ---- the program as it would be -------------------------------------------------------------- */
+
+/* The instances that make something new: all in the first iteration; then those beyond the box
+ * before. */
+static Expr *is_new(const Rolling *r)
+{
+    Context *c = r->s->ctx;
+    const ForStmt *loop = &r->loop->u.loop;
+    Facts *facts = sched_facts(r->s, &r->path);
+    Expr *at = r->stmt->u.block.iters[r->axes[r->axis]].binding;
+    Expr *offset = simplify(facts, index_sub(c, at, r->first));
+    Expr *begin = index_add(c, loop->lo, expr_index(c, 1));
+    Expr *first = expr_binary(c, EX_LT, expr_var(c, loop->var, span_none()), begin, span_none());
+    Expr *later =
+        r->step > 0 ? expr_binary(c, EX_GE, offset, expr_index(c, r->length - r->step), span_none())
+                    : expr_binary(c, EX_LT, offset, expr_index(c, -r->step), span_none());
+    return simplify(facts, expr_binary(c, EX_OR, first, later, span_none()));
+}
+
+static Stmt *rolled_body(const Rolling *r)
+{
+    Context *c = r->s->ctx;
+    BlockStmt block = r->stmt->u.block;
+    block.predicate = cond_and(c, block.predicate, is_new(r));
+    Buffer *circle = buffer_copy(c, r->buffer);
+    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, circle->rank);
+    for (int d = 0; r->buffer->layout && d < circle->rank; d++)
+        layout[d] = r->buffer->layout[d];
+    layout[r->axis].fold = r->length;
+    circle->layout = layout;
+    Stmt *body = stmt_replace(c, r->s->kernel->body, r->stmt, stmt_block(c, &block, r->stmt->span));
+    return flow_replace_buffer(r->s, body, r->buffer, circle);
+}
+
+/* Each element that is read was made before, in the same iteration of the loops outside, and is in
+ * its place still. */
+static bool check_reads(const Rolling *r, Stmt *body)
+{
+    Schedule *s = r->s;
+    Conflict why;
+    int n_fixed;
+    Threads *t = flow_threads(s, body, &r->path, r->loop_at, r->call->span, &n_fixed);
+    if (!t)
+        return false;
+    REQUIRE(s, E0923, r->call->span, threads_reads_covered(t, r->buffer, n_fixed),
+            "that each element of '%s' which an iteration of '%s' reads has been made by it or one "
+            "before could not be proved",
+            r->buffer->name, r->loop->u.loop.var->name);
+    if (threads_fold_kept(t, r->buffer, r->axis, r->length, n_fixed, &why))
+        return true;
+    sched_refuse(s, E0923, r->call->span, "in a circle of %lld elements, %s", (long long)r->length,
+                 why.reason);
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+enum { MAX_CHAIN = 16 };
+
+bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
+{
+    Rolling r = {.s = s, .call = call};
+    r.stmt = sched_block(s, &call->rolling_buffer.block, &r.path);
+    const Stmt *store = flow_single_store(r.stmt);
+    REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' has more than one store",
+            r.stmt->u.block.name);
+    r.buffer = sched_buffer(s, store->u.store.buffer->id);
+    r.axes = ARENA_ARRAY(s->ctx->arena, int, r.buffer->rank + 1);
+    const char *why = not_a_function(s, r.stmt, r.buffer, r.axes);
+    REQUIRE(s, E0920, call->rolling_buffer.block.span, !why,
+            "block '%s' may not make the same value of an element each time that it runs: %s",
+            r.stmt->u.block.name, why);
+    if (!find_loop(&r))
+        return false;
+    int64_t extent;
+    if (loop_const_extent(&r.loop->u.loop, &extent) && extent <= 1)
+        return true;
+    if (!find_axis(&r) || !check_buffer(&r) || !check_inputs(&r, r.stmt, MAX_CHAIN))
+        return false;
+    Stmt *body = rolled_body(&r);
+    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), r.loop->u.loop.id, call->span) ||
+        !check_reads(&r, body))
+        return false;
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}

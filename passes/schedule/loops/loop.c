@@ -1,0 +1,236 @@
+/* loop.c - reorder and add_unit_loop, and what primitives that reshape nests of loops share
+ * (loop.h).
+ *
+ *   reorder(j, i)       for i in E0, j in E1  =>   for j in E1, i in E0
+ *
+ * Invariant: every instance of a block runs exactly once, and instances that depend on each other
+ * keep their order. */
+#include <string.h>
+
+#include "passes/schedule/loops/loop.h"
+
+/* ---- shared ---------------------------------------------------------------------------------- */
+
+bool sched_require_plain(Schedule *s, const Stmt *stmt, Span span)
+{
+    const ForStmt *loop = &stmt->u.loop;
+    if (!sched_require_serial(s, stmt, span))
+        return false;
+    REQUIRE(s, E0411, span, loop->annotations.n == 0,
+            "loop '%s' has the annotation '%s', which would be lost; unannotate it first, and "
+            "annotate the results",
+            loop->var->name, loop->annotations.items[0].key);
+    return true;
+}
+
+bool loop_uses_var(const ForStmt *loop, const Var *var)
+{
+    return expr_uses_var(loop->lo, var) || expr_uses_var(loop->hi, var);
+}
+
+/* The most loops on a path below `stmt`, itself included. */
+static int loops_below(const Stmt *stmt)
+{
+    int most = 0;
+    if (stmt->kind == ST_FOR)
+        return 1 + loops_below(stmt->u.loop.body);
+    if (stmt->kind == ST_SEQ)
+        for (int i = 0; i < stmt->u.seq.n; i++) {
+            int below = loops_below(stmt->u.seq.items[i]);
+            most = below > most ? below : most;
+        }
+    if (stmt->kind == ST_IF) {
+        most = loops_below(stmt->u.cond.then);
+        int other = stmt->u.cond.otherwise ? loops_below(stmt->u.cond.otherwise) : 0;
+        most = other > most ? other : most;
+    }
+    return most;
+}
+
+bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span)
+{
+    const Stmt *node = path->items[path->n - 1];
+    int depth = sched_loops_on(s, path, NULL) - (node->kind == ST_FOR) + loops_below(node);
+    REQUIRE(s, E0431, span, depth + added <= SCHED_MAX_LOOPS,
+            "a block below '%s' would have %d loops around it, and %d are allowed; fuse some first",
+            stmt_label(node), depth + added, SCHED_MAX_LOOPS);
+    return true;
+}
+
+ForStmt loop_serial(Context *c, Name name, Expr *extent, Span span)
+{
+    ForStmt loop = {.step = 1, .kind = LOOP_SERIAL, .axis = AXIS_NONE};
+    loop.var = var_new(c, name, DT_INDEX, VAR_LOOP, span);
+    loop.lo = expr_index(c, 0);
+    loop.hi = extent;
+    return loop;
+}
+
+Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent)
+{
+    Context *c = s->ctx;
+    Expr *zero = expr_index(c, 0);
+    if (prove(facts, expr_binary(c, EX_GE, extent, zero, span_none())))
+        return extent;
+    return simplify(facts, index_max(c, extent, zero));
+}
+
+bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            REQUIRE(s, E0418, call->span, loops[i].u.id != loops[j].u.id,
+                    "loop '%s' is given twice; name each loop once",
+                    state_handle(s, loops[i].u.id)->name);
+    return true;
+}
+
+/* ---- reorder --------------------------------------------------------------------------------- */
+
+/* The loops of one path from the outermost to the innermost that are named. */
+typedef struct {
+    Stmt **loops;
+    int n;
+    StmtPath path; /* to the innermost */
+} Chain;
+
+static int depth_of(const StmtPath *path, uint32_t loop)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == loop)
+            return i;
+    return -1;
+}
+
+/* The deepest of the loops, with its path. */
+static Stmt *deepest(Schedule *s, const Value *loops, int n, StmtPath *path)
+{
+    Stmt *found = NULL;
+    for (int i = 0; i < n; i++) {
+        StmtPath at = {0};
+        Stmt *loop = sched_loop(s, &loops[i], &at);
+        if (at.n > path->n) {
+            *path = at;
+            found = loop;
+        }
+    }
+    return found;
+}
+
+static bool find_chain(Schedule *s, const PrimCall *call, const Value *loops, int n, Chain *chain)
+{
+    Stmt *inner = deepest(s, loops, n, &chain->path);
+    int top = chain->path.n - 1;
+    for (int i = 0; i < n; i++) {
+        int at = depth_of(&chain->path, loops[i].u.id);
+        Name name = state_handle(s, loops[i].u.id)->name;
+        if (at < 0) {
+            sched_refuse(s, E0416, call->span, "loops '%s' and '%s' are not inside one another",
+                         name, stmt_label(inner));
+            sched_note_at(s, inner, "loop '%s' is now", stmt_label(inner));
+            return false;
+        }
+        top = at < top ? at : top;
+    }
+    chain->loops = &chain->path.items[top];
+    chain->n = chain->path.n - top;
+    for (int i = 1; i < chain->n; i++)
+        if (chain->loops[i]->kind != ST_FOR) {
+            sched_refuse(s, E0416, call->span,
+                         "between loops '%s' and '%s' stand other statements than loops",
+                         stmt_label(chain->loops[0]), stmt_label(inner));
+            sched_note_at(s, chain->loops[i - 1], "loop '%s' is now",
+                          stmt_label(chain->loops[i - 1]));
+            return false;
+        }
+    return true;
+}
+
+static bool is_named(const Value *loops, int n, const Stmt *loop)
+{
+    for (int i = 0; i < n; i++)
+        if (loops[i].u.id == loop->u.loop.id)
+            return true;
+    return false;
+}
+
+/* The chain in its new order: named loops take the places of named loops. */
+static Stmt **new_order(Schedule *s, const Chain *chain, const Value *loops, int n)
+{
+    Stmt **order = ARENA_ARRAY(s->ctx->arena, Stmt *, chain->n);
+    for (int i = 0, next = 0; i < chain->n; i++) {
+        order[i] = chain->loops[i];
+        if (is_named(loops, n, chain->loops[i]))
+            order[i] = chain->path.items[depth_of(&chain->path, loops[next++].u.id)];
+    }
+    return order;
+}
+
+static bool check_ranges(Schedule *s, const PrimCall *call, Stmt **order, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int inner = i + 1; inner < n; inner++)
+            REQUIRE(s, E0417, call->span,
+                    !loop_uses_var(&order[i]->u.loop, order[inner]->u.loop.var),
+                    "the range of loop '%s' depends on loop '%s', which has to stay outside of it",
+                    stmt_label(order[i]), stmt_label(order[inner]));
+    return true;
+}
+
+static Stmt *build_order(Schedule *s, const Chain *chain, Stmt **order)
+{
+    Stmt *body = chain->loops[chain->n - 1]->u.loop.body;
+    for (int i = chain->n - 1; i >= 0; i--) {
+        ForStmt loop = order[i]->u.loop;
+        loop.body = body;
+        body = stmt_for(s->ctx, &loop, order[i]->span);
+        if (order[i]->step) /* what made a loop says more about it than what moved it */
+            stmt_stamp(body, order[i]);
+    }
+    return body;
+}
+
+bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Value *loops = call->reorder.loops.u.list.items;
+    int n = call->reorder.loops.u.list.n;
+    Chain chain = {0};
+    if (!loop_require_distinct(s, call, loops, n) || !find_chain(s, call, loops, n, &chain))
+        return false;
+    *result = (Value){.kind = VALUE_NONE};
+    Stmt **order = new_order(s, &chain, loops, n);
+    if (memcmp(order, chain.loops, sizeof *order * (size_t)chain.n) == 0)
+        return true;
+    if (!check_ranges(s, call, order, chain.n))
+        return false;
+    Stmt *nest = build_order(s, &chain, order);
+    Conflict why = {0};
+    StmtPath path = {0};
+    state_path(s, chain.loops[0]->u.loop.id, &path);
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    if (!dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &s->reassociates, &why)) {
+        sched_refuse(s, E0419, call->span,
+                     "two iterations that depend on each other would change places");
+        sched_note_conflict(s, &why);
+        return false;
+    }
+    sched_replace(s, chain.loops[0], nest);
+    return true;
+}
+
+/* ---- add_unit_loop --------------------------------------------------------------------------- */
+
+bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *node = state_path(s, call->add_unit_loop.node.u.id, &path);
+    if (!loop_require_depth(s, &path, 1, call->span))
+        return false;
+    Name name = sched_fresh_loop_name(s, &path, "u", 0);
+    ForStmt unit = loop_serial(s->ctx, name, expr_index(s->ctx, 1), node->span);
+    unit.body = node;
+    Stmt *loop = stmt_for(s->ctx, &unit, node->span);
+    sched_replace(s, node, loop);
+    *result = value_loop(loop);
+    return true;
+}

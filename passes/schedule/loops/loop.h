@@ -1,0 +1,21 @@
+/* loop.h - what primitives that reshape nests of loops share (internal to passes/schedule;
+ * loop.c). */
+#ifndef TIRC_PASSES_SCHEDULE_LOOPS_LOOP_H
+#define TIRC_PASSES_SCHEDULE_LOOPS_LOOP_H
+
+#include "passes/schedule/flow.h"
+
+/* A bound of the loop speaks of the variable. */
+bool loop_uses_var(const ForStmt *loop, const Var *var);
+/* Room for `added` more loops on the paths through the last node of `path`; false after E0431. */
+bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span);
+/* No loop is named twice; false after an error. */
+bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops, int n);
+/* A serial loop over 0..extent with a fresh variable, whose place is `span`; it gets its id with
+ * its node. */
+ForStmt loop_serial(Context *c, Name name, Expr *extent, Span span);
+/* The extent, at least 0: two ranges that are empty must not make a product above 0, and one has no
+ * tiles. */
+Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent);
+
+#endif

@@ -1,0 +1,246 @@
+/* partition.c - loop_partition: one loop becomes several that follow one another.
+ *
+ *   loop_partition(i, [1, _])    for i in N     =>   for i_0 in 0..1
+ *                                    S(i)                S_1(i_0)
+ *                                                    for i_1 in 1..N
+ *                                                        S(i_1)
+ *
+ * Invariant: every instance runs exactly once, in the same order; S and its copies share the
+ * instances among them. The one thing that could happen twice is the init of a reduction, which
+ * runs before the outermost loop of the reduction: it must stand inside the loop that is cut. */
+#include "passes/schedule/loops/partition.h"
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static bool is_given(const Partition *p, Name name)
+{
+    for (int i = 0; i < p->given.n; i++)
+        if (p->given.items[i] == name)
+            return true;
+    return false;
+}
+
+/* base_1, base_2, ... : nothing has the name. */
+static Name copy_name(Partition *p, Name base)
+{
+    for (int i = 1;; i++) {
+        Name name = ctx_namef(p->s->ctx, "%s_%d", base, i);
+        const NameUse *use = state_name(p->s, name);
+        if ((use && use->loops + use->others > 0) || is_given(p, name))
+            continue;
+        VEC_PUSH(p->s->ctx->arena, &p->given, name);
+        return name;
+    }
+}
+
+static Stmt *rename_block(Rewriter *r, Stmt *stmt)
+{
+    if (stmt->kind != ST_BLOCK)
+        return stmt;
+    BlockStmt block = stmt->u.block;
+    block.name = copy_name(r->user, block.name);
+    return stmt_stamp(stmt_block(r->ctx, &block, stmt->span), stmt);
+}
+
+/* Temps of the copy become buffers of its own; their shapes speak of the loops of the copy. */
+static Stmt *copy_temps(Partition *p, Stmt *original, Stmt *copy)
+{
+    Context *c = p->s->ctx;
+    StmtList old = stmts_of_kind(c, original, ST_FOR), new = stmts_of_kind(c, copy, ST_FOR);
+    StmtList temps = stmts_of_kind(c, copy, ST_TEMP);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, new.n);
+    for (int i = 0; i < new.n; i++)
+        map[i] =
+            (Subst){old.items[i]->u.loop.var, expr_var(c, new.items[i]->u.loop.var, span_none())};
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *from = temps.items[i]->u.temp;
+        Buffer *to = buffer_copy(c, from);
+        Expr **shape = ARENA_ARRAY(c->arena, Expr *, from->rank);
+        for (int axis = 0; axis < from->rank; axis++)
+            shape[axis] = expr_subst(c, from->shape[axis], map, new.n);
+        to->shape = shape;
+        to->id = ctx_new_id(c);
+        to->name = copy_name(p, from->name);
+        copy = stmt_replace_buffer(c, copy, from, to);
+    }
+    return copy;
+}
+
+static Stmt *copied(Partition *p, Stmt *body)
+{
+    Rewriter rename = {.ctx = p->s->ctx, .user = p, .stmt = rename_block};
+    Stmt *copy = stmt_clone_fresh(p->s->ctx, body);
+    return rewrite_stmt(&rename, copy_temps(p, body, copy));
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+Partition partition_new(Schedule *s, const StmtPath *path)
+{
+    Partition p = {.s = s, .path = *path, .facts = sched_facts(s, path)};
+    p.path.items = ARENA_ARRAY(s->ctx->arena, Stmt *, path->n);
+    p.path.capacity = path->n;
+    for (int i = 0; i < path->n; i++)
+        p.path.items[i] = path->items[i];
+    if (path->items[path->n - 1]->u.loop.step != 1)
+        p.path.items[path->n - 1] = loop_from_zero(s, path);
+    return p;
+}
+
+/* `e` uses the variable of a loop on the path, the last one included. */
+static bool uses_path(const StmtPath *path, const Expr *e)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
+            return true;
+    return false;
+}
+
+static bool is_carried_on(const BlockStmt *block, const StmtPath *path)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE && uses_path(path, block->iters[i].binding))
+            return true;
+    return false;
+}
+
+/* A reduction with an init that a loop of the path carries on; NULL if there is none. */
+static const Stmt *reduction_of(Context *c, const StmtPath *path, const Stmt *part)
+{
+    for (Cursor at = cursor_outer(c, part); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init &&
+            is_carried_on(&at.stmt->u.block, path))
+            return at.stmt;
+    return NULL;
+}
+
+bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span)
+{
+    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *reduction = reduction_of(s->ctx, path, part);
+    if (!reduction)
+        return true;
+    sched_refuse(s, E0439, span,
+                 "block '%s' is a reduction that loop '%s', or a loop around it, carries on, so "
+                 "its init would run again for each part; give the init a block of its own first, "
+                 "with decompose_reduction(%s, LOOP)",
+                 reduction->u.block.name, stmt_label(loop), reduction->u.block.name);
+    sched_note_at(s, reduction, "the reduction is now");
+    return false;
+}
+
+Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool copy)
+{
+    Context *c = p->s->ctx;
+    Stmt *loop = p->path.items[p->path.n - 1];
+    Name name = sched_fresh_loop_name(p->s, &p->path, base, 0);
+    while (is_given(p, name))
+        name = sched_fresh_loop_name(p->s, &p->path, ctx_namef(c, "%s_", name), 0);
+    VEC_PUSH(c->arena, &p->given, name);
+    ForStmt part = flow_loop(p->s, name, lo, hi);
+    Subst to = {loop->u.loop.var, expr_var(c, part.var, span_none())};
+    /* Without the range: a part of one iteration speaks of its loop, too. */
+    Below below = {.s = p->s, .facts = p->facts, .map = &to, .n_map = 1};
+    part.body = below_rewrite(&below, loop->u.loop.body);
+    if (copy)
+        part.body = copied(p, part.body);
+    return stmt_for(c, &part, loop->span);
+}
+
+/* ---- loop_partition -------------------------------------------------------------------------- */
+
+typedef struct {
+    const Value *extents;
+    int n, fill;     /* how many; which is _, or -1 */
+    int64_t *before; /* [n] iterations of the parts before each one, up to the _ */
+    int64_t *after;  /* [n + 1] of the parts from each one on, after the _ */
+    int64_t total;   /* of all but the _ */
+} Parts;
+
+static bool read_parts(Schedule *s, const PrimCall *call, Parts *parts)
+{
+    Arena *arena = s->ctx->arena;
+    parts->extents = call->loop_partition.extents.u.list.items;
+    parts->n = call->loop_partition.extents.u.list.n;
+    parts->fill = -1;
+    parts->before = ARENA_ARRAY(arena, int64_t, parts->n);
+    parts->after = ARENA_ARRAY(arena, int64_t, parts->n + 1);
+    for (int i = 0; i < parts->n; i++) {
+        parts->before[i] = parts->total;
+        if (parts->extents[i].kind == VALUE_FILL) {
+            REQUIRE(s, E0412, call->span, parts->fill < 0,
+                    "parts %d and %d are both _, and tirc can compute only one; give the others",
+                    parts->fill + 1, i + 1);
+            parts->fill = i;
+            continue;
+        }
+        bool fits = checked_add(parts->total, parts->extents[i].u.i, &parts->total);
+        REQUIRE(s, E0415, call->span, fits && parts->total <= INT32_MAX,
+                "the parts have more than 2147483647 iterations together");
+    }
+    for (int i = parts->n - 1; i > parts->fill && parts->fill >= 0; i--)
+        parts->after[i] = parts->after[i + 1] + parts->extents[i].u.i;
+    return true;
+}
+
+/* Without a _ the parts must reach the end of the loop. */
+static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path, const Parts *parts)
+{
+    const Stmt *loop = path->items[path->n - 1];
+    Expr *extent = sched_extent(s, path);
+    Expr *reached =
+        expr_binary(s->ctx, EX_LE, extent, expr_index(s->ctx, parts->total), span_none());
+    if (parts->fill >= 0 || prove(sched_facts(s, path), reached))
+        return true;
+    sched_refuse(s, E0438, call->span,
+                 "the parts have %lld iterations together, and loop '%s' has %s; write _ for the "
+                 "part that takes what is left",
+                 (long long)parts->total, stmt_label(loop), sched_text(s, extent));
+    sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+    return false;
+}
+
+/* Where part i begins. Parts that find nothing left are empty: each cut stays within lo..hi. */
+static Expr *cut_at(const Partition *p, const Parts *parts, int i)
+{
+    Context *c = p->s->ctx;
+    const ForStmt *loop = &p->path.items[p->path.n - 1]->u.loop;
+    if (i == 0)
+        return loop->lo;
+    if (i == parts->n)
+        return loop->hi;
+    if (parts->fill < 0 || i <= parts->fill) {
+        Expr *from_start = index_add(c, loop->lo, expr_index(c, parts->before[i]));
+        return simplify(p->facts, index_min(c, from_start, loop->hi));
+    }
+    Expr *from_end = index_sub(c, loop->hi, expr_index(c, parts->after[i]));
+    return simplify(p->facts, index_max(c, from_end, cut_at(p, parts, parts->fill)));
+}
+
+bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Parts parts = {0};
+    Stmt *loop = sched_loop(s, &call->loop_partition.loop, &path);
+    if (!sched_require_plain(s, loop, call->span) || !read_parts(s, call, &parts) ||
+        !require_end(s, call, &path, &parts))
+        return false;
+    Partition p = partition_new(s, &path);
+    if (parts.n > 1 && !partition_require_inits(s, &path, loop->u.loop.body, call->span))
+        return false;
+    *result = value_list(s, &call->loop_partition.loop, 1);
+    if (parts.n == 1)
+        return true;
+    Stmt **loops = ARENA_ARRAY(s->ctx->arena, Stmt *, parts.n);
+    Value *values = ARENA_ARRAY(s->ctx->arena, Value, parts.n);
+    int original = parts.fill < 0 ? 0 : parts.fill;
+    for (int i = 0; i < parts.n; i++) {
+        const char *name = arena_printf(s->ctx->arena, "%.24s_%d", stmt_label(loop), i);
+        loops[i] = partition_part(&p, name, cut_at(&p, &parts, i), cut_at(&p, &parts, i + 1),
+                                  i != original);
+        values[i] = value_loop(loops[i]);
+    }
+    sched_replace(s, loop, stmt_seq(s->ctx, loops, parts.n, loop->span));
+    *result = value_list(s, values, parts.n);
+    return true;
+}

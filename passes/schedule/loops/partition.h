@@ -1,0 +1,30 @@
+/* partition.h - consecutive parts of one loop (internal to passes/schedule).
+ *
+ * One part keeps the blocks, loops and temps of the loop; the others run copies of them, with ids
+ * of their own and names C_1, C_2, ... . Parts are made by loop_partition, and by split for the
+ * rest that does not fill a tile. */
+#ifndef TIRC_PASSES_SCHEDULE_LOOPS_PARTITION_H
+#define TIRC_PASSES_SCHEDULE_LOOPS_PARTITION_H
+
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    StmtPath path;   /* to the loop; its last node runs in steps of 1 */
+    Facts *facts;    /* what holds at the loop */
+    VEC(Name) given; /* names that copies have taken in this step */
+} Partition;
+
+/* Looks at the loop at the end of `path`, which is plain. A loop with another step is taken from 0
+ * in steps of 1. */
+Partition partition_new(Schedule *s, const StmtPath *path);
+
+/* Refuses (E0439) to let `part` of the body of the loop at the end of `path` run at two places, for
+ * some iterations each: the init of a reduction in it would run in the middle of that. */
+bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span);
+
+/* The loop for lo..hi of the old variable, called `base` or something like it. With `copy` its body
+ * is a copy. */
+Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool copy);
+
+#endif

@@ -1,0 +1,95 @@
+/* serpentine.c - serpentine: a loop that runs forwards and backwards in turn, so that what one row
+ * used last the next one uses first.
+ *
+ * The step marks the inner loop; lowering gives its body the turned variable
+ * (passes/lower/index/serpentine.c), when the analyses that work on affine subscripts have done
+ * theirs. */
+#include <string.h>
+
+#include "passes/schedule/flow.h"
+
+/* The inner loop, backwards. */
+static Stmt *backwards(Schedule *s, const Stmt *inner)
+{
+    ForStmt loop = inner->u.loop;
+    loop.lo = index_sub(s->ctx, inner->u.loop.hi, expr_index(s->ctx, 1));
+    loop.hi = inner->u.loop.lo;
+    loop.step = -1;
+    return stmt_for(s->ctx, &loop, inner->span);
+}
+
+/* The subscript changes with the loop, by way of the block's iterators. */
+static bool moves(const Access *a, const Expr *subscript, const Var *loop)
+{
+    for (int i = 0; a->block && i < a->block->n_iters; i++)
+        if (expr_uses_var(a->block->iters[i].binding, loop) &&
+            expr_uses_var(subscript, a->block->iters[i].var))
+            return true;
+    return false;
+}
+
+/* A buffer with a circular axis that the loop walks along: lowering depends on the order there. */
+static const Buffer *circle_along(Schedule *s, Stmt *inner)
+{
+    AccessList accesses = {0};
+    access_collect(s->ctx, inner, NULL, ACCESS_ANY, &accesses);
+    for (int i = 0; i < accesses.n; i++) {
+        const Access *a = &accesses.items[i];
+        for (int d = 0; a->buffer->layout && d < a->buffer->rank; d++)
+            if (a->buffer->layout[d].fold > 0 && moves(a, a->index[d], inner->u.loop.var))
+                return a->buffer;
+    }
+    return NULL;
+}
+
+static bool is_turned(const Stmt *loop)
+{
+    return annotation_find(loop->u.loop.annotations, ANNOTATION_SERPENTINE) != NULL;
+}
+
+static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Span span)
+{
+    REQUIRE(s, E0499, span, outer->u.loop.body == inner,
+            "loop '%s' is not the only statement of loop '%s'; the two have to be a nest, the "
+            "outer one first",
+            stmt_label(inner), stmt_label(outer));
+    REQUIRE(s, E0499, span,
+            outer->u.loop.kind != LOOP_BIND && inner->u.loop.kind != LOOP_BIND &&
+                inner->u.loop.kind != LOOP_VECTORIZE && inner->u.loop.step == 1,
+            "loop '%s' or loop '%s' is bound, vectorized or does not count up by 1, and has no "
+            "order to be turned",
+            stmt_label(outer), stmt_label(inner));
+    REQUIRE(s, E0499, span, !is_turned(inner),
+            "loop '%s' runs forwards and backwards in turn already; leave this step out",
+            stmt_label(inner));
+    return true;
+}
+
+bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, outside = {0};
+    Stmt *inner = state_path(s, call->serpentine.inner.u.id, &path),
+         *outer = state_path(s, call->serpentine.outer.u.id, &outside);
+    const Buffer *circle;
+    Conflict why = {0};
+    if (!require_inside(s, outer, inner, call->span))
+        return false;
+    circle = circle_along(s, inner);
+    REQUIRE(s, E0499, call->span, !circle,
+            "loop '%s' walks along an axis of '%s' that is a circle, in which order matters",
+            stmt_label(inner), circle->name);
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    if (!dependence_order_kept(s->ctx, kernel, inner, backwards(s, inner), &s->reassociates,
+                               &why)) {
+        sched_refuse(s, E0499, call->span,
+                     "two iterations of loop '%s' that depend on each other would change places",
+                     stmt_label(inner));
+        sched_note_conflict(s, &why);
+        return false;
+    }
+    ForStmt loop = inner->u.loop;
+    loop.annotations = annotations_mark(s->ctx, loop.annotations, ANNOTATION_SERPENTINE);
+    sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));
+    *result = (Value){.kind = VALUE_NONE};
+    return true;
+}

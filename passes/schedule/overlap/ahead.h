@@ -1,0 +1,36 @@
+/* ahead.h - statements that run in an earlier iteration than the one they belong to (internal to
+ * passes/schedule).
+ *
+ * What pipeline and rotate build: the first iterations of these statements before the loop, the
+ * others inside it. The loop stands at the end of `path` and `loop` is the same from 0 in steps of
+ * 1 (loop_from_zero). */
+#ifndef TIRC_PASSES_SCHEDULE_OVERLAP_AHEAD_H
+#define TIRC_PASSES_SCHEDULE_OVERLAP_AHEAD_H
+
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    Stmt *loop;
+    const StmtPath *path;
+} AheadLoop;
+
+/* How many statements the loop's body has, and one of them. */
+int ahead_items(const AheadLoop *a);
+Stmt *ahead_item(const AheadLoop *a, int i);
+
+/* Iterations 0 to n - 1 of `group`, n >= 1, those that the loop has: copies with loops and blocks
+ * of their own, called NAME_first, for a place before the loop. */
+Stmt *ahead_before(const AheadLoop *a, Stmt *group, int64_t n);
+
+/* `group` of the iteration `by` later, where there is one, for a place in the loop. One condition
+ * for all of it. */
+Stmt *ahead_inside(const AheadLoop *a, Stmt *group, int64_t by);
+
+/* In a model of the order: `group` of iteration `value`, where `cond` holds. */
+Stmt *ahead_model(const AheadLoop *a, Stmt *group, Expr *value, Expr *cond);
+
+/* The blocks below `first`, in order, as a list. */
+Value ahead_blocks(Schedule *s, Stmt *first);
+
+#endif

@@ -1,0 +1,22 @@
+/* copy_async.c - copy_async: a copy into shared memory that goes on while the threads do something
+ * else.
+ *
+ * The step only says so, in an annotation of the block: what a copy means does not change, because
+ * lowering puts a wait in front of every access that may meet it (passes/lower/threads/async.c). */
+#include "passes/analysis/async_copy.h"
+#include "passes/schedule/sched.h"
+
+bool prim_copy_async(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *node = sched_block(s, &call->copy_async.block, &path);
+    BlockStmt block = node->u.block;
+    const char *obstacle = async_copy_obstacle(s->ctx, &block);
+    REQUIRE(s, E0440, call->span, !obstacle, "%s", obstacle);
+    *result = (Value){.kind = VALUE_NONE};
+    if (annotation_find(block.annotations, ANNOTATION_COPY_ASYNC))
+        return true;
+    block.annotations = annotations_mark(s->ctx, block.annotations, ANNOTATION_COPY_ASYNC);
+    sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
+    return true;
+}

@@ -1,0 +1,177 @@
+/* rotate.c - rotate: what an iteration begins with is done at the end of the iteration before.
+ *
+ *   for i in n {             first(0)
+ *       first(i)       =>    for i in n {
+ *       use(i)                   use(i)
+ *   }                            if (i + 1 < n) first(i + 1)
+ *                            }
+ *
+ * Where `first` fetches what `use` begins with, nothing waits for it at the start of an iteration
+ * any more: it is under way while the last of the iteration before is computed. After
+ * pipeline(inner, 2) these are the fetches that pipeline put before the inner loop; one pipeline
+ * then goes on through all iterations of both loops.
+ *
+ * The step is another order of the same instances, which dependence_order_kept judges: in the loop
+ * that runs use(t - 1) and then first(t) for t in 0..n + 1, of which the program above is the first
+ * iteration, peeled, and the rest. */
+#include "passes/schedule/loops/partition.h"
+#include "passes/schedule/overlap/ahead.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    AheadLoop at;
+    bool *moves;         /* [items of the body] */
+    Stmt *moved, *stays; /* the statements of each kind, in their order */
+} Rotate;
+
+/* The item of the loop's body that holds the node at the end of `path`; -1 where the loop does not
+ * hold it. */
+static int item_of(const StmtPath *path, const Stmt *loop)
+{
+    int at = 0;
+    while (at < path->n && path->items[at] != loop)
+        at++;
+    if (at + 1 >= path->n)
+        return -1;
+    const Stmt *body = path->items[at + 1];
+    if (body->kind != ST_SEQ)
+        return 0;
+    for (int i = 0; i < body->u.seq.n; i++)
+        if (body->u.seq.items[i] == path->items[at + 2])
+            return i;
+    return -1;
+}
+
+/* Marks the statements that hold the nodes of the call. */
+static bool find_moves(Rotate *r, const Stmt *loop)
+{
+    Schedule *s = r->s;
+    const Value *nodes = &r->call->rotate.nodes;
+    r->moves = ARENA_ARRAY(s->ctx->arena, bool, ahead_items(&r->at));
+    for (int i = 0; i < nodes->u.list.n; i++) {
+        StmtPath path = {0};
+        const Stmt *node = state_path(s, nodes->u.list.items[i].u.id, &path);
+        int item = item_of(&path, loop);
+        if (item < 0) {
+            sched_refuse(
+                s, E0463, r->call->span,
+                "'%s' is not in the body of loop '%s', so no iteration of the loop begins with it",
+                stmt_label(node), stmt_label(loop));
+            sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+            return false;
+        }
+        r->moves[item] = true;
+    }
+    return true;
+}
+
+static bool take_apart(Rotate *r)
+{
+    Context *c = r->s->ctx;
+    BlockList moved = {0}, stays = {0};
+    for (int i = 0; i < ahead_items(&r->at); i++)
+        VEC_PUSH(c->arena, r->moves[i] ? &moved : &stays, ahead_item(&r->at, i));
+    REQUIRE(r->s, E0463, r->call->span, stays.n > 0,
+            "all statements of loop '%s' would move, and nothing would stay for them to run "
+            "behind; name those that an iteration begins with",
+            r->at.loop->u.loop.var->name);
+    r->moved = stmt_seq(c, moved.items, moved.n, r->at.loop->span);
+    r->stays = stmt_seq(c, stays.items, stays.n, r->at.loop->span);
+    return true;
+}
+
+static const Buffer *temp_in(Context *c, const Stmt *body)
+{
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP)
+            return at.stmt->u.temp;
+    return NULL;
+}
+
+/* A temp of the body is another one in each iteration. */
+static bool check_temps(const Rotate *r)
+{
+    for (int i = 0; i < ahead_items(&r->at); i++) {
+        const Stmt *item = ahead_item(&r->at, i);
+        if (item->kind != ST_TEMP)
+            continue;
+        REQUIRE(r->s, E0463, r->call->span, !stmt_touches(r->moved, item->u.temp, ACCESS_ANY),
+                "temp '%s' is made anew in each iteration of loop '%s', and what moves into the "
+                "iteration before would use another one; declare it outside of the loop, with an "
+                "element for each iteration",
+                item->u.temp->name, r->at.loop->u.loop.var->name);
+    }
+    const Buffer *inner = temp_in(r->s->ctx, r->moved);
+    REQUIRE(r->s, E0463, r->call->span, !inner,
+            "temp '%s' is declared in what would move, and there would be two of the name; declare "
+            "it outside of loop '%s'",
+            inner->name, r->at.loop->u.loop.var->name);
+    return true;
+}
+
+static bool check_order(const Rotate *r)
+{
+    Schedule *s = r->s;
+    Context *c = s->ctx;
+    const ForStmt *old = &r->at.loop->u.loop;
+    Conflict why;
+    bool reassociates;
+    Kernel *kernel = flow_kernel_with(
+        s, stmt_replace(c, s->kernel->body, r->at.path->items[r->at.path->n - 1], r->at.loop));
+    Expr *one = expr_index(c, 1);
+    ForStmt model = flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, one));
+    Expr *t = expr_var(c, model.var, span_none());
+    Stmt *items[] = {
+        ahead_model(&r->at, r->stays, index_sub(c, t, one),
+                    expr_binary(c, EX_GE, t, one, span_none())),
+        ahead_model(&r->at, r->moved, t, expr_binary(c, EX_LT, t, old->hi, span_none()))};
+    model.body = stmt_seq(c, items, 2, r->at.loop->span);
+    if (dependence_order_kept(c, kernel, r->at.loop, stmt_for(c, &model, r->at.loop->span),
+                              &reassociates, &why)) {
+        s->reassociates |= reassociates;
+        return true;
+    }
+    sched_refuse(s, E0464, r->call->span,
+                 "an iteration of loop '%s' cannot begin at the end of the one before: %s",
+                 old->var->name, why.reason);
+    sched_note_conflict(s, &why);
+    return false;
+}
+
+static Stmt *build_loop(const Rotate *r)
+{
+    Context *c = r->s->ctx;
+    ForStmt loop = r->at.loop->u.loop;
+    Stmt *items[] = {r->stays, ahead_inside(&r->at, r->moved, 1)};
+    loop.body = stmt_seq(c, items, 2, r->at.loop->span);
+    return stmt_for(c, &loop, r->at.loop->span);
+}
+
+bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    int64_t extent;
+    Stmt *loop = sched_loop(s, &call->rotate.loop, &path);
+    if (!sched_require_serial(s, loop, call->span))
+        return false;
+    Rotate r = {.s = s, .call = call, .at = {s, loop, &path}};
+    if (!find_moves(&r, loop) || !take_apart(&r) ||
+        !partition_require_inits(s, &path, r.moved, call->span))
+        return false;
+    *result = value_list(s, NULL, 0);
+    if (loop_const_extent(&loop->u.loop, &extent) && extent <= 1)
+        return true;
+    r.at.loop = loop_from_zero(s, &path);
+    if (!take_apart(&r) || !check_temps(&r) || !check_order(&r))
+        return false;
+    Stmt *first = ahead_before(&r.at, r.moved, 1);
+    Stmt *items[] = {first, build_loop(&r)};
+    Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_seq(c, items, 2, loop->span));
+    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+        return false;
+    sched_replace_body(s, body);
+    *result = ahead_blocks(s, first);
+    return true;
+}

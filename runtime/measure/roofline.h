@@ -1,0 +1,36 @@
+/* roofline.h - how long a kernel must at least take on a device, and what makes it so.
+ *
+ * The roofline model of Williams, Waterman and Patterson (2009) with a roof for each part of the
+ * device that could be the bottleneck: the work that a part has to do over the rate at which it
+ * can.  No kernel is faster than its slowest part; how near it comes depends on what the model
+ * leaves out (latency, the order of accesses, contention). */
+#ifndef TIRC_RUNTIME_MEASURE_ROOFLINE_H
+#define TIRC_RUNTIME_MEASURE_ROOFLINE_H
+
+#include <stdint.h>
+
+#include "runtime/measure/profile.h"
+
+/* What a run does, all launches together. */
+typedef struct {
+    double f64_flops, f32_flops; /* executed; 16- and 8-bit floats are computed in f32 */
+    /* parameters, each once: what must come from and go to device memory */
+    double least_bytes;
+    double beyond_l1_bytes; /* counters_beyond_l1 */
+    double passes;          /* lines of global memory and wavefronts of shared memory */
+} Work;
+
+typedef enum { ROOF_ARITHMETIC, ROOF_DRAM, ROOF_L2, ROOF_L1, ROOFS } RoofKind;
+
+typedef struct {
+    const char *name; /* "device memory" */
+    const char *unit; /* of the amount: "flop", "byte", "pass" */
+    double amount;
+    double rate; /* units a second; 0: not known */
+    double ms;   /* 0 where the rate is not known */
+} Roof;
+
+/* Fills the roofs; the number of the one that binds, or -1 where none is known. */
+int roofline_of(const Profile *profile, const Work *work, Roof roofs[ROOFS]);
+
+#endif

@@ -1,0 +1,17 @@
+/* verdict.h - why an access costs more than it must, in words, and what to do. */
+#ifndef TIRC_RUNTIME_MEASURE_VERDICT_H
+#define TIRC_RUNTIME_MEASURE_VERDICT_H
+
+#include "runtime/measure/counters.h"
+
+/* The accesses of one kernel that touch one buffer. */
+typedef struct {
+    const AccessCounter *const *items;
+    int n;
+} AccessGroup;
+
+/* About accesses->items[which]; NULL where it costs what it must.  It speaks of the costliest
+ * request.  In the context's arena. */
+const char *verdict_of(Context *ctx, const AccessGroup *accesses, int which);
+
+#endif

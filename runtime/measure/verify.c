@@ -1,0 +1,661 @@
+/* verify.c - see verify.h.
+ *
+ * Buffers of the reference are found by name: X is the program's X in the reference's type, and
+ * its companions follow it in the parameter list. */
+#include "runtime/measure/verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/random.h"
+
+typedef struct {
+    Device *d;
+    const Module *m, *reference;
+    const Workload *w;
+    const VerifyOptions *options;
+    VerifyResult *result;
+    bool only_count; /* there was no run */
+    void **data;     /* of the reference's buffers */
+    bool *owned;
+    int64_t *elements;
+    Random random;
+} Verify;
+
+/* Which indices of each axis of one output are checked. */
+typedef struct {
+    int rank;
+    int64_t count[VERIFY_RANK];
+    int64_t *index[VERIFY_RANK]; /* ascending; NULL: all */
+} Sample;
+
+/* ---- finding buffers ----------------------------------------------------------------------- */
+
+static int find_buffer(const Module *m, const char *name)
+{
+    for (int i = 0; i < m->n_buffers; i++)
+        if (strcmp(m->buffers[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* Is `text` empty, or what makes a name fresh: _1, _2 ...? */
+static bool is_fresh_ending(const char *text)
+{
+    return *text == '\0' || (*text == '_' && text[1 + strspn(text + 1, "0123456789")] == '\0');
+}
+
+/* The companion of the program's buffer `name` that ends in `suffix`, or -1. */
+static int find_companion(const Verify *v, const char *name, const char *suffix)
+{
+    size_t length = strlen(name), more = strlen(suffix);
+    for (int i = 0; i < v->reference->n_buffers; i++) {
+        const char *other = v->reference->buffers[i].name;
+        if (strncmp(other, name, length) == 0 && strncmp(other + length, suffix, more) == 0 &&
+            is_fresh_ending(other + length + more) && find_buffer(v->m, other) < 0)
+            return i;
+    }
+    return -1;
+}
+
+static const double *companion(const Verify *v, const char *name, const char *suffix)
+{
+    int i = find_companion(v, name, suffix);
+    return i < 0 ? NULL : v->data[i];
+}
+
+/* ---- the reference's data ------------------------------------------------------------------ */
+
+static bool no_memory(Verify *v, const char *name)
+{
+    diag_error(v->d->ctx, E0600, span_none(), "no memory for '%s' of the reference", name);
+    return false;
+}
+
+/* Values of the program's buffer in the reference: inputs as they were, the rest as poisoned as
+ * the device's. */
+static bool fill_value(Verify *v, int at, int of)
+{
+    const ModuleBuffer *b = &v->reference->buffers[at];
+    const ModuleBuffer *from = &v->m->buffers[of];
+    const char *input = workload_input(v->w, of);
+    size_t bytes = (size_t)v->elements[at] * (size_t)type_bytes(b->type);
+    if (b->role == BUFFER_IN) {
+        v->data[at] = (void *)(uintptr_t)input;
+        return true;
+    }
+    v->owned[at] = true;
+    v->data[at] = malloc(bytes + 1);
+    if (!v->data[at])
+        return no_memory(v, b->name);
+    if (!input) {
+        memset(v->data[at], 0xff, bytes);
+    } else if (b->type == from->type) {
+        memcpy(v->data[at], input, bytes);
+    } else {
+        double *to = v->data[at];
+        for (int64_t i = 0; i < v->elements[at]; i++)
+            to[i] = vm_value_double(from->type,
+                                    vm_value_load(from->type, input + i * type_bytes(from->type)));
+    }
+    return true;
+}
+
+static bool fill_buffers(Verify *v)
+{
+    const RunArguments *args = workload_arguments(v->w);
+    for (int i = 0; i < v->reference->n_buffers; i++) {
+        const ModuleBuffer *b = &v->reference->buffers[i];
+        int64_t *dims = ARENA_ARRAY(v->d->ctx->arena, int64_t, b->rank + 1);
+        int of = find_buffer(v->m, b->name);
+        v->elements[i] = vm_eval_shape(b->shape, args->sizes, dims) ? 1 : 0;
+        for (int k = 0; k < b->rank; k++)
+            v->elements[i] *= dims[k];
+        if (of >= 0 && v->m->buffers[of].role != BUFFER_TEMP) {
+            if (!fill_value(v, i, of))
+                return false;
+            continue;
+        }
+        v->owned[i] = true;
+        v->data[i] = calloc((size_t)v->elements[i] + 1, (size_t)type_bytes(b->type));
+        if (!v->data[i])
+            return no_memory(v, b->name);
+    }
+    return true;
+}
+
+static bool run_reference(Verify *v)
+{
+    uint64_t *pointers = ARENA_ARRAY(v->d->ctx->arena, uint64_t, v->reference->n_buffers + 1);
+    for (int i = 0; i < v->reference->n_buffers; i++)
+        pointers[i] = (uint64_t)(uintptr_t)v->data[i];
+    RunArguments args = *workload_arguments(v->w);
+    args.buffers = pointers;
+    VmFault fault;
+    if (vm_run_host(v->reference, &args, NULL, NULL, &fault))
+        return true;
+    diag_error(v->d->ctx, E0634, fault.span, "%s: %s", fault_name(fault.kind), fault.message);
+    return false;
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+int64_t verify_sample_size(int rank)
+{
+    enum { SAMPLES = 1024 };
+    return rank < 1 ? 1 : (int64_t)ceil(pow(SAMPLES, 1.0 / rank));
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The ends and random ones between; fewer where two fall together. */
+static void choose_axis(Verify *v, Sample *s, int axis, int64_t extent)
+{
+    int64_t wanted = v->options->wanted;
+    s->count[axis] = extent;
+    if (wanted <= 0 || extent <= wanted)
+        return;
+    int64_t *chosen = ARENA_ARRAY(v->d->ctx->arena, int64_t, wanted + 2);
+    chosen[0] = 0;
+    chosen[1] = extent - 1;
+    for (int64_t i = 2; i < wanted; i++)
+        chosen[i] = (int64_t)random_below(&v->random, (uint64_t)extent);
+    if (wanted < 2)
+        wanted = 2;
+    qsort(chosen, (size_t)wanted, sizeof *chosen, compare_indices);
+    int64_t n = 0;
+    for (int64_t i = 0; i < wanted; i++)
+        if (n == 0 || chosen[n - 1] != chosen[i])
+            chosen[n++] = chosen[i];
+    s->count[axis] = n;
+    s->index[axis] = chosen;
+}
+
+static void choose_index(Verify *v, Sample *s, int axis, int64_t index)
+{
+    s->count[axis] = 1;
+    s->index[axis] = ARENA_ARRAY(v->d->ctx->arena, int64_t, 1);
+    *s->index[axis] = index;
+}
+
+static void choose_sample(Verify *v, int buffer, Sample *s)
+{
+    const ModuleBuffer *b = &v->m->buffers[buffer];
+    const int64_t *dims = workload_dims(v->w, buffer);
+    const VerifyElement *only = v->options->only;
+    if (only && only->buffer != buffer) {
+        *s = (Sample){.rank = 1}; /* nothing */
+        return;
+    }
+    *s = (Sample){.rank = b->rank};
+    for (int axis = 0; axis < b->rank; axis++) {
+        if (only)
+            choose_index(v, s, axis, only->index[axis]);
+        else
+            choose_axis(v, s, axis, dims[axis]);
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, "_need_%d", axis);
+        int at = find_companion(v, b->name, suffix);
+        if (at < 0)
+            continue;
+        uint8_t *need = v->data[at];
+        for (int64_t i = 0; i < s->count[axis]; i++)
+            need[s->index[axis] ? s->index[axis][i] : i] = 1;
+    }
+}
+
+/* ---- comparing ----------------------------------------------------------------------------- */
+
+typedef struct {
+    const ModuleBuffer *buffer;
+    DType reference_type;
+    const char *got, *expected;
+    const double *err, *abs, *n;
+    const int64_t *bits; /* of an exact reference, of a sum */
+    double u, largest;   /* of the output's type: unit roundoff, and the largest number */
+    int digits;
+    /* of the tree in which terms are added, INFINITY where it is not known */
+    double depth;
+    double log_elements; /* of all outputs: among so many none is to be beyond its likely bound */
+    double size;         /* of the largest element that is expected */
+    bool spoiled;
+} Comparison;
+
+static bool is_sum(const Comparison *k, int64_t at)
+{
+    return k->n && k->n[at] > 0;
+}
+
+/* Are all partial sums, in whatever order, numbers of the type? All terms are multiples of their
+ * lowest bit, 2^-20 for the first. */
+static bool sum_is_exact(const Comparison *k, int64_t at)
+{
+    int64_t lowest = k->bits[at] & -k->bits[at];
+    return k->abs[at] <= ldexp((double)lowest, k->digits - 20) && k->abs[at] <= k->largest;
+}
+
+/* What additions lose of the magnitudes that they add: n u in any order, gamma_h = h u / (1 - h u)
+ * in a tree of height h. */
+static double sum_factor(const Comparison *k, int64_t at)
+{
+    double h = k->depth * k->u;
+    return h < 1 ? fmin(k->n[at] * k->u, h / (1 - h)) : k->n[at] * k->u;
+}
+
+/* What the additions of an element may lose. */
+static double sum_bound(const Comparison *k, int64_t at)
+{
+    if (!is_sum(k, at))
+        return 0;
+    if (k->bits)
+        return sum_is_exact(k, at) ? 0 : INFINITY;
+    return sum_factor(k, at) * k->abs[at];
+}
+
+/* The bound of an element, with room for the rounding of the bound's own computation. */
+static double bound_of(const Comparison *k, int64_t at)
+{
+    double bound = (k->err ? k->err[at] : 0) + sum_bound(k, at);
+    return k->spoiled || isnan(bound) ? INFINITY : bound * (1 + 0x1p-20);
+}
+
+/* The same if the errors of the additions are as good as independent and of mean 0 (Higham and
+ * Mary, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 2019, theorem
+ * 3.1). */
+static double likely_bound_of(const Comparison *k, int64_t at)
+{
+    double n = k->n[at], u = k->u;
+    double lambda = sqrt(2 * (log(2 * n) + k->log_elements - log(VERIFY_UNLIKELY))) / (1 - u);
+    double gamma = expm1(lambda * sqrt(n) * u + n * u * u / ((1 - u) * (1 - u)));
+    return ((k->err ? k->err[at] : 0) + fmin(gamma, sum_factor(k, at)) * k->abs[at]) *
+           (1 + 0x1p-20);
+}
+
+static bool is_poison(const char *bytes, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((unsigned char)bytes[i] != 0xff)
+            return false;
+    return true;
+}
+
+/* Is it as poisoned as before the run, and the reference is not? An 8-bit NaN may look like
+ * that. */
+static bool is_never_written(const Comparison *k, const char *got, const char *expected)
+{
+    int n = type_bytes(k->buffer->type), wide = type_bytes(k->reference_type);
+    double value = vm_value_double(k->reference_type, vm_value_load(k->reference_type, expected));
+    return is_poison(got, n) && !is_poison(expected, wide) && !(n == 1 && isnan(value));
+}
+
+/* Does what rounding may make of `expected`, or of a part of its sum, lie beyond what the type
+ * holds? Then the program itself overflows: an infinity, or no number where two meet, is no fault
+ * of a schedule. */
+static bool may_overflow(const Comparison *k, int64_t at, double expected)
+{
+    DType type = k->buffer->type;
+    double reach = fabs(expected);
+    if (k->err && k->err[at] < INFINITY)
+        reach += k->err[at];
+    if (is_sum(k, at) && k->abs[at] < INFINITY)
+        reach = fmax(reach, k->abs[at] * (1 + k->n[at] * k->u));
+    return type_is_float(type) && !isfinite(type_round(type, reach));
+}
+
+static void note_wrong(VerifyResult *r, const Comparison *k, const Sample *s, const int64_t *index,
+                       VerifyWrong wrong)
+{
+    r->wrong++;
+    if (r->n_first == VERIFY_SHOWN)
+        return;
+    wrong.buffer = k->buffer->name;
+    wrong.rank = s->rank;
+    memcpy(wrong.index, index, sizeof wrong.index);
+    r->first[r->n_first++] = wrong;
+}
+
+static bool is_same(DType type, const VerifyWrong *e, VmValue got, VmValue expected)
+{
+    if (type_is_float(type))
+        return e->got == e->expected || (isnan(e->got) && isnan(e->expected) && !e->never_written);
+    return memcmp(&got, &expected, sizeof got) == 0;
+}
+
+/* How far the element is from what was expected, in all and of its bound. True: beyond. */
+static bool note_error(VerifyResult *r, const VerifyWrong *e)
+{
+    double error = fabs(e->got - e->expected);
+    if (isnan(error))
+        error = INFINITY;
+    double ratio = e->bound > 0 && error < INFINITY ? error / e->bound : INFINITY;
+    if (error > r->max_error) {
+        r->max_error = error;
+        r->bound = e->bound;
+    }
+    if (ratio > r->worst_ratio)
+        r->worst_ratio = ratio;
+    return ratio > 1;
+}
+
+static void note_unchecked(VerifyResult *r, bool overflown)
+{
+    r->unchecked++;
+    r->overflown += overflown;
+}
+
+static void compare_element(VerifyResult *r, const Comparison *k, const Sample *s,
+                            const int64_t *index, int64_t at)
+{
+    DType type = k->buffer->type;
+    const char *bytes = k->got + at * type_bytes(type);
+    VmValue got = vm_value_load(type, bytes);
+    const char *reference = k->expected + at * type_bytes(k->reference_type);
+    VmValue expected = vm_value_load(k->reference_type, reference);
+    VerifyWrong e = {.got = vm_value_double(type, got),
+                     .expected = vm_value_double(k->reference_type, expected),
+                     .bound = bound_of(k, at)};
+    e.never_written = is_never_written(k, bytes, reference);
+    bool overflows = !e.never_written && may_overflow(k, at, e.expected);
+    bool unbounded = !(e.bound < INFINITY) && !e.never_written;
+    if (unbounded || (overflows && !isfinite(e.got) && !is_same(type, &e, got, expected))) {
+        note_unchecked(r, overflows);
+        return;
+    }
+    r->checked++;
+    r->wide += type_is_float(type) && e.bound > VERIFY_WIDE * k->size;
+    r->largest_bound = fmax(r->largest_bound, e.bound);
+    bool likely = !is_sum(k, at) || k->bits || fabs(e.got - e.expected) <= likely_bound_of(k, at);
+    r->summed += is_sum(k, at);
+    if (is_sum(k, at))
+        r->additions = fmax(r->additions, fmin(k->n[at], k->depth));
+    if (is_same(type, &e, got, expected))
+        return;
+    r->unlikely += !likely;
+    if (note_error(r, &e))
+        note_wrong(r, k, s, index, e);
+}
+
+static void count_element(VerifyResult *r, const Comparison *k, int64_t at)
+{
+    if (!(bound_of(k, at) < INFINITY)) {
+        note_unchecked(r, false);
+        return;
+    }
+    const char *expected = k->expected + at * type_bytes(k->reference_type);
+    r->checked++;
+    r->nonzero +=
+        vm_value_double(k->reference_type, vm_value_load(k->reference_type, expected)) != 0;
+}
+
+static void compare_all(Verify *v, const Comparison *k, const Sample *s, const int64_t *dims)
+{
+    int64_t at[VERIFY_RANK] = {0}, index[VERIFY_RANK] = {0};
+    for (int axis = 0; axis < s->rank; axis++)
+        if (s->count[axis] == 0)
+            return;
+    for (;;) {
+        int64_t element = 0;
+        for (int axis = 0; axis < s->rank; axis++) {
+            index[axis] = s->index[axis] ? s->index[axis][at[axis]] : at[axis];
+            element = element * dims[axis] + index[axis];
+        }
+        if (v->only_count)
+            count_element(v->result, k, element);
+        else
+            compare_element(v->result, k, s, index, element);
+        int axis = s->rank - 1;
+        while (axis >= 0 && ++at[axis] == s->count[axis])
+            at[axis--] = 0;
+        if (axis < 0)
+            return;
+    }
+}
+
+static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
+{
+    int reference = find_buffer(v->reference, b->name),
+        unsure = find_companion(v, b->name, "_unsure");
+    if (reference < 0)
+        TIRC_BUG(v->d->ctx, "the reference has no output '%s'", b->name);
+    int bits = find_companion(v, b->name, "_bits");
+    return (Comparison){
+        .buffer = b,
+        .reference_type = v->reference->buffers[reference].type,
+        .expected = v->data[reference],
+        .err = companion(v, b->name, "_err"),
+        .abs = companion(v, b->name, "_abs"),
+        .n = companion(v, b->name, "_n"),
+        .bits = bits < 0 ? NULL : v->data[bits],
+        .u = ldexp(1, -type_info(b->type)->digits) + 0x1p-53,
+        .largest = type_largest(b->type),
+        .digits = type_info(b->type)->digits,
+        .depth = v->options->depth ? v->options->depth[find_buffer(v->m, b->name)] : INFINITY,
+        .spoiled = unsure >= 0 && *(const uint8_t *)v->data[unsure],
+    };
+}
+
+/* The largest finite number among `n` elements of the reference. */
+static double largest_of(const Comparison *k, int64_t n)
+{
+    double largest = 0;
+    int step = type_bytes(k->reference_type);
+    for (int64_t i = 0; i < n; i++) {
+        double value = fabs(vm_value_double(
+            k->reference_type, vm_value_load(k->reference_type, k->expected + i * step)));
+        if (isfinite(value) && value > largest)
+            largest = value;
+    }
+    return largest;
+}
+
+static bool compare_buffer(Verify *v, int buffer, const Sample *s)
+{
+    const ModuleBuffer *b = &v->m->buffers[buffer];
+    size_t bytes = (size_t)workload_elements(v->w, buffer) * (size_t)type_bytes(b->type);
+    Comparison k = comparison_of(v, b);
+    k.size = largest_of(&k, workload_elements(v->w, buffer));
+    k.log_elements = log(1.0 + (double)v->result->total);
+    if (v->only_count) {
+        compare_all(v, &k, s, workload_dims(v->w, buffer));
+        return true;
+    }
+    char *got = malloc(bytes + 1);
+    if (!got)
+        return no_memory(v, b->name);
+    bool ok = v->d->ops->read(v->d, got, workload_arguments(v->w)->buffers[buffer], bytes);
+    k.got = got;
+    if (ok)
+        compare_all(v, &k, s, workload_dims(v->w, buffer));
+    free(got);
+    return ok;
+}
+
+/* ---- what is to blame ---------------------------------------------------------------------- */
+
+/* The program's buffer that buffer `at` of the reference goes with, by its name without `suffix`;
+ * NULL: none. */
+static const ModuleBuffer *accompanied(const Verify *v, int at, const char *suffix)
+{
+    const char *name = v->reference->buffers[at].name;
+    for (int i = 0; i < v->reference->n_buffers; i++) {
+        const ModuleBuffer *b = &v->reference->buffers[i];
+        size_t length = strlen(b->name);
+        if (i != at && strncmp(name, b->name, length) == 0 &&
+            strncmp(name + length, suffix, strlen(suffix)) == 0 &&
+            is_fresh_ending(name + length + strlen(suffix)))
+            return b;
+    }
+    return NULL;
+}
+
+static int64_t first_without_bound(const double *err, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && err[i] < INFINITY)
+        i++;
+    return i;
+}
+
+/* Buffers in the order in which they are computed, as far as it can be told: temps first. */
+static const char *blame_at(const Verify *v, int at)
+{
+    Context *c = v->d->ctx;
+    const ModuleBuffer *b = accompanied(v, at, "_unsure");
+    if (b && *(const uint8_t *)v->data[at])
+        return arena_printf(c->arena,
+                            "rounding may decide what is written to '%s': a subscript, a condition "
+                            "or the bound of a loop depends on rounded values",
+                            b->name);
+    b = accompanied(v, at, "_err");
+    if (!b || v->reference->buffers[at].type != DT_F64)
+        return NULL;
+    int64_t element = first_without_bound(v->data[at], v->elements[at]);
+    if (element == v->elements[at])
+        return NULL;
+    return arena_printf(c->arena, "no bound is left in '%s', first in its element %lld", b->name,
+                        (long long)element);
+}
+
+static const char *find_blame(const Verify *v)
+{
+    const char *found = NULL;
+    for (int temps = 1; !found && temps >= 0; temps--)
+        for (int i = 0; !found && i < v->reference->n_buffers; i++)
+            if ((v->reference->buffers[i].role == BUFFER_TEMP) == temps)
+                found = blame_at(v, i);
+    return found;
+}
+
+static double most_terms(const Verify *v)
+{
+    double most = 0;
+    for (int i = 0; i < v->reference->n_buffers; i++)
+        if (accompanied(v, i, "_n"))
+            for (int64_t k = 0; k < v->elements[i]; k++)
+                most = fmax(most, ((const double *)v->data[i])[k]);
+    return most;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static bool is_output(const ModuleBuffer *b)
+{
+    return b->role == BUFFER_OUT || b->role == BUFFER_INOUT;
+}
+
+static bool compare_outputs(Verify *v, const Sample *samples)
+{
+    for (int i = 0; i < v->m->n_buffers; i++)
+        if (is_output(&v->m->buffers[i]))
+            v->result->total += workload_elements(v->w, i);
+    for (int i = 0; i < v->m->n_buffers; i++)
+        if (is_output(&v->m->buffers[i]) && !compare_buffer(v, i, &samples[i]))
+            return false;
+    return true;
+}
+
+static bool verify_all(Verify *v)
+{
+    Sample *samples = ARENA_ARRAY(v->d->ctx->arena, Sample, v->m->n_buffers + 1);
+    VerifyResult *r = v->result;
+    if (!fill_buffers(v))
+        return false;
+    for (int i = 0; i < v->m->n_buffers; i++)
+        if (is_output(&v->m->buffers[i]))
+            choose_sample(v, i, &samples[i]);
+    if (!run_reference(v) || !compare_outputs(v, samples))
+        return false;
+    r->ok = r->wrong == 0 && r->unchecked == r->overflown && (r->checked > 0 || r->total == 0);
+    r->most_terms = most_terms(v);
+    if (r->unchecked > r->overflown)
+        r->blame = find_blame(v);
+    return true;
+}
+
+static bool verify_with(Verify v)
+{
+    Arena *arena = v.d->ctx->arena;
+    *v.result = (VerifyResult){0};
+    for (int i = 0; i < v.m->n_buffers; i++)
+        if (is_output(&v.m->buffers[i]) && v.m->buffers[i].rank > VERIFY_RANK) {
+            diag_error(v.d->ctx, E0634, span_none(), "'%s' has %d axes; at most %d can be verified",
+                       v.m->buffers[i].name, v.m->buffers[i].rank, VERIFY_RANK);
+            return false;
+        }
+    v.data = ARENA_ARRAY(arena, void *, v.reference->n_buffers + 1);
+    v.owned = ARENA_ARRAY(arena, bool, v.reference->n_buffers + 1);
+    v.elements = ARENA_ARRAY(arena, int64_t, v.reference->n_buffers + 1);
+    v.random = random_new(v.options->seed, 0x766572696679);
+    bool ok = verify_all(&v);
+    for (int i = 0; i < v.reference->n_buffers; i++)
+        if (v.owned[i])
+            free(v.data[i]);
+    return ok;
+}
+
+bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
+                const VerifyOptions *options, VerifyResult *result)
+{
+    return verify_with((Verify){
+        .d = d, .m = m, .reference = reference, .w = w, .options = options, .result = result});
+}
+
+bool verify_count(Device *d, const Module *m, const Workload *w, const Module *reference,
+                  const VerifyOptions *options, VerifyResult *result)
+{
+    return verify_with((Verify){.d = d,
+                                .m = m,
+                                .reference = reference,
+                                .w = w,
+                                .options = options,
+                                .result = result,
+                                .only_count = true});
+}
+
+static void describe_rest(const VerifyResult *r, StrBuf *out)
+{
+    if (r->overflown)
+        strbuf_addf(out, ", %lld more overflow in the program itself", (long long)r->overflown);
+    if (r->unchecked > r->overflown)
+        strbuf_addf(out, ", %lld more have no error bound",
+                    (long long)(r->unchecked - r->overflown));
+    if (r->unchecked > r->overflown && r->blame)
+        strbuf_addf(out, " (%s)", r->blame);
+}
+
+void verify_describe(const VerifyResult *r, StrBuf *out)
+{
+    strbuf_addf(out, "%lld of %lld elements checked%s", (long long)r->checked, (long long)r->total,
+                r->gentle ? " on well-conditioned inputs" : "");
+    if (r->wide)
+        strbuf_addf(
+            out,
+            ", %lld of them within bounds that tell little (beyond 1/%.0f of the largest element)",
+            (long long)r->wide, 1 / VERIFY_WIDE);
+    describe_rest(r, out);
+    if (r->wrong)
+        strbuf_addf(out, ", %lld wrong", (long long)r->wrong);
+    else if (r->worst_ratio > 0)
+        strbuf_addf(out, "; largest error %.3g, each at most %.2g of its bound", r->max_error,
+                    r->worst_ratio);
+    else
+        strbuf_add(out, ", all exact");
+    for (int i = 0; i < r->n_first; i++) {
+        const VerifyWrong *w = &r->first[i];
+        strbuf_addf(out, "\n  %s[", w->buffer);
+        for (int axis = 0; axis < w->rank; axis++)
+            strbuf_addf(out, axis ? ", %lld" : "%lld", (long long)w->index[axis]);
+        if (w->never_written)
+            strbuf_addf(out, "] was never written; expected %.9g", w->expected);
+        else if (w->bound == 0)
+            strbuf_addf(out, "] = %.9g; expected %.9g exactly", w->got, w->expected);
+        else
+            strbuf_addf(out, "] = %.9g; expected %.9g within %.3g", w->got, w->expected, w->bound);
+    }
+}

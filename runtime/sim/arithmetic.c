@@ -1,0 +1,170 @@
+/* arithmetic.c - operators on registers: one loop over the lanes for each operator, type and
+ * shape of operands.
+ *
+ * Integers wrap around: signed arithmetic is done in the unsigned type of the same width.  Lanes
+ * that rest are computed too, since nobody looks at their values; only the divisor of a lane that
+ * runs may not be zero. */
+#include <math.h>
+
+#include "runtime/sim/internal.h"
+
+/* The loop of a binary operator, in the three shapes that occur; a uniform result is the first
+ * with n = 1. */
+#define LOOP2(R, T, expr)                                                                          \
+    R *d = s->d;                                                                                   \
+    const T *pa = s->a, *pb = s->b;                                                                \
+    if (!s->lanes_b) {                                                                             \
+        const T b = *pb;                                                                           \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            const T a = pa[s->lanes_a ? i : 0];                                                    \
+            d[i] = (R)(expr);                                                                      \
+        }                                                                                          \
+    } else if (!s->lanes_a) {                                                                      \
+        const T a = *pa;                                                                           \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            const T b = pb[i];                                                                     \
+            d[i] = (R)(expr);                                                                      \
+        }                                                                                          \
+    } else {                                                                                       \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            const T a = pa[i], b = pb[i];                                                          \
+            d[i] = (R)(expr);                                                                      \
+        }                                                                                          \
+    }
+
+#define BINARY(name, R, T, expr)                                                                   \
+    VM_LANES static bool name(VmState *st, const VmStep *s)                                        \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        LOOP2(R, T, expr)                                                                          \
+        return true;                                                                               \
+    }
+#define UNARY(name, R, T, expr)                                                                    \
+    VM_LANES static bool name(VmState *st, const VmStep *s)                                        \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        R *d = s->d;                                                                               \
+        const T *pa = s->a;                                                                        \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            const T a = pa[s->lanes_a ? i : 0];                                                    \
+            d[i] = (R)(expr);                                                                      \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+
+/* ---- division ------------------------------------------------------------------------------ */
+
+/* Is the divisor of every lane that runs other than zero? */
+#define DIVISOR(T)                                                                                 \
+    {                                                                                              \
+        const T *divisor = s->b;                                                                   \
+        for (int i = 0; i < s->n; i++)                                                             \
+            if (divisor[s->lanes_b ? i : 0] == 0 && (s->n == 1 || vm_runs(st, i)))                 \
+                return vm_fault(st, s, FAULT_DIVIDE_BY_ZERO, i, "integer division by zero");       \
+    }
+#define DIVISION(name, T, expr)                                                                    \
+    static bool name(VmState *st, const VmStep *s)                                                 \
+    {                                                                                              \
+        DIVISOR(T)                                                                                 \
+        LOOP2(T, T, expr)                                                                          \
+        return true;                                                                               \
+    }
+#define SIGNED_DIVISION(t, T, U)                                                                   \
+    DIVISION(div_##t, T, b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : a / b)                             \
+    DIVISION(mod_##t, T, b == 0 || b == -1 ? 0 : a % b)
+#define UNSIGNED_DIVISION(t, T)                                                                    \
+    DIVISION(div_##t, T, b == 0 ? 0 : a / b)                                                       \
+    DIVISION(mod_##t, T, b == 0 ? 0 : a % b)
+SIGNED_DIVISION(i32, int32_t, uint32_t)
+SIGNED_DIVISION(i64, int64_t, uint64_t)
+UNSIGNED_DIVISION(u32, uint32_t)
+UNSIGNED_DIVISION(u64, uint64_t)
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+#define COMPARISONS(t, T)                                                                          \
+    BINARY(lt_##t, uint8_t, T, a < b)                                                              \
+    BINARY(le_##t, uint8_t, T, a <= b)                                                             \
+    BINARY(eq_##t, uint8_t, T, a == b)                                                             \
+    BINARY(ne_##t, uint8_t, T, a != b)
+#define SELECTION(t, T)                                                                            \
+    UNARY(move_##t, T, T, a)                                                                       \
+    VM_LANES static bool select_##t(VmState *st, const VmStep *s)                                  \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        T *d = s->d;                                                                               \
+        const uint8_t *pa = s->a;                                                                  \
+        const T *pb = s->b, *pc = s->c;                                                            \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            const T yes = pb[s->lanes_b ? i : 0], no = pc[s->lanes_c ? i : 0];                     \
+            d[i] = pa[s->lanes_a ? i : 0] ? yes : no;                                              \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+/* U is the unsigned type in which T wraps around. */
+#define INTEGER(t, T, U, bits)                                                                     \
+    BINARY(add_##t, T, T, (U)a + (U)b)                                                             \
+    BINARY(sub_##t, T, T, (U)a - (U)b)                                                             \
+    BINARY(mul_##t, T, T, (U)a *(U)b)                                                              \
+    BINARY(min_##t, T, T, a < b ? a : b)                                                           \
+    BINARY(max_##t, T, T, a > b ? a : b)                                                           \
+    BINARY(and_##t, T, T, a &b)                                                                    \
+    BINARY(or_##t, T, T, a | b)                                                                    \
+    BINARY(xor_##t, T, T, a ^ b)                                                                   \
+    BINARY(shl_##t, T, T, (U)b < bits ? (U)a << ((U)b & (bits - 1)) : 0)                           \
+    BINARY(shr_##t, T, T, (U)b < bits ? a >> ((U)b & (bits - 1)) : a >> (bits - 1) >> 1)           \
+    UNARY(neg_##t, T, T, 0 - (U)a)                                                                 \
+    UNARY(not_##t, T, T, ~(U)a)                                                                    \
+    COMPARISONS(t, T)                                                                              \
+    SELECTION(t, T)
+#define FLOATING(t, T, f_mod, f_min, f_max)                                                        \
+    BINARY(add_##t, T, T, a + b)                                                                   \
+    BINARY(sub_##t, T, T, a - b)                                                                   \
+    BINARY(mul_##t, T, T, a *b)                                                                    \
+    BINARY(div_##t, T, T, a / b)                                                                   \
+    BINARY(mod_##t, T, T, f_mod(a, b))                                                             \
+    BINARY(min_##t, T, T, f_min(a, b))                                                             \
+    BINARY(max_##t, T, T, f_max(a, b))                                                             \
+    UNARY(neg_##t, T, T, -a)                                                                       \
+    COMPARISONS(t, T)                                                                              \
+    SELECTION(t, T)
+
+INTEGER(i64, int64_t, uint64_t, 64)
+INTEGER(u64, uint64_t, uint64_t, 64)
+INTEGER(i32, int32_t, uint32_t, 32)
+INTEGER(u32, uint32_t, uint32_t, 32)
+FLOATING(f64, double, fmod, vm_least_f64, vm_largest_f64)
+FLOATING(f32, float, fmodf, vm_least_f32, vm_largest_f32)
+
+BINARY(and_bool, uint8_t, uint8_t, a &b)
+BINARY(or_bool, uint8_t, uint8_t, a | b)
+BINARY(xor_bool, uint8_t, uint8_t, a ^ b)
+UNARY(not_bool, uint8_t, uint8_t, !a)
+COMPARISONS(bool, uint8_t)
+SELECTION(bool, uint8_t)
+
+#define EVERY_TYPE(t)                                                                              \
+    [VM_LT] = lt_##t, [VM_LE] = le_##t, [VM_EQ] = eq_##t, [VM_NE] = ne_##t, [VM_MOVE] = move_##t,  \
+    [VM_SELECT] = select_##t
+#define NUMBERS(t)                                                                                 \
+    EVERY_TYPE(t), [VM_ADD] = add_##t, [VM_SUB] = sub_##t, [VM_MUL] = mul_##t, [VM_DIV] = div_##t, \
+                   [VM_MOD] = mod_##t, [VM_MIN] = min_##t, [VM_MAX] = max_##t, [VM_NEG] = neg_##t
+#define INTEGERS(t)                                                                                \
+    NUMBERS(t)                                                                                     \
+    , [VM_AND] = and_##t, [VM_OR] = or_##t, [VM_XOR] = xor_##t, [VM_NOT] = not_##t,                \
+      [VM_SHL] = shl_##t, [VM_SHR] = shr_##t
+
+VmApply *vm_arithmetic(VmOp op, VmType type)
+{
+    static VmApply *const table[VM_TYPES][VM_OPS] = {
+        [VM_F64] = {NUMBERS(f64)},
+        [VM_F32] = {NUMBERS(f32)},
+        [VM_I64] = {INTEGERS(i64)},
+        [VM_U64] = {INTEGERS(u64)},
+        [VM_I32] = {INTEGERS(i32)},
+        [VM_U32] = {INTEGERS(u32)},
+        [VM_BOOL] = {EVERY_TYPE(bool), [VM_AND] = and_bool, [VM_OR] = or_bool, [VM_XOR] = xor_bool,
+                     [VM_NOT] = not_bool},
+    };
+    return table[type][op];
+}

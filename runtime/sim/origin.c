@@ -1,0 +1,104 @@
+/* origin.c - where the value of a store comes from: the stores that write what it has loaded.
+ *
+ * The operands of an instruction are followed backwards through the text to the loads behind them.
+ * That is the way of every value in straight code, and of each that is made in front of a loop and
+ * used in it. */
+#include "runtime/sim/internal.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    const VmFunction *f;
+    bool *wanted; /* [registers] */
+} Slice;
+
+static void want(Slice *s, int reg)
+{
+    if (reg > 0)
+        s->wanted[reg] = true;
+}
+
+static void want_list(Slice *s, int list, int width)
+{
+    for (int k = 0; k < width; k++)
+        want(s, s->f->lists[list + k]);
+}
+
+/* Does the instruction make a wanted value? It is no longer wanted then. */
+static bool makes(Slice *s, const VmInst *inst)
+{
+    bool any = false;
+    int width = inst->op == VM_LOAD && inst->width > 1 ? inst->width : 1;
+    for (int k = 0; k < width; k++) {
+        int reg = width > 1 ? s->f->lists[inst->d + k] : inst->d;
+        any |= reg > 0 && s->wanted[reg];
+        s->wanted[reg] = false;
+    }
+    return any;
+}
+
+static bool has_result(VmOp op)
+{
+    return op != VM_STORE && op != VM_ATOMIC && op != VM_CHECK && op != VM_IF && op != VM_ELSE &&
+           op != VM_END && op != VM_BARRIER && op != VM_COMMIT && op != VM_WAIT &&
+           op != VM_FORGET && op != VM_LAUNCH && op != VM_STOP;
+}
+
+static bool same_memory(const VmBuffer *a, const VmBuffer *b, bool same_function)
+{
+    if (a->space == VM_GLOBAL)
+        return b->space == VM_GLOBAL && a->argument == b->argument;
+    return same_function && a->space == b->space && a->offset == b->offset;
+}
+
+/* Notes the stores of the module that write what the load reads. */
+static int note_stores(const Module *m, const VmFunction *f, int load, const VmPlace *but,
+                       VmPlace *places, int n, int room)
+{
+    const VmBuffer *buffer = &f->buffers[f->code[load].c];
+    for (int k = 0; k < m->n_kernels; k++) {
+        const VmFunction *other = m->kernels[k].code;
+        for (int i = 0; i < other->n_code && n < room; i++) {
+            VmOp op = (VmOp)other->code[i].op;
+            if ((op != VM_STORE && op != VM_ATOMIC) || (k == but->kernel && i == but->inst) ||
+                !same_memory(buffer, &other->buffers[other->code[i].c], other == f))
+                continue;
+            bool seen = false;
+            for (int j = 0; j < n; j++)
+                seen |= m->kernels[places[j].kernel].code->spans[places[j].inst].begin ==
+                        other->spans[i].begin;
+            if (!seen)
+                places[n++] = (VmPlace){k, i};
+        }
+    }
+    return n;
+}
+
+int vm_origins(const Module *m, VmPlace store, VmPlace *places, int room)
+{
+    const VmFunction *f = m->kernels[store.kernel].code;
+    const VmInst *inst = &f->code[store.inst];
+    Slice s = {f, calloc((size_t)f->n_registers + 1, sizeof *s.wanted)};
+    int n = 0;
+    if (!s.wanted)
+        return 0;
+    if (inst->width > 1)
+        want_list(&s, inst->b, inst->width);
+    else
+        want(&s, inst->b);
+    for (int i = store.inst - 1; i >= 0; i--) {
+        const VmInst *at = &f->code[i];
+        if (!has_result((VmOp)at->op) || !makes(&s, at))
+            continue;
+        if (at->op == VM_LOAD) {
+            n = note_stores(m, f, i, &store, places, n, room);
+            continue;
+        }
+        want(&s, at->a);
+        want(&s, at->b);
+        if (at->op == VM_SELECT || at->op == VM_CALL)
+            want(&s, at->c);
+    }
+    free(s.wanted);
+    return n;
+}

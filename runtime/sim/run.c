@@ -1,0 +1,429 @@
+/* run.c - decoding a function for one thread of the machine, and executing it.
+ *
+ * Masks form a stack with one row for each level of divergent control; row 0 is all ones.  Control
+ * on uniform registers only jumps. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/sim/internal.h"
+
+/* ---- faults -------------------------------------------------------------------------------- */
+
+bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char *format, ...)
+{
+    VmFault *fault = &st->fault;
+    fault->kind = kind;
+    fault->span = st->f->spans[s - st->steps];
+    fault->step = st->f->steps[s - st->steps];
+    fault->function = st->f->name;
+    fault->in_kernel = st->in_kernel;
+    fault->other.known = false;
+    /* What is done once for all is done by the first that runs. */
+    while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE &&
+           lane + 1 < st->lanes && !vm_runs(st, lane))
+        lane++;
+    int64_t rest = st->first + lane;
+    for (int axis = 0; axis < 3; axis++) {
+        fault->block[axis] = st->block[axis];
+        fault->thread[axis] = rest % st->block_shape[axis];
+        rest /= st->block_shape[axis];
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(fault->message, sizeof fault->message, format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- decoding ------------------------------------------------------------------------------ */
+
+static size_t type_size(VmType type)
+{
+    static const size_t sizes[VM_TYPES] = {8, 8, 8, 8, 4, 4, 1};
+    return sizes[type];
+}
+
+static size_t align_up(size_t size)
+{
+    return (size + 63) & ~(size_t)63;
+}
+
+static int mask_levels(const VmFunction *f)
+{
+    int level = 0, most = 0;
+    for (int i = 0; i < f->n_code; i++) {
+        VmOp op = (VmOp)f->code[i].op;
+        if (op == VM_IF || op == VM_FOR)
+            level++;
+        else if (op == VM_END || op == VM_NEXT)
+            level--;
+        if (level > most)
+            most = level;
+    }
+    return most + 1;
+}
+
+static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
+{
+    VmOp op = (VmOp)inst->op;
+    if (vm_is_access(op) || op == VM_CHECK)
+        return vm_memory(op, f->buffers[inst->c].type);
+    if (op == VM_FIT)
+        return vm_fit;
+    if (op == VM_FORGET)
+        return vm_shadow_forget;
+    if (op == VM_CAST)
+        return vm_cast((VmType)inst->type, f->registers[inst->d].type);
+    if (op == VM_CALL || op == VM_ROUND)
+        return vm_call(op);
+    if (op == VM_SHUFFLE)
+        return vm_shuffle((VmType)inst->type);
+    if (op == VM_COMMIT || op == VM_WAIT)
+        return vm_async(op);
+    return vm_arithmetic(op, (VmType)inst->type);
+}
+
+static void decode_memory(VmState *st, VmStep *s, const uint64_t *buffers)
+{
+    const VmBuffer *b = &st->f->buffers[s->inst->c];
+    s->bound = b->space == VM_GLOBAL ? st->registers[b->elements] : &b->capacity;
+    if (b->space == VM_GLOBAL)
+        s->memory = (void *)(uintptr_t)buffers[b->argument];
+    else if (b->space == VM_SHARED)
+        s->memory = st->shared + b->offset;
+    else
+        s->memory = st->local + b->offset * st->lanes;
+    s->width = s->inst->width > 1 ? s->inst->width : 1;
+    if (s->width > 1) {
+        s->n = s->lanes_a || b->space == VM_LOCAL ? st->lanes : 1;
+        for (int k = 0; s->inst->op == VM_STORE && k < s->width; k++) {
+            bool lanes;
+            vm_part(st, s->inst->b, k, &lanes);
+            s->n = lanes ? st->lanes : s->n;
+        }
+    } else if (s->inst->op == VM_STORE)
+        s->n = s->lanes_a || s->lanes_b || b->space == VM_LOCAL ? st->lanes : 1;
+}
+
+static void decode(VmState *st, const uint64_t *buffers)
+{
+    const VmFunction *f = st->f;
+    for (int i = 0; i < f->n_code; i++) {
+        const VmInst *inst = &f->code[i];
+        VmStep *s = &st->steps[i];
+        s->inst = inst;
+        if (inst->op == VM_LAUNCH) /* its operands are no registers */
+            continue;
+        s->apply = apply_of(f, inst);
+        if (inst->op == VM_FORGET)
+            continue;
+        s->a = st->registers[inst->a];
+        s->lanes_a = !f->registers[inst->a].uniform;
+        if (inst->width > 1) { /* its other operands are lists */
+            decode_memory(st, s, buffers);
+            continue;
+        }
+        s->d = st->registers[inst->d];
+        s->b = st->registers[inst->b];
+        s->lanes_b = !f->registers[inst->b].uniform;
+        s->n = f->registers[inst->d].uniform ? 1 : st->lanes;
+        if (vm_is_access((VmOp)inst->op)) {
+            decode_memory(st, s, buffers);
+        } else if (inst->op != VM_CHECK) {
+            s->c = st->registers[inst->c];
+            s->lanes_c = !f->registers[inst->c].uniform;
+        }
+    }
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+/* Hands out parts of one allocation; with `base` NULL it only adds up. */
+typedef struct {
+    uint8_t *base;
+    size_t used;
+} Carver;
+
+static void *carve(Carver *c, size_t size)
+{
+    void *part = c->base ? c->base + c->used : NULL;
+    c->used += align_up(size);
+    return part;
+}
+
+static void carve_all(VmState *st, Carver *c)
+{
+    const VmFunction *f = st->f;
+    size_t lanes = (size_t)st->lanes, levels = (size_t)mask_levels(f);
+    st->steps = carve(c, sizeof(VmStep) * (size_t)f->n_code);
+    st->registers = carve(c, sizeof(void *) * (size_t)(f->n_registers + 1));
+    for (int r = 0; r < f->n_registers; r++) {
+        size_t values = f->registers[r].uniform ? 1 : lanes;
+        void *part = carve(c, type_size(f->registers[r].type) * values);
+        if (c->base)
+            st->registers[r] = part;
+    }
+    st->masks = carve(c, lanes * levels);
+    st->full = carve(c, levels);
+    st->values = carve(c, sizeof(VmValue) * (size_t)f->n_lists);
+    uint8_t *shared = carve(c, (size_t)f->shared_bytes);
+    if (!st->shared)
+        st->shared = shared;
+    st->local = carve(c, (size_t)f->local_bytes * lanes);
+}
+
+static void set_axes(VmState *st)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        int r = st->f->axes.axis[3 + axis];
+        if (r < 0)
+            continue;
+        int64_t *values = st->registers[r], below = 1;
+        for (int inner = 0; inner < axis; inner++)
+            below *= st->block_shape[inner];
+        for (int lane = 0; lane < st->lanes; lane++)
+            values[lane] = (st->first + lane) / below % st->block_shape[axis];
+    }
+}
+
+VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
+                 const uint64_t *buffers)
+{
+    return vm_open_group(f, shape, 0, (int)(shape[0] * shape[1] * shape[2]), NULL, inputs, buffers);
+}
+
+VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, int lanes,
+                       VmState *block, const VmValue *inputs, const uint64_t *buffers)
+{
+    VmState measure = {.f = f, .lanes = lanes};
+    Carver carver = {0};
+    carve(&carver, sizeof(VmState));
+    carve_all(&measure, &carver);
+    carver.base = aligned_alloc(64, carver.used);
+    if (!carver.base)
+        return NULL;
+    memset(carver.base, 0, carver.used);
+    carver.used = 0;
+    VmState *st = carve(&carver, sizeof(VmState));
+    st->f = f;
+    st->lanes = lanes;
+    st->first = first;
+    st->shared = block ? block->shared : NULL;
+    memcpy(st->block_shape, shape, sizeof st->block_shape);
+    carve_all(st, &carver);
+    memset(st->masks, 1, (size_t)st->lanes);
+    st->full[0] = true;
+    for (int i = 0; i < f->n_constants; i++)
+        memcpy(st->registers[f->constants[i].reg], &f->constants[i].value,
+               type_size(f->registers[f->constants[i].reg].type));
+    for (int i = 0; i < f->n_inputs; i++)
+        memcpy(st->registers[f->inputs[i]], &inputs[i], type_size(f->registers[f->inputs[i]].type));
+    set_axes(st);
+    decode(st, buffers);
+    return st;
+}
+
+void vm_close(VmState *st)
+{
+    if (st) {
+        vm_shadow_detach(st);
+        vm_async_close(st);
+    }
+    free(st);
+}
+
+/* ---- control ------------------------------------------------------------------------------- */
+
+static const uint8_t *mask_row(const VmState *st, int level)
+{
+    return st->masks + (size_t)level * (size_t)st->lanes;
+}
+
+/* The row of the present level becomes `from` and `with` (or, inverted, not `with`). Does any lane
+ * run? */
+static bool mask_set(VmState *st, const uint8_t *from, const uint8_t *with, bool inverted)
+{
+    uint8_t *row = st->masks + (size_t)st->level * (size_t)st->lanes;
+    uint8_t any = 0, all = 1, flip = inverted;
+    for (int i = 0; i < st->lanes; i++) {
+        uint8_t runs = from[i] & (with[i] ^ flip);
+        row[i] = runs;
+        any |= runs;
+        all &= runs;
+    }
+    st->full[st->level] = all;
+    return any;
+}
+
+/* Rests the lanes whose loop variable has reached the end. Does any lane run? */
+static bool mask_loop(VmState *st, const VmStep *s, const uint8_t *from)
+{
+    uint8_t *row = st->masks + (size_t)st->level * (size_t)st->lanes;
+    const int64_t *var = s->d, *end = s->b;
+    uint8_t any = 0, all = 1;
+    for (int i = 0; i < st->lanes; i++) {
+        int64_t bound = end[s->lanes_b ? i : 0];
+        uint8_t runs = from[i] & (s->inst->sub ? var[i] >= bound : var[i] < bound);
+        row[i] = runs;
+        any |= runs;
+        all &= runs;
+    }
+    st->full[st->level] = all;
+    return any;
+}
+
+static bool reached(const VmStep *s)
+{
+    int64_t var = *(const int64_t *)s->d, end = *(const int64_t *)s->b;
+    return s->inst->sub ? var < end : var >= end;
+}
+
+/* Each gives the number of the next step. */
+
+static int run_for(VmState *st, const VmStep *s, int pc)
+{
+    const int64_t *from = s->a;
+    int64_t *var = s->d;
+    for (int i = 0; i < s->n; i++)
+        var[i] = from[s->lanes_a ? i : 0];
+    if (s->n == 1)
+        return reached(s) ? s->inst->to + 1 : pc + 1;
+    st->level++;
+    if (mask_loop(st, s, mask_row(st, st->level - 1)))
+        return pc + 1;
+    st->level--;
+    return s->inst->to + 1;
+}
+
+static int run_next(VmState *st, const VmStep *s, int pc)
+{
+    int64_t *var = s->d, step = *(const int64_t *)s->a;
+    if (s->n == 1) {
+        if (!checked_add(*var, step, var) || reached(s))
+            return pc + 1;
+        return s->inst->to + 1;
+    }
+    for (int i = 0; i < s->n; i++)
+        var[i] = (int64_t)((uint64_t)var[i] + (uint64_t)step);
+    if (mask_loop(st, s, vm_mask(st)))
+        return s->inst->to + 1;
+    st->level--;
+    return pc + 1;
+}
+
+static int run_if(VmState *st, const VmStep *s, int pc)
+{
+    const uint8_t *cond = s->a;
+    bool has_else = st->f->code[s->inst->to].op == VM_ELSE;
+    if (!s->lanes_a)
+        return *cond ? pc + 1 : s->inst->to + (has_else ? 1 : 0);
+    st->level++;
+    return mask_set(st, mask_row(st, st->level - 1), cond, false) ? pc + 1 : s->inst->to;
+}
+
+static int run_else(VmState *st, const VmStep *s, int pc)
+{
+    if (!s->lanes_a)
+        return s->inst->to;
+    return mask_set(st, mask_row(st, st->level - 1), vm_mask(st), true) ? pc + 1 : s->inst->to;
+}
+
+static bool run_launch(VmState *st, const VmStep *s)
+{
+    const int *list = &st->f->lists[s->inst->a];
+    VmLaunch launch = {.kernel = s->inst->d, .n_values = s->inst->b - 3, .values = st->values};
+    bool empty = false;
+    for (int i = 0; i < s->inst->b; i++) {
+        const void *reg = st->registers[list[i]];
+        if (i < 3) {
+            launch.grid[i] = *(const int64_t *)reg;
+            empty |= launch.grid[i] <= 0;
+        } else {
+            memcpy(&st->values[i - 3], reg, type_size(st->f->registers[list[i]].type));
+        }
+    }
+    if (empty || !st->launch || st->launch(st->user, &launch))
+        return true;
+    return vm_fault(st, s, FAULT_STOPPED, 0, "a launch was refused");
+}
+
+static bool run_barrier(VmState *st, const VmStep *s)
+{
+    if (st->full[st->level])
+        return true;
+    int lane = 0, missing = 0;
+    for (int i = st->lanes - 1; i >= 0; i--)
+        if (!vm_mask(st)[i]) {
+            lane = i;
+            missing++;
+        }
+    return vm_fault(st, s, FAULT_DIVERGENT_BARRIER, lane,
+                    "%d of %d threads do not reach this barrier, on which the others wait", missing,
+                    st->lanes);
+}
+
+bool vm_continue(VmState *st)
+{
+    for (int pc = st->pc;;) {
+        const VmStep *s = &st->steps[pc];
+        if (s->apply) {
+            if (!s->apply(st, s))
+                return false;
+            pc++;
+            continue;
+        }
+        switch ((VmOp)s->inst->op) {
+        case VM_FOR: pc = run_for(st, s, pc); break;
+        case VM_NEXT: pc = run_next(st, s, pc); break;
+        case VM_IF: pc = run_if(st, s, pc); break;
+        case VM_ELSE: pc = run_else(st, s, pc); break;
+        case VM_END:
+            st->level -= s->lanes_a;
+            pc++;
+            break;
+        case VM_BARRIER:
+            if (!run_barrier(st, s))
+                return false;
+            if (st->observer)
+                vm_observe_execution(st, s);
+            if (st->shadow)
+                vm_shadow_barrier(st);
+            pc++;
+            if (!st->yields)
+                break;
+            st->pc = pc;
+            return true;
+        case VM_LAUNCH:
+            if (!run_launch(st, s))
+                return false;
+            pc++;
+            break;
+        default: st->pc = -1; return true;
+        }
+    }
+}
+
+void vm_begin(VmState *st, const int64_t block[3])
+{
+    memcpy(st->block, block, sizeof st->block);
+    for (int axis = 0; axis < 3; axis++)
+        if (st->f->axes.axis[axis] >= 0)
+            *(int64_t *)st->registers[st->f->axes.axis[axis]] = block[axis];
+    /* What nobody wrote reads as NaN or an odd number. */
+    memset(st->shared, 0xff, (size_t)st->f->shared_bytes);
+    memset(st->local, 0xff, (size_t)st->f->local_bytes * (size_t)st->lanes);
+    st->level = 0;
+    vm_async_begin(st);
+    st->fault.kind = FAULT_NONE;
+    if (st->shadow)
+        vm_shadow_begin(st);
+    st->pc = 0;
+}
+
+bool vm_run(VmState *st, const int64_t block[3])
+{
+    vm_begin(st, block);
+    return vm_continue(st);
+}

@@ -1,0 +1,512 @@
+/* shadow.c - the life of the marks: of a run, of a launch, of a block; and the words of what
+ * they show. */
+#include "runtime/sim/shadow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const char *does(const VmInst *inst)
+{
+    return inst->op == VM_LOAD    ? "reads"
+           : vm_is_async(inst)    ? "copies into"
+           : inst->op == VM_STORE ? "writes"
+                                  : "updates";
+}
+
+static const char *in_space(const VmBuffer *buffer)
+{
+    static const char *const space[] = {"", " in shared memory", " in local memory"};
+    return space[buffer->space];
+}
+
+void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room)
+{
+    int rank = g->buffer->rank;
+    if (rank < 2) {
+        snprintf(to, room, "%lld", (long long)element);
+        return;
+    }
+    size_t used = 0;
+    int64_t below = g->elements;
+    for (int axis = 0; axis < rank && used < room; axis++) {
+        below /= g->dims[axis];
+        int n = snprintf(to + used, room - used, axis ? ", %lld" : "[%lld",
+                         (long long)(element / below));
+        used += n > 0 ? (size_t)n : 0;
+        element %= below;
+    }
+    if (used < room)
+        snprintf(to + used, room - used, "]");
+}
+
+/* "element [1, 5] of 'C'", "element 37 of 's' in shared memory" */
+static void name_element(const VmState *st, const VmStep *s, int64_t element, char *to, size_t room)
+{
+    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
+    const GlobalShadow *g = buffer->space == VM_GLOBAL ? s->cells : NULL;
+    char where[120];
+    if (g)
+        vm_shadow_place(g, element, where, sizeof where);
+    else
+        snprintf(where, sizeof where, "%lld", (long long)element);
+    snprintf(to, room, "element %s of '%s'%s", where, buffer->name, in_space(buffer));
+}
+
+static void thread_of(const VmState *st, int lane, int64_t thread[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        thread[axis] = lane % st->block_shape[axis];
+        lane /= (int)st->block_shape[axis];
+    }
+}
+
+static const char *missing(const VmInst *other, bool in_flight, bool far)
+{
+    return in_flight            ? "nothing has waited for that copy"
+           : far                ? "nothing orders the blocks of a launch"
+           : vm_is_async(other) ? "no barrier stands behind the wait for that copy"
+                                : "no barrier stands between the two";
+}
+
+void vm_other(VmState *st, const Party *other)
+{
+    VmOther *o = &st->fault.other;
+    *o = (VmOther){.known = true,
+                   .span = st->f->spans[other->inst],
+                   .step = st->f->steps[other->inst],
+                   .does = does(&st->f->code[other->inst])};
+    memcpy(o->block, other->block, sizeof o->block);
+    thread_of(st, other->thread, o->thread);
+}
+
+bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs)
+{
+    const VmFunction *f = st->f;
+    const VmInst *inst = &f->code[mine->inst], *other = &f->code[theirs->inst];
+    bool far = memcmp(mine->block, theirs->block, sizeof mine->block) != 0;
+    bool twice = f->buffers[s->inst->c].space == VM_GLOBAL && mine->inst == theirs->inst &&
+                 inst->op == VM_STORE;
+    char what[160];
+    name_element(st, s, element, what, sizeof what);
+    int64_t t[3];
+    thread_of(st, theirs->thread, t);
+    FaultKind kind = theirs->in_flight ? FAULT_IN_FLIGHT : twice ? FAULT_WRITTEN_TWICE : FAULT_RACE;
+    bool copies = vm_is_async(other);
+    vm_fault(st, &st->steps[mine->inst], kind, 0, "%s %s, %s thread (%lld, %lld, %lld)%s %s%s; %s",
+             does(inst), what, copies ? "into which" : "which", (long long)t[0], (long long)t[1],
+             (long long)t[2], far ? " of another block" : "", copies ? "copies" : does(other),
+             copies ? "" : ", too", missing(other, theirs->in_flight, far));
+    memcpy(st->fault.block, mine->block, sizeof mine->block);
+    thread_of(st, mine->thread, st->fault.thread);
+    vm_other(st, theirs);
+    return false;
+}
+
+static void carry(VmState *st, const VmStep *load, int lane, int64_t element)
+{
+    const int64_t *index = load->a;
+    uint8_t *carried = load->into->carried;
+    if (!carried[0])
+        memset(carried, 0, 1 + st->shadow->n_carried);
+    carried[0] = 1;
+    carried[1 + (load->part + element - index[load->lanes_a ? lane : 0]) * st->lanes + lane] = 1;
+}
+
+bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool copied)
+{
+    if (s->into) {
+        carry(st, s, lane, element);
+        return true;
+    }
+    char what[160];
+    name_element(st, s, element, what, sizeof what);
+    return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which %s", does(s->inst), what,
+                    copied ? "holds a copy of what nothing has written" : "nothing has written");
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+/* How a kernel, or all of a module, accesses a buffer. */
+typedef struct {
+    bool reads, writes, updates;
+    bool claims; /* reads it as what nothing in the launch writes */
+} Use;
+
+static void note_use(const VmFunction *f, int argument, Use *use)
+{
+    for (int i = 0; i < f->n_code; i++) {
+        VmOp op = (VmOp)f->code[i].op;
+        if (!vm_is_access(op) || f->buffers[f->code[i].c].space != VM_GLOBAL ||
+            f->buffers[f->code[i].c].argument != argument)
+            continue;
+        use->reads |= op == VM_LOAD;
+        use->claims |= op == VM_LOAD && f->code[i].sub;
+        use->writes |= op == VM_STORE;
+        use->updates |= op == VM_ATOMIC;
+    }
+}
+
+/* Which marks the kernels of the module can need for a buffer. */
+static bool allot(GlobalShadow *g, const Module *m, int argument)
+{
+    bool written = false, mixed = false, updated = false, claimed = false;
+    for (int i = 0; i < m->n_kernels; i++) {
+        Use use = {0};
+        note_use(m->kernels[i].code, argument, &use);
+        written |= use.writes || use.updates;
+        mixed |= use.reads && (use.writes || use.updates);
+        updated |= use.updates && (use.reads || use.writes);
+        claimed |= use.claims && (use.writes || use.updates);
+    }
+    size_t n = (size_t)g->elements + 1;
+    written |= !g->defined;
+    g->writers = written ? calloc(n, sizeof *g->writers) : NULL;
+    g->vague = written ? calloc(n, sizeof *g->vague) : NULL;
+    g->readers = mixed ? calloc(n, sizeof *g->readers) : NULL;
+    g->updaters = updated ? calloc(n, sizeof *g->updaters) : NULL;
+    g->claimed = claimed ? calloc(n, sizeof *g->claimed) : NULL;
+    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) &&
+           (g->updaters || !updated) && (g->claimed || !claimed);
+}
+
+static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
+{
+    GlobalShadow *g = &shadow->buffers[i];
+    const ModuleBuffer *buffer = &shadow->module->buffers[i];
+    int64_t *dims = calloc((size_t)buffer->rank + 1, sizeof *dims);
+    *g = (GlobalShadow){.buffer = buffer, .dims = dims, .locks = shadow->locks};
+    if (!dims)
+        return false;
+    Use host = {0};
+    note_use(shadow->module->host, i, &host);
+    g->defined = buffer->role == BUFFER_IN || buffer->role == BUFFER_INOUT || host.reads ||
+                 host.writes || host.updates;
+    g->elements = buffer->shape && vm_eval_shape(buffer->shape, sizes, dims) ? 1 : 0;
+    for (int axis = 0; axis < buffer->rank; axis++)
+        g->elements *= dims[axis];
+    return allot(g, shadow->module, i);
+}
+
+VmShadow *vm_shadow_new(const Module *m, const RunArguments *args)
+{
+    VmShadow *shadow = calloc(1, sizeof *shadow);
+    if (!shadow)
+        return NULL;
+    shadow->module = m;
+    shadow->n_buffers = m->n_buffers;
+    shadow->buffers = calloc((size_t)m->n_buffers + 1, sizeof *shadow->buffers);
+    bool ok = shadow->buffers != NULL;
+    for (int i = 0; i < m->n_buffers && ok; i++)
+        ok = shadow_buffer(shadow, i, args->sizes);
+    if (ok)
+        return shadow;
+    vm_shadow_free(shadow);
+    return NULL;
+}
+
+void vm_shadow_free(VmShadow *shadow)
+{
+    for (int i = 0; shadow && shadow->buffers && i < shadow->n_buffers; i++) {
+        GlobalShadow *g = &shadow->buffers[i];
+        free((void *)g->dims);
+        free(g->writers);
+        free(g->vague);
+        free(g->readers);
+        free(g->updaters);
+        free(g->claimed);
+    }
+    if (shadow) {
+        free(shadow->buffers);
+        free(shadow->launches);
+    }
+    free(shadow);
+}
+
+static void split_number(int64_t number, const int64_t extent[3], int64_t at[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        at[axis] = number % extent[axis];
+        number /= extent[axis];
+    }
+}
+
+bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who,
+                      VmPlace *store)
+{
+    const GlobalShadow *g = &shadow->buffers[buffer];
+    GlobalMark writer = g->writers && element < g->elements ? g->writers[element] : (GlobalMark){0};
+    const ShadowLaunch *launch = NULL;
+    for (int i = 0; i < shadow->n_launches && shadow->launches[i].base < writer.serial; i++)
+        launch = &shadow->launches[i];
+    if (!launch || (int64_t)(writer.serial - launch->base) >
+                       launch->grid[0] * launch->grid[1] * launch->grid[2])
+        return false;
+    const ModuleKernel *kernel = &shadow->module->kernels[launch->kernel];
+    int inst = mark_inst(writer.mark);
+    *who = (VmFault){.span = kernel->code->spans[inst],
+                     .step = kernel->code->steps[inst],
+                     .function = kernel->name,
+                     .in_kernel = true};
+    *store = (VmPlace){launch->kernel, inst};
+    split_number((int64_t)(writer.serial - launch->base - 1), launch->grid, who->block);
+    split_number(mark_thread(writer.mark), kernel->block, who->thread);
+    return true;
+}
+
+/* The last instruction of the module that writes the buffer. */
+static void find_writer(const Module *m, int argument, VmFault *fault)
+{
+    for (int k = 0; k < m->n_kernels; k++) {
+        const VmFunction *f = m->kernels[k].code;
+        for (int i = 0; i < f->n_code; i++) {
+            VmOp op = (VmOp)f->code[i].op;
+            if ((op != VM_STORE && op != VM_ATOMIC) ||
+                f->buffers[f->code[i].c].argument != argument ||
+                f->buffers[f->code[i].c].space != VM_GLOBAL)
+                continue;
+            fault->span = f->spans[i];
+            fault->step = f->steps[i];
+            fault->function = f->name;
+        }
+    }
+}
+
+bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault)
+{
+    for (int i = 0; i < shadow->module->n_buffers; i++) {
+        const GlobalShadow *g = &shadow->buffers[i];
+        if (g->defined || g->buffer->partial || g->buffer->role != BUFFER_OUT ||
+            g->written == g->elements)
+            continue;
+        int64_t first = 0;
+        while (g->writers[first].serial != 0)
+            first++;
+        char where[120];
+        vm_shadow_place(g, first, where, sizeof where);
+        *fault = (VmFault){.kind = FAULT_NEVER_WRITTEN, .function = shadow->module->name};
+        find_writer(shadow->module, i, fault);
+        snprintf(fault->message, sizeof fault->message,
+                 "element %s of output '%s' was never written, and %lld others of its %lld", where,
+                 g->buffer->name, (long long)(g->elements - g->written - 1),
+                 (long long)g->elements);
+        return false;
+    }
+    return true;
+}
+
+/* ---- a launch ------------------------------------------------------------------------------ */
+
+static void note_launch(VmShadow *shadow, int kernel, const int64_t grid[3])
+{
+    if (shadow->n_launches == shadow->launch_capacity) {
+        int capacity = shadow->launch_capacity ? 2 * shadow->launch_capacity : 8;
+        ShadowLaunch *launches = realloc(shadow->launches, (size_t)capacity * sizeof *launches);
+        if (!launches)
+            return;
+        shadow->launches = launches;
+        shadow->launch_capacity = capacity;
+    }
+    shadow->launches[shadow->n_launches++] =
+        (ShadowLaunch){.base = shadow->next, .kernel = kernel, .grid = {grid[0], grid[1], grid[2]}};
+}
+
+void vm_shadow_launch(VmShadow *shadow, int kernel, const int64_t grid[3])
+{
+    note_launch(shadow, kernel, grid);
+    memcpy(shadow->grid, grid, sizeof shadow->grid);
+    shadow->base = shadow->next;
+    shadow->next += (uint64_t)(grid[0] * grid[1] * grid[2]);
+}
+
+/* Cells before those of buffer `b`; buffers at one place are one. */
+static int64_t cells_before(const VmFunction *f, int b)
+{
+    int64_t n = 0;
+    for (int i = 0; i < b; i++) {
+        const VmBuffer *other = &f->buffers[i];
+        if (other->space != f->buffers[b].space)
+            continue;
+        if (other->offset == f->buffers[b].offset)
+            return n;
+        n += other->capacity;
+    }
+    return n;
+}
+
+static int64_t cells_of(const VmFunction *f, VmSpace space)
+{
+    int64_t n = 0;
+    for (int i = 0; i < f->n_buffers; i++)
+        if (f->buffers[i].space == space)
+            n += f->buffers[i].capacity;
+    return n;
+}
+
+/* Results have to be defined when they are written, and so has what the host part works on. */
+static void restrict_copy(BlockShadow *b, const VmFunction *f, VmStep *s)
+{
+    const VmBuffer *to = &f->buffers[s->into->inst->c];
+    if (to->space != VM_GLOBAL)
+        return;
+    const GlobalShadow *g = &b->global->buffers[to->argument];
+    if (g->defined || g->buffer->role != BUFFER_TEMP)
+        s->into = NULL;
+}
+
+static void watch(VmState *st, VmStep *s)
+{
+    BlockShadow *b = st->shadow;
+    int number = s->inst->c;
+    const VmBuffer *buffer = &st->f->buffers[number];
+    VmOp op = (VmOp)s->inst->op;
+    if (s->into)
+        restrict_copy(b, st->f, s);
+    if (buffer->space == VM_GLOBAL) {
+        GlobalShadow *g = &b->global->buffers[buffer->argument];
+        Use use = {0};
+        note_use(st->f, buffer->argument, &use);
+        s->cells = g;
+        s->check = vm_shadow_global(g, op, use.writes || use.updates);
+    } else if (buffer->space == VM_SHARED) {
+        s->cells = b->cells + cells_before(st->f, number);
+        s->crowded = b->crowded + cells_before(st->f, number);
+        s->vague = b->vague + cells_before(st->f, number);
+        s->check = vm_shadow_shared(op);
+    } else {
+        s->cells = b->defined + cells_before(st->f, number) * st->lanes;
+        s->check = vm_shadow_local(op);
+    }
+}
+
+static int widest(const VmFunction *f)
+{
+    int width = 1;
+    for (int i = 0; i < f->n_code; i++)
+        width = f->code[i].width > width ? f->code[i].width : width;
+    return width;
+}
+
+/* Copies may overlap: a vector loads all of its elements before it stores them. Several loads may
+ * go into one store. */
+static bool make_carriers(VmState *st)
+{
+    for (int i = 0; i < st->f->n_code; i++) {
+        if (!st->steps[i].into)
+            continue;
+        VmStep *store = &st->steps[st->steps[i].into - st->steps];
+        if (store->carried)
+            continue;
+        store->carried = calloc(1 + st->shadow->n_carried, 1);
+        if (!store->carried)
+            return false;
+    }
+    return true;
+}
+
+bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
+{
+    BlockShadow *b = calloc(1, sizeof *b);
+    if (!b)
+        return false;
+    st->shadow = b;
+    b->global = shadow;
+    b->concurrent = concurrent;
+    b->deferred_block = -1;
+    b->n_cells = cells_of(st->f, VM_SHARED);
+    b->n_defined = cells_of(st->f, VM_LOCAL) * st->lanes;
+    b->cells = calloc((size_t)b->n_cells + 1, sizeof *b->cells);
+    b->crowded = calloc((size_t)b->n_cells + 1, sizeof *b->crowded);
+    b->vague = calloc((size_t)b->n_cells + 1, 1);
+    b->defined = calloc((size_t)b->n_defined + 1, 1);
+    b->n_carried = (size_t)(widest(st->f) * st->lanes);
+    if (!b->cells || !b->crowded || !b->vague || !b->defined || !vm_find_copies(st) ||
+        !make_carriers(st))
+        return false;
+    for (int i = 0; i < st->f->n_code; i++)
+        if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
+            watch(st, &st->steps[i]);
+    return true;
+}
+
+void vm_shadow_detach(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (!b)
+        return;
+    free(b->cells);
+    free(b->crowded);
+    free(b->vague);
+    for (int i = 0; i < st->f->n_code; i++)
+        free(st->steps[i].carried);
+    free(b->defined);
+    free(b);
+    st->shadow = NULL;
+}
+
+int64_t vm_shadow_deferred(VmState *st, VmFault *fault)
+{
+    BlockShadow *b = st->shadow;
+    int64_t number = b ? b->deferred_block : -1;
+    if (number >= 0) {
+        *fault = b->deferred;
+        b->deferred_block = -1;
+    }
+    return number;
+}
+
+bool vm_shadow_forget(VmState *st, const VmStep *s)
+{
+    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
+    if (!st->shadow)
+        return true;
+    if (buffer->space == VM_SHARED) {
+        SharedCell *cells = s->cells;
+        for (int64_t i = 0; i < buffer->capacity; i++)
+            if (!mark_is_in_flight(cells[i].writer))
+                cells[i].writer = 0;
+        return true;
+    }
+    const uint8_t *mask = vm_mask(st);
+    for (int64_t i = 0; i < buffer->capacity; i++)
+        for (int lane = 0; lane < st->lanes; lane++)
+            ((uint8_t *)s->cells)[i * st->lanes + lane] &= (uint8_t)!mask[lane];
+    return true;
+}
+
+/* ---- a block ------------------------------------------------------------------------------- */
+
+/* Epochs have run out: nothing is known of what is over; what the block wrote before is of its
+ * first epoch. */
+static void rebase(BlockShadow *b)
+{
+    for (int64_t i = 0; i < b->n_cells; i++) {
+        Mark writer = b->cells[i].writer;
+        bool written = mark_epoch(writer) >= b->first_epoch;
+        Mark kept = mark_is_in_flight(writer) ? writer : mark_of(1, mark_inst(writer), 0);
+        b->cells[i] = (SharedCell){.writer = written ? kept : 0};
+        b->crowded[i] = 0;
+    }
+    b->first_epoch = 1;
+    b->epoch = 2;
+}
+
+void vm_shadow_barrier(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (++b->epoch == IN_FLIGHT)
+        rebase(b);
+}
+
+void vm_shadow_begin(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    vm_shadow_barrier(st);
+    b->first_epoch = b->epoch;
+    b->serial = b->global->base + (uint64_t)st->block_number + 1;
+    for (int i = 0; i < st->f->n_code; i++)
+        vm_has_stored(&st->steps[i]);
+    memset(b->defined, 0, (size_t)b->n_defined);
+}

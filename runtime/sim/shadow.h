@@ -1,0 +1,175 @@
+/* shadow.h - what the machine knows about memory beside its contents: who wrote and who read
+ * each element, and when.
+ *
+ * Two accesses of one element by different threads, one of them a write, are a race unless
+ * something orders them. Within a block only barriers do, and every thread meets every barrier, so
+ * vector clocks reduce to one number: the epoch, which counts barriers. Accesses of one block are
+ * ordered exactly if their epochs differ or their threads are equal; accesses of different blocks
+ * of a launch never are; launches are ordered. Atomic operations do not race with each other.
+ * docs/simulator.md has the formulas.
+ *
+ * For each element it is enough to keep the last writer and two readers (see note_reader and
+ * note_global): whoever races with any earlier access of a run without faults races with one of
+ * those. */
+#ifndef TIRC_RUNTIME_SIM_SHADOW_H
+#define TIRC_RUNTIME_SIM_SHADOW_H
+
+#include "runtime/sim/internal.h"
+
+/* Who accessed an element, in one word: epoch, instruction, thread of the block. 0: nobody. */
+typedef uint64_t Mark;
+
+enum { THREAD_BITS = 10, INST_BITS = 22 };
+static inline Mark mark_of(uint32_t epoch, int inst, int thread)
+{
+    return (Mark)epoch << (THREAD_BITS + INST_BITS) | (Mark)inst << THREAD_BITS | (Mark)thread;
+}
+static inline uint32_t mark_epoch(Mark m)
+{
+    return (uint32_t)(m >> (THREAD_BITS + INST_BITS));
+}
+static inline int mark_thread(Mark m)
+{
+    return (int)(m & ((1 << THREAD_BITS) - 1));
+}
+static inline int mark_inst(Mark m)
+{
+    return (int)(m >> THREAD_BITS & ((1 << INST_BITS) - 1));
+}
+
+/* The epoch of a copy that has not been waited for: later than all others, so that it is ordered
+ * with nothing. */
+static const uint32_t IN_FLIGHT = UINT32_MAX;
+static inline bool mark_is_in_flight(Mark m)
+{
+    return mark_epoch(m) == IN_FLIGHT;
+}
+
+/* One element of shared memory. Epochs count on from block to block, so what an earlier block left
+ * is older than the present block's first epoch: nobody's. */
+typedef struct {
+    Mark writer, reader[2];
+} SharedCell;
+
+/* One access of an element of global memory. The serial numbers of blocks count on from launch to
+ * launch; 0: none. */
+typedef struct {
+    uint64_t serial;
+    Mark mark;
+} GlobalMark;
+
+/* Readers, or threads that update atomically: of two blocks, or of two threads of one block. */
+typedef struct {
+    GlobalMark by[2];
+} GlobalReaders;
+
+enum { DEFINED = 1, VAGUE = 2 };
+
+enum { LOCKS = 1024 };
+
+/* A buffer in global memory. */
+typedef struct {
+    const ModuleBuffer *buffer;
+    const int64_t *dims; /* [rank] */
+    int64_t elements;
+    bool defined;           /* from the start: an input, or what the host part itself works on */
+    GlobalMark *writers;    /* [elements]; NULL: nothing writes it */
+    GlobalReaders *readers; /* [elements]; NULL: no kernel both reads and writes it */
+    /* [elements]; NULL: no kernel updates it atomically and accesses it otherwise, too */
+    GlobalReaders *updaters;
+    /* [elements] base + 1 of the launch that last read it as read only; NULL: none claims that */
+    uint64_t *claimed;
+    /* [elements] with `writers`: what was written last is a copy of what nothing had written */
+    uint8_t *vague;
+    int64_t written; /* elements that have been written, vague ones aside; atomic */
+    uint8_t *locks;  /* [LOCKS] each of some elements */
+} GlobalShadow;
+
+/* A launch of the run: the blocks with serial numbers from base + 1 on. */
+typedef struct {
+    uint64_t base;
+    int kernel;
+    int64_t grid[3];
+} ShadowLaunch;
+
+struct VmShadow {
+    const Module *module;
+    int n_buffers, n_launches, launch_capacity;
+    ShadowLaunch *launches; /* in order; where memory ended, only the first ones */
+    GlobalShadow *buffers;  /* [n_buffers] */
+    uint64_t base;          /* the serial number before the first block of the launch under way */
+    uint64_t next;          /* the one of its last block */
+    int64_t grid[3];
+    uint8_t locks[LOCKS];
+};
+
+/* What is known of the memory of one block. */
+typedef struct BlockShadow {
+    VmShadow *global;
+    SharedCell *cells; /* of all shared buffers */
+    /* [cells] the epoch in which two threads have read the element, so that another reader changes
+     * nothing */
+    uint32_t *crowded;
+    uint8_t *vague; /* [cells] as of global memory */
+    int64_t n_cells;
+    /* local memory, element by element, lane beside lane: DEFINED, VAGUE, or nothing wrote it */
+    uint8_t *defined;
+    int64_t n_defined;
+    size_t n_carried;            /* width times lanes of the widest access */
+    uint32_t epoch, first_epoch; /* now; of the block */
+    uint64_t serial;             /* of the block */
+    bool concurrent;             /* other threads of the machine run blocks of this launch */
+    VmFault deferred;            /* a race with a later block, which is that block's fault */
+    int64_t deferred_block;
+} BlockShadow;
+
+static inline bool mark_is_atomic(const VmState *st, Mark m)
+{
+    return st->f->code[mark_inst(m)].op == VM_ATOMIC;
+}
+
+/* The checks of an access, by operation; NULL: nothing to check. Each comes before the access and
+ * gives false with a fault. */
+VmApply *vm_shadow_shared(VmOp op);
+VmApply *vm_shadow_global(const GlobalShadow *g, VmOp op, bool written /* by the kernel */);
+VmApply *vm_shadow_local(VmOp op);
+
+static inline bool vm_is_async(const VmInst *inst)
+{
+    return inst->op == VM_STORE && inst->sub != 0;
+}
+
+/* One of the two accesses of a race. */
+typedef struct {
+    int inst, thread;
+    int64_t block[3];
+    bool in_flight; /* a copy that nothing has waited for */
+} Party;
+
+/* A race in an element of the buffer that step `s` accesses, as the fault of `mine`. Both give
+ * false. */
+bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, const Party *theirs);
+/* The fault is about this access, too. */
+void vm_other(VmState *st, const Party *other);
+/* An element in words: its number, or its subscripts. */
+void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room);
+/* An element is read that nothing has written, or whose value is a copy of such a one. A load that
+ * is the first half of a copy hands that on to its store; all else is a fault. */
+bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool copied);
+
+/* Does the store take what nothing has written, as part `k` of the lane's access? */
+static inline bool vm_carries(const VmState *st, const VmStep *s, int lane, int k)
+{
+    return s->carried && s->carried[0] && s->carried[1 + k * st->lanes + lane];
+}
+
+static inline void vm_has_stored(const VmStep *s)
+{
+    if (s->carried)
+        s->carried[0] = 0;
+}
+
+/* Sets `into` of the loads that only copy. False where there is no memory. copies.c */
+bool vm_find_copies(VmState *st);
+
+#endif

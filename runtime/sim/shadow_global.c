@@ -1,0 +1,330 @@
+/* shadow_global.c - races between the threads of a launch, undefined reads and forbidden writes
+ * in global memory.
+ *
+ * Blocks run on several threads of the machine, so an element's marks are read and changed under a
+ * lock. A race between two blocks is found by the one that comes second, which depends on chance;
+ * it counts as the fault of the block with the higher number, so that the fault that is reported
+ * does not. */
+#include "runtime/sim/shadow.h"
+
+enum { ELEMENTS_PER_LOCK = 64 };
+
+/* One access under way. */
+typedef struct {
+    VmState *st;
+    const VmStep *s;
+    GlobalShadow *g;
+    GlobalMark mine;
+    uint64_t base; /* marks up to this serial number are of earlier launches */
+    uint8_t *lock; /* held, or NULL */
+} Access;
+
+static Access access_of(VmState *st, const VmStep *s)
+{
+    const BlockShadow *b = st->shadow;
+    Mark mark = mark_of(b->epoch, (int)(s - st->steps), st->first);
+    return (Access){
+        .st = st, .s = s, .g = s->cells, .mine = {b->serial, mark}, .base = b->global->base};
+}
+
+/* ---- locks --------------------------------------------------------------------------------- */
+
+static void release(Access *a)
+{
+    if (a->lock)
+        __atomic_store_n(a->lock, 0, __ATOMIC_RELEASE);
+    a->lock = NULL;
+}
+
+/* Makes the marks of an element this thread's until the lock of another one is taken. */
+static void hold(Access *a, int64_t element)
+{
+    if (!a->st->shadow->concurrent)
+        return;
+    uint8_t *lock = &a->g->locks[element / ELEMENTS_PER_LOCK % LOCKS];
+    if (lock == a->lock)
+        return;
+    release(a);
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+        ;
+    a->lock = lock;
+}
+
+/* ---- conflicts ----------------------------------------------------------------------------- */
+
+static bool clashes(const Access *a, GlobalMark theirs)
+{
+    if (theirs.serial <= a->base)
+        return false;
+    return theirs.serial != a->mine.serial ||
+           (mark_epoch(theirs.mark) >= mark_epoch(a->mine.mark) &&
+            mark_thread(theirs.mark) != mark_thread(a->mine.mark));
+}
+
+static Party party_of(const VmShadow *shadow, GlobalMark m)
+{
+    int64_t number = (int64_t)(m.serial - shadow->base - 1);
+    const int64_t *grid = shadow->grid;
+    return (Party){mark_inst(m.mark),
+                   mark_thread(m.mark),
+                   {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]},
+                   false};
+}
+
+/* Keeps the fault for the other block. */
+static void defer(VmState *st, uint64_t serial)
+{
+    BlockShadow *b = st->shadow;
+    int64_t number = (int64_t)(serial - b->global->base - 1);
+    if (b->deferred_block < 0 || number < b->deferred_block) {
+        b->deferred_block = number;
+        b->deferred = st->fault;
+    }
+    st->fault.kind = FAULT_NONE;
+}
+
+/* A race with a later block is that block's, and this one goes on. */
+static bool conflict(Access *a, int64_t element, GlobalMark with)
+{
+    const VmShadow *shadow = a->st->shadow->global;
+    Party mine = party_of(shadow, a->mine), theirs = party_of(shadow, with);
+    if (with.serial <= a->mine.serial)
+        return vm_race(a->st, a->s, element, &mine, &theirs);
+    vm_race(a->st, a->s, element, &theirs, &mine);
+    defer(a->st, with.serial);
+    return true;
+}
+
+/* Keeps readers of two blocks where there are two, else the latest of one block, two threads of it
+ * where there are two in this epoch. Any later writer clashes with one of them if it clashes with
+ * any reader. */
+static void note_global(const Access *a, GlobalReaders *r)
+{
+    GlobalMark *one = &r->by[0], *two = &r->by[1];
+    if (one->serial <= a->base) {
+        *one = a->mine;
+        *two = (GlobalMark){0};
+    } else if (one->serial != a->mine.serial) {
+        if (two->serial <= a->base || two->serial == one->serial)
+            *two = a->mine;
+    } else if (two->serial > a->base && two->serial != one->serial) {
+        return; /* two blocks already, this one among them */
+    } else if (mark_epoch(one->mark) < mark_epoch(a->mine.mark)) {
+        *one = a->mine;
+        *two = (GlobalMark){0};
+    } else if (mark_thread(one->mark) != mark_thread(a->mine.mark) && two->serial <= a->base) {
+        *two = a->mine;
+    }
+}
+
+static bool check_readers(Access *a, const GlobalReaders *r, int64_t element)
+{
+    for (int i = 0; i < 2; i++)
+        if (clashes(a, r->by[i]) && !conflict(a, element, r->by[i]))
+            return false;
+    return true;
+}
+
+static bool is_defined(const GlobalShadow *g, int64_t element)
+{
+    return g->defined || (g->writers[element].serial != 0 && !g->vague[element]);
+}
+
+static void note_writer(Access *a, int64_t element, bool vague)
+{
+    GlobalShadow *g = a->g;
+    bool was_vague = g->writers[element].serial == 0 || g->vague[element];
+    if (was_vague != vague)
+        __atomic_fetch_add(&g->written, vague ? -1 : 1, __ATOMIC_RELAXED);
+    g->writers[element] = a->mine;
+    g->vague[element] = vague;
+}
+
+/* ---- claims -------------------------------------------------------------------------------- */
+
+/* A load that claims that nothing in the launch writes the element; races with other threads are
+ * found before. */
+static bool claim(Access *a, int lane, int64_t element)
+{
+    char where[120];
+    if (a->g->writers[element].serial <= a->base) {
+        if (a->g->claimed)
+            a->g->claimed[element] = a->base + 1;
+        return true;
+    }
+    vm_shadow_place(a->g, element, where, sizeof where);
+    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane,
+                    "reads element %s of '%s' as read only, and has written it in this launch",
+                    where, a->g->buffer->name);
+}
+
+static bool is_unclaimed(Access *a, int lane, int64_t element)
+{
+    char where[120];
+    if (!a->g->claimed || a->g->claimed[element] != a->base + 1)
+        return true;
+    vm_shadow_place(a->g, element, where, sizeof where);
+    return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane,
+                    "writes element %s of '%s', which was read as read only in this launch", where,
+                    a->g->buffer->name);
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+typedef bool CheckElement(Access *a, int lane, int64_t element);
+
+/* Nothing in the launch writes the buffer. */
+static bool read_defined(Access *a, int lane, int64_t element)
+{
+    return is_defined(a->g, element) ||
+           vm_undefined(a->st, a->s, lane, element, a->g->vague[element]);
+}
+
+static bool read_element(Access *a, int lane, int64_t element)
+{
+    GlobalShadow *g = a->g;
+    if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
+        return false;
+    if (!is_defined(g, element))
+        return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
+    if (g->updaters && !check_readers(a, &g->updaters[element], element))
+        return false;
+    if (g->readers)
+        note_global(a, &g->readers[element]);
+    return !a->s->inst->sub || claim(a, lane, element);
+}
+
+/* A copy of this block that nothing has waited for may read the element after this write. */
+static bool is_copied_from(const Access *a, int64_t element)
+{
+    int inst, thread;
+    if (!a->g->readers || !vm_async_reads(a->st, a->g, element, &inst, &thread))
+        return false;
+    Party mine = party_of(a->st->shadow->global, a->mine), theirs = mine;
+    theirs.inst = inst;
+    theirs.thread = thread;
+    theirs.in_flight = true;
+    vm_race(a->st, a->s, element, &mine, &theirs);
+    return true;
+}
+
+static bool write_element(Access *a, int lane, int64_t element)
+{
+    GlobalShadow *g = a->g;
+    if (is_copied_from(a, element))
+        return false;
+    if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
+        return false;
+    if (g->readers && !check_readers(a, &g->readers[element], element))
+        return false;
+    if (g->updaters && !check_readers(a, &g->updaters[element], element))
+        return false;
+    if (!is_unclaimed(a, lane, element))
+        return false;
+    const int64_t *index = a->s->a;
+    note_writer(a, element,
+                vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0])));
+    return true;
+}
+
+/* An exchange defines its element; other updates need it defined. */
+static bool update_element(Access *a, int lane, int64_t element)
+{
+    GlobalShadow *g = a->g;
+    GlobalMark *writer = &g->writers[element];
+    bool defined = is_defined(g, element);
+    if (is_copied_from(a, element))
+        return false;
+    if (!defined && a->s->inst->sub != VM_MOVE)
+        return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
+    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) &&
+        !conflict(a, element, *writer))
+        return false;
+    if (g->readers && !check_readers(a, &g->readers[element], element))
+        return false;
+    if (!is_unclaimed(a, lane, element))
+        return false;
+    if (g->updaters)
+        note_global(a, &g->updaters[element]);
+    if (!defined)
+        note_writer(a, element, false);
+    return true;
+}
+
+/* ---- accesses ------------------------------------------------------------------------------ */
+
+static bool each_lane(VmState *st, const VmStep *s, CheckElement *check)
+{
+    Access a = access_of(st, s);
+    const int64_t *index = s->a;
+    bool ok = true;
+    for (int lane = 0; lane < st->lanes && ok; lane++) {
+        if (!vm_runs(st, lane))
+            continue;
+        for (int k = 0; k < s->width && ok; k++) {
+            int64_t element = index[s->lanes_a ? lane : 0] + k;
+            hold(&a, element);
+            a.mine.mark += (Mark)lane;
+            ok = check(&a, lane, element);
+            a.mine.mark -= (Mark)lane;
+        }
+    }
+    release(&a);
+    return ok;
+}
+
+static bool read_only_here(VmState *st, const VmStep *s)
+{
+    const GlobalShadow *g = s->cells;
+    if (__atomic_load_n(&g->written, __ATOMIC_RELAXED) == g->elements)
+        return true;
+    return each_lane(st, s, read_defined);
+}
+
+static bool read_global(VmState *st, const VmStep *s)
+{
+    return each_lane(st, s, read_element) &&
+           (!s->into || !vm_is_async(s->into->inst) || vm_async_source(st, s));
+}
+
+void vm_shadow_source(VmState *st, int inst, int lane, int64_t element)
+{
+    Access a = access_of(st, &st->steps[inst]);
+    a.mine.mark += (Mark)lane;
+    for (int k = 0; k < a.s->width && a.g->readers; k++) {
+        hold(&a, element + k);
+        note_global(&a, &a.g->readers[element + k]);
+    }
+    release(&a);
+}
+
+static bool write_global(VmState *st, const VmStep *s)
+{
+    bool ok = each_lane(st, s, write_element);
+    vm_has_stored(s);
+    return ok;
+}
+
+static bool update_global(VmState *st, const VmStep *s)
+{
+    return each_lane(st, s, update_element);
+}
+
+static bool write_input(VmState *st, const VmStep *s)
+{
+    const GlobalShadow *g = s->cells;
+    return vm_fault(st, s, FAULT_READ_ONLY, 0, "writes '%s', which is an input", g->buffer->name);
+}
+
+VmApply *vm_shadow_global(const GlobalShadow *g, VmOp op, bool written)
+{
+    if (op != VM_LOAD && g->buffer->role == BUFFER_IN)
+        return write_input;
+    if (op == VM_STORE)
+        return write_global;
+    if (op == VM_ATOMIC)
+        return update_global;
+    if (written)
+        return read_global;
+    return g->writers ? read_only_here : NULL;
+}

@@ -1,0 +1,249 @@
+/* shadow_shared.c - races and undefined reads in shared memory.
+ *
+ * Most reads find that two threads have read their element in this epoch, or that all lanes of
+ * their warp read the same one; both are decided without looking at a lane. */
+#include "runtime/sim/shadow.h"
+
+enum { WARP = 32 };
+
+/* One access under way. */
+typedef struct {
+    VmState *st;
+    const VmStep *s;
+    SharedCell *cells;
+    uint32_t *crowded;
+    uint32_t epoch;
+    Mark mark; /* of lane 0 */
+} Access;
+
+static Access access_of(VmState *st, const VmStep *s)
+{
+    uint32_t epoch = st->shadow->epoch;
+    return (Access){st,         s,     s->cells,
+                    s->crowded, epoch, mark_of(epoch, (int)(s - st->steps), st->first)};
+}
+
+static Party party_of(const Access *a, Mark mark)
+{
+    const int64_t *block = a->st->block;
+    return (Party){mark_inst(mark),
+                   mark_thread(mark),
+                   {block[0], block[1], block[2]},
+                   mark_is_in_flight(mark)};
+}
+
+static bool conflict(const Access *a, int lane, int64_t element, Mark with)
+{
+    Party mine = party_of(a, a->mark + (Mark)lane), theirs = party_of(a, with);
+    return vm_race(a->st, a->s, element, &mine, &theirs);
+}
+
+/* Did another thread leave this mark in the present epoch, or any a copy that is under way? */
+static bool clashes(const Access *a, Mark mine, Mark theirs)
+{
+    return mark_epoch(theirs) >= a->epoch &&
+           (mark_thread(theirs) != mark_thread(mine) || mark_is_in_flight(theirs));
+}
+
+/* Keeps two readers that differ in thread or kind. What a third one clashes with clashes with one
+ * of those: a plain write with either, a read with the one that is atomic, an atomic with the one
+ * that is not. */
+static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark mine)
+{
+    for (int i = 0; i < 2; i++) {
+        Mark old = cell->reader[i];
+        if (mark_epoch(old) < a->epoch) {
+            cell->reader[i] = mine;
+            if (i == 0) /* the second one is older still, or of no use: it differs from no one */
+                cell->reader[1] = 0;
+            else if (!mark_is_atomic(a->st, mine) && !mark_is_atomic(a->st, cell->reader[0]))
+                a->crowded[element] = a->epoch;
+            return;
+        }
+        if (mark_thread(old) == mark_thread(mine) &&
+            mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
+            return;
+    }
+}
+
+static bool is_written(const Access *a, int64_t element)
+{
+    return mark_epoch(a->cells[element].writer) >= a->st->shadow->first_epoch;
+}
+
+static bool is_defined(const Access *a, int64_t element)
+{
+    return is_written(a, element) && !a->s->vague[element];
+}
+
+/* The copy of what nothing has written is part of the fault, if it is one. */
+static bool is_undefined(const Access *a, int lane, int64_t element)
+{
+    bool copied = is_written(a, element);
+    if (vm_undefined(a->st, a->s, lane, element, copied))
+        return true;
+    Party copy = party_of(a, a->cells[element].writer);
+    if (copied)
+        vm_other(a->st, &copy);
+    return false;
+}
+
+/* One that is undefined leaves no mark: whatever comes of it is undefined, too. */
+static bool read_cell(const Access *a, int lane, int64_t element)
+{
+    SharedCell *cell = &a->cells[element];
+    Mark mine = a->mark + (Mark)lane;
+    if (clashes(a, mine, cell->writer))
+        return conflict(a, lane, element, cell->writer);
+    if (!is_defined(a, element))
+        return is_undefined(a, lane, element);
+    for (int i = 0; i < 2; i++)
+        if (clashes(a, mine, cell->reader[i]) && mark_is_atomic(a->st, cell->reader[i]))
+            return conflict(a, lane, element, cell->reader[i]);
+    note_reader(a, cell, element, mine);
+    return true;
+}
+
+static bool write_cell(const Access *a, int lane, int64_t element)
+{
+    SharedCell *cell = &a->cells[element];
+    Mark mine = a->mark + (Mark)lane;
+    if (clashes(a, mine, cell->writer))
+        return conflict(a, lane, element, cell->writer);
+    for (int i = 0; i < 2; i++)
+        if (clashes(a, mine, cell->reader[i]))
+            return conflict(a, lane, element, cell->reader[i]);
+    cell->writer =
+        vm_is_async(a->s->inst) ? mark_of(IN_FLIGHT, mark_inst(mine), mark_thread(mine)) : mine;
+    const int64_t *index = a->s->a;
+    a->s->vague[element] =
+        vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]));
+    return true;
+}
+
+/* An exchange defines its element; other updates need it defined. */
+static bool update_cell(const Access *a, int lane, int64_t element)
+{
+    SharedCell *cell = &a->cells[element];
+    Mark mine = a->mark + (Mark)lane;
+    bool defined = is_defined(a, element);
+    if (!defined && a->s->inst->sub != VM_MOVE)
+        return is_undefined(a, lane, element);
+    if (clashes(a, mine, cell->writer) && !mark_is_atomic(a->st, cell->writer))
+        return conflict(a, lane, element, cell->writer);
+    for (int i = 0; i < 2; i++)
+        if (clashes(a, mine, cell->reader[i]) && !mark_is_atomic(a->st, cell->reader[i]))
+            return conflict(a, lane, element, cell->reader[i]);
+    note_reader(a, cell, element, mine);
+    if (!defined)
+        cell->writer = mine;
+    a->s->vague[element] = false;
+    return true;
+}
+
+/* ---- warps --------------------------------------------------------------------------------- */
+
+typedef bool CheckCell(const Access *a, int lane, int64_t element);
+
+/* Every lane that runs from `first` on, up to `end`, with each element of its access. */
+static bool each_lane(const Access *a, int first, int end, CheckCell *check)
+{
+    const int64_t *index = a->s->a;
+    for (int lane = first; lane < end; lane++) {
+        if (!vm_runs(a->st, lane))
+            continue;
+        for (int k = 0; k < a->s->width; k++)
+            if (!check(a, lane, index[a->s->lanes_a ? lane : 0] + k))
+                return false;
+    }
+    return true;
+}
+
+/* Have two threads read all the elements in this epoch? Then a write since would have been a
+ * race. */
+static bool all_crowded(const uint32_t *crowded, const int64_t *index, uint32_t epoch)
+{
+    uint32_t differs = 0;
+    for (int i = 0; i < WARP; i++)
+        differs |= crowded[index[i]] ^ epoch;
+    return differs == 0;
+}
+
+static bool all_same(const int64_t *index)
+{
+    int64_t differs = 0;
+    for (int i = 1; i < WARP; i++)
+        differs |= index[i] ^ index[0];
+    return differs == 0;
+}
+
+/* One element by all lanes of a warp: two of them stand for the others. */
+static bool read_same(const Access *a, int first, int64_t element)
+{
+    if (!is_defined(a, element))
+        return each_lane(a, first, first + WARP, read_cell);
+    return a->crowded[element] == a->epoch ||
+           (read_cell(a, first, element) && read_cell(a, first + 1, element));
+}
+
+VM_LANES static bool read_warp(const Access *a, int first, int end)
+{
+    const int64_t *index = (const int64_t *)a->s->a + first;
+    if (end - first < WARP || !a->st->full[a->st->level] || a->s->width > 1)
+        return each_lane(a, first, end, read_cell);
+    if (a->crowded[*index] == a->epoch && all_crowded(a->crowded, index, a->epoch))
+        return true;
+    if (all_same(index))
+        return read_same(a, first, *index);
+    return each_lane(a, first, end, read_cell);
+}
+
+static bool read_shared(VmState *st, const VmStep *s)
+{
+    Access a = access_of(st, s);
+    if (!s->lanes_a) {
+        int64_t element = *(const int64_t *)s->a;
+        if (s->width > 1 || a.crowded[element] != a.epoch)
+            return each_lane(&a, 0, st->lanes, read_cell);
+        return true;
+    }
+    for (int first = 0; first < st->lanes; first += WARP) {
+        int end = first + WARP < st->lanes ? first + WARP : st->lanes;
+        if (!read_warp(&a, first, end))
+            return false;
+    }
+    return true;
+}
+
+static bool write_shared(VmState *st, const VmStep *s)
+{
+    Access a = access_of(st, s);
+    bool ok = each_lane(&a, 0, st->lanes, write_cell);
+    vm_has_stored(s);
+    return ok;
+}
+
+static bool update_shared(VmState *st, const VmStep *s)
+{
+    Access a = access_of(st, s);
+    return each_lane(&a, 0, st->lanes, update_cell);
+}
+
+void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)
+{
+    SharedCell *cells = st->steps[inst].cells;
+    for (int k = 0; k < st->steps[inst].width; k++)
+        cells[element + k].writer = mark_of(st->shadow->epoch, inst, thread);
+}
+
+void vm_shadow_drop(VmState *st, int inst, int64_t element)
+{
+    SharedCell *cells = st->steps[inst].cells;
+    for (int k = 0; k < st->steps[inst].width; k++)
+        cells[element + k].writer = 0;
+}
+
+VmApply *vm_shadow_shared(VmOp op)
+{
+    return op == VM_LOAD ? read_shared : op == VM_STORE ? write_shared : update_shared;
+}
