@@ -145,12 +145,10 @@ def cuda_compiler():
     return nvrtc.Nvrtc()
 
 
-def compiled_by_nvrtc(records):
+def refused_by_nvrtc(records):
     """Verdicts of what NVRTC refuses."""
-    for record in records:
-        said = cuda_compiler().messages(json.loads(record["launches"])["cuda"])
-        if said is not None:
-            yield record, "refused by NVRTC", nvrtc.first_error(said)
+    said = cuda_compiler().refused([json.loads(record["launches"])["cuda"] for record in records])
+    return [(records[n], "refused by NVRTC", nvrtc.first_error(messages)) for n, messages in said.items()]
 
 
 def run_chunk(compiler, name, count, seed, every, with_nvrtc):
@@ -158,7 +156,7 @@ def run_chunk(compiler, name, count, seed, every, with_nvrtc):
     verdicts += batch.run(compiler, name, records) if records else []
     whole = [r for r in records if "complete" in r]
     verdicts += complete.run(compiler, f"{name}_complete", whole) if whole else []
-    verdicts += compiled_by_nvrtc(records) if with_nvrtc else []
+    verdicts += refused_by_nvrtc(records) if with_nvrtc else []
     bad = [(r, v, d) for r, v, d in verdicts if v not in batch.GOOD]
     return count, len(records), collections.Counter(v for _, v, _ in verdicts), bad
 

@@ -1,9 +1,16 @@
-"""Compiles texts as they are with NVRTC to PTX, without any change: names are judged by CUDA's own compiler."""
+"""Compiles texts with NVRTC: names and types are judged by CUDA's own compiler.
+
+Many texts make one program, each in a namespace of its own; what they declare outside of functions is declared outside of the
+namespaces, too, where it could clash with what CUDA declares. A text that this program names in an error is compiled alone, as
+it is, and that is its verdict."""
 import ctypes
 import os
 import re
 
+import cuda_text
+
 OPTIONS = (b"--gpu-architecture=compute_90", b"--std=c++17")
+SYNTAX = (*OPTIONS, b"--fdevice-syntax-only")  # all but the code: PTX is made of those texts that hold some
 
 
 def library():
@@ -19,12 +26,11 @@ class Nvrtc:
     def __init__(self):
         self.library = library()
 
-    def messages(self, text):
+    def messages(self, text, options=OPTIONS):
         """None, or what the compiler says."""
         program = ctypes.c_void_p()
         self.library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"text.cu", 0, None, None)
-        options = (ctypes.c_char_p * len(OPTIONS))(*OPTIONS)
-        status = self.library.nvrtcCompileProgram(program, len(OPTIONS), options)
+        status = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         said = None
         if status:
             size = ctypes.c_size_t()
@@ -34,6 +40,42 @@ class Nvrtc:
             said = log.value.decode(errors="replace")
         self.library.nvrtcDestroyProgram(ctypes.byref(program))
         return said
+
+    def refused(self, texts):
+        """{number: what the compiler says} of the texts that it refuses."""
+        suspects = self.suspects(texts, range(len(texts)), SYNTAX)
+        suspects |= self.suspects(texts, [n for n, text in enumerate(texts) if "asm" in text and n not in suspects], OPTIONS)
+        said = {n: self.messages(texts[n]) for n in sorted(suspects)}
+        return {n: messages for n, messages in said.items() if messages is not None}
+
+    def suspects(self, texts, numbers, options):
+        """Numbers of texts without which the others compile together."""
+        rest, bad = list(numbers), set()
+        while rest and (messages := self.messages(together(texts, rest), options)) is not None:
+            named = {int(n) for n in re.findall(r"^text_(\d+)\(\d+\): (?:catastrophic )?error", messages, re.M)} or set(rest)
+            bad |= named
+            rest = [n for n in rest if n not in named]
+        return bad
+
+
+def declarations(text):
+    """(name, declaration) of what a text declares outside of functions."""
+    for found in re.finditer(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(', text):
+        end = cuda_text.closing(text, found.end() - 1)
+        yield found.group(1), f'extern "C" __global__ void {found.group(1)}{text[found.end() - 1:end + 1]};'
+    for found in re.finditer(r"^__constant__ (?:__align__\(\d+\) )?[\w ]+? (\w+)[\[;].*", text, re.M):
+        yield found.group(1), found.group()
+
+
+def together(texts, numbers):
+    """One program of many texts; errors name the file text_NUMBER."""
+    parts, declared = [], {}
+    for n in numbers:
+        inner = texts[n].replace('extern "C" __global__', "__global__")
+        parts.append(f'#line 1 "text_{n}"\nnamespace text_{n} {{ {inner}\n}}\n')
+        for name, declaration in declarations(texts[n]):
+            declared.setdefault(name, f'#line 1 "text_{n}"\n{declaration}\n')
+    return "".join([*declared.values(), *parts])
 
 
 def first_error(messages):
