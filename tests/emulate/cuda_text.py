@@ -6,6 +6,7 @@ The text stays as it is but for what C++ has no words for:
     extern __shared__ x[];         an array in the namespace
     f<<<grid, block>>>(a)          a call of the emulator, in complete programs
 """
+import copy
 import re
 
 import evaluate
@@ -137,6 +138,8 @@ class Host:
         self.names = functions(text)
         self.lines, self.indent = [], 1
         self.symbols = {}
+        self.known = copy.copy(program)  # translates expressions
+        self.known.scope = [{p.name: evaluate.Value(f"load(*d_{p.name})", p.type) for p in program.parameters if p.is_scalar}]
         declared = constants(text)
         for launch in self.launches:
             for c in launch["constants"]:
@@ -149,31 +152,18 @@ class Host:
         self.lines.append("    " * self.indent + text)
 
     def code(self, e):
-        """An integer expression of sizes and loops of the host."""
-        kind = e[0]
-        if kind == "int":
-            return f"{e[1]}ll"
-        if kind == "bool":
-            return "true" if e[1] else "false"
-        if kind == "name":
-            return f"h_{e[1]}"
-        if kind == "unary":
-            return f"({e[1]}{self.code(e[2])})"
-        if kind == "select":
-            return f"({self.code(e[1])} ? {self.code(e[2])} : {self.code(e[3])})"
-        if kind == "binary":
-            a, b = self.code(e[2]), self.code(e[3])
-            named = evaluate.OPERATIONS.get(e[1])
-            return f"index_{named}({a}, {b})" if named else f"({a} {e[1]} {b})"
-        if kind == "call" and e[1] in ("min", "max"):
-            return f"{e[1]}imum<long long>({', '.join(self.code(a) for a in e[2])})"
-        raise TextError(f"an expression of the host with {kind} {e[1]}")
+        """An integer expression of sizes, loops and scalars."""
+        return self.known.index(e)
+
+    def learn(self, name):
+        self.known.scope[0][name] = evaluate.Value(f"h_{name}", "index")
 
     def text(self):
         program, parameters = self.program, self.program.parameters
         self.line("(void)arguments;")
         for name, value in program.sizes.items():
             self.line(f"const long long h_{name} = {value}ll;")
+            self.learn(name)
         for i, data in enumerate(parameters):
             stored = self.stored(data.type)
             self.line(f"{stored} *const d_{data.name} = ({stored} *)arguments[{i}];")
@@ -206,16 +196,19 @@ class Host:
     def write_for(self, s):
         _, var, lo, hi, step, body = s
         by = evaluate.number(step, self.program.sizes)
-        self.braces(f"for (long long h_{var} = {self.code(lo)}, end_{var} = {self.code(hi)}; "
+        begin, end = self.code(lo), self.code(hi)
+        self.learn(var)
+        self.braces(f"for (long long h_{var} = {begin}, end_{var} = {end}; "
                     f"h_{var} {'<' if by > 0 else '>='} end_{var}; h_{var} += {by})", body)
 
     def write_if(self, s):
-        self.braces(f"if ({self.code(s[1])})", s[2])
+        self.braces(f"if ({self.known.condition(s[1])})", s[2])
         if s[3]:
             self.braces("else", s[3])
 
     def write_let(self, s):
         self.line(f"const long long h_{s[1]} = {self.code(s[2])};")
+        self.learn(s[1])
 
     def write_temp(self, _):
         """The launches say which buffers they need."""

@@ -1,6 +1,9 @@
 """Emitted text is executed: golden cases, and random schedules."""
 import batch
+import complete
 import emulate
+
+EVERY = 10  # trials for one complete program
 
 
 def failures(verdicts):
@@ -17,8 +20,9 @@ def test_golden(compiler):
 def test_random(compiler, request):
     rounds = 30 if request.config.getoption("--long") else 1
     for i in range(rounds):
-        records, broken = emulate.random_records(100, 1 + 100 * i)
+        records, broken = emulate.random_records(100, 1 + 100 * i, EVERY)
         verdicts = batch.run(compiler, f"random_{i}", records) + broken
+        verdicts += complete.run(compiler, f"random_{i}_complete", [r for r in records if "complete" in r])
         assert len(verdicts) > 80
         assert not failures(verdicts)
         compared = sum(v in ("exact", "near") for _, v, _ in verdicts)

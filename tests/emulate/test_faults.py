@@ -57,6 +57,37 @@ schedule lanes for sum()
     bind(t, threadIdx.x);
 }
 """
+ANY = """kernel any<N = 200>(x: f32[N]) -> s: bool, t: bool
+{
+    s = false;
+    for i in N
+        s ||= x[i] > 2;
+    t = true;
+    for i in N
+        t &&= x[i] > -30;
+}
+schedule lanes for any()
+{
+    bind(split(loops(s)[0], [_, 64])[1], threadIdx.x);
+    bind(split(loops(t)[0], [_, 64])[1], threadIdx.x);
+}
+"""
+ROWS = """kernel rows<N = 9, M = 40>(x: i32[N, M], limit: i32) -> y: i32[N, M]
+{
+    for i in N
+        if i < limit
+            for j in M
+                y[i, j] = x[i, j];
+        else
+            for j in M
+                low: y[i, j] = -1;
+}
+schedule launches for rows()
+{
+    bind(loops(y)[1], threadIdx.x);
+    bind(loops(low)[1], threadIdx.x);
+}
+"""
 MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44"]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
@@ -93,6 +124,12 @@ FAULTS = {
     "sum of too few": (SUM, ["--schedule", "lanes"], [("200", "199")], "wrong", ""),
     "lane never comes": (SUM, ["--schedule", "lanes"], [("__shfl_xor_sync", "threadIdx.x == 5 ? 0 : __shfl_xor_sync")], "fault",
                          "never reaches"),
+    "truth of all lanes": (ANY, ["--schedule", "lanes"], [], "exact", ""),
+    "decided lane never exchanges": (ANY, ["--schedule", "lanes"],
+                                     [("s_part = __shfl_xor_sync(0xffffffff, (int)s_part, 16) != 0 || s_part;",
+                                       "s_part = s_part || __shfl_xor_sync(0xffffffff, (int)s_part, 16) != 0;")],
+                                     "fault", "never reaches"),
+    "scalar that the host asks": (ROWS, ["--schedule", "launches"], [], "exact", ""),
     "does not compile": (COPY, ["--schedule", "narrow"], [("const int t ", "const int = ")], "uncompiled", "error"),
     "does not end": (COPY, ["--schedule", "narrow"], [("const int t ", "while (blockIdx.x == 1) {} const int t ")], "hung", ""),
     "program without a meaning": (COPY.replace("x[i] > max", "x[i32(x[i]) * 100 + 5000] > max"), ["--schedule", "naive"], [],
@@ -134,7 +171,8 @@ def test_crash_of_the_recorder(tmp_path, monkeypatch):
     real = emulate.recorder()
     fake.write_text(f'#!/bin/sh\nif [ "$4" = 1 ]; then {real} -c 0 2 1 "$5"; kill -SEGV $$; fi\nexec {real} "$@"\n')
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+    whole, _ = emulate.random_records(6, 1)
     monkeypatch.setenv("FUZZ_RECORD", str(fake))
     records, verdicts = emulate.random_records(6, 1)
     assert [r["seed"] for r, v, _ in verdicts if v == "broken"] == [3]
-    assert {r["seed"] for r in records} >= {4, 5}
+    assert {4, 5, 6} & {r["seed"] for r in records} == {4, 5, 6} & {r["seed"] for r in whole} != set()
