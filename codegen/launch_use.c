@@ -1,6 +1,5 @@
-/* launch_use.c - what each launch of a lowered kernel uses: its arguments, its shared memory, its
- * barriers. */
-#include "codegen/cuda/cuda.h"
+/* launch_use.c - see launch_use.h. */
+#include "codegen/launch_use.h"
 
 enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16 };
 

@@ -1,5 +1,5 @@
-/* size_limit.c - limits of the sizes of a run, as text and as values. */
-#include "codegen/cuda/cuda.h"
+/* size_limit.c - see size_limit.h. */
+#include "codegen/size_limit.h"
 
 const char *size_limit_text(Context *c, const SizeLimit *limit)
 {

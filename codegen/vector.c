@@ -7,7 +7,6 @@
  * (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
 #include "codegen/vector.h"
 
-#include "codegen/cuda/text.h"
 
 const char *vector_type(Context *c, DType type, int64_t lanes)
 {
@@ -141,7 +140,7 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     const Buffer *to = s->u.store.buffer;
     plan->store = s;
     plan->first = first_lane(c, to, s->u.store.index, loop->var);
-    plan->value = cuda_stored_value(c, s);
+    plan->value = stored_value(c, s);
     plan->copies = !store_updates(s->u.store.op) && plan->value->kind == EX_LOAD &&
                    plan->value->type == to->type && subscripts_use(plan->value, loop->var) &&
                    (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);

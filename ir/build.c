@@ -424,3 +424,16 @@ Buffer *buffer_copy(Context *c, const Buffer *buffer)
         copy->step = c->step;
     return copy;
 }
+
+Expr *stored_value(Context *c, const Stmt *s)
+{
+    if (!store_updates(s->u.store.op))
+        return s->u.store.value;
+    ExprKind kind = store_op_kind(s->u.store.op, s->u.store.buffer->type);
+    Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
+    old->hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
+    /* All lanes of a warp exchange values, so `||` and `&&` must not skip an exchange. */
+    bool first = (kind == EX_OR || kind == EX_AND) && s->u.store.value->kind == EX_SHUFFLE_XOR;
+    return first ? expr_binary(c, kind, s->u.store.value, old, s->span)
+                 : expr_binary(c, kind, old, s->u.store.value, s->span);
+}

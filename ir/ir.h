@@ -489,6 +489,8 @@ Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span); /* flattens; o
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span);
 Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
+/* The value that a store leaves in its element: for `x += v` the expression x + v. */
+Expr *stored_value(Context *c, const Stmt *store);
 Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
                  Span span);
 /* The store `like` of another value to another place: with its operator, span, step and hint,

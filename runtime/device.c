@@ -4,20 +4,11 @@
  * without a word, and DeviceInfo says so.  That there is one which cannot be used is told as a
  * warning, because whoever has a GPU expects it to run. */
 #include "runtime/device.h"
-#include "runtime/cuda/api.h"
-
-/* Does the driver see a GPU, though CUDA's runtime library is missing? */
-static bool gpu_is_likely(void)
-{
-    DriverApi driver = {0};
-    int handle;
-    return driver_load(&driver) && driver.cuInit(0) == 0 && driver.cuDeviceGet(&handle, 0) == 0;
-}
 
 /* Is `code` the plain absence of a GPU? */
 static bool is_absence(ErrorCode code)
 {
-    return code == E0612 || code == E0613 || (code == E0610 && !gpu_is_likely());
+    return code == E0612 || code == E0613 || (code == E0610 && !cuda_gpu_is_likely());
 }
 
 static Device *open_any(Context *ctx, const DeviceOptions *options)

@@ -81,6 +81,8 @@ Device *device_open(Context *ctx, const DeviceOptions *options);
 /* The two kinds behind device_open. */
 Device *device_open_cuda(Context *ctx, const DeviceOptions *options);
 Device *device_open_sim(Context *ctx, const DeviceOptions *options);
+/* Does the driver see a GPU?  So it may be that only CUDA's runtime library is missing. */
+bool cuda_gpu_is_likely(void);
 
 /* A run on the simulator in which somebody else takes part: for each launch `take` is called, which
  * runs what it wants of it by sim_run_blocks.  False after a diagnostic, also where `take` gave

@@ -1,63 +1,9 @@
 /* cuda.c - the kernels of a lowered program: a comment that says how to launch each, its signature,
  * its body. */
+#include "codegen/size_limit.h"
 #include "codegen/cuda/text.h"
 
 #include <string.h>
-
-static const struct {
-    const char *name, *text;
-    Helper needs;
-} helpers[] = {
-#define HELPER(e, name, needs, text) {name, text, HELPER_##needs},
-#include "codegen/cuda/cuda_helper.def"
-#undef HELPER
-};
-
-const char *cuda_helper_name(Helper helper)
-{
-    return helpers[helper].name;
-}
-
-const char *cuda_helper(CudaWriter *w, Helper helper)
-{
-    w->helper_used[helper] = true;
-    w->helper_used[helpers[helper].needs] = true;
-    return helpers[helper].name;
-}
-
-static const struct {
-    const char *name, *text;
-} host_helpers[] = {
-#define HOST_HELPER(e, name, text) {name, text},
-#include "codegen/cuda/host_helper.def"
-#undef HOST_HELPER
-};
-
-const char *cuda_host_helper_name(HostHelper helper)
-{
-    return host_helpers[helper].name;
-}
-
-const char *cuda_host_helper(CudaWriter *w, HostHelper helper)
-{
-    w->host_helper_used[helper] = true;
-    return cuda_host_helper_name(helper);
-}
-
-void cuda_host_helpers(const CudaWriter *w, StrBuf *out)
-{
-    for (int i = 0; i < HOST_HELPER_COUNT; i++)
-        if (w->host_helper_used[i])
-            strbuf_addf(out, "%s\n", host_helpers[i].text);
-}
-
-/* The text of all helpers used, in order. */
-static void helper_texts(CudaWriter *w, StrBuf *out)
-{
-    for (int i = 0; i < HELPER_COUNT; i++)
-        if (w->helper_used[i])
-            strbuf_addf(out, "%s\n", helpers[i].text);
-}
 
 /* ---- how to launch it ------------------------------------------------------------------------ */
 
@@ -343,7 +289,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     if (uses.n == 0)
         strbuf_add(&kernels, "// Nothing to launch: the program is empty.\n");
     StrBuf needed = strbuf_new(c->arena);
-    helper_texts(&w, &needed);
+    cuda_helpers(&w, &needed);
     if (needed.length)
         strbuf_addf(out, "\n%.*s", (int)needed.length - 1, needed.text);
     w.out = out;

@@ -29,32 +29,4 @@ const char *cuda_comment(Context *c, const char *text);
 void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels,
              StrBuf *out);
 
-/* What a launch declares and uses; for the module's tables and for the limits of a launch. */
-typedef struct {
-    const Stmt *launch;
-    /* used in global memory, in the order of the kernel's parameters, then temps */
-    VEC(Buffer *) buffers;
-    /* scalars, sizes and host loop variables used, in the order of first definition */
-    VEC(Var *) values;
-    VEC(Buffer *) constants; /* read in constant memory */
-    VEC(Buffer *) shared;    /* declared in it */
-    int64_t shared_bytes;
-    bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */
-    VEC(int64_t) shared_offset;
-    int barriers;
-} LaunchUse;
-typedef VEC(LaunchUse) LaunchUseList;
-/* All launches of the kernel, in program order. */
-void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
-/* Does the launch write this buffer? */
-bool launch_writes(const LaunchUse *use, const Buffer *buffer);
-/* The type that a value is passed as: its own, but i64 for an index that the launch only uses as
- * i64. */
-DType launch_value_type(const LaunchUse *use, const Var *value);
-
-/* A limit of the sizes as text, "(N + 255) / 256". */
-const char *size_limit_text(Context *c, const SizeLimit *limit);
-/* Its value in f64, which no size makes too large. */
-Expr *size_limit_value(Context *c, const SizeLimit *limit);
-
 #endif

@@ -3,78 +3,7 @@
 
 #include <string.h>
 
-void cuda_indent(CudaWriter *w)
-{
-    for (int i = 0; i < w->indent; i++)
-        strbuf_add(w->out, "    ");
-}
-
-void cuda_line(CudaWriter *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cuda_indent(w);
-    strbuf_vaddf(w->out, format, args);
-    strbuf_add(w->out, "\n");
-    va_end(args);
-}
-
-const char *cuda_name(const CudaWriter *w, Name name)
-{
-    return cuda_names_value(w->names, name);
-}
-
-const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
-{
-    return cuda_names_buffer(w->names, b);
-}
-
-/* ---- what nothing reads ---------------------------------------------------------------------- */
-
-typedef struct {
-    uint32_t n;
-    bool *read;
-} Reads;
-
-static bool note_read(Visitor *v, Expr *e)
-{
-    const Reads *r = v->user;
-    uint32_t id = e->kind == EX_VAR    ? e->u.var->id
-                  : e->kind == EX_LOAD ? e->u.load.buffer->id
-                                       : r->n;
-    if (id < r->n)
-        r->read[id] = true;
-    return true;
-}
-
-void cuda_note_reads(CudaWriter *w, Stmt *body)
-{
-    Reads reads = {w->c->next_id, ARENA_ARRAY(w->c->arena, bool, w->c->next_id + 1)};
-    Visitor v = {.user = &reads, .expr = note_read};
-    visit_stmt(&v, body);
-    w->n_ids = reads.n;
-    w->read = reads.read;
-}
-
-const char *cuda_unused(const CudaWriter *w, uint32_t id)
-{
-    return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
-}
-
 /* ---- stores ---------------------------------------------------------------------------------- */
-
-Expr *cuda_stored_value(Context *c, const Stmt *s)
-{
-    if (!store_updates(s->u.store.op))
-        return s->u.store.value;
-    ExprKind kind = store_op_kind(s->u.store.op, s->u.store.buffer->type);
-    Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
-    old->hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
-    /* All lanes of a warp exchange values, so `||` and `&&` must not skip an exchange. */
-    bool first = (kind == EX_OR || kind == EX_AND) && s->u.store.value->kind == EX_SHUFFLE_XOR;
-    return first ? expr_binary(c, kind, s->u.store.value, old, s->span)
-                 : expr_binary(c, kind, old, s->u.store.value, s->span);
-}
 
 /* `x += -y` reads better as `x -= y`. */
 static bool store_in_place(CudaWriter *w, const Stmt *s)
@@ -83,7 +12,7 @@ static bool store_in_place(CudaWriter *w, const Stmt *s)
     if (type_info(buffer->type)->bits < 32 || s->u.store.hint != HINT_NONE ||
         (s->u.store.op != STORE_ADD && s->u.store.op != STORE_MUL))
         return false;
-    if (cuda_overflows(w, cuda_stored_value(w->c, s)))
+    if (cuda_overflows(w, stored_value(w->c, s)))
         return false;
     const Expr *value = s->u.store.value;
     const char *op = s->u.store.op == STORE_MUL ? "*=" : "+=";
@@ -135,7 +64,7 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old,
                 cuda_storage_type(type));
-    cuda_stored(w, cuda_stored_value(c, update));
+    cuda_stored(w, stored_value(c, update));
     strbuf_add(w->out, "); })");
 }
 
@@ -153,7 +82,7 @@ static void store_text(CudaWriter *w, const Stmt *s)
                     s->u.store.buffer->type == DT_BOOL ? "(unsigned char *)" : "");
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_add(w->out, function ? ", " : " = ");
-    cuda_stored(w, cuda_stored_value(w->c, s));
+    cuda_stored(w, stored_value(w->c, s));
     strbuf_add(w->out, function ? ")" : "");
 }
 

@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/cuda.h"
 #include "codegen/cuda/names.h"
+#include "codegen/launch_use.h"
 
 /* Small device functions, each emitted once if used. */
 typedef enum {
@@ -62,7 +63,8 @@ const char *cuda_helper(CudaWriter *w, Helper helper);
 const char *cuda_helper_name(Helper helper);
 const char *cuda_host_helper(CudaWriter *w, HostHelper helper);
 const char *cuda_host_helper_name(HostHelper helper);
-/* The text of the host's helpers used, in order. */
+/* The text of the helpers used, in order; of the host's. */
+void cuda_helpers(const CudaWriter *w, StrBuf *out);
 void cuda_host_helpers(const CudaWriter *w, StrBuf *out);
 
 /* What a size, parameter, loop or named value is called in the text (names.h). */
@@ -79,8 +81,6 @@ void cuda_expr(CudaWriter *w, const Expr *e, int precedence);
 void cuda_stored(CudaWriter *w, const Expr *e);
 /* `buffer[index]` as an lvalue of its storage type. */
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index);
-/* The value that a store leaves in its element: for `x += v` the expression x + v. */
-Expr *cuda_stored_value(Context *c, const Stmt *store);
 /* A statement with what is in it, on lines of its own. */
 void cuda_statement(CudaWriter *w, const Stmt *s);
 /* `for (int i = 0; i < n; ++i)`, without a body. */

@@ -8,7 +8,7 @@
 #define TIRC_CODEGEN_MODULE_CODE_H
 
 #include "codegen/codegen.h"
-#include "codegen/cuda/cuda.h"
+#include "codegen/launch_use.h"
 #include "codegen/vector.h"
 
 typedef struct {

@@ -6,6 +6,7 @@
 #ifndef TIRC_FRONTEND_API_INTERNAL_H
 #define TIRC_FRONTEND_API_INTERNAL_H
 
+#include "codegen/launch_use.h"
 #include "codegen/codegen.h"
 #include "codegen/cuda/cuda.h"
 #include "frontend/syntax/ast.h"

@@ -10,36 +10,12 @@
 #include "passes/analysis/region.h"
 #include "passes/analysis/simplify.h"
 #include "passes/lower/lower.h"
+#include "passes/shared/rebuild.h"
 
 #define PASS(name, leaves, why)                                                                    \
     Kernel *pass_##name(Context *c, const Kernel *kernel, const LowerOptions *options);
 #include "passes/lower/pipeline.def"
 #undef PASS
-
-typedef VEC(Subst) SubstList;
-typedef VEC(Var *) VarList;
-
-/* ---- rebuilding (common.c) ------------------------------------------------------------------- */
-
-/* `s` with every direct child statement replaced by fn(user, child); itself when none changed. A
- * NULL takes the child out, and with it a loop or if that it leaves empty (then the result is
- * NULL). The init and body of blocks are not children: a block is returned as it is. */
-Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
-/* The same with the facts that hold below `s`: of a loop, a launch, a branch. A name that `fn`
- * enters into them is known until its sequence ends. */
-Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
-/* `loop` with another body. */
-Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
-/* s1 then s2; either may be NULL. */
-Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
-/* The kernel with another body; it shares the rest. */
-Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);
-Stmt *stmt_empty(Context *c, Span span); /* a sequence of nothing */
-
-/* The conjuncts of `cond`, from left to right, added to `out`; and back (NULL for none). */
-void cond_split(Context *c, Expr *cond, ExprList *out);
-Expr *cond_join(Context *c, const ExprList *conds);
-bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 
 /* The block's stores are asynchronous: it has the annotation `copy_async`. */
 bool block_is_async(const BlockStmt *block);
@@ -51,7 +27,6 @@ Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);
 bool stmt_has_barrier(Stmt *s); /* somewhere below */
 /* The variables of loops and lets below `s`, added to `out`. */
 void vars_defined_in(Context *c, Stmt *s, VarList *out);
-bool expr_uses_any(const Expr *e, Var *const *vars, int n);
 
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
@@ -101,13 +76,6 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 Kernel *names_settle(Context *c, Kernel *kernel);
 /* The lowered body without names that nothing uses; NULL where nothing is left (cleanup.c). */
 Stmt *drop_unused_names(Context *c, Stmt *body);
-
-/* The value of an integer expression of variables with known values; false where one is unknown. */
-typedef struct {
-    const Var *var;
-    int64_t value;
-} VarValue;
-bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
 
 /* ---- the order of a grid's blocks (remap.c) -------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include "passes/schedule/flow.h"
 
 #include "passes/analysis/inits.h"
-#include "passes/lower/reductions.h"
+#include "passes/shared/reductions.h"
 
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
 {

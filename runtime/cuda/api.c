@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/cuda/api.h"
+#include "runtime/device.h"
 
 /* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that the
  * bytes serve. */
@@ -147,4 +148,11 @@ bool driver_load(DriverApi *api)
 #define DRIVER LOAD_ROW
 #include "runtime/cuda/api.def"
     return !missing;
+}
+
+bool cuda_gpu_is_likely(void)
+{
+    DriverApi driver = {0};
+    int handle;
+    return driver_load(&driver) && driver.cuInit(0) == 0 && driver.cuDeviceGet(&handle, 0) == 0;
 }

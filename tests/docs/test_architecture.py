@@ -1,4 +1,5 @@
 """What ARCHITECTURE.md and docs/code.md say of the sources is so: the passes, what a folder includes, what each file is."""
+import collections
 import pathlib
 import re
 
@@ -37,6 +38,33 @@ def test_files_include_what_their_folder_may():
         for included in INCLUDE.findall(path.read_text()):
             if (ROOT / included).exists():
                 assert included.startswith((folder, *allowed)), f"{name} includes {included}; {folder} may see {allowed or 'nothing'}"
+
+
+def rooms():
+    """For each folder with rooms, its rooms in their order; "" is the folder itself."""
+    rows = re.findall(r"^\| `([\w/]+/)` \| ((?:`|the folder's).*) \|$", section("The way of a program").split("Large folders")[1], re.M)
+    return {folder: ["" if "own" in room else room.strip("` ") for room in re.split(r", then |, ", text)
+                     for room in re.split(r"(?<=/`) ", room)] for folder, text in rows}
+
+
+def test_rooms_include_what_stands_before_them():
+    order = rooms()
+    there = {f"{p.parent.relative_to(ROOT).as_posix()}/" for p in sources(".c", ".h", ".l", ".y", ".def")}
+    assert len(order) > 6 and there <= {*order, *(folder + room for folder in order for room in order[folder]), "codegen/"}, there
+    for path in sources(".c", ".h", ".l", ".y", ".def"):
+        name = path.relative_to(ROOT).as_posix()
+        for included in INCLUDE.findall(path.read_text()):
+            both = [folder for folder in order if name.startswith(folder) and included.startswith(folder)]
+            if both and (ROOT / included).exists():
+                folder = max(both, key=len)
+                room, other = (next((r for r in order[folder] if r and file.startswith(folder + r)), "") for file in (name, included))
+                assert order[folder].index(other) <= order[folder].index(room), f"{name} includes {included}"
+
+
+def test_folders_are_small():
+    """About 25 files: beyond that nobody finds anything."""
+    count = collections.Counter(p.parent for p in sources(".c", ".h", ".l", ".y", ".def") if "analysis" not in p.parts)
+    assert max(count.values()) <= 27, count.most_common(3)
 
 
 def first_sentence(path):

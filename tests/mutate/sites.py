@@ -190,7 +190,7 @@ class Source:
 def find(root):
     """All mutants of the tree, in the order of the text; keys do not change when lines move."""
     mutants, unknown = [], []
-    for folder in ("passes/schedule", "passes/analysis", "passes/lower"):
+    for folder in ("passes/schedule", "passes/analysis", "passes/shared", "passes/lower"):
         for file in sorted((root / folder).rglob("*.c")):
             source = Source(root, str(file.relative_to(root)))
             if folder != "passes/analysis":

@@ -14,9 +14,9 @@
  * on, a reduce iterator where that loop carries on a reduction whose init is taken over, or may run
  * not at all where such a reduction is empty. Nothing runs in another order than before. */
 #include "passes/analysis/inits.h"
-#include "passes/lower/reductions.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"
+#include "passes/shared/reductions.h"
 
 typedef struct {
     Schedule *s;

@@ -6,8 +6,8 @@
  *                                                      for i in 66
  *                                                          block p(..) where i >= 1 && i < 65 { p[i] = x[i - 1]; }
  */
-#include "passes/lower/reductions.h"
 #include "passes/schedule/copies/stage.h"
+#include "passes/shared/reductions.h"
 
 /* ---- decompose_padding ----------------------------------------------------------------------- */
 

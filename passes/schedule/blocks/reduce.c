@@ -1,8 +1,8 @@
 /* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a
  * loop. */
 #include "passes/analysis/inits.h"
-#include "passes/lower/reductions.h"
 #include "passes/schedule/sched.h"
+#include "passes/shared/reductions.h"
 
 static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)
 {

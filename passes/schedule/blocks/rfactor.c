@@ -13,8 +13,8 @@
  * the old iterators forbid becomes a predicate where it speaks of such a loop, since an init runs
  * whatever happens in the loops of its reduction; else the value added there is the identity. */
 #include "passes/analysis/reducer.h"
-#include "passes/lower/reductions.h"
 #include "passes/schedule/copies/stage.h"
+#include "passes/shared/reductions.h"
 
 typedef struct {
     Schedule *s;

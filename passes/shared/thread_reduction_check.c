@@ -1,6 +1,6 @@
 /* thread_reduction_check.c - may a reduction be taken apart across the threads of a block? See
  * thread_reduction.h. */
-#include "passes/lower/threads/thread_reduction.h"
+#include "passes/shared/thread_reduction.h"
 
 enum { MAX_LANES = 1024 };
 

@@ -1,11 +1,12 @@
 /* thread_reduction.h - one reduction across the threads of a block, on its way apart (internal to
- * passes/lower; thread_reduction.c says what becomes of it). */
-#ifndef TIRC_PASSES_LOWER_THREADS_THREAD_REDUCTION_H
-#define TIRC_PASSES_LOWER_THREADS_THREAD_REDUCTION_H
+ * passes/shared; thread_reduction.c says what becomes of it). */
+#ifndef TIRC_PASSES_SHARED_THREAD_REDUCTION_H
+#define TIRC_PASSES_SHARED_THREAD_REDUCTION_H
 
 #include "passes/analysis/reducer.h"
-#include "passes/lower/pass.h"
-#include "passes/lower/reductions.h"
+#include "passes/analysis/region.h"
+#include "passes/shared/rebuild.h"
+#include "passes/shared/reductions.h"
 
 enum { WARP = 32 };
 

@@ -1,9 +1,7 @@
-/* reductions.h - what lowering makes of reductions, for the primitives that do it earlier or have
- * to know what it will be.
- *
- * The one part of passes/lower that passes/schedule may see. */
-#ifndef TIRC_PASSES_LOWER_REDUCTIONS_H
-#define TIRC_PASSES_LOWER_REDUCTIONS_H
+/* reductions.h - what lowering makes of reductions, for the passes that do it and for the primitives
+ * that do it earlier or have to know what it will be. */
+#ifndef TIRC_PASSES_SHARED_REDUCTIONS_H
+#define TIRC_PASSES_SHARED_REDUCTIONS_H
 
 #include "ir/ir.h"
 
@@ -13,6 +11,9 @@
  * decompose_reduction where it is asked to. False after a diagnostic. */
 bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
                          Stmt **init_nest, Stmt **update);
+
+/* The kernel with the init of every reduction as a block of its own; NULL after a diagnostic. */
+Kernel *inits_apart(Context *c, const Kernel *kernel);
 
 /* The kernel with every reduction across threads - a block with an init, one of whose reduction
  * loops is bound to a thread axis - taken apart into partial results of the threads and their

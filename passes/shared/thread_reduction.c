@@ -14,7 +14,7 @@
  * and where it needs barriers, is asked of it as of any other, by the primitives that bind loops
  * and by the passes after this one.  The blocks that shuffle write local memory only, so they run
  * on every thread, whatever guards their neighbours have. */
-#include "passes/lower/threads/thread_reduction.h"
+#include "passes/shared/thread_reduction.h"
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
@@ -174,15 +174,4 @@ const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadRe
         a.names = names_of_kernel(c, kernel);
         kernel = take_apart(&a);
     }
-}
-
-Kernel *pass_lower_thread_reductions(Context *c, const Kernel *kernel, const LowerOptions *options)
-{
-    (void)options;
-    ThreadReduction refused;
-    const Kernel *apart = thread_reductions_apart(c, kernel, &refused);
-    if (apart)
-        return kernel_with_body(c, apart, apart->body);
-    diag_error(c, E0480, refused.lanes->span, "%s", refused.why);
-    return NULL;
 }

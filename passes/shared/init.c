@@ -12,8 +12,9 @@
  * loops of the reduction alone are dropped, so that an empty reduction still has its init. */
 #include "passes/analysis/index_map.h"
 #include "passes/analysis/inits.h"
-#include "passes/lower/pass.h"
-#include "passes/lower/reductions.h"
+#include "passes/analysis/region.h"
+#include "passes/shared/rebuild.h"
+#include "passes/shared/reductions.h"
 
 /* An init nest that waits for the walk to come back to the statement at `depth` on the path. */
 typedef struct {
@@ -527,9 +528,8 @@ static Stmt *walk(void *user, Stmt *s)
     return stmt_then(w->c, before, done);
 }
 
-Kernel *pass_lower_init(Context *c, const Kernel *kernel, const LowerOptions *options)
+Kernel *inits_apart(Context *c, const Kernel *kernel)
 {
-    (void)options;
     InitWalk w = {.c = c, .kernel = kernel, .names = names_of_kernel(c, kernel)};
     Stmt *body = walk(&w, kernel->body);
     return w.failed ? NULL : kernel_with_body(c, kernel, body);

@@ -4,7 +4,7 @@
  * Warps combine by butterflies of shuffles, after which all their lanes hold the same value;
  * several warps hand theirs over in shared memory. Threads that are not in whole warps along x
  * combine in shared memory, halving their number each time. */
-#include "passes/lower/threads/thread_reduction.h"
+#include "passes/shared/thread_reduction.h"
 
 /* ---- blocks over all partial results --------------------------------------------------------- */
 

@@ -1,0 +1,116 @@
+/* writer.c - what all parts of the CUDA text writer write with: lines, names, helper functions. */
+#include "codegen/cuda/text.h"
+
+void cuda_indent(CudaWriter *w)
+{
+    for (int i = 0; i < w->indent; i++)
+        strbuf_add(w->out, "    ");
+}
+
+void cuda_line(CudaWriter *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    cuda_indent(w);
+    strbuf_vaddf(w->out, format, args);
+    strbuf_add(w->out, "\n");
+    va_end(args);
+}
+
+const char *cuda_name(const CudaWriter *w, Name name)
+{
+    return cuda_names_value(w->names, name);
+}
+
+const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
+{
+    return cuda_names_buffer(w->names, b);
+}
+
+/* ---- what nothing reads ---------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t n;
+    bool *read;
+} Reads;
+
+static bool note_read(Visitor *v, Expr *e)
+{
+    const Reads *r = v->user;
+    uint32_t id = e->kind == EX_VAR    ? e->u.var->id
+                  : e->kind == EX_LOAD ? e->u.load.buffer->id
+                                       : r->n;
+    if (id < r->n)
+        r->read[id] = true;
+    return true;
+}
+
+void cuda_note_reads(CudaWriter *w, Stmt *body)
+{
+    Reads reads = {w->c->next_id, ARENA_ARRAY(w->c->arena, bool, w->c->next_id + 1)};
+    Visitor v = {.user = &reads, .expr = note_read};
+    visit_stmt(&v, body);
+    w->n_ids = reads.n;
+    w->read = reads.read;
+}
+
+const char *cuda_unused(const CudaWriter *w, uint32_t id)
+{
+    return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
+}
+
+/* ---- helper functions ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *text;
+    Helper needs;
+} helpers[] = {
+#define HELPER(e, name, needs, text) {name, text, HELPER_##needs},
+#include "codegen/cuda/cuda_helper.def"
+#undef HELPER
+};
+
+const char *cuda_helper_name(Helper helper)
+{
+    return helpers[helper].name;
+}
+
+const char *cuda_helper(CudaWriter *w, Helper helper)
+{
+    w->helper_used[helper] = true;
+    w->helper_used[helpers[helper].needs] = true;
+    return helpers[helper].name;
+}
+
+static const struct {
+    const char *name, *text;
+} host_helpers[] = {
+#define HOST_HELPER(e, name, text) {name, text},
+#include "codegen/cuda/host_helper.def"
+#undef HOST_HELPER
+};
+
+const char *cuda_host_helper_name(HostHelper helper)
+{
+    return host_helpers[helper].name;
+}
+
+const char *cuda_host_helper(CudaWriter *w, HostHelper helper)
+{
+    w->host_helper_used[helper] = true;
+    return cuda_host_helper_name(helper);
+}
+
+void cuda_host_helpers(const CudaWriter *w, StrBuf *out)
+{
+    for (int i = 0; i < HOST_HELPER_COUNT; i++)
+        if (w->host_helper_used[i])
+            strbuf_addf(out, "%s\n", host_helpers[i].text);
+}
+
+void cuda_helpers(const CudaWriter *w, StrBuf *out)
+{
+    for (int i = 0; i < HELPER_COUNT; i++)
+        if (w->helper_used[i])
+            strbuf_addf(out, "%s\n", helpers[i].text);
+}

@@ -1,0 +1,41 @@
+/* rebuild.h - small steps of rebuilding: a statement with other children, a loop with another body,
+ * conditions taken apart and joined. */
+#ifndef TIRC_PASSES_SHARED_REBUILD_H
+#define TIRC_PASSES_SHARED_REBUILD_H
+
+#include "ir/names.h"
+#include "passes/analysis/simplify.h"
+
+typedef VEC(Subst) SubstList;
+typedef VEC(Var *) VarList;
+
+/* `s` with every direct child statement replaced by fn(user, child); itself when none changed. A
+ * NULL takes the child out, and with it a loop or if that it leaves empty (then the result is
+ * NULL). The init and body of blocks are not children: a block is returned as it is. */
+Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
+/* The same with the facts that hold below `s`: of a loop, a launch, a branch. A name that `fn`
+ * enters into them is known until its sequence ends. */
+Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
+/* `loop` with another body. */
+Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
+/* s1 then s2; either may be NULL. */
+Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
+/* The kernel with another body; it shares the rest. */
+Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);
+Stmt *stmt_empty(Context *c, Span span); /* a sequence of nothing */
+
+/* The conjuncts of `cond`, from left to right, added to `out`; and back (NULL for none). */
+void cond_split(Context *c, Expr *cond, ExprList *out);
+Expr *cond_join(Context *c, const ExprList *conds);
+bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
+
+bool expr_uses_any(const Expr *e, Var *const *vars, int n);
+
+/* The value of an integer expression of variables with known values; false where one is unknown. */
+typedef struct {
+    const Var *var;
+    int64_t value;
+} VarValue;
+bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
+
+#endif
