@@ -7,11 +7,21 @@
 
 #include <string.h>
 
-const char *touches_kind(const Touch *x, const Touch *y)
+const char *hazard_text(HazardKind kind)
+{
+    static const char *const text[HAZARD_KINDS] = {
+        [HAZARD_RAW] = "write then read",
+        [HAZARD_WAR] = "read then write",
+        [HAZARD_WAW] = "write then write",
+    };
+    return text[kind];
+}
+
+HazardKind touches_hazard(const Touch *x, const Touch *y)
 {
     if (x->writes && y->writes)
-        return "write then write";
-    return x->writes ? "write then read" : "read then write";
+        return HAZARD_WAW;
+    return x->writes ? HAZARD_RAW : HAZARD_WAR;
 }
 
 static void add_value(StrBuf *out, Name name, int64_t value)
@@ -59,7 +69,7 @@ void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, con
                       .buffer = x->buffer,
                       .first_span = x->span,
                       .second_span = y->span,
-                      .kind = touches_kind(x, y),
+                      .kind = touches_hazard(x, y),
                       .first_at = "",
                       .second_at = "",
                       .element = x->buffer->name,

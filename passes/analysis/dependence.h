@@ -20,12 +20,22 @@
 
 #include "passes/analysis/region.h"
 
+/* What the later of two accesses of one element waits for. */
+typedef enum {
+    HAZARD_RAW, /* a read, for a write */
+    HAZARD_WAR, /* a write, for a read */
+    HAZARD_WAW, /* a write, for a write */
+    HAZARD_KINDS,
+} HazardKind;
+/* "write then read" and the like. */
+const char *hazard_text(HazardKind kind);
+
 /* Two instances that clash, in words and numbers. Strings live in the context's arena. */
 typedef struct {
     const BlockStmt *first, *second;
     const Buffer *buffer;
     Span first_span, second_span; /* of the accesses */
-    const char *kind;             /* "write then read", "read then write", "write then write" */
+    HazardKind kind;
     const char *first_at;         /* "i = 3, k = 0" */
     const char *second_at;        /* "i = 4, k = 0" */
     const char *element;          /* "A[4, 0]" */
@@ -95,7 +105,7 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root);
 typedef struct {
     uint32_t first_block, second_block;
     const Buffer *buffer;
-    const char *kind;
+    HazardKind kind;
     Span first_span, second_span;
 } Hazard;
 

@@ -118,8 +118,8 @@ void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instanc
 
 /* ---- answers in words (conflict.c) ----------------------------------------------------------- */
 
-/* "write then read" and the like. */
-const char *touches_kind(const Touch *x, const Touch *y);
+/* The hazard of x, which writes or reads, and then y. */
+HazardKind touches_hazard(const Touch *x, const Touch *y);
 /* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b`.
  * `reason` is a whole sentence, in the arena. True if there is none. */
 bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,

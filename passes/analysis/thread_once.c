@@ -172,7 +172,6 @@ static void describe_unit(const Unit *u, const char *reason, Conflict *why)
                       .buffer = u->touches.n ? u->touches.items[u->touches.n - 1].buffer : NULL,
                       .first_span = u->stmt->span,
                       .second_span = u->stmt->span,
-                      .kind = "",
                       .first_at = "",
                       .second_at = "",
                       .element = "",

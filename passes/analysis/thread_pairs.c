@@ -71,7 +71,7 @@ Hazard meeting_hazard(const Meeting *m)
     return (Hazard){.first_block = thread_unit(m->t, m->a)->block->id,
                     .second_block = thread_unit(m->t, m->b)->block->id,
                     .buffer = m->x->buffer,
-                    .kind = touches_kind(m->x, m->y),
+                    .kind = touches_hazard(m->x, m->y),
                     .first_span = m->x->span,
                     .second_span = m->y->span};
 }

@@ -354,7 +354,7 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
     }
     if (*why->first_at) {
         diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
-                  why->first->name, why->first_at, why->element, why->kind);
+                  why->first->name, why->first_at, why->element, hazard_text(why->kind));
         diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",
                   why->second->name, why->second_at);
     } else { /* no instance of it will do */

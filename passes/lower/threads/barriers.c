@@ -31,10 +31,9 @@ typedef struct {
 } Reach;
 
 /* Why a barrier is needed: buffers by kind of hazard. */
-enum { KIND_RAW, KIND_WAR, KIND_WAW, KINDS };
 typedef struct {
     Context *c;
-    VEC(Name) buffers[KINDS];
+    VEC(Name) buffers[HAZARD_KINDS];
     Hazard example;
     bool any;
     int pending; /* groups of copies that may go on; -1: nothing is waited for */
@@ -69,16 +68,13 @@ static int by_name(const void *x, const void *y)
 static void add_reason(void *user, const Hazard *h)
 {
     Reasons *r = user;
-    int kind = !strcmp(h->kind, "write then read")   ? KIND_RAW
-               : !strcmp(h->kind, "read then write") ? KIND_WAR
-                                                     : KIND_WAW;
     if (!r->any)
         r->example = *h;
     r->any = true;
-    for (int i = 0; i < r->buffers[kind].n; i++)
-        if (r->buffers[kind].items[i] == h->buffer->name)
+    for (int i = 0; i < r->buffers[h->kind].n; i++)
+        if (r->buffers[h->kind].items[i] == h->buffer->name)
             return;
-    VEC_PUSH(r->c->arena, &r->buffers[kind], h->buffer->name);
+    VEC_PUSH(r->c->arena, &r->buffers[h->kind], h->buffer->name);
 }
 
 /* What clashes between blocks that have run and blocks to come. */
@@ -130,17 +126,17 @@ static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *ne
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void reason_words(StrBuf *out, int kind, const Stmt *carrier)
+static void reason_words(StrBuf *out, HazardKind kind, const Stmt *carrier)
 {
-    static const char *const straight[KINDS] = {
-        "written above by other threads, read below",
-        "read above by other threads, overwritten below",
-        "written above by other threads, written again below",
+    static const char *const straight[HAZARD_KINDS] = {
+        [HAZARD_RAW] = "written above by other threads, read below",
+        [HAZARD_WAR] = "read above by other threads, overwritten below",
+        [HAZARD_WAW] = "written above by other threads, written again below",
     };
-    static const char *const carried[KINDS] = {
-        "written above, read in the next iteration of %s by other threads",
-        "read above, overwritten in the next iteration of %s by other threads",
-        "written above, written again in the next iteration of %s by other threads",
+    static const char *const carried[HAZARD_KINDS] = {
+        [HAZARD_RAW] = "written above, read in the next iteration of %s by other threads",
+        [HAZARD_WAR] = "read above, overwritten in the next iteration of %s by other threads",
+        [HAZARD_WAW] = "written above, written again in the next iteration of %s by other threads",
     };
     if (!carrier) {
         strbuf_add(out, straight[kind]);
@@ -156,7 +152,7 @@ static void reason_words(StrBuf *out, int kind, const Stmt *carrier)
 static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
 {
     StrBuf text = strbuf_new(b->c->arena);
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (HazardKind kind = 0; kind < HAZARD_KINDS; kind++) {
         int n = r->buffers[kind].n;
         if (n == 0)
             continue;
@@ -198,7 +194,7 @@ static void refuse_divergent(Barriers *b, const Reasons *r)
                "be reached by all",
                what);
     diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...",
-              r->example.buffer->name, r->example.kind);
+              r->example.buffer->name, hazard_text(r->example.kind));
     diag_note(b->c, r->example.second_span,
               "... and here by another thread; place both on the same side of the %s, or move "
               "what differs between threads into the block",
@@ -396,7 +392,7 @@ static void refuse_grid(Context *c, const Conflict *why)
     diag_error(c, E0504, why->first_span,
                "blocks of one launch cannot wait for each other, but two of them touch %s (%s): at "
                "%s and at %s",
-               why->element, why->kind, why->first_at, why->second_at);
+               why->element, hazard_text(why->kind), why->first_at, why->second_at);
     diag_note(
         c, why->second_span,
         "the second access; put it into a launch of its own, or leave the loop that separates "
