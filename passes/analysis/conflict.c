@@ -92,9 +92,9 @@ static bool runs_before(const Instance *a, const Instance *b, const int64_t *poi
 {
     int common = units_common(a->unit, b->unit);
     for (int i = 0; i < common; i++) {
-        int64_t at_a = affine_at(a->loops[i], point), at_b = affine_at(b->loops[i], point);
+        int64_t at_a = affine_at(a->turns[i], point), at_b = affine_at(b->turns[i], point);
         if (at_a != at_b)
-            return (at_a < at_b) == (a->unit->loops[i]->step > 0);
+            return at_a < at_b;
     }
     return a->unit->order < b->unit->order;
 }

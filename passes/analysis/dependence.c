@@ -87,7 +87,7 @@ static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const In
                        const Touch *y, int level)
 {
     Poly *p = o->p;
-    if (level_unchanged(o, level) || !instance_before(p, &p->top, a, b, level) ||
+    if (level_unchanged(o, level) || !instance_precedes(p, a, b, (Precedence){.level = level}) ||
         poly_solve(p, NULL, 0, NULL) == POLY_NONE)
         return true;
     Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
@@ -100,7 +100,7 @@ static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const In
                      x->buffer->name, y->writes ? "that the second overwrites" : "that it reads");
     for (int i = 0; i <= units_common(o->new_a, o->new_b); i++) {
         poly_reset(p, mark);
-        if (!instance_before(p, &p->top, &new_b, &new_a, i))
+        if (!instance_precedes(p, &new_b, &new_a, (Precedence){.level = i}))
             continue;
         if (o->why ? !conflict_none(p, a, x, b, y, reason, o->why)
                    : poly_solve(p, NULL, 0, NULL) != POLY_NONE)
@@ -352,7 +352,7 @@ static bool touches_carry_none(Poly *p, const Unit *a, const Touch *x, const Uni
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     instances_collide(p, &at_a, x, &at_b, y);
     skip_repeats(p, &at_a, x, &at_b, y);
-    instance_before(p, &p->top, &at_a, &at_b, 0);
+    instance_precedes(p, &at_a, &at_b, (Precedence){.level = 0});
     bool none = conflict_none(p, &at_a, x, &at_b, y, reason, why);
     poly_reset(p, mark);
     return none;
@@ -422,7 +422,7 @@ static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit
         x->writes ? "writes" : "still reads");
     bool none = true;
     for (int level = 0; level <= units_common(a, b) && none; level++) {
-        none = !instance_before(p, &p->top, &at_a, &at_b, level) ||
+        none = !instance_precedes(p, &at_a, &at_b, (Precedence){.level = level}) ||
                conflict_none(p, &at_a, x, &at_b, y, reason, why);
         poly_reset(p, mark);
     }

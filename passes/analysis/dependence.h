@@ -36,10 +36,10 @@ typedef struct {
     const Buffer *buffer;
     Span first_span, second_span; /* of the accesses */
     HazardKind kind;
-    const char *first_at;         /* "i = 3, k = 0" */
-    const char *second_at;        /* "i = 4, k = 0" */
-    const char *element;          /* "A[4, 0]" */
-    const char *reason;           /* one sentence: what would go wrong */
+    const char *first_at;  /* "i = 3, k = 0" */
+    const char *second_at; /* "i = 4, k = 0" */
+    const char *element;   /* "A[4, 0]" */
+    const char *reason;    /* one sentence: what would go wrong */
 } Conflict;
 
 /* Every dependence of `before` keeps its order in `after`. Both are statements in the place of

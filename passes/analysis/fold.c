@@ -46,28 +46,6 @@ static void meet_place(Fold *q, const FoldPair *pair, const ThreadInstance *a,
             poly_equal(p, &p->top, at_x[i], at_y[i]);
 }
 
-/* Rows: the first comes before the second by the loop number `level`, or by the text. */
-static bool before_at(Fold *q, const ThreadInstance *a, const ThreadInstance *b, int level)
-{
-    Poly *p = q->p;
-    const Unit *first = a->at.unit, *second = b->at.unit;
-    int common = units_common(first, second);
-    if (level == common && first->order > second->order)
-        return false;
-    if (level < common && (level < q->n_fixed || !loop_has_order(first->loops[level])))
-        return false;
-    for (int i = 0; i < level; i++)
-        if (loop_has_order(first->loops[i]))
-            poly_equal(p, &p->top, a->at.loops[i], b->at.loops[i]);
-    if (level == common)
-        return true;
-    bool up = first->loops[level]->step > 0;
-    const Affine *early = up ? &a->at.loops[level] : &b->at.loops[level];
-    const Affine *late = up ? &b->at.loops[level] : &a->at.loops[level];
-    poly_at_most(p, &p->top, *early, *late, -1);
-    return true;
-}
-
 static bool pair_kept(Fold *q, const FoldPair *pair)
 {
     Poly *p = q->p;
@@ -79,10 +57,11 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
     int common = units_common(thread_unit(q->t, pair->a), thread_unit(q->t, pair->b));
     bool kept = true;
     PolyMark mark = poly_mark(p);
-    for (int level = 0; level <= common && kept; level++) {
+    for (int level = q->n_fixed < common ? q->n_fixed : common; level <= common && kept; level++) {
         ThreadInstance a = thread_instance(q->t, p, pair->a);
         ThreadInstance b = thread_instance(q->t, p, pair->b);
-        if (before_at(q, &a, &b, level)) {
+        if (instance_precedes(p, &a.at, &b.at,
+                              (Precedence){.level = level, .serial = true, .ties = true})) {
             meet_place(q, pair, &a, &b);
             kept = conflict_none(p, &a.at, pair->x, &b.at, pair->y, reason, q->why);
         }

@@ -28,12 +28,6 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
     return value;
 }
 
-static Affine know_loop(Poly *p, Env *env, const ForStmt *loop, Affine value)
-{
-    VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value}));
-    return value;
-}
-
 void model_enter_scope(Poly *p, Env *env, Enclosing scope)
 {
     const Stmt *s = scope.stmt;
@@ -118,24 +112,38 @@ Instance instance_new(Poly *p, const Unit *unit)
     return instance_within(p, unit, NULL, 0);
 }
 
-Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_shared)
+/* What grows from one iteration of the loop to the next, for a value of its variable. */
+static Affine turn_of(Poly *p, const ForStmt *loop, Affine value)
 {
-    Instance at = {.unit = unit};
-    Affine *loops = ARENA_ARRAY(p->ctx->arena, Affine, unit->n_loops);
-    int n = 0;
+    return loop->step > 0 ? value : poly_add(p, affine_const(0), value, -1);
+}
+
+/* A loop of an instance: fresh, or in the same iteration as that of `like`. */
+static void add_loop(Poly *p, Instance *at, const ForStmt *loop, const Instance *like)
+{
+    int i = at->n_loops++;
+    at->loops[i] = at->turns[i] = affine_const(0);
+    if (at->unit->absent[i])
+        return;
+    if (like)
+        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){loop->var, like->loops[i]}));
+    at->loops[i] = like ? like->loops[i] : enter_loop(p, &at->env, loop);
+    at->turns[i] = turn_of(p, loop, at->loops[i]);
+}
+
+Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared)
+{
+    Arena *arena = p->ctx->arena;
+    Instance at = {.unit = unit,
+                   .loops = ARENA_ARRAY(arena, Affine, unit->n_loops),
+                   .turns = ARENA_ARRAY(arena, Affine, unit->n_loops)};
     for (int i = 0; i < unit->n_scopes; i++) {
         Enclosing scope = unit->scopes[i];
         if (scope.stmt->kind == ST_IF)
             assume_known(p, &at, scope.stmt->u.cond.cond, !scope.otherwise);
-        if (scope.stmt->kind != ST_FOR)
-            continue;
-        const ForStmt *loop = &scope.stmt->u.loop;
-        loops[n] = unit->absent[n] ? affine_const(0)
-                   : n < n_shared  ? know_loop(p, &at.env, loop, shared[n])
-                                   : enter_loop(p, &at.env, loop);
-        n++;
+        if (scope.stmt->kind == ST_FOR)
+            add_loop(p, &at, &scope.stmt->u.loop, at.n_loops < n_shared ? like : NULL);
     }
-    at.loops = loops;
     if (unit->block->predicate)
         assume_known(p, &at, unit->block->predicate, true);
     enter_iters(p, &at);
@@ -175,20 +183,30 @@ int units_common(const Unit *a, const Unit *b)
     return n;
 }
 
-bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, int level)
+/* The two orders that do not depend on iterations. */
+static bool may_precede(const Unit *a, const Unit *b, Precedence by)
 {
-    int common = units_common(a->unit, b->unit);
-    if (level == common && a->unit->order >= b->unit->order)
+    if (by.level < units_common(a, b))
+        return !by.serial || loop_has_order(a->loops[by.level]);
+    return a->order < b->order || (by.ties && a->order == b->order);
+}
+
+bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by)
+{
+    if (!may_precede(a->unit, b->unit, by))
         return false;
-    for (int i = 0; i < level && i < common; i++)
-        poly_equal(p, into, a->loops[i], b->loops[i]);
-    if (level == common)
-        return true;
-    bool up = a->unit->loops[level]->step > 0;
-    const Affine *first = up ? &a->loops[level] : &b->loops[level];
-    const Affine *then = up ? &b->loops[level] : &a->loops[level];
-    poly_at_most(p, into, *first, *then, -1);
+    for (int i = by.from; i < by.level; i++)
+        if (!by.serial || loop_has_order(a->unit->loops[i]))
+            poly_equal(p, &p->top, a->turns[i], b->turns[i]);
+    if (by.level < units_common(a->unit, b->unit))
+        poly_at_most(p, &p->top, a->turns[by.level], b->turns[by.level], -1);
     return true;
+}
+
+Affine instance_first_turn(Poly *p, const Instance *at, int i)
+{
+    const ForStmt *loop = at->unit->loops[i];
+    return turn_of(p, loop, poly_value(p, &at->env, loop->lo));
 }
 
 void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,

@@ -89,7 +89,10 @@ void model_enter_scope(Poly *p, Env *env, Enclosing scope);
 
 typedef struct {
     const Unit *unit;
-    const Affine *loops; /* [n_loops] */
+    Affine *loops; /* [n_loops] values of their variables */
+    Affine *turns; /* [n_loops] what grows by |step| with each iteration: the value or, where that
+                    * falls, its negative */
+    int n_loops;
     const Affine *iters; /* [block->n_iters] */
     Env env;
 } Instance;
@@ -100,17 +103,32 @@ typedef struct {
 void unit_assume_runs(Poly *p, const Unit *unit);
 /* A fresh instance: columns for its loops, rows for its domain. */
 Instance instance_new(Poly *p, const Unit *unit);
-/* An instance in the same iteration of its first n_shared loops as one whose values `shared` are:
- * what is computed from them, quotients and products too, is then the same column in both. */
-Instance instance_within(Poly *p, const Unit *unit, const Affine *shared, int n_shared);
+/* An instance in the same iteration of its first n_shared loops as `like`: what is computed from
+ * them, quotients and products too, is then the same column in both. */
+Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared);
 /* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */
 const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);
 
 /* How many of the loops that order them two units share. */
 int units_common(const Unit *a, const Unit *b);
-/* Level k < common: the shared loops before k are equal and a's value of loop k comes before b's.
- * Level k == common: all are equal and a stands before b in the text; false when it does not. */
-bool instance_before(Poly *p, Conj *into, const Instance *a, const Instance *b, int level);
+/* Iterations run one after the other, also among the threads of a block. */
+static inline bool loop_has_order(const ForStmt *loop)
+{
+    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
+}
+
+/* What puts one instance before another: an earlier iteration of their shared loop `level`, or,
+ * where that is how many they share, the place in the text; in equal iterations of the loops from
+ * `from` on and before `level`. */
+typedef struct {
+    int from, level;
+    bool serial; /* loops without an order among threads are passed over */
+    bool ties;   /* one place in the text counts, too */
+} Precedence;
+/* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
+bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);
+/* The turn of the first iteration of the instance's loop `i`. */
+Affine instance_first_turn(Poly *p, const Instance *at, int i);
 
 /* Rows: both touch the same element. */
 void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,

@@ -103,12 +103,9 @@ static bool add_earlier(OwnCopy *o, int writer, const Touch *x, int level, const
     const Affine *written = instance_index(p, &w.at, x);
     for (int i = same; i < level; i++)
         if (!free_loop(o, i))
-            poly_equal(p, &p->top, w.at.loops[i], r->at.loops[i]);
-    if (level < common && !free_loop(o, level)) {
-        bool up = unit->loops[level]->step > 0;
-        poly_at_most(p, &p->top, (up ? w.at : r->at).loops[level], (up ? r->at : w.at).loops[level],
-                     -1);
-    }
+            poly_equal(p, &p->top, w.at.turns[i], r->at.turns[i]);
+    if (level < common && !free_loop(o, level))
+        poly_at_most(p, &p->top, w.at.turns[level], r->at.turns[level], -1);
     for (int i = 0; i < o->n_axes; i++)
         poly_equal(p, &p->top, w.axis[i], r->axis[i]);
     for (int i = 0; i < x->buffer->rank; i++)
@@ -177,7 +174,7 @@ static const char *owner_text(const OwnCopy *o)
     return o->n_axes == 3 ? "block of the grid" : "thread";
 }
 
-/* The value of loop `i` of a reader that reads what `at` has written before: equal for the first
+/* The turn of loop `i` of a reader that reads what `at` has written before: equal for the first
  * `level` loops, later for the next where that one is `carried`, any for the rest. */
 static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level,
                           bool carried)
@@ -186,13 +183,11 @@ static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int
     if (free_loop(o, i))
         return affine_const(0);
     if (i < level)
-        return at->at.loops[i];
-    Affine loop = poly_column(p, INT64_MIN, INT64_MAX, false);
-    if (i == level && carried) {
-        bool up = at->at.unit->loops[i]->step > 0;
-        poly_at_most(p, &p->top, up ? at->at.loops[i] : loop, up ? loop : at->at.loops[i], -1);
-    }
-    return loop;
+        return at->at.turns[i];
+    Affine turn = poly_column(p, INT64_MIN, INT64_MAX, false);
+    if (i == level && carried)
+        poly_at_most(p, &p->top, at->at.turns[i], turn, -1);
+    return turn;
 }
 
 /* The values of (sizes, the loops of the reader that it may share with definitions, coordinates,
@@ -311,7 +306,7 @@ static bool writes_own(OwnCopy *o)
             ThreadInstance a = thread_first_run(o->t, p, i);
             ThreadInstance b = thread_first_run(o->t, p, o->reader);
             for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
-                poly_equal(p, &p->top, a.at.loops[l], b.at.loops[l]);
+                poly_equal(p, &p->top, a.at.turns[l], b.at.turns[l]);
             instances_collide(p, &a.at, x, &b.at, o->read);
             for (int axis = 0; axis < o->n_axes; axis++)
                 if (o->t->places[i].every[axis])

@@ -19,8 +19,6 @@ static bool level_ordered(Meeting *m, int level, bool apart)
 {
     Poly *p = m->p;
     const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
-    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
-    int common = units_common(a, b);
     const ForStmt *loop = a->loops[level];
     const char *reason =
         arena_printf(p->ctx->arena,
@@ -30,22 +28,14 @@ static bool level_ordered(Meeting *m, int level, bool apart)
                      apart ? "different " : "", loop->var->name,
                      loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
                      loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
-    instance_before(p, &p->top, &m->at_a.at, &m->at_b.at, level);
+    instance_precedes(p, &m->at_a.at, &m->at_b.at, (Precedence){.level = level});
     PolyMark mark = poly_mark(p);
     bool ordered = true;
-    for (int k = level + 1; k <= common && ordered; k++) {
+    for (int k = level + 1; k <= units_common(a, b) && ordered; k++) {
+        Precedence by = {.from = level + 1, .level = k, .serial = true, .ties = true};
+        ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
+                  conflict_none(p, &m->at_a.at, m->x, &m->at_b.at, m->y, reason, m->user);
         poly_reset(p, mark);
-        if (k < common && !loop_has_order(a->loops[k]))
-            continue;
-        if (k == common && a->order < b->order)
-            continue;
-        for (int i = level + 1; i < k; i++)
-            if (loop_has_order(a->loops[i]))
-                poly_equal(p, &p->top, from[i], to[i]);
-        bool up = k < common && a->loops[k]->step > 0;
-        if (k < common)
-            poly_at_most(p, &p->top, up ? to[k] : from[k], up ? from[k] : to[k], -1);
-        ordered = conflict_none(p, &m->at_a.at, m->x, &m->at_b.at, m->y, reason, m->user);
     }
     return ordered;
 }
@@ -107,7 +97,7 @@ static bool sets_once(Meeting *m)
     PolyMark mark = poly_mark(p);
     meeting_enter(m);
     for (int i = 0; i < u->n_time; i++)
-        poly_equal(p, &p->top, m->at_a.at.loops[i], m->at_b.at.loops[i]);
+        poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
     if (!everywhere)
         meeting_in_block(m);
     poly_differ(p, &p->top, &m->at_a.axis[everywhere ? 0 : AXIS_THREAD_X],

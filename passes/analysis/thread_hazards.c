@@ -30,28 +30,26 @@ static void at_end(Poly *p, const Across *across, const Instance *at, int level,
     const Unit *u = at->unit;
     for (int i = level; i < u->n_loops; i++) {
         const ForStmt *loop = u->loops[i];
-        if (u->absent[i] || !passes_barrier(across, loop) ||
-            (last && loop->step != 1 && loop->step != -1))
+        if (u->absent[i] || !passes_barrier(across, loop))
             continue;
-        bool up = loop->step == 1;
-        Affine end = poly_value(p, &at->env, last ? loop->hi : loop->lo);
-        poly_equal(p, &p->top, at->loops[i],
-                   last && up ? poly_add(p, end, affine_const(1), -1) : end);
+        if (!last)
+            poly_equal(p, &p->top, at->turns[i], instance_first_turn(p, at, i));
+        else if (loop->step == 1 || loop->step == -1)
+            poly_equal(p, &p->top, poly_add(p, at->loops[i], affine_const(loop->step == 1), 1),
+                       poly_value(p, &at->env, loop->hi));
     }
 }
 
 /* Rows: no barrier in a loop lies between the two. */
 static void run_unparted(Meeting *m, const Across *across)
 {
-    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
-    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
-    int level = 0;
-    while (level < units_common(a, b) && a->loops[level] != across->carrier)
-        level++;
-    if (level < units_common(a, b)) {
+    int level = meeting_level(m, across->carrier);
+    if (across->carrier) {
+        int64_t step = across->carrier->step;
         if (passes_barrier(across, across->carrier))
-            poly_equal(m->p, &m->p->top, to[level],
-                       poly_add(m->p, from[level], affine_const(1), across->carrier->step));
+            poly_equal(
+                m->p, &m->p->top, m->at_b.at.turns[level],
+                poly_add(m->p, m->at_a.at.turns[level], affine_const(1), step < 0 ? -step : step));
         level++;
     }
     at_end(m->p, across, &m->at_a.at, level, true);

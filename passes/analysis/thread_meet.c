@@ -24,21 +24,15 @@ static int64_t iterations_of(const Unit *u, int level, const ForStmt *counted)
 static void run_soon(Meeting *m, const Soon *soon)
 {
     const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
-    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
+    const Affine *from = m->at_a.at.turns, *to = m->at_b.at.turns;
     Affine apart = affine_const(0);
-    bool inside = false;
-    for (int i = 0; i < units_common(a, b); i++) {
-        const ForStmt *loop = a->loops[i];
-        inside |= loop == soon->carrier;
-        if (!inside)
-            continue;
-        int64_t weight = iterations_of(a, i, soon->counted), step = loop->step;
-        if (weight == 0 || (step != 1 && step != -1 && soon->carrier != soon->counted))
+    for (int i = meeting_level(m, soon->carrier); i < units_common(a, b); i++) {
+        int64_t weight = iterations_of(a, i, soon->counted), most;
+        int64_t step = a->loops[i]->step < 0 ? -a->loops[i]->step : a->loops[i]->step;
+        if (weight == 0 || (step != 1 && soon->carrier != soon->counted))
             return;
-        apart =
-            poly_add(m->p, apart, poly_add(m->p, to[i], from[i], -1), step > 0 ? weight : -weight);
-        int64_t most;
-        if (loop == soon->counted && checked_mul(soon->distance, step < 0 ? -step : step, &most)) {
+        apart = poly_add(m->p, apart, poly_add(m->p, to[i], from[i], -1), weight);
+        if (a->loops[i] == soon->counted && checked_mul(soon->distance, step, &most)) {
             poly_at_most(m->p, &m->p->top, apart, affine_const(0), most);
             return;
         }

@@ -25,11 +25,10 @@ typedef struct {
     Conflict *why;
 } Between;
 
-/* Rows: value `a` of the unit's loop comes before value `b`. */
-static void loop_before(Poly *p, const Unit *u, int at, Affine a, Affine b)
+/* Rows: the instance is not in the first iteration of its loop `at`. */
+static void run_after_first(Poly *p, const Instance *one, int at)
 {
-    bool up = u->loops[at]->step > 0;
-    poly_at_most(p, &p->top, up ? a : b, up ? b : a, -1);
+    poly_at_most(p, &p->top, instance_first_turn(p, one, at), one->turns[at], -1);
 }
 
 /* Instances of the unit lie in more than the first iteration of its loop `at`. */
@@ -37,7 +36,7 @@ static bool runs_after_first(Poly *p, const Unit *u, int at)
 {
     PolyMark mark = poly_mark(p);
     Instance one = instance_new(p, u);
-    loop_before(p, u, at, poly_value(p, &one.env, u->loops[at]->lo), one.loops[at]);
+    run_after_first(p, &one, at);
     bool some = poly_solve(p, NULL, 0, NULL) != POLY_NONE;
     poly_reset(p, mark);
     return some;
@@ -45,19 +44,11 @@ static bool runs_after_first(Poly *p, const Unit *u, int at)
 
 /* ---- between two runs ------------------------------------------------------------------------ */
 
-/* Rows, but for the loops outside of the first one after `at`: within an iteration of loop `at`,
- * `a` comes before `b` at this level (instance_before); a unit does not come before itself, but its
- * reads before its writes. */
-static bool before_inside(Poly *p, const Instance *a, const Instance *b, int at, int level)
+/* Within an iteration of loop `at`; a unit does not come before itself, but its reads before its
+ * writes. */
+static Precedence inside(int at, int level)
 {
-    int common = units_common(a->unit, b->unit);
-    if (level == common && a->unit != b->unit && a->unit->order >= b->unit->order)
-        return false;
-    for (int i = at + 1; i < level; i++)
-        poly_equal(p, &p->top, a->loops[i], b->loops[i]);
-    if (level < common)
-        loop_before(p, a->unit, level, a->loops[level], b->loops[level]);
-    return true;
+    return (Precedence){.from = at + 1, .level = level, .ties = true};
 }
 
 /* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of
@@ -65,11 +56,10 @@ static bool before_inside(Poly *p, const Instance *a, const Instance *b, int at,
 static void enter_both(const Between *b, Instance *again, Instance *other)
 {
     Poly *p = b->p;
-    const Unit *u = thread_unit(b->t, b->again);
-    *again = instance_new(p, u);
-    *other = instance_within(p, thread_unit(b->t, b->other), again->loops, b->at);
+    *again = instance_new(p, thread_unit(b->t, b->again));
+    *other = instance_within(p, thread_unit(b->t, b->other), again, b->at);
     instances_collide(p, other, b->written, again, b->touch);
-    loop_before(p, u, b->at, poly_value(p, &again->env, u->loops[b->at]->lo), again->loops[b->at]);
+    run_after_first(p, again, b->at);
 }
 
 /* Nothing of the first iteration is written behind the place of what runs again. */
@@ -79,12 +69,11 @@ static bool none_behind(const Between *b)
     PolyMark start = poly_mark(p);
     Instance again, other;
     enter_both(b, &again, &other);
-    poly_equal(p, &p->top, other.loops[b->at],
-               poly_value(p, &again.env, again.unit->loops[b->at]->lo));
+    poly_equal(p, &p->top, other.turns[b->at], instance_first_turn(p, &again, b->at));
     PolyMark mark = poly_mark(p);
     bool none = true;
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
-        none = !before_inside(p, &again, &other, b->at, level) ||
+        none = !instance_precedes(p, &again, &other, inside(b->at, level)) ||
                conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
         poly_reset(p, mark);
     }
@@ -99,15 +88,14 @@ static bool none_in_front(const Between *b)
     PolyMark start = poly_mark(p);
     Instance again, other;
     enter_both(b, &again, &other);
-    Affine first = poly_value(p, &again.env, again.unit->loops[b->at]->lo);
-    loop_before(p, again.unit, b->at, first, other.loops[b->at]);
+    run_after_first(p, &other, b->at);
     PolyMark mark = poly_mark(p);
-    loop_before(p, again.unit, b->at, other.loops[b->at], again.loops[b->at]);
+    instance_precedes(p, &other, &again, (Precedence){.from = b->at, .level = b->at});
     bool none = conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
         poly_reset(p, mark);
-        poly_equal(p, &p->top, other.loops[b->at], again.loops[b->at]);
-        none = !before_inside(p, &other, &again, b->at, level) ||
+        poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
+        none = !instance_precedes(p, &other, &again, inside(b->at, level)) ||
                conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
     }
     poly_reset(p, start);

@@ -49,21 +49,22 @@ void meeting_of_threads(Meeting *m)
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
 }
 
+int meeting_level(const Meeting *m, const ForStmt *carrier)
+{
+    const Unit *a = thread_unit(m->t, m->a);
+    int level = 0, common = units_common(a, thread_unit(m->t, m->b));
+    while (level < common && a->loops[level] != carrier)
+        level++;
+    return level;
+}
+
 bool meeting_is_later(Meeting *m, const ForStmt *carrier)
 {
-    Poly *p = m->p;
-    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
-    const Affine *from = m->at_a.at.loops, *to = m->at_b.at.loops;
-    for (int i = 0; i < units_common(a, b); i++) {
-        if (a->loops[i] == carrier) {
-            bool up = carrier->step > 0;
-            poly_at_most(p, &p->top, up ? from[i] : to[i], up ? to[i] : from[i], -1);
-            return true;
-        }
-        if (loop_has_order(a->loops[i]))
-            poly_equal(p, &p->top, from[i], to[i]);
-    }
-    return !carrier && a->order < b->order;
+    int level = meeting_level(m, carrier);
+    int common = units_common(thread_unit(m->t, m->a), thread_unit(m->t, m->b));
+    return (!carrier || level < common) &&
+           instance_precedes(m->p, &m->at_a.at, &m->at_b.at,
+                             (Precedence){.level = level, .serial = true});
 }
 
 Hazard meeting_hazard(const Meeting *m)

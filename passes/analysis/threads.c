@@ -196,7 +196,7 @@ static ThreadInstance place_instance(Threads *t, Poly *p, int unit, Instance ins
 ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const ThreadInstance *other,
                                       int n)
 {
-    Instance instance = instance_within(p, thread_unit(t, unit), other->at.loops, n);
+    Instance instance = instance_within(p, thread_unit(t, unit), &other->at, n);
     return place_instance(t, p, unit, instance);
 }
 
@@ -207,12 +207,10 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit)
 
 ThreadInstance thread_first_run(Threads *t, Poly *p, int unit)
 {
-    const Unit *u = thread_unit(t, unit);
-    const Place *place = &t->places[unit];
     ThreadInstance at = thread_instance(t, p, unit);
-    for (int i = 0; i < u->n_loops; i++)
-        if (place->rerun[i])
-            poly_equal(p, &p->top, at.at.loops[i], poly_value(p, &at.at.env, u->loops[i]->lo));
+    for (int i = 0; i < at.at.n_loops; i++)
+        if (t->places[unit].rerun[i])
+            poly_equal(p, &p->top, at.at.turns[i], instance_first_turn(p, &at.at, i));
     return at;
 }
 

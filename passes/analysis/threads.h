@@ -34,12 +34,6 @@ typedef struct {
     Affine axis[AXIS_COUNT];
 } ThreadInstance;
 
-/* Iterations run one after the other, also among the threads of a block. */
-static inline bool loop_has_order(const ForStmt *loop)
-{
-    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
-}
-
 static inline const Unit *thread_unit(const Threads *t, int i)
 {
     return t->model->units.items[i];
@@ -79,6 +73,9 @@ void meeting_enter(Meeting *m);
 void meeting_in_block(Meeting *m);
 /* Rows: the two touch one element on different threads of one block. */
 void meeting_of_threads(Meeting *m);
+/* The number of the carrier among the loops that both share; how many those are where there is
+ * none. */
+int meeting_level(const Meeting *m, const ForStmt *carrier);
 /* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a
  * carrier, in a later one of it. False if the text has them the other way round. */
 bool meeting_is_later(Meeting *m, const ForStmt *carrier);
