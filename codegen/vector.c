@@ -7,7 +7,6 @@
  * (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
 #include "codegen/vector.h"
 
-
 const char *vector_type(Context *c, DType type, int64_t lanes)
 {
     static const char *const base[DT_COUNT] = {

@@ -3,8 +3,8 @@
  * main fills the inputs with random numbers, runs the launches, and compares with the reference
  * (reference_kernel_sampled), which stands in the program as plain C++ in a namespace of its own.
  * Sizes that are symbolic come from the command line. */
-#include "codegen/size_limit.h"
 #include "codegen/cuda/text.h"
+#include "codegen/size_limit.h"
 
 #include <ctype.h>
 #include <math.h>

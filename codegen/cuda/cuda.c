@@ -1,7 +1,7 @@
 /* cuda.c - the kernels of a lowered program: a comment that says how to launch each, its signature,
  * its body. */
-#include "codegen/size_limit.h"
 #include "codegen/cuda/text.h"
+#include "codegen/size_limit.h"
 
 #include <string.h>
 

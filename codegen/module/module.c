@@ -1,10 +1,10 @@
 /* module.c - a kernel as the data that a device runs: tables, shapes, host part, kernels. */
 #include <string.h>
 
-#include "codegen/size_limit.h"
 #include "codegen/cuda/names.h"
 #include "codegen/inputs.h"
 #include "codegen/module/code.h"
+#include "codegen/size_limit.h"
 
 typedef struct {
     Context *c;

@@ -6,9 +6,9 @@
 #ifndef TIRC_FRONTEND_API_INTERNAL_H
 #define TIRC_FRONTEND_API_INTERNAL_H
 
-#include "codegen/launch_use.h"
 #include "codegen/codegen.h"
 #include "codegen/cuda/cuda.h"
+#include "codegen/launch_use.h"
 #include "frontend/syntax/ast.h"
 #include "include/tirc.h"
 #include "passes/lower/proofs/in_bounds.h"

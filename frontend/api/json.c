@@ -1,8 +1,8 @@
 /* json.c - a lowered kernel as JSON: what another program needs to launch it.
  *
  * Numbers that depend on symbolic sizes are strings, in the syntax of .tir, which is C's. */
-#include "codegen/size_limit.h"
 #include "codegen/cuda/names.h"
+#include "codegen/size_limit.h"
 #include "frontend/api/internal.h"
 #include "passes/analysis/idle.h"
 

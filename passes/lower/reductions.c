@@ -1,7 +1,7 @@
 /* reductions.c - the passes that take reductions apart: across threads (thread_reduction.c), and
  * their init (init.c). */
-#include "passes/lower/pass.h"
 #include "passes/shared/reductions.h"
+#include "passes/lower/pass.h"
 
 Kernel *pass_lower_thread_reductions(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
