@@ -9,7 +9,7 @@ from conftest import ROOT, TRANSPOSE
 def documented():
     """`launches[].name`, `.grid` is two keys; what is above them is documented with them."""
     keys = set()
-    text = (ROOT / "docs" / "cli.md").read_text().split("## What `--json` says")[1].split("\n## ")[0]
+    text = (ROOT / "docs" / "cli.md").read_text().split("## JSON output")[1].split("\n## ")[0]
     for row in re.findall(r"^\| (`.*?) \|", text, re.M):
         folder = ""
         for name in re.findall(r"`([^`]+)`", row):
