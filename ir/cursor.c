@@ -101,6 +101,15 @@ Cursor cursor_expr(Context *c, const Expr *root)
     return (Cursor){.ctx = c, .root = {.expr = (Expr *)root}, .capacity = CURSOR_FEW};
 }
 
+Cursor cursor_with_path(Cursor at, const EnclosingList *outer)
+{
+    at.keeps_path = true;
+    for (int i = 0; outer && i < outer->n; i++)
+        VEC_PUSH(at.ctx->arena, &at.path, outer->items[i]);
+    at.root.n_path = at.path.n;
+    return at;
+}
+
 static CursorFrame *frames_of(Cursor *at)
 {
     return at->more ? at->more : at->few;
@@ -126,6 +135,23 @@ static bool enter(Cursor *at, CursorFrame frame)
     return true;
 }
 
+/* The path of the next child, a statement: what is around its parent, and that; an item of a
+ * sequence has the names before it instead. */
+static void enter_path(Cursor *at, CursorFrame *parent)
+{
+    Arena *arena = at->ctx->arena;
+    const Stmt *s = parent->stmt;
+    at->path.n = parent->n_path;
+    if (s->kind != ST_SEQ) {
+        VEC_PUSH(arena, &at->path, ((Enclosing){s, s->kind == ST_IF && parent->next == 2}));
+        return;
+    }
+    const Stmt *before = parent->next > 0 ? s->u.seq.items[parent->next - 1] : NULL;
+    if (before && before->kind == ST_LET)
+        VEC_PUSH(arena, &at->path, ((Enclosing){before, false}));
+    parent->n_path = at->path.n;
+}
+
 bool cursor_next(Cursor *at)
 {
     if (at->root.stmt || at->root.expr) {
@@ -138,8 +164,10 @@ bool cursor_next(Cursor *at)
         bool closed = at->blocks_closed && frame->stmt->kind == ST_BLOCK;
         Child child = closed ? (Child){0} : child_of(frame, frame->next);
         if (child.stmt || (child.expr && !at->stmts_only)) {
+            if (at->keeps_path && child.stmt)
+                enter_path(at, frame);
             frame->next++;
-            return enter(at, (CursorFrame){.stmt = child.stmt, .expr = child.expr});
+            return enter(at, (CursorFrame){child.stmt, child.expr, 0, at->path.n});
         }
         if (child.expr)
             frame->next++;

@@ -594,6 +594,14 @@ void visit_stmt(Visitor *v, Stmt *s);
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 
+/* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a
+ * name in its sequence. */
+typedef struct {
+    const Stmt *stmt; /* ST_FOR, ST_LAUNCH, ST_BLOCK, ST_IF or ST_LET */
+    bool otherwise;   /* the other branch of the if */
+} Enclosing;
+typedef VEC(Enclosing) EnclosingList;
+
 /* ---- cursors (cursor.c): a search is a loop with a return in it --------------------------------
  *   for (Cursor at = cursor_stmt(c, root); cursor_next(&at);)
  *       if (at.expr && at.expr->kind == EX_LOAD)
@@ -604,32 +612,29 @@ enum { CURSOR_FEW = 24 };
 typedef struct {
     Stmt *stmt;
     Expr *expr;
-    int next; /* the child that comes next */
+    int next;   /* the child that comes next */
+    int n_path; /* how much of the path is around the node and the items before the next child */
 } CursorFrame;
 typedef struct {
     Stmt *stmt; /* the node: one of the two, the other is NULL */
     Expr *expr;
-    Context *ctx; /* for long ways */
+    EnclosingList path; /* of cursor_with_path: what is around the node, outermost first */
+    Context *ctx;       /* for long ways */
     CursorFrame root, few[CURSOR_FEW], *more;
     int depth, capacity;
-    bool stmts_only, blocks_closed;
+    bool stmts_only, blocks_closed, keeps_path;
 } Cursor;
 Cursor cursor_stmt(Context *c, const Stmt *root);  /* statements and expressions */
 Cursor cursor_stmts(Context *c, const Stmt *root); /* statements alone */
 Cursor cursor_outer(Context *c, const Stmt *root); /* statements, and none in a block */
 Cursor cursor_expr(Context *c, const Expr *root);
+/* The cursor, before its first step, with a path: `outer` (NULL: nothing), which is around the root,
+ * then what is around the node below the root. The next step overwrites the path. */
+Cursor cursor_with_path(Cursor at, const EnclosingList *outer);
 /* Moves on to the next node; false after the last. */
 bool cursor_next(Cursor *at);
 /* Leaves out what is below the node. */
 void cursor_prune(Cursor *at);
-
-/* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a
- * name in its sequence. */
-typedef struct {
-    const Stmt *stmt; /* ST_FOR, ST_LAUNCH, ST_BLOCK, ST_IF or ST_LET */
-    bool otherwise;   /* the other branch of the if */
-} Enclosing;
-typedef VEC(Enclosing) EnclosingList;
 
 /* Going through statements with what is around each: the callback sees them outer first, in the
  * order of the text, and says whether to go on below. Blocks are not gone into. */
@@ -648,10 +653,10 @@ ExprList enclosing_conds(Context *c, const EnclosingList *path);
 
 /* The statements of one kind below and including the root, in program order; none of those inside a
  * block. */
-StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind);
+StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind);
 /* The outermost loop below and including `s` that is bound, the first in the text; none of those
  * inside a block. NULL: there is none. */
-Stmt *stmt_bound_loop(Stmt *s);
+Stmt *stmt_bound_loop(Context *c, const Stmt *s);
 /* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or
  * NULL. */
 const Stmt *stmt_single_store(const Stmt *s);
@@ -683,7 +688,7 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 
 /* Somewhere in it. Shapes of buffers do not count. */
 bool expr_uses_var(const Expr *e, const Var *var);
-bool stmt_uses_var(const Stmt *s, const Var *var);
+bool stmt_uses_var(Context *c, const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
 /* A loop's variable in `e`; NULL if there is none. */
 const Var *expr_loop_var(Context *c, const Expr *e);
@@ -711,7 +716,7 @@ void print_fact(const Fact *fact, StrBuf *out);
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
 /* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block
  * or temp shows what only schedules write. */
-Level kernel_level(const Kernel *kernel);
+Level kernel_level(Context *c, const Kernel *kernel);
 /* Checks the invariants of a level: scoping (a name means one thing on a path; a variable is
  * defined once and above its uses), types, ranks, iterator bindings, which kinds may stand where.
  * NULL when all hold, else what is broken, in words. */

@@ -573,7 +573,7 @@ static void print_where(Printer *p, const Kernel *kernel)
 
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out)
 {
-    Printer p = {.ctx = c, .out = out, .direct = kernel_level(kernel) == LEVEL_LOWERED};
+    Printer p = {.ctx = c, .out = out, .direct = kernel_level(c, kernel) == LEVEL_LOWERED};
     StrBuf header = strbuf_new(c->arena);
     int n_inputs = kernel->n_params - kernel->n_outputs;
     strbuf_addf(&header, "kernel %s", kernel->name);

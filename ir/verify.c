@@ -306,7 +306,7 @@ static bool check_init(Verifier *v, const BlockStmt *block)
         const Var *var = block->iters[i].var;
         if (block->iters[i].kind != ITER_REDUCE)
             continue;
-        if (stmt_uses_var(block->init, var))
+        if (stmt_uses_var(v->ctx, block->init, var))
             return fail(v, "the init of block '%s' uses reduce iterator '%s'", block->name,
                         var->name);
         for (int k = 0; k < block->n_iters; k++)
@@ -554,40 +554,30 @@ static bool check_buffer_names(Verifier *v, const Kernel *kernel)
     return !v->broken;
 }
 
-static bool find_launch(Visitor *visitor, Stmt *s)
+/* Only schedules write it. */
+static bool is_scheduled(const Stmt *s)
 {
-    bool *found = visitor->user;
-    *found = *found || s->kind == ST_LAUNCH;
-    return !*found && s->kind != ST_BLOCK;
+    switch (s->kind) {
+    case ST_FOR: return s->u.loop.kind != LOOP_SERIAL || s->u.loop.annotations.n > 0;
+    case ST_BLOCK: return s->u.block.atomic || s->u.block.annotations.n > 0;
+    case ST_TEMP: return s->u.temp->scope != SCOPE_GLOBAL;
+    default: return false;
+    }
 }
 
-static bool find_schedule(Visitor *visitor, Stmt *s)
+Level kernel_level(Context *c, const Kernel *kernel)
 {
-    bool *found = visitor->user;
-    if (s->kind == ST_FOR && (s->u.loop.kind != LOOP_SERIAL || s->u.loop.annotations.n > 0))
-        *found = true;
-    if (s->kind == ST_BLOCK && (s->u.block.atomic || s->u.block.annotations.n > 0))
-        *found = true;
-    if (s->kind == ST_TEMP && s->u.temp->scope != SCOPE_GLOBAL)
-        *found = true;
-    return !*found && s->kind != ST_BLOCK;
-}
-
-Level kernel_level(const Kernel *kernel)
-{
-    bool found = false;
-    Visitor visitor = {&found, NULL, find_launch};
-    visit_stmt(&visitor, kernel->body);
-    if (found)
+    if (stmts_of_kind(c, kernel->body, ST_LAUNCH).n > 0)
         return LEVEL_LOWERED;
-    visitor.stmt = find_schedule;
-    visit_stmt(&visitor, kernel->body);
-    return found ? LEVEL_SCHEDULED : LEVEL_PROGRAM;
+    for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);)
+        if (is_scheduled(at.stmt))
+            return LEVEL_SCHEDULED;
+    return LEVEL_PROGRAM;
 }
 
 const char *ir_verify(Context *c, const Kernel *kernel)
 {
-    Verifier v = {.ctx = c, .level = kernel_level(kernel), .block = -1};
+    Verifier v = {.ctx = c, .level = kernel_level(c, kernel), .block = -1};
     if (check_buffer_names(&v, kernel) && check_params(&v, kernel) && check_facts(&v, kernel))
         check_body(&v, kernel->body);
     return v.broken;

@@ -147,47 +147,34 @@ ExprList enclosing_conds(Context *c, const EnclosingList *path)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-typedef struct {
-    const Var *var; /* or NULL: any load */
-    bool found;
-} Search;
-
-static bool search_expr(Visitor *v, Expr *e)
-{
-    Search *search = v->user;
-    if (search->var ? e->kind == EX_VAR && e->u.var == search->var : e->kind == EX_LOAD)
-        search->found = true;
-    return !search->found;
-}
-
-static bool search_stmt(Visitor *v, Stmt *s)
-{
-    (void)s;
-    return !((Search *)v->user)->found;
-}
-
 bool expr_uses_var(const Expr *e, const Var *var)
 {
-    Search search = {var, false};
-    Visitor v = {&search, search_expr, NULL};
-    visit_expr(&v, (Expr *)e);
-    return search.found;
+    if (e->kind == EX_VAR)
+        return e->u.var == var;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_uses_var(expr_operand(e, k), var))
+            return true;
+    return false;
 }
 
-bool stmt_uses_var(const Stmt *s, const Var *var)
+bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
 {
-    Search search = {var, false};
-    Visitor v = {&search, search_expr, search_stmt};
-    visit_stmt(&v, (Stmt *)s);
-    return search.found;
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_VAR && at.expr->u.var == var)
+            return true;
+    return false;
 }
 
 bool expr_has_load(const Expr *e)
 {
-    Search search = {NULL, false};
-    Visitor v = {&search, search_expr, NULL};
-    visit_expr(&v, (Expr *)e);
-    return search.found;
+    if (e->kind == EX_LOAD)
+        return true;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_has_load(expr_operand(e, k)))
+            return true;
+    return false;
 }
 
 const Var *expr_loop_var(Context *c, const Expr *e)
@@ -216,42 +203,21 @@ const Expr *expr_copied(const Expr *value, Expr **where)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-typedef struct {
-    Context *c;
-    StmtKind kind;
-    StmtList found;
-} KindSearch;
-
-static bool search_kind(Visitor *v, Stmt *s)
+StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind)
 {
-    KindSearch *search = v->user;
-    if (s->kind == search->kind)
-        VEC_PUSH(search->c->arena, &search->found, s);
-    return s->kind != ST_BLOCK;
-}
-
-StmtList stmts_of_kind(Context *c, Stmt *root, StmtKind kind)
-{
-    KindSearch search = {.c = c, .kind = kind};
-    Visitor v = {.user = &search, .stmt = search_kind};
-    visit_stmt(&v, root);
-    return search.found;
-}
-
-static bool search_bound(Visitor *v, Stmt *s)
-{
-    Stmt **found = v->user;
-    if (!*found && s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
-        *found = s;
-    return !*found && s->kind != ST_BLOCK;
-}
-
-Stmt *stmt_bound_loop(Stmt *s)
-{
-    Stmt *found = NULL;
-    Visitor v = {.user = &found, .stmt = search_bound};
-    visit_stmt(&v, s);
+    StmtList found = {0};
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (at.stmt->kind == kind)
+            VEC_PUSH(c->arena, &found, at.stmt);
     return found;
+}
+
+Stmt *stmt_bound_loop(Context *c, const Stmt *s)
+{
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND)
+            return at.stmt;
+    return NULL;
 }
 
 const Stmt *stmt_single_store(const Stmt *s)

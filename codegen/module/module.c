@@ -305,7 +305,7 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
 {
     ModuleBuilder b = {.c = c, .kernel = kernel, .m = ARENA_NEW(c->arena, Module)};
     ir_demand(c, kernel);
-    b.lowered = kernel_level(kernel) == LEVEL_LOWERED;
+    b.lowered = kernel_level(b.c, kernel) == LEVEL_LOWERED;
     b.names = cuda_names_new(c, kernel);
     b.m->name = kernel->name;
     b.m->source = cuda_source;

@@ -103,7 +103,7 @@ static bool covers(Cover *k, const Stmt *s)
 
 void module_allow_partial(Context *c, Module *m, const Kernel *program)
 {
-    if (kernel_level(program) == LEVEL_LOWERED)
+    if (kernel_level(c, program) == LEVEL_LOWERED)
         return;
     for (int i = 0; i < program->n_params; i++) {
         Cover k = {.c = c, .wanted = program->params[i].buffer};

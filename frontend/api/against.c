@@ -108,7 +108,7 @@ static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *progr
     Context *c = t->ctx;
     t->subject = kernel->command;
     const char *what = difference(kernel->kernel, program->kernel);
-    if (kernel_level(program->kernel) != LEVEL_PROGRAM || what) {
+    if (program->level != LEVEL_PROGRAM || what) {
         diag_error(c, E0706, program->kernel->span, "'%s' cannot be compared with '%s': %s%s",
                    kernel->kernel->name, program->kernel->name,
                    what ? "they differ in "

@@ -156,7 +156,7 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
     Device *d = program->device->device;
     Peer peer;
     *out = (Agreement){0};
-    if (kernel_level(program->kernel->program) != LEVEL_PROGRAM)
+    if (kernel_level(t->ctx, program->kernel->program) != LEVEL_PROGRAM)
         return true;
     if (!make_peer(t, program, workload_arguments(w)->sizes, &peer))
         return false;

@@ -7,7 +7,7 @@
 
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
 {
-    if (kernel_level(kernel->kernel) == LEVEL_LOWERED ||
+    if (kernel->level == LEVEL_LOWERED ||
         kernel->apart) /* lowered: to nothing, where no loop runs */
         return true;
     diag_error(
@@ -26,7 +26,7 @@ const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
 
 const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
 {
-    if (kernel_level(kernel->program) == LEVEL_LOWERED) {
+    if (kernel_level(t->ctx, kernel->program) == LEVEL_LOWERED) {
         diag_error(
             t->ctx, E0705, span_none(),
             "'%s' is given as launches, and the program that they compute is not known: there is "

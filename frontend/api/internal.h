@@ -44,6 +44,7 @@ struct tirc_file {
 
 struct tirc_kernel {
     const Kernel *kernel;
+    Level level;           /* of it */
     const Kernel *program; /* before any schedule: what the result is compared with */
     /* lowered, while subscripts still stood apart: what outputs_written_once asks about; or NULL */
     const Kernel *apart;

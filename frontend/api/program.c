@@ -120,6 +120,7 @@ tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *fr
     if (from)
         *k = *from;
     k->kernel = kernel;
+    k->level = kernel_level(t->ctx, kernel);
     return k;
 }
 
@@ -189,7 +190,7 @@ static bool resolve(tirc *t, const tirc_file *file, const char *name, const char
     t->subject = command.text;
     const Kernel *resolved = readable ? resolve_kernel(c, ast, overrides, (int)n_defines) : NULL;
     LowerOptions options = {.limits = limits_default()};
-    if (resolved && kernel_level(resolved) == LEVEL_LOWERED)
+    if (resolved && kernel_level(c, resolved) == LEVEL_LOWERED)
         resolved = lower_kernel(c, resolved, &options); /* its arithmetic gets its widths */
     if (!resolved)
         return false;
@@ -212,7 +213,7 @@ const char *tirc_kernel_name(const tirc_kernel *kernel)
 
 tirc_level tirc_kernel_level(const tirc_kernel *kernel)
 {
-    switch (kernel_level(kernel->kernel)) {
+    switch (kernel->level) {
     case LEVEL_PROGRAM: return TIRC_PROGRAM;
     case LEVEL_SCHEDULED: return TIRC_SCHEDULED;
     case LEVEL_LOWERED: break;

@@ -210,7 +210,7 @@ static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt
         if (block_implied_kind(update, var) != ITER_REDUCE)
             continue;
         *any = true;
-        if (stmt_uses_var(init, var))
+        if (stmt_uses_var(r->ctx, init, var))
             return r->loops.items[i];
     }
     return NULL;
@@ -345,7 +345,7 @@ static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
     for (int i = 0; block->init && i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         reduces = reduces || iter->kind == ITER_REDUCE;
-        if (iter->kind == ITER_REDUCE && stmt_uses_var(block->init, iter->var))
+        if (iter->kind == ITER_REDUCE && stmt_uses_var(r->ctx, block->init, iter->var))
             return refuse_init(
                 r, s->u.block.body->u.seq.items[0]->span,
                 ctx_namef(r->ctx, "it uses '%s', which is reduced over", iter->var->name));

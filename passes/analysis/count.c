@@ -283,12 +283,12 @@ static bool count_stmt(Counter *k, const Stmt *s, int64_t *n)
 
 bool count_flops(Context *c, const Kernel *program, const int64_t *sizes, int64_t *flops)
 {
-    Counter k = {.c = c, .by_domain = kernel_level(program) == LEVEL_SCHEDULED};
+    Counter k = {.c = c, .by_domain = kernel_level(c, program) == LEVEL_SCHEDULED};
     for (int i = 0; i < program->n_sizes; i++) {
         Bound size = {program->sizes[i].var, sizes[i]};
         if (program->sizes[i].symbolic)
             VEC_PUSH(c->arena, &k.env, size);
     }
     *flops = 0;
-    return kernel_level(program) != LEVEL_LOWERED && count_stmt(&k, program->body, flops);
+    return kernel_level(c, program) != LEVEL_LOWERED && count_stmt(&k, program->body, flops);
 }

@@ -128,38 +128,21 @@ static Expr *name_value(Blocks *b, const Var *iter, Expr *value)
     return expr_var(b->c, named.var, iter->span);
 }
 
-typedef struct {
-    const Var *var;
-    int all, in_guards;
-    bool in_guard;
-} Uses;
-
-static bool count_expr(Visitor *v, Expr *e)
+/* The value of `var` needs a name in `s`: it stands there more than once, or in a guard. */
+static bool needs_name(Context *c, const Stmt *s, const Var *var)
 {
-    Uses *u = v->user;
-    if (e->kind == EX_VAR && e->u.var == u->var) {
-        u->all++;
-        u->in_guards += u->in_guard;
+    int uses = 0;
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);) {
+        uses += at.expr && at.expr->kind == EX_VAR && at.expr->u.var == var;
+        bool guard = at.stmt && at.stmt->kind == ST_IF;
+        if (uses > 1 || (guard && expr_uses_var(at.stmt->u.cond.cond, var)))
+            return true;
     }
-    return true;
-}
-
-static bool count_stmt(Visitor *v, Stmt *s)
-{
-    Uses *u = v->user;
-    if (s->kind != ST_IF)
-        return true;
-    u->in_guard = true;
-    visit_expr(v, s->u.cond.cond);
-    u->in_guard = false;
-    visit_stmt(v, s->u.cond.then);
-    if (s->u.cond.otherwise)
-        visit_stmt(v, s->u.cond.otherwise);
     return false;
 }
 
 /* The names that depend on nothing deeper than the loop that ends here go out of use: each becomes
- * a let in front of `body`, or is written out where it is used once, or was not needed. */
+ * a let in front of `body`, or is written out where it is used once, if anywhere. */
 static Stmt *close_names(Blocks *b, int depth, Stmt *body)
 {
     Context *c = b->c;
@@ -172,14 +155,11 @@ static Stmt *close_names(Blocks *b, int depth, Stmt *body)
             b->named.items[kept++] = *named;
             continue;
         }
-        Uses uses = {.var = named->var};
-        Visitor v = {.user = &uses, .expr = count_expr, .stmt = count_stmt};
-        visit_stmt(&v, body);
-        if (uses.all > 1 || uses.in_guards) {
+        if (needs_name(c, body, named->var)) {
             Stmt *let = stmt_let(c, named->var, named->value, named->var->span);
             let->step = named->value->step;
             VEC_PUSH(c->arena, &lets, let);
-        } else if (uses.all == 1) {
+        } else {
             Subst to = {named->var, named->value};
             VEC_PUSH(c->arena, &inlined, to);
         }

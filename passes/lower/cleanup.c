@@ -11,18 +11,16 @@ typedef struct {
     bool *used; /* [n_ids] by the id of the variable */
 } Drop;
 
-static bool mark_var(Visitor *v, Expr *e)
+static void mark_at(Drop *d, Cursor at)
 {
-    Drop *d = v->user;
-    if (e->kind == EX_VAR && e->u.var->id < d->n_ids)
-        d->used[e->u.var->id] = true;
-    return true;
+    while (cursor_next(&at))
+        if (at.expr && at.expr->kind == EX_VAR && at.expr->u.var->id < d->n_ids)
+            d->used[at.expr->u.var->id] = true;
 }
 
 static void mark(Drop *d, Expr *e)
 {
-    Visitor v = {.user = d, .expr = mark_var};
-    visit_expr(&v, e);
+    mark_at(d, cursor_expr(d->c, e));
 }
 
 static Stmt *drop_unused(void *user, Stmt *s);
@@ -48,7 +46,6 @@ static Stmt *drop_unused(void *user, Stmt *s)
 {
     Drop *d = user;
     Stmt *kept = s;
-    Visitor v = {.user = d, .expr = mark_var};
     switch (s->kind) {
     case ST_SEQ: return drop_in_seq(d, s);
     case ST_LET:
@@ -73,7 +70,7 @@ static Stmt *drop_unused(void *user, Stmt *s)
     case ST_BLOCK:
     case ST_STORE:
     case ST_TEMP:
-    case ST_BARRIER: visit_stmt(&v, s); break;
+    case ST_BARRIER: mark_at(d, cursor_stmt(d->c, s)); break;
     }
     return kept;
 }
@@ -90,11 +87,12 @@ static bool is_idle(const Stmt *s)
            s->u.launch.body->u.seq.n == 0;
 }
 
-static bool search_busy(Visitor *v, Stmt *s)
+static bool is_busy(Context *c, const Stmt *body)
 {
-    bool *found = v->user;
-    *found |= s->kind == ST_LAUNCH && !is_idle(s);
-    return !*found;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_LAUNCH && !is_idle(at.stmt))
+            return true;
+    return false;
 }
 
 static Stmt *drop_idle(Rewriter *r, Stmt *s)
@@ -106,11 +104,8 @@ static Stmt *drop_idle(Rewriter *r, Stmt *s)
 /* Without the launches that do nothing; but a kernel that does nothing at all keeps them. */
 static Stmt *drop_launches(Context *c, Stmt *body)
 {
-    bool busy = false;
-    Visitor v = {.user = &busy, .stmt = search_busy};
     Rewriter r = {.ctx = c, .stmt = drop_idle};
-    visit_stmt(&v, body);
-    return busy ? rewrite_stmt(&r, body) : body;
+    return is_busy(c, body) ? rewrite_stmt(&r, body) : body;
 }
 
 Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *options)

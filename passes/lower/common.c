@@ -10,41 +10,18 @@ bool block_is_async(const BlockStmt *block)
     return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) != NULL;
 }
 
-static bool find_barrier(Visitor *v, Stmt *s)
+bool stmt_has_barrier(Context *c, const Stmt *s)
 {
-    bool *found = v->user;
-    *found |= s->kind == ST_BARRIER;
-    return !*found && s->kind != ST_BLOCK;
+    return stmts_of_kind(c, s, ST_BARRIER).n > 0;
 }
 
-bool stmt_has_barrier(Stmt *s)
+void vars_defined_in(Context *c, const Stmt *s, VarList *out)
 {
-    bool found = false;
-    Visitor v = {.user = &found, .stmt = find_barrier};
-    visit_stmt(&v, s);
-    return found;
-}
-
-typedef struct {
-    Context *c;
-    VarList *out;
-} Defined;
-
-static bool collect_defined(Visitor *v, Stmt *s)
-{
-    Defined *d = v->user;
-    if (s->kind == ST_FOR)
-        VEC_PUSH(d->c->arena, d->out, s->u.loop.var);
-    else if (s->kind == ST_LET)
-        VEC_PUSH(d->c->arena, d->out, s->u.let.var);
-    return true;
-}
-
-void vars_defined_in(Context *c, Stmt *s, VarList *out)
-{
-    Defined d = {c, out};
-    Visitor v = {.user = &d, .stmt = collect_defined};
-    visit_stmt(&v, s);
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR)
+            VEC_PUSH(c->arena, out, at.stmt->u.loop.var);
+        else if (at.stmt->kind == ST_LET)
+            VEC_PUSH(c->arena, out, at.stmt->u.let.var);
 }
 
 typedef struct {
@@ -99,11 +76,11 @@ void axis_facts(Facts *f, Context *c, Stmt *s)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-bool stmt_is_launch_root(Stmt *s)
+bool stmt_is_launch_root(Context *c, const Stmt *s)
 {
     switch (s->kind) {
-    case ST_FOR: return s->u.loop.kind == LOOP_BIND || !stmt_bound_loop(s);
-    case ST_IF: return !stmt_bound_loop(s);
+    case ST_FOR: return s->u.loop.kind == LOOP_BIND || !stmt_bound_loop(c, s);
+    case ST_IF: return !stmt_bound_loop(c, s);
     case ST_BLOCK: return true;
     case ST_SEQ:
     case ST_STORE:
@@ -123,7 +100,7 @@ static Stmt *walk_host(void *user, Stmt *s)
     Stmt *outside = w->nest, *done;
     if (!outside && s->kind != ST_SEQ)
         w->nest = s;
-    if (stmt_is_launch_root(s)) {
+    if (stmt_is_launch_root(w->c, s)) {
         FactsMark mark = facts_mark(w->facts);
         done = w->root(w, s);
         w->failed |= !done;

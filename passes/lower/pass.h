@@ -24,9 +24,9 @@ bool block_is_async(const BlockStmt *block);
  * (cache_hints.c). */
 Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);
 
-bool stmt_has_barrier(Stmt *s); /* somewhere below */
+bool stmt_has_barrier(Context *c, const Stmt *s); /* somewhere below */
 /* The variables of loops and lets below `s`, added to `out`. */
-void vars_defined_in(Context *c, Stmt *s, VarList *out);
+void vars_defined_in(Context *c, const Stmt *s, VarList *out);
 
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
@@ -54,7 +54,7 @@ bool threads_proved(Context *c, const Kernel *kernel);
 
 /* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is
  * none. */
-bool stmt_is_launch_root(Stmt *s);
+bool stmt_is_launch_root(Context *c, const Stmt *s);
 
 /* Applies `root` to each launch root of the body, in order, with the facts of the host's loops and
  * ifs around it. A NULL from `root` stops the walk, and the result is NULL. */

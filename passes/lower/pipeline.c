@@ -59,7 +59,7 @@ static void verify_after(Context *c, const Pass *pass, const Kernel *kernel)
 Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     Kernel *current = temps_sized(c, kernel, false);
-    if (current && kernel_level(kernel) == LEVEL_LOWERED)
+    if (current && kernel_level(c, kernel) == LEVEL_LOWERED)
         return pass_widen(c, current, options);
     if (!current)
         return NULL;

@@ -112,7 +112,7 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     Schedule *s = ARENA_NEW(c->arena, Schedule);
     s->ctx = c;
     s->first = s->kernel = kernel;
-    s->lowered = kernel_level(kernel) == LEVEL_LOWERED;
+    s->lowered = kernel_level(c, kernel) == LEVEL_LOWERED;
     s->first_id = kernel_least_id(c, kernel);
     state_rebuild(s);
     return s;

@@ -8,7 +8,7 @@ static void test_matmul_with_init(void **state)
 {
     Matmul m = matmul(*state);
     assert_null(ir_verify(*state, &m.kernel));
-    assert_int_equal(kernel_level(&m.kernel), LEVEL_PROGRAM);
+    assert_int_equal(kernel_level(*state, &m.kernel), LEVEL_PROGRAM);
     assert_string_equal(text_of(*state, &m.kernel),
                         "kernel matmul<M = 64, N>(A: f32[64, 32], B: f32[32, N]) -> C: f32[64, N]\n"
                         "{\n"
@@ -74,7 +74,7 @@ static void test_scheduled(void **state)
                      .body = stmt_for(c, &loop, NOWHERE)};
     m.kernel.body = stmt_for(c, &outer, NOWHERE);
     assert_null(ir_verify(c, &m.kernel));
-    assert_int_equal(kernel_level(&m.kernel), LEVEL_SCHEDULED);
+    assert_int_equal(kernel_level(*state, &m.kernel), LEVEL_SCHEDULED);
     const char *text = text_of(c, &m.kernel);
     assert_non_null(strstr(text, "\n{\n"
                                  "    for by in 2 bind blockIdx.y\n"
@@ -117,7 +117,7 @@ static void test_lowered(void **state)
                          .body = body};
     Kernel kernel = kernel_of(c, "k", (Buffer *const[]){x}, 1, stmt_launch(c, &launch, NOWHERE));
     assert_null(ir_verify(c, &kernel));
-    assert_int_equal(kernel_level(&kernel), LEVEL_LOWERED);
+    assert_int_equal(kernel_level(*state, &kernel), LEVEL_LOWERED);
     assert_string_equal(text_of(c, &kernel),
                         "kernel k() -> x: f32[64]\n"
                         "{\n"

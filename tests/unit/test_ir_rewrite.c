@@ -103,22 +103,17 @@ static void test_a_cursor_goes_deep(void **state)
     assert_int_equal(n, 2 * DEEP + 1);
 }
 
-/* What each store stands in, in words. */
-static bool list_stores(Walker *w, Stmt *s)
+/* What a node stands in, in words. */
+static void add_path(StrBuf *out, const EnclosingList *path)
 {
-    StrBuf *out = w->user;
-    if (s->kind == ST_STORE) {
-        for (int i = 0; i < w->path.n; i++) {
-            const Stmt *around = w->path.items[i].stmt;
-            const char *word = around->kind == ST_FOR       ? around->u.loop.var->name
-                               : around->kind == ST_LET     ? around->u.let.var->name
-                               : w->path.items[i].otherwise ? "else"
-                                                            : "if";
-            strbuf_addf(out, "%s ", word);
-        }
-        strbuf_addf(out, "%s; ", s->u.store.buffer->name);
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *around = path->items[i].stmt;
+        const char *word = around->kind == ST_FOR     ? around->u.loop.var->name
+                           : around->kind == ST_LET   ? around->u.let.var->name
+                           : path->items[i].otherwise ? "else"
+                                                      : "if";
+        strbuf_addf(out, "%s ", word);
     }
-    return s->kind != ST_FOR || strcmp(s->u.loop.var->name, "skipped") != 0;
 }
 
 static Stmt *store_to(Context *c, const char *name)
@@ -128,7 +123,7 @@ static Stmt *store_to(Context *c, const char *name)
                       NOWHERE);
 }
 
-static void test_a_walk_knows_what_is_around(void **state)
+static void test_a_cursor_knows_what_is_around(void **state)
 {
     Context *c = *state;
     Var *i = loop_var(c, "i"), *skipped = loop_var(c, "skipped"),
@@ -142,10 +137,15 @@ static void test_a_walk_knows_what_is_around(void **state)
     Stmt *body = SEQ(c, branches, loop_to(c, skipped, four, store_to(c, "c")), store_to(c, "e"));
     Stmt *root = loop_to(c, i, four, body);
     StrBuf text = strbuf_new(c->arena);
-    Walker w = {.ctx = c, .user = &text, .stmt = list_stores};
-    walk_stmt(&w, root);
+    for (Cursor at = cursor_with_path(cursor_outer(c, root), NULL); cursor_next(&at);) {
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.var == skipped)
+            cursor_prune(&at);
+        if (at.stmt->kind != ST_STORE)
+            continue;
+        add_path(&text, &at.path);
+        strbuf_addf(&text, "%s; ", at.stmt->u.store.buffer->name);
+    }
     assert_string_equal(text.text, "i if a; i if n b; i else d; i e; ");
-    assert_int_equal(w.path.n, 0);
     EnclosingList around = {0};
     assert_true(stmt_enclosing(c, root, last, &around));
     assert_int_equal(around.n, 2);
@@ -153,6 +153,27 @@ static void test_a_walk_knows_what_is_around(void **state)
     assert_int_equal(enclosing_loops(c, &around).n, 1);
     assert_int_equal(enclosing_conds(c, &around).items[0]->kind, EX_NOT);
     assert_false(stmt_enclosing(c, body, root, &around));
+}
+
+static void test_a_path_begins_with_what_is_outside(void **state)
+{
+    Context *c = *state;
+    Var *outer = loop_var(c, "outer"), *i = loop_var(c, "i"), *k = loop_var(c, "k");
+    Expr *four = expr_index(c, 4),
+         *cond = expr_binary(c, EX_LT, use(c, i), expr_index(c, 2), NOWHERE);
+    Stmt *around = loop_to(c, outer, four, store_to(c, "a"));
+    Stmt *root = stmt_if(c, cond, loop_to(c, k, use(c, i), store_to(c, "b")), NULL, NOWHERE);
+    EnclosingList path = {0};
+    VEC_PUSH(c->arena, &path, ((Enclosing){around, false}));
+    StrBuf text = strbuf_new(c->arena);
+    for (Cursor at = cursor_with_path(cursor_stmt(c, root), &path); cursor_next(&at);)
+        if (at.stmt || at.expr->kind == EX_VAR) {
+            add_path(&text, &at.path);
+            strbuf_addf(&text, "%s; ", at.expr ? at.expr->u.var->name : "-");
+        }
+    /* the if, its condition; the loop, its bound; the store */
+    assert_string_equal(text.text, "outer -; outer i; outer if -; outer if i; outer if k -; ");
+    assert_int_equal(path.n, 1);
 }
 
 static Stmt *drop_stores(Rewriter *r, Stmt *s)
@@ -188,11 +209,11 @@ static void test_subst_and_uses(void **state)
     Context *c = *state;
     Matmul m = matmul(c);
     Var *i = m.block->u.block.iters[0].var;
-    assert_true(stmt_uses_var(m.kernel.body, i));
+    assert_true(stmt_uses_var(*state, m.kernel.body, i));
     Subst map = {i, expr_index(c, 7)};
     Stmt *out = stmt_subst(c, m.block, &map, 1);
-    assert_false(stmt_uses_var(out, i));
-    assert_true(stmt_uses_var(out, m.i));
+    assert_false(stmt_uses_var(*state, out, i));
+    assert_true(stmt_uses_var(*state, out, m.i));
     assert_ptr_equal(stmt_subst(c, m.block, &(Subst){m.k, NULL}, 0), m.block);
     assert_true(expr_has_load(out->u.block.body->u.store.value));
     Expr *minus = expr_unary(c, EX_NEG, use(c, i), NOWHERE);
@@ -206,10 +227,10 @@ static void test_clone_has_new_variables(void **state)
     Stmt *copy = stmt_clone_fresh(c, m.kernel.body);
     Var *olds[] = {m.i, m.j, m.k, m.block->u.block.iters[0].var, m.block->u.block.iters[2].var};
     for (int i = 0; i < 5; i++)
-        assert_false(stmt_uses_var(copy, olds[i]));
+        assert_false(stmt_uses_var(*state, copy, olds[i]));
     assert_int_not_equal(copy->u.loop.id, m.kernel.body->u.loop.id);
     assert_ptr_equal(copy->u.loop.var->name, m.i->name);
-    assert_true(stmt_uses_var(copy, m.n));
+    assert_true(stmt_uses_var(*state, copy, m.n));
     Kernel cloned = m.kernel;
     cloned.body = copy;
     assert_null(ir_verify(c, &cloned));
@@ -272,7 +293,8 @@ int main(void)
         TEST(test_a_cursor_leaves_out_what_it_is_told_to),
         TEST(test_a_cursor_goes_deep),
         TEST(test_identity_returns_the_same_pointer),
-        TEST(test_a_walk_knows_what_is_around),
+        TEST(test_a_cursor_knows_what_is_around),
+        TEST(test_a_path_begins_with_what_is_outside),
         TEST(test_removing_statements),
         TEST(test_seq_flattens),
         TEST(test_subst_and_uses),

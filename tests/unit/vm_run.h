@@ -80,7 +80,7 @@ static inline int64_t *module_sizes(Context *c, const Module *m)
 static inline Run run_open(Context *c, const Kernel *k)
 {
     Run r = {.d = simulator(c)};
-    const Kernel *plain = kernel_level(k) == LEVEL_LOWERED ? k : sequential_kernel(c, k);
+    const Kernel *plain = kernel_level(c, k) == LEVEL_LOWERED ? k : sequential_kernel(c, k);
     r.m = module_build(c, plain, NULL);
     r.w = workload_new(r.d, r.m, module_sizes(c, r.m), 1);
     if (!r.w)

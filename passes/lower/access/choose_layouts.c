@@ -236,29 +236,17 @@ static bool wants_choice(const Buffer *b)
     return false;
 }
 
-typedef struct {
-    Context *c;
-    VEC(const Buffer *) found;
-} Wanted;
-
-static bool find_wanted(Visitor *v, Stmt *s)
-{
-    Wanted *w = v->user;
-    if (s->kind == ST_TEMP && wants_choice(s->u.temp))
-        VEC_PUSH(w->c->arena, &w->found, s->u.temp);
-    return true;
-}
-
 static Stmt *walk(void *user, Stmt *s)
 {
     Context *c = user;
     if (s->kind != ST_LAUNCH)
         return stmt_map_children(c, s, walk, c);
-    Wanted wanted = {.c = c};
-    Visitor v = {.user = &wanted, .stmt = find_wanted};
-    visit_stmt(&v, s);
-    for (int i = 0; i < wanted.found.n; i++)
-        s = stmt_replace_buffer(c, s, wanted.found.items[i], choose(c, s, wanted.found.items[i]));
+    StmtList temps = stmts_of_kind(c, s, ST_TEMP);
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *buffer = temps.items[i]->u.temp;
+        if (wants_choice(buffer))
+            s = stmt_replace_buffer(c, s, buffer, choose(c, s, buffer));
+    }
     return s;
 }
 

@@ -173,20 +173,6 @@ static void add_access(Walk *w, Expr *const *index, Span span, bool is_store)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static bool visit_loads(Visitor *v, Expr *e)
-{
-    Walk *w = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer == w->buffer)
-        add_access(w, e->u.load.index, e->span, false);
-    return true;
-}
-
-static void visit_operand(Walk *w, Expr *e)
-{
-    Visitor v = {.user = w, .expr = visit_loads};
-    visit_expr(&v, e);
-}
-
 static void note_enclosing(Walk *w, const EnclosingList *path)
 {
     w->loops = enclosing_loops(w->c, path);
@@ -199,33 +185,23 @@ static void note_enclosing(Walk *w, const EnclosingList *path)
         }
 }
 
-static bool visit_accesses(Walker *walker, Stmt *s)
-{
-    Walk *w = walker->user;
-    if (s->kind != ST_IF && s->kind != ST_LET && s->kind != ST_STORE)
-        return true;
-    note_enclosing(w, &walker->path);
-    if (s->kind == ST_IF)
-        visit_operand(w, s->u.cond.cond);
-    if (s->kind == ST_LET)
-        visit_operand(w, s->u.let.value);
-    if (s->kind != ST_STORE)
-        return true;
-    visit_operand(w, s->u.store.value);
-    for (int d = 0; d < s->u.store.buffer->rank; d++)
-        visit_operand(w, s->u.store.index[d]);
-    if (s->u.store.buffer == w->buffer)
-        add_access(w, s->u.store.index, s->span, true);
-    return true;
-}
-
 void requests_of(Context *c, const Stmt *launch, const Buffer *buffer, BufferAccesses *out)
 {
     Walk w = {.c = c, .launch = &launch->u.launch, .buffer = buffer, .out = out};
     for (int a = 0; a < AXIS_COUNT; a++)
         w.axis[a] = var_new(c, axis_name((Axis)a), DT_INDEX, VAR_LET, span_none());
-    Walker walker = {.ctx = c, .user = &w, .stmt = visit_accesses};
-    walk_stmt(&walker, launch->u.launch.body);
+    for (Cursor at = cursor_with_path(cursor_stmt(c, launch->u.launch.body), NULL);
+         cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        const Expr *e = at.expr;
+        bool store = s && s->kind == ST_STORE && s->u.store.buffer == buffer,
+             load = e && e->kind == EX_LOAD && e->u.load.buffer == buffer;
+        if (!store && !load)
+            continue;
+        note_enclosing(&w, &at.path);
+        add_access(&w, store ? s->u.store.index : e->u.load.index, store ? s->span : e->span,
+                   store);
+    }
 }
 
 void request_addresses(const Buffer *buffer, const int64_t *strides, const BufferAccess *access,

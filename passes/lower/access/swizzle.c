@@ -132,19 +132,18 @@ static Stmt *walk(void *user, Stmt *s)
     return done ? rewrite_own(z, done) : done;
 }
 
-static bool find_swizzle(Visitor *v, Stmt *s)
+static bool has_swizzle(Context *c, const Stmt *body)
 {
-    bool *found = v->user;
-    *found |= s->kind == ST_TEMP && is_swizzled(s->u.temp);
-    return !*found;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && is_swizzled(at.stmt->u.temp))
+            return true;
+    return false;
 }
 
 Kernel *pass_swizzle(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    bool found = false;
-    Visitor v = {.user = &found, .stmt = find_swizzle};
-    visit_stmt(&v, kernel->body);
+    bool found = has_swizzle(c, kernel->body);
     Swizzles z = {.c = c, .facts = facts_of_kernel(c, kernel)};
     return kernel_with_body(c, kernel, found ? walk(&z, kernel->body) : kernel->body);
 }

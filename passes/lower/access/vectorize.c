@@ -65,17 +65,13 @@ static Stmt *settle_fill(WideCheck *v, Stmt *s)
                : s;
 }
 
-typedef struct {
-    const WideCheck *v;
-    Expr *found;
-} ChoiceSearch;
-
-static bool find_choice(Visitor *visitor, Expr *e)
+/* The first selection with a wide load in an arm; NULL if there is none. */
+static Expr *lazy_choice(const WideCheck *v, const Expr *value)
 {
-    ChoiceSearch *search = visitor->user;
-    if (!search->found && e->kind == EX_SELECT && wide_is_lazy(search->v, e))
-        search->found = e;
-    return !search->found;
+    for (Cursor at = cursor_expr(v->c, value); cursor_next(&at);)
+        if (at.expr->kind == EX_SELECT && wide_is_lazy(v, at.expr))
+            return at.expr;
+    return NULL;
 }
 
 typedef struct {
@@ -121,21 +117,18 @@ static Stmt *peel_edge(WideCheck *v, Stmt *s, int depth)
 static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
 {
     Expr *value = s->u.loop.body->u.store.value;
-    ChoiceSearch search = {.v = v};
-    Visitor visitor = {.user = &search, .expr = find_choice};
-    visit_expr(&visitor, value);
-    if (!search.found)
+    Expr *choice = lazy_choice(v, value);
+    if (!choice)
         return NULL;
     Lanes l = lanes_of(v, s);
-    Expr *agree = lanes_agree(&l, search.found->u.arg[0]),
-         *all = agree ? agree : lanes_all(&l, search.found->u.arg[0]);
-    Stmt *wide =
-        all ? as_wide(v, with_value(v, s, with_arm(v, value, search.found, 1)), depth) : NULL;
+    Expr *agree = lanes_agree(&l, choice->u.arg[0]),
+         *all = agree ? agree : lanes_all(&l, choice->u.arg[0]);
+    Stmt *wide = all ? as_wide(v, with_value(v, s, with_arm(v, value, choice, 1)), depth) : NULL;
     if (!wide)
         return NULL;
     Stmt *rest = again(v, s), *other = NULL;
     if (agree) {
-        rest = again(v, with_value(v, s, with_arm(v, value, search.found, 2)));
+        rest = again(v, with_value(v, s, with_arm(v, value, choice, 2)));
         other = as_wide(v, rest, depth);
     }
     return stmt_stamp(stmt_if(v->c, all, wide, other ? other : unrolled(v, rest), s->span), s);

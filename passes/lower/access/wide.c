@@ -135,24 +135,12 @@ static bool is_wide(const WideCheck *v, const Expr *load)
     return uses && !registers;
 }
 
-typedef struct {
-    const WideCheck *v;
-    bool found;
-} WideSearch;
-
-static bool find_wide(Visitor *visitor, Expr *e)
+static bool has_wide(const WideCheck *v, const Expr *e)
 {
-    WideSearch *search = visitor->user;
-    search->found |= e->kind == EX_LOAD && is_wide(search->v, e);
-    return !search->found;
-}
-
-static bool has_wide(const WideCheck *v, Expr *e)
-{
-    WideSearch search = {.v = v};
-    Visitor visitor = {.user = &search, .expr = find_wide};
-    visit_expr(&visitor, e);
-    return search.found;
+    for (Cursor at = cursor_expr(v->c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD && is_wide(v, at.expr))
+            return true;
+    return false;
 }
 
 bool wide_is_lazy(const WideCheck *v, const Expr *e)
@@ -162,21 +150,19 @@ bool wide_is_lazy(const WideCheck *v, const Expr *e)
     return (e->kind == EX_AND || e->kind == EX_OR) && has_wide(v, e->u.arg[1]);
 }
 
-static bool check_expr(Visitor *visitor, Expr *e)
+static void check_loads(WideCheck *v, const Expr *e)
 {
-    WideCheck *v = visitor->user;
-    if (e->kind == EX_LOAD)
-        check_access(v, e->u.load.buffer, e->u.load.index, true);
-    return !v->why;
+    for (Cursor at = cursor_expr(v->c, e); cursor_next(&at) && !v->why;)
+        if (at.expr->kind == EX_LOAD)
+            check_access(v, at.expr->u.load.buffer, at.expr->u.load.index, true);
 }
 
-static bool check_lazy(Visitor *visitor, Expr *e)
+static void check_lazy(WideCheck *v, const Expr *e)
 {
-    WideCheck *v = visitor->user;
-    if (wide_is_lazy(v, e))
-        refuse(v, "a condition in it may hold for some lanes and not for others",
-               "make the extent a multiple of the lanes");
-    return !v->why;
+    for (Cursor at = cursor_expr(v->c, e); cursor_next(&at) && !v->why;)
+        if (wide_is_lazy(v, at.expr))
+            refuse(v, "a condition in it may hold for some lanes and not for others",
+                   "make the extent a multiple of the lanes");
 }
 
 static bool subscripts_use(const Stmt *store, const Var *var)
@@ -210,13 +196,11 @@ void wide_check(WideCheck *w, Stmt *loop)
     if (w->why)
         return;
     check_access(w, store->u.store.buffer, store->u.store.index, false);
-    Visitor visitor = {.user = w, .expr = check_expr};
     Expr *where;
     const Expr *copied =
         store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
     /* the copy itself has the condition */
     bool fills = copied && where && !expr_uses_var(where, f->var);
-    visit_expr(&visitor, store->u.store.value);
-    visitor.expr = check_lazy;
-    visit_expr(&visitor, fills ? (Expr *)copied : store->u.store.value);
+    check_loads(w, store->u.store.value);
+    check_lazy(w, fills ? copied : store->u.store.value);
 }

@@ -40,30 +40,19 @@ static bool is_written_out(const ForStmt *loop)
     return loop->kind == LOOP_UNROLL || loop->kind == LOOP_VECTORIZE;
 }
 
-typedef struct {
-    const Advance *a;
-    bool fails;
-} NumberSearch;
-
-static bool find_other_than_number(Visitor *v, Expr *e)
-{
-    NumberSearch *search = v->user;
-    bool written_out = e->kind == EX_INT;
-    for (int i = 0; i < search->a->loops.n && e->kind == EX_VAR; i++)
-        written_out |=
-            search->a->loops.items[i]->var == e->u.var && is_written_out(search->a->loops.items[i]);
-    search->fails |= (e->kind == EX_VAR && !written_out) || e->kind == EX_AXIS ||
-                     e->kind == EX_LOAD || e->kind == EX_CALL;
-    return !search->fails;
-}
-
 /* The factor is a number once loops are written out: `each`, `each / 2`. */
 static bool becomes_number(const void *user, Expr *factor)
 {
-    NumberSearch search = {.a = user};
-    Visitor v = {.user = &search, .expr = find_other_than_number};
-    visit_expr(&v, factor);
-    return !search.fails;
+    const Advance *a = user;
+    for (Cursor at = cursor_expr(a->c, factor); cursor_next(&at);) {
+        ExprKind kind = at.expr->kind;
+        bool number = kind != EX_VAR && kind != EX_AXIS && kind != EX_LOAD && kind != EX_CALL;
+        for (int i = 0; i < a->loops.n && kind == EX_VAR && !number; i++)
+            number = a->loops.items[i]->var == at.expr->u.var && is_written_out(a->loops.items[i]);
+        if (!number)
+            return false;
+    }
+    return true;
 }
 
 /* Takes the multiples of the loop's variable out of what stays. */

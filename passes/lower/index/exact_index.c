@@ -3,6 +3,8 @@
  *   i64(blockIdx.x * 64 + y) * 4096 + i64(k) * 32 + 96   =>   (b * 64 + y) * 4096 + k * 32 + 96 */
 #include "passes/lower/index/exact_index.h"
 
+#include "passes/lower/pass.h"
+
 static Expr *to_index(Context *c, Expr *e)
 {
     int64_t value;
@@ -117,4 +119,16 @@ EnclosingList scopes_subst(Context *c, const EnclosingList *scopes, const Subst 
         VEC_PUSH(c->arena, &replaced, around);
     }
     return replaced;
+}
+
+void exact_index_axes(Context *c, const Stmt *launch, Var **axes, EnclosingList *path)
+{
+    for (int k = 0; k < AXIS_COUNT; k++) {
+        axes[k] = var_new(c, ctx_name(c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, launch->span);
+        ForStmt loop = {.var = axes[k], .lo = expr_index(c, 0), .step = 1, .axis = AXIS_NONE};
+        loop.hi = k < AXIS_THREAD_X ? launch->u.launch.grid[k]
+                                    : expr_index(c, launch->u.launch.block[k - AXIS_THREAD_X]);
+        loop.body = stmt_empty(c, launch->span);
+        VEC_PUSH(c->arena, path, ((Enclosing){stmt_for(c, &loop, launch->span), false}));
+    }
 }

@@ -133,17 +133,6 @@ static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
     return keep_64_bits(is_wide(f, b) ? horner_wide(f->c, b, index) : horner(f->c, b, index));
 }
 
-/* A name for an integer that no memory is read for. */
-static bool note_let(Visitor *v, Stmt *s)
-{
-    Flatten *f = v->user;
-    if (s->kind != ST_LET || !type_is_int(s->u.let.var->type) || expr_has_load(s->u.let.value))
-        return true;
-    Subst known = {s->u.let.var, expr_subst(f->c, s->u.let.value, f->lets.items, f->lets.n)};
-    VEC_PUSH(f->c->arena, &f->lets, known);
-    return true;
-}
-
 /* NULL where there is one axis anyway. A load stays as it is in the text, so that the machine finds
  * it there again. */
 static const AxisAccess *axes_of(Flatten *f, const Buffer *b, Expr *const *index)
@@ -184,8 +173,12 @@ static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
 Kernel *pass_flatten(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     Flatten f = {.c = c, .options = options};
-    Visitor names = {.user = &f, .stmt = note_let};
     Rewriter r = {.ctx = c, .user = &f, .expr = flatten_load, .stmt = flatten_stmt};
-    visit_stmt(&names, kernel->body);
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_LET && type_is_int(at.stmt->u.let.var->type) &&
+            !expr_has_load(at.stmt->u.let.value)) {
+            Expr *value = expr_subst(c, at.stmt->u.let.value, f.lets.items, f.lets.n);
+            VEC_PUSH(c->arena, &f.lets, ((Subst){at.stmt->u.let.var, value}));
+        }
     return kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
 }

@@ -135,12 +135,6 @@ Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *op
 
 /* ---- asked again ----------------------------------------------------------------------------- */
 
-typedef struct {
-    Context *c;
-    const Kernel *kernel;
-    bool failed;
-} Turns;
-
 static Stmt *backwards(Context *c, Stmt *s)
 {
     ForStmt loop = s->u.loop;
@@ -164,18 +158,17 @@ static bool writes_own(Context *c, Stmt *s)
 
 /* Backwards, nothing in the loop changes places with what it depends on, and the loops of threads
  * around and below stay legal. */
-static bool may_turn(Turns *t, Stmt *s, Conflict *why)
+static bool may_turn(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
 {
-    Context *c = t->c;
     bool rounds;
     Stmt *turned = backwards(c, s);
-    Kernel other = *t->kernel;
+    Kernel other = *kernel;
     StmtPath path = {0};
-    if (!dependence_order_kept(c, t->kernel, s, turned, &rounds, why))
+    if (!dependence_order_kept(c, kernel, s, turned, &rounds, why))
         return false;
     if (writes_own(c, s))
         return true;
-    other.body = stmt_replace(c, t->kernel->body, s, turned);
+    other.body = stmt_replace(c, kernel->body, s, turned);
     stmt_find(c, other.body, s->u.loop.id, &path);
     for (int i = 0; i < path.n; i++) {
         const ForStmt *loop = &path.items[i]->u.loop;
@@ -186,30 +179,12 @@ static bool may_turn(Turns *t, Stmt *s, Conflict *why)
     return true;
 }
 
-typedef struct {
-    const Stmt *block;
-    int n;
-} Blocks;
-
-static bool count_block(Visitor *v, Stmt *s)
-{
-    Blocks *blocks = v->user;
-    if (s->kind != ST_BLOCK)
-        return true;
-    blocks->block = s;
-    blocks->n++;
-    return false;
-}
-
 /* One block, which writes what is each thread's own and reads nothing of that but by its updates:
  * there is nothing new that could need an order. */
 static bool holds_what_it_held(Context *c, Stmt *loop)
 {
-    Blocks blocks = {0};
-    Visitor v = {.user = &blocks, .stmt = count_block};
     AccessList all = {0};
-    visit_stmt(&v, loop);
-    if (!writes_own(c, loop))
+    if (!writes_own(c, loop) || stmts_of_kind(c, loop, ST_BLOCK).n != 1)
         return false;
     access_collect(c, loop, NULL, ACCESS_ANY, &all);
     for (int i = 0; i < all.n; i++)
@@ -217,24 +192,20 @@ static bool holds_what_it_held(Context *c, Stmt *loop)
             if (all.items[k].mode == ACCESS_READ &&
                 all.items[k].buffer->id == all.items[i].buffer->id)
                 return false;
-    return blocks.n == 1;
+    return true;
 }
 
-static bool check_turn(Visitor *v, Stmt *s)
+/* False after E0499. */
+static bool check_turn(Context *c, const Kernel *kernel, Stmt *s)
 {
-    Turns *t = v->user;
     Conflict why;
-    if (t->failed || s->kind == ST_BLOCK)
-        return false;
-    if (s->kind != ST_FOR || !is_serpentine(&s->u.loop) || holds_what_it_held(t->c, s) ||
-        may_turn(t, s, &why))
+    if (holds_what_it_held(c, s) || may_turn(c, kernel, s, &why))
         return true;
-    t->failed = true;
-    diag_error(t->c, E0499, why.first_span,
+    diag_error(c, E0499, why.first_span,
                "loop '%s' runs forwards and backwards in turn, and with all steps done that "
                "changes what is computed: block '%s' at %s touches %s ...",
                s->u.loop.var->name, why.first->name, why.first_at, why.element);
-    diag_note(t->c, why.second_span,
+    diag_note(c, why.second_span,
               "... and so does block '%s' at %s: %s; leave out serpentine, or the step that bound "
               "or filled the loops",
               why.second->name, why.second_at, why.reason);
@@ -244,8 +215,9 @@ static bool check_turn(Visitor *v, Stmt *s)
 Kernel *pass_check_turns(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Turns t = {.c = c, .kernel = kernel};
-    Visitor v = {.user = &t, .stmt = check_turn};
-    visit_stmt(&v, kernel->body);
-    return t.failed ? NULL : kernel_with_body(c, kernel, kernel->body);
+    for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && is_serpentine(&at.stmt->u.loop) &&
+            !check_turn(c, kernel, at.stmt))
+            return NULL;
+    return kernel_with_body(c, kernel, kernel->body);
 }

@@ -51,7 +51,7 @@ static bool find_place(Compact *k, const Stmt *at, Place *place)
     if (!stmt_path_to(k->c, k->body, at, &place->path))
         return false;
     for (place->root = 0; place->root < place->path.n; place->root++)
-        if (stmt_is_launch_root(place->path.items[place->root]))
+        if (stmt_is_launch_root(k->c, place->path.items[place->root]))
             return true;
     return false;
 }

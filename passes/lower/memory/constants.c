@@ -30,40 +30,24 @@ typedef struct {
     const Kernel *kernel;
     Stmt *body;
     Names names;
-    const Buffer *b; /* the one at work */
-    bool failed;
 } Constants;
 
 typedef struct {
-    const Buffer *b;
     const Stmt *write; /* the last store */
     const Expr *read;  /* the last load */
     int writes;
 } Use;
 
-static bool use_stmt(Visitor *v, Stmt *s)
+static Use uses_of(Context *c, const Stmt *s, const Buffer *b)
 {
-    Use *u = v->user;
-    if (s->kind == ST_STORE && s->u.store.buffer->id == u->b->id) {
-        u->write = s;
-        u->writes++;
-    }
-    return true;
-}
-
-static bool use_expr(Visitor *v, Expr *e)
-{
-    Use *u = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer->id == u->b->id)
-        u->read = e;
-    return true;
-}
-
-static Use uses_of(Stmt *s, const Buffer *b)
-{
-    Use u = {.b = b};
-    Visitor v = {.user = &u, .expr = use_expr, .stmt = use_stmt};
-    visit_stmt(&v, s);
+    Use u = {0};
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
+        if (at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer->id == b->id) {
+            u.write = at.stmt;
+            u.writes++;
+        } else if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == b->id) {
+            u.read = at.expr;
+        }
     return u;
 }
 
@@ -71,7 +55,7 @@ static Use uses_of(Stmt *s, const Buffer *b)
 static Stmt *check_root(LaunchWalk *w, Stmt *s)
 {
     const Buffer *b = w->user;
-    Use u = uses_of(s, b);
+    Use u = uses_of(w->c, s, b);
     if (!u.write || !u.read)
         return s;
     diag_error(w->c, E0804, buffer_span(b),
@@ -97,12 +81,6 @@ static bool require_literal_size(Constants *k, const Buffer *b)
 }
 
 /* ---- what it is a copy of -------------------------------------------------------------------- */
-
-typedef struct {
-    const Buffer *b;
-    const BlockStmt *block; /* the one that writes it, if it is alone */
-    const Buffer *from;     /* the input that it copies whole, or NULL */
-} Filled;
 
 /* The block is  b[i, j] = from[i, j]  over the whole of b. */
 static bool copies_whole(const BlockStmt *block, const Stmt *store)
@@ -132,18 +110,18 @@ static bool copies_whole(const BlockStmt *block, const Stmt *store)
     return true;
 }
 
-static bool find_source(Visitor *v, Stmt *s)
+/* The block that copies the whole of an input to `b`, if nothing else writes `b`; NULL if there is
+ * none. */
+static const BlockStmt *block_that_copies(Context *c, const Stmt *body, const Buffer *b)
 {
-    Filled *source = v->user;
-    if (s->kind != ST_BLOCK)
-        return true;
-    if (!uses_of(s, source->b).write)
-        return false;
-    const Stmt *store = stmt_single_store(s->u.block.body);
-    source->block = &s->u.block;
-    if (store && copies_whole(&s->u.block, store))
-        source->from = store->u.store.value->u.load.buffer;
-    return false;
+    if (uses_of(c, body, b).writes != 1)
+        return NULL;
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && uses_of(c, at.stmt, b).write) {
+            const Stmt *store = stmt_single_store(at.stmt->u.block.body);
+            return store && copies_whole(&at.stmt->u.block, store) ? &at.stmt->u.block : NULL;
+        }
+    return NULL;
 }
 
 typedef struct {
@@ -194,15 +172,13 @@ static Stmt *apart_stmt(Rewriter *r, Stmt *s)
 static void take_apart(Constants *k, const Buffer *b)
 {
     Context *c = k->c;
-    Filled source = {.b = b};
     Apart a = {.old = b, .copy = buffer_copy(c, b)};
-    Visitor v = {.user = &source, .stmt = find_source};
-    visit_stmt(&v, k->body);
-    if (source.from && uses_of(k->body, b).writes == 1) {
-        Without without = {c, source.block->id};
+    const BlockStmt *block = block_that_copies(c, k->body, b);
+    if (block) {
+        Without without = {c, block->id};
         Stmt *rest = without_block(&without, k->body);
         k->body = rest ? rest : stmt_empty(c, k->body->span);
-        a.copy->copy_of = source.from;
+        a.copy->copy_of = stmt_single_store(block->body)->u.store.value->u.load.buffer;
     } else {
         a.written = buffer_copy(c, b);
         a.written->id = ctx_new_id(c);
@@ -214,24 +190,27 @@ static void take_apart(Constants *k, const Buffer *b)
     k->body = rewrite_stmt(&r, k->body);
 }
 
-static bool find_temp(Visitor *v, Stmt *s)
+/* The first buffer in constant memory that is not said to be a copy; NULL if there is none. */
+static const Buffer *next_constant(Context *c, const Stmt *body)
 {
-    Constants *k = v->user;
-    if (s->kind == ST_TEMP && s->u.temp->scope == SCOPE_CONSTANT && !s->u.temp->copy_of)
-        k->b = s->u.temp;
-    return !k->b && s->kind != ST_BLOCK;
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->scope == SCOPE_CONSTANT &&
+            !at.stmt->u.temp->copy_of)
+            return at.stmt->u.temp;
+    return NULL;
 }
 
-static void place_next(Constants *k)
+static bool place(Constants *k, const Buffer *b)
 {
     LaunchWalk w = {.c = k->c,
                     .kernel = k->kernel,
                     .facts = facts_of_kernel(k->c, k->kernel),
-                    .user = (void *)k->b,
+                    .user = (void *)b,
                     .root = check_root};
-    k->failed = !require_literal_size(k, k->b) || !launch_roots_map(&w, k->body);
-    if (!k->failed)
-        take_apart(k, k->b);
+    if (!require_literal_size(k, b) || !launch_roots_map(&w, k->body))
+        return false;
+    take_apart(k, b);
+    return true;
 }
 
 Kernel *pass_place_constants(Context *c, const Kernel *kernel, const LowerOptions *options)
@@ -239,12 +218,10 @@ Kernel *pass_place_constants(Context *c, const Kernel *kernel, const LowerOption
     (void)options;
     Constants k = {
         .c = c, .kernel = kernel, .body = kernel->body, .names = names_of_kernel(c, kernel)};
-    Visitor v = {.user = &k, .stmt = find_temp};
-    for (visit_stmt(&v, k.body); k.b && !k.failed; visit_stmt(&v, k.body)) {
-        place_next(&k);
-        k.b = NULL;
-    }
-    return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
+    for (const Buffer *b; (b = next_constant(c, k.body)) != NULL;)
+        if (!place(&k, b))
+            return NULL;
+    return kernel_with_body(c, kernel, k.body);
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
@@ -258,19 +235,12 @@ typedef struct {
     Facts *facts;
 } Lanes;
 
-static bool find_thread(Visitor *v, Expr *e)
+static bool uses_thread(Context *c, const Expr *e)
 {
-    bool *found = v->user;
-    *found |= e->kind == EX_AXIS && axis_is_thread(e->u.axis);
-    return !*found;
-}
-
-static bool uses_thread(Expr *e)
-{
-    bool found = false;
-    Visitor v = {.user = &found, .expr = find_thread};
-    visit_expr(&v, e);
-    return found;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_AXIS && axis_is_thread(at.expr->u.axis))
+            return true;
+    return false;
 }
 
 static Expr *in_axes(const Lanes *l, Expr *e)
@@ -348,7 +318,7 @@ static void check_read(const Lanes *l, const Expr *load)
     bool differs = false;
     for (int i = 0; i < b->rank; i++) {
         index[i] = in_axes(l, load->u.load.index[i]);
-        differs |= uses_thread(index[i]);
+        differs |= uses_thread(l->c, index[i]);
     }
     for (int64_t warp = 0; differs && warp * WARP < threads; warp++) {
         Asked asked = asked_by_warp(l, b, index, warp, threads);
@@ -365,81 +335,60 @@ static void check_read(const Lanes *l, const Expr *load)
     }
 }
 
-static bool check_expr(Visitor *v, Expr *e)
-{
-    if (e->kind == EX_LOAD && e->u.load.buffer->scope == SCOPE_CONSTANT)
-        check_read(v->user, e);
-    return true;
-}
-
 /* A loop that starts at another value in each thread: its variable is that plus what all threads
  * have in common. */
 static void enter_loop(Lanes *l, const ForStmt *loop)
 {
     Expr *lo = in_axes(l, loop->lo);
-    if (!uses_thread(lo))
+    if (!uses_thread(l->c, lo))
         return;
     Expr *here = expr_binary(l->c, EX_ADD, lo, expr_var(l->c, loop->var, span_none()), span_none());
     VEC_PUSH(l->c->arena, &l->values, ((Subst){loop->var, here}));
 }
 
-static bool check_stmt(Visitor *v, Stmt *s)
+static void check_launch(Context *c, const LaunchStmt *launch)
 {
-    Lanes *l = v->user;
-    if (s->kind == ST_FOR)
-        enter_loop(l, &s->u.loop);
-    if (s->kind == ST_LET)
-        VEC_PUSH(l->c->arena, &l->values, ((Subst){s->u.let.var, in_axes(l, s->u.let.value)}));
-    return true;
+    Lanes l = {.c = c, .launch = launch, .facts = facts_new(c)};
+    for (Cursor at = cursor_stmt(c, launch->body); cursor_next(&at);)
+        if (at.stmt && at.stmt->kind == ST_FOR)
+            enter_loop(&l, &at.stmt->u.loop);
+        else if (at.stmt && at.stmt->kind == ST_LET)
+            VEC_PUSH(c->arena, &l.values,
+                     ((Subst){at.stmt->u.let.var, in_axes(&l, at.stmt->u.let.value)}));
+        else if (at.expr && at.expr->kind == EX_LOAD &&
+                 at.expr->u.load.buffer->scope == SCOPE_CONSTANT)
+            check_read(&l, at.expr);
 }
 
-static bool check_launch(Visitor *v, Stmt *s)
+/* How many bytes the buffer takes; too many where they cannot be counted. */
+static int64_t bytes_of(Context *c, const Buffer *b)
 {
-    if (s->kind != ST_LAUNCH)
-        return true;
-    Lanes *outer = v->user;
-    Lanes l = {.c = outer->c, .launch = &s->u.launch, .facts = facts_new(outer->c)};
-    Visitor inner = {.user = &l, .expr = check_expr, .stmt = check_stmt};
-    visit_stmt(&inner, s->u.launch.body);
-    return false;
-}
-
-typedef struct {
-    Context *c;
-    int64_t bytes;
-    const Buffer *last;
-} Total;
-
-static bool add_bytes(Visitor *v, Stmt *s)
-{
-    Total *t = v->user;
-    if (s->kind != ST_TEMP || s->u.temp->scope != SCOPE_CONSTANT)
-        return true;
-    int64_t bytes, *strides = ARENA_ARRAY(t->c->arena, int64_t, s->u.temp->rank + 1);
-    if (!buffer_strides(s->u.temp, strides, &bytes) ||
-        !checked_mul(bytes, type_bytes(s->u.temp->type), &bytes) ||
-        !checked_add(bytes, t->bytes, &t->bytes))
-        t->bytes = INT64_MAX / 2;
-    t->last = s->u.temp;
-    return true;
+    int64_t bytes, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    bool counted =
+        buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
+    return counted ? bytes : INT64_MAX / 2;
 }
 
 bool check_constants(Context *c, const Kernel *lowered, const Limits *limits)
 {
-    Total total = {.c = c};
-    Visitor sum = {.user = &total, .stmt = add_bytes};
-    visit_stmt(&sum, lowered->body);
-    if (!total.last)
-        return true;
-    if (total.bytes > limits->max_constant) {
-        diag_error(c, E0803, buffer_span(total.last),
+    StmtList temps = stmts_of_kind(c, lowered->body, ST_TEMP);
+    int64_t bytes = 0;
+    const Buffer *last = NULL;
+    for (int i = 0; i < temps.n; i++)
+        if (temps.items[i]->u.temp->scope == SCOPE_CONSTANT) {
+            last = temps.items[i]->u.temp;
+            if (!checked_add(bytes, bytes_of(c, last), &bytes))
+                bytes = INT64_MAX / 2;
+        }
+    if (bytes > limits->max_constant) {
+        diag_error(c, E0803, buffer_span(last),
                    "buffers in constant memory take %lld bytes, '%s' among them, and there are "
                    "%lld; keep the larger ones in global or shared memory",
-                   (long long)total.bytes, total.last->name, (long long)limits->max_constant);
+                   (long long)bytes, last->name, (long long)limits->max_constant);
         return false;
     }
-    Lanes all = {.c = c};
-    Visitor v = {.user = &all, .stmt = check_launch};
-    visit_stmt(&v, lowered->body);
+    StmtList launches = stmts_of_kind(c, lowered->body, ST_LAUNCH);
+    for (int i = 0; last && i < launches.n; i++)
+        check_launch(c, &launches.items[i]->u.launch);
     return true;
 }

@@ -150,27 +150,30 @@ static void write_block(Paper *p, const Stmt *s)
         p->give_up = true;
 }
 
-/* What stands under a condition with two branches is not counted. */
-static bool write_stmt(Walker *w, Stmt *s)
+static void write_block_within(Paper *p, const Stmt *s, const EnclosingList *path)
 {
-    Paper *p = w->user;
-    if (s->kind != ST_BLOCK)
-        return s->kind != ST_IF || !s->u.cond.otherwise;
+    StmtList around = enclosing_loops(p->c, path);
     FactsMark mark = facts_mark(p->facts);
     int loops = p->loops.n;
-    for (int i = 0; i < w->path.n; i++) {
-        const Stmt *around = w->path.items[i].stmt;
-        if (around->kind != ST_FOR)
-            continue;
-        facts_enter(p->facts, around);
-        if (!p->keep_threads || around->u.loop.kind != LOOP_BIND)
-            VEC_PUSH(p->c->arena, &p->loops, around->u.loop);
+    for (int i = 0; i < around.n; i++) {
+        facts_enter(p->facts, around.items[i]);
+        if (!p->keep_threads || around.items[i]->u.loop.kind != LOOP_BIND)
+            VEC_PUSH(p->c->arena, &p->loops, around.items[i]->u.loop);
     }
-    p->conds = enclosing_conds(p->c, &w->path);
+    p->conds = enclosing_conds(p->c, path);
     write_block(p, s);
     p->loops.n = loops;
     facts_reset(p->facts, mark);
-    return false;
+}
+
+/* What stands under a condition with two branches is not counted. */
+static void write_item(Paper *p, const Stmt *item)
+{
+    for (Cursor at = cursor_with_path(cursor_outer(p->c, item), NULL); cursor_next(&at);)
+        if (at.stmt->kind == ST_IF && at.stmt->u.cond.otherwise)
+            cursor_prune(&at);
+        else if (at.stmt->kind == ST_BLOCK)
+            write_block_within(p, at.stmt, &at.path);
 }
 
 static bool prepare(Paper *p, Interval *box)
@@ -223,11 +226,10 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
     if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, 0, box) ||
         !prepare(&p, box))
         return false;
-    Walker w = {.ctx = c, .user = &p, .stmt = write_stmt};
     for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {
         if (stmt_touches(s->u.seq.items[i], b, ACCESS_READ))
             return false;
-        walk_stmt(&w, s->u.seq.items[i]);
+        write_item(&p, s->u.seq.items[i]);
     }
     return p.missing == 0 && !p.give_up;
 }

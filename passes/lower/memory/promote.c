@@ -75,7 +75,7 @@ static void guard_element(Scan *scan)
 /* A buffer whose element can live in a register for the whole of `loop`. */
 static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
 {
-    *scan = (Scan){.p = p, .buffer = buffer, .ok = true};
+    *scan = (Scan){.p = p, .buffer = buffer};
     VEC_PUSH(p->c->arena, &scan->inside, loop->u.loop.var);
     vars_defined_in(p->c, loop->u.loop.body, &scan->inside);
     if (!promote_scan(scan, loop) || !promote_is_uniform(scan))
@@ -118,21 +118,20 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-typedef struct {
-    Context *c;
-    VEC(Buffer *) found;
-} Stored;
+typedef VEC(Buffer *) BufferList;
 
-static bool collect_stored(Visitor *v, Stmt *s)
+/* What the loop writes that is not each thread's own. */
+static BufferList stored_in(Context *c, const Stmt *loop)
 {
-    Stored *stored = v->user;
-    if (s->kind != ST_STORE || s->u.store.buffer->scope == SCOPE_LOCAL)
-        return true;
-    for (int i = 0; i < stored->found.n; i++)
-        if (stored->found.items[i] == s->u.store.buffer)
-            return true;
-    VEC_PUSH(stored->c->arena, &stored->found, s->u.store.buffer);
-    return true;
+    BufferList found = {0};
+    for (Cursor at = cursor_stmts(c, loop); cursor_next(&at);) {
+        bool known = at.stmt->kind != ST_STORE || at.stmt->u.store.buffer->scope == SCOPE_LOCAL;
+        for (int i = 0; i < found.n && !known; i++)
+            known = found.items[i] == at.stmt->u.store.buffer;
+        if (!known)
+            VEC_PUSH(c->arena, &found, at.stmt->u.store.buffer);
+    }
+    return found;
 }
 
 static Stmt *walk(void *user, Stmt *s);
@@ -140,16 +139,14 @@ static Stmt *walk(void *user, Stmt *s);
 static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
 {
     Context *c = p->c;
-    Stored stored = {.c = c};
+    BufferList stored = {0};
     StmtList after = {0};
-    if (loop->u.loop.kind != LOOP_VECTORIZE) {
-        Visitor v = {.user = &stored, .stmt = collect_stored};
-        visit_stmt(&v, loop);
-    }
-    for (int i = 0; i < stored.found.n; i++) {
+    if (loop->u.loop.kind != LOOP_VECTORIZE)
+        stored = stored_in(c, loop);
+    for (int i = 0; i < stored.n; i++) {
         Scan scan;
-        if (promotable(p, loop, stored.found.items[i], &scan) &&
-            promote_can_start(&scan, loop, out) && promote_passes_barriers(&scan, loop))
+        if (promotable(p, loop, stored.items[i], &scan) && promote_can_start(&scan, loop, out) &&
+            promote_passes_barriers(&scan, loop))
             loop = promote(&scan, loop, out, &after);
     }
     VEC_PUSH(c->arena, out, walk(p, loop));

@@ -19,11 +19,10 @@ typedef struct {
     Buffer *buffer;
     Expr *const *index; /* of the first access */
     VarList inside;     /* variables defined in the loop */
-    Walker walk;        /* of the loop */
     ExprList guards;    /* invariant conditions around every access */
     ExprList varying;   /* other conditions and the bounds on the way to an access */
     SubstList lets;     /* values of the names in the loop */
-    bool seen, read, written, ok;
+    bool seen, read, written;
     Span update;    /* the last statement that writes it */
     CacheHint hint; /* of that one */
 } Scan;

@@ -33,20 +33,15 @@ typedef struct {
     VarList loops;
 } Parts;
 
-static bool note_loop(Visitor *v, Expr *e)
+static void add_parts(Parts *parts, const Expr *e)
 {
-    Parts *parts = v->user;
-    if (e->kind == EX_VAR && e->u.var->kind == VAR_LOOP &&
-        !expr_uses_any(e, parts->scan->inside.items, parts->scan->inside.n) &&
-        !expr_uses_any(e, parts->loops.items, parts->loops.n))
-        VEC_PUSH(parts->scan->p->c->arena, &parts->loops, e->u.var);
-    return true;
-}
-
-static void add_parts(Parts *parts, Expr *e)
-{
-    Visitor v = {.user = parts, .expr = note_loop};
-    visit_expr(&v, e);
+    Context *c = parts->scan->p->c;
+    const VarList *inside = &parts->scan->inside;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LOOP &&
+            !expr_uses_any(at.expr, inside->items, inside->n) &&
+            !expr_uses_any(at.expr, parts->loops.items, parts->loops.n))
+            VEC_PUSH(c->arena, &parts->loops, at.expr->u.var);
     parts->axes |= axes_of(e);
 }
 
@@ -167,28 +162,20 @@ bool promote_is_uniform(Scan *scan)
 
 /* ---- who else touches it --------------------------------------------------------------------- */
 
-/* Accesses of the buffer of `scan` in the launch, outside of the loop. */
-typedef struct {
-    Scan *scan;
-    const Var *loop;
-    SubstList lets;
-    bool touched; /* by other threads, perhaps, than the one whose element it is in the loop */
-} Others;
-
 /* The element is that of the loop, and no two threads of a block have it. */
-static bool is_same_thread(const Others *o, Expr *const *index)
+static bool is_same_thread(Scan *scan, const SubstList *lets, Expr *const *index)
 {
-    Promote *p = o->scan->p;
+    Promote *p = scan->p;
     unsigned shared = 0;
     for (int axis = AXIS_THREAD_X; axis < AXIS_COUNT; axis++)
         shared |= p->launch->block[axis - AXIS_THREAD_X] > 1 ? 1u << axis : 0;
-    for (int d = 0; d < o->scan->buffer->rank; d++) {
-        Expr *mine = simplify(p->facts, expanded(p, o->scan->index[d])), *e = index[d];
-        for (int i = o->lets.n - 1; i >= 0; i--)
-            e = expr_subst(p->c, e, &o->lets.items[i], 1);
+    for (int d = 0; d < scan->buffer->rank; d++) {
+        Expr *mine = simplify(p->facts, expanded(p, scan->index[d])), *e = index[d];
+        for (int i = lets->n - 1; i >= 0; i--)
+            e = expr_subst(p->c, e, &lets->items[i], 1);
         if (!expr_equal(mine, simplify(p->facts, e)))
             return false;
-        Parts here = {.scan = o->scan};
+        Parts here = {.scan = scan};
         add_parts(&here, mine);
         if ((here.axes & shared) && tells_apart(p, mine, &here))
             shared &= ~here.axes;
@@ -196,32 +183,24 @@ static bool is_same_thread(const Others *o, Expr *const *index)
     return shared == 0;
 }
 
-static bool note_other_load(Visitor *v, Expr *e)
-{
-    Others *o = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer == o->scan->buffer &&
-        !is_same_thread(o, e->u.load.index))
-        o->touched = true;
-    return true;
-}
-
-static bool note_other_stmt(Visitor *v, Stmt *s)
-{
-    Others *o = v->user;
-    if (s->kind == ST_LET)
-        VEC_PUSH(o->scan->p->c->arena, &o->lets, ((Subst){s->u.let.var, s->u.let.value}));
-    if (s->kind == ST_STORE && s->u.store.buffer == o->scan->buffer &&
-        !is_same_thread(o, s->u.store.index))
-        o->touched = true;
-    return s->kind != ST_FOR || s->u.loop.var != o->loop;
-}
-
 bool promote_passes_barriers(Scan *scan, Stmt *loop)
 {
-    if (!stmt_has_barrier(loop))
+    if (!stmt_has_barrier(scan->p->c, loop))
         return true;
-    Others others = {.scan = scan, .loop = loop->u.loop.var};
-    Visitor v = {&others, note_other_load, note_other_stmt};
-    visit_stmt(&v, scan->p->launch->body);
-    return !others.touched;
+    SubstList lets = {0};
+    for (Cursor at = cursor_stmt(scan->p->c, scan->p->launch->body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        Expr *const *index = NULL;
+        if (s && s->kind == ST_LET)
+            VEC_PUSH(scan->p->c->arena, &lets, ((Subst){s->u.let.var, s->u.let.value}));
+        else if (s && s->kind == ST_FOR && s->u.loop.var == loop->u.loop.var)
+            cursor_prune(&at);
+        else if (s && s->kind == ST_STORE && s->u.store.buffer == scan->buffer)
+            index = s->u.store.index;
+        else if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == scan->buffer)
+            index = at.expr->u.load.index;
+        if (index && !is_same_thread(scan, &lets, index))
+            return false;
+    }
+    return true;
 }

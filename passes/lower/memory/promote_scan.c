@@ -9,11 +9,10 @@ bool promote_is_invariant(const Scan *scan, const Expr *e)
 
 /* The conditions of the path that hold at an access: those that do not change in the loop are its
  * guards. */
-static ExprList guards_of(Scan *scan)
+static ExprList guards_of(Scan *scan, const EnclosingList *path)
 {
     Context *c = scan->p->c;
     ExprList guards = {0};
-    const EnclosingList *path = &scan->walk.path;
     for (int i = 0; i < path->n; i++) {
         const Stmt *s = path->items[i].stmt;
         ExprList parts = {0};
@@ -33,81 +32,62 @@ static ExprList guards_of(Scan *scan)
     return guards;
 }
 
-static void note_access(Scan *scan, Expr *const *index)
+/* Takes in an access; false where it differs from those before in the element or its guards. */
+static bool same_access(Scan *scan, Expr *const *index, const EnclosingList *path)
 {
-    ExprList guards = guards_of(scan);
+    ExprList guards = guards_of(scan, path);
     if (!scan->seen) {
         scan->seen = true;
         scan->index = index;
         scan->guards = guards;
-        for (int d = 0; d < scan->buffer->rank; d++)
-            scan->ok &= promote_is_invariant(scan, index[d]);
-    } else {
-        for (int d = 0; d < scan->buffer->rank; d++)
-            scan->ok &= expr_equal(index[d], scan->index[d]);
-        scan->ok &= guards.n == scan->guards.n;
-        for (int i = 0; i < guards.n; i++)
-            scan->ok &= expr_list_has(&scan->guards, guards.items[i]);
     }
+    for (int d = 0; d < scan->buffer->rank; d++)
+        if (!promote_is_invariant(scan, index[d]) || !expr_equal(index[d], scan->index[d]))
+            return false;
+    for (int i = 0; i < guards.n; i++)
+        if (!expr_list_has(&scan->guards, guards.items[i]))
+            return false;
+    return guards.n == scan->guards.n;
 }
 
-static bool scan_expr(Visitor *v, Expr *e)
+static bool scan_stmt(Scan *scan, const Stmt *s, const EnclosingList *path)
 {
-    Scan *scan = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer == scan->buffer) {
-        note_access(scan, e->u.load.index);
-        scan->read = true;
-    }
-    return scan->ok;
-}
-
-static void scan_exprs(Scan *scan, Expr *e)
-{
-    Visitor v = {.user = scan, .expr = scan_expr};
-    visit_expr(&v, e);
-}
-
-static void scan_store(Scan *scan, const Stmt *s)
-{
-    if (s->u.store.buffer == scan->buffer) {
-        scan->ok &= !s->u.store.atomic && s->u.store.op != STORE_ASYNC;
-        scan->written = true;
-        scan->update = s->span;
-        scan->hint = s->u.store.hint;
-        scan->read |= s->u.store.op != STORE_SET;
-        note_access(scan, s->u.store.index);
-    }
-    for (int d = 0; d < s->u.store.buffer->rank; d++)
-        scan_exprs(scan, s->u.store.index[d]);
-    scan_exprs(scan, s->u.store.value);
-}
-
-static bool scan_stmt(Walker *w, Stmt *s)
-{
-    Scan *scan = w->user;
-    int64_t extent;
-    if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent < 1)
-        return false; /* what never runs needs no register */
-    if (s->kind == ST_FOR) {
-        scan_exprs(scan, s->u.loop.lo);
-        scan_exprs(scan, s->u.loop.hi);
-    }
-    if (s->kind == ST_IF)
-        scan_exprs(scan, s->u.cond.cond);
-    if (s->kind == ST_STORE)
-        scan_store(scan, s);
-    if (s->kind == ST_LET) {
-        VEC_PUSH(w->ctx->arena, &scan->lets, ((Subst){s->u.let.var, s->u.let.value}));
-        scan_exprs(scan, s->u.let.value);
-    }
+    if (s->kind == ST_LET)
+        VEC_PUSH(scan->p->c->arena, &scan->lets, ((Subst){s->u.let.var, s->u.let.value}));
     if (s->kind == ST_TEMP) /* a buffer that begins in the loop has no element before it */
-        scan->ok &= s->u.temp != scan->buffer;
-    return scan->ok;
+        return s->u.temp != scan->buffer;
+    if (s->kind != ST_STORE || s->u.store.buffer != scan->buffer)
+        return true;
+    scan->written = true;
+    scan->update = s->span;
+    scan->hint = s->u.store.hint;
+    scan->read |= s->u.store.op != STORE_SET;
+    return !s->u.store.atomic && s->u.store.op != STORE_ASYNC &&
+           same_access(scan, s->u.store.index, path);
+}
+
+static bool scan_expr(Scan *scan, const Expr *e, const EnclosingList *path)
+{
+    if (e->kind != EX_LOAD || e->u.load.buffer != scan->buffer)
+        return true;
+    scan->read = true;
+    return same_access(scan, e->u.load.index, path);
+}
+
+static bool never_runs(const Stmt *s)
+{
+    int64_t extent;
+    return s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent < 1;
 }
 
 bool promote_scan(Scan *scan, Stmt *loop)
 {
-    scan->walk = (Walker){.ctx = scan->p->c, .user = scan, .stmt = scan_stmt};
-    walk_stmt(&scan->walk, loop);
-    return scan->ok && scan->read && scan->written;
+    Cursor at = cursor_with_path(cursor_stmt(scan->p->c, loop), NULL);
+    while (cursor_next(&at))
+        if (at.stmt && never_runs(at.stmt)) /* needs no register */
+            cursor_prune(&at);
+        else if (at.stmt ? !scan_stmt(scan, at.stmt, &at.path)
+                         : !scan_expr(scan, at.expr, &at.path))
+            return false;
+    return scan->read && scan->written;
 }

@@ -14,13 +14,11 @@
 typedef struct {
     Context *c;
     Facts *facts;  /* of the loops around */
-    bool all;      /* temps in other memory, too */
     bool lowered;  /* several subscripts have become one, by the shape as it was */
     VarList loops; /* around */
-    /* of them, those that never run: nothing is known of their values, and nothing is stored */
-    int never;
+    /* one of them never runs: nothing is known of its values, and nothing is stored */
+    bool never;
     Stmt *body; /* the kernel's */
-    bool failed;
 } Shapes;
 
 static bool speaks_of_loops(const Shapes *s, const Buffer *b)
@@ -40,7 +38,6 @@ static void refuse_extent(Shapes *s, const Buffer *b, int axis)
                "most; write a bound "
                "in sizes instead, a temp may be larger than what is used of it",
                axis, b->name, text.text);
-    s->failed = true;
 }
 
 /* The buffer, as large as it is in any iteration. */
@@ -50,10 +47,10 @@ static Buffer *widest(Shapes *s, const Buffer *b)
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank);
     for (int axis = 0; axis < b->rank; axis++) {
         bool bounded = b->rank == 1 || !s->lowered;
-        shape[axis] = s->never > 0 ? expr_index(c, 1)
-                      : bounded    ? largest_over(s->facts, b->shape[axis],
-                                                  (const Var *const *)s->loops.items, s->loops.n, NULL)
-                                   : NULL;
+        shape[axis] = s->never  ? expr_index(c, 1)
+                      : bounded ? largest_over(s->facts, b->shape[axis],
+                                               (const Var *const *)s->loops.items, s->loops.n, NULL)
+                                : NULL;
         if (!shape[axis]) {
             refuse_extent(s, b, axis);
             return NULL;
@@ -69,43 +66,41 @@ static Buffer *widest(Shapes *s, const Buffer *b)
     return wide;
 }
 
-static bool visit_shapes(Visitor *v, Stmt *stmt);
-
-/* The loop's body, knowing its range. */
-static void visit_loop(Visitor *v, Stmt *stmt)
+/* Gives the temp, if its shape changes with loops around it, the largest of its shapes. False after
+ * E0515. */
+static bool size_temp(Shapes *s, const Buffer *b, const EnclosingList *path)
 {
-    Shapes *s = v->user;
-    FactsMark mark = facts_mark(s->facts);
-    int64_t extent;
-    bool never = loop_const_extent(&stmt->u.loop, &extent) && extent <= 0;
-    s->never += never;
-    facts_enter(s->facts, stmt);
-    VEC_PUSH(s->c->arena, &s->loops, stmt->u.loop.var);
-    visit_stmt(v, stmt->u.loop.body);
-    s->loops.n--;
-    s->never -= never;
-    facts_reset(s->facts, mark);
-}
-
-static bool visit_shapes(Visitor *v, Stmt *stmt)
-{
-    Shapes *s = v->user;
-    if (stmt->kind == ST_FOR)
-        visit_loop(v, stmt);
-    if (stmt->kind == ST_TEMP && (s->all || scope_outlives_launch(stmt->u.temp->scope)) &&
-        speaks_of_loops(s, stmt->u.temp) && !s->failed) {
-        Buffer *wide = widest(s, stmt->u.temp);
-        if (wide)
-            s->body = stmt_replace_buffer(s->c, s->body, stmt->u.temp, wide);
+    StmtList loops = enclosing_loops(s->c, path);
+    s->loops.n = 0;
+    s->never = false;
+    for (int i = 0; i < loops.n; i++) {
+        int64_t extent;
+        VEC_PUSH(s->c->arena, &s->loops, loops.items[i]->u.loop.var);
+        s->never |= loop_const_extent(&loops.items[i]->u.loop, &extent) && extent <= 0;
     }
-    return stmt->kind == ST_SEQ || stmt->kind == ST_IF;
+    if (!speaks_of_loops(s, b))
+        return true;
+    FactsMark mark = facts_mark(s->facts);
+    for (int i = 0; i < loops.n; i++)
+        facts_enter(s->facts, loops.items[i]);
+    Buffer *wide = widest(s, b);
+    facts_reset(s->facts, mark);
+    if (wide)
+        s->body = stmt_replace_buffer(s->c, s->body, b, wide);
+    return wide != NULL;
 }
 
 Kernel *temps_sized(Context *c, const Kernel *kernel, bool all)
 {
-    Shapes s = {.c = c, .facts = facts_of_kernel(c, kernel), .all = all, .body = kernel->body};
-    s.lowered = kernel_level(kernel) == LEVEL_LOWERED;
-    Visitor v = {.user = &s, .stmt = visit_shapes};
-    visit_stmt(&v, kernel->body);
-    return s.failed ? NULL : kernel_with_body(c, kernel, s.body);
+    Shapes s = {.c = c, .facts = facts_of_kernel(c, kernel), .body = kernel->body};
+    s.lowered = kernel_level(c, kernel) == LEVEL_LOWERED;
+    Cursor at = cursor_with_path(cursor_outer(c, kernel->body), NULL);
+    while (cursor_next(&at)) {
+        if (at.stmt->kind == ST_LAUNCH)
+            cursor_prune(&at);
+        if (at.stmt->kind == ST_TEMP && (all || scope_outlives_launch(at.stmt->u.temp->scope)) &&
+            !size_temp(&s, at.stmt->u.temp, &at.path))
+            return NULL;
+    }
+    return kernel_with_body(c, kernel, s.body);
 }

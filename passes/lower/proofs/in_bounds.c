@@ -18,8 +18,8 @@ typedef struct {
     Context *c;
     const Kernel *kernel;
     const int64_t *sizes;
-    int systems; /* asked so far */
-    Walker walk;
+    int systems;         /* asked so far */
+    EnclosingList *path; /* around the statement at work */
     /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
     int launch;
     Var *axes[AXIS_COUNT]; /* of that launch */
@@ -445,7 +445,7 @@ static void add_access(Proof *p, const Stmt *store, const Expr *load)
     Expr *const *index = store ? store->u.store.index : load->u.load.index;
     Question q = {.proof = p, .buffer = buffer};
     q.index = exact_index_exprs(p->c, index, buffer->rank, p->axes);
-    q.scopes = exact_index_scopes(p->c, &p->walk.path, p->axes);
+    q.scopes = exact_index_scopes(p->c, p->path, p->axes);
     q.bounds = (AccessBounds){.store = store, .load = load};
     Facts *f = facts_here(&q);
     find_lanes(&q, f);
@@ -462,9 +462,9 @@ static void read_expr(Proof *p, Expr *e);
 static void read_where(Proof *p, Expr *cond, bool otherwise, Expr *e)
 {
     Stmt *guard = stmt_if(p->c, cond, stmt_empty(p->c, cond->span), NULL, cond->span);
-    VEC_PUSH(p->c->arena, &p->walk.path, ((Enclosing){guard, otherwise}));
+    VEC_PUSH(p->c->arena, p->path, ((Enclosing){guard, otherwise}));
     read_expr(p, e);
-    p->walk.path.n--;
+    p->path->n--;
 }
 
 static void read_expr(Proof *p, Expr *e)
@@ -484,29 +484,6 @@ static void read_expr(Proof *p, Expr *e)
     }
 }
 
-/* The axes as loops around the body. */
-static void enter_launch(Proof *p, const Stmt *s)
-{
-    const LaunchStmt *launch = &s->u.launch;
-    p->launch = p->walk.path.n;
-    for (int k = 0; k < AXIS_COUNT; k++) {
-        p->axes[k] = var_new(p->c, ctx_name(p->c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, s->span);
-        Expr *extent = k < AXIS_THREAD_X ? launch->grid[k]
-                                         : expr_index(p->c, launch->block[k - AXIS_THREAD_X]);
-        read_expr(p, extent);
-        ForStmt loop = {.var = p->axes[k],
-                        .lo = expr_index(p->c, 0),
-                        .hi = extent,
-                        .step = 1,
-                        .axis = AXIS_NONE};
-        loop.body = stmt_empty(p->c, s->span);
-        VEC_PUSH(p->c->arena, &p->walk.path, ((Enclosing){stmt_for(p->c, &loop, s->span), false}));
-    }
-    walk_stmt(&p->walk, launch->body);
-    p->walk.path.n = p->launch;
-    p->launch = -1;
-}
-
 static void read_store(Proof *p, Stmt *s)
 {
     for (int i = 0; i < s->u.store.buffer->rank; i++)
@@ -515,12 +492,9 @@ static void read_store(Proof *p, Stmt *s)
     add_access(p, s, NULL);
 }
 
-static bool find_accesses(Walker *w, Stmt *s)
+static void read_stmt(Proof *p, Stmt *s)
 {
-    Proof *p = w->user;
-    if (s->kind == ST_LAUNCH)
-        enter_launch(p, s);
-    else if (s->kind == ST_STORE)
+    if (s->kind == ST_STORE)
         read_store(p, s);
     else if (s->kind == ST_LET)
         read_expr(p, s->u.let.value);
@@ -530,14 +504,27 @@ static bool find_accesses(Walker *w, Stmt *s)
         read_expr(p, s->u.loop.lo);
         read_expr(p, s->u.loop.hi);
     }
-    return s->kind != ST_LAUNCH;
+}
+
+static void read_all(Proof *p, const Stmt *root, const EnclosingList *outer)
+{
+    for (Cursor at = cursor_with_path(cursor_outer(p->c, root), outer); cursor_next(&at);) {
+        p->path = &at.path;
+        read_stmt(p, at.stmt);
+        if (at.stmt->kind != ST_LAUNCH)
+            continue;
+        p->launch = at.path.n;
+        exact_index_axes(p->c, at.stmt, p->axes, &at.path);
+        read_all(p, at.stmt->u.launch.body, &at.path);
+        p->launch = -1;
+        cursor_prune(&at);
+    }
 }
 
 MemoryBounds accesses_in_bounds(Context *c, const Kernel *lowered, const int64_t *sizes)
 {
     Proof p = {.c = c, .kernel = lowered, .sizes = sizes, .launch = -1};
-    p.walk = (Walker){.ctx = c, .user = &p, .stmt = find_accesses};
-    walk_stmt(&p.walk, lowered->body);
+    read_all(&p, lowered->body, NULL);
     return p.found;
 }
 

@@ -11,6 +11,7 @@
 #include <isl/space.h>
 
 #include "passes/analysis/model.h"
+#include "passes/lower/index/exact_index.h"
 #include "passes/lower/pass.h"
 
 enum { MAX_DIMENSIONS = 64 };
@@ -28,7 +29,6 @@ typedef VEC(Writer) WriterList;
 typedef struct {
     Context *c;
     const Kernel *program, *lowered;
-    Walker walk;
     int launch, epoch; /* as of a writer here; -1: outside of a launch */
     WriterList writers;
     WrittenProof proof;
@@ -50,40 +50,19 @@ static Expr *axis_to_var(Rewriter *r, Expr *e)
     return e->kind == EX_AXIS ? expr_var(r->ctx, axes[e->u.axis], e->span) : e;
 }
 
-/* The axes as loops around the body. */
-static void enter_launch(Question *q, const Stmt *s)
-{
-    const LaunchStmt *launch = &s->u.launch;
-    Var *axes[AXIS_COUNT];
-    q->launch = q->walk.path.n;
-    for (int k = 0; k < AXIS_COUNT; k++) {
-        axes[k] = var_new(q->c, ctx_name(q->c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, s->span);
-        Expr *extent = k < AXIS_THREAD_X ? launch->grid[k]
-                                         : expr_index(q->c, launch->block[k - AXIS_THREAD_X]);
-        ForStmt loop = {
-            .var = axes[k], .lo = expr_index(q->c, 0), .hi = extent, .step = 1, .axis = AXIS_NONE};
-        loop.body = stmt_empty(q->c, s->span);
-        VEC_PUSH(q->c->arena, &q->walk.path, ((Enclosing){stmt_for(q->c, &loop, s->span), false}));
-    }
-    Rewriter r = {.ctx = q->c, .user = axes, .expr = axis_to_var};
-    walk_stmt(&q->walk, rewrite_stmt(&r, launch->body));
-    q->walk.path.n = q->launch;
-    q->launch = -1;
-}
-
 static bool is_output(const Buffer *buffer)
 {
     return buffer->role == ROLE_OUT || buffer->role == ROLE_INOUT;
 }
 
-static void add_writer(Question *q, const Stmt *s)
+static void add_writer(Question *q, const Stmt *s, const EnclosingList *path)
 {
     if (!is_output(buffer_defined(s->u.store.buffer)))
         return;
-    Enclosing *scopes = ARENA_ARRAY(q->c->arena, Enclosing, q->walk.path.n + 1);
-    for (int i = 0; i < q->walk.path.n; i++)
-        scopes[i] = q->walk.path.items[i];
-    VEC_PUSH(q->c->arena, &q->writers, ((Writer){s, scopes, q->walk.path.n, q->launch, q->epoch}));
+    Enclosing *scopes = ARENA_ARRAY(q->c->arena, Enclosing, path->n + 1);
+    for (int i = 0; i < path->n; i++)
+        scopes[i] = path->items[i];
+    VEC_PUSH(q->c->arena, &q->writers, ((Writer){s, scopes, path->n, q->launch, q->epoch}));
 }
 
 /* The two kernels may have been read from two texts. */
@@ -92,16 +71,23 @@ static bool writes(const Writer *w, const Buffer *output)
     return w->store->u.store.buffer->name == output->name;
 }
 
-static bool find_writers(Walker *w, Stmt *s)
+static void find_writers(Question *q, const Stmt *root, const EnclosingList *outer)
 {
-    Question *q = w->user;
-    if (s->kind == ST_LAUNCH)
-        enter_launch(q, s);
-    if (s->kind == ST_STORE)
-        add_writer(q, s);
-    if (s->kind == ST_BARRIER)
-        q->epoch += s->u.barrier.kind == SYNC_THREADS;
-    return s->kind != ST_LAUNCH;
+    for (Cursor at = cursor_with_path(cursor_outer(q->c, root), outer); cursor_next(&at);) {
+        if (at.stmt->kind == ST_STORE)
+            add_writer(q, at.stmt, &at.path);
+        if (at.stmt->kind == ST_BARRIER)
+            q->epoch += at.stmt->u.barrier.kind == SYNC_THREADS;
+        if (at.stmt->kind != ST_LAUNCH)
+            continue;
+        Var *axes[AXIS_COUNT];
+        Rewriter r = {.ctx = q->c, .user = axes, .expr = axis_to_var};
+        q->launch = at.path.n;
+        exact_index_axes(q->c, at.stmt, axes, &at.path);
+        find_writers(q, rewrite_stmt(&r, at.stmt->u.launch.body), &at.path);
+        q->launch = -1;
+        cursor_prune(&at);
+    }
 }
 
 /* ---- which elements are written -------------------------------------------------------------- */
@@ -383,8 +369,7 @@ static void ask_writers(Question *q, const Buffer *buffer)
 WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
 {
     Question q = {.c = c, .program = program, .lowered = lowered, .launch = -1};
-    q.walk = (Walker){.ctx = q.c, .user = &q, .stmt = find_writers};
-    walk_stmt(&q.walk, lowered->body);
+    find_writers(&q, lowered->body, NULL);
     Model *m = model_new(c, program, program->body, program->body);
     for (int i = 0; i < program->n_params && q.proof.answer != WRITTEN_WRONG; i++) {
         const Buffer *buffer = program->params[i].buffer;

@@ -173,27 +173,13 @@ static Stmt *ref_body(RefBuilder *b, Stmt *s)
     return stmt_seq(b->c, inner.items, inner.n, s->span);
 }
 
-typedef struct {
-    RefBuilder *b;
-    Expr *when;
-} SpoilBelow;
-
-static bool spoil_store(Visitor *v, Stmt *s)
-{
-    SpoilBelow *below = v->user;
-    if (s->kind == ST_STORE)
-        spoil(below->b, ref_twin(below->b, s->u.store.buffer), below->when);
-    return true;
-}
-
 /* Whether `s` runs, or how often, is unsure when `when` holds: nothing that it writes can be
  * checked then. */
 static void spoil_below(RefBuilder *b, Stmt *s, Expr *when)
 {
-    SpoilBelow below = {b, when};
-    Visitor v = {.user = &below, .stmt = spoil_store};
-    if (when)
-        visit_stmt(&v, s);
+    for (Cursor at = cursor_stmts(b->c, s); when && cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            spoil(b, ref_twin(b, at.stmt->u.store.buffer), when);
 }
 
 static void ref_loop(RefBuilder *b, Stmt *s)
@@ -255,20 +241,14 @@ static void add_twin(RefBuilder *b, const Buffer *from)
     VEC_PUSH(b->c->arena, &b->twins, t);
 }
 
-static bool add_temp(Visitor *v, Stmt *s)
-{
-    if (s->kind == ST_TEMP)
-        add_twin(v->user, s->u.temp);
-    return true;
-}
-
 static void find_twins(RefBuilder *b, const Kernel *kernel)
 {
     for (int i = 0; i < kernel->n_params; i++)
         if (kernel->params[i].buffer)
             add_twin(b, kernel->params[i].buffer);
-    Visitor v = {.user = b, .stmt = add_temp};
-    visit_stmt(&v, kernel->body);
+    for (Cursor at = cursor_stmts(b->c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP)
+            add_twin(b, at.stmt->u.temp);
     b->dry = true;
     do {
         StmtList nowhere = {0};
@@ -439,19 +419,12 @@ static Stmt *build_body(RefBuilder *b, bool sampled)
     return stmt_seq(c, body.items, body.n, b->body->span);
 }
 
-static bool find_infinity(Visitor *v, Expr *e)
+static bool has_infinity(Context *c, const Stmt *body)
 {
-    bool *found = v->user;
-    *found |= e->kind == EX_FLOAT && !isfinite(e->u.f);
-    return true;
-}
-
-static bool has_infinity(Stmt *body)
-{
-    bool found = false;
-    Visitor v = {.user = &found, .expr = find_infinity};
-    visit_stmt(&v, body);
-    return found;
+    for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_FLOAT && !isfinite(at.expr->u.f))
+            return true;
+    return false;
 }
 
 typedef struct {
@@ -469,7 +442,7 @@ static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind 
     b->exact = kind.exact;
     b->names = names_of_kernel(c, plain);
     b->body = dissolve(&d, plain->body);
-    b->infinities = has_infinity(b->body);
+    b->infinities = has_infinity(c, b->body);
     find_twins(b, plain);
     for (int i = 0; i < b->twins.n; i++)
         make_companions(b, &b->twins.items[i]);

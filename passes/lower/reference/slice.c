@@ -16,15 +16,6 @@
 
 /* ---- which loops are axes ------------------------------------------------------------------ */
 
-typedef struct {
-    RefBuilder *b;
-    Twin *target; /* of every store; NULL: none met */
-    bool fails;
-    const Var *var;
-    int axis;  /* of `var` in every store below it so far; -1: none; -2: no store met */
-    int first; /* of b->guards: those of this item */
-} SliceSearch;
-
 static const Guard *guard_of(const RefBuilder *b, const Var *var)
 {
     for (int i = b->guards.n - 1; i >= 0; i--)
@@ -44,76 +35,72 @@ static bool has_axis_loops(const RefBuilder *b, const Twin *t, Expr *const *inde
     return true;
 }
 
-static bool find_target(Visitor *v, Stmt *s)
+/* The buffer that every store of the item goes to; NULL where there are several, or it may be
+ * unsure. */
+static Twin *target_of(RefBuilder *b, const Stmt *item)
 {
-    SliceSearch *search = v->user;
-    if (s->kind != ST_STORE)
-        return true;
-    Twin *t = ref_twin(search->b, s->u.store.buffer);
-    search->fails |= (search->target && search->target != t) || t->unsure;
-    search->target = t;
-    return true;
+    Twin *target = NULL;
+    for (Cursor at = cursor_stmts(b->c, item); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE) {
+            Twin *t = ref_twin(b, at.stmt->u.store.buffer);
+            if (t->unsure || (target && target != t))
+                return NULL;
+            target = t;
+        }
+    return target;
 }
 
-static bool find_axis(Visitor *v, Stmt *s)
+static int subscript_that_is(const Stmt *store, const Var *var)
 {
-    SliceSearch *search = v->user;
-    if (s->kind != ST_STORE)
-        return true;
-    int axis = -1;
-    for (int i = s->u.store.buffer->rank - 1; i >= 0; i--) {
-        const Expr *at = s->u.store.index[i];
-        if (at->kind == EX_VAR && at->u.var == search->var)
-            axis = i;
+    for (int i = 0; i < store->u.store.buffer->rank; i++) {
+        const Expr *at = store->u.store.index[i];
+        if (at->kind == EX_VAR && at->u.var == var)
+            return i;
     }
-    search->axis = search->axis == -2 || search->axis == axis ? axis : -1;
-    return true;
+    return -1;
 }
 
-static bool add_guards(Visitor *v, Stmt *s)
+/* The axis that the loop runs along in every store below it; -1 if there is none. */
+static int axis_of_loop(Context *c, const ForStmt *loop)
 {
-    SliceSearch *search = v->user;
-    if (s->kind != ST_FOR)
-        return true;
-    SliceSearch below = {.var = s->u.loop.var, .axis = -2};
-    Visitor stores = {.user = &below, .stmt = find_axis};
-    visit_stmt(&stores, s->u.loop.body);
-    Guard g = {s->u.loop.var, search->target, below.axis};
-    if (below.axis >= 0)
-        VEC_PUSH(search->b->c->arena, &search->b->guards, g);
-    return true;
+    int axis = -1;
+    for (Cursor at = cursor_stmts(c, loop->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE) {
+            int here = subscript_that_is(at.stmt, loop->var);
+            if (here < 0 || (axis >= 0 && here != axis))
+                return -1;
+            axis = here;
+        }
+    return axis;
 }
 
-static bool check_store(Visitor *v, Stmt *s)
+/* All accesses of the target in the item, whose stores go to nothing else. */
+static bool all_by_axis_loops(RefBuilder *b, const Twin *target, const Stmt *item)
 {
-    SliceSearch *search = v->user;
-    if (s->kind == ST_STORE)
-        search->fails |= !has_axis_loops(search->b, search->target, s->u.store.index);
-    return true;
-}
-
-static bool check_load(Visitor *v, Expr *e)
-{
-    SliceSearch *search = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer->id == search->target->from->id)
-        search->fails |= !has_axis_loops(search->b, search->target, e->u.load.index);
+    for (Cursor at = cursor_stmt(b->c, item); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        const Expr *e = at.expr;
+        if (s && s->kind == ST_STORE && !has_axis_loops(b, target, s->u.store.index))
+            return false;
+        if (e && e->kind == EX_LOAD && e->u.load.buffer->id == target->from->id &&
+            !has_axis_loops(b, target, e->u.load.index))
+            return false;
+    }
     return true;
 }
 
 /* The guards of an item's loops, or none. */
-static void find_guards(RefBuilder *b, Stmt *item)
+static void find_guards(RefBuilder *b, const Stmt *item)
 {
-    SliceSearch search = {.b = b, .first = b->guards.n};
-    Visitor target = {.user = &search, .stmt = find_target};
-    visit_stmt(&target, item);
-    if (search.target && !search.fails) {
-        Visitor loops = {.user = &search, .stmt = add_guards};
-        visit_stmt(&loops, item);
-        Visitor accesses = {.user = &search, .stmt = check_store, .expr = check_load};
-        visit_stmt(&accesses, item);
+    int first = b->guards.n;
+    Twin *target = target_of(b, item);
+    for (Cursor at = cursor_stmts(b->c, item); target && cursor_next(&at);) {
+        int axis = at.stmt->kind == ST_FOR ? axis_of_loop(b->c, &at.stmt->u.loop) : -1;
+        if (axis >= 0)
+            VEC_PUSH(b->c->arena, &b->guards, ((Guard){at.stmt->u.loop.var, target, axis}));
     }
-    if (search.fails)
-        b->guards.n = search.first;
+    if (target && !all_by_axis_loops(b, target, item))
+        b->guards.n = first;
 }
 
 /* ---- marking ------------------------------------------------------------------------------- */
@@ -186,17 +173,6 @@ static void mark_axis(Marking *m, Twin *t, int axis, const Expr *at)
     mark(b, m->out, t->need[axis], extent, g->twin->need[g->axis], 1);
 }
 
-static bool mark_load(Visitor *v, Expr *e)
-{
-    Marking *m = v->user;
-    if (e->kind != EX_LOAD)
-        return true;
-    Twin *t = ref_twin(m->b, e->u.load.buffer);
-    for (int axis = 0; t->need && axis < t->from->rank; axis++)
-        mark_axis(m, t, axis, e->u.load.index[axis]);
-    return true;
-}
-
 void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
 {
     for (int i = 0; i < b->twins.n; i++)
@@ -206,8 +182,13 @@ void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
     for (int i = n - 1; i >= 0; i--) {
         find_guards(b, items[i]);
         Marking m = {b, out};
-        Visitor v = {.user = &m, .expr = mark_load};
-        visit_stmt(&v, items[i]);
+        for (Cursor at = cursor_stmt(b->c, items[i]); cursor_next(&at);) {
+            if (!at.expr || at.expr->kind != EX_LOAD)
+                continue;
+            Twin *t = ref_twin(b, at.expr->u.load.buffer);
+            for (int axis = 0; t->need && axis < t->from->rank; axis++)
+                mark_axis(&m, t, axis, at.expr->u.load.index[axis]);
+        }
     }
 }
 

@@ -50,14 +50,6 @@ static int number_of(Depths *d, const Buffer *b)
     TIRC_BUG(d->c, "'%s' is no buffer of the kernel", b->name);
 }
 
-static bool find_temp(Visitor *v, Stmt *s)
-{
-    Depths *d = v->user;
-    if (s->kind == ST_TEMP)
-        VEC_PUSH(d->c->arena, &d->buffers, whole(s->u.temp));
-    return true;
-}
-
 /* ---- values -------------------------------------------------------------------------------- */
 
 static double depth_of(Depths *d, const Expr *e)
@@ -119,19 +111,7 @@ typedef struct {
     int64_t coefficient, min, max; /* subscript = coefficient * var + what lies between + */
     Expr *outer;                   /* what is the same in all iterations, and for all threads */
     int axis, n;
-    bool differ; /* so far */
 } Family;
-
-static bool enter_inner(Visitor *v, Stmt *s)
-{
-    Family *f = v->user;
-    if (s->kind == ST_FOR) {
-        VEC_PUSH(f->d->c->arena, &f->inner, s->u.loop.var);
-        if (!is_wide(&s->u.loop))
-            facts_enter(f->d->facts, s);
-    }
-    return true;
-}
 
 /* All but loops around, which stand still: inner loops, lets, threads, data. */
 static bool may_change(const void *user, Expr *factor)
@@ -143,25 +123,19 @@ static bool may_change(const void *user, Expr *factor)
     return !still;
 }
 
-static bool join_store(Visitor *v, Stmt *s)
+/* Takes in a store of the buffer; false where its subscript on the axis does not tell iterations
+ * apart as those before do. */
+static bool join_store(Family *f, const Stmt *s)
 {
-    Family *f = v->user;
     int64_t coefficient, min, max;
     Expr *rest, *inner, *outer;
     Facts *facts = f->d->facts;
-    if (s->kind != ST_STORE || whole(s->u.store.buffer) != f->buffer)
-        return true;
-    if (f->axis >= s->u.store.buffer->rank) {
-        f->differ = false;
-        return true;
-    }
-    f->differ = f->differ && s->u.store.index[f->axis]->type == DT_INDEX &&
-                split_linear(facts, s->u.store.index[f->axis], f->var, &coefficient, &rest) &&
-                split_terms(facts, rest, may_change, f, &inner, &outer) &&
-                bounds_const(facts, inner, &min, &max) &&
-                (f->n == 0 || (coefficient == f->coefficient && expr_equal(outer, f->outer)));
-    if (!f->differ)
-        return true;
+    Expr *at = f->axis < s->u.store.buffer->rank ? s->u.store.index[f->axis] : NULL;
+    if (!at || at->type != DT_INDEX || !split_linear(facts, at, f->var, &coefficient, &rest) ||
+        !split_terms(facts, rest, may_change, f, &inner, &outer) ||
+        !bounds_const(facts, inner, &min, &max) ||
+        (f->n > 0 && (coefficient != f->coefficient || !expr_equal(outer, f->outer))))
+        return false;
     f->min = f->n && f->min < min ? f->min : min;
     f->max = f->n && f->max > max ? f->max : max;
     f->coefficient = coefficient;
@@ -170,11 +144,19 @@ static bool join_store(Visitor *v, Stmt *s)
     return true;
 }
 
-static bool find_load(Visitor *v, Expr *e)
+/* The stores of the body tell iterations apart along the axis, and it loads nothing of the
+ * buffer. */
+static bool is_apart_along(Family *f, const Stmt *body)
 {
-    Family *f = v->user;
-    f->differ &= !(e->kind == EX_LOAD && whole(e->u.load.buffer) == f->buffer);
-    return true;
+    f->n = 0;
+    for (Cursor at = cursor_stmt(f->d->c, body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        if (at.expr && at.expr->kind == EX_LOAD && whole(at.expr->u.load.buffer) == f->buffer)
+            return false;
+        if (s && s->kind == ST_STORE && whole(s->u.store.buffer) == f->buffer && !join_store(f, s))
+            return false;
+    }
+    return f->n > 0 && f->max - f->min < llabs(f->coefficient);
 }
 
 /* Does each iteration write elements of the buffer that no other one writes, or reads? */
@@ -182,31 +164,17 @@ static bool is_apart(Depths *d, const ForStmt *loop, const Buffer *buffer)
 {
     FactsMark mark = facts_mark(d->facts);
     Family f = {.d = d, .buffer = buffer, .var = loop->var};
-    Visitor inner = {.user = &f, .stmt = enter_inner},
-            all = {.user = &f, .stmt = join_store, .expr = find_load};
-    visit_stmt(&inner, loop->body);
+    for (Cursor at = cursor_stmts(d->c, loop->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR) {
+            VEC_PUSH(d->c->arena, &f.inner, at.stmt->u.loop.var);
+            if (!is_wide(&at.stmt->u.loop))
+                facts_enter(d->facts, at.stmt);
+        }
     bool apart = false;
-    for (f.axis = 0; f.axis < buffer->rank && !apart; f.axis++) {
-        f.n = 0;
-        f.differ = true;
-        visit_stmt(&all, loop->body);
-        apart = f.differ && f.n > 0 && f.max - f.min < llabs(f.coefficient);
-    }
+    for (f.axis = 0; f.axis < buffer->rank && !apart; f.axis++)
+        apart = is_apart_along(&f, loop->body);
     facts_reset(d->facts, mark);
     return apart;
-}
-
-typedef struct {
-    Depths *d;
-    bool *written; /* [n_buffers] */
-} Written;
-
-static bool find_written(Visitor *v, Stmt *s)
-{
-    Written *w = v->user;
-    if (s->kind == ST_STORE)
-        w->written[number_of(w->d, s->u.store.buffer)] = true;
-    return true;
 }
 
 static double *copy(Depths *d, const double *from)
@@ -230,9 +198,10 @@ static void go_often(Depths *d, const ForStmt *loop, double extent)
     int n = d->buffers.n;
     double *start = copy(d, d->now), most = 0;
     bool *apart = ARENA_ARRAY(d->c->arena, bool, n + 1), any = false;
-    Written w = {d, ARENA_ARRAY(d->c->arena, bool, n + 1)};
-    Visitor stores = {.user = &w, .stmt = find_written};
-    visit_stmt(&stores, loop->body);
+    bool *written = ARENA_ARRAY(d->c->arena, bool, n + 1);
+    for (Cursor at = cursor_stmts(d->c, loop->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            written[number_of(d, at.stmt->u.store.buffer)] = true;
     iterate(d, loop);
     if (d->unknown)
         return;
@@ -244,7 +213,7 @@ static void go_often(Depths *d, const ForStmt *loop, double extent)
     for (int i = 0; i < n; i++)
         most = apart[i] ? most : fmax(most, twice[i] - once[i]);
     for (int i = 0; i < n; i++) /* also what has not grown yet: it may read what has */
-        d->now[i] = apart[i] || !w.written[i] ? start[i] : once[i] + (extent - 1) * most;
+        d->now[i] = apart[i] || !written[i] ? start[i] : once[i] + (extent - 1) * most;
     double *end = copy(d, d->now);
     if (any)
         iterate(d, loop);
@@ -339,11 +308,12 @@ static void fix_sizes(Facts *f, Context *c, const Kernel *k, const int64_t *size
 void sum_depths(Context *c, const Kernel *lowered, const int64_t *sizes, double *depth)
 {
     Depths d = {.c = c, .facts = facts_new(c), .threads = 1};
-    Visitor temps = {.user = &d, .stmt = find_temp};
     for (int i = 0; i < lowered->n_params; i++)
         if (lowered->params[i].buffer)
             VEC_PUSH(c->arena, &d.buffers, whole(lowered->params[i].buffer));
-    visit_stmt(&temps, lowered->body);
+    for (Cursor at = cursor_stmts(c, lowered->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP)
+            VEC_PUSH(c->arena, &d.buffers, whole(at.stmt->u.temp));
     fix_sizes(d.facts, c, lowered, sizes);
     d.now = ARENA_ARRAY(c->arena, double, d.buffers.n + 1);
     go(&d, lowered->body);

@@ -16,26 +16,16 @@
 
 #include "passes/analysis/async_copy.h"
 
-typedef struct {
-    bool async, other;
-} Kinds;
-
-static bool note_kind(Visitor *v, Stmt *s)
+bool async_only(Context *c, const Stmt *s)
 {
-    Kinds *kinds = v->user;
-    if (s->kind == ST_BLOCK)
-        *(block_is_async(&s->u.block) ? &kinds->async : &kinds->other) = true;
-    else if (s->kind == ST_BARRIER)
-        kinds->other = true;
-    return s->kind != ST_BLOCK;
-}
-
-bool async_only(Stmt *s)
-{
-    Kinds kinds = {0};
-    Visitor v = {.user = &kinds, .stmt = note_kind};
-    visit_stmt(&v, s);
-    return kinds.async && !kinds.other;
+    bool any = false;
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);) {
+        bool copies = at.stmt->kind == ST_BLOCK && block_is_async(&at.stmt->u.block);
+        if (!copies && (at.stmt->kind == ST_BLOCK || at.stmt->kind == ST_BARRIER))
+            return false;
+        any |= copies;
+    }
+    return any;
 }
 
 Stmt *async_commit(Context *c, const Stmt *copies)

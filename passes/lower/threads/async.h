@@ -6,7 +6,7 @@
 #include "passes/lower/pass.h"
 
 /* The statement's blocks are asynchronous copies; it has some. */
-bool async_only(Stmt *s);
+bool async_only(Context *c, const Stmt *s);
 /* The blocks below a statement that were told to copy asynchronously can still do that. False after
  * a diagnostic. */
 bool async_copies_can(Context *c, Stmt *root);

@@ -227,7 +227,7 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
 {
     Context *c = b->c;
     StmtList out = {0};
-    bool changed = false, copies = async_only(s); /* then the group ends further out */
+    bool changed = false, copies = async_only(b->c, s); /* then the group ends further out */
     for (int i = 0; i < s->u.seq.n; i++) {
         Stmt *item = s->u.seq.items[i];
         Reach inner = {0};
@@ -245,8 +245,8 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
         }
         reach_then(c, reach, &inner);
         VEC_PUSH(c->arena, &out, done);
-        bool closes = !copies && async_only(item) &&
-                      (i + 1 == s->u.seq.n || !async_only(s->u.seq.items[i + 1]));
+        bool closes = !copies && async_only(b->c, item) &&
+                      (i + 1 == s->u.seq.n || !async_only(b->c, s->u.seq.items[i + 1]));
         if (closes)
             VEC_PUSH(c->arena, &out, async_commit(c, item));
         changed |= closes || reasons.any || done != item;
@@ -413,7 +413,7 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
     if (!async_copies_can(w->c, root))
         return NULL;
-    if (!stmt_bound_loop(root) && !has_async(w->c, root))
+    if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root))
         return root;
     Barriers b = {.c = w->c, .facts = w->facts};
     Kernel around = *w->kernel;

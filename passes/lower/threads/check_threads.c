@@ -9,7 +9,7 @@
 static Stmt *check_root(LaunchWalk *w, Stmt *s)
 {
     Conflict why = {0};
-    const Stmt *loop = stmt_bound_loop(s);
+    const Stmt *loop = stmt_bound_loop(w->c, s);
     /* what the launch costs to ask about does not grow with the program */
     Kernel around = *w->kernel;
     around.body = w->nest;

@@ -10,16 +10,6 @@ typedef struct {
     bool failed;
 } Check;
 
-static bool collect(Visitor *v, Stmt *s)
-{
-    Check *k = v->user;
-    if (s->kind == ST_TEMP && s->u.temp->scope == SCOPE_SHARED)
-        VEC_PUSH(k->c->arena, &k->temps, s);
-    if (s->kind == ST_LET && s->u.let.value->kind == EX_AXIS && !k->let[s->u.let.value->u.axis])
-        k->let[s->u.let.value->u.axis] = s;
-    return true;
-}
-
 static Span axis_span(const Check *k, const Stmt *launch, Axis axis)
 {
     return k->let[axis] ? k->let[axis]->span : launch->span;
@@ -154,28 +144,30 @@ static void check_min_blocks(Check *k, const Stmt *s)
     k->failed = true;
 }
 
-static bool check_launch(Visitor *v, Stmt *s)
+static bool check_launch(Context *c, const Limits *limits, const Stmt *s)
 {
-    Check *all = v->user;
-    if (s->kind != ST_LAUNCH)
-        return s->kind == ST_SEQ || s->kind == ST_FOR || s->kind == ST_IF;
-    Check k = {.c = all->c, .limits = all->limits};
-    Visitor inner = {.user = &k, .stmt = collect};
-    visit_stmt(&inner, s->u.launch.body);
+    Check k = {.c = c, .limits = limits};
+    for (Cursor at = cursor_stmts(c, s->u.launch.body); cursor_next(&at);) {
+        const Expr *value = at.stmt->kind == ST_LET ? at.stmt->u.let.value : NULL;
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->scope == SCOPE_SHARED)
+            VEC_PUSH(c->arena, &k.temps, at.stmt);
+        if (value && value->kind == EX_AXIS && !k.let[value->u.axis])
+            k.let[value->u.axis] = at.stmt;
+    }
     check_threads(&k, s);
     check_grid(&k, s);
     check_shared(&k, s);
     check_min_blocks(&k, s);
-    all->failed |= k.failed;
-    return false;
+    return !k.failed;
 }
 
 Kernel *pass_check_limits(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
-    Check all = {.c = c, .limits = &options->limits};
-    Visitor v = {.user = &all, .stmt = check_launch};
-    visit_stmt(&v, kernel->body);
-    return all.failed || !check_constants(c, kernel, &options->limits)
-               ? NULL
-               : kernel_with_body(c, kernel, kernel->body);
+    StmtList launches = stmts_of_kind(c, kernel->body, ST_LAUNCH);
+    bool fits = true;
+    for (int i = 0; i < launches.n; i++)
+        fits &= check_launch(c, &options->limits, launches.items[i]);
+    return fits && check_constants(c, kernel, &options->limits)
+               ? kernel_with_body(c, kernel, kernel->body)
+               : NULL;
 }

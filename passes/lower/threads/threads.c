@@ -141,17 +141,17 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
     m->failed = true;
 }
 
-/* Every loop of the launch, outermost first. */
-static bool collect_axes(Walker *w, Stmt *s)
+/* What every loop of the launch asks for, outermost first. */
+static void collect_axes(Mapper *m, const Stmt *root)
 {
-    Mapper *m = w->user;
-    if (s->kind != ST_FOR)
-        return true;
-    m->inner = enclosing_loops(m->c, &w->path);
-    if (s->u.loop.kind == LOOP_BIND)
-        use_axis(m, s);
-    note_min_blocks(m, s);
-    return true;
+    for (Cursor at = cursor_with_path(cursor_outer(m->c, root), NULL); cursor_next(&at);) {
+        if (at.stmt->kind != ST_FOR)
+            continue;
+        m->inner = enclosing_loops(m->c, &at.path);
+        if (at.stmt->u.loop.kind == LOOP_BIND)
+            use_axis(m, at.stmt);
+        note_min_blocks(m, at.stmt);
+    }
 }
 
 static void push_coordinate(Mapper *m, StmtList *lets, Axis axis, Expr *value)
@@ -249,7 +249,7 @@ static Stmt *map_bound_loop(Mapper *m, Stmt *s)
     if (!body || expr_equal(simplify(m->facts, loop_extent(c, loop)), m->axis[loop->axis].extent))
         return body;
     Expr *inside = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, value, hi, s->span);
-    if (axis_is_thread(loop->axis) && stmt_has_barrier(body)) {
+    if (axis_is_thread(loop->axis) && stmt_has_barrier(m->c, body)) {
         diag_error(c, E0503, s->span,
                    "threads must wait for each other inside loop '%s', but how many of them run it "
                    "is not the "
@@ -336,8 +336,7 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
 static Stmt *map_root(LaunchWalk *w, Stmt *root)
 {
     Mapper m = {.c = w->c, .facts = w->facts};
-    Walker axes = {.ctx = w->c, .user = &m, .stmt = collect_axes};
-    walk_stmt(&axes, root);
+    collect_axes(&m, root);
     if (m.failed)
         return NULL;
     fill_empty_axes(&m, root);

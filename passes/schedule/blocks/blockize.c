@@ -275,8 +275,8 @@ static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
             o.loops[o.n++] = &b->path.items[i]->u.loop;
     for (int i = o.n - 1; i >= 0; i--) {
         const Var *var = o.loops[i]->var;
-        o.used[i] =
-            is_reduced(b, var) || stmt_uses_var(body, var) || (init && stmt_uses_var(init, var));
+        o.used[i] = is_reduced(b, var) || stmt_uses_var(b->s->ctx, body, var) ||
+                    (init && stmt_uses_var(b->s->ctx, init, var));
         for (int in = i + 1; in < o.n; in++)
             o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) ||
                                         expr_uses_var(o.loops[in]->hi, var));
@@ -319,7 +319,7 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
     VEC(const Var *) loops = {0};
     Conflict why = {0};
     for (int i = 0; i < b->reduced.n && init; i++)
-        REQUIRE(b->s, E0810, b->call->span, !stmt_uses_var(init, b->reduced.items[i]),
+        REQUIRE(b->s, E0810, b->call->span, !stmt_uses_var(b->s->ctx, init, b->reduced.items[i]),
                 "one block's init is for each iteration of loop '%s', which carries the reduction "
                 "of another on and stays outside: the init of the new block would have no place; "
                 "use decompose_reduction first, or choose a loop further out",

@@ -172,7 +172,7 @@ static Name block_using(Context *c, const Stmt *below, const Var *var)
 
 /* What runs inside `inner` speaks of the variable of `outer`: in a block, or in a bound or
  * condition on the way (path leads to `inner`). */
-static bool speaks_of(const StmtPath *path, const Stmt *outer)
+static bool speaks_of(Context *c, const StmtPath *path, const Stmt *outer)
 {
     const Var *var = outer->u.loop.var;
     bool inside = false;
@@ -185,14 +185,14 @@ static bool speaks_of(const StmtPath *path, const Stmt *outer)
             return true;
         inside |= stmt == outer;
     }
-    return stmt_uses_var(path->items[path->n - 1]->u.loop.body, var);
+    return stmt_uses_var(c, path->items[path->n - 1]->u.loop.body, var);
 }
 
 static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, const Stmt *other,
                           Axis axis, Span span)
 {
     Stmt *inner = path->items[path->n - 1];
-    if (!speaks_of(path, outer))
+    if (!speaks_of(s->ctx, path, outer))
         return true;
     Name block = block_using(s->ctx, inner->u.loop.body, outer->u.loop.var);
     sched_refuse(

@@ -121,7 +121,7 @@ bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
     for (Cursor at = cursor_outer(s->ctx, s->kernel->body); cursor_next(&at);) {
         if (at.stmt->kind != ST_FOR)
             continue;
-        bool band = !stmt_bound_loop(at.stmt) && runs_parallel(s, at.stmt);
+        bool band = !stmt_bound_loop(s->ctx, at.stmt) && runs_parallel(s, at.stmt);
         if (band)
             VEC_PUSH(s->ctx->arena, &bands, band_from(s, at.stmt));
         if (band || at.stmt->u.loop.kind == LOOP_BIND)
