@@ -398,6 +398,29 @@ static void peers_compute_the_same(void **state)
     tirc_free(t);
 }
 
+/* Before a GPU runs it, which would not notice. */
+static void an_access_that_leaves_is_found_before_a_gpu_runs_it(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "kernel late<N, M>(x: f32[N]) -> y: f32[M] { for i in M y[i] = x[i + 1]; }";
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_verification v;
+    assert_int_equal(compile(t, text, "default", &program), TIRC_OK);
+    program->device->device->info.kind = "cuda"; /* the simulator in a GPU's place */
+    assert_int_equal(tirc_verify(t, program, (int64_t[]){6, 5}, 0, &v), TIRC_OK);
+    assert_true(v.ok);
+    assert_int_equal(tirc_verify(t, program, (int64_t[]){5, 5}, 0, &v), TIRC_WRONG);
+    assert_int_equal(tirc_diagnostic_count(t), 1); /* nothing ran */
+    tirc_diagnostic d = tirc_diagnostic_at(t, 0);
+    assert_string_equal(d.code, "E0639");
+    assert_int_equal(d.column, 63);
+    assert_non_null(strstr(d.message, "'x[i + 1]' leaves its buffer: at N = 5, M = 5, "));
+    assert_non_null(strstr(d.message, "the subscript i + 1 is 5, and the axis has 5 elements"));
+    tirc_free(t);
+}
+
 static void lines_have_origins(void **state)
 {
     (void)state;
@@ -485,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_term_outside_of_the_sample_is_noticed),
         cmocka_unit_test(elements_that_are_not_exact_may_differ),
         cmocka_unit_test(peers_compute_the_same),
+        cmocka_unit_test(an_access_that_leaves_is_found_before_a_gpu_runs_it),
         cmocka_unit_test(lines_have_origins),
         cmocka_unit_test(analyses_are_data),
     };
