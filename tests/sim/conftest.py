@@ -36,17 +36,16 @@ def pytest_addoption(parser):
     parser.addoption("--part", type=int, default=1, metavar="N", help="each N-th mutant of the texts that have many")
 
 
-TALLIES = []  # of changed kernels (test_mutants.py)
+TALLIES = []  # of changed kernels (test_mutants.py, test_arithmetic.py)
 
 
 def pytest_terminal_summary(terminalreporter):
     """How many changed kernels there were in all, and how many were caught."""
-    if not TALLIES:
-        return
-    total = TALLIES[0]
-    for tally in TALLIES[1:]:
-        total.add(tally)
-    terminalreporter.write_line(str(total))
+    totals = {}
+    for tally in TALLIES:
+        totals.setdefault(type(tally), type(tally)()).add(tally)
+    for total in totals.values():
+        terminalreporter.write_line(str(total))
 
 
 @pytest.fixture

@@ -3,13 +3,14 @@
 Where all that --verify has are bounds that tell little, it says so, and may miss a change. What changes a result is not left to --verify: two texts are the same where their outputs are the same functions of the inputs, in
 exact arithmetic modulo a prime (terms.py). By default some examples and each N-th change (--part); the long test has all."""
 
+import collections
 import concurrent.futures
 import json
 
 import pytest
 
 from arithmetic import mutants
-from conftest import run, simulate
+from conftest import TALLIES, run, simulate
 from terms import Unsupported, terms
 from test_mutants import FOLDERS, kernels, lowered
 
@@ -38,7 +39,9 @@ class Case:
     def __init__(self, folder, program, text, options):
         self.folder, self.program, self.text, self.options = folder, program, text, options
         assert self.verified("right", text) == 0, f"a right kernel is called wrong\n{text}"
-        self.terms = self.terms_of("right.terms", text)
+        self.terms = list(self.outputs_of("right.terms", text))
+        if None in self.terms:
+            self.terms = []
 
     def verified(self, name, text):
         path = self.folder / f"{name}.tir"
@@ -51,35 +54,65 @@ class Case:
                                 *self.options)[1])["verify"]
         return report["rounding"]["wide"] > 0 and report["structure"]["exact"] < report["total"]
 
-    def terms_of(self, name, text):
-        """The outputs as functions of the inputs, in exact arithmetic; None where that cannot be said."""
+    def outputs_of(self, name, text):
+        """The outputs as functions of the inputs, in exact arithmetic: one set of inputs after another. None where that cannot be said."""
         path = self.folder / f"{name}.tir"
         try:
             path.write_text(terms(text, exact=True))
         except Unsupported:
-            return None
-        runs = [simulate(path, "--seed", seed, *self.options) for seed in (1, 2, 3)]
-        return [outputs for _, _, outputs in runs] if all(status == 0 for status, _, _ in runs) else None
+            return
+        for seed in (1, 2, 3):
+            status, _, outputs = simulate(path, "--seed", seed, *self.options)
+            yield outputs if status == 0 else None
+
+    def is_same(self, name, text):
+        """Does a text compute the same function of its inputs?"""
+        found = 0
+        for outputs in self.outputs_of(name, text):
+            if outputs != self.terms[found]:
+                return False
+            found += 1
+        return found == len(self.terms)
 
     def examine(self, number, mutant):
-        """None, or what is wrong with the verdict."""
+        """What became of it, and what is wrong with that: "noticed", "same", "untold", "admitted", "wrong"."""
         noticed = self.verified(number, mutant.text) != 0
-        found = self.terms_of(f"{number}.terms", mutant.text) if self.terms else None
-        if noticed and self.terms and found == self.terms:
-            return f"the same, but called wrong: {mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}"
-        if not noticed and found != self.terms and not self.admits_little(number):
-            return f"not noticed: {mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}"
-        return None
+        if not self.terms:
+            return "noticed" if noticed else "untold", None
+        where = f"{mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}"
+        if self.is_same(f"{number}.terms", mutant.text):
+            return "wrong" if noticed else "same", f"the same, but called wrong: {where}" if noticed else None
+        if noticed:
+            return "noticed", None
+        admitted = self.admits_little(number)
+        return "admitted" if admitted else "wrong", None if admitted else f"not noticed: {where}"
+
+
+class Tally(collections.Counter):
+    """What became of mutants."""
+
+    def add(self, other):
+        self.update(other)
+
+    def __str__(self):
+        return (f"{self.total()} changes of arithmetic: {self['noticed']} noticed, {self['same']} compute the same, {self['admitted']} not noticed "
+                f"where --verify says that it can tell little, {self['untold']} not noticed that may compute the same, {self['wrong']} wrong verdicts")
 
 
 def check(case, part):
-    found = list(mutants(case.text))
+    """What is wrong with the verdicts of a text's mutants."""
+    found, tally, wrong = list(mutants(case.text)), Tally(), []
     if len(found) > MANY:
         found = found[::part]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        wrong = [v for v in pool.map(lambda m: case.examine(*m), enumerate(found)) if v]
-    assert not wrong, f"{len(wrong)} of {len(found)} changes\n" + "\n".join(wrong)
     assert found
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for (what, said), mutant in zip(pool.map(lambda m: case.examine(*m), enumerate(found)), found):
+            tally[what] += 1
+            wrong += [said] if said else []
+            if what in ("untold", "admitted"):
+                print(f"{what}: {mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}")
+    TALLIES.append(tally)
+    return wrong
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -89,16 +122,18 @@ def test_own_programs(name, tmp_path, request):
     program.write_text(text)
     status, out, said = run(program, "--schedule", schedule, "--emit", "lowered")
     assert status == 0, said
-    check(Case(tmp_path, program, out, options), request.config.getoption("--part"))
+    wrong = check(Case(tmp_path, program, out, options), request.config.getoption("--part"))
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_examples(folder, tmp_path, request):
-    part, seen = request.config.getoption("--part"), set()
+    part, seen, wrong = request.config.getoption("--part"), set(), []
     if part > 1 and folder.name not in QUICK:
         pytest.skip("a long test")
     for path, kernel, sizes, schedule in kernels(folder):
         text = lowered(path, kernel, sizes, schedule)
         if text and text not in seen:
             seen.add(text)
-            check(Case(tmp_path, path, text, ()), part)
+            wrong += check(Case(tmp_path, path, text, ()), part)
+    assert not wrong, "\n".join(wrong)
