@@ -24,16 +24,27 @@ static inline Span span_none(void)
 Span span_join(Span a, Span b);
 
 typedef enum {
-#define ERROR(code, title, explanation, program, schedule) code,
+#define ERROR(code, status, title, explanation, program, schedule) code,
 #include "ir/tables/errors.def"
 #undef ERROR
     ERROR_COUNT
 } ErrorCode;
 
+/* What an error says about the call: tirc_status in tirc.h has the same. */
+typedef enum {
+    STATUS_REFUSED,     /* the input is refused */
+    STATUS_USAGE,       /* the call makes no sense */
+    STATUS_UNAVAILABLE, /* something outside is missing or failed */
+    STATUS_WRONG,       /* the result is wrong */
+    STATUS_BUG,         /* tirc broke its own rules */
+} ErrorStatus;
+
 /* A row of errors.def: what `tirc --explain` prints.  `program` and `schedule` show the error
  * (NULL where only the environment can). */
 typedef struct {
-    const char *id, *title, *explanation, *program, *schedule;
+    const char *id;
+    ErrorStatus status;
+    const char *title, *explanation, *program, *schedule;
 } ErrorInfo;
 const ErrorInfo *error_info(ErrorCode code);
 /* The code called `id` ("E0101"), or ERROR_COUNT. */

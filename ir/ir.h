@@ -133,6 +133,10 @@ typedef struct Buffer {
     Span span;
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
     int step;    /* the schedule step that made it or changed it last; 0: the program */
+    /* of a reference: what it says of which buffer of the program; of a NEED, of which axis */
+    BufferPart part;
+    const struct Buffer *part_of;
+    int part_axis;
 } Buffer;
 
 /* Where a node comes from. */

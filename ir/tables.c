@@ -240,8 +240,8 @@ ExprKind store_op_kind(StoreOp op, DType type)
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static const ErrorInfo errors[] = {
-#define ERROR(code, title, explanation, program, schedule)                                         \
-    {#code, title, explanation, program, schedule},
+#define ERROR(code, status, title, explanation, program, schedule)                                 \
+    {#code, STATUS_##status, title, explanation, program, schedule},
 #include "ir/tables/errors.def"
 #undef ERROR
 };

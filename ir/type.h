@@ -11,6 +11,19 @@ typedef enum {
     DT_COUNT
 } DType;
 
+/* What a buffer of a reference says of a buffer X of the program that it checks (reference_kernel
+ * in passes/lower/lower.h). */
+typedef enum {
+    PART_NONE,      /* it belongs to no reference */
+    PART_VALUE,     /* the elements of X */
+    PART_ERROR,     /* bounds on their errors */
+    PART_MAGNITUDE, /* of sums: the sum of the magnitudes that are added ... */
+    PART_TERMS,     /* ... how many they are ... */
+    PART_BITS,      /* ... and, of an exact reference, all terms in fixed point, by `or` */
+    PART_UNSURE,    /* one element, not 0: rounding may decide what is written to X */
+    PART_NEED,      /* which indices of one axis are wanted */
+} BufferPart;
+
 typedef enum { CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL, CLASS_INDEX } TypeClass;
 
 typedef struct {

@@ -38,6 +38,10 @@ typedef struct {
     const VmFunction *shape;    /* registers: sizes in, `rank` dimensions out */
     const ModuleValues *values; /* that random data are drawn from; NULL: any */
     bool partial;               /* of an output: a run need not write every element */
+    /* of a reference: what it says of which buffer of the program; of a NEED, of which axis */
+    BufferPart part;
+    const char *part_of;
+    int part_axis;
 } ModuleBuffer;
 
 typedef struct {

@@ -504,47 +504,23 @@ static const Buffer *find_param(const Kernel *kernel, const char *name)
     return NULL;
 }
 
-/* Is `text` empty, or what makes a name fresh: _1, _2 ...? */
-static bool is_fresh_ending(const char *text)
+/* What the reference says of an output of the program, and of one of its axes where it is about
+ * one; NULL: nothing. */
+static const Buffer *part_of(const Kernel *reference, const Buffer *b, BufferPart part, int axis)
 {
-    return *text == '\0' ||
-           (*text == '_' && text[1] && text[1 + strspn(text + 1, "0123456789")] == '\0');
-}
-
-/* What the reference says beside the values of an output of the program, which may have a buffer of
- * that name itself. */
-static const Buffer *companion(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                               const Buffer *b, const char *suffix)
-{
-    const char *base = arena_printf(w->c->arena, "%s_%s", b->name, suffix);
-    size_t length = strlen(base);
     for (int i = 0; i < reference->n_params; i++) {
         const Buffer *other = reference->params[i].buffer;
-        if (other && !strncmp(other->name, base, length) && is_fresh_ending(other->name + length) &&
-            !find_param(lowered, other->name))
+        if (other && other->part == part && other->part_axis == axis &&
+            !strcmp(other->part_of->name, b->name))
             return other;
     }
     return NULL;
 }
 
-/* Which indices of an axis of `b` are wanted, or NULL: all are. */
-static const Buffer *need_of(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                             const Buffer *b, int axis)
+/* The program's buffer whose elements a buffer of the reference has, or NULL. */
+static const Buffer *value_of(const Kernel *lowered, const Buffer *b)
 {
-    return companion(w, lowered, reference, b, arena_printf(w->c->arena, "need_%d", axis));
-}
-
-/* Says which indices of an axis of an output are wanted. */
-static bool is_need(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                    const Buffer *need)
-{
-    for (int i = 0; i < lowered->n_params; i++) {
-        const Buffer *b = lowered->params[i].buffer;
-        for (int axis = 0; b && b->role != ROLE_IN && axis < b->rank; axis++)
-            if (need_of(w, lowered, reference, b, axis) == need)
-                return true;
-    }
-    return false;
+    return b->part == PART_VALUE ? find_param(lowered, b->part_of->name) : NULL;
 }
 
 /* An output that is read, too, begins with what the program gets. */
@@ -574,7 +550,7 @@ static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel 
         if (!b)
             continue;
         const char *want = want_name(w, b);
-        const Buffer *same = find_param(lowered, b->name);
+        const Buffer *same = value_of(lowered, b);
         if (b->role == ROLE_IN && same)
             continue;
         cuda_indent(w);
@@ -584,7 +560,7 @@ static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel 
         if (same && same->role == ROLE_OUT) /* what the program does not write is compared, too */
             cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s));", want, want,
                       vector_element(b->type));
-        if (is_need(w, lowered, reference, b))
+        if (b->part == PART_NEED)
             cuda_line(w, "choose(%s);", want);
         if (same && same->role == ROLE_INOUT)
             start_value(w, b, same);
@@ -601,7 +577,7 @@ static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *r
         strbuf_add(w->out, first ? "" : ", ");
         first = false;
         const Buffer *input =
-            p->buffer && p->buffer->role == ROLE_IN ? find_param(lowered, p->buffer->name) : NULL;
+            p->buffer && p->buffer->role == ROLE_IN ? value_of(lowered, p->buffer) : NULL;
         if (!p->buffer)
             strbuf_add(w->out, cuda_name(w, p->scalar->name));
         else if (input)
@@ -620,11 +596,10 @@ static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *r
 }
 
 /* The bound of element i, as docs/verification.md has it. */
-static void bound_text(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                       const Buffer *b)
+static void bound_text(CudaWriter *w, const Kernel *reference, const Buffer *b)
 {
-    const Buffer *err = companion(w, lowered, reference, b, "err"),
-                 *sum = companion(w, lowered, reference, b, "abs");
+    const Buffer *err = part_of(reference, b, PART_ERROR, 0),
+                 *sum = part_of(reference, b, PART_MAGNITUDE, 0);
     if (err)
         cuda_line(w, "double bound = %s[i];", want_name(w, err));
     else
@@ -632,17 +607,16 @@ static void bound_text(CudaWriter *w, const Kernel *lowered, const Kernel *refer
     if (!sum)
         return;
     cuda_line(w, "bound += %s[i] * (0x1p-%d + 0x1p-53) * %s[i];",
-              want_name(w, companion(w, lowered, reference, b, "n")), type_info(b->type)->digits,
+              want_name(w, part_of(reference, b, PART_TERMS, 0)), type_info(b->type)->digits,
               want_name(w, sum));
 }
 
 /* Goes on to the next element where this one is not computed by the reference. */
-static void check_need(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                       const Buffer *b)
+static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
 {
     bool any = false;
     for (int axis = b->rank - 1; axis >= 0; axis--) {
-        const Buffer *need = need_of(w, lowered, reference, b, axis);
+        const Buffer *need = part_of(reference, b, PART_NEED, axis);
         if (!need)
             continue;
         if (!any) {
@@ -662,8 +636,7 @@ static void check_need(CudaWriter *w, const Kernel *lowered, const Kernel *refer
 
 /* What stands in a loop of its own speaks only of arrays of the host, so its names are in nobody's
  * way. */
-static void check_output(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                         const Buffer *b)
+static void check_output(CudaWriter *w, const Kernel *reference, const Buffer *b)
 {
     const char *name = cuda_buffer_name(w, b), *host = host_name(w, b);
     cuda_line(w,
@@ -671,8 +644,8 @@ static void check_output(CudaWriter *w, const Kernel *lowered, const Kernel *ref
               host, name, host, cuda_storage_type(b->type));
     cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) {", host);
     w->indent++;
-    check_need(w, lowered, reference, b);
-    bound_text(w, lowered, reference, b);
+    check_need(w, reference, b);
+    bound_text(w, reference, b);
     cuda_indent(w);
     strbuf_addf(w->out, "compare(&%s, \"%s\", i, (double)", made_name(w, "check"), b->name);
     if (is_narrow(b->type))
@@ -680,7 +653,7 @@ static void check_output(CudaWriter *w, const Kernel *lowered, const Kernel *ref
     else
         strbuf_addf(w->out, "%s[i]", host);
     strbuf_addf(w->out, ", (double)%s[i], bound * (1 + 0x1p-20));\n",
-                want_name(w, find_param(reference, b->name)));
+                want_name(w, part_of(reference, b, PART_VALUE, 0)));
     w->indent--;
     cuda_line(w, "}");
 }
@@ -713,7 +686,7 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     cuda_line(w, "Check %s = {0, 0, 0};", check);
     for (int i = 0; i < lowered->n_params; i++)
         if (lowered->params[i].buffer && lowered->params[i].buffer->role != ROLE_IN)
-            check_output(w, lowered, reference, lowered->params[i].buffer);
+            check_output(w, reference, lowered->params[i].buffer);
     cuda_line(w,
               "printf(\"%s: %%lld elements checked, %%lld wrong, largest error %%.3g\\n\", "
               "%s.checked, %s.wrong, %s.worst);",

@@ -183,6 +183,9 @@ static void build_buffers(ModuleBuilder *b)
             .role = role_of(buffer->role),
             .rank = buffer->rank,
             .shape = compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
+            .part = buffer->part,
+            .part_of = buffer->part_of ? buffer->part_of->name : NULL,
+            .part_axis = buffer->part_axis,
             .values = buffer->role == ROLE_IN || buffer->role == ROLE_INOUT
                           ? draw_values(b, &(Param){(Buffer *)buffer, NULL})
                           : NULL,

@@ -79,35 +79,16 @@ void tirc_free(tirc *t)
 
 /* ---- statuses -------------------------------------------------------------------------------- */
 
-/* What kind of refusal a code is. The one place that knows. */
 static tirc_status status_of(ErrorCode code)
 {
-    switch (code) {
-    case E0205: /* -D that does not fit the kernel, or cannot be read */
-    case E0231:
-    case E0312: /* --set, likewise */
-    case E0606: /* --arch */ return TIRC_USAGE;
-    case E0604:
-    case E0699: return TIRC_BUG;
-    case E0620:
-    case E0630:
-    case E0634:
-    case E0635:
-    case E0639:
-    case E0643:
-    case E0636: return TIRC_WRONG;
-    case E0618: /* sizes of a run that its kernel does not take */
-    case E0632:
-    case E0633:
-    case E0642: /* --versus */
-    case E0650: /* --profile */
-    case E0651: return TIRC_REFUSED;
-    default: break;
-    }
-    const char *id = code < ERROR_COUNT ? error_info(code)->id : "";
-    return !strncmp(id, "E06", 3)   ? TIRC_UNAVAILABLE
-           : !strncmp(id, "E07", 3) ? TIRC_USAGE
-                                    : TIRC_REFUSED;
+    static const tirc_status statuses[] = {
+        [STATUS_REFUSED] = TIRC_REFUSED,
+        [STATUS_USAGE] = TIRC_USAGE,
+        [STATUS_UNAVAILABLE] = TIRC_UNAVAILABLE,
+        [STATUS_WRONG] = TIRC_WRONG,
+        [STATUS_BUG] = TIRC_BUG,
+    };
+    return code < ERROR_COUNT ? statuses[error_info(code)->status] : TIRC_REFUSED;
 }
 
 ApiFrame api_enter(const tirc *t)

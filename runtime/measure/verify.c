@@ -1,7 +1,6 @@
 /* verify.c - see verify.h.
  *
- * Buffers of the reference are found by name: X is the program's X in the reference's type, and
- * its companions follow it in the parameter list. */
+ * Each buffer of the reference says what it is of which buffer of the program (BufferPart). */
 #include "runtime/measure/verify.h"
 
 #include <math.h>
@@ -41,28 +40,21 @@ static int find_buffer(const Module *m, const char *name)
     return -1;
 }
 
-/* Is `text` empty, or what makes a name fresh: _1, _2 ...? */
-static bool is_fresh_ending(const char *text)
+/* The buffer of the reference that says this of the program's buffer `name`, or -1. */
+static int find_part(const Verify *v, const char *name, BufferPart part, int axis)
 {
-    return *text == '\0' || (*text == '_' && text[1 + strspn(text + 1, "0123456789")] == '\0');
-}
-
-/* The companion of the program's buffer `name` that ends in `suffix`, or -1. */
-static int find_companion(const Verify *v, const char *name, const char *suffix)
-{
-    size_t length = strlen(name), more = strlen(suffix);
     for (int i = 0; i < v->reference->n_buffers; i++) {
-        const char *other = v->reference->buffers[i].name;
-        if (strncmp(other, name, length) == 0 && strncmp(other + length, suffix, more) == 0 &&
-            is_fresh_ending(other + length + more) && find_buffer(v->m, other) < 0)
+        const ModuleBuffer *b = &v->reference->buffers[i];
+        if (b->part == part && b->part_axis == axis && !strcmp(b->part_of, name))
             return i;
     }
     return -1;
 }
 
-static const double *companion(const Verify *v, const char *name, const char *suffix)
+/* Its elements; NULL where there is none. */
+static const void *part_data(const Verify *v, const char *name, BufferPart part)
 {
-    int i = find_companion(v, name, suffix);
+    int i = find_part(v, name, part, 0);
     return i < 0 ? NULL : v->data[i];
 }
 
@@ -109,7 +101,7 @@ static bool fill_buffers(Verify *v)
     for (int i = 0; i < v->reference->n_buffers; i++) {
         const ModuleBuffer *b = &v->reference->buffers[i];
         int64_t *dims = ARENA_ARRAY(v->d->ctx->arena, int64_t, b->rank + 1);
-        int of = find_buffer(v->m, b->name);
+        int of = b->part == PART_VALUE ? find_buffer(v->m, b->part_of) : -1;
         v->elements[i] = vm_eval_shape(b->shape, args->sizes, dims) ? 1 : 0;
         for (int k = 0; k < b->rank; k++)
             v->elements[i] *= dims[k];
@@ -199,9 +191,7 @@ static void choose_sample(Verify *v, int buffer, Sample *s)
             choose_index(v, s, axis, only->index[axis]);
         else
             choose_axis(v, s, axis, dims[axis]);
-        char suffix[32];
-        snprintf(suffix, sizeof suffix, "_need_%d", axis);
-        int at = find_companion(v, b->name, suffix);
+        int at = find_part(v, b->name, PART_NEED, axis);
         if (at < 0)
             continue;
         uint8_t *need = v->data[at];
@@ -419,24 +409,23 @@ static void compare_all(Verify *v, const Comparison *k, const Sample *s, const i
 
 static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
 {
-    int reference = find_buffer(v->reference, b->name),
-        unsure = find_companion(v, b->name, "_unsure");
+    int reference = find_part(v, b->name, PART_VALUE, 0);
     if (reference < 0)
         TIRC_BUG(v->d->ctx, "the reference has no output '%s'", b->name);
-    int bits = find_companion(v, b->name, "_bits");
+    const uint8_t *unsure = part_data(v, b->name, PART_UNSURE);
     return (Comparison){
         .buffer = b,
         .reference_type = v->reference->buffers[reference].type,
         .expected = v->data[reference],
-        .err = companion(v, b->name, "_err"),
-        .abs = companion(v, b->name, "_abs"),
-        .n = companion(v, b->name, "_n"),
-        .bits = bits < 0 ? NULL : v->data[bits],
+        .err = part_data(v, b->name, PART_ERROR),
+        .abs = part_data(v, b->name, PART_MAGNITUDE),
+        .n = part_data(v, b->name, PART_TERMS),
+        .bits = part_data(v, b->name, PART_BITS),
         .u = ldexp(1, -type_info(b->type)->digits) + 0x1p-53,
         .largest = type_largest(b->type),
         .digits = type_info(b->type)->digits,
         .depth = v->options->depth ? v->options->depth[find_buffer(v->m, b->name)] : INFINITY,
-        .spoiled = unsure >= 0 && *(const uint8_t *)v->data[unsure],
+        .spoiled = unsure && *unsure,
     };
 }
 
@@ -478,22 +467,6 @@ static bool compare_buffer(Verify *v, int buffer, const Sample *s)
 
 /* ---- what is to blame ---------------------------------------------------------------------- */
 
-/* The program's buffer that buffer `at` of the reference goes with, by its name without `suffix`;
- * NULL: none. */
-static const ModuleBuffer *accompanied(const Verify *v, int at, const char *suffix)
-{
-    const char *name = v->reference->buffers[at].name;
-    for (int i = 0; i < v->reference->n_buffers; i++) {
-        const ModuleBuffer *b = &v->reference->buffers[i];
-        size_t length = strlen(b->name);
-        if (i != at && strncmp(name, b->name, length) == 0 &&
-            strncmp(name + length, suffix, strlen(suffix)) == 0 &&
-            is_fresh_ending(name + length + strlen(suffix)))
-            return b;
-    }
-    return NULL;
-}
-
 static int64_t first_without_bound(const double *err, int64_t n)
 {
     int64_t i = 0;
@@ -506,19 +479,18 @@ static int64_t first_without_bound(const double *err, int64_t n)
 static const char *blame_at(const Verify *v, int at)
 {
     Context *c = v->d->ctx;
-    const ModuleBuffer *b = accompanied(v, at, "_unsure");
-    if (b && *(const uint8_t *)v->data[at])
+    const ModuleBuffer *b = &v->reference->buffers[at];
+    if (b->part == PART_UNSURE && *(const uint8_t *)v->data[at])
         return arena_printf(c->arena,
                             "rounding may decide what is written to '%s': a subscript, a condition "
                             "or the bound of a loop depends on rounded values",
-                            b->name);
-    b = accompanied(v, at, "_err");
-    if (!b || v->reference->buffers[at].type != DT_F64)
+                            b->part_of);
+    if (b->part != PART_ERROR)
         return NULL;
     int64_t element = first_without_bound(v->data[at], v->elements[at]);
     if (element == v->elements[at])
         return NULL;
-    return arena_printf(c->arena, "no bound is left in '%s', first in its element %lld", b->name,
+    return arena_printf(c->arena, "no bound is left in '%s', first in its element %lld", b->part_of,
                         (long long)element);
 }
 
@@ -536,7 +508,7 @@ static double most_terms(const Verify *v)
 {
     double most = 0;
     for (int i = 0; i < v->reference->n_buffers; i++)
-        if (accompanied(v, i, "_n"))
+        if (v->reference->buffers[i].part == PART_TERMS)
             for (int64_t k = 0; k < v->elements[i]; k++)
                 most = fmax(most, ((const double *)v->data[i])[k]);
     return most;

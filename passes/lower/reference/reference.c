@@ -232,12 +232,41 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
 
 /* ---- buffers ------------------------------------------------------------------------------- */
 
+Buffer *ref_part(RefBuilder *b, const PartOf *of)
+{
+    static const char *const suffixes[] = {
+        [PART_ERROR] = "err", [PART_MAGNITUDE] = "abs", [PART_TERMS] = "n",
+        [PART_BITS] = "bits", [PART_UNSURE] = "unsure", [PART_NEED] = "need",
+    };
+    static const DType types[] = {
+        [PART_ERROR] = DT_F64, [PART_MAGNITUDE] = DT_F64, [PART_TERMS] = DT_F64,
+        [PART_BITS] = DT_I64,  [PART_UNSURE] = DT_U8,     [PART_NEED] = DT_U8,
+    };
+    const Buffer *from = of->from;
+    const char *name = ctx_namef(b->c, "%s_%s", from->name, suffixes[of->part]);
+    bool need = of->part == PART_NEED;
+    if (need)
+        name = ctx_namef(b->c, "%s_%d", name, of->axis);
+    Expr *one = expr_index(b->c, 1);
+    bool whole = !need && of->part != PART_UNSURE;
+    Expr *const *shape = whole ? from->shape : need ? &from->shape[of->axis] : &one;
+    Role role = need && from->role != ROLE_TEMP ? ROLE_INOUT : from->role;
+    Buffer *made = buffer_new(b->c, names_fresh(&b->names, name), types[of->part], shape,
+                              whole ? from->rank : 1, SCOPE_GLOBAL, role, from->span);
+    made->part = of->part;
+    made->part_of = from;
+    made->part_axis = of->axis;
+    return made;
+}
+
 static void add_twin(RefBuilder *b, const Buffer *from)
 {
     bool wide = type_is_float(from->type) && from->role != ROLE_IN;
     Twin t = {.from = from};
     t.value = buffer_new(b->c, from->name, wide ? DT_F64 : from->type, from->shape, from->rank,
                          SCOPE_GLOBAL, from->role, from->span);
+    t.value->part = PART_VALUE;
+    t.value->part_of = from;
     VEC_PUSH(b->c->arena, &b->twins, t);
 }
 
@@ -261,29 +290,19 @@ static void find_twins(RefBuilder *b, const Kernel *kernel)
     b->lets.n = b->let_err.n = 0;
 }
 
-static Buffer *companion(RefBuilder *b, const Buffer *from, const char *suffix, DType type)
-{
-    Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_%s", from->name, suffix));
-    return buffer_new(b->c, name, type, from->shape, from->rank, SCOPE_GLOBAL, from->role,
-                      from->span);
-}
-
 static void make_companions(RefBuilder *b, Twin *t)
 {
     const Buffer *from = t->from;
     if (t->has_err)
-        t->err = companion(b, from, "err", DT_F64);
+        t->err = ref_part(b, &(PartOf){from, PART_ERROR, 0});
     if (t->has_sum) {
-        t->abs = companion(b, from, "abs", DT_F64);
-        t->n = companion(b, from, "n", DT_F64);
+        t->abs = ref_part(b, &(PartOf){from, PART_MAGNITUDE, 0});
+        t->n = ref_part(b, &(PartOf){from, PART_TERMS, 0});
     }
     if (t->has_sum && b->exact)
-        t->bits = companion(b, from, "bits", DT_I64);
-    if (t->has_unsure) {
-        Expr *one = expr_index(b->c, 1);
-        Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_unsure", from->name));
-        t->unsure = buffer_new(b->c, name, DT_U8, &one, 1, SCOPE_GLOBAL, from->role, from->span);
-    }
+        t->bits = ref_part(b, &(PartOf){from, PART_BITS, 0});
+    if (t->has_unsure)
+        t->unsure = ref_part(b, &(PartOf){from, PART_UNSURE, 0});
 }
 
 /* ---- the kernel ---------------------------------------------------------------------------- */

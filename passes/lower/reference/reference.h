@@ -79,6 +79,16 @@ Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err);
  * the type. */
 Expr *ref_exact_sum(RefBuilder *b, DType type, Expr *abs, Expr *n, Expr *bits);
 
+/* reference.c */
+/* A new buffer of the reference that says this of `from`, and of its axis `axis` where it is about
+ * one. */
+typedef struct {
+    const Buffer *from;
+    BufferPart part;
+    int axis;
+} PartOf;
+Buffer *ref_part(RefBuilder *b, const PartOf *of);
+
 /* slice.c: nests run only where an element is wanted; marking what they read goes in
  * front. */
 void ref_make_needs(RefBuilder *b);

@@ -112,12 +112,8 @@ void ref_make_needs(RefBuilder *b)
         if (t->from->role == ROLE_IN)
             continue;
         t->need = ARENA_ARRAY(b->c->arena, Buffer *, t->from->rank + 1);
-        for (int k = 0; k < t->from->rank; k++) {
-            Name name = names_fresh(&b->names, ctx_namef(b->c, "%s_need_%d", t->from->name, k));
-            Role role = t->from->role == ROLE_TEMP ? ROLE_TEMP : ROLE_INOUT;
-            t->need[k] = buffer_new(b->c, name, DT_U8, &t->from->shape[k], 1, SCOPE_GLOBAL, role,
-                                    t->from->span);
-        }
+        for (int k = 0; k < t->from->rank; k++)
+            t->need[k] = ref_part(b, &(PartOf){t->from, PART_NEED, k});
     }
 }
 
