@@ -45,7 +45,7 @@ def test_every_promise_has_a_test():
 # ---- files that are read --------------------------------------------------------------------------------
 
 
-@promise("Only schedules are included.", "Messages show no other file.")
+@promise("Only schedules are included.", "Messages quote no other file.")
 @pytest.mark.parametrize("name, words", [("{}/passwd", "ends in .sched"), ("link.sched", "is a link to a file"),
                                          ("pipe.sched", "no regular file"), ("folder.sched", "no regular file"),
                                          ("/dev/zero", "ends in .sched"), ("../passwd", "ends in .sched")])
@@ -82,7 +82,7 @@ def test_schedules_beside_a_program_are_no_pipes(tirc):
 # ---- files that are written -----------------------------------------------------------------------------
 
 
-@promise("A text chooses no file to write.")
+@promise("Input chooses no output file.")
 def test_no_other_files(tirc):
     folder = tirc.folder / "work"
     folder.mkdir()
