@@ -11,11 +11,11 @@ import pytest
 from blocks import body_of, excerpt, indent, read_blocks, wrap_body
 from conftest import ROOT
 
-DOCUMENTS = sorted(p.relative_to(ROOT) for p in [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md"),
-                                                 *ROOT.glob("examples/**/README.md")] if p.exists())
+DOCUMENTS = sorted(p.relative_to(ROOT) for pattern in ("*.md", "docs/*.md", "examples/**/README.md")
+                   for p in ROOT.glob(pattern))
 NOTHING_TO_RUN = {"ebnf", "text", "cmake"}
 FILES = sorted([*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")])
-OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ", "export ")
+OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ", "export ", "python3 ")
 
 
 @pytest.fixture
@@ -119,3 +119,11 @@ def test_blocks(tirc, update, name):
 def test_links(name):
     for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text()):
         assert "://" in target or (ROOT / name.parent / target).exists(), f"{name}: {target} is not there"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS, ids=str)
+def test_paths(name):
+    """Files that a document names are there. NAME stands for any name."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / name).read_text(), flags=re.M | re.S)
+    for path in re.findall(r"`((?:codegen|docs|examples|frontend|include|ir|passes|runtime|tests)/[\w./*-]+)`", text):
+        assert list(ROOT.glob(path.replace("NAME", "*").rstrip("/"))), f"{name}: {path} is not there"
