@@ -138,39 +138,23 @@ static bool rounds(const Touch *x)
     return type_is_float(x->buffer->type) && (x->op == STORE_ADD || x->op == STORE_MUL);
 }
 
-static bool units_kept(OrderPair *o, bool *reassociates)
-{
-    for (int i = 0; i < o->a->touches.n; i++)
-        for (int j = 0; j < o->b->touches.n; j++) {
-            const Touch *x = &o->a->touches.items[i], *y = &o->b->touches.items[j];
-            bool reduction = reduction_pair(o->a, x, o->b, y);
-            if (!touches_meet(x, y) || (reduction && (*reassociates || !rounds(x))))
-                continue;
-            OrderPair pair = *o;
-            pair.why = reduction ? NULL : o->why;
-            bool kept = touches_kept(&pair, x, y);
-            if (!kept && !reduction)
-                return false;
-            *reassociates |= !kept;
-        }
-    return true;
-}
-
 static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassociates,
                        Conflict *why)
 {
-    for (int i = 0; i < before->units.n; i++) {
-        UnitList met = model_neighbours(before, i);
-        for (int j = 0; j < met.n; j++) {
-            OrderPair o = {.p = p,
-                           .a = before->units.items[i],
-                           .b = before->units.items[met.items[j]],
-                           .why = why};
-            o.new_a = same_unit(after, o.a);
-            o.new_b = same_unit(after, o.b);
-            if (o.new_a && o.new_b && !units_kept(&o, reassociates))
-                return false;
-        }
+    for (Pairs at = pairs_all(before); pairs_next(&at);) {
+        OrderPair o = {
+            .p = p, .a = before->units.items[at.a], .b = before->units.items[at.b], .why = why};
+        bool reduction = reduction_pair(o.a, at.x, o.b, at.y);
+        if (reduction && (*reassociates || !rounds(at.x)))
+            continue;
+        o.new_a = same_unit(after, o.a);
+        o.new_b = same_unit(after, o.b);
+        if (reduction)
+            o.why = NULL;
+        bool kept = !o.new_a || !o.new_b || touches_kept(&o, at.x, at.y);
+        if (!kept && !reduction)
+            return false;
+        *reassociates |= !kept;
     }
     return true;
 }
@@ -346,16 +330,13 @@ static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 static bool touches_carry_none(Poly *p, const Unit *a, const Touch *x, const Unit *b,
                                const Touch *y, const char *reason, Conflict *why)
 {
-    PolyMark mark = poly_mark(p);
     unit_assume_runs(p, a);
     unit_assume_runs(p, b);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     instances_collide(p, &at_a, x, &at_b, y);
     skip_repeats(p, &at_a, x, &at_b, y);
     instance_precedes(p, &at_a, &at_b, (Precedence){.level = 0});
-    bool none = conflict_none(p, &at_a, x, &at_b, y, reason, why);
-    poly_reset(p, mark);
-    return none;
+    return conflict_none(p, &at_a, x, &at_b, y, reason, why);
 }
 
 typedef struct {
@@ -366,44 +347,30 @@ typedef struct {
     const char *reason;
 } CarryQuestion;
 
-static bool units_carry_none(Poly *p, const Model *m, const Unit *a, const Unit *b,
-                             CarryQuestion *q, Conflict *why)
+/* The pair may meet in different iterations. */
+static bool may_carry(const CarryQuestion *q, const Pairs *at)
 {
-    for (int i = 0; i < a->touches.n; i++)
-        for (int j = 0; j < b->touches.n; j++) {
-            const Touch *x = &a->touches.items[i], *y = &b->touches.items[j];
-            if (!touches_meet(x, y) || is_inside(m, x->buffer, q->threads) ||
-                (q->atomic_counts && x->atomic && y->atomic && touches_commute(x, y)))
-                continue;
-            bool reduction = q->reduction_counts && reduction_pair(a, x, b, y);
-            if (touches_carry_none(p, a, x, b, y, q->reason, why))
-                continue;
-            if (!reduction)
-                return false;
-            q->reduction_seen = true;
-        }
-    return true;
+    return !is_inside(at->model, at->x->buffer, q->threads) &&
+           !(q->atomic_counts && at->x->atomic && at->y->atomic && touches_commute(at->x, at->y));
 }
 
 static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQuestion *q,
                          Conflict *why)
 {
-    poly_new(c);
+    Poly *p = poly_new(c);
     c->work_left /= 8; /* what is parallel gets bound next, which asks more about the same pairs */
     Model *m = model_new(c, kernel, loop, loop);
-    for (int i = 0; i < m->units.n; i++) {
-        UnitList met = model_neighbours(m, i);
-        for (int j = 0; j < met.n; j++) {
-            const Unit *a = m->units.items[i], *b = m->units.items[met.items[j]];
-            if (units_common(a, b) == 0)
-                continue;
-            ArenaMark mark = arena_mark(c->arena);
-            Poly *p = poly_part(c);
-            model_enter(m, p);
-            if (!units_carry_none(p, m, a, b, q, why))
-                return false;
-            arena_reset(c->arena, mark);
-        }
+    model_enter(m, p);
+    for (Pairs at = pairs_all(m); pairs_next(&at);) {
+        const Unit *a = m->units.items[at.a], *b = m->units.items[at.b];
+        if (units_common(a, b) == 0 || !may_carry(q, &at))
+            continue;
+        PolyPart part = poly_begin(p);
+        bool none = touches_carry_none(p, a, at.x, b, at.y, q->reason, why);
+        if (!none && !(q->reduction_counts && reduction_pair(a, at.x, b, at.y)))
+            return false;
+        q->reduction_seen |= !none;
+        poly_end(p, &part);
     }
     return true;
 }
@@ -412,7 +379,6 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
 static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit *b, const Touch *y,
                               Conflict *why)
 {
-    PolyMark start = poly_mark(p);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     instances_collide(p, &at_a, x, &at_b, y);
     skip_repeats(p, &at_a, x, &at_b, y);
@@ -426,27 +392,28 @@ static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit
                conflict_none(p, &at_a, x, &at_b, y, reason, why);
         poly_reset(p, mark);
     }
-    poly_reset(p, start);
     return none;
 }
 
-static bool unit_comes_after(Poly *p, const Unit *a, const Unit *init, Conflict *why)
-{
-    for (int i = 0; i < a->touches.n; i++)
-        for (int j = 0; j < init->touches.n; j++) {
-            const Touch *x = &a->touches.items[i], *y = &init->touches.items[j];
-            if (touches_meet(x, y) && !touch_comes_after(p, a, x, init, y, why))
-                return false;
-        }
-    return true;
-}
-
-static const Unit *init_unit(const Model *m, const Stmt *block)
+/* The unit that is the init of the block; -1 where that runs outside of the model. */
+static int init_unit(const Model *m, const Stmt *block)
 {
     for (int i = 0; i < m->units.n; i++)
         if (m->units.items[i]->init && m->units.items[i]->stmt == block)
-            return m->units.items[i];
-    return NULL;
+            return i;
+    return -1;
+}
+
+/* Nothing of unit `a` comes before the init and touches the same element. */
+static bool unit_comes_after(Poly *p, Model *m, int a, int init, Conflict *why)
+{
+    for (Pairs at = pairs_of(m, a, init); pairs_next(&at);) {
+        PolyPart part = poly_begin(p);
+        if (!touch_comes_after(p, m->units.items[a], at.x, m->units.items[init], at.y, why))
+            return false;
+        poly_end(p, &part);
+    }
+    return true;
 }
 
 bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block,
@@ -456,10 +423,10 @@ bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop,
     Poly *p = poly_new(c);
     Model *m = model_new(c, kernel, loop, loop);
     model_enter(m, p);
-    const Unit *init = init_unit(m, block);
+    int init = init_unit(m, block);
     bool first = true;
-    for (int i = 0; i < m->units.n && init && first; i++)
-        first = unit_comes_after(p, m->units.items[i], init, why);
+    for (int i = 0; i < m->units.n && init >= 0 && first; i++)
+        first = unit_comes_after(p, m, i, init, why);
     if (first)
         arena_reset(c->arena, mark);
     return first;
@@ -486,25 +453,23 @@ bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, 
     Poly *p = poly_new(c);
     Model *m = model_new(c, kernel, root, root);
     model_enter(m, p);
-    const Unit *first = init_unit(m, a), *second = init_unit(m, b);
+    int first = init_unit(m, a), second = init_unit(m, b);
+    if (first < 0 || second < 0)
+        return true;
     Affine *x = ARENA_ARRAY(c->arena, Affine, n_loops + 1),
            *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
-    PolyMark start = poly_mark(p);
-    for (int i = 0; first && second && i < first->touches.n; i++)
-        for (int j = 0; j < second->touches.n; j++) {
-            const Touch *t = &first->touches.items[i], *u = &second->touches.items[j];
-            if (!touches_meet(t, u))
-                continue;
-            Instance at_a = instance_new(p, first), at_b = instance_new(p, second);
-            instances_collide(p, &at_a, t, &at_b, u);
-            if (values_of_loops(&at_a, loops, n_loops, x) &&
-                values_of_loops(&at_b, loops, n_loops, y))
-                poly_differ(p, &p->top, x, y, n_loops);
-            if (!conflict_none(p, &at_a, t, &at_b, u,
-                               "the two would no longer run one after the other as a whole", why))
-                return false;
-            poly_reset(p, start);
-        }
+    for (Pairs at = pairs_of(m, first, second); pairs_next(&at);) {
+        PolyPart part = poly_begin(p);
+        Instance at_a = instance_new(p, m->units.items[first]),
+                 at_b = instance_new(p, m->units.items[second]);
+        instances_collide(p, &at_a, at.x, &at_b, at.y);
+        if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
+            poly_differ(p, &p->top, x, y, n_loops);
+        if (!conflict_none(p, &at_a, at.x, &at_b, at.y,
+                           "the two would no longer run one after the other as a whole", why))
+            return false;
+        poly_end(p, &part);
+    }
     return true;
 }
 

@@ -70,25 +70,12 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
     return kept;
 }
 
-static bool units_kept(Fold *q, int a, int b)
-{
-    const Unit *first = thread_unit(q->t, a), *second = thread_unit(q->t, b);
-    for (int i = 0; i < first->touches.n; i++)
-        for (int j = 0; j < second->touches.n; j++) {
-            FoldPair pair = {a, b, &first->touches.items[i], &second->touches.items[j]};
-            if (pair.x->writes && pair.x->buffer->id == q->buffer->id &&
-                pair.y->buffer->id == q->buffer->id && !pair_kept(q, &pair))
-                return false;
-        }
-    return true;
-}
-
 static bool direction_kept(Fold *q)
 {
-    int n = q->t->model->units.n;
-    for (int a = 0; a < n; a++)
-        for (int b = 0; b < n; b++)
-            if (!units_kept(q, a, b))
+    const Model *m = q->t->model;
+    for (Touches x = touches_of(m, q->buffer); touches_next(&x);)
+        for (Touches y = touches_of(m, q->buffer); x.touch->writes && touches_next(&y);)
+            if (!pair_kept(q, &(FoldPair){x.unit, y.unit, x.touch, y.touch}))
                 return false;
     return true;
 }
@@ -97,8 +84,7 @@ bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold,
                        Conflict *why)
 {
     Conflict down;
-    Fold q = {t, poly_new(t->ctx), buffer, axis, n_fixed, fold, 1, why};
-    model_enter(t->model, q.p);
+    Fold q = {t, threads_question(t), buffer, axis, n_fixed, fold, 1, why};
     if (direction_kept(&q))
         return true;
     q.sign = -1;

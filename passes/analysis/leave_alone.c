@@ -2,39 +2,33 @@
  * time. */
 #include "passes/analysis/threads.h"
 
-static bool apart(Threads *t, Poly *p, const Unit *reader, const Touch *x, const Unit *writer,
-                  const Touch *y, Conflict *why)
+/* Nothing writes what the unit reads with `x`. */
+static bool read_alone(Threads *t, Poly *p, const Unit *reader, const Touch *x, Conflict *why)
 {
-    if (!y->writes || x->buffer->id != y->buffer->id || !touches_meet(x, y))
-        return true;
-    PolyMark mark = poly_mark(p);
-    Instance a = instance_new(p, reader), b = instance_new(p, writer);
-    instances_collide(p, &a, x, &b, y);
-    bool none = conflict_none(p, &a, x, &b, y,
-                              "what is only read may come from a cache that sees no writes", why);
-    if (none)
+    for (Touches y = touches_of(t->model, x->buffer); touches_next(&y);) {
+        if (!y.touch->writes || !touches_meet(x, y.touch))
+            continue;
+        PolyMark mark = poly_mark(p);
+        Instance a = instance_new(p, reader), b = instance_new(p, thread_unit(t, y.unit));
+        instances_collide(p, &a, x, &b, y.touch);
+        if (!conflict_none(p, &a, x, &b, y.touch,
+                           "what is only read may come from a cache that sees no writes", why))
+            return false;
         poly_reset(p, mark);
-    (void)t;
-    return none;
+    }
+    return true;
 }
 
 bool threads_leave_alone(Threads *t, uint32_t block,
                          bool (*asked)(void *user, const Buffer *buffer), void *user, Conflict *why)
 {
-    Poly *p = poly_new(t->ctx);
-    model_enter(t->model, p);
+    Poly *p = threads_question(t);
     for (int i = 0; i < t->model->units.n; i++) {
         const Unit *u = thread_unit(t, i);
         for (int k = 0; k < u->touches.n && u->block->id == block; k++) {
-            const Touch *x = &u->touches.items[k];
-            if (!x->reads || x->writes ||
-                !asked(user, x->buffer)) /* the load of an update goes with its store */
-                continue;
-            for (int j = 0; j < t->model->units.n; j++)
-                for (int l = 0; l < thread_unit(t, j)->touches.n; l++)
-                    if (!apart(t, p, u, x, thread_unit(t, j), &thread_unit(t, j)->touches.items[l],
-                               why))
-                        return false;
+            const Touch *x = &u->touches.items[k]; /* an update's load goes with its store */
+            if (x->reads && !x->writes && asked(user, x->buffer) && !read_alone(t, p, u, x, why))
+                return false;
         }
     }
     return true;

@@ -79,6 +79,32 @@ void model_index_touches(Model *m);
 typedef VEC(int) UnitList;
 UnitList model_neighbours(Model *m, int unit);
 
+/* Goes through the pairs of touches that may meet: x of unit a, y of unit b. */
+typedef struct {
+    Model *model;
+    int a, b;
+    const Touch *x, *y;
+    int last;             /* value of a */
+    UnitList met;         /* values of b */
+    int at_b, at_x, at_y; /* the next ones */
+} Pairs;
+/* Of all units; of these two. The next pair is the first. */
+Pairs pairs_all(Model *m);
+Pairs pairs_of(Model *m, int a, int b);
+/* False behind the last one. */
+bool pairs_next(Pairs *at);
+
+/* Goes through the touches of a buffer. */
+typedef struct {
+    const Model *model;
+    const Buffer *buffer;
+    int unit;
+    const Touch *touch;
+    int at; /* the next one of the unit */
+} Touches;
+Touches touches_of(const Model *m, const Buffer *buffer);
+bool touches_next(Touches *at);
+
 /* ---- instances (instance.c) ------------------------------------------------------------------ */
 
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */

@@ -116,3 +116,67 @@ UnitList model_neighbours(Model *m, int unit)
         qsort(out.items, (size_t)out.n, sizeof *out.items, compare_ints);
     return out;
 }
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+Pairs pairs_all(Model *m)
+{
+    return (Pairs){.model = m, .a = -1, .last = m->units.n - 1};
+}
+
+Pairs pairs_of(Model *m, int a, int b)
+{
+    return (Pairs){.model = m, .a = a, .b = b, .last = a};
+}
+
+static bool next_touches(Pairs *at)
+{
+    const Unit *a = at->model->units.items[at->a], *b = at->model->units.items[at->b];
+    for (; at->at_x < a->touches.n; at->at_x++, at->at_y = 0)
+        while (at->at_y < b->touches.n) {
+            at->x = &a->touches.items[at->at_x];
+            at->y = &b->touches.items[at->at_y++];
+            if (touches_meet(at->x, at->y))
+                return true;
+        }
+    return false;
+}
+
+static bool next_units(Pairs *at)
+{
+    while (at->at_b == at->met.n) {
+        if (at->a >= at->last)
+            return false;
+        at->met = model_neighbours(at->model, ++at->a);
+        at->at_b = 0;
+    }
+    at->b = at->met.items[at->at_b++];
+    at->at_x = at->at_y = 0;
+    return true;
+}
+
+bool pairs_next(Pairs *at)
+{
+    while (at->a < 0 || !next_touches(at))
+        if (!next_units(at))
+            return false;
+    return true;
+}
+
+Touches touches_of(const Model *m, const Buffer *buffer)
+{
+    return (Touches){.model = m, .buffer = buffer};
+}
+
+bool touches_next(Touches *at)
+{
+    for (; at->unit < at->model->units.n; at->unit++, at->at = 0) {
+        const Unit *u = at->model->units.items[at->unit];
+        while (at->at < u->touches.n) {
+            at->touch = &u->touches.items[at->at++];
+            if (at->touch->buffer->id == at->buffer->id)
+                return true;
+        }
+    }
+    return false;
+}

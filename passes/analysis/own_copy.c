@@ -31,13 +31,13 @@ typedef struct {
     Conflict *why;
 } OwnCopy;
 
-/* `x` of unit `w` has instances before the read at this level: in the same iteration of the shared
+/* The touch has instances before the read at this level: in the same iteration of the shared
  * loops before it, and an earlier one of that loop; with no loop left, above in the text. */
-static bool is_definition(const OwnCopy *o, const Unit *w, const Touch *x, int level)
+static bool is_definition(const OwnCopy *o, const Touches *x, int level)
 {
-    const Unit *r = thread_unit(o->t, o->reader);
+    const Unit *r = thread_unit(o->t, o->reader), *w = thread_unit(o->t, x->unit);
     int common = units_common(w, r);
-    if (!x->writes || x->buffer->id != o->read->buffer->id || level > common || level < o->from)
+    if (!x->touch->writes || level > common || level < o->from)
         return false;
     if (level == common)
         return w->order < r->order;
@@ -63,22 +63,18 @@ static void find_definitions(OwnCopy *o)
     const Unit *r = thread_unit(o->t, o->reader);
     o->n_least = o->n_most = 0;
     o->defined = o->written = false;
-    for (int i = 0; i < o->t->model->units.n; i++) {
-        const Unit *w = thread_unit(o->t, i);
-        for (int k = 0; k < w->touches.n; k++) {
-            const Touch *x = &w->touches.items[k];
-            if (!x->writes || x->buffer->id != o->read->buffer->id)
-                continue;
-            int common = units_common(w, r);
-            if (!o->written || is_definition(o, w, x, common)) {
-                o->writer = i;
-                o->write = x;
-            }
-            o->written = true;
-            for (int level = 0; level <= common; level++)
-                if (is_definition(o, w, x, level))
-                    add_definition(o, level, level < common);
+    for (Touches x = touches_of(o->t->model, o->read->buffer); touches_next(&x);) {
+        if (!x.touch->writes)
+            continue;
+        int common = units_common(thread_unit(o->t, x.unit), r);
+        if (!o->written || is_definition(o, &x, common)) {
+            o->writer = x.unit;
+            o->write = x.touch;
         }
+        o->written = true;
+        for (int level = 0; level <= common; level++)
+            if (is_definition(o, &x, level))
+                add_definition(o, level, level < common);
     }
 }
 
@@ -156,13 +152,11 @@ static bool all_plainly_cover(OwnCopy *o)
     ThreadInstance r = thread_instance(o->t, o->p, o->reader);
     const Affine *read = instance_index(o->p, &r.at, o->read);
     bool covered = false;
-    for (int i = 0; i < o->t->model->units.n && !covered; i++) {
-        const Unit *w = thread_unit(o->t, i);
-        for (int k = 0; k < w->touches.n && !covered; k++)
-            for (int level = units_common(w, u); level >= 0 && !covered; level--)
-                covered = is_definition(o, w, &w->touches.items[k], level) &&
-                          plainly_covers(o, i, &w->touches.items[k], level, &r, read);
-    }
+    for (Touches x = touches_of(o->t->model, o->read->buffer); !covered && touches_next(&x);)
+        for (int level = units_common(thread_unit(o->t, x.unit), u); level >= 0 && !covered;
+             level--)
+            covered =
+                is_definition(o, &x, level) && plainly_covers(o, x.unit, x.touch, level, &r, read);
     poly_reset(o->p, start);
     return covered;
 }
@@ -230,14 +224,11 @@ static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const 
 static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
 {
     const Unit *r = thread_unit(o->t, o->reader);
-    for (int i = 0; i < o->t->model->units.n && set; i++) {
-        const Unit *w = thread_unit(o->t, i);
-        int common = units_common(w, r);
-        for (int k = 0; k < w->touches.n && set; k++)
-            for (int level = common; level >= 0 && set; level--)
-                if (is_definition(o, w, &w->touches.items[k], level))
-                    set =
-                        subtract_definition(o, set, i, &w->touches.items[k], level, level < common);
+    for (Touches x = touches_of(o->t->model, o->read->buffer); set && touches_next(&x);) {
+        int common = units_common(thread_unit(o->t, x.unit), r);
+        for (int level = common; level >= 0 && set; level--)
+            if (is_definition(o, &x, level))
+                set = subtract_definition(o, set, x.unit, x.touch, level, level < common);
     }
     return set;
 }
@@ -296,27 +287,24 @@ static bool writes_own(OwnCopy *o)
                      "'%s' is in %s memory, of which each %s has its own: the value that one "
                      "writes is not the one that another reads",
                      o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
-    for (int i = 0; i < o->t->model->units.n; i++) {
-        const Unit *w = thread_unit(o->t, i);
-        for (int k = 0; k < w->touches.n; k++) {
-            const Touch *x = &w->touches.items[k];
-            if (!x->writes || x->buffer->id != o->read->buffer->id)
-                continue;
-            PolyMark mark = poly_mark(p);
-            ThreadInstance a = thread_first_run(o->t, p, i);
-            ThreadInstance b = thread_first_run(o->t, p, o->reader);
-            for (int l = 0; l < o->n_least && l < units_common(w, r); l++)
-                poly_equal(p, &p->top, a.at.turns[l], b.at.turns[l]);
-            instances_collide(p, &a.at, x, &b.at, o->read);
-            for (int axis = 0; axis < o->n_axes; axis++)
-                if (o->t->places[i].every[axis])
-                    poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
-            poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
-            bool none = conflict_none(p, &a.at, x, &b.at, o->read, reason, o->why);
+    for (Touches x = touches_of(o->t->model, o->read->buffer); touches_next(&x);) {
+        if (!x.touch->writes)
+            continue;
+        PolyMark mark = poly_mark(p);
+        ThreadInstance a = thread_first_run(o->t, p, x.unit);
+        ThreadInstance b = thread_first_run(o->t, p, o->reader);
+        for (int l = 0; l < o->n_least && l < units_common(thread_unit(o->t, x.unit), r); l++)
+            poly_equal(p, &p->top, a.at.turns[l], b.at.turns[l]);
+        instances_collide(p, &a.at, x.touch, &b.at, o->read);
+        for (int axis = 0; axis < o->n_axes; axis++)
+            if (o->t->places[x.unit].every[axis])
+                poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
+        poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
+        if (!conflict_none(p, &a.at, x.touch, &b.at, o->read, reason, o->why)) {
             poly_reset(p, mark);
-            if (!none)
-                return false;
+            return false;
         }
+        poly_reset(p, mark);
     }
     return true;
 }
@@ -325,12 +313,9 @@ static bool writes_own(OwnCopy *o)
 
 static bool written_in_launch(const Threads *t, const Buffer *buffer)
 {
-    for (int i = 0; i < t->model->units.n; i++) {
-        const Unit *u = thread_unit(t, i);
-        for (int k = 0; k < u->touches.n; k++)
-            if (u->touches.items[k].writes && u->touches.items[k].buffer->id == buffer->id)
-                return true;
-    }
+    for (Touches x = touches_of(t->model, buffer); touches_next(&x);)
+        if (x.touch->writes)
+            return true;
     return false;
 }
 
@@ -352,18 +337,15 @@ static bool index_tells_instance(const Unit *u, const Touch *x)
 static bool values_constant(const Threads *t, const Buffer *buffer)
 {
     int writes = 0;
-    for (int i = 0; i < t->model->units.n; i++) {
-        const Unit *u = thread_unit(t, i);
-        for (int k = 0; k < u->touches.n; k++) {
-            const Touch *x = &u->touches.items[k];
-            if (!x->writes || x->buffer->id != buffer->id)
-                continue;
-            if (++writes > 1 || x->reads || !index_tells_instance(u, x))
+    for (Touches x = touches_of(t->model, buffer); touches_next(&x);) {
+        const Unit *u = thread_unit(t, x.unit);
+        if (!x.touch->writes)
+            continue;
+        if (++writes > 1 || x.touch->reads || !index_tells_instance(u, x.touch))
+            return false;
+        for (int r = 0; r < u->touches.n; r++)
+            if (u->touches.items[r].reads && written_in_launch(t, u->touches.items[r].buffer))
                 return false;
-            for (int r = 0; r < u->touches.n; r++)
-                if (u->touches.items[r].reads && written_in_launch(t, u->touches.items[r].buffer))
-                    return false;
-        }
     }
     return writes == 1;
 }
@@ -415,22 +397,17 @@ static bool read_owned(OwnCopy *o)
 
 bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
 {
-    Poly *p = poly_new(t->ctx);
-    model_enter(t->model, p);
-    for (int i = 0; i < t->model->units.n; i++) {
-        const Unit *u = thread_unit(t, i);
-        for (int k = 0; k < u->touches.n; k++) {
-            const Touch *x = &u->touches.items[k];
-            Conflict ignored;
-            if (!x->reads || x->buffer->id != buffer->id)
-                continue;
-            OwnCopy o = own_copy_of(t, p, i, x, &ignored);
-            o.carried = true;
-            o.from = n_fixed;
-            find_definitions(&o);
-            if (!o.defined || !reads_covered(&o))
-                return false;
-        }
+    Poly *p = threads_question(t);
+    for (Touches x = touches_of(t->model, buffer); touches_next(&x);) {
+        Conflict ignored;
+        if (!x.touch->reads)
+            continue;
+        OwnCopy o = own_copy_of(t, p, x.unit, x.touch, &ignored);
+        o.carried = true;
+        o.from = n_fixed;
+        find_definitions(&o);
+        if (!o.defined || !reads_covered(&o))
+            return false;
     }
     return true;
 }

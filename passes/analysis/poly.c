@@ -41,18 +41,12 @@ static const struct PolySolver *context_solver(Context *c)
     return c->solver;
 }
 
-Poly *poly_part(Context *c)
+Poly *poly_new(Context *c)
 {
     Poly *p = ARENA_NEW(c->arena, Poly);
     p->ctx = c;
     p->isl = context_solver(c)->isl;
     p->memo = context_solver(c)->memo;
-    return p;
-}
-
-Poly *poly_new(Context *c)
-{
-    Poly *p = poly_part(c);
     isl_ctx_reset_error(p->isl);
     isl_ctx_reset_operations(p->isl);
     isl_ctx_set_max_operations(p->isl, OPERATIONS_PER_QUESTION);
@@ -80,6 +74,24 @@ void poly_reset(Poly *p, PolyMark mark)
     }
     p->inexact = mark.inexact;
     p->lost = mark.lost;
+}
+
+PolyPart poly_begin(const Poly *p)
+{
+    return (PolyPart){*p, arena_mark(p->ctx->arena)};
+}
+
+/* Lists that have grown since are forgotten with their memory; columns that were raised may stand
+ * in the old list or in the new one. */
+void poly_end(Poly *p, const PolyPart *part)
+{
+    const Raised *raised = p->raised.items;
+    int n_raised = p->raised.n;
+    *p = part->before;
+    while (n_raised-- > p->raised.n)
+        if (raised[n_raised].column < p->columns.n)
+            p->columns.items[raised[n_raised].column].min = raised[n_raised].min;
+    arena_reset(p->ctx->arena, part->arena);
 }
 
 void poly_raise(Poly *p, int column, int64_t min)

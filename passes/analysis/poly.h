@@ -98,9 +98,6 @@ typedef struct {
 /* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
  * operations. */
 Poly *poly_new(Context *c);
-/* An empty system for a part of the question that poly_new began, with what is left of its
- * budget. */
-Poly *poly_part(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {
@@ -109,6 +106,14 @@ typedef struct {
 } PolyMark;
 PolyMark poly_mark(const Poly *p);
 void poly_reset(Poly *p, PolyMark mark);
+/* A part of a question: what the system and the arena got since poly_begin is dropped by
+ * poly_end. */
+typedef struct {
+    Poly before;
+    ArenaMark arena;
+} PolyPart;
+PolyPart poly_begin(const Poly *p);
+void poly_end(Poly *p, const PolyPart *part);
 /* From here on the column is at least `min`. */
 void poly_raise(Poly *p, int column, int64_t min);
 

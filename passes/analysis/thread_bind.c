@@ -15,10 +15,10 @@
 /* Conflicts that loop `level` of both, which has no order among threads, ordered in the program:
  * the serial loops further in and the text must order them the same way. `apart`: they run on
  * different threads. */
-static bool level_ordered(Meeting *m, int level, bool apart)
+static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
 {
     Poly *p = m->p;
-    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
     const ForStmt *loop = a->loops[level];
     const char *reason =
         arena_printf(p->ctx->arena,
@@ -34,7 +34,7 @@ static bool level_ordered(Meeting *m, int level, bool apart)
     for (int k = level + 1; k <= units_common(a, b) && ordered; k++) {
         Precedence by = {.from = level + 1, .level = k, .serial = true, .ties = true};
         ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
-                  conflict_none(p, &m->at_a.at, m->x, &m->at_b.at, m->y, reason, m->user);
+                  conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
         poly_reset(p, mark);
     }
     return ordered;
@@ -43,13 +43,13 @@ static bool level_ordered(Meeting *m, int level, bool apart)
 /* The coordinate of both is loop `level`, so that it has equal values in what one thread runs. */
 static bool tells_threads(const Meeting *m, int level, const ForStmt *loop)
 {
-    return loop->kind == LOOP_BIND && m->t->places[m->a].loop[loop->axis] == level &&
-           m->t->places[m->b].loop[loop->axis] == level;
+    return loop->kind == LOOP_BIND && m->t->places[m->pair.a].loop[loop->axis] == level &&
+           m->t->places[m->pair.b].loop[loop->axis] == level;
 }
 
-static bool order_left(Meeting *m)
+static bool order_left(Meeting *m, Conflict *why)
 {
-    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
     bool ordered = true;
     for (int level = 0; level < units_common(a, b) && ordered; level++) {
         const ForStmt *loop = a->loops[level];
@@ -64,37 +64,33 @@ static bool order_left(Meeting *m)
         if (apart)
             poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X],
                         &m->at_b.axis[AXIS_THREAD_X], 3);
-        ordered = level_ordered(m, level, apart);
+        ordered = level_ordered(m, level, apart, why);
         poly_reset(m->p, mark);
     }
     return ordered;
 }
 
 /* Different blocks of the grid never meet. */
-static bool grid_apart(Meeting *m)
+static bool grid_apart(Meeting *m, Conflict *why)
 {
-    if (!scope_outlives_launch(m->x->buffer->scope) || m->a > m->b)
+    if (!scope_outlives_launch(m->pair.x->buffer->scope) || m->pair.a > m->pair.b)
         return true;
-    PolyMark mark = poly_mark(m->p);
     meeting_enter(m);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
-    bool apart = conflict_none(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y,
-                               "the two run in different blocks of the grid, which nothing orders "
-                               "within one launch",
-                               m->user);
-    poly_reset(m->p, mark);
-    return apart;
+    return conflict_none(m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y,
+                         "the two run in different blocks of the grid, which nothing orders "
+                         "within one launch",
+                         why);
 }
 
 /* ---- inits ----------------------------------------------------------------------------------- */
 
 /* One run of an init sets no element on two threads. */
-static bool sets_once(Meeting *m)
+static bool sets_once(Meeting *m, Conflict *why)
 {
     Poly *p = m->p;
-    const Unit *u = thread_unit(m->t, m->a);
-    bool everywhere = scope_outlives_launch(m->x->buffer->scope);
-    PolyMark mark = poly_mark(p);
+    const Unit *u = thread_unit(m->t, m->pair.a);
+    bool everywhere = scope_outlives_launch(m->pair.x->buffer->scope);
     meeting_enter(m);
     for (int i = 0; i < u->n_time; i++)
         poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
@@ -106,9 +102,7 @@ static bool sets_once(Meeting *m)
                                       "the init of block '%s' runs before the loops of its "
                                       "reduction, and there two threads would set one element",
                                       u->block->name);
-    bool once = conflict_none(p, &m->at_a.at, m->x, &m->at_b.at, m->y, reason, m->user);
-    poly_reset(p, mark);
-    return once;
+    return conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
 }
 
 /* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is
@@ -116,32 +110,23 @@ static bool sets_once(Meeting *m)
 static bool inits_set_once(Context *c, const Kernel *kernel, Stmt *nest, Conflict *why)
 {
     Threads *t = threads_model(c, kernel, nest);
-    poly_new(c);
+    Poly *p = threads_question(t);
     for (int i = 0; i < t->model->units.n; i++)
-        if (thread_unit(t, i)->init && !threads_pair_holds(t, i, i, sets_once, why))
-            return false;
+        for (Meeting m = meetings_of(t, p, i, i); thread_unit(t, i)->init && meeting_next(&m);)
+            if (!sets_once(&m, why))
+                return false;
     return true;
 }
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
 /* `holds` for all pairs of accesses in the launch. */
-static bool all_pairs(Threads *t, bool (*holds)(Meeting *), Conflict *why)
+static bool all_pairs(Threads *t, Poly *p, bool (*holds)(Meeting *, Conflict *), Conflict *why)
 {
-    for (int a = 0; a < t->model->units.n; a++) {
-        UnitList met = model_neighbours(t->model, a);
-        for (int b = 0; b < met.n; b++)
-            if (!threads_pair_holds(t, a, met.items[b], holds, why))
-                return false;
-    }
+    for (Meeting m = meetings_all(t, p); meeting_next(&m);)
+        if (!holds(&m, why))
+            return false;
     return true;
-}
-
-static Poly *new_question(Threads *t)
-{
-    Poly *p = poly_new(t->ctx);
-    model_enter(t->model, p);
-    return p;
 }
 
 /* The outermost loop around loop `id`, or the outermost bound one. */
@@ -164,18 +149,17 @@ bool threads_bind_legal(Context *c, const Kernel *kernel, const Stmt *loop, Axis
     Kernel changed = *kernel;
     changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
     Threads *t = threads_model(c, &changed, outermost_loop(c, &changed, bound.id, true));
-    Poly *p = new_question(t);
+    Poly *p = threads_question(t);
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
-    return threads_run_alike(t, p, why) && all_pairs(t, order_left, why) &&
-           (!grid || all_pairs(t, grid_apart, why)) && threads_copies_own(t, p, why) &&
+    return threads_run_alike(t, p, why) && all_pairs(t, p, order_left, why) &&
+           (!grid || all_pairs(t, p, grid_apart, why)) && threads_copies_own(t, p, why) &&
            inits_set_once(c, &changed, outermost_loop(c, &changed, bound.id, false), why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)
 {
     ArenaMark mark = arena_mark(t->ctx->arena);
-    poly_new(t->ctx);
-    bool apart = all_pairs(t, grid_apart, why);
+    bool apart = all_pairs(t, threads_question(t), grid_apart, why);
     if (apart)
         arena_reset(t->ctx->arena, mark);
     return !apart;

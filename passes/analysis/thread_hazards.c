@@ -56,30 +56,23 @@ static void run_unparted(Meeting *m, const Across *across)
     at_end(m->p, across, &m->at_b.at, level, false);
 }
 
+/* A hazard. */
+static bool is_unparted(Meeting *m, const Across *across)
+{
+    meeting_of_threads(m);
+    if (!meeting_is_later(m, across->carrier))
+        return false;
+    run_unparted(m, across);
+    return poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
+}
+
 typedef struct {
     Threads *t;
+    Poly *p;
     Across across;
     HazardFound *found;
     void *user;
-    Hazard hazard; /* the last */
 } HazardSearch;
-
-/* No hazard; one that there is stays with the search. */
-static bool is_parted(Meeting *m)
-{
-    HazardSearch *search = m->user;
-    const Across *across = &search->across;
-    PolyMark mark = poly_mark(m->p);
-    meeting_of_threads(m);
-    bool later = meeting_is_later(m, across->carrier);
-    if (later)
-        run_unparted(m, across);
-    bool parted = !later || poly_solve(m->p, NULL, 0, NULL) == POLY_NONE;
-    poly_reset(m->p, mark);
-    if (!parted)
-        search->hazard = meeting_hazard(m);
-    return parted;
-}
 
 /* ---- lists of blocks ------------------------------------------------------------------------- */
 
@@ -99,11 +92,15 @@ static bool list_has(const Threads *t, Stmt *const *blocks, int n, int unit)
 
 static void search_pair(HazardSearch *h, int a, int b)
 {
-    ArenaMark mark = arena_mark(h->t->ctx->arena);
-    bool parted = threads_pair_holds(h->t, a, b, is_parted, h);
-    arena_reset(h->t->ctx->arena, mark);
-    if (!parted)
-        h->found(h->user, &h->hazard);
+    Meeting m = meetings_of(h->t, h->p, a, b);
+    bool found = false;
+    while (!found && meeting_next(&m))
+        found = is_unparted(&m, &h->across);
+    meeting_end(&m);
+    if (found) {
+        Hazard hazard = meeting_hazard(&m);
+        h->found(h->user, &hazard);
+    }
 }
 
 /* Hazards between the units of one block and a list; `after` says on which side the list stands. */
@@ -125,10 +122,10 @@ void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const 
                      void *user)
 {
     HazardSearch h = {.t = t,
+                      .p = threads_question(t),
                       .across = {carrier ? &carrier->u.loop : NULL, passed, n_passed},
                       .found = found,
                       .user = user};
-    poly_new(t->ctx);
     if (n_before <= n_after)
         for (int i = 0; i < n_before; i++)
             search_list(&h, before[i], after, n_after, true);

@@ -23,7 +23,7 @@ static int64_t iterations_of(const Unit *u, int level, const ForStmt *counted)
 /* Rows: the second runs at most `distance` iterations after the first. */
 static void run_soon(Meeting *m, const Soon *soon)
 {
-    const Unit *a = thread_unit(m->t, m->a), *b = thread_unit(m->t, m->b);
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
     const Affine *from = m->at_a.at.turns, *to = m->at_b.at.turns;
     Affine apart = affine_const(0);
     for (int i = meeting_level(m, soon->carrier); i < units_common(a, b); i++) {
@@ -39,44 +39,42 @@ static void run_soon(Meeting *m, const Soon *soon)
     }
 }
 
-typedef struct {
-    Soon soon;
-    Hazard *hazard;
-} SoonSearch;
-
-/* The two do not meet; if they do, how stays with the search. */
-static bool keeps_apart(Meeting *m)
+static bool meets_soon(Meeting *m, const Soon *soon)
 {
-    SoonSearch *search = m->user;
-    const Soon *soon = &search->soon;
-    PolyMark mark = poly_mark(m->p);
     meeting_enter(m);
     meeting_in_block(m);
-    bool later = meeting_is_later(m, soon->carrier);
-    if (later && soon->carrier)
+    if (!meeting_is_later(m, soon->carrier))
+        return false;
+    if (soon->carrier)
         run_soon(m, soon);
-    bool apart = !later || poly_solve(m->p, NULL, 0, NULL) == POLY_NONE;
-    poly_reset(m->p, mark);
-    if (!apart)
-        *search->hazard = meeting_hazard(m);
-    return apart;
+    return poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
+}
+
+static bool units_meet(Threads *t, Poly *p, int a, int b, const Soon *soon, Hazard *hazard)
+{
+    for (Meeting m = meetings_of(t, p, a, b); meeting_next(&m);)
+        if (meets_soon(&m, soon)) {
+            *hazard = meeting_hazard(&m);
+            return true;
+        }
+    return false;
 }
 
 bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
                   const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard)
 {
-    SoonSearch search = {{.distance = distance}, hazard};
+    Soon soon = {.distance = distance};
     if (carrier) {
-        search.soon.carrier = &carrier->u.loop;
-        search.soon.counted = &counted->u.loop;
+        soon.carrier = &carrier->u.loop;
+        soon.counted = &counted->u.loop;
     }
     ArenaMark mark = arena_mark(t->ctx->arena);
-    poly_new(t->ctx);
-    bool apart = true;
-    for (int i = 0; i < n_before && apart; i++)
-        for (int k = 0; k < n_after && apart; k++)
-            apart = threads_pair_holds(t, thread_unit_of(t, before[i]), thread_unit_of(t, after[k]),
-                                       keeps_apart, &search);
+    Poly *p = threads_question(t);
+    bool meet = false;
+    for (int i = 0; i < n_before && !meet; i++)
+        for (int k = 0; k < n_after && !meet; k++)
+            meet = units_meet(t, p, thread_unit_of(t, before[i]), thread_unit_of(t, after[k]),
+                              &soon, hazard);
     arena_reset(t->ctx->arena, mark);
-    return !apart;
+    return meet;
 }

@@ -126,8 +126,7 @@ static const char *between_reason(const Between *b)
 static bool touch_is_steady(Between *b)
 {
     bool used = b->t->places[b->other].used[b->at];
-    if (!b->written->writes || b->written->buffer->id != b->touch->buffer->id ||
-        !(used || b->touch->reads))
+    if (!b->written->writes || !(used || b->touch->reads))
         return true;
     b->reason = between_reason(b);
     if (!used)
@@ -140,15 +139,14 @@ static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
     const Unit *u = thread_unit(t, unit);
     Between b = {.t = t, .p = p, .at = at, .again = unit, .why = why};
-    for (b.other = 0; b.other < t->model->units.n; b.other++) {
-        const Unit *w = thread_unit(t, b.other);
-        for (int i = 0; i < w->touches.n && units_common(w, u) > at; i++)
-            for (int k = 0; k < u->touches.n; k++) {
-                b.written = &w->touches.items[i];
-                b.touch = &u->touches.items[k];
-                if (!touch_is_steady(&b))
-                    return false;
-            }
+    for (int k = 0; k < u->touches.n; k++) {
+        b.touch = &u->touches.items[k];
+        for (Touches w = touches_of(t->model, b.touch->buffer); touches_next(&w);) {
+            b.other = w.unit;
+            b.written = w.touch;
+            if (units_common(thread_unit(t, w.unit), u) > at && !touch_is_steady(&b))
+                return false;
+        }
     }
     return true;
 }

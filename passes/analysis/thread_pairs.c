@@ -2,38 +2,50 @@
  * order? See threads.h. */
 #include "passes/analysis/threads.h"
 
-/* The two access one buffer that threads share, one of them writing; updates by one operator that
- * are atomic may meet. */
-static bool may_clash(const Touch *x, const Touch *y)
+Poly *threads_question(Threads *t)
 {
-    return touches_meet(x, y) && x->buffer->scope != SCOPE_LOCAL &&
-           !(x->atomic && y->atomic && touches_commute(x, y));
+    Poly *p = poly_new(t->ctx);
+    model_enter(t->model, p);
+    return p;
 }
 
-bool threads_pair_holds(Threads *t, int a, int b, bool (*holds)(Meeting *), void *user)
+static bool may_clash(const Touch *x, const Touch *y)
 {
-    const Unit *ua = thread_unit(t, a), *ub = thread_unit(t, b);
-    ArenaMark mark = arena_mark(t->ctx->arena);
-    Poly *p = poly_part(t->ctx);
-    model_enter(t->model, p);
-    for (int i = 0; i < ua->touches.n; i++)
-        for (int j = 0; j < ub->touches.n; j++) {
-            const Touch *x = &ua->touches.items[i], *y = &ub->touches.items[j];
-            Meeting m = {.t = t, .p = p, .a = a, .b = b, .x = x, .y = y, .user = user};
-            if (may_clash(x, y) && !holds(&m))
-                return false;
-        }
-    arena_reset(t->ctx->arena, mark);
-    return true;
+    return x->buffer->scope != SCOPE_LOCAL && !(x->atomic && y->atomic && touches_commute(x, y));
+}
+
+Meeting meetings_all(Threads *t, Poly *p)
+{
+    return (Meeting){.t = t, .p = p, .pair = pairs_all(t->model), .part = poly_begin(p)};
+}
+
+Meeting meetings_of(Threads *t, Poly *p, int a, int b)
+{
+    return (Meeting){.t = t, .p = p, .pair = pairs_of(t->model, a, b), .part = poly_begin(p)};
+}
+
+void meeting_end(Meeting *m)
+{
+    poly_end(m->p, &m->part);
+}
+
+bool meeting_next(Meeting *m)
+{
+    meeting_end(m);
+    bool some = pairs_next(&m->pair);
+    while (some && !may_clash(m->pair.x, m->pair.y))
+        some = pairs_next(&m->pair);
+    m->part = poly_begin(m->p); /* behind the list of units that the next pair may have made */
+    return some;
 }
 
 void meeting_enter(Meeting *m)
 {
-    unit_assume_runs(m->p, thread_unit(m->t, m->a));
-    unit_assume_runs(m->p, thread_unit(m->t, m->b));
-    m->at_a = thread_first_run(m->t, m->p, m->a);
-    m->at_b = thread_first_run(m->t, m->p, m->b);
-    instances_collide(m->p, &m->at_a.at, m->x, &m->at_b.at, m->y);
+    unit_assume_runs(m->p, thread_unit(m->t, m->pair.a));
+    unit_assume_runs(m->p, thread_unit(m->t, m->pair.b));
+    m->at_a = thread_first_run(m->t, m->p, m->pair.a);
+    m->at_b = thread_first_run(m->t, m->p, m->pair.b);
+    instances_collide(m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y);
 }
 
 void meeting_in_block(Meeting *m)
@@ -51,8 +63,8 @@ void meeting_of_threads(Meeting *m)
 
 int meeting_level(const Meeting *m, const ForStmt *carrier)
 {
-    const Unit *a = thread_unit(m->t, m->a);
-    int level = 0, common = units_common(a, thread_unit(m->t, m->b));
+    const Unit *a = thread_unit(m->t, m->pair.a);
+    int level = 0, common = units_common(a, thread_unit(m->t, m->pair.b));
     while (level < common && a->loops[level] != carrier)
         level++;
     return level;
@@ -61,7 +73,7 @@ int meeting_level(const Meeting *m, const ForStmt *carrier)
 bool meeting_is_later(Meeting *m, const ForStmt *carrier)
 {
     int level = meeting_level(m, carrier);
-    int common = units_common(thread_unit(m->t, m->a), thread_unit(m->t, m->b));
+    int common = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
     return (!carrier || level < common) &&
            instance_precedes(m->p, &m->at_a.at, &m->at_b.at,
                              (Precedence){.level = level, .serial = true});
@@ -69,10 +81,10 @@ bool meeting_is_later(Meeting *m, const ForStmt *carrier)
 
 Hazard meeting_hazard(const Meeting *m)
 {
-    return (Hazard){.first_block = thread_unit(m->t, m->a)->block->id,
-                    .second_block = thread_unit(m->t, m->b)->block->id,
-                    .buffer = m->x->buffer,
-                    .kind = touches_hazard(m->x, m->y),
-                    .first_span = m->x->span,
-                    .second_span = m->y->span};
+    return (Hazard){.first_block = thread_unit(m->t, m->pair.a)->block->id,
+                    .second_block = thread_unit(m->t, m->pair.b)->block->id,
+                    .buffer = m->pair.x->buffer,
+                    .kind = touches_hazard(m->pair.x, m->pair.y),
+                    .first_span = m->pair.x->span,
+                    .second_span = m->pair.y->span};
 }

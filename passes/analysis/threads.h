@@ -52,20 +52,24 @@ int thread_unit_of(const Threads *t, const Stmt *block);
 
 /* ---- two accesses (thread_pairs.c) ----------------------------------------------------------- */
 
-/* An access by one thread and another that may clash with it, in a question of its own. */
+/* A question about a launch: its sizes and what holds of them. */
+Poly *threads_question(Threads *t);
+
+/* Goes through the pairs of accesses by threads that may clash: of one buffer that they share, one
+ * of them writing, and not both atomic updates by one operator. What is asked of a pair goes before
+ * the next one, or with meeting_end; where neither comes, it stays. */
 typedef struct {
     Threads *t;
     Poly *p;
-    int a, b; /* units */
+    Pairs pair;
+    PolyPart part;
     ThreadInstance at_a, at_b;
-    const Touch *x, *y;
-    void *user; /* of threads_pair_holds */
 } Meeting;
-
-/* `holds` for all pairs of accesses by units a and b of one buffer that threads share, one of them
- * writing, and not both atomic updates by one operator. When it fails for one, what it left in the
- * arena stays. Part of a question (poly_new). */
-bool threads_pair_holds(Threads *t, int a, int b, bool (*holds)(Meeting *), void *user);
+/* Of all units; of these two. The next one is the first. */
+Meeting meetings_all(Threads *t, Poly *p);
+Meeting meetings_of(Threads *t, Poly *p, int a, int b);
+bool meeting_next(Meeting *m);
+void meeting_end(Meeting *m);
 
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
 void meeting_enter(Meeting *m);

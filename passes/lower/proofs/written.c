@@ -135,17 +135,16 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 {
     Affine dims[2 * MAX_DIMENSIONS];
     isl_set *set = no_elements(q, dims, buffer);
-    for (int i = 0; i < m->units.n; i++)
-        for (int k = 0; k < m->units.items[i]->touches.n; k++) {
-            const Touch *touch = &m->units.items[i]->touches.items[k];
-            if (!touch->writes || touch->buffer->id != buffer->id)
-                continue;
-            Poly *p = poly_new(q->c);
-            int n = enter_parameters(q->program, p, dims);
-            Instance at = instance_new(p, m->units.items[i]);
-            if (!add_image(p, dims, n, instance_index(p, &at, touch), buffer->rank, &set))
-                return isl_set_free(set);
-        }
+    for (Touches at = touches_of(m, buffer); touches_next(&at);) {
+        if (!at.touch->writes)
+            continue;
+        Poly *p = poly_new(q->c);
+        int n = enter_parameters(q->program, p, dims);
+        Instance writer = instance_new(p, m->units.items[at.unit]);
+        const Affine *index = instance_index(p, &writer, at.touch);
+        if (!add_image(p, dims, n, index, buffer->rank, &set))
+            return isl_set_free(set);
+    }
     return set;
 }
 
