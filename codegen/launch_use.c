@@ -31,26 +31,27 @@ static void note_buffer(Collector *k, Buffer *b)
     VEC_PUSH(k->c->arena, &k->use->buffers, b);
 }
 
-static bool collect_expr(Visitor *v, Expr *e)
+static void note_value(Collector *k, Var *var)
 {
-    Collector *k = v->user;
-    if (e->kind == EX_LOAD)
-        note_buffer(k, e->u.load.buffer);
-    if (e->kind != EX_VAR)
-        return true;
     for (int i = 0; i < k->inside.n; i++)
-        if (k->inside.items[i] == e->u.var)
-            return true;
+        if (k->inside.items[i] == var)
+            return;
     for (int i = 0; i < k->use->values.n; i++)
-        if (k->use->values.items[i] == e->u.var)
-            return true;
-    VEC_PUSH(k->c->arena, &k->use->values, e->u.var);
-    return true;
+        if (k->use->values.items[i] == var)
+            return;
+    VEC_PUSH(k->c->arena, &k->use->values, var);
 }
 
-static bool collect_stmt(Visitor *v, Stmt *s)
+static void collect_expr(Collector *k, const Expr *e)
 {
-    Collector *k = v->user;
+    if (e->kind == EX_LOAD)
+        note_buffer(k, e->u.load.buffer);
+    if (e->kind == EX_VAR)
+        note_value(k, e->u.var);
+}
+
+static void collect_stmt(Collector *k, const Stmt *s)
+{
     switch (s->kind) {
     case ST_FOR: VEC_PUSH(k->c->arena, &k->inside, s->u.loop.var); break;
     case ST_LET: VEC_PUSH(k->c->arena, &k->inside, s->u.let.var); break;
@@ -62,7 +63,6 @@ static bool collect_stmt(Visitor *v, Stmt *s)
     case ST_BARRIER: k->use->barriers += s->u.barrier.kind == SYNC_THREADS; break;
     default: break;
     }
-    return true;
 }
 
 /* Sizes and scalars, as they are declared, then the variables of the host in the order of the
@@ -116,75 +116,54 @@ static void place_shared(Context *c, LaunchUse *use)
     use->shared_is_dynamic = use->shared_bytes > SHARED_STATIC_LIMIT;
 }
 
-typedef struct {
-    Context *c;
-    const Kernel *kernel;
-    LaunchUseList *out;
-    ConstVarList host; /* variables defined outside launches so far */
-} Finder;
-
-static bool find_launch(Visitor *v, Stmt *s)
+static LaunchUse use_of(Context *c, const Stmt *launch)
 {
-    Finder *f = v->user;
-    if (s->kind == ST_FOR)
-        VEC_PUSH(f->c->arena, &f->host, s->u.loop.var);
-    if (s->kind == ST_LET)
-        VEC_PUSH(f->c->arena, &f->host, s->u.let.var);
-    if (s->kind != ST_LAUNCH)
-        return true;
-    LaunchUse use = {.launch = s};
-    Collector k = {.c = f->c, .use = &use};
-    Visitor inner = {.user = &k, .expr = collect_expr, .stmt = collect_stmt};
-    visit_stmt(&inner, s->u.launch.body);
-    sort_arguments(f->kernel, &f->host, &use);
-    place_shared(f->c, &use);
-    VEC_PUSH(f->c->arena, f->out, use);
-    return false;
+    LaunchUse use = {.launch = launch};
+    Collector k = {.c = c, .use = &use};
+    for (Cursor at = cursor_stmt(c, launch->u.launch.body); cursor_next(&at);)
+        if (at.stmt)
+            collect_stmt(&k, at.stmt);
+        else
+            collect_expr(&k, at.expr);
+    place_shared(c, &use);
+    return use;
 }
 
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out)
 {
-    Finder f = {.c = c, .kernel = lowered, .out = out};
-    Visitor v = {.user = &f, .stmt = find_launch};
-    visit_stmt(&v, lowered->body);
+    ConstVarList host = {0}; /* variables defined outside launches so far */
+    for (Cursor at = cursor_stmts(c, lowered->body); cursor_next(&at);) {
+        if (at.stmt->kind == ST_FOR)
+            VEC_PUSH(c->arena, &host, at.stmt->u.loop.var);
+        if (at.stmt->kind == ST_LET)
+            VEC_PUSH(c->arena, &host, at.stmt->u.let.var);
+        if (at.stmt->kind != ST_LAUNCH)
+            continue;
+        LaunchUse use = use_of(c, at.stmt);
+        sort_arguments(lowered, &host, &use);
+        VEC_PUSH(c->arena, out, use);
+        cursor_prune(&at);
+    }
 }
 
-typedef struct {
-    const Var *var;
-    bool narrow; /* it is used as what it is */
-} WidthSearch;
-
-static bool find_narrow_use(Visitor *v, Expr *e)
+DType launch_value_type(Context *c, const LaunchUse *use, const Var *value)
 {
-    WidthSearch *search = v->user;
-    if (e->kind == EX_CAST && e->type == DT_I64 && e->u.arg[0]->kind == EX_VAR)
-        return false;
-    search->narrow |= e->kind == EX_VAR && e->u.var == search->var;
-    return !search->narrow;
-}
-
-DType launch_value_type(const LaunchUse *use, const Var *value)
-{
-    WidthSearch search = {.var = value};
-    Visitor v = {.user = &search, .expr = find_narrow_use};
     if (value->type != DT_INDEX)
         return value->type;
-    visit_stmt(&v, use->launch->u.launch.body);
-    return search.narrow ? DT_INDEX : DT_I64;
+    for (Cursor at = cursor_stmt(c, use->launch->u.launch.body); cursor_next(&at);) {
+        const Expr *e = at.expr;
+        if (e && e->kind == EX_CAST && e->type == DT_I64 && e->u.arg[0]->kind == EX_VAR)
+            cursor_prune(&at);
+        else if (e && e->kind == EX_VAR && e->u.var == value)
+            return DT_INDEX;
+    }
+    return DT_I64;
 }
 
-static bool find_write(Visitor *v, Stmt *s)
+bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer)
 {
-    const Buffer **b = v->user;
-    if (s->kind == ST_STORE && *b && s->u.store.buffer->id == (*b)->id)
-        *b = NULL;
-    return *b != NULL;
-}
-
-bool launch_writes(const LaunchUse *use, const Buffer *buffer)
-{
-    const Buffer *wanted = buffer;
-    Visitor v = {.user = &wanted, .stmt = find_write};
-    visit_stmt(&v, use->launch->u.launch.body);
-    return wanted == NULL;
+    for (Cursor at = cursor_stmts(c, use->launch->u.launch.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && at.stmt->u.store.buffer->id == buffer->id)
+            return true;
+    return false;
 }

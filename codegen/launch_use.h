@@ -23,9 +23,9 @@ typedef VEC(LaunchUse) LaunchUseList;
 /* All launches of the kernel, in program order. */
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
 /* Does the launch write this buffer? */
-bool launch_writes(const LaunchUse *use, const Buffer *buffer);
+bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer);
 /* The type that a value is passed as: its own, but i64 for an index that the launch only uses as
  * i64. */
-DType launch_value_type(const LaunchUse *use, const Var *value);
+DType launch_value_type(Context *c, const LaunchUse *use, const Var *value);
 
 #endif

@@ -89,42 +89,33 @@ int vector_find_load(const VectorPlan *plan, const Expr *e)
     return -1;
 }
 
-typedef struct {
-    Context *c;
-    VectorPlan *plan;
-    bool fails;
-} LoadSearch;
-
-/* Operands that a condition may leave out hold no wide load but those that are made anyway. */
-static bool find_lazy_loads(Visitor *v, Expr *e)
+static bool plan_load(Context *c, VectorPlan *plan, Expr *e)
 {
-    LoadSearch *s = v->user;
-    visit_expr(v, e->u.arg[0]);
-    int made = s->plan->loads.n;
-    for (int i = 1; i < (e->kind == EX_SELECT ? 3 : 2); i++)
-        visit_expr(v, e->u.arg[i]);
-    s->fails |= s->plan->loads.n > made;
-    return false;
+    const Buffer *b = e->u.load.buffer;
+    if (vector_find_load(plan, e) >= 0)
+        return true;
+    if (b->scope == SCOPE_LOCAL && plan->store->u.store.buffer->scope != SCOPE_LOCAL)
+        /* a register for each lane: a struct of registers would be stored piece by piece */
+        return true;
+    WideLoad load = {e, first_lane(c, b, e->u.load.index, plan->var)};
+    VEC_PUSH(c->arena, &plan->loads, load);
+    return load.first && (plan->copies || vector_type(c, b->type, plan->lanes));
 }
 
-static bool find_loads(Visitor *v, Expr *e)
+/* Plans the wide loads of `e`; false where one has no form. Operands that a condition may leave out
+ * hold none but those that are made anyway. */
+static bool plan_loads(Context *c, VectorPlan *plan, Expr *e)
 {
-    LoadSearch *s = v->user;
-    if (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR)
-        return find_lazy_loads(v, e);
-    if (e->kind != EX_LOAD || !subscripts_use(e, s->plan->var))
-        return true;
-    if (vector_find_load(s->plan, e) >= 0)
-        return false;
-    const Buffer *b = e->u.load.buffer;
-    if (b->scope == SCOPE_LOCAL && s->plan->store->u.store.buffer->scope != SCOPE_LOCAL)
-        /* a register for each lane: a struct of registers would be stored piece by piece */
-        return false;
-    WideLoad load = {e, first_lane(s->c, b, e->u.load.index, s->plan->var)};
-    if (!load.first || (!s->plan->copies && !vector_type(s->c, b->type, s->plan->lanes)))
-        s->fails = true;
-    VEC_PUSH(s->c->arena, &s->plan->loads, load);
-    return false;
+    if (e->kind == EX_LOAD && subscripts_use(e, plan->var))
+        return plan_load(c, plan, e);
+    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
+    int made = -1;
+    for (int i = 0; i < expr_operands(e); i++) {
+        if (!plan_loads(c, plan, expr_operand(e, i)))
+            return false;
+        made = i == 0 ? plan->loads.n : made;
+    }
+    return !lazy || plan->loads.n == made;
 }
 
 bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
@@ -143,16 +134,14 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     plan->copies = !store_updates(s->u.store.op) && plan->value->kind == EX_LOAD &&
                    plan->value->type == to->type && subscripts_use(plan->value, loop->var) &&
                    (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);
-    LoadSearch search = {.c = c, .plan = plan};
-    Visitor v = {.user = &search, .expr = find_loads};
     const Expr *copied =
         s->u.store.op == STORE_ASYNC ? expr_copied(plan->value, &plan->where) : NULL;
     plan->fills = copied && plan->where && !expr_uses_var(plan->where, loop->var);
-    visit_expr(&v, plan->fills ? (Expr *)copied : plan->value);
+    bool planned = plan_loads(c, plan, plan->fills ? (Expr *)copied : plan->value);
     int bytes = type_bytes(to->type);
     plan->packs = bytes <= 2 && plan->lanes * bytes >= 4 && vector_word(plan->lanes * bytes) &&
                   s->u.store.op == STORE_SET && plan->loads.n == 0;
     bool has_type = plan->packs || vector_type(c, to->type, plan->lanes) ||
                     (plan->copies && vector_word(plan->lanes * type_bytes(to->type)));
-    return plan->first && has_type && !search.fails;
+    return plan->first && has_type && planned;
 }

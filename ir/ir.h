@@ -694,6 +694,7 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
+bool expr_reads(const Expr *e, const Buffer *buffer);
 /* A loop's variable in `e`; NULL if there is none. */
 const Var *expr_loop_var(Context *c, const Expr *e);
 /* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the

@@ -50,18 +50,15 @@ Name names_fresh(Names *n, const char *base)
     return name;
 }
 
-static bool take_stmt(Visitor *v, Stmt *s)
+static Name defined_by(const Stmt *s)
 {
-    Names *n = v->user;
-    if (s->kind == ST_FOR)
-        names_take(n, s->u.loop.var->name);
-    else if (s->kind == ST_LET)
-        names_take(n, s->u.let.var->name);
-    else if (s->kind == ST_TEMP)
-        names_take(n, s->u.temp->name);
-    else if (s->kind == ST_BLOCK)
-        names_take(n, s->u.block.name);
-    return true;
+    switch (s->kind) {
+    case ST_FOR: return s->u.loop.var->name;
+    case ST_LET: return s->u.let.var->name;
+    case ST_TEMP: return s->u.temp->name;
+    case ST_BLOCK: return s->u.block.name;
+    default: return NULL;
+    }
 }
 
 Names names_of_kernel(Context *c, const Kernel *kernel)
@@ -72,7 +69,8 @@ Names names_of_kernel(Context *c, const Kernel *kernel)
     for (int i = 0; i < kernel->n_params; i++)
         names_take(&n, kernel->params[i].buffer ? kernel->params[i].buffer->name
                                                 : kernel->params[i].scalar->name);
-    Visitor v = {.user = &n, .stmt = take_stmt};
-    visit_stmt(&v, kernel->body);
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
+        if (defined_by(at.stmt))
+            names_take(&n, defined_by(at.stmt));
     return n;
 }

@@ -156,33 +156,28 @@ static bool has_default_name(const BlockStmt *block)
     return name && strcmp(name, block->name) == 0;
 }
 
-typedef struct {
-    const Buffer *buffer;
-    bool found;
-} Update;
-
-static bool find_update(Visitor *v, Stmt *s)
+static bool updates(Context *c, const Stmt *s, const Buffer *buffer)
 {
-    Update *update = v->user;
-    if (s->kind == ST_STORE && s->u.store.op != STORE_SET && s->u.store.buffer == update->buffer)
-        update->found = true;
-    return !update->found;
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && at.stmt->u.store.op != STORE_SET &&
+            at.stmt->u.store.buffer == buffer)
+            return true;
+    return false;
 }
 
 /* Whether seq item i, a plain `=`, and an update in a loop behind it would be read as one
  * reduction. */
-static bool would_fuse(const Stmt *seq, int i)
+static bool would_fuse(Context *c, const Stmt *seq, int i)
 {
     const Stmt *s = seq->u.seq.items[i];
     if (s->kind != ST_BLOCK || s->u.block.init || s->u.block.body->kind != ST_STORE ||
         s->u.block.body->u.store.op != STORE_SET)
         return false;
-    Update update = {s->u.block.body->u.store.buffer, false};
-    Visitor v = {&update, NULL, find_update};
-    for (int j = i + 1; j < seq->u.seq.n && !update.found; j++)
-        if (seq->u.seq.items[j]->kind == ST_FOR)
-            visit_stmt(&v, seq->u.seq.items[j]);
-    return update.found;
+    for (int j = i + 1; j < seq->u.seq.n; j++)
+        if (seq->u.seq.items[j]->kind == ST_FOR &&
+            updates(c, seq->u.seq.items[j], s->u.block.body->u.store.buffer))
+            return true;
+    return false;
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -194,7 +189,7 @@ static void print_items(Printer *p, const Stmt *s, int indent)
         return;
     }
     for (int i = 0; i < s->u.seq.n; i++) {
-        if (!p->direct && would_fuse(s, i))
+        if (!p->direct && would_fuse(p->ctx, s, i))
             p->spelt_out = s->u.seq.items[i];
         print_statement(p, s->u.seq.items[i], indent);
     }

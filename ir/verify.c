@@ -536,12 +536,6 @@ static bool meet_buffer(BufferNames *met, const Buffer *buffer)
     return true;
 }
 
-static bool meet_stmt(Visitor *visitor, Stmt *s)
-{
-    BufferNames *met = visitor->user;
-    return !met->verifier->broken && (s->kind != ST_TEMP || meet_buffer(met, s->u.temp));
-}
-
 /* Buffers of different scopes differ in name, too: schedules and messages speak of them by name. */
 static bool check_buffer_names(Verifier *v, const Kernel *kernel)
 {
@@ -549,9 +543,10 @@ static bool check_buffer_names(Verifier *v, const Kernel *kernel)
     for (int i = 0; i < kernel->n_params; i++)
         if (kernel->params[i].buffer && !meet_buffer(&met, kernel->params[i].buffer))
             return false;
-    Visitor visitor = {&met, NULL, meet_stmt};
-    visit_stmt(&visitor, kernel->body);
-    return !v->broken;
+    for (Cursor at = cursor_stmts(v->ctx, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && !meet_buffer(&met, at.stmt->u.temp))
+            return false;
+    return true;
 }
 
 /* Only schedules write it. */

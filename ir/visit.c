@@ -177,6 +177,17 @@ bool expr_has_load(const Expr *e)
     return false;
 }
 
+bool expr_reads(const Expr *e, const Buffer *buffer)
+{
+    if (e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id)
+        return true;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_reads(expr_operand(e, k), buffer))
+            return true;
+    return false;
+}
+
 const Var *expr_loop_var(Context *c, const Expr *e)
 {
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);)

@@ -477,21 +477,15 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
     TIRC_BUG(w->c, "a statement of a kernel where the host's text is written");
 }
 
-static bool allocate_temp(Visitor *v, Stmt *s)
-{
-    CudaWriter *w = v->user;
-    if (s->kind != ST_TEMP || s->u.temp->scope != SCOPE_GLOBAL)
-        return true;
-    host_memory(w, s->u.temp);
-    return true;
-}
-
 /* Global temporaries that stand inside a launch: their memory is the host's matter, too. */
 static void launch_temps(CudaWriter *w, const LaunchUseList *uses)
 {
-    Visitor v = {.user = w, .stmt = allocate_temp};
-    for (int i = 0; i < uses->n; i++)
-        visit_stmt(&v, uses->items[i].launch->u.launch.body);
+    for (int i = 0; i < uses->n; i++) {
+        StmtList temps = stmts_of_kind(w->c, uses->items[i].launch->u.launch.body, ST_TEMP);
+        for (int k = 0; k < temps.n; k++)
+            if (temps.items[k]->u.temp->scope == SCOPE_GLOBAL)
+                host_memory(w, temps.items[k]->u.temp);
+    }
 }
 
 /* ---- main: the check ------------------------------------------------------------------------- */

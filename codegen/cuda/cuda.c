@@ -181,13 +181,13 @@ static void signature(CudaWriter *w, const LaunchUse *use)
     for (int i = 0; i < use->buffers.n; i++) {
         const Buffer *b = use->buffers.items[i];
         strbuf_addf(w->out, "%s%s%s *__restrict__ %s", i ? ", " : "",
-                    launch_writes(use, b) ? "" : "const ", cuda_storage_type(b->type),
+                    launch_writes(w->c, use, b) ? "" : "const ", cuda_storage_type(b->type),
                     cuda_buffer_name(w, b));
     }
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
         strbuf_addf(w->out, "%sconst %s %s", i || use->buffers.n ? ", " : "",
-                    cuda_storage_type(launch_value_type(use, v)), cuda_name(w, v->name));
+                    cuda_storage_type(launch_value_type(w->c, use, v)), cuda_name(w, v->name));
     }
     strbuf_add(w->out, ")\n{\n");
 }

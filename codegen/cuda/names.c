@@ -149,33 +149,28 @@ static void give(CudaNames *n, NamedKind kind, Name name)
 
 /* ---- the names of a kernel ------------------------------------------------------------------- */
 
-typedef struct {
-    CudaNames *n;
-    NamedKind kind;
-} Giving;
-
-static bool give_stmt(Visitor *v, Stmt *s)
+/* What the statement defines, and its kind; NULL for nothing. */
+static Name defined_by(const Stmt *s, NamedKind *kind)
 {
-    const Giving *g = v->user;
     bool symbol = s->kind == ST_TEMP && s->u.temp->scope == SCOPE_CONSTANT;
-    if (g->kind == NAMED_LAUNCH && s->kind == ST_LAUNCH)
-        give(g->n, NAMED_LAUNCH, s->u.launch.name);
-    else if (symbol && g->kind == NAMED_SYMBOL)
-        give(g->n, NAMED_SYMBOL, s->u.temp->name);
-    else if (g->kind == NAMED_VALUE && s->kind == ST_FOR)
-        give(g->n, NAMED_VALUE, s->u.loop.var->name);
-    else if (g->kind == NAMED_VALUE && s->kind == ST_LET)
-        give(g->n, NAMED_VALUE, s->u.let.var->name);
-    else if (g->kind == NAMED_VALUE && s->kind == ST_TEMP && !symbol)
-        give(g->n, NAMED_VALUE, s->u.temp->name);
-    return true;
+    *kind = s->kind == ST_LAUNCH ? NAMED_LAUNCH : symbol ? NAMED_SYMBOL : NAMED_VALUE;
+    switch (s->kind) {
+    case ST_LAUNCH: return s->u.launch.name;
+    case ST_FOR: return s->u.loop.var->name;
+    case ST_LET: return s->u.let.var->name;
+    case ST_TEMP: return s->u.temp->name;
+    default: return NULL;
+    }
 }
 
 static void give_in_body(CudaNames *n, NamedKind kind, const Kernel *kernel)
 {
-    Giving giving = {n, kind};
-    Visitor v = {.user = &giving, .stmt = give_stmt};
-    visit_stmt(&v, kernel->body);
+    for (Cursor at = cursor_stmts(n->c, kernel->body); cursor_next(&at);) {
+        NamedKind is;
+        Name name = defined_by(at.stmt, &is);
+        if (name && is == kind)
+            give(n, kind, name);
+    }
 }
 
 static void give_values(CudaNames *n, const Kernel *kernel)
@@ -189,19 +184,13 @@ static void give_values(CudaNames *n, const Kernel *kernel)
     give_in_body(n, NAMED_VALUE, kernel);
 }
 
-static bool take_launch(Visitor *v, Stmt *s)
-{
-    if (s->kind == ST_LAUNCH)
-        names_take(v->user, s->u.launch.name);
-    return s->kind != ST_LAUNCH;
-}
-
 /* All names of the kernel: what gets another name gets none of these. */
 static void take_names(Names *taken, Context *c, const Kernel *kernel)
 {
     Names own = names_of_kernel(c, kernel);
-    Visitor v = {.user = &own, .stmt = take_launch};
-    visit_stmt(&v, kernel->body);
+    StmtList launches = stmts_of_kind(c, kernel->body, ST_LAUNCH);
+    for (int i = 0; i < launches.n; i++)
+        names_take(&own, launches.items[i]->u.launch.name);
     for (int i = 0; i < own.capacity; i++)
         if (own.entries[i].name)
             names_take(taken, own.entries[i].name);

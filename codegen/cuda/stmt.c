@@ -99,8 +99,8 @@ static void store(CudaWriter *w, const Stmt *s)
 
 static bool is_wide(const CudaWriter *w, const Buffer *b)
 {
-    for (int i = 0; i < w->wide.buffers.n; i++)
-        if (w->wide.buffers.items[i]->id == b->id)
+    for (int i = 0; i < w->wide.n; i++)
+        if (w->wide.items[i]->id == b->id)
             return true;
     return false;
 }

@@ -17,11 +17,7 @@ typedef enum {
     HELPER_COUNT
 } Helper;
 
-typedef struct {
-    Arena *arena;
-    VEC(Buffer *) buffers;
-    int depth;
-} BufferList;
+typedef VEC(const Buffer *) BufferList;
 
 /* Functions of the host's reference in a complete program, likewise. */
 typedef enum {
@@ -104,7 +100,7 @@ void cuda_from_float(CudaWriter *w, const Expr *from, DType to);
 void cuda_note_let(CudaWriter *w, const Stmt *let);
 
 /* Finds out what expressions of `body` read; compilers warn of what is declared for nothing. */
-void cuda_note_reads(CudaWriter *w, Stmt *body);
+void cuda_note_reads(CudaWriter *w, const Stmt *body);
 /* What stands in front of the declaration of the variable or buffer with this id: `[[maybe_unused]]
  * ` where nothing reads it. */
 const char *cuda_unused(const CudaWriter *w, uint32_t id);
@@ -120,7 +116,7 @@ bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan 
 /* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). */
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);
 /* The buffers that vectorized loops below `s` touch. */
-void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list);
+void cuda_wide_buffers(Context *c, const Stmt *s, BufferList *list);
 
 /* A local buffer of one element is a variable; what its layout adds holds nothing. */
 bool cuda_is_variable(const Buffer *buffer);

@@ -212,32 +212,20 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
     return true;
 }
 
-static bool collect_wide(Visitor *v, Expr *e)
+static void add_buffers(Context *c, const Stmt *body, BufferList *list)
 {
-    BufferList *list = v->user;
-    if (e->kind == EX_LOAD)
-        VEC_PUSH(list->arena, &list->buffers, e->u.load.buffer);
-    return true;
+    for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
+        if (at.stmt && at.stmt->kind == ST_STORE)
+            VEC_PUSH(c->arena, list, at.stmt->u.store.buffer);
+        else if (at.expr && at.expr->kind == EX_LOAD)
+            VEC_PUSH(c->arena, list, at.expr->u.load.buffer);
 }
 
-static bool collect_wide_loops(Visitor *v, Stmt *s)
+void cuda_wide_buffers(Context *c, const Stmt *s, BufferList *list)
 {
-    BufferList *list = v->user;
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE) {
-        Visitor inner = {.user = list, .expr = collect_wide, .stmt = collect_wide_loops};
-        list->depth++;
-        visit_stmt(&inner, s->u.loop.body);
-        list->depth--;
-        return false;
-    }
-    if (s->kind == ST_STORE && list->depth > 0)
-        VEC_PUSH(list->arena, &list->buffers, s->u.store.buffer);
-    return true;
-}
-
-void cuda_wide_buffers(Context *c, Stmt *s, BufferList *list)
-{
-    list->arena = c->arena;
-    Visitor v = {.user = list, .stmt = collect_wide_loops};
-    visit_stmt(&v, s);
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_VECTORIZE) {
+            add_buffers(c, at.stmt->u.loop.body, list);
+            cursor_prune(&at);
+        }
 }

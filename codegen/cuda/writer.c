@@ -29,29 +29,19 @@ const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b)
 
 /* ---- what nothing reads ---------------------------------------------------------------------- */
 
-typedef struct {
-    uint32_t n;
-    bool *read;
-} Reads;
-
-static bool note_read(Visitor *v, Expr *e)
+void cuda_note_reads(CudaWriter *w, const Stmt *body)
 {
-    const Reads *r = v->user;
-    uint32_t id = e->kind == EX_VAR    ? e->u.var->id
-                  : e->kind == EX_LOAD ? e->u.load.buffer->id
-                                       : r->n;
-    if (id < r->n)
-        r->read[id] = true;
-    return true;
-}
-
-void cuda_note_reads(CudaWriter *w, Stmt *body)
-{
-    Reads reads = {w->c->next_id, ARENA_ARRAY(w->c->arena, bool, w->c->next_id + 1)};
-    Visitor v = {.user = &reads, .expr = note_read};
-    visit_stmt(&v, body);
-    w->n_ids = reads.n;
-    w->read = reads.read;
+    bool *read = ARENA_ARRAY(w->c->arena, bool, w->c->next_id + 1);
+    w->n_ids = w->c->next_id;
+    w->read = read;
+    for (Cursor at = cursor_stmt(w->c, body); cursor_next(&at);) {
+        const Expr *e = at.expr;
+        uint32_t id = e && e->kind == EX_VAR    ? e->u.var->id
+                      : e && e->kind == EX_LOAD ? e->u.load.buffer->id
+                                                : w->n_ids;
+        if (id < w->n_ids)
+            read[id] = true;
+    }
 }
 
 const char *cuda_unused(const CudaWriter *w, uint32_t id)

@@ -10,32 +10,24 @@ static bool is_narrow(DType type)
     return type_info(type)->bits < 32 && type != DT_BOOL;
 }
 
-static bool note_risk(Visitor *v, Expr *e)
+static bool may_fault(const Expr *e)
 {
-    bool *risky = v->user;
-    if (e->kind == EX_LOAD || ((e->kind == EX_DIV || e->kind == EX_MOD) && type_is_int(e->type)))
-        *risky = true;
-    return !*risky;
+    return e->kind == EX_LOAD || ((e->kind == EX_DIV || e->kind == EX_MOD) && type_is_int(e->type));
 }
 
-static bool note_arithmetic(Visitor *v, Expr *e)
+static bool is_index_arithmetic(const Expr *e)
 {
-    bool *risky = v->user;
-    *risky |=
-        e->type == DT_INDEX && (expr_is_binary(e->kind) || e->kind == EX_NEG || e->kind == EX_CAST);
-    return !*risky;
+    return e->type == DT_INDEX &&
+           (expr_is_binary(e->kind) || e->kind == EX_NEG || e->kind == EX_CAST);
 }
 
 /* Could evaluating it fault? */
 static bool is_risky(const VmCoder *k, const Expr *e)
 {
-    bool risky = false;
-    Visitor v = {.user = &risky, .expr = note_risk},
-            fits = {.user = &risky, .expr = note_arithmetic};
-    visit_expr(&v, (Expr *)e);
-    if (k->fits)
-        visit_expr(&fits, (Expr *)e);
-    return risky;
+    for (Cursor at = cursor_expr(k->c, e); cursor_next(&at);)
+        if (may_fault(at.expr) || (k->fits && is_index_arithmetic(at.expr)))
+            return true;
+    return false;
 }
 
 void coder_fit(VmCoder *k, int reg)

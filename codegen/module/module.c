@@ -56,15 +56,6 @@ static void add_buffer(ModuleBuilder *b, const Buffer *buffer)
     VEC_PUSH(b->c->arena, &b->ids, buffer->id);
 }
 
-static bool find_temp(Visitor *v, Stmt *s)
-{
-    ModuleBuilder *b = v->user;
-    if (s->kind == ST_TEMP && !s->u.temp->copy_of &&
-        (s->u.temp->scope == SCOPE_GLOBAL || !b->lowered))
-        add_buffer(b, s->u.temp);
-    return true;
-}
-
 static BufferRole role_of(Role role)
 {
     switch (role) {
@@ -172,8 +163,12 @@ static void build_buffers(ModuleBuilder *b)
     for (int i = 0; i < b->kernel->n_params; i++)
         if (b->kernel->params[i].buffer)
             add_buffer(b, b->kernel->params[i].buffer);
-    Visitor v = {.user = b, .stmt = find_temp};
-    visit_stmt(&v, b->kernel->body);
+    StmtList temps = stmts_of_kind(b->c, b->kernel->body, ST_TEMP);
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *temp = temps.items[i]->u.temp;
+        if (!temp->copy_of && (temp->scope == SCOPE_GLOBAL || !b->lowered))
+            add_buffer(b, temp);
+    }
     ModuleBuffer *table = ARENA_ARRAY(b->c->arena, ModuleBuffer, b->buffers.n + 1);
     for (int i = 0; i < b->buffers.n; i++) {
         const Buffer *buffer = b->buffers.items[i];
@@ -205,7 +200,7 @@ static bool is_host_value(const Var *var)
 static KernelArgument value_argument(const ModuleBuilder *b, const LaunchUse *use, const Var *var,
                                      int *n_host)
 {
-    DType type = launch_value_type(use, var);
+    DType type = launch_value_type(b->c, use, var);
     if (is_host_value(var))
         return (KernelArgument){ARG_HOST, (*n_host)++, type};
     if (var->kind == VAR_SIZE)

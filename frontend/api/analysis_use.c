@@ -7,31 +7,24 @@
 
 /* ---- barriers ------------------------------------------------------------------------------ */
 
-typedef struct {
-    Context *c;
-    VEC(const Stmt *) found;
-} BarrierSearch;
-
-static bool find_barrier(Visitor *v, Stmt *s)
+/* The next barrier of the cursor's text; NULL after the last. */
+static const Stmt *next_barrier(Cursor *at)
 {
-    BarrierSearch *search = v->user;
-    if (s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_THREADS)
-        VEC_PUSH(search->c->arena, &search->found, s);
-    return true;
+    while (cursor_next(at))
+        if (at->stmt->kind == ST_BARRIER && at->stmt->u.barrier.kind == SYNC_THREADS)
+            return at->stmt;
+    return NULL;
 }
 
 /* The machine has one instruction for each barrier of the text, in the same order. */
 static void barriers_of(Analyst *a, int kernel, const LaunchUse *use)
 {
     const VmFunction *code = a->module->kernels[kernel].code;
-    BarrierSearch search = {.c = a->c};
-    Visitor v = {.user = &search, .stmt = find_barrier};
-    visit_stmt(&v, use->launch->u.launch.body);
-    int next = 0;
+    Cursor at = cursor_stmts(a->c, use->launch->u.launch.body);
     for (int i = 0; i < code->n_code; i++) {
-        if (code->code[i].op != VM_BARRIER || next >= search.found.n)
+        const Stmt *s = code->code[i].op == VM_BARRIER ? next_barrier(&at) : NULL;
+        if (!s)
             continue;
-        const Stmt *s = search.found.items[next++];
         int64_t counted = counters_executions(a->census.counters, kernel, i).times;
         int64_t blocks = a->census.kernels[kernel].counted;
         tirc_barrier row = {.kernel = a->module->kernels[kernel].name,

@@ -87,7 +87,7 @@ static json_t *temps_json(Context *c, const LaunchUseList *uses)
     return temps;
 }
 
-static json_t *arguments_json(const LaunchUse *use)
+static json_t *arguments_json(Context *c, const LaunchUse *use)
 {
     json_t *arguments = json_array();
     for (int i = 0; i < use->buffers.n; i++)
@@ -99,7 +99,7 @@ static json_t *arguments_json(const LaunchUse *use)
                            : v->kind == VAR_SCALAR ? "scalar"
                            : v->kind == VAR_LET    ? "value"
                                                    : "loop";
-        DType type = launch_value_type(use, v);
+        DType type = launch_value_type(c, use, v);
         json_array_append_new(arguments,
                               json_pack("{s:s, s:s, s:s}", "kind", kind, "name", v->name, "type",
                                         type_info(type == DT_INDEX ? DT_I32 : type)->name));
@@ -175,8 +175,8 @@ static json_t *launch_json(Context *c, const Kernel *kernel, const CudaNames *na
                      within_json(c, kernel, use->launch), "grid", grid, "block", block,
                      "shared_bytes", (json_int_t)use->shared_bytes, "shared_is_dynamic",
                      (int)use->shared_is_dynamic, "barriers", use->barriers, "arguments",
-                     arguments_json(use), "constants", constants_json(names, use), "idle_threads",
-                     idle_json(c, launch));
+                     arguments_json(c, use), "constants", constants_json(names, use),
+                     "idle_threads", idle_json(c, launch));
 }
 
 /* Of the CUDA text, those that belong to a launch. */

@@ -11,26 +11,20 @@ const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered)
 }
 
 /* Some access had subscripts for several axes. */
-static bool find_axes_of_load(Visitor *v, Expr *e)
+static bool has_axes(Context *c, const Stmt *body)
 {
-    bool *found = v->user;
-    *found |= e->kind == EX_LOAD && e->u.load.axes;
-    return !*found;
-}
-
-static bool find_axes_of_store(Visitor *v, Stmt *s)
-{
-    bool *found = v->user;
-    *found |= s->kind == ST_STORE && s->u.store.axes;
-    return !*found;
+    for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
+        if (at.stmt ? at.stmt->kind == ST_STORE && at.stmt->u.store.axes
+                    : at.expr->kind == EX_LOAD && at.expr->u.load.axes)
+            return true;
+    return false;
 }
 
 const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered)
 {
-    bool found = false;
-    Visitor v = {.user = &found, .expr = find_axes_of_load, .stmt = find_axes_of_store};
-    visit_stmt(&v, lowered->body);
-    return found ? keep_unproved_axes(t->ctx, lowered, api_memory_bounds(t, lowered)) : lowered;
+    return has_axes(t->ctx, lowered->body)
+               ? keep_unproved_axes(t->ctx, lowered, api_memory_bounds(t, lowered))
+               : lowered;
 }
 
 static Origin origin_of(const AccessBounds *a)

@@ -72,26 +72,6 @@ typedef struct {
     bool merged;
 } Reduction;
 
-typedef struct {
-    const Buffer *buffer;
-    bool found;
-} Read;
-
-static bool find_read(Visitor *v, Expr *e)
-{
-    Read *read = v->user;
-    read->found = read->found || (e->kind == EX_LOAD && e->u.load.buffer == read->buffer);
-    return !read->found;
-}
-
-static bool reads_buffer(const Expr *e, const Buffer *buffer)
-{
-    Read read = {buffer, false};
-    Visitor v = {&read, find_read, NULL};
-    visit_expr(&v, (Expr *)e);
-    return read.found;
-}
-
 static bool same_element(const Stmt *a, const Stmt *b)
 {
     if (a->u.store.buffer != b->u.store.buffer)
@@ -107,7 +87,7 @@ static bool is_init_of(const Reduction *red, const Stmt *update)
 {
     const Resolver *r = red->r;
     if (r->mode != MODE_PROGRAM || !same_element(red->init, update) ||
-        reads_buffer(red->init->u.store.value, update->u.store.buffer))
+        expr_reads(red->init->u.store.value, update->u.store.buffer))
         return false;
     for (int i = 0; i < r->loops.n; i++) {
         IterKind kind = block_implied_kind(update, r->loops.items[i]->var);

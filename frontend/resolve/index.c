@@ -160,19 +160,12 @@ DType resolve_type(Resolver *r, AstName name)
     return DT_COUNT;
 }
 
-static bool find_scalar(Visitor *v, Expr *e)
+static bool uses_scalar(Context *c, const Expr *e)
 {
-    bool *found = v->user;
-    *found = *found || (e->kind == EX_VAR && e->u.var->kind == VAR_SCALAR);
-    return !*found;
-}
-
-static bool uses_scalar(Expr *e)
-{
-    bool found = false;
-    Visitor v = {&found, find_scalar, NULL};
-    visit_expr(&v, e);
-    return found;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_SCALAR)
+            return true;
+    return false;
 }
 
 /* An extent: without loads, and at least 1 where it is a literal. */
@@ -182,7 +175,7 @@ static Expr *resolve_extent(Resolver *r, const AstExpr *e)
     Expr *extent = resolve_bound(r, e, "an extent");
     if (!extent)
         return NULL;
-    if (uses_scalar(extent)) {
+    if (uses_scalar(r->ctx, extent)) {
         diag_error(r->ctx, E0226, e->span,
                    "an extent speaks of sizes, not of scalar parameters; declare the "
                    "number as a size, in <...> behind the kernel's name");

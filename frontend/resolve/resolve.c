@@ -224,26 +224,14 @@ static bool is_written(const Resolver *r, const Buffer *buffer)
     return false;
 }
 
-typedef struct {
-    const Buffer *output;
-    bool set;
-} SetSearch;
-
-static bool search_set(Visitor *v, Stmt *s)
-{
-    SetSearch *search = v->user;
-    search->set |= s->kind == ST_STORE && s->u.store.buffer->id == search->output->id &&
-                   !store_updates(s->u.store.op);
-    return !search->set;
-}
-
 /* Some store gives elements of the output a value, which others may update. */
-static bool is_set(const Kernel *kernel, const Buffer *output)
+static bool is_set(Context *c, const Kernel *kernel, const Buffer *output)
 {
-    SetSearch search = {.output = output};
-    Visitor v = {.user = &search, .stmt = search_set};
-    visit_stmt(&v, kernel->body);
-    return search.set;
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && at.stmt->u.store.buffer->id == output->id &&
+            !store_updates(at.stmt->u.store.op))
+            return true;
+    return false;
 }
 
 static void check_outputs(Resolver *r, const Kernel *kernel)
@@ -259,7 +247,7 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
                        "the output '%.60s' is never written; every element of an output "
                        "gets a value",
                        b->name);
-        else if (b->role == ROLE_OUT && !is_set(kernel, b))
+        else if (b->role == ROLE_OUT && !is_set(r->ctx, kernel, b))
             diag_error(
                 r->ctx, E0212, b->span,
                 "the output '%.60s' is updated, but nothing gives it a first value; set it before, "

@@ -137,14 +137,6 @@ bool stmt_touches(Stmt *s, const Buffer *buffer, AccessMode mode)
     return t.found;
 }
 
-bool expr_reads(Expr *e, const Buffer *buffer)
-{
-    Touch t = {buffer, ACCESS_READ, false};
-    Visitor v = {.user = &t, .expr = touch_expr};
-    visit_expr(&v, e);
-    return t.found;
-}
-
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
 {
     if (block->n_iters == 0)

@@ -35,7 +35,6 @@ void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, 
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
 /* Is there such an access of `buffer` below `s`, or in the expression? */
 bool stmt_touches(Stmt *s, const Buffer *buffer, AccessMode mode);
-bool expr_reads(Expr *e, const Buffer *buffer);
 
 /* The loops, blocks, ifs and lets from `root` down to `target` (by pointer, itself not entered)
  * are entered, so that `facts` hold there.  False, and nothing entered, when it is not below

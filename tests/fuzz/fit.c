@@ -108,22 +108,26 @@ static bool is_whole(const Stmt *block, const StmtPath *path)
     return !b->predicate;
 }
 
-static bool note_digits(Visitor *v, Expr *e)
+static bool is_digits(Context *c, const Expr *e)
 {
-    *(bool *)v->user |= e->kind == EX_MUL || e->kind == EX_DIV || e->kind == EX_MOD;
-    return e->kind != EX_LOAD;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD)
+            cursor_prune(&at);
+        else if (at.expr->kind == EX_MUL || at.expr->kind == EX_DIV || at.expr->kind == EX_MOD)
+            return true;
+    return false;
 }
 
 static bool has_digits(Schedule *s, Stmt *block)
 {
     AccessList reads = {0};
-    bool found = false;
-    Visitor v = {.user = &found, .expr = note_digits};
-    access_collect(schedule_context(s), block, NULL, ACCESS_READ, &reads);
+    Context *c = schedule_context(s);
+    access_collect(c, block, NULL, ACCESS_READ, &reads);
     for (int i = 0; i < reads.n; i++)
         for (int axis = 0; axis < reads.items[i].buffer->rank; axis++)
-            visit_expr(&v, reads.items[i].index[axis]);
-    return found;
+            if (is_digits(c, reads.items[i].index[axis]))
+                return true;
+    return false;
 }
 
 /* A loop is around the block and one that reads what it writes. */

@@ -44,28 +44,24 @@ typedef struct {
     bool changed;
 } Edge;
 
-static bool search_output(Visitor *v, Stmt *s)
+static bool writes_output(Context *c, const Stmt *body)
 {
-    bool *found = v->user;
-    *found |= s->kind == ST_STORE && buffer_defined(s->u.store.buffer)->role != ROLE_TEMP;
-    return !*found;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE && buffer_defined(at.stmt->u.store.buffer)->role != ROLE_TEMP)
+            return true;
+    return false;
 }
 
-static bool is_edge(const Stmt *s)
+static bool is_edge(Context *c, const Stmt *s)
 {
-    if (s->kind != ST_IF || s->u.cond.otherwise || s->u.cond.cond->kind != EX_LT ||
-        s->u.cond.cond->u.arg[0]->type != DT_INDEX)
-        return false;
-    bool found = false;
-    Visitor v = {&found, NULL, search_output};
-    visit_stmt(&v, s->u.cond.then);
-    return found;
+    return s->kind == ST_IF && !s->u.cond.otherwise && s->u.cond.cond->kind == EX_LT &&
+           s->u.cond.cond->u.arg[0]->type == DT_INDEX && writes_output(c, s->u.cond.then);
 }
 
 static Stmt *move_edge(Rewriter *r, Stmt *s)
 {
     Edge *edge = r->user;
-    if (!is_edge(s) || edge->met++ != edge->at)
+    if (!is_edge(r->ctx, s) || edge->met++ != edge->at)
         return s;
     Expr *const *side = s->u.cond.cond->u.arg;
     Expr *end = expr_binary(r->ctx, EX_ADD, side[1], expr_index(r->ctx, edge->by), s->span);

@@ -124,12 +124,12 @@ static void words_stay_names(void **state)
 
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
-static bool find_if(Visitor *v, Stmt *s)
+static const Stmt *first_if(Context *c, const Stmt *body)
 {
-    Stmt **found = v->user;
-    if (s->kind == ST_IF)
-        *found = s;
-    return !*found;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_IF)
+            return at.stmt;
+    return NULL;
 }
 
 /* Whether the condition of the first `if` follows from the clause. */
@@ -140,10 +140,7 @@ static bool follows(Text *t, const char *clause, const char *cond)
                                "z: i32[N]) -> y: f32 %s { y = 0; if %s { y = 1; } }",
                                clause, cond));
     Kernel *kernel = text_kernel(t, 0);
-    Stmt *found = NULL;
-    Visitor v = {.user = &found, .stmt = find_if};
-    visit_stmt(&v, kernel->body);
-    return prove(facts_of_kernel(t->ctx, kernel), found->u.cond.cond);
+    return prove(facts_of_kernel(t->ctx, kernel), first_if(t->ctx, kernel->body)->u.cond.cond);
 }
 
 typedef struct {
