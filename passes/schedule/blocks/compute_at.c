@@ -5,27 +5,38 @@
  *   for io in N / 32                                        for ax0 in 32
  *       for ii in 32                                =>          block B: b[io * 32 + ax0] = f(a[io * 32 + ax0])
  *           block C: c[..] = b[io * 32 + ii]                for ii in 32
- *                                                               block C: c[..] = b[io * 32 + ii] */
+ *                                                               block C: c[..] = b[io * 32 + ii]
+ *
+ * Legal: the block alone makes the values of a temp, each anew, and all its readers are under the
+ * loop; what it reads has the same values there.
+ * Invariant: an iteration of the loop finds what it reads of the temp as it was before. */
 #include "passes/analysis/inits.h"
 #include "passes/schedule/blocks/place.h"
 #include "passes/schedule/copies/stage.h"
 
 /* Registers hold only what is read: a wide access of memory may as well bring more, and threads
  * share their copies by boxes. */
-static Part part_read(Schedule *s, Facts *facts, Stmt *loop, const Buffer *buffer, Interval *box)
+static bool find_part(Move *m)
 {
-    Part part = {box, ARENA_ARRAY(s->ctx->arena, Run, buffer->rank * REGION_RUNS + 1),
-                 ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1)};
+    Arena *arena = m->s->ctx->arena;
+    const Buffer *buffer = m->buffer;
+    Part *part = &m->part;
+    if (!stage_box(m->s, m->facts, &m->target, buffer, ACCESS_READ, buffer->scope, part->box))
+        return false;
+    part->runs = ARENA_ARRAY(arena, Run, buffer->rank * REGION_RUNS + 1);
+    part->n_runs = ARENA_ARRAY(arena, int, buffer->rank + 1);
     for (int axis = 0; axis < buffer->rank && buffer->scope == SCOPE_LOCAL; axis++)
-        part.n_runs[axis] = region_runs(facts, loop->u.loop.body, buffer, ACCESS_READ, axis,
-                                        &box[axis], &part.runs[axis * REGION_RUNS]);
-    return part;
+        part->n_runs[axis] = region_runs(m->facts, m->loop->u.loop.body, buffer, ACCESS_READ, axis,
+                                         &part->box[axis], &part->runs[axis * REGION_RUNS]);
+    return true;
 }
 
-static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, const Stmt *store,
-                            const Buffer *buffer)
+static bool is_recomputable(const Move *m, const Stmt *store)
 {
-    Span span = call->compute_at.block.span;
+    Schedule *s = m->s;
+    Stmt *block = m->block;
+    const Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
+    Span span = m->at_block;
     BlockList writers = {0};
     REQUIRE(s, E0452, span, buffer->role == ROLE_TEMP,
             "'%s' is an output, which must be written whole and once; only a producer of a temp "
@@ -43,13 +54,15 @@ static bool is_recomputable(Schedule *s, const PrimCall *call, Stmt *block, cons
     return true;
 }
 
-static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer *buffer,
-                                const Stmt *loop)
+static bool consumers_are_under(const Move *m)
 {
+    Schedule *s = m->s;
+    const Buffer *buffer = m->buffer;
+    Stmt *loop = m->loop;
     BlockList readers = {0}, under = {0};
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
-    flow_blocks(s, (Stmt *)loop, buffer, ACCESS_READ, &under);
-    REQUIRE(s, E0453, call->compute_at.loop.span, under.n > 0,
+    flow_blocks(s, loop, buffer, ACCESS_READ, &under);
+    REQUIRE(s, E0453, m->at_loop, under.n > 0,
             "nothing under loop '%s' reads '%s'; name a loop around a block that does",
             loop->u.loop.var->name, buffer->name);
     for (int i = 0; i < readers.n; i++) {
@@ -59,7 +72,7 @@ static bool consumers_are_under(Schedule *s, const PrimCall *call, const Buffer 
             found |= under.items[u] == readers.items[i];
         if (found)
             continue;
-        sched_refuse(s, E0453, call->compute_at.loop.span,
+        sched_refuse(s, E0453, m->at_loop,
                      "block '%s' reads '%s' too, but stands outside loop '%s', where '%s' would "
                      "not be complete; choose a loop around all its readers",
                      readers.items[i]->u.block.name, buffer->name, loop->u.loop.var->name,
@@ -90,28 +103,30 @@ static const Stmt *init_before(Schedule *s, const Buffer *buffer, const Stmt *lo
 }
 
 /* What an init reads must be there before the reduction's loops begin. */
-static bool inits_come_after(Schedule *s, const PrimCall *call, const Buffer *buffer, Stmt *loop)
+static bool inits_come_after(const Move *m)
 {
-    const Stmt *block = init_before(s, buffer, loop);
-    REQUIRE(s, E0458, call->compute_at.loop.span, !block,
+    Schedule *s = m->s;
+    const Stmt *block = init_before(s, m->buffer, m->loop);
+    REQUIRE(s, E0458, m->at_loop, !block,
             "the init of block '%s' reads '%s', and it runs before the loops of its reduction, of "
             "which loop '%s' is one or stands inside of one; choose a loop further out, or use "
             "decompose_reduction first",
-            block->u.block.name, buffer->name, loop->u.loop.var->name);
+            block->u.block.name, m->buffer->name, m->loop->u.loop.var->name);
     return true;
 }
 
 /* In an iteration of the loops around both, the block computes nothing that it did not compute
  * there before: what it reads may not be made yet. */
-static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path, int common,
-                         Stmt *body)
+static bool runs_no_more(const Move *m)
 {
-    const Stmt *block = path->items[path->n - 1];
-    Stmt *before = s->kernel->body, *after = body;
+    Schedule *s = m->s;
+    const StmtPath *path = &m->path;
+    const Stmt *block = m->block;
+    Stmt *before = s->kernel->body, *after = m->body;
     StmtPath now = {0};
-    for (int i = 0; i < common; i++)
+    for (int i = 0; i < place_common(m); i++)
         if (path->items[i]->kind == ST_FOR &&
-            stmt_find(s->ctx, body, path->items[i]->u.loop.id, &now)) {
+            stmt_find(s->ctx, m->body, path->items[i]->u.loop.id, &now)) {
             before = path->items[i]->u.loop.body;
             after = now.items[now.n - 1]->u.loop.body;
             now.n = 0;
@@ -121,7 +136,7 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
                                     block->u.block.id, &why) ||
         dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
         return true;
-    sched_refuse(s, E0459, call->compute_at.loop.span,
+    sched_refuse(s, E0459, m->at_loop,
                  "block '%s' would compute what it does not compute where it stands: %s",
                  block->u.block.name, why.reason);
     sched_note_conflict(s, &why);
@@ -129,20 +144,53 @@ static bool runs_no_more(Schedule *s, const PrimCall *call, const StmtPath *path
 }
 
 /* Which axis of the buffer each iterator of the block is the subscript of, -1: of none. */
-static bool find_axes(Schedule *s, const PrimCall *call, const BlockStmt *block,
-                      const Buffer *buffer, const Stmt *store, int *axis_of)
+static bool find_axes(const Move *m, const Stmt *store)
 {
-    int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
-    REQUIRE(s, E0455, call->compute_at.block.span,
-            flow_pure_index(block, buffer, store->u.store.index, axes),
+    Schedule *s = m->s;
+    const BlockStmt *block = &m->block->u.block;
+    int *axes = ARENA_ARRAY(s->ctx->arena, int, m->buffer->rank + 1);
+    REQUIRE(s, E0455, m->at_block, flow_pure_index(block, m->buffer, store->u.store.index, axes),
             "block '%s' does not write '%s' at its iterators alone, so which iterations make an "
             "element is not known",
-            block->name, buffer->name);
+            block->name, m->buffer->name);
     for (int i = 0; i < block->n_iters; i++)
-        axis_of[i] = -1;
-    for (int axis = 0; axis < buffer->rank; axis++)
-        axis_of[axes[axis]] = axis;
+        m->axis_of[i] = -1;
+    for (int axis = 0; axis < m->buffer->rank; axis++)
+        m->axis_of[axes[axis]] = axis;
     return true;
+}
+
+/* Nothing that the block reads changes before the loop runs. */
+static bool reads_stay(const Move *m)
+{
+    Schedule *s = m->s;
+    const Buffer *overwritten;
+    const Stmt *writer =
+        flow_overwritten(s, m->seq, m->block_item, m->loop_item, m->block, &overwritten);
+    REQUIRE(s, E0454, m->at_block, !writer,
+            "block '%s' writes '%s', which block '%s' reads, before loop '%s' is done, so the "
+            "block would read other values there",
+            writer->u.block.name, overwritten->name, m->block->u.block.name,
+            m->loop->u.loop.var->name);
+    return true;
+}
+
+static bool can_move(const Move *m)
+{
+    Schedule *s = m->s;
+    const Stmt *store = flow_single_store(m->block);
+    REQUIRE(
+        s, E0452, m->at_block, store != NULL,
+        "block '%s' holds more than one store, so tirc does not know how to compute a part of it",
+        m->block->u.block.name);
+    return is_recomputable(m, store);
+}
+
+static bool find_tie(Move *m)
+{
+    const Stmt *store = flow_single_store(m->block);
+    m->buffer = sched_buffer(m->s, store->u.store.buffer->id);
+    return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) && find_axes(m, store);
 }
 
 /* The block alone in its loops. */
@@ -172,51 +220,17 @@ static void note_order(Schedule *s, const StmtPath *path)
     s->reassociates |= !kept || reassociates;
 }
 
+static bool keeps_meaning(Move *m)
+{
+    if (!runs_no_more(m))
+        return false;
+    note_order(m->s, &m->path);
+    return true;
+}
+
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, target = {0};
-    Context *c = s->ctx;
-    Stmt *block = sched_block(s, &call->compute_at.block, &path);
-    Stmt *loop = sched_loop(s, &call->compute_at.loop, &target);
-    const Stmt *store = flow_single_store(block), *seq;
-    const Buffer *overwritten;
-    int block_item = 0, loop_item = 0;
-    REQUIRE(
-        s, E0452, call->compute_at.block.span, store != NULL,
-        "block '%s' holds more than one store, so tirc does not know how to compute a part of it",
-        block->u.block.name);
-    Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
-    if (!place_sequence(s, call, &path, &target, &seq, &block_item, &loop_item) ||
-        !is_recomputable(s, call, block, store, buffer) ||
-        !consumers_are_under(s, call, buffer, loop) || !inits_come_after(s, call, buffer, loop) ||
-        !place_own_loops_plain(s, call, &path, flow_common(&path, &target)))
-        return false;
-    REQUIRE(s, E0450, call->compute_at.loop.span, block_item < loop_item,
-            "loop '%s' runs before block '%s' in the program", loop->u.loop.var->name,
-            block->u.block.name);
-    const Stmt *writer = flow_overwritten(s, seq, block_item, loop_item, block, &overwritten);
-    REQUIRE(s, E0454, call->compute_at.block.span, !writer,
-            "block '%s' writes '%s', which block '%s' reads, before loop '%s' is done, so the "
-            "block would read other values there",
-            writer->u.block.name, overwritten->name, block->u.block.name, loop->u.loop.var->name);
-    int *axis_of = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
-    if (!find_axes(s, call, &block->u.block, buffer, store, axis_of))
-        return false;
-
-    Facts *facts = sched_facts(s, &target);
-    facts_enter(facts, loop);
-    Interval *box = ARENA_ARRAY(c->arena, Interval, buffer->rank + 1);
-    REQUIRE(
-        s, E0455, call->compute_at.loop.span,
-        stage_box(s, facts, &target, buffer, ACCESS_READ, buffer->scope, box),
-        "the part of '%s' that one iteration of loop '%s' reads has no bounds that tirc can find",
-        buffer->name, loop->u.loop.var->name);
-    Part part = part_read(s, facts, loop, buffer, box);
-    Stmt *nest = place_nest(s, facts, &target, block, axis_of, &part);
-    Stmt *body = place_before_readers(s, block, loop, buffer, nest);
-    if (!runs_no_more(s, call, &path, flow_common(&path, &target), body))
-        return false;
-    note_order(s, &path);
+    static const MoveSide side = {ACCESS_READ, can_move, find_tie, find_part, keeps_meaning};
     (void)result;
-    return place_finish(s, call, loop, body);
+    return place_block(s, call, &side);
 }

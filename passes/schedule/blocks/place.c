@@ -20,37 +20,37 @@ static bool holds_loop(Context *c, const BlockStmt *block, Name name)
 
 /* A name for a loop around the block: of nothing on the path or in the block, no iterator of it and
  * no loop of `loops`. */
-static Name fresh_name(Schedule *s, const StmtPath *target, const char *base,
-                       const BlockStmt *block, int own, const LoopList *loops)
+static Name fresh_name(const Move *m, const char *base, int own, const LoopList *loops)
 {
-    Name name = sched_fresh_loop_name(s, target, base, 0);
+    const BlockStmt *block = &m->block->u.block;
+    Name name = sched_fresh_loop_name(m->s, &m->target, base, 0);
     for (int tries = 1;; tries++) {
         bool taken = false;
         for (int i = 0; i < block->n_iters; i++)
             taken |= i != own && block->iters[i].var->name == name;
         for (int i = 0; i < loops->n; i++)
             taken |= loops->items[i].var->name == name;
-        taken |= holds_loop(s->ctx, block, name);
+        taken |= holds_loop(m->s->ctx, block, name);
         if (!taken)
             return name;
-        name = sched_fresh_loop_name(s, target,
-                                     arena_printf(s->ctx->arena, "%.32s_%d", base, tries), 0);
+        const char *next = arena_printf(m->s->ctx->arena, "%.32s_%d", base, tries);
+        name = sched_fresh_loop_name(m->s, &m->target, next, 0);
     }
 }
 
 /* The loops over an axis of a part, outermost first, and its places in their terms. */
-static Expr *loops_over(Schedule *s, const StmtPath *target, const BlockStmt *block,
-                        const Part *part, int axis, LoopList *loops)
+static Expr *loops_over(const Move *m, int axis, LoopList *loops)
 {
-    Context *c = s->ctx;
+    Context *c = m->s->ctx;
+    const Part *part = &m->part;
     int n = part->n_runs ? part->n_runs[axis] : 0;
     Expr *value = part->box[axis].min;
     for (int i = n > 0 ? n - 1 : 0; i >= 0; i--) {
         Run run = n > 0 ? part->runs[axis * REGION_RUNS + i] : (Run){1, 0};
-        Name name = fresh_name(s, target, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis),
-                               block, -1, loops);
+        Name name =
+            fresh_name(m, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), -1, loops);
         Expr *hi = n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
-        ForStmt loop = flow_loop(s, name, expr_index(c, 0), hi);
+        ForStmt loop = flow_loop(m->s, name, expr_index(c, 0), hi);
         VEC_PUSH(c->arena, loops, loop);
         value = index_add(
             c, value, index_mul(c, expr_index(c, run.stride), expr_var(c, loop.var, span_none())));
@@ -58,25 +58,27 @@ static Expr *loops_over(Schedule *s, const StmtPath *target, const BlockStmt *bl
     return value;
 }
 
-Stmt *place_nest(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *block,
-                 const int *axis_of, const Part *part)
+/* The block in new loops: over the part for the iterators that index it, over their domains for the
+ * others. */
+static Stmt *nest_of(const Move *m, Expr *cond)
 {
+    Schedule *s = m->s;
     Context *c = s->ctx;
-    const BlockStmt *old = &block->u.block;
+    const BlockStmt *old = &m->block->u.block;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, old->n_iters + 1);
     LoopList loops = {0};
     Subst *values = ARENA_ARRAY(c->arena, Subst, old->n_iters + 1);
     for (int i = 0; i < old->n_iters; i++) {
         const BlockIter *iter = &old->iters[i];
         Expr *value;
-        if (axis_of[i] >= 0) {
-            value = loops_over(s, target, old, part, axis_of[i], &loops);
+        if (m->axis_of[i] >= 0) {
+            value = loops_over(m, m->axis_of[i], &loops);
         } else {
-            ForStmt loop = flow_loop(s, fresh_name(s, target, iter->var->name, old, i, &loops),
-                                     simplify(facts, expr_subst(c, iter->lo, values, i)),
-                                     simplify(facts, expr_subst(c, iter->hi, values, i)));
+            ForStmt loop = flow_loop(s, fresh_name(m, iter->var->name, i, &loops),
+                                     simplify(m->facts, expr_subst(c, iter->lo, values, i)),
+                                     simplify(m->facts, expr_subst(c, iter->hi, values, i)));
             VEC_PUSH(c->arena, &loops, loop);
-            value = expr_var(c, loop.var, block->span);
+            value = expr_var(c, loop.var, m->block->span);
         }
         iters[i] = *iter;
         iters[i].binding = value;
@@ -84,10 +86,11 @@ Stmt *place_nest(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *
     }
     BlockStmt moved = *old;
     moved.iters = iters;
-    Stmt *nest = stmt_block(c, &moved, block->span);
+    moved.predicate = cond ? cond_and(c, old->predicate, cond) : old->predicate;
+    Stmt *nest = stmt_block(c, &moved, m->block->span);
     for (int i = loops.n - 1; i >= 0; i--) {
         loops.items[i].body = nest;
-        nest = stmt_for(c, &loops.items[i], block->span);
+        nest = stmt_for(c, &loops.items[i], m->block->span);
     }
     return nest;
 }
@@ -117,76 +120,84 @@ static Stmt *body_with(Schedule *s, Stmt *body, int at, Stmt *nest)
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
 
-/* The block leaves its old loops first, because the new body holds a block with the same id. */
-static Stmt *moved_body(Schedule *s, const Stmt *block, const Stmt *loop, int at, Stmt *nest)
+/* Which item of the loop's body the nest comes before. */
+static int place_in(const Move *m)
 {
-    ForStmt changed = loop->u.loop;
-    changed.body = body_with(s, changed.body, at, nest);
-    Stmt *body = flow_remove(s, s->kernel->body, block);
-    Stmt *target = stmt_stamp(stmt_for(s->ctx, &changed, loop->span), loop);
-    return stmt_replace(s->ctx, body, loop, target);
-}
-
-Stmt *place_before_readers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer,
-                           Stmt *nest)
-{
-    Stmt *body = loop->u.loop.body;
-    int at = 0;
-    while (at < body_items(body) && !stmt_touches(body_item(body, at), buffer, ACCESS_READ))
-        at++;
-    return moved_body(s, block, loop, at, nest);
-}
-
-Stmt *place_after_writers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer,
-                          Stmt *nest)
-{
-    Stmt *body = loop->u.loop.body;
-    int at = body_items(body);
-    while (at > 0 && !stmt_touches(body_item(body, at - 1), buffer, ACCESS_WRITE))
+    Stmt *body = m->loop->u.loop.body;
+    int at = 0, n = body_items(body);
+    if (m->side->loop_does == ACCESS_READ) {
+        while (at < n && !stmt_touches(body_item(body, at), m->buffer, ACCESS_READ))
+            at++;
+        return at;
+    }
+    at = n;
+    while (at > 0 && !stmt_touches(body_item(body, at - 1), m->buffer, ACCESS_WRITE))
         at--;
-    return moved_body(s, block, loop, at, nest);
+    return at;
+}
+
+/* The block leaves its old loops first, because the new body holds a block with the same id. */
+void place_build(Move *m, Expr *cond)
+{
+    Schedule *s = m->s;
+    ForStmt changed = m->loop->u.loop;
+    changed.body = body_with(s, changed.body, place_in(m), nest_of(m, cond));
+    Stmt *body = flow_remove(s, s->kernel->body, m->block);
+    Stmt *target = stmt_stamp(stmt_for(s->ctx, &changed, m->loop->span), m->loop);
+    m->body = stmt_replace(s->ctx, body, m->loop, target);
+}
+
+int place_common(const Move *m)
+{
+    return flow_common(&m->path, &m->target);
 }
 
 /* ---- may it move ----------------------------------------------------------------------------- */
 
-static Name call_block_name(const StmtPath *path)
+static Name block_name(const Move *m)
 {
-    return path->items[path->n - 1]->u.block.name;
+    return m->block->u.block.name;
 }
 
-bool place_own_loops_plain(Schedule *s, const PrimCall *call, const StmtPath *path, int from)
+static Name loop_name(const Move *m)
 {
-    for (int i = from; i < path->n; i++) {
-        const Stmt *stmt = path->items[i];
-        REQUIRE(s, E0451, call->compute_at.block.span, stmt->kind != ST_IF,
-                "block '%s' stands under a condition, which would be lost", call_block_name(path));
+    return m->loop->u.loop.var->name;
+}
+
+/* The block loses nothing when it leaves its own loops: no condition, no kind or step of a loop. */
+static bool own_loops_are_plain(const Move *m)
+{
+    Schedule *s = m->s;
+    for (int i = place_common(m); i < m->path.n; i++) {
+        const Stmt *stmt = m->path.items[i];
+        REQUIRE(s, E0451, m->at_block, stmt->kind != ST_IF,
+                "block '%s' stands under a condition, which would be lost", block_name(m));
         if (stmt->kind != ST_FOR)
             continue;
-        REQUIRE(s, E0451, call->compute_at.block.span,
-                stmt->u.loop.kind == LOOP_SERIAL && stmt->u.loop.step == 1,
+        REQUIRE(s, E0451, m->at_block, stmt->u.loop.kind == LOOP_SERIAL && stmt->u.loop.step == 1,
                 "loop '%s' of block '%s' has a kind or a step, which would be lost: the block gets "
                 "new loops where it moves to. Move it first, then bind, vectorize or unroll",
-                stmt->u.loop.var->name, call_block_name(path));
+                stmt->u.loop.var->name, block_name(m));
     }
-    REQUIRE(s, E0451, call->compute_at.block.span, !path->items[path->n - 1]->u.block.predicate,
+    REQUIRE(s, E0451, m->at_block, !m->block->u.block.predicate,
             "block '%s' has a condition left from a split, which speaks of loops that would be "
             "gone; move it before splitting its loops",
-            call_block_name(path));
+            block_name(m));
     return true;
 }
 
-/* No temp that the block touches is declared in what it leaves: below item `from` of its path. */
-static bool stays_in_scope(Schedule *s, const PrimCall *call, const StmtPath *path, int from)
+/* No temp that the block touches is declared in what it leaves. */
+static bool stays_in_scope(const Move *m)
 {
-    Stmt *block = path->items[path->n - 1];
-    for (int i = from; i < path->n; i++) {
-        const Stmt *seq = path->items[i];
+    Schedule *s = m->s;
+    for (int i = place_common(m); i < m->path.n; i++) {
+        const Stmt *seq = m->path.items[i];
         for (int k = 0; seq->kind == ST_SEQ && k < seq->u.seq.n; k++) {
             const Stmt *item = seq->u.seq.items[k];
-            REQUIRE(s, E0465, call->compute_at.block.span,
-                    item->kind != ST_TEMP || !stmt_touches(block, item->u.temp, ACCESS_ANY),
+            REQUIRE(s, E0465, m->at_block,
+                    item->kind != ST_TEMP || !stmt_touches(m->block, item->u.temp, ACCESS_ANY),
                     "block '%s' touches '%s', which there is only in the loops that it would leave",
-                    call_block_name(path), item->u.temp->name);
+                    block_name(m), item->u.temp->name);
         }
     }
     return true;
@@ -201,53 +212,96 @@ static bool has_loop_called(const StmtPath *path, Name name)
 }
 
 /* The loops inside of the block (blockize) have other names than those that it comes under. */
-static bool inner_names_are_free(Schedule *s, const PrimCall *call, const StmtPath *path,
-                                 const StmtPath *target)
+static bool inner_names_are_free(const Move *m)
 {
-    for (Cursor at = cursor_stmts(s->ctx, path->items[path->n - 1]->u.block.body);
-         cursor_next(&at);)
-        REQUIRE(s, E0466, call->compute_at.loop.span,
-                at.stmt->kind != ST_FOR || !has_loop_called(target, at.stmt->u.loop.var->name),
+    Schedule *s = m->s;
+    for (Cursor at = cursor_stmts(s->ctx, m->block->u.block.body); cursor_next(&at);)
+        REQUIRE(s, E0466, m->at_loop,
+                at.stmt->kind != ST_FOR || !has_loop_called(&m->target, at.stmt->u.loop.var->name),
                 "a loop inside of block '%s' is called '%s', and so is one that the block would "
                 "come under; name one of them differently, as in  let [other] = split(loop, [_])",
-                call_block_name(path), stmt_label(at.stmt));
+                block_name(m), stmt_label(at.stmt));
     return true;
 }
 
-bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, const StmtPath *loop,
-                    const Stmt **seq, int *block_item, int *loop_item)
+/* Temps that the block touches are declared before it reaches its new place. */
+static bool temps_come_before(const Move *m)
 {
-    int n = flow_common(block, loop);
-    REQUIRE(s, E0467, call->compute_at.loop.span, n < loop->n,
-            "block '%s' is already under loop '%s'", call_block_name(block),
-            loop->items[loop->n - 1]->u.loop.var->name);
-    *seq = block->items[n - 1];
-    REQUIRE(s, E0468, call->compute_at.loop.span, (*seq)->kind == ST_SEQ,
-            "block '%s' and loop '%s' stand in different branches of a condition",
-            call_block_name(block), loop->items[loop->n - 1]->u.loop.var->name);
-    for (int i = (*seq)->u.seq.n - 1; i >= 0 && (*seq)->u.seq.items[i] != loop->items[n]; i--)
-        REQUIRE(s, E0465, call->compute_at.block.span,
-                (*seq)->u.seq.items[i]->kind != ST_TEMP ||
-                    !stmt_touches(block->items[block->n - 1], (*seq)->u.seq.items[i]->u.temp,
-                                  ACCESS_ANY),
-                "block '%s' touches '%s', which is declared behind loop '%s'",
-                call_block_name(block), (*seq)->u.seq.items[i]->u.temp->name,
-                loop->items[loop->n - 1]->u.loop.var->name);
-    if (!stays_in_scope(s, call, block, n) || !inner_names_are_free(s, call, block, loop))
-        return false;
-    for (int i = 0; i < (*seq)->u.seq.n; i++) {
-        if ((*seq)->u.seq.items[i] == block->items[n])
-            *block_item = i;
-        if ((*seq)->u.seq.items[i] == loop->items[n])
-            *loop_item = i;
+    Schedule *s = m->s;
+    const Stmt *loop = m->target.items[place_common(m)];
+    for (int i = m->seq->u.seq.n - 1; i >= 0 && m->seq->u.seq.items[i] != loop; i--) {
+        const Stmt *item = m->seq->u.seq.items[i];
+        REQUIRE(s, E0465, m->at_block,
+                item->kind != ST_TEMP || !stmt_touches(m->block, item->u.temp, ACCESS_ANY),
+                "block '%s' touches '%s', which is declared behind loop '%s'", block_name(m),
+                item->u.temp->name, loop_name(m));
     }
     return true;
 }
 
-bool place_finish(Schedule *s, const PrimCall *call, const Stmt *loop, Stmt *body)
+/* Finds the sequence in which block and loop are different items, and which. */
+static bool find_sequence(Move *m)
 {
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+    Schedule *s = m->s;
+    int n = place_common(m);
+    REQUIRE(s, E0467, m->at_loop, n < m->target.n, "block '%s' is already under loop '%s'",
+            block_name(m), loop_name(m));
+    m->seq = m->path.items[n - 1];
+    REQUIRE(s, E0468, m->at_loop, m->seq->kind == ST_SEQ,
+            "block '%s' and loop '%s' stand in different branches of a condition", block_name(m),
+            loop_name(m));
+    for (int i = 0; i < m->seq->u.seq.n; i++) {
+        if (m->seq->u.seq.items[i] == m->path.items[n])
+            m->block_item = i;
+        if (m->seq->u.seq.items[i] == m->target.items[n])
+            m->loop_item = i;
+    }
+    return temps_come_before(m) && stays_in_scope(m) && inner_names_are_free(m);
+}
+
+/* What makes the buffer runs before what reads it. */
+static bool makers_come_first(const Move *m)
+{
+    Schedule *s = m->s;
+    bool reads = m->side->loop_does == ACCESS_READ;
+    REQUIRE(s, E0450, m->at_loop,
+            reads ? m->block_item < m->loop_item : m->block_item > m->loop_item,
+            "loop '%s' runs %s block '%s' in the program", loop_name(m), reads ? "before" : "after",
+            block_name(m));
+    return true;
+}
+
+static bool find_part(Move *m)
+{
+    Schedule *s = m->s;
+    m->facts = sched_facts(s, &m->target);
+    facts_enter(m->facts, m->loop);
+    m->part.box = ARENA_ARRAY(s->ctx->arena, Interval, m->buffer->rank + 1);
+    REQUIRE(s, E0455, m->at_loop, m->side->find_part(m),
+            "the part of '%s' that one iteration of loop '%s' %s has no bounds that tirc can find",
+            m->buffer->name, loop_name(m), m->side->loop_does == ACCESS_READ ? "reads" : "writes");
+    return true;
+}
+
+/* ---- the move -------------------------------------------------------------------------------- */
+
+bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
+{
+    Move m = {.s = s, .call = call, .side = side};
+    m.at_block = call->compute_at.block.span;
+    m.at_loop = call->compute_at.loop.span;
+    m.block = sched_block(s, &call->compute_at.block, &m.path);
+    m.loop = sched_loop(s, &call->compute_at.loop, &m.target);
+    m.axis_of = ARENA_ARRAY(s->ctx->arena, int, m.block->u.block.n_iters + 1);
+    if (!find_sequence(&m) || !side->can_move(&m) || !own_loops_are_plain(&m) ||
+        !makers_come_first(&m) || !side->find_tie(&m) || !find_part(&m))
         return false;
-    sched_replace_body(s, body);
+
+    place_build(&m, NULL);
+    if (!side->keeps_meaning(&m) ||
+        !flow_recheck_kinds(s, flow_kernel_with(s, m.body), m.loop->u.loop.id, call->span))
+        return false;
+
+    sched_replace_body(s, m.body);
     return true;
 }

@@ -1,22 +1,12 @@
-/* place.h - moving a block into other loops (internal to passes/schedule; what compute_at and
- * reverse_compute_at share). */
+/* place.h - moving a block into other loops: what compute_at and reverse_compute_at share (internal
+ * to passes/schedule).
+ *
+ * The two are one move seen from two sides. A buffer ties the block to the loop: the loop reads what
+ * the block makes (compute_at), or makes what the block reads (reverse_compute_at). */
 #ifndef TIRC_PASSES_SCHEDULE_BLOCKS_PLACE_H
 #define TIRC_PASSES_SCHEDULE_BLOCKS_PLACE_H
 
 #include "passes/schedule/flow.h"
-
-/* ---- may it move ---- */
-
-/* The sequence in which the block at the end of one path and the loop at the end of the other are
- * different items, and which. Refuses where there is none (E0467, E0468), and where a temp (E0465)
- * or the name of a loop (E0466) would come between. */
-bool place_sequence(Schedule *s, const PrimCall *call, const StmtPath *block, const StmtPath *loop,
-                    const Stmt **seq, int *block_item, int *loop_item);
-/* The block leaves nothing behind when it leaves items `from` on of its path: no condition, no kind
- * or step of a loop. Refuses (E0451) otherwise. */
-bool place_own_loops_plain(Schedule *s, const PrimCall *call, const StmtPath *path, int from);
-
-/* ---- the move ---- */
 
 /* A part of a buffer: a box, and runs inside of it for the axes that have gaps. */
 typedef struct {
@@ -25,18 +15,46 @@ typedef struct {
     int *n_runs; /* [rank]; 0, or without the array: all of the box */
 } Part;
 
-/* The block in new loops: over the part for the iterators that index it (axis_of[i] is the axis,
- * -1: none), over their domains for the others. `target` leads to the loop that it comes under, and
- * the facts hold there. */
-Stmt *place_nest(Schedule *s, Facts *facts, const StmtPath *target, const Stmt *block,
-                 const int *axis_of, const Part *part);
-/* The kernel's body with the block taken out of its old loops, and the nest under the loop: before
- * the first item that reads the buffer, or after the last that writes it. */
-Stmt *place_before_readers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer,
-                           Stmt *nest);
-Stmt *place_after_writers(Schedule *s, const Stmt *block, const Stmt *loop, const Buffer *buffer,
-                          Stmt *nest);
-/* The last check of a move, that the loops around keep their kinds, and the move. */
-bool place_finish(Schedule *s, const PrimCall *call, const Stmt *loop, Stmt *body);
+struct MoveSide;
+
+/* A move under way. */
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    const struct MoveSide *side;
+    Span at_block, at_loop; /* of the arguments */
+    StmtPath path, target;  /* to the block, to the loop that it comes under */
+    Stmt *block, *loop;
+    const Stmt *seq; /* both stand in different items of it: */
+    int block_item, loop_item;
+    const Buffer *buffer; /* what ties them */
+    int *axis_of; /* of each iterator of the block: the axis of it that it indexes, -1: none */
+    Facts *facts; /* that hold in an iteration of the loop */
+    Part part;    /* of the buffer: what such an iteration touches */
+    Stmt *body;   /* made: the kernel's */
+} Move;
+
+/* One of the two sides. Each function refuses, and then gives false. */
+typedef struct MoveSide {
+    AccessMode loop_does; /* what the loop does with the buffer: ACCESS_READ or ACCESS_WRITE */
+    /* Check: the block by itself may run in pieces. */
+    bool (*can_move)(const Move *m);
+    /* Check: finds m->buffer and fills in m->axis_of. */
+    bool (*find_tie)(Move *m);
+    /* Check: finds m->part; false without a diagnostic where there are no bounds. */
+    bool (*find_part)(Move *m);
+    /* Check of m->body, which is built: everything runs as before, or m->body is built anew so that
+     * it does. */
+    bool (*keeps_meaning)(Move *m);
+} MoveSide;
+
+/* The move, from its first check to the new body. */
+bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side);
+
+/* The loops and ifs, from the first that is not around both, that the block leaves. */
+int place_common(const Move *m);
+/* m->body: the block in new loops over m->part, before the first item of the loop that reads the
+ * buffer or after the last that writes it; only where `cond` holds, unless that is NULL. */
+void place_build(Move *m, Expr *cond);
 
 #endif
