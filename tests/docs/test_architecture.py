@@ -91,6 +91,14 @@ def test_the_code_map_is_the_code(update):
     assert update or text == expected, "--update-docs writes docs/code.md anew"
 
 
+def test_files_of_primitives_say_what_is_legal_and_what_stays():
+    files = [p for p in sources(".c") if "schedule" in p.parts and re.search(r"^bool prim_", p.read_text(), re.M)]
+    assert len(files) > 30
+    for path in files:
+        comment = path.read_text().split("*/")[0]
+        assert "\n * Legal: " in comment and "\n * Invariant: " in comment, f"{path}: the comment at the top has no Legal: and Invariant:"
+
+
 def test_files_and_functions_are_short():
     """At most 800 lines a file and 80 a function (tests may list many cases): beyond that it holds more than one idea."""
     for path in [*sources(".c", ".h"), *sorted((ROOT / "tests").rglob("*.c"))]:

@@ -12,7 +12,11 @@
  * under the conditions that their domains and predicates put on the loops, as far as these cannot
  * be proved. The new block has an iterator for each loop outside that what becomes its body depends
  * on, a reduce iterator where that loop carries on a reduction whose init is taken over, or may run
- * not at all where such a reduction is empty. Nothing runs in another order than before. */
+ * not at all where such a reduction is empty. Nothing runs in another order than before.
+ *
+ * Legal: the blocks are all that the nest holds, and conditions between its loops can be said of
+ * the new block.
+ * Invariant: every statement runs for the same iterations, in the same order. */
 #include "passes/analysis/inits.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"

@@ -6,7 +6,11 @@
  *
  * TVM matches a bias, a ReLU or a clip and moves it inside. Inside a sum, a ReLU cuts every partial
  * sum, and a bias changes where floats round. So only what is exact is taken: the epilogue has the
- * reduction's own operator, and that neither rounds nor depends on the order. */
+ * reduction's own operator, and that neither rounds nor depends on the order.
+ *
+ * Legal: the epilogue reads the whole result once, at its own iterators, by the operator of the
+ * reduction, exactly.
+ * Invariant: every element of the epilogue's output has the value that it had. */
 #include "passes/schedule/blocks/inline.h"
 
 static bool is_element_of(const Expr *e, const Buffer *b)

@@ -1,5 +1,9 @@
 /* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into
- * its producer. */
+ * its producer.
+ *
+ * Legal: a producer is one store, a function of its iterators, that nothing it reads changes before
+ * its readers; a consumer reads one element of what its only producer makes.
+ * Invariant: every block that stays computes what it computed. */
 #include "passes/schedule/blocks/inline.h"
 
 #include "passes/analysis/poly.h"

@@ -8,7 +8,9 @@
  *
  *   A_shared[v0, v1] = A[v0, v1]   =>   A_shared[v0, v1] = v0 < 60 && v1 < 30 ? A[v0, v1] : 0
  *
- * Invariants: every element of C is what it was, since the added terms are products of zeros and a
+ * Legal: the block is a sum of products whose subscripts are its iterators, and temps that get room
+ * are read by it alone.
+ * Invariant: every element of C is what it was, since the added terms are products of zeros and a
  * sum that starts from a literal does not change by them; nothing reads what lies beyond the
  * edge. */
 #include <math.h>

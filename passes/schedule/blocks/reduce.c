@@ -1,5 +1,8 @@
 /* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a
- * loop. */
+ * loop.
+ *
+ * Legal: the loop is one that carries the reduction, or stands around all that do.
+ * Invariant: each init runs once, before the first update of its element. */
 #include "passes/analysis/inits.h"
 #include "passes/schedule/sched.h"
 #include "passes/shared/reductions.h"

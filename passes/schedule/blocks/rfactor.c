@@ -11,7 +11,11 @@
  *
  * Every other loop of the reduction gives an iterator of its own, as in TVM. What the domains of
  * the old iterators forbid becomes a predicate where it speaks of such a loop, since an init runs
- * whatever happens in the loops of its reduction; else the value added there is the identity. */
+ * whatever happens in the loops of its reduction; else the value added there is the identity.
+ *
+ * Legal: the loop carries a reduction whose operator is associative and commutative and has an
+ * identity.
+ * Invariant: each value is added to one partial result, and each partial result to one element. */
 #include "passes/analysis/reducer.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/shared/reductions.h"

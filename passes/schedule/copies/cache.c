@@ -1,4 +1,8 @@
-/* cache.c - cache_read, cache_write, set_scope: the same values in another memory. */
+/* cache.c - cache_read, cache_write, set_scope: the same values in another memory.
+ *
+ * Legal: all accesses of the buffer that the copy stands for come after (a read) or before (a
+ * write) the copy, and nothing else changes the buffer between them.
+ * Invariant: every access finds the value that it found in the buffer itself. */
 #include "passes/schedule/copies/stage.h"
 
 /* ---- cache_read ------------------------------------------------------------------------------ */

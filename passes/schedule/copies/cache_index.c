@@ -7,7 +7,10 @@
  * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators
  * and sizes alone; each gets a buffer with those iterators for subscripts, as wide as its values.
  * Subscripts of what the block writes stay: with them in memory, nobody could say any more that
- * each element is written once. */
+ * each element is written once.
+ *
+ * Legal: the subscripts speak of iterators with literal domains and of sizes alone.
+ * Invariant: every read has the subscript that it had. */
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/copies/stage.h"
 

@@ -10,7 +10,11 @@
  * Between the two copies nothing but the block touches the buffer. The copy holds all that the
  * block touches there, and may hold more; what goes back is what the block has written: the others'
  * elements are not written, not even as they were. Iterations that run at the same time and touch
- * each other's part are refused by their kinds. */
+ * each other's part are refused by their kinds.
+ *
+ * Legal: nothing but the block touches the buffer in the loop, and iterations of loops that run at
+ * the same time touch parts of their own.
+ * Invariant: the buffer holds what it held after each iteration of the loop. */
 #include "passes/schedule/copies/stage.h"
 
 typedef struct {

@@ -10,7 +10,10 @@
  * then there is one formula for the element at each place, and the copying block runs over the
  * places. TVM asks for a map that has exactly the iterators that the subscripts use; here [y + dy]
  * is a place for x[y + dy], and iterators may be left out wherever the element does not need them.
- * What is written goes both ways: a place of its own for each element, too. */
+ * What is written goes both ways: a place of its own for each element, too.
+ *
+ * Legal: all accesses of the block have the same subscripts, and the place tells the element.
+ * Invariant: every access finds the value that it found in the buffer itself. */
 #include "passes/analysis/index_map.h"
 #include "passes/analysis/inits.h"
 #include "passes/schedule/copies/stage.h"

@@ -2,7 +2,10 @@
  *
  * read_at is cache_read for one block and then compute_at; write_at is cache_write and then
  * reverse_compute_at. Each of the two is checked as it is alone, in the name of the primitive that
- * was called, and where the second is refused, the first has not happened either. */
+ * was called, and where the second is refused, the first has not happened either.
+ *
+ * Legal: each of the two steps is legal in its turn.
+ * Invariant: that of the two steps; where the second is refused, nothing has changed. */
 #include "passes/schedule/flow.h"
 
 bool prim_read_at(Schedule *s, const PrimCall *call, Value *result)

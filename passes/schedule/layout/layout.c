@@ -3,7 +3,10 @@
  * None changes a value: buffer_strides reads the layout when the kernel's arrays are declared, and
  * `flatten` writes swizzles into subscripts. What a schedule leaves to tirc (`auto`) is chosen in
  * lowering, when the accesses of each warp are final: later steps of the schedule may still change
- * them. */
+ * them.
+ *
+ * Legal: the buffer is a temp, of which each axis exists.
+ * Invariant: no value changes, only where it lies. */
 #include "passes/schedule/flow.h"
 
 /* The axis that the argument means, a negative one counted from the last. */

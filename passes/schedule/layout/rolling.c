@@ -12,7 +12,11 @@
  * before had not, and the axis becomes a circle as long as a box (AxisLayout.fold). That is right
  * if an element is the same whenever it is made (the producer is a function of the element, and of
  * what the loop does not change), and if each element that is read has been made: the analysis of
- * threads says so about the program as it would be, and of the circle as well. */
+ * threads says so about the program as it would be, and of the circle as well.
+ *
+ * Legal: an element has the same value whenever it is made, and the circle holds all that an
+ * iteration reads.
+ * Invariant: every read finds the value of its element. */
 #include "passes/schedule/copies/stage.h"
 
 typedef struct {

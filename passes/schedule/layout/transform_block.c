@@ -10,7 +10,10 @@
  * body then says in the place of its old iterators. Places of the new space that no iteration comes
  * to are left out by a condition. That each instance still runs exactly once, and after those that
  * it depends on, is asked of the same nest with the old iterators bound to the way back, where
- * instances can be told by their iterators. */
+ * instances can be told by their iterators.
+ *
+ * Legal: the map tells the iterations apart, and there is a formula for the way back.
+ * Invariant: every instance runs exactly once, and after those that it depends on. */
 #include "passes/analysis/index_map.h"
 #include "passes/schedule/flow.h"
 

@@ -6,7 +6,10 @@
  * elements apart: then a place of the new buffer stands for one element of the old one, and no
  * dependence changes. A map that is not onto leaves padding, which nothing reads: every subscript
  * is the image of an element. Who will read it later (a tile that is taken whole) says with a pad
- * value what should be there. */
+ * value what should be there.
+ *
+ * Legal: the map keeps elements of the buffer, a temp, apart.
+ * Invariant: every access touches the place of its element and no other. */
 #include <math.h>
 
 #include "passes/analysis/index_map.h"

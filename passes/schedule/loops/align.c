@@ -10,6 +10,7 @@
  * multiple of n on touches n elements from a multiple of n on. The range is the same for all rows,
  * so that the loop can be split, exchanged and bound like any other.
  *
+ * Legal: the loop is serial, and the first element of its iterations is known for each row.
  * Invariant: every instance runs exactly once, in the same order. Iterations that a row has too
  * many run nothing. */
 #include "passes/schedule/flow.h"

@@ -3,6 +3,8 @@
  *   fuse(i, j)          for i in E0, j in E1  =>   for f in E0 * E1
  *                           S(i, j)                    S(f / E1, f % E1)
  *
+ * Legal: each loop stands directly in the one before, is serial, and its range is free of the
+ * others.
  * Invariant: every instance of a block runs exactly once, and in the order in which it ran
  * before. */
 #include <string.h>

@@ -3,7 +3,12 @@
  * A launch is the statement under an outermost bound loop. All its loops on one axis run on the
  * same blocks or threads, so bind looks at the whole launch: equal extents, no block on two values
  * of one axis, and the limits of the machine are checked at the line that breaks them, and not when
- * the kernel is lowered. */
+ * the kernel is lowered.
+ *
+ * Legal: iterations that run at the same time do not clash, and a launch has one extent for each
+ * axis that the machine can hold.
+ * Invariant: every instance of a block runs exactly once, or once for all threads where that is the
+ * same. */
 #include "passes/analysis/reducer.h"
 #include "passes/schedule/flow.h"
 

@@ -3,6 +3,7 @@
  *
  *   reorder(j, i)       for i in E0, j in E1  =>   for j in E1, i in E0
  *
+ * Legal: ranges stay free of loops that come inside, and no dependence turns around.
  * Invariant: every instance of a block runs exactly once, and instances that depend on each other
  * keep their order. */
 #include <string.h>

@@ -11,6 +11,7 @@
  * lag behind its producer. Where the ranges differ the merged loop has the values of all, and
  * blocks exist for their own.
  *
+ * Legal: ranges and kinds go together, and no dependence turns around.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
 #include <string.h>

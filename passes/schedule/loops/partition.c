@@ -5,6 +5,7 @@
  *                                                    for i_1 in 1..N
  *                                                        S(i_1)
  *
+ * Legal: the loop is serial, and the points of the cuts lie in order.
  * Invariant: every instance runs exactly once, in the same order; S and its copies share the
  * instances among them. The one thing that could happen twice is the init of a reduction, which
  * runs before the outermost loop of the reduction: it must stand inside the loop that is cut. */

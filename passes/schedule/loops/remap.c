@@ -10,7 +10,11 @@
  *
  * (4 columns; numbers are the order of the start.) The loops stay as they are and the inner one is
  * annotated; lowering computes their values from blockIdx. So nothing that is known about the loops
- * is lost to divisions. */
+ * is lost to divisions.
+ *
+ * Legal: the two loops are the blocks of a grid, one directly in the other; the new order has each
+ * iterator once.
+ * Invariant: every instance runs exactly once; blocks of a grid have no order. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"

@@ -3,7 +3,11 @@
  *
  * The step marks the inner loop; lowering gives its body the turned variable
  * (passes/lower/index/serpentine.c), when the analyses that work on affine subscripts have done
- * theirs. */
+ * theirs.
+ *
+ * Legal: iterations of the inner loop may run in the opposite order.
+ * Invariant: every instance runs exactly once, and instances that depend on each other keep their
+ * order. */
 #include <string.h>
 
 #include "passes/schedule/flow.h"

@@ -9,6 +9,7 @@
  *   split(i, [_, 4], tail = pad)              =>   for i_0 in ceil(E / 4), i_1 in 4
  *                                                      S(i_0 * 4 + i_1), which exists beyond E, too
  *
+ * Legal: the loop is serial, at most one factor is left open, and the factors cover it.
  * Invariant: every instance of a block runs exactly once, and in the order in which it ran
  * before. */
 #include <string.h>

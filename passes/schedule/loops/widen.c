@@ -6,6 +6,7 @@
  *
  * A grid has one size, and threads have one number: a triangle is bound as the rectangle around it.
  *
+ * Legal: the range is bounded by one that is free of the loops around.
  * Invariant: every instance runs exactly once, in the same order. Iterations that were not there
  * run nothing: the domains of blocks say so, or else a predicate does. */
 #include "passes/schedule/flow.h"

@@ -2,7 +2,11 @@
  * else.
  *
  * The step only says so, in an annotation of the block: what a copy means does not change, because
- * lowering puts a wait in front of every access that may meet it (passes/lower/threads/async.c). */
+ * lowering puts a wait in front of every access that may meet it (passes/lower/threads/async.c).
+ *
+ * Legal: the block is one plain copy from global into shared memory, of elements that the hardware
+ * copies.
+ * Invariant: every access finds the value that it found before. */
 #include "passes/analysis/async_copy.h"
 #include "passes/schedule/sched.h"
 

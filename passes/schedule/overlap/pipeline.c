@@ -15,7 +15,12 @@
  *
  * Where a load goes through registers (global -> local -> shared), the part that fills registers
  * runs before the use and the part that empties them after it, so that the arithmetic hides the
- * time that memory takes. */
+ * time that memory takes.
+ *
+ * Legal: the loads of an iteration may run before the uses of those before it, and the buffers have
+ * room for the iterations that overlap.
+ * Invariant: every instance runs exactly once, and instances that depend on each other keep their
+ * order. */
 #include "passes/schedule/overlap/ahead.h"
 
 enum { MAX_STAGES = 16 };

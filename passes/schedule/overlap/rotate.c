@@ -13,7 +13,12 @@
  *
  * The step is another order of the same instances, which dependence_order_kept judges: in the loop
  * that runs use(t - 1) and then first(t) for t in 0..n + 1, of which the program above is the first
- * iteration, peeled, and the rest. */
+ * iteration, peeled, and the rest.
+ *
+ * Legal: the first statement of an iteration may run before the rest of the iteration before it
+ * ends.
+ * Invariant: every instance runs exactly once, and instances that depend on each other keep their
+ * order. */
 #include "passes/schedule/loops/partition.h"
 #include "passes/schedule/overlap/ahead.h"
 

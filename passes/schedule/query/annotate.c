@@ -1,4 +1,8 @@
-/* annotate.c - what a schedule says about loops and blocks: annotate, unannotate, atomic. */
+/* annotate.c - what a schedule says about loops and blocks: annotate, unannotate, atomic.
+ *
+ * Legal: annotations are of keys that the loop or block may have; updates that become atomic are
+ * those of a reduction.
+ * Invariant: what the program computes does not change. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"

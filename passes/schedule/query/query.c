@@ -1,5 +1,8 @@
 /* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands,
- * elements of buffers. */
+ * elements of buffers.
+ *
+ * Legal: always, where the arguments are of the right kind.
+ * Invariant: the kernel stays as it is. */
 #include "passes/schedule/sched.h"
 
 typedef VEC(Value) ValueList;

@@ -4,8 +4,10 @@
  * ...` takes one: the default, or what --set says. So a schedule runs to the same text every time,
  * and what it leaves open can be enumerated.
  *
- *   sample_perfect_tile(i, 2)      for i in 12      =>      [[1, 12], [2, 6], [3, 4], [4, 3], [6, 2], [12,
- * 1]] */
+ *   sample_perfect_tile(i, 2)    for i in 12    =>    [[1, 12], [2, 6], [3, 4], ..., [12, 1]]
+ *
+ * Legal: the extent of the loop is a literal; the weights fit the values.
+ * Invariant: the kernel stays as it is. */
 #include <stdlib.h>
 
 #include "passes/schedule/sched.h"
