@@ -48,14 +48,13 @@ typedef struct tirc_kernel tirc_kernel;   /* one kernel at some level; immutable
 typedef struct tirc_device tirc_device;   /* a GPU, or the simulator */
 typedef struct tirc_program tirc_program; /* a lowered kernel, compiled for a device */
 
-/* memory_limit: bytes that parsing, scheduling and code generation may take, 0 for 1 GiB. options
- * may be NULL. */
+/* Zero-initialise; zero is the default of each. */
 typedef struct {
-    size_t memory_limit;
+    size_t memory_limit; /* bytes that parsing, scheduling and code generation may take; 0: 1 GiB */
     /* compiled kernels; NULL: $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc, ~/.cache/tirc; "": none */
     const char *cache_dir;
 } tirc_options;
-/* NULL only when there is no memory. */
+/* NULL only when there is no memory. options may be NULL. */
 tirc *tirc_new(const tirc_options *options);
 /* With everything that it handed out, devices and programs included; NULL is allowed. */
 void tirc_free(tirc *t);
@@ -172,10 +171,10 @@ const char *tirc_knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, si
 
 /* Zero-initialise; zero is the default of each. */
 typedef struct {
-    bool
-        index64; /* symbolic sizes have no limits: what depends on them is computed in 64 bits. Without it the emitted text says
-                   * which sums and products of sizes must be at most 2147483647, and launches by tirc that exceed
-                   * one compile the kernel with it */
+    /* symbolic sizes have no limits: what depends on them is computed in 64 bits. Without it the
+     * emitted text says which sums and products of sizes must be at most 2147483647, and launches
+     * by tirc that exceed one compile the kernel with it */
+    bool index64;
     /* Called after each pass with the program after it as a kernel. */
     void (*after_pass)(void *user, const char *pass, const tirc_kernel *kernel, bool changed,
                        double seconds);
@@ -352,9 +351,9 @@ typedef struct {
     double bound;           /* the bound of that element */
     /* that run in words: how many elements were checked, and why others were not */
     const char *method;
-    const char *
-        written; /* "once": proved that each element of each output is written, by one thread, for all values of
-                               * symbolic sizes; "open": not proved; "wrong" */
+    /* "once": proved that each element of each output is written, by one thread, for all values of
+     * symbolic sizes; "open": not proved; "wrong" */
+    const char *written;
     const char *written_why; /* where it is not "once" */
     int64_t wrong;           /* elements that are, in the first run that shows some */
     double nearest;          /* how near an element comes to its bound at most: error / bound */
@@ -366,12 +365,12 @@ typedef struct {
     /* which the program itself makes too large, or no number, on these inputs */
     int64_t overflown;
     int64_t unbounded; /* for which rounding errors have no bound */
-    int64_t summed,
-        unlikely; /* elements that are sums, and how many are within their bound and beyond what independent
-                               * rounding errors make likely (docs/verification.md) */
-    double
-        additions; /* how many additions, one after another, the bounds of these count with at most: the terms, or
-                               * fewer where the schedule adds in a tree */
+    /* elements that are sums, and how many are within their bound and beyond what independent
+     * rounding errors make likely (docs/verification.md) */
+    int64_t summed, unlikely;
+    /* how many additions, one after another, the bounds of these count with at most: the terms, or
+     * fewer where the schedule adds in a tree */
+    double additions;
     /* elements that were equal, bit for bit, on small integers, where every order of evaluation is
      * exact */
     int64_t exact;
@@ -418,9 +417,9 @@ tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n,
 typedef struct {
     /* of the GPU that it is for: one that ships with tirc ("H200"), or the path of a text file */
     const char *profile;
-    const tirc_device *
-        device; /* a GPU: its own attributes are the profile, if none is named; without one the H200's are.
-                                * The simulator: it is the one that runs the kernel, and has the fault if there is one */
+    /* a GPU: its own attributes are the profile, if none is named; without one the H200's are. The
+     * simulator: it is the one that runs the kernel, and has the fault if there is one */
+    const tirc_device *device;
     /* to compile for, which tells the registers; the device's, else "sm_90a" */
     const char *arch;
     uint64_t seed; /* of the inputs */
@@ -465,9 +464,9 @@ typedef struct {
     double sectors_per_request, wavefronts_per_request;
     /* the least sectors or wavefronts a request for the same bytes; of constant memory 1 pass */
     double ideal;
-    double
-        passes_per_request; /* of atomics: how often lanes with the same element wait for each other; of constant memory: how
-                                  many different words lanes name, which come one after the other; else 0 */
+    /* of atomics: how often lanes with the same element wait for each other; of constant memory:
+     * how many different words lanes name, which come one after the other; else 0 */
+    double passes_per_request;
     /* what makes it cost more, and what to do; NULL: it costs what it must */
     const char *verdict;
     /* The costliest request: bytes from the start of the buffer (shared: of the block's memory). */

@@ -5,15 +5,19 @@
  * each of its 32 banks.  The rules, for compute capability 5.0 and later:
  *
  *     sectors     the distinct values of floor(address / 32) over all bytes of the active lanes
- *     wavefronts  the sum, over the groups of lanes that are served together, of the largest number of distinct words
- *                 that a bank holds: bank(word) = word mod 32, word = floor(address / 4).  Lanes that name the same word
- *                 share it, also in a store.  A group has 128 bytes: all 32 lanes for up to 4 bytes a lane, half a warp
- *                 for 8, a quarter for 16.  A load takes groups of twice as many lanes where every lane i names the same
- *                 address as lane i xor 1, or every one as lane i xor 2, as far as both are active
- *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts; at least one for each group
- *     words       the distinct values of floor(address / 4): constant memory answers one of them at a time, to all lanes that
- *                 want it
- *     lines       the distinct values of floor(address / 128): how often the first-level cache looks up a tag
+ *     wavefronts  the sum, over the groups of lanes that are served together, of the largest number
+ *                 of distinct words that a bank holds: bank(word) = word mod 32,
+ *                 word = floor(address / 4).  Lanes that name the same word share it, also in a
+ *                 store.  A group has 128 bytes: all 32 lanes for up to 4 bytes a lane, half a warp
+ *                 for 8, a quarter for 16.  A load takes groups of twice as many lanes where every
+ *                 lane i names the same address as lane i xor 1, or every one as lane i xor 2, as
+ *                 far as both are active
+ *     ideal       ceil(distinct bytes / 32) sectors, ceil(distinct bytes / 128) wavefronts; at
+ *                 least one for each group
+ *     words       the distinct values of floor(address / 4): constant memory answers one of them at
+ *                 a time, to all lanes that want it
+ *     lines       the distinct values of floor(address / 128): how often the first-level cache
+ *                 looks up a tag
  *
  * Sources: the CUDA C++ Programming Guide, "Compute Capability 5.x", "Shared Memory" and "Global
  * Memory"; wide accesses as Nsight Compute counts them on an H200 (tests/gpu/counters):

@@ -179,9 +179,9 @@ typedef struct {
     VmOp op;                /* VM_LOAD, VM_STORE or VM_ATOMIC */
     int bytes;              /* of a lane: the element's size times the width */
     uint32_t active;        /* bit i: lane i takes part; not 0 */
-    int64_t address
-        [32]; /* in bytes, of the active lanes: from the start of the buffer, which is aligned to 256 bytes, in
-                               global memory; from the start of the block's memory in shared memory */
+    /* in bytes, of the active lanes: from the start of the buffer, which is aligned to 256 bytes,
+     * in global memory; from the start of the block's memory in shared memory */
+    int64_t address[32];
     int64_t block; /* in the grid, x fastest */
     int warp;      /* in the block */
     int worker;    /* which thread of the machine calls, 0 .. VM_WORKERS - 1 */

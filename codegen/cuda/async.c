@@ -1,8 +1,10 @@
 /* async.c - the text of an asynchronous store: cp.async of 4, 8 or 16 bytes, from global to
  * shared memory.
  *
- *   A_shared[k][i] async= A[i * 64 + k];                     copy_async<4>(&A_shared[k][i], &A[i * 64 + k]);
- *   A_shared[k][i] async= i < M ? A[i * 64 + k] : 0.0;       copy_async_or_zero<4>(&A_shared[k][i], &A[i * 64 + k], i < M);
+ *   s[k][i] async= A[i * 64 + k];
+ *       copy_async<4>(&s[k][i], &A[i * 64 + k]);
+ *   s[k][i] async= i < M ? A[i * 64 + k] : 0.0;
+ *       copy_async_or_zero<4>(&s[k][i], &A[i * 64 + k], i < M);
  *
  * What has no such instruction is stored at once, which is early enough for every wait. */
 #include "codegen/cuda/text.h"

@@ -1,7 +1,7 @@
 /* names.c - what everything is called in a text of CUDA C.
  *
- *   kernel clamp(x: f32[N], max: f32)  with a loop `max_`        `max` becomes max_1, the loop stays max_
- *   kernel exp(...), which CUDA has                              exp_
+ *   kernel clamp(x: f32[N], max: f32) with a loop `max_`   `max` becomes max_1, the loop stays
+ *   kernel exp(...), which CUDA has                        exp_
  *
  * Functions and arrays in constant memory come first, since others look them up by name. What the
  * compilers and the libraries say about names stands in two lists, which tests/names/reserved.py

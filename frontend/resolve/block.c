@@ -64,10 +64,10 @@ bool reduction_is_possible(const AstStmt *first, const AstStmt *next)
 
 typedef struct {
     Resolver *r;
-    Stmt *init;  /* the assignment as it stands */
-    int n_loops; /* around both */
-    Label first,
-        second;   /* the label of the assignment, or of what holds both; that of the updates */
+    Stmt *init;   /* the assignment as it stands */
+    int n_loops;  /* around both */
+    Label first;  /* of the assignment, or of what holds both */
+    Label second; /* of the updates */
     Stmt *before; /* the assignment's block where it does not belong to the reduction */
     bool merged;
 } Reduction;

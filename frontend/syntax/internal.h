@@ -1,8 +1,8 @@
 /* internal.h - what lexer, words, grammar and tree builders share while one text is parsed.
  *
  *   lexer.l    bytes to raw tokens; every word that is not reserved is a NAME
- *   words.c    gives words such as `in` and `step` their role from their neighbours; skips to the next
- *              statement after an error
+ *   words.c    gives words such as `in` and `step` their role from their neighbours; skips to the
+ *              next statement after an error
  *   parser.y   the grammar; its actions call the builders of ast.c
  *   parse.c    the entry, and the wording of syntax errors */
 #ifndef TIRC_FRONTEND_SYNTAX_INTERNAL_H

@@ -1,7 +1,8 @@
 /* parser.y - the grammar of kernels at every level and of schedules; docs/language.md explains it.
  *
- * Actions only build the tree of ast.h.  Values on the stack are at most 24 bytes, and the stack has a
- * fixed size on the C stack: nothing to free, and a text that needs more is refused as nested too deeply. */
+ * Actions only build the tree of ast.h.  Values on the stack are at most 24 bytes, and the stack
+ * has a fixed size on the C stack: nothing to free, and a text that needs more is refused as nested
+ * too deeply. */
 %define api.pure full
 %define api.prefix {tirc_parse_}
 %define api.token.prefix {TOKEN_}
@@ -87,9 +88,10 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" PARALLEL "'parallel'"
-%token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" IS "'is'" WHERE "'where'"
-%token ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'" LAUNCH "'launch'"
-%token BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
+%token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" IS "'is'"
+%token WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'"
+%token LAUNCH "'launch'" BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'"
+%token ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
 %token EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
 %token <token.i> INT "a number"
 %token <token.f> FLOAT "a decimal number"

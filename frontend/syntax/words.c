@@ -4,7 +4,7 @@
  * and the like are names unless their neighbours make them keywords, so that a buffer may be called
  * `in`:
  *
- *     for r in R  out[r] = in[r];         -- the first `in` follows a name after `for`, the second does not
+ *     for r in R  out[r] = in[r];     -- only the first `in` follows a name after `for`
  *
  * Raw tokens pass through a window of PARSE_LOOKAHEAD tokens.  Where a keyword's place could also
  * hold a name, what follows decides; a name is followed by '[', ':' or an operator there.

@@ -1,6 +1,7 @@
 /* digits.c - the way back through an index map, read off its outputs.
  *
- *   [i / 4, j * 4 + i % 4]  at the place [a, b]:      i / 4 = a,  j = b / 4,  i % 4 = b % 4,  so  i = a * 4 + b % 4
+ *   [i / 4, j * 4 + i % 4] at the place [a, b]:
+ *       i / 4 = a,  j = b / 4,  i % 4 = b % 4,  so  i = a * 4 + b % 4
  *
  * A quotient, a remainder, or both are digits of a variable: v / from % (to / from). Digits whose
  * factors in a sum are further apart than all smaller terms together are the quotients and

@@ -1,13 +1,14 @@
 /* draws.c - derives the ranges of random inputs from how a program uses them.
  *
- *   y[b] = x[b, label[b] + 1]            0 <= label + 1 < the extent of axis 1 of x
- *   y[i] = x[N - 1 - id[i]]              0 <= N - 1 - id < N
- *   for j in ptr[i]..ptr[i + 1] s += x[j]    j is at least ptr[i] and at most ptr[i + 1] - 1; ptr is nondecreasing
- *   y[i] = log(x[i]) / (s + eps)         x, s and eps are positive
+ *   y[b] = x[b, label[b] + 1]                0 <= label + 1 < the extent of axis 1 of x
+ *   y[i] = x[N - 1 - id[i]]                  0 <= N - 1 - id < N
+ *   for j in ptr[i]..ptr[i + 1] s += x[j]    ptr[i] <= j < ptr[i + 1]; ptr is nondecreasing
+ *   y[i] = log(x[i]) / (s + eps)             x, s and eps are positive
  *
- * A subscript is taken apart into  coefficient * input + rest.  Each of its two ends, 0 and the extent, bounds the input, by the
- * smallest or the largest rest. Where it has no such form, the input itself is kept in the axis.
- * Values pass through `let`s, and through temps that one store gives their values. */
+ * A subscript is taken apart into  coefficient * input + rest.  Each of its two ends, 0 and the
+ * extent, bounds the input, by the smallest or the largest rest. Where it has no such form, the
+ * input itself is kept in the axis. Values pass through `let`s, and through temps that one store
+ * gives their values. */
 #include "passes/analysis/draws.h"
 
 #include "passes/analysis/poly.h"

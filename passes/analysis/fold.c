@@ -1,6 +1,7 @@
 /* fold.c - may the elements of an axis share places in a circle?
  *
- *   place of x = x % fold         order of writes, e.g. tiles of 32 with fold 64:   0..31  32..63  64..95 -> 0..31
+ *   place of x = x % fold; written in this order, e.g. in tiles of 32 with fold 64:
+ *       0..31 -> 0..31    32..63 -> 32..63    64..95 -> 0..31
  *
  * Let w write element y after element x of the same place was written and before x is read. Then y
  * is at least `fold` ahead of x, or behind it. So two questions about pairs, without remainders,

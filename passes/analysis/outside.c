@@ -1,7 +1,7 @@
 /* outside.c - see outside.h.
  *
  *   for i in N
- *       y[i] = x[i + 1];       N: the sizes N >= 1 for which it runs; those for which i + 1 reaches N, too
+ *       y[i] = x[i + 1];       runs for the sizes N >= 1, and i + 1 reaches N for each of them
  *
  * An access is certain to leave its buffer if it does so for all sizes (and integer scalars) for
  * which it runs at all: those for which some iteration runs are a set of integers, and so are those

@@ -4,9 +4,9 @@
  * variable is a digit: the part behind one is smaller than its factor. Two such numbers are equal
  * only where all digits are:
  *
- *   lane - 8 q in 0..8              lane = 8 q + r, r in 0..8          the remainder in place of the number
- *   16 a - 16 b + t - u == 0        a - b == 0,  t - u == 0            where t - u lies in -15..16
- *   8 a - 8 b + t in 0..8           a - b == 0                         where t lies in 0..8
+ *   lane - 8 q in 0..8          lane = 8 q + r, r in 0..8    the remainder replaces the number
+ *   16 a - 16 b + t - u == 0    a - b == 0,  t - u == 0      where t - u lies in -15..16
+ *   8 a - 8 b + t in 0..8       a - b == 0                   where t lies in 0..8
  *
  * All steps keep the integer solutions. They run before equalities are used up, which would mix the
  * digits. */

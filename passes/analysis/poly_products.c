@@ -4,10 +4,10 @@
  * of tiled loops by N. What a set of rows says of such a number it says of its digits, and then no
  * product is left:
  *
- *   e = 256 b + t, t in 0..256, b in 0..G                e in 0..256 G               e in the place of b and t
- *   0 <= 256 G - S < 256, G nowhere else                 (nothing)                   there is one such G
- *   0 <= e - q N < N                                     r in 0..N                   r = e - q N in the place of e
- *   q N + r < M N, r in 0..N                             q < M                       the high digits decide
+ *   e = 256 b + t, t in 0..256, b in 0..G   e in 0..256 G    e replaces b and t
+ *   0 <= 256 G - S < 256, G nowhere else    (nothing)        there is one such G
+ *   0 <= e - q N < N                        r in 0..N        r = e - q N replaces e
+ *   q N + r < M N, r in 0..N                q < M            the high digits decide
  *
  * A row that says h w + low >= 0 says h >= 0 where low lies in 0..w, and h + m >= 0 where low - m w
  * does: here w is a number or a size. All steps keep the values that the forms of the image take.

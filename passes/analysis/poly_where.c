@@ -1,8 +1,8 @@
 /* poly_where.c - puts the `where` clause of a kernel into a system: conditions on sizes, ranges of
  * integer inputs.
  *
- *   where N >= M, id in 0..V     rows N - M >= 0; a value read from `id` is a column c with c >= 0, V - 1 - c >=
- * 0 */
+ *   where N >= M         the row N - M >= 0
+ *   where id in 0..V     a value read from `id` is a column c: the rows c >= 0, V - 1 - c >= 0 */
 #include "passes/analysis/poly.h"
 
 /* The rows that `fact` says of `value`. */

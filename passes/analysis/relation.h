@@ -1,8 +1,9 @@
 /* relation.h - two lists of integer expressions over the same points: does one tell the other, and
  * how?
  *
- *   points  i in 0..64      key  [i / 4, i % 4]      value  [i]          the key tells the value: key0 * 4 + key1
- *   points  i in 0..64      key  [i / 4]             value  [i]          it does not: at i = 0 and i = 1
+ *   points        key               value
+ *   i in 0..64    [i / 4, i % 4]    [i]      the key tells the value: key0 * 4 + key1
+ *   i in 0..64    [i / 4]           [i]      it does not: at i = 0 and i = 1
  *
  * An index map keeps elements apart if its outputs tell its parameters; a copy in another layout
  * holds what a block reads if the place in the copy tells the element. Answers are exact for

@@ -1,7 +1,8 @@
 /* runs.c - the elements of an axis that a piece of program touches, where there are gaps between
  * them.
  *
- *   for row in 8 ... x[w * 32 + row / 4 * 16 + row % 4]        two runs of 4 elements, 16 apart; the box has 20
+ *   for row in 8 ... x[w * 32 + row / 4 * 16 + row % 4]
+ *       two runs of 4 elements, 16 apart; the box has 20
  *
  * The subscript is a sum of terms, each of a range of its own. A term whose factor is no larger
  * than what the smaller ones reach makes a run longer; another one begins anew, a gap away. Terms

@@ -283,8 +283,8 @@ static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int d
     return all;
 }
 
-/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is a multiple of
- * 8. */
+/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is
+ * a multiple of 8. */
 static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine *out)
 {
     *out = (Affine){.constant = form->constant};

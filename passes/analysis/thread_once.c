@@ -3,8 +3,9 @@
  * A block that does not depend on a bound loop around it runs once for all iterations of the loop,
  * unless it fills memory that each of them has its own of. The program runs it in each iteration:
  *
- *   for t in 4 bind threadIdx.x            the launch: b = a once, by thread 0; after a barrier a = 5 once;
- *       { b = a;  a = 5;  y[t] = x[t]; }   the program: b = 5 in the end, since the second run of b = a finds the 5
+ *   for t in 4 bind threadIdx.x            the launch: b = a once, by thread 0, and behind a
+ *       { b = a;  a = 5;  y[t] = x[t]; }   barrier a = 5 once; the program: b = 5 in the end,
+ *                                          since the second run of b = a finds the 5
  *
  * The first run may stand for all of them when the later ones read what the first one read, and
  * when nothing else writes in between what the block writes. In between, what depends on the loop

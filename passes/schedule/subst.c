@@ -5,9 +5,10 @@
  * iterations guards blocks, but only those whose iterators would not leave their domains in these
  * iterations:
  *
- *   for i in 100        for i_0 in 4, i_1 in 32
- *       S(i in 100 = i)     S(i in 100 = i_0 * 32 + i_1)      no guard: i is outside 0..100 where it would be
- * needed */
+ *   for i in 100              for i_0 in 4, i_1 in 32
+ *       S(i in 100 = i)  =>       S(i in 100 = i_0 * 32 + i_1)
+ *
+ * No guard is needed here: where one would be, i is outside 0..100. */
 #include "passes/analysis/inits.h"
 #include "passes/analysis/zero_divisor.h"
 #include "passes/schedule/sched.h"

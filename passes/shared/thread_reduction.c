@@ -1,10 +1,14 @@
 /* thread_reduction.c - reductions across the threads of a block.
  *
- *   for k in 32 bind threadIdx.x                     for t in 32 bind threadIdx.x { y_part[t] = 0; }
- *       block y(i in N = i, reduce ...)      =>      for k in 32 bind threadIdx.x ... y_part[k] += A[i, ...];
- *       { init y[i] = 0;                             for t in 32 bind threadIdx.x {
- *         y[i] += A[i, ...]; }                           y_part[t] += shuffle_xor(y_part[t], 16); ... 8, 4, 2, 1 }
- *                                                    for t in 32 bind threadIdx.x where t == 0 { y[i] = y_part[t]; }
+ *   for k in 32 bind threadIdx.x             for t in 32 bind threadIdx.x
+ *       block y(i in N = i, reduce ...)          y_part[t] = 0;
+ *       { init y[i] = 0;                     for k in 32 bind threadIdx.x
+ *         y[i] += A[i, ...]; }       =>          ... y_part[k] += A[i, ...];
+ *                                            for t in 32 bind threadIdx.x {
+ *                                                y_part[t] += shuffle_xor(y_part[t], 16);
+ *                                                ... 8, 4, 2, 1 }
+ *                                            for t in 32 bind threadIdx.x where t == 0
+ *                                                y[i] = y_part[t];
  *
  * Each thread keeps a partial result in a register, from the identity of the operator on, so a
  * thread that has no instance of the block adds nothing; how they become one result is said in

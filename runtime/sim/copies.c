@@ -21,9 +21,9 @@ static const char *const operands[] = {
 
 typedef struct {
     const VmFunction *f;
-    int *made,
-        *line; /* [registers] the number of the instruction that made the value, counted from 1 (0: none, it was there before
-                         the first), and which straight-line code that is in */
+    /* [registers] the number of the instruction that made the value, counted from 1 (0: none, it
+     * was there before the first), and which straight-line code that is in */
+    int *made, *line;
     int *uses; /* [1 + instructions] of the values that it makes */
     /* [1 + instructions] of a selection: the number of the load whose value it passes on, as of
      * `made` */

@@ -2,7 +2,9 @@
  * symbolic sizes where it takes them and with literal ones, and each access of the text is asked
  * about (passes/lower/proofs/in_bounds.h).
  *
- *     test_bounds FOLDER... [--short PROGRAM] [--list]     all programs, or one; with what is not proved
+ *     test_bounds FOLDER...                      all programs
+ *     test_bounds FOLDER... --short PROGRAM      one of them
+ *     test_bounds ... --list                     with what is not proved
  *
  * No access leaves its buffer, and 98% are proved. What is left depends on data.
  *

@@ -1,12 +1,15 @@
 /* emulator.h - a CUDA device on the host: one block at a time, its threads as fibers that take
  * turns at barriers and shuffles.
  *
- *   Orders        threads and blocks run forwards, backwards, warp by warp, or in random order; another order after each barrier.
- *   Barriers      wait for all threads of the block, which must stand at one line; a thread that has ended or stands elsewhere is a
- *                 fault, and so is a shuffle that part of a warp never reaches.
- *   Copies        of cp.async arrive when they are waited for, not before; until then their place holds garbage.
- *   Memory        begins as garbage: shared memory for each block, buffers that nothing has written. Each buffer ends (or
- *                 begins) at a page that cannot be accessed.
+ *   Orders      threads and blocks run forwards, backwards, warp by warp, or in random order;
+ *               another order after each barrier.
+ *   Barriers    wait for all threads of the block, which must stand at one line; a thread that has
+ *               ended or stands elsewhere is a fault, and so is a shuffle that part of a warp never
+ *               reaches.
+ *   Copies      of cp.async arrive when they are waited for, not before; until then their place
+ *               holds garbage.
+ *   Memory      begins as garbage: shared memory for each block, buffers that nothing has written.
+ *               Each buffer ends (or begins) at a page that cannot be accessed.
  *
  * A fault ends the process with a line that says what, where, and by which thread. */
 #ifndef EMULATOR_H

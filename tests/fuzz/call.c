@@ -31,7 +31,9 @@ static bool resolve_handle(Schedule *s, const Pick *pick, Value *value)
     return false;
 }
 
-/* ---- index maps: their inputs are those of the call's first argument, so that they are made when it is ---- */
+/* ---- index maps ------------------------------------------------------------------------------ */
+
+/* Their inputs are those of the call's first argument, so they are made when it is. */
 
 static int map_inputs(Schedule *s, const Value *first)
 {

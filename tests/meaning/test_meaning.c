@@ -4,8 +4,10 @@
  * neighbours, symbolic and literal. Integers, and floats whose additions keep their order, must
  * agree bit for bit; others lie within the bound of verification.
  *
- *     test_meaning FOLDER           sizes all alike and seeded mixes of them, as symbols; as numbers, and with further element types,
- *                                   a part of them, other ones for each schedule; the blocks and loops in order at a half of those alike
+ *     test_meaning FOLDER           sizes all alike and seeded mixes of them, as symbols; as
+ *                                   numbers, and with further element types, a part of them, other
+ *                                   ones for each schedule; the blocks and loops in order at a half
+ *                                   of those alike
  *     test_meaning FOLDER --long    every combination of sizes
  *     test_meaning FOLDER --short PROGRAM, or --long PROGRAM    one program */
 #include <setjmp.h>
@@ -40,9 +42,9 @@ typedef struct {
     const Program *program;
     int schedule;
     const char *type; /* or NULL */
-    bool
-        in_order; /* at the sizes at hand the scheduled kernel runs in order, too: it goes through whole tiles element by
-                         element, which takes long and finds little that the lowered one does not */
+    /* at the sizes at hand the scheduled kernel runs in order, too: it goes through whole tiles
+     * element by element, which takes long and finds little that the lowered one does not */
+    bool in_order;
     int failures;
 } Case;
 

@@ -6,8 +6,9 @@
  *
  *     test_polybench FOLDER           the mini data set and sizes 1, 2, 3
  *     test_polybench FOLDER --long    the small data set, too
- *     test_polybench FOLDER --cuda    the small data set on a GPU, as scheduled by `default` and by the schedules of the folder:
- *                                     products and sums are contracted there, so that the difference from plain C has to be small
+ *     test_polybench FOLDER --cuda    the small data set on a GPU, as scheduled by `default` and by
+ *                                     the schedules of the folder: products and sums are contracted
+ *                                     there, so that the difference from plain C has to be small
  *                                     beside the largest element of the output */
 #include <math.h>
 #include <setjmp.h>

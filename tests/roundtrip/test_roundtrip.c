@@ -3,7 +3,8 @@
  * the same; finishing the pipeline from there gives the same CUDA; and the trace of a schedule runs
  * again to the same kernel.
  *
- *     test_roundtrip FOLDER...          each schedule with sizes as symbols and as numbers; one element type for each, in turn
+ *     test_roundtrip FOLDER...          each schedule with sizes as symbols and as numbers; one
+ *                                       element type for each, in turn
  *     test_roundtrip --long FOLDER...   all of them for both */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,11 +2,11 @@
  * kernels.
  *
  * Comments at the top of a file say how it is tested:
- *     // sizes: 1 7 33              values that each size takes; where the first is 1, symbolic ones
- *                                   are 0 as well
+ *     // sizes: 1 7 33              values that each size takes; where the first is 1, symbolic
+ *                                   ones are 0 as well
  *     // types: T = f32 f16         values that a type parameter takes
- *     // reorders: tiled            schedules that add floats in another order: results within their error bound, the others
- *                                   bit for bit
+ *     // reorders: tiled            schedules that add floats in another order: results within
+ *                                   their error bound, the others bit for bit
  *     // literal: vec               schedules that need sizes that are constants
  *     // library: sgemm             schedules that ship with tirc, besides `default` and `naive`
  * Each file is tested with its own schedules and with these. */

@@ -8,8 +8,10 @@
  * ir/memory_model.h. A request is free of conflicts if no bank has to give two words to lanes that
  * are served together. The first candidate that frees all requests wins:
  *
- *   pad      0, 1, 2 ... elements, up to what shifts a row by all 32 banks; only pads that keep wide accesses aligned
- *   swizzle  none; then large chunks before small ones, few chunks in a group before many, `every` from 1 on
+ *   pad      0, 1, 2 ... elements, up to what shifts a row by all 32 banks; only pads that keep
+ *            wide accesses aligned
+ *   swizzle  none; then large chunks before small ones, few chunks in a group before many, `every`
+ *            from 1 on
  *
  * Where none does, the one with the fewest wavefronts is taken, and a warning says which access
  * stays at what. */

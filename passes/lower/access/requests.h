@@ -33,8 +33,8 @@ typedef VEC(BufferAccess) BufferAccesses;
 /* All accesses to `buffer` in the launch, in the order of the text. */
 void requests_of(Context *c, const Stmt *launch, const Buffer *buffer, BufferAccesses *out);
 
-/* The bytes that each lane of a request touches, with the elements where `buffer` (the same one, perhaps with another layout)
-   puts them. */
+/* The bytes that each lane of a request touches, with the elements where `buffer` (the same one,
+ * perhaps with another layout) puts them. */
 void request_addresses(const Buffer *buffer, const int64_t *strides, const BufferAccess *access,
                        const Request *request, WarpAccess *out);
 

@@ -1,7 +1,7 @@
 /* swizzle.c - swizzles become subscripts.
  *
- *   temp t: f32[64, 64] in shared swizzle(1, 0, 4, 8, 1);      temp t: f32[64, 64] in shared;
- *   ... t[y, x]                                           =>   ... t[y, (x / 4 ^ y % 8) * 4 + x % 4]
+ *   temp t: f32[64, 64] in shared swizzle(1, 0, 4, 8, 1);   temp t: f32[64, 64] in shared;
+ *   ... t[y, x]                                        =>   ... t[y, (x / 4 ^ y % 8) * 4 + x % 4]
  *
  * Chunk k of row y lies at k ^ (y / every % count). A wide access stays within a chunk (vectorize
  * has seen to that), so its first element speaks for all: t[y, x + v] becomes t[y, (x / 4 ^ y % 8)

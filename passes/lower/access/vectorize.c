@@ -1,8 +1,8 @@
 /* vectorize.c - which vectorized loops become wide accesses; the others unroll, and a warning says
  * why.
  *
- *   for v in 4 vectorize  C[i, j * 4 + v] = A[i, j * 4 + v];       one 16-byte load and one 16-byte store
- *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];       A is strided: unrolls
+ *   for v in 4 vectorize  C[i, j * 4 + v] = A[i, j * 4 + v];    one load and one store of 16 bytes
+ *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];    A is strided: unrolls
  *
  * A loop stays vectorized if it is one wide access (wide.h), and becomes one under a condition
  * where it has a condition that all lanes agree on or pass (lanes.h). */
@@ -96,9 +96,10 @@ static Stmt *as_wide(WideCheck *v, Stmt *s, int depth);
 
 /* A guard that may differ between lanes: where all pass it the access is wide; the edge unrolls.
  *
- *   for v in 4 vectorize  if x + v < n  t[v] = w[v];    =>    if x + 3 < n  for v in 4 vectorize  t[v] = w[v];
- *                                                             else          for v in 4 unroll  if x + v < n  t[v] =
- * w[v]; */
+ *   for v in 4 vectorize          if x + 3 < n
+ *       if x + v < n                  for v in 4 vectorize  t[v] = w[v];
+ *           t[v] = w[v];    =>    else
+ *                                     for v in 4 unroll  if x + v < n  t[v] = w[v]; */
 static Stmt *peel_edge(WideCheck *v, Stmt *s, int depth)
 {
     Lanes l = lanes_of(v, s);
@@ -111,9 +112,8 @@ static Stmt *peel_edge(WideCheck *v, Stmt *s, int depth)
 /* A value that reads memory under a condition: one access for each answer where all lanes agree,
  * and else as an edge.
  *
- *   for v in 4 vectorize  t[v] = x < n ? w[v] : 0;      =>    if x < n  for v in 4 vectorize  t[v] = w[v];
- *                                                             else      for v in 4 vectorize  t[v] =
- * 0; */
+ *   for v in 4 vectorize                  if x < n  for v in 4 vectorize  t[v] = w[v];
+ *       t[v] = x < n ? w[v] : 0;    =>    else      for v in 4 vectorize  t[v] = 0; */
 static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
 {
     Expr *value = s->u.loop.body->u.store.value;

@@ -1,8 +1,11 @@
 /* advance.c - addresses as sums in 64 bits: of asynchronous copies that advance with a loop, and of
  * stores that are written out often.
  *
- *   for ko in 128                                           for ko in 128
- *       s[x] async= A[(by * 64 + y) * 4096 + ko * 32 + x + 96]  =>   s[x] async= A[i64((by * 64 + y) * 4096 + x) + i64(ko) * 32 + 96]
+ *   for ko in 128
+ *       s[x] async= A[(by * 64 + y) * 4096 + ko * 32 + x + 96]
+ *   =>
+ *   for ko in 128
+ *       s[x] async= A[i64((by * 64 + y) * 4096 + x) + i64(ko) * 32 + 96]
  *
  * The instruction takes an address. Where the subscript is an int, the compiler computes one for
  * each copy, and extends it to 64 bits; a multiplication for each, in the pipe that the arithmetic

@@ -1,9 +1,9 @@
 /* widen.c - which index arithmetic has 32 bits, which has 64, and what the sizes must keep for
  * that.
  *
- *   let j = (block * 256 + thread) % 65536    =>   let j = index((i64(block) * 256 + thread) % 65536)
- *   y[i] = f32(i * M * M)                     =>   y[i] = f32(i64(i) * i64(M) * i64(M))
- *   y[i * N + j] = x[i * N + j]               =>   as it is, for M * N <= 2147483647
+ *   let j = (block * 256 + t) % 65536    =>   let j = index((i64(block) * 256 + t) % 65536)
+ *   y[i] = f32(i * M * M)                =>   y[i] = f32(i64(i) * i64(M) * i64(M))
+ *   y[i * N + j] = x[i * N + j]          =>   as it is, for M * N <= 2147483647
  *
  * INDEX is exact in a program and an int in emitted code, so every value of INDEX, on the way to
  * others too, must be one of an int (passes/analysis/index_range.h bounds it). A value with a

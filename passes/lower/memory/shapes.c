@@ -47,9 +47,9 @@ static Buffer *widest(Shapes *s, const Buffer *b)
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank);
     for (int axis = 0; axis < b->rank; axis++) {
         bool bounded = b->rank == 1 || !s->lowered;
+        const Var *const *loops = (const Var *const *)s->loops.items;
         shape[axis] = s->never  ? expr_index(c, 1)
-                      : bounded ? largest_over(s->facts, b->shape[axis],
-                                               (const Var *const *)s->loops.items, s->loops.n, NULL)
+                      : bounded ? largest_over(s->facts, b->shape[axis], loops, s->loops.n, NULL)
                                 : NULL;
         if (!shape[axis]) {
             refuse_extent(s, b, axis);

@@ -1,8 +1,8 @@
 /* in_bounds.c - see in_bounds.h.
  *
- *   let i = blockIdx.x * 4 + threadIdx.x;      columns N, b, t with 0 <= b < ceil(N / 4), 0 <= t < 4
- *   if i < N                                   row b * 4 + t < N
- *       y[i] = x[i];                           no solution with b * 4 + t < 0 or b * 4 + t >= N
+ *   let i = blockIdx.x * 4 + threadIdx.x;  columns N, b, t with 0 <= b < ceil(N / 4), 0 <= t < 4
+ *   if i < N                               row b * 4 + t < N
+ *       y[i] = x[i];                       no solution with b * 4 + t < 0 or b * 4 + t >= N
  *
  * Facts (simplify.h) answer most questions; the systems of poly.h answer the rest, and give
  * witnesses. */

@@ -1,8 +1,8 @@
 /* written.c - see written.h.
  *
- *   let i = blockIdx.x * 4 + threadIdx.x;      columns N, b, t with 0 <= b < ceil(N / 4), 0 <= t < 4
- *   if i < N                                   row b * 4 + t < N
- *       y[i] = x[i];                           the image of (N, b * 4 + t): {(N, e) : 0 <= e < N}
+ *   let i = blockIdx.x * 4 + threadIdx.x;  columns N, b, t with 0 <= b < ceil(N / 4), 0 <= t < 4
+ *   if i < N                               row b * 4 + t < N
+ *       y[i] = x[i];                       the image of (N, b * 4 + t): {(N, e) : 0 <= e < N}
  */
 #include "passes/lower/proofs/written.h"
 

@@ -1,10 +1,10 @@
 /* sum_depth.c - see sum_depth.h.
  *
- *   y_part[0] = 0.0;                                     y_part: 0
- *   for step in 128                                              128: the loop adds to one element each time
+ *   y_part[0] = 0.0;                            y_part: 0
+ *   for step in 128                                     128: each iteration adds to one element
  *       y_part[0] += x[...];
- *   y_part[0] += shuffle_xor(y_part[0], 16);                     129
- *   y[r] = y_part[0];                                    y: 129
+ *   y_part[0] += shuffle_xor(y_part[0], 16);            129
+ *   y[r] = y_part[0];                           y: 129
  *
  * The statements are gone through in order with one number for each buffer, the most of all its
  * elements and of all threads: threads do not see what others write in the same step, but through

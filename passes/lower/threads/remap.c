@@ -1,12 +1,12 @@
 /* remap.c - the coordinates of a grid whose blocks walk over the tiles in another order.
  *
- *   @remap_diagonal(1)     row    = blockIdx.y
- *                          column = (blockIdx.x + blockIdx.y) % columns
- *   @remap_grouped(8)      first  = blockIdx.y / 8 * 8                      the group's first row
- *                          place  = blockIdx.y % 8 * columns + blockIdx.x   the block's place in its group
- *                          height = min(rows - first, 8)                    rows of the group
- *                          row    = first + place % height
- *                          column = place / height
+ *   @remap_diagonal(1)  row    = blockIdx.y
+ *                       column = (blockIdx.x + blockIdx.y) % columns
+ *   @remap_grouped(8)   first  = blockIdx.y / 8 * 8                     first row of the group
+ *                       place  = blockIdx.y % 8 * columns + blockIdx.x  of the block in its group
+ *                       height = min(rows - first, 8)                   rows of the group
+ *                       row    = first + place % height
+ *                       column = place / height
  *
  * Both are bijections of the grid whatever its size: the last group may be lower than the others,
  * and has as many places as tiles. Where the analysis cannot follow that, a min says that the

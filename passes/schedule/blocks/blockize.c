@@ -1,12 +1,13 @@
 /* blockize.c - a loop nest, or blocks beside each other, become the body of one block.
  *
- *   for io in 4, jo in 4, ko in 8                  for io in 4, jo in 4, ko in 8
- *       for i in 16, j in 16, k in 16                  block C_o(io in 4 = io, jo in 4 = jo, reduce ko in 8 = ko) {
- *           block C(...) {                     =>          init for i in 16, j in 16
- *               init C[..] = 0;                                C[io * 16 + i, jo * 16 + j] = 0;
- *               C[..] += ..;                               for i in 16, j in 16, k in 16
- *           }                                                  C[io * 16 + i, jo * 16 + j] += ..;
- *                                                      }
+ *   for io in 4, jo in 4, ko in 8          for io in 4, jo in 4, ko in 8
+ *       for i in 16, j in 16, k in 16          block C_o(io in 4 = io, jo in 4 = jo,
+ *           block C(...) {                               reduce ko in 8 = ko) {
+ *               init C[..] = 0;        =>          init for i in 16, j in 16
+ *               C[..] += ..;                           C[io * 16 + i, jo * 16 + j] = 0;
+ *           }                                      for i in 16, j in 16, k in 16
+ *                                                      C[io * 16 + i, jo * 16 + j] += ..;
+ *                                              }
  *
  * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements
  * under the conditions that their domains and predicates put on the loops, as far as these cannot

@@ -1,11 +1,11 @@
 /* compute_at.c - compute_at: a block computes what its readers need in an iteration of a loop,
  * there.
  *
- *   block B: b[i] = f(a[i])  (i in N)                   for io in N / 32
- *   for io in N / 32                                        for ax0 in 32
- *       for ii in 32                                =>          block B: b[io * 32 + ax0] = f(a[io * 32 + ax0])
- *           block C: c[..] = b[io * 32 + ii]                for ii in 32
- *                                                               block C: c[..] = b[io * 32 + ii]
+ *   block B: b[i] = f(a[i])  (i in N)           for io in N / 32
+ *   for io in N / 32                                for ax0 in 32
+ *       for ii in 32                        =>          block B: b[io * 32 + ax0] = f(a[..])
+ *           block C: c[..] = b[io * 32 + ii]        for ii in 32
+ *                                                       block C: c[..] = b[io * 32 + ii]
  *
  * Legal: the block alone makes the values of a temp, each anew, and all its readers are under the
  * loop; what it reads has the same values there.

@@ -1,8 +1,10 @@
 /* epilogue.c - fuse_reduction_epilogue: a reduction starts from what its result would be combined
  * with.
  *
- *   for i in N { t[i] = 0; for k in K t[i] += A[i, k]; }        for i in N { y[i] = b[i]; for k in K y[i] += A[i, k]; }
- *   for i in N y[i] = t[i] + b[i];                         =>
+ *   for i in N {                            for i in N {
+ *       t[i] = 0;                               y[i] = b[i];
+ *       for k in K t[i] += A[i, k]; }   =>      for k in K y[i] += A[i, k]; }
+ *   for i in N y[i] = t[i] + b[i];
  *
  * TVM matches a bias, a ReLU or a clip and moves it inside. Inside a sum, a ReLU cuts every partial
  * sum, and a bias changes where floats round. So only what is exact is taken: the epilogue has the
@@ -18,8 +20,8 @@ static bool is_element_of(const Expr *e, const Buffer *b)
     return e->kind == EX_LOAD && e->u.load.buffer->id == b->id;
 }
 
-/* What the epilogue combines the sum with, by the operator of the reduction: `rest` of  sum op rest.  NULL, and true, where the
- * epilogue only copies; false where it does anything else. */
+/* What the epilogue combines the sum with, by the operator of the reduction: `rest` of  sum op
+ * rest.  NULL, and true, where the epilogue only copies; false where it does anything else. */
 static bool epilogue_rest(const Buffer *sum, ExprKind op, Expr *value, Expr **rest)
 {
     *rest = NULL;

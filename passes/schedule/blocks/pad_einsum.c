@@ -1,7 +1,9 @@
 /* pad_einsum.c - pad_einsum: iterations beyond the edge, on zeros, so that tiles need no guards.
  *
- *   pad_einsum(C, [16, 16, 16]):  A_pad = A with zeros up to multiples of 16;  C_pad += A_pad * B_pad, without guards for
- *   any tile of 16;  C = the part of C_pad that C has.
+ *   pad_einsum(C, [16, 16, 16]):
+ *       A_pad = A with zeros up to multiples of 16;
+ *       C_pad += A_pad * B_pad, without guards for any tile of 16;
+ *       C = the part of C_pad that C has.
  *
  * A temp needs no copy. As an operand that one block computes element by element it gets the zeros
  * from that block, and as a result it gets room for what nobody reads:

@@ -4,7 +4,8 @@
  *   for i in 66                                        for i in 66
  *       p[i] = i >= 1 && i < 65 ? x[i - 1] : 0;  =>        block p_pad(..) { p[i] = 0; }
  *                                                      for i in 66
- *                                                          block p(..) where i >= 1 && i < 65 { p[i] = x[i - 1]; }
+ *                                                          block p(..) where i >= 1 && i < 65 {
+ *                                                              p[i] = x[i - 1]; }
  *
  * Legal: the block stores a selection between a value and a constant, and its condition speaks of
  * its iterators alone.

@@ -1,13 +1,14 @@
 /* rfactor.c - a reduction through a buffer of partial results.
  *
- *   for i in 8, ko in 4, ki in 32                    for i in 8, ko in 4, ki in 32
- *       block y(i in 8 = i, reduce k in 128              block y_rf(i in 8 = i, ki in 32 = ki, reduce ko in 4 = ko) {
- *               = ko * 32 + ki) {              =>            init y_rf[ki, i] = 0;
- *           init y[i] = 0;                                   y_rf[ki, i] += A[i, ko * 32 + ki]; }
- *           y[i] += A[i, k]; }                       for i in 8, ki in 32
- *                                                        block y(i in 8 = i, reduce ki in 32 = ki) {
- *                                                            init y[i] = 0;
- *                                                            y[i] += y_rf[ki, i]; }
+ *   for i in 8, ko in 4, ki in 32               for i in 8, ko in 4, ki in 32
+ *       block y(i in 8 = i, reduce k in 128         block y_rf(i in 8 = i, ki in 32 = ki,
+ *               = ko * 32 + ki) {                              reduce ko in 4 = ko) {
+ *           init y[i] = 0;               =>             init y_rf[ki, i] = 0;
+ *           y[i] += A[i, k]; }                          y_rf[ki, i] += A[i, ko * 32 + ki]; }
+ *                                               for i in 8, ki in 32
+ *                                                   block y(i in 8 = i, reduce ki in 32 = ki) {
+ *                                                       init y[i] = 0;
+ *                                                       y[i] += y_rf[ki, i]; }
  *
  * Every other loop of the reduction gives an iterator of its own, as in TVM. What the domains of
  * the old iterators forbid becomes a predicate where it speaks of such a loop, since an init runs
@@ -27,11 +28,9 @@ typedef struct {
     const BlockStmt *block;
     Reducer r;
     const Stmt *loop; /* whose iterations get results of their own */
-    int anchor,
-        /* on the path: the outermost reduction loop; the outermost that holds nothing but the
-         * block */
-        top;
-    int axis; /* of the new buffer */
+    int anchor;       /* on the path: the outermost reduction loop */
+    int top;          /* on the path: the outermost loop that holds nothing but the block */
+    int axis;         /* of the new buffer */
     Buffer *rf;
     VEC(BlockIter) iters; /* of the block of partial results */
     VEC(Subst) map;       /* loops and old iterators in terms of these */

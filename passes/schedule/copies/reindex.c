@@ -3,7 +3,8 @@
  *
  *   reindex_cache_read(y, x, shared, [i, j] -> [j, i]):
  *
- *   y[i, j] = x[i + 2 * j]      =>      x_shared[j, i] = x[i + 2 * j] for all i, j;     y[i, j] = x_shared[j, i]
+ *   y[i, j] = x[i + 2 * j]      =>      x_shared[j, i] = x[i + 2 * j]  for all i, j
+ *                                       y[i, j] = x_shared[j, i]
  *
  * Every access of the block has the same subscripts, the element; an index map of the iterators
  * says the place. The copy can stand for the buffer if the place tells the element (relation.h):

@@ -1,8 +1,10 @@
 /* align.c - align: iterations that begin where memory does.
  *
- *   align(r, out, out, 8)    for c in 10, r in 37             =>  for c in 10, r in 44
- *                                out[c, r] = in[r, c];                r' = r - c * 37 % 8, where 0 <= r' < 37
- *                                                                     out[c, r'] = in[r', c];
+ *   align(r, out, out, 8):
+ *
+ *   for c in 10, r in 37             for c in 10, r in 44
+ *       out[c, r] = in[r, c];   =>       r' = r - c * 37 % 8, where 0 <= r' < 37
+ *                                        out[c, r'] = in[r', c];
  *
  * Rows that are no multiple of a sector begin anywhere in one. Threads that share a row out among
  * themselves from its first element on would straddle sectors with every access; shifted, row by

@@ -1,8 +1,8 @@
 /* tail.c - split(i, factors, tail = pad): as many iterations as the tiles have, and no guards.
  *
- *   temp t: f32[100];                               temp t: f32[128];
- *   for i in 100                    =>              for io in 4, ii in 32
- *       t[i] = 2;                                       block t(i in 128 = io * 32 + ii) { t[i] = 2; }
+ *   temp t: f32[100];          temp t: f32[128];
+ *   for i in 100         =>    for io in 4, ii in 32
+ *       t[i] = 2;                  block t(i in 128 = io * 32 + ii) { t[i] = 2; }
  *
  * The iterations beyond the end run, and must not be seen: they only write elements that a temp
  * gets for them, behind its end, where nothing looks that is not beyond the end as well; and what
