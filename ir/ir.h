@@ -632,8 +632,8 @@ Cursor cursor_stmt(Context *c, const Stmt *root);  /* statements and expressions
 Cursor cursor_stmts(Context *c, const Stmt *root); /* statements alone */
 Cursor cursor_outer(Context *c, const Stmt *root); /* statements, and none in a block */
 Cursor cursor_expr(Context *c, const Expr *root);
-/* The cursor, before its first step, with a path: `outer` (NULL: nothing), which is around the root,
- * then what is around the node below the root. The next step overwrites the path. */
+/* The cursor, before its first step, with a path: `outer` (NULL: nothing), which is around the
+ * root, then what is around the node below the root. The next step overwrites the path. */
 Cursor cursor_with_path(Cursor at, const EnclosingList *outer);
 /* Moves on to the next node; false after the last. */
 bool cursor_next(Cursor *at);

@@ -49,7 +49,7 @@ const char *cuda_unused(const CudaWriter *w, uint32_t id)
     return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
 }
 
-/* ---- helper functions ------------------------------------------------------------------------- */
+/* ---- helper functions ------------------------------------------------------------------------ */
 
 static const struct {
     const char *name, *text;

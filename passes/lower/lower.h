@@ -39,9 +39,9 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
 
 /* The reference of --verify: the program in which every floating value is an f64, and beside each
  * output and temp X that is not exact by nature more buffers of its shape, from which the error
- * bound of each element follows (docs/verification.md); BufferPart says what each of them is: X_err (f64), where X is a sum X_abs and X_n
- * (f64), and X_unsure (u8[1]) where rounding may decide what is written. Integers stay as they are.
- * No launches: it runs in program order on the host. */
+ * bound of each element follows (docs/verification.md); BufferPart says what each of them is: X_err
+ * (f64), where X is a sum X_abs and X_n (f64), and X_unsure (u8[1]) where rounding may decide what
+ * is written. Integers stay as they are. No launches: it runs in program order on the host. */
 Kernel *reference_kernel(Context *c, const Kernel *program);
 
 /* The same for a sample of the outputs: for each axis k of an output or inout X there is an inout

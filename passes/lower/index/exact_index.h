@@ -12,7 +12,8 @@
  * launches none is used. */
 Expr *exact_index_expr(Context *c, Expr *e, Var *const *axes);
 Expr *const *exact_index_exprs(Context *c, Expr *const *e, int n, Var *const *axes);
-/* Adds the axes of the launch to the path, as loops over new variables, which come back in `axes`. */
+/* Adds the axes of the launch to the path, as loops over new variables, which come back in
+ * `axes`. */
 void exact_index_axes(Context *c, const Stmt *launch, Var **axes, EnclosingList *path);
 /* The bounds, conditions and values of what is around a place. */
 EnclosingList exact_index_scopes(Context *c, const EnclosingList *path, Var *const *axes);

@@ -1,8 +1,8 @@
 /* place.h - moving a block into other loops: what compute_at and reverse_compute_at share (internal
  * to passes/schedule).
  *
- * The two are one move seen from two sides. A buffer ties the block to the loop: the loop reads what
- * the block makes (compute_at), or makes what the block reads (reverse_compute_at). */
+ * The two are one move seen from two sides. A buffer ties the block to the loop: the loop reads
+ * what the block makes (compute_at), or makes what the block reads (reverse_compute_at). */
 #ifndef TIRC_PASSES_SCHEDULE_BLOCKS_PLACE_H
 #define TIRC_PASSES_SCHEDULE_BLOCKS_PLACE_H
 

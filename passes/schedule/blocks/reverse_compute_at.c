@@ -1,11 +1,11 @@
 /* reverse_compute_at.c - reverse_compute_at: a block does, in an iteration of a loop, what it can
  * do with what is made there.
  *
- *   for io in N / 32                                    for io in N / 32
- *       for ii in 32                                        for ii in 32
- *           block B: b[io * 32 + ii] = ...          =>          block B: b[io * 32 + ii] = ...
- *   block C: c[i] = f(b[i])  (i in N)                       for ax0 in 32
- *                                                               block C: c[..] = f(b[io * 32 + ax0])
+ *   for io in N / 32                            for io in N / 32
+ *       for ii in 32                                for ii in 32
+ *           block B: b[io * 32 + ii] = ...  =>          block B: b[io * 32 + ii] = ...
+ *   block C: c[i] = f(b[i])  (i in N)               for ax0 in 32
+ *                                                       block C: c[..] = f(b[io * 32 + ax0])
  *
  * Legal: what the loop writes decides which iterations of the block come under it, each once, and
  * they run in an order that keeps their dependences.

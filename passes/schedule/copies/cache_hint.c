@@ -1,7 +1,8 @@
 /* cache_hint.c - cache_hint: what the accesses of a block ask of the caches.
  *
  * The step only says so, in an annotation of the block; lowering puts it to the accesses, and
- * proves a claim of `read_only` once it knows what a launch is (passes/lower/threads/cache_hints.c).
+ * proves a claim of `read_only` once it knows what a launch is
+ * (passes/lower/threads/cache_hints.c).
  *
  * Legal: the block accesses the buffer, in global memory.
  * Invariant: what the program computes does not change. */
