@@ -94,6 +94,14 @@ void poly_end(Poly *p, const PolyPart *part)
     arena_reset(p->ctx->arena, part->arena);
 }
 
+void poly_end_work(Poly *p, const PolyPart *part)
+{
+    bool inexact = p->inexact, lost = p->lost;
+    poly_end(p, part);
+    p->inexact = inexact;
+    p->lost = lost;
+}
+
 void poly_raise(Poly *p, int column, int64_t min)
 {
     Column *raised = &p->columns.items[column];

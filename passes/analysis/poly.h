@@ -11,8 +11,8 @@
  * with p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would
  * depend on it, which is what loops split or fused by symbolic extents need.
  *
- * isl decides each case, unless the same one was decided before. Memory is the context's arena; the
- * caller marks and resets it. */
+ * isl decides each case, unless the same one was decided before. A system lives in the context's
+ * arena, which the caller marks and resets; solving it leaves nothing there but the answer. */
 #ifndef TIRC_PASSES_ANALYSIS_POLY_H
 #define TIRC_PASSES_ANALYSIS_POLY_H
 
@@ -114,6 +114,8 @@ typedef struct {
 } PolyPart;
 PolyPart poly_begin(const Poly *p);
 void poly_end(Poly *p, const PolyPart *part);
+/* The same after work on the system itself: that it became `inexact` or `lost` stays. */
+void poly_end_work(Poly *p, const PolyPart *part);
 /* From here on the column is at least `min`. */
 void poly_raise(Poly *p, int column, int64_t min);
 

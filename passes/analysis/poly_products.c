@@ -149,26 +149,30 @@ static bool any_product(const Radix *r)
 
 static bool split(Radix *r, PolySplit visit, void *user);
 
-/* For each value of the column by itself. */
-static bool split_cases(Radix *r, Digit d, PolySplit visit, void *user)
+/* The case in which the column has the value. */
+static bool split_case(const Radix *all, int column, int64_t value, PolySplit visit, void *user)
 {
-    Arena *arena = r->p->ctx->arena;
-    Affine *forms = r->forms;
-    RowList *rows = r->rows;
+    PolyPart scratch = poly_begin(all->p);
+    Arena *arena = all->p->ctx->arena;
+    Radix r = *all;
+    RowList rows = {0};
+    for (int i = 0; i < all->rows->n; i++)
+        VEC_PUSH(arena, &rows, all->rows->items[i]);
+    r.rows = &rows;
+    r.forms = ARENA_ARRAY(arena, Affine, r.n_forms + 1);
+    for (int i = 0; i < r.n_forms; i++)
+        r.forms[i] = all->forms[i];
+    radix_substitute(&r, column, affine_const(value));
+    bool done = split(&r, visit, user);
+    poly_end_work(all->p, &scratch);
+    return done;
+}
+
+static bool split_cases(const Radix *r, Digit d, PolySplit visit, void *user)
+{
     bool done = true;
-    for (int64_t value = 0; value < d.width.constant && done; value++) {
-        RowList here = {0};
-        for (int i = 0; i < rows->n; i++)
-            VEC_PUSH(arena, &here, rows->items[i]);
-        r->rows = &here;
-        r->forms = ARENA_ARRAY(arena, Affine, r->n_forms + 1);
-        for (int i = 0; i < r->n_forms; i++)
-            r->forms[i] = forms[i];
-        radix_substitute(r, d.column, affine_const(value));
-        done = split(r, visit, user);
-    }
-    r->rows = rows;
-    r->forms = forms;
+    for (int64_t value = 0; value < d.width.constant && done; value++)
+        done = split_case(r, d.column, value, visit, user);
     return done;
 }
 
@@ -179,7 +183,7 @@ static bool split(Radix *r, PolySplit visit, void *user)
          round++)
         again =
             use_equality(r) || radix_merge_digits(r) || radix_use_pairs(r) || radix_split_rows(r);
-    if (r->failed)
+    if (r->failed || r->p->ctx->work_left < 0)
         return false;
     if (!any_product(r))
         return visit(user, r->rows, r->forms);

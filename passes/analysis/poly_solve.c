@@ -48,6 +48,27 @@ static void push_conj(Search *s, const Conj *conj)
         VEC_PUSH(arena, &s->todo, &conj->choices.items[i]);
 }
 
+/* The memory of one case, and the lists as they were before it. */
+typedef struct {
+    PolyPart poly;
+    Search before;
+} Scratch;
+
+static Scratch scratch_begin(const Search *s)
+{
+    return (Scratch){poly_begin(s->p), *s};
+}
+
+static void scratch_end(Search *s, const Scratch *scratch)
+{
+    const Search *before = &scratch->before;
+    s->rows = before->rows;
+    s->todo = before->todo;
+    s->dimension = before->dimension;
+    s->room = before->room;
+    poly_end_work(s->p, &scratch->poly);
+}
+
 /* ---- rows to isl ----------------------------------------------------------------------------- */
 
 static void use_columns(Search *s, Affine form)
@@ -102,6 +123,8 @@ static isl_basic_set *rows_to_isl(Search *s)
     for (int i = 0; i < s->rows.n; i++)
         n_equal += s->rows.items[i].equal;
     unsigned width = 1 + (unsigned)s->n_dimensions;
+    /* each equality removes a dimension from all rows */
+    s->p->ctx->work_left -= (int64_t)(1 + n_equal) * (s->n_image + s->rows.n) * width;
     isl_ctx *isl = s->p->isl;
     isl_mat *equal = isl_mat_alloc(isl, (unsigned)n_equal, width);
     isl_mat *least = isl_mat_alloc(isl, (unsigned)(s->n_image + s->rows.n - n_equal), width);
@@ -169,10 +192,13 @@ static Answer rows_feasible(Search *s)
 
 Answer poly_rows(Poly *p, const Row *rows, int n)
 {
-    Search s = {.p = p, .dimension = ARENA_ARRAY(p->ctx->arena, int, p->columns.n + 1)};
+    ArenaMark mark = arena_mark(p->ctx->arena);
+    Search s = {.p = p};
     for (int i = 0; i < n; i++)
         VEC_PUSH(p->ctx->arena, &s.rows, rows[i]);
-    return rows_feasible(&s);
+    Answer answer = rows_feasible(&s);
+    arena_reset(p->ctx->arena, mark);
+    return answer;
 }
 
 /* ---- a solution to show ---------------------------------------------------------------------- */
@@ -246,10 +272,10 @@ static Answer show_solution(Search *s)
         return POLY_SOME;
     if (s->p->products.n == 0)
         return find_point(s) ? POLY_SOME : POLY_SPENT;
-    int n_rows = s->rows.n;
     for (int64_t value = 2; value <= 5; value++) {
+        Scratch scratch = scratch_begin(s);
         bool found = fix_sizes(s, value) && find_point(s);
-        s->rows.n = n_rows;
+        scratch_end(s, &scratch);
         if (found)
             return POLY_SOME;
     }
@@ -258,12 +284,22 @@ static Answer show_solution(Search *s)
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
+/* One more case; false where the question has had its share. */
+static bool begin_case(Search *s)
+{
+    bool more = ++s->cases <= MAX_CASES && s->p->ctx->work_left >= 0;
+    if (!more)
+        s->answer = POLY_SPENT;
+    return more;
+}
+
 static bool search_products(Search *s, int i, int j);
 
 /* One order of the factors of two products: -1, 0, 1. True if the search is over. */
 static bool search_order(Search *s, int i, int j, int order)
 {
     Poly *p = s->p;
+    Scratch scratch = scratch_begin(s);
     bool zero = j == p->products.n; /* the last partner of each product is 0 = 0 * size */
     Product a = p->products.items[order > 0 && !zero ? j : i];
     Product b = {affine_const(0), a.size, -1};
@@ -278,7 +314,6 @@ static bool search_order(Search *s, int i, int j, int order)
         pa = pb, pb = swap;
         swap = a.factor, a.factor = b.factor, b.factor = swap;
     }
-    int n_rows = s->rows.n;
     Conj rows = {0};
     if (order == 0) {
         poly_equal(p, &rows, a.factor, b.factor);
@@ -289,7 +324,7 @@ static bool search_order(Search *s, int i, int j, int order)
     }
     push_conj(s, &rows);
     bool over = search_products(s, i, j + 1);
-    s->rows.n = n_rows;
+    scratch_end(s, &scratch);
     return over;
 }
 
@@ -297,10 +332,8 @@ static bool search_order(Search *s, int i, int j, int order)
 static bool search_products(Search *s, int i, int j)
 {
     Poly *p = s->p;
-    if (++s->cases > MAX_CASES) {
-        s->answer = POLY_SPENT;
+    if (!begin_case(s))
         return true;
-    }
     Answer answer = rows_feasible(s);
     if (answer == POLY_SPENT)
         s->answer = answer;
@@ -330,7 +363,8 @@ static Search with_rows(const Search *s, const RowList *rows, const Affine *imag
     Search without = *s;
     without.rows = *rows;
     without.image = image;
-    without.dimension = ARENA_ARRAY(s->p->ctx->arena, int, s->p->columns.n + 1);
+    without.dimension = NULL;
+    without.room = 0;
     return without;
 }
 
@@ -414,13 +448,10 @@ static bool search_leaf(Search *s)
 /* True if the search is over: `answer` says how. */
 static bool search(Search *s)
 {
-    if (++s->cases > MAX_CASES) {
-        s->answer = POLY_SPENT;
+    if (!begin_case(s))
         return true;
-    }
     if (s->next == s->todo.n)
         return s->image ? add_to_image(s) : search_leaf(s);
-    int n_rows = s->rows.n, n_todo = s->todo.n;
     const Choice *choice = s->todo.items[s->next];
     /* Many cases ahead: is it plain that none holds? */
     if ((choice->n > 2 || s->todo.n - s->next > 1) && reduce_rows(s, false) == POLY_NONE)
@@ -428,13 +459,22 @@ static bool search(Search *s)
     s->next++;
     bool over = false;
     for (int i = 0; i < choice->n && !over; i++) {
+        Scratch scratch = scratch_begin(s);
         push_conj(s, choice->alternatives[i]);
         over = search(s);
-        s->rows.n = n_rows;
-        s->todo.n = n_todo;
+        scratch_end(s, &scratch);
     }
     s->next--;
     return over;
+}
+
+/* All of the question. */
+static void search_top(Search *s)
+{
+    Scratch scratch = scratch_begin(s);
+    push_conj(s, &s->p->top);
+    search(s);
+    scratch_end(s, &scratch);
 }
 
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
@@ -444,8 +484,7 @@ Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
         s.n_point = p->columns.n;
         s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, s.n_point + 1);
     }
-    push_conj(&s, &p->top);
-    search(&s);
+    search_top(&s);
     return s.answer;
 }
 
@@ -461,8 +500,7 @@ isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact)
 {
     Search s = {.p = p, .image = forms, .n_image = n, .exact = !p->lost, .answer = POLY_NONE};
     s.set = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
-    push_conj(&s, &p->top);
-    search(&s);
+    search_top(&s);
     if (s.answer == POLY_SPENT)
         s.set = isl_set_free(s.set);
     *exact = s.exact;

@@ -1,0 +1,119 @@
+/* What a question to the solver takes (passes/analysis/poly_solve.c): memory that it gives back
+ * after each case, and work that it stops at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <isl/set.h>
+
+#include "ir/ir.h"
+#include "passes/analysis/poly.h"
+
+/* Sizes M and N, and e = q N + r in each of CHOICES choices between e < M and e >= M. */
+enum { CHOICES = 6, DIMENSIONS = 3 };
+
+typedef struct {
+    Context *c;
+    Poly *p;
+    Affine forms[DIMENSIONS];
+    jmp_buf guard;
+} Question;
+
+static Affine within(Poly *p, Affine width)
+{
+    Affine digit = poly_column(p, 0, INT64_MAX, false);
+    poly_not_negative(p, &p->top, digit);
+    poly_at_most(p, &p->top, digit, width, -1);
+    return digit;
+}
+
+static Expr *variable(Question *q, Env *env, const char *name, Affine value)
+{
+    Var *var = var_new(q->c, ctx_name(q->c, name), DT_INDEX, VAR_LOOP, (Span){0});
+    VEC_PUSH(q->c->arena, env, ((Meaning){var, value}));
+    return expr_var(q->c, var, (Span){0});
+}
+
+/* The solutions are told by numbers of symbolic width; each choice doubles the cases. */
+static void put(Question *q, size_t memory)
+{
+    q->c = ctx_new(memory);
+    q->c->guard = &q->guard;
+    q->p = poly_new(q->c);
+    Env env = {0};
+    Var *m = var_new(q->c, ctx_name(q->c, "M"), DT_INDEX, VAR_SIZE, (Span){0});
+    Var *n = var_new(q->c, ctx_name(q->c, "N"), DT_INDEX, VAR_SIZE, (Span){0});
+    q->forms[0] = poly_size(q->p, m);
+    q->forms[1] = poly_size(q->p, n);
+    for (int i = 0; i < CHOICES; i++) {
+        Expr *high = variable(q, &env, "high", within(q->p, q->forms[0]));
+        Expr *low = variable(q, &env, "low", within(q->p, q->forms[1]));
+        Expr *row = expr_binary(q->c, EX_MUL, high, expr_var(q->c, n, (Span){0}), (Span){0});
+        Affine e = poly_value(q->p, &env, expr_binary(q->c, EX_ADD, row, low, (Span){0}));
+        q->forms[2] = i == 0 ? e : poly_add(q->p, q->forms[2], e, 1);
+        Conj **either = poly_choice(q->p, &q->p->top, 2);
+        poly_at_most(q->p, either[0], e, q->forms[0], -1);
+        poly_at_most(q->p, either[1], q->forms[0], e, 0);
+    }
+    assert_true(q->p->products.n > 0);
+}
+
+static isl_set *image(Question *q)
+{
+    bool exact;
+    return poly_image(q->p, q->forms, DIMENSIONS, &exact);
+}
+
+static void questions_leave_nothing(void **state)
+{
+    (void)state;
+    Question q;
+    put(&q, 0);
+    size_t before = arena_used(q.c->arena);
+    isl_set_free(image(&q));
+    assert_int_equal(arena_used(q.c->arena), before);
+    assert_int_equal(poly_solve(q.p, NULL, 0, NULL), POLY_SOME);
+    assert_int_equal(arena_used(q.c->arena), before);
+    ctx_free(q.c);
+}
+
+static void cases_give_back_their_memory(void **state)
+{
+    (void)state;
+    Question q;
+    put(&q, 1 << 20);
+    if (setjmp(q.guard)) {
+        print_error("%s\n", q.c->fatal_message);
+        fail();
+    }
+    isl_set *set = image(&q);
+    assert_non_null(set);
+    isl_set_free(set);
+    ctx_free(q.c);
+}
+
+static void spent_budgets_end_the_search(void **state)
+{
+    (void)state;
+    Question q;
+    put(&q, 0);
+    q.c->work_left = 0;
+    isl_set *set = image(&q);
+    assert_null(set);
+    isl_set_free(set);
+    assert_in_range(-q.c->work_left, 0, 1000000);
+    ctx_free(q.c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(questions_leave_nothing),
+        cmocka_unit_test(cases_give_back_their_memory),
+        cmocka_unit_test(spent_budgets_end_the_search),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
