@@ -134,8 +134,10 @@ void diag_forget(Context *ctx, DiagMark mark);
 /* Text of one diagnostic as the command prints it: file:line:column, severity, code, message, the
  * source line with a caret.  Long lines are cut around the caret. */
 void diag_render(const Context *ctx, const Diag *diag, bool color, StrBuf *out);
+typedef enum { DIAG_PLAIN, DIAG_COLORED } DiagColor;
+
 /* All of them, in order, and how many more there were. */
-void diag_render_all(const Context *ctx, bool color, StrBuf *out);
+void diag_render_all(const Context *ctx, DiagColor color, StrBuf *out);
 
 /* The word in `words` nearest to `word`, or NULL when none is within a third of its length in edits
  * (a letter put in, left out, changed, or swapped with its neighbour). */

@@ -190,10 +190,10 @@ void diag_render(const Context *ctx, const Diag *diag, bool color, StrBuf *out)
         show_place(source, diag->span, color, out);
 }
 
-void diag_render_all(const Context *ctx, bool color, StrBuf *out)
+void diag_render_all(const Context *ctx, DiagColor color, StrBuf *out)
 {
     for (const Diag *diag = ctx->first; diag; diag = diag->next)
-        diag_render(ctx, diag, color, out);
+        diag_render(ctx, diag, color == DIAG_COLORED, out);
     int more = ctx->n_errors - ctx->max_errors;
     if (more > 0)
         strbuf_addf(out, "%d more error%s not shown\n", more, more == 1 ? " is" : "s are");

@@ -598,6 +598,9 @@ void visit_stmt(Visitor *v, Stmt *s);
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 
+/* Of an if; all else has one part. */
+typedef enum { BRANCH_THEN, BRANCH_ELSE } Branch;
+
 /* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a
  * name in its sequence. */
 typedef struct {

@@ -238,7 +238,7 @@ static void print_body(Printer *p, const Stmt *s, int indent)
 static void add_loop(StrBuf *out, const ForStmt *loop)
 {
     strbuf_addf(out, "%s in ", loop->var->name);
-    print_range(loop->lo, loop->hi, loop->step < 0, out);
+    print_range(loop->lo, loop->hi, loop->step < 0 ? RANGE_DOWN : RANGE_UP, out);
     if (loop->step != 1)
         strbuf_addf(out, " step %" PRId64, loop->step);
     if (loop->kind == LOOP_BIND)
@@ -359,7 +359,7 @@ static const char *block_header(Printer *p, const BlockStmt *block)
         const BlockIter *iter = &block->iters[i];
         strbuf_addf(&text, "%s%s%s in ", i ? ", " : "", iter->kind == ITER_REDUCE ? "reduce " : "",
                     iter->var->name);
-        print_range(iter->lo, iter->hi, false, &text);
+        print_range(iter->lo, iter->hi, RANGE_UP, &text);
         strbuf_add(&text, " = ");
         print_index(iter->binding, &text);
     }

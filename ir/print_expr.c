@@ -230,10 +230,10 @@ void print_indices(Expr *const *items, int n, StrBuf *out)
     strbuf_add(out, n ? "]" : "");
 }
 
-void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out)
+void print_range(const Expr *lo, const Expr *hi, RangeWay way, StrBuf *out)
 {
     bool from_zero = lo->kind == EX_INT && lo->u.i == 0;
-    if (downward || !from_zero) {
+    if (way == RANGE_DOWN || !from_zero) {
         print_index(lo, out);
         strbuf_add(out, "..");
     }

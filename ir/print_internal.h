@@ -14,7 +14,9 @@ void print_index(const Expr *e, StrBuf *out);
 /* `.streaming` behind the name of a buffer; nothing for HINT_NONE. */
 void print_hint(CacheHint hint, StrBuf *out);
 void print_indices(Expr *const *items, int n, StrBuf *out);
+typedef enum { RANGE_UP, RANGE_DOWN } RangeWay;
+
 /* lo..hi, or hi alone where lo is 0. */
-void print_range(const Expr *lo, const Expr *hi, bool downward, StrBuf *out);
+void print_range(const Expr *lo, const Expr *hi, RangeWay way, StrBuf *out);
 
 #endif

@@ -84,9 +84,9 @@ void visit_stmt(Visitor *v, Stmt *s)
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-static void walk_branch(Walker *w, const Stmt *s, bool otherwise, Stmt *branch)
+static void walk_branch(Walker *w, const Stmt *s, Branch branch_of, Stmt *branch)
 {
-    VEC_PUSH(w->ctx->arena, &w->path, ((Enclosing){s, otherwise}));
+    VEC_PUSH(w->ctx->arena, &w->path, ((Enclosing){s, branch_of == BRANCH_ELSE}));
     walk_stmt(w, branch);
     w->path.n--;
 }
@@ -108,13 +108,13 @@ void walk_stmt(Walker *w, Stmt *s)
         return;
     switch (s->kind) {
     case ST_SEQ: walk_items(w, s); return;
-    case ST_FOR: walk_branch(w, s, false, s->u.loop.body); return;
+    case ST_FOR: walk_branch(w, s, BRANCH_THEN, s->u.loop.body); return;
     case ST_IF:
-        walk_branch(w, s, false, s->u.cond.then);
+        walk_branch(w, s, BRANCH_THEN, s->u.cond.then);
         if (s->u.cond.otherwise)
-            walk_branch(w, s, true, s->u.cond.otherwise);
+            walk_branch(w, s, BRANCH_ELSE, s->u.cond.otherwise);
         return;
-    case ST_LAUNCH: walk_branch(w, s, false, s->u.launch.body); return;
+    case ST_LAUNCH: walk_branch(w, s, BRANCH_THEN, s->u.launch.body); return;
     case ST_BLOCK:
     case ST_STORE:
     case ST_LET:

@@ -100,8 +100,10 @@ bool sim_run_blocks(const SimLaunch *launch, const VmRunOptions *options);
  * source, or those that its #line directives name. False after diag_error: E0601 to E0606, a
  * compiler's log shown against the source. */
 typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
+typedef enum { NVRTC_PLAIN, NVRTC_LINE_INFO } NvrtcLines;
+
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
-                   NvrtcKind kind, bool line_info, const void **image, size_t *bytes);
+                   NvrtcKind kind, NvrtcLines lines, const void **image, size_t *bytes);
 
 /* NVRTC is loaded, and compiles nothing on a thread of its own: a compilation that comes later, and
  * need not wait for that, is spared what the first one of a process costs. NULL where there is no

@@ -107,28 +107,30 @@ static void shortest(char *text, size_t size, double value, bool is_f64)
         strncat(text, ".0", size - strlen(text) - 1);
 }
 
-static void float_literal(CudaWriter *w, double value, bool is_f64, int precedence)
+typedef enum { LITERAL_F32, LITERAL_F64 } FloatType;
+
+static void float_literal(CudaWriter *w, double value, FloatType type, int precedence)
 {
     if (w->host && !isfinite(value)) {
         strbuf_addf(w->out, "(%s%s)", signbit(value) ? "-" : "", isnan(value) ? "NAN" : "INFINITY");
         return;
     }
     if (isnan(value)) {
-        add(w,
-            is_f64 ? "__longlong_as_double(0x7ff8000000000000ll)" : "__int_as_float(0x7fc00000)");
+        add(w, type == LITERAL_F64 ? "__longlong_as_double(0x7ff8000000000000ll)"
+                                   : "__int_as_float(0x7fc00000)");
         return;
     }
     bool parenthesis = signbit(value) && precedence > PRECEDENCE_UNARY;
     open_if(w, parenthesis);
     if (isinf(value)) {
         add(w, signbit(value) ? "-" : "");
-        add(w,
-            is_f64 ? "__longlong_as_double(0x7ff0000000000000ll)" : "__int_as_float(0x7f800000)");
+        add(w, type == LITERAL_F64 ? "__longlong_as_double(0x7ff0000000000000ll)"
+                                   : "__int_as_float(0x7f800000)");
     } else {
         char text[48];
-        shortest(text, sizeof text, value, is_f64);
+        shortest(text, sizeof text, value, type == LITERAL_F64);
         add(w, text);
-        add(w, is_f64 ? "" : "f");
+        add(w, type == LITERAL_F64 ? "" : "f");
     }
     close_if(w, parenthesis);
 }
@@ -399,7 +401,7 @@ static bool is_exact(const Expr *e)
 static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
 {
     if (e->kind == EX_FLOAT) {
-        float_literal(w, e->u.f, false, precedence);
+        float_literal(w, e->u.f, LITERAL_F32, precedence);
     } else if (e->kind == EX_LOAD) {
         call_open(w, cuda_helper(w, helper_to_f32(e->type)));
         loaded(w, e);
@@ -446,7 +448,9 @@ static void plain(CudaWriter *w, const Expr *e, int precedence)
 {
     switch (e->kind) {
     case EX_INT: int_literal(w, e, precedence); return;
-    case EX_FLOAT: float_literal(w, e->u.f, e->type == DT_F64, precedence); return;
+    case EX_FLOAT:
+        float_literal(w, e->u.f, e->type == DT_F64 ? LITERAL_F64 : LITERAL_F32, precedence);
+        return;
     case EX_VAR: add(w, cuda_name(w, e->u.var->name)); return;
     case EX_AXIS: strbuf_addf(w->out, "(int)%s", axis_name(e->u.axis)); return;
     case EX_LOAD: loaded(w, e); return;

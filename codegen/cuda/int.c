@@ -32,19 +32,22 @@ static bool computes_signed(DType type)
     return is_signed(type) || is_small(type);
 }
 
-static Range range_of_bits(int bits, bool with_sign)
+typedef enum { UNSIGNED, SIGNED } Signedness;
+
+static Range range_of_bits(int bits, Signedness sign)
 {
     if (bits == 64)
         return (Range){INT64_MIN, INT64_MAX};
     int64_t values = (int64_t)1 << bits;
-    return with_sign ? (Range){-values / 2, values / 2 - 1} : (Range){0, values - 1};
+    return sign == SIGNED ? (Range){-values / 2, values / 2 - 1} : (Range){0, values - 1};
 }
 
 static Range range_of_type(DType type)
 {
     return type == DT_BOOL
                ? (Range){0, 1}
-               : range_of_bits(type_info(type)->bits, type_info(type)->class != CLASS_UINT);
+               : range_of_bits(type_info(type)->bits,
+                               type_info(type)->class != CLASS_UINT ? SIGNED : UNSIGNED);
 }
 
 static bool is_within(Range r, Range in)
@@ -162,7 +165,7 @@ bool cuda_overflows(const CudaWriter *w, const Expr *e)
     if (!computes_signed(e->type) || !is_ring(e) || (e->type == DT_I64 && is_index(w, e)))
         return false;
     return !exact_range(e, &exact) ||
-           !is_within(exact, range_of_bits(type_info(e->type)->bits < 64 ? 32 : 64, true));
+           !is_within(exact, range_of_bits(type_info(e->type)->bits < 64 ? 32 : 64, SIGNED));
 }
 
 /* The value before it became an int, which C would make one of again. */

@@ -41,7 +41,7 @@ static int code_elements(VmCoder *k, const CodedBuffer *coded, int64_t elements)
     SpareRegisters spare = coder_enter_prologue(k);
     int product = coder_int(k, 1);
     for (int i = 0; i < coded->buffer->rank; i++) {
-        int next = coder_register(k, VM_I64, true);
+        int next = coder_register(k, VM_I64, REGISTER_UNIFORM);
         coder_emit(k, VM_MUL, VM_I64, 0, next, product, coded->extents[i], 0);
         product = next;
     }

@@ -96,7 +96,10 @@ typedef struct {
 VmCoder *coder_new(Context *c, const Kernel *kernel, const Module *module,
                    const uint32_t *buffer_ids, const char *name);
 const VmFunction *coder_finish(VmCoder *k);
-int coder_register(VmCoder *k, VmType type, bool uniform); /* for the function's life */
+/* One value for each lane, or a single one that all agree on. */
+typedef enum { REGISTER_OF_LANES, REGISTER_UNIFORM } RegisterShape;
+
+int coder_register(VmCoder *k, VmType type, RegisterShape shape); /* for the function's life */
 /* A register that is free again once it is released; releasing any other value does nothing. */
 Value coder_temporary(VmCoder *k, VmType type, bool uniform);
 void coder_release(VmCoder *k, Value v);

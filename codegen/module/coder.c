@@ -69,9 +69,9 @@ const VmFunction *coder_finish(VmCoder *k)
 
 /* ---- registers ----------------------------------------------------------------------------- */
 
-int coder_register(VmCoder *k, VmType type, bool uniform)
+int coder_register(VmCoder *k, VmType type, RegisterShape shape)
 {
-    VmRegister r = {type, uniform};
+    VmRegister r = {type, shape == REGISTER_UNIFORM};
     VEC_PUSH(k->c->arena, &k->registers, r);
     return k->registers.n - 1;
 }
@@ -82,7 +82,7 @@ Value coder_temporary(VmCoder *k, VmType type, bool uniform)
         int last = --k->spare.of[type][uniform].n;
         return (Value){k->spare.of[type][uniform].items[last], true};
     }
-    return (Value){coder_register(k, type, uniform), true};
+    return (Value){coder_register(k, type, uniform ? REGISTER_UNIFORM : REGISTER_OF_LANES), true};
 }
 
 void coder_release(VmCoder *k, Value v)
@@ -100,7 +100,7 @@ int coder_constant(VmCoder *k, VmType type, VmValue value)
         if (coder_type(k, known->reg) == type && known->value.u64 == value.u64)
             return known->reg;
     }
-    VmConstant constant = {coder_register(k, type, true), value};
+    VmConstant constant = {coder_register(k, type, REGISTER_UNIFORM), value};
     VEC_PUSH(k->c->arena, &k->constants, constant);
     return constant.reg;
 }
@@ -145,7 +145,7 @@ void coder_leave_prologue(VmCoder *k, SpareRegisters spare)
 
 int coder_input(VmCoder *k, const Var *var, VmType type)
 {
-    int reg = coder_register(k, type, true);
+    int reg = coder_register(k, type, REGISTER_UNIFORM);
     VEC_PUSH(k->c->arena, &k->inputs, reg);
     if (var)
         coder_define(k, var, reg);

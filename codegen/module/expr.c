@@ -76,7 +76,7 @@ static Value axis(VmCoder *k, Axis a)
 {
     int *reg = &k->f->axes.axis[a];
     if (*reg < 0)
-        *reg = coder_register(k, VM_I64, axis_is_block(a));
+        *reg = coder_register(k, VM_I64, axis_is_block(a) ? REGISTER_UNIFORM : REGISTER_OF_LANES);
     return (Value){*reg, false};
 }
 
@@ -208,7 +208,8 @@ static Value shuffle(VmCoder *k, const Expr *e)
 {
     Value a = coder_expr(k, e->u.arg[0]);
     VmType type = vm_type_of(e->type);
-    Value d = coder_temporary(k, type, false); /* not the register of `a`, which other lanes read */
+    bool uniform = false; /* not the register of `a`, which other lanes read */
+    Value d = coder_temporary(k, type, uniform);
     coder_emit(k, VM_SHUFFLE, type, (int)e->u.arg[1]->u.i, d.reg, a.reg, 0, 0);
     coder_release(k, a);
     return d;

@@ -70,14 +70,16 @@ static bool store_covers(const Cover *k, const BlockStmt *block, const Stmt *s, 
     return true;
 }
 
-static bool body_covers(const Cover *k, const BlockStmt *block, const Stmt *s, bool init)
+typedef enum { COVER_BODY, COVER_INIT } CoverPart;
+
+static bool body_covers(const Cover *k, const BlockStmt *block, const Stmt *s, CoverPart part)
 {
     if (!s)
         return false;
     if (s->kind == ST_STORE)
-        return store_covers(k, block, s, init);
+        return store_covers(k, block, s, part == COVER_INIT);
     for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        if (body_covers(k, block, s->u.seq.items[i], init))
+        if (body_covers(k, block, s->u.seq.items[i], part))
             return true;
     return false;
 }
@@ -86,8 +88,8 @@ static bool covers(Cover *k, const Stmt *s)
 {
     if (s->kind == ST_BLOCK) {
         const BlockStmt *block = &s->u.block;
-        return !block->predicate && (body_covers(k, block, block->init, true) ||
-                                     body_covers(k, block, block->body, false));
+        return !block->predicate && (body_covers(k, block, block->init, COVER_INIT) ||
+                                     body_covers(k, block, block->body, COVER_BODY));
     }
     if (s->kind == ST_FOR) {
         VEC_PUSH(k->c->arena, &k->loops, &s->u.loop);

@@ -58,7 +58,7 @@ static Cubin machine_code(const Analyst *a)
     Cubin cubin = {0};
     DiagMark mark = diag_mark(a->c);
     if (!nvrtc_compile(a->c, api_cuda_text(a->t, a->kernel), a->kernel->kernel->name, a->arch,
-                       NVRTC_CUBIN, false, &cubin.image, &cubin.bytes))
+                       NVRTC_CUBIN, NVRTC_PLAIN, &cubin.image, &cubin.bytes))
         cubin = (Cubin){0};
     diag_forget(a->c, mark);
     return cubin;

@@ -226,7 +226,7 @@ tirc_diagnostic tirc_diagnostic_at(const tirc *t, size_t i)
 static bool render(tirc *t, bool color, StrBuf *out)
 {
     *out = strbuf_new(t->texts);
-    diag_render_all(t->ctx, color, out);
+    diag_render_all(t->ctx, color ? DIAG_COLORED : DIAG_PLAIN, out);
     return true;
 }
 

@@ -80,7 +80,8 @@ static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind
 {
     tirc_annotation annotate = options->annotate == TIRC_DIRECTIVES ? TIRC_DIRECTIVES : TIRC_PLAIN;
     return nvrtc_compile(t->ctx, cuda_text(t, kernel, annotate).text, kernel->kernel->name,
-                         arch_of(options), kind, annotate == TIRC_DIRECTIVES, data, length);
+                         arch_of(options), kind,
+                         annotate == TIRC_DIRECTIVES ? NVRTC_LINE_INFO : NVRTC_PLAIN, data, length);
 }
 
 static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format,

@@ -103,7 +103,7 @@ void explain_error(Context *c, const ErrorInfo *info, StrBuf *out)
     run_example(c, info, text);
     strbuf_add(out, "\ntirc says:\n\n");
     StrBuf said = strbuf_new(c->arena);
-    diag_render_all(c, false, &said);
+    diag_render_all(c, DIAG_PLAIN, &said);
     add_indented(out, said.text, 4);
 }
 

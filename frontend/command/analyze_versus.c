@@ -97,14 +97,17 @@ static void compare_access(ChangeList *list, const tirc_access *a, const tirc_ac
     compare_numbers(list, subject, "passes", a->passes_per_request, b->passes_per_request);
 }
 
+typedef enum { IN_SECOND, IN_FIRST } Which;
+
 /* An access that only one of the two has. */
-static void single_access(ChangeList *list, const tirc_access *a, bool in_first)
+static void single_access(ChangeList *list, const tirc_access *a, Which where)
 {
     char subject[SUBJECT_ROOM], cost[COST_ROOM], text[VALUE_ROOM];
     describe_access(a, subject);
     access_cost_text(a, cost);
     snprintf(text, sizeof text, "%lld x %s", (long long)a->requests, cost);
-    compare(list, subject, "requests", in_first ? text : "none", in_first ? "none" : text);
+    compare(list, subject, "requests", where == IN_FIRST ? text : "none",
+            where == IN_FIRST ? "none" : text);
 }
 
 static void compare_accesses(ChangeList *list, const tirc_analysis *a, const tirc_analysis *b)
@@ -114,11 +117,11 @@ static void compare_accesses(ChangeList *list, const tirc_analysis *a, const tir
         if (find_alike(b, &one, rank_of(a, i, &one), &other))
             compare_access(list, &one, &other);
         else
-            single_access(list, &one, true);
+            single_access(list, &one, IN_FIRST);
     }
     for (size_t i = 0; tirc_access_at(b, i, &other); i++)
         if (!find_alike(a, &other, rank_of(b, i, &other), &one))
-            single_access(list, &other, false);
+            single_access(list, &other, IN_SECOND);
 }
 
 /* ---- barriers, kernels, limits --------------------------------------------------------------- */

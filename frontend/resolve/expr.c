@@ -113,7 +113,8 @@ Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items,
     return good ? index : NULL;
 }
 
-bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint)
+bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, HintedAccess access,
+                  CacheHint *hint)
 {
     *hint = cache_hint_find(name.text);
     if (*hint == HINT_COUNT) {
@@ -132,10 +133,10 @@ bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, C
         return false;
     }
     const CacheHintInfo *info = cache_hint_info(*hint);
-    if (!(store ? info->store : info->load))
+    if (!(access == HINTED_STORE ? info->store : info->load))
         diag_error(r->ctx, E0223, name.span, "'%s' is a hint for %s", info->name,
-                   store ? "loads" : "stores");
-    return store ? info->store : info->load;
+                   access == HINTED_STORE ? "loads" : "stores");
+    return access == HINTED_STORE ? info->store : info->load;
 }
 
 static Value resolve_load(Resolver *r, const AstExpr *e)
@@ -167,7 +168,7 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
     Buffer *buffer = s->buffer;
     CacheHint hint = HINT_NONE;
     Expr **index = resolve_subscripts(r, &buffer, e->u.index.items, e->u.index.n, e->span);
-    if (!index || (field && !resolve_hint(r, field->u.field.name, buffer, false, &hint)))
+    if (!index || (field && !resolve_hint(r, field->u.field.name, buffer, HINTED_LOAD, &hint)))
         return no_value;
     Expr *load = expr_load(r->ctx, buffer, index, e->span);
     load->hint = hint;
@@ -271,7 +272,7 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
     Expr *left, *right;
     bool truths = is_truth(a) && is_truth(b);
     bool same_small = class == OP_COMPARE || (class == OP_BITS && truths);
-    if (!values_meet(r, a, b, !same_small, &left, &right))
+    if (!values_meet(r, a, b, !same_small ? SMALL_PROMOTE : SMALL_STAY, &left, &right))
         return no_value;
     if (!expr_binary_accepts(op, left->type, right->type))
         return refuse_binary(r, e, op == EX_MOD || class == OP_BITS ? "integers" : "numbers", a, b);
@@ -304,7 +305,7 @@ static Value choose(Resolver *r, const AstExpr *cond, const AstExpr *a, const As
     Expr *test = resolve_condition(r, cond, "what is chosen by");
     Value va = resolve_value(r, a), vb = resolve_value(r, b);
     Expr *left, *right;
-    if (!values_meet(r, va, vb, false, &left, &right) || !test)
+    if (!values_meet(r, va, vb, SMALL_STAY, &left, &right) || !test)
         return no_value;
     return value_of(expr_select(r->ctx, test, left, right, span));
 }
@@ -341,7 +342,7 @@ static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
     Value a = resolve_value(r, e->u.call.args[0].value);
     Value b = resolve_value(r, e->u.call.args[1].value);
     Expr *left, *right;
-    if (!values_meet(r, a, b, false, &left, &right))
+    if (!values_meet(r, a, b, SMALL_STAY, &left, &right))
         return no_value;
     if (left->type == DT_BOOL) {
         diag_error(r->ctx, E0208, e->span, "'%s' needs numbers; of conditions use '&&' and '||'",

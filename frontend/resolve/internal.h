@@ -109,9 +109,12 @@ Expr *value_convert(Resolver *r, Value v, DType type);
 /* The same where the language converts silently (a store, an argument): an error where something
  * could be lost. `to` says what the value is for. */
 Expr *value_widen(Resolver *r, Value v, DType type, const char *to);
+/* What becomes of integers of 8 and 16 bits: they stay, or become i32. */
+typedef enum { SMALL_STAY, SMALL_PROMOTE } SmallTypes;
+
 /* Both as the type that they meet in; false after an error. `promote`: small integers become
  * i32. */
-bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr **out_b);
+bool values_meet(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b);
 
 /* ---- expressions ---- */
 
@@ -133,8 +136,11 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 /* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory,
  * and then *accessed becomes the view that has one. */
 Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);
+typedef enum { HINTED_LOAD, HINTED_STORE } HintedAccess;
+
 /* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
-bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, bool store, CacheHint *hint);
+bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, HintedAccess access,
+                  CacheHint *hint);
 /* The element type that a name stands for; DT_COUNT after an error. */
 DType resolve_type(Resolver *r, AstName name);
 /* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */

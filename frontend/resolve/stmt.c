@@ -128,7 +128,7 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
     StoreOp store_op = find_store_op(s->u.store.op);
     CacheHint hint = HINT_NONE;
     if ((store_op == STORE_ASYNC && !async_fits(r, s, buffer)) ||
-        (s->u.store.hint.text && !resolve_hint(r, s->u.store.hint, buffer, true, &hint)))
+        (s->u.store.hint.text && !resolve_hint(r, s->u.store.hint, buffer, HINTED_STORE, &hint)))
         return NULL;
     VEC_PUSH(r->ctx->arena, &r->written, buffer);
     value = desugar(r, s, buffer, index, value);

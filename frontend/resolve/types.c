@@ -86,13 +86,15 @@ static bool integer_fits(DType type, int64_t value, bool huge)
     return value <= limit && value >= -limit - 1;
 }
 
-static Expr *literal_too_large(Resolver *r, const Expr *e, bool huge, DType type)
+typedef enum { LITERAL_SIGNED, LITERAL_UNSIGNED } LiteralSign;
+
+static Expr *literal_too_large(Resolver *r, const Expr *e, LiteralSign sign, DType type)
 {
     const char *name = type_info(type)->name;
     if (e->kind == EX_FLOAT)
         diag_error(r->ctx, E0210, e->span,
                    "the literal %g does not fit in %s; it would become infinite", e->u.f, name);
-    else if (huge)
+    else if (sign == LITERAL_UNSIGNED)
         diag_error(r->ctx, E0210, e->span, "the literal %llu does not fit in %s",
                    (unsigned long long)e->u.i, name);
     else
@@ -108,11 +110,11 @@ static Expr *convert_integer_literal(Resolver *r, Value v, DType type)
     if (type_is_float(type)) {
         double value = v.huge ? (double)(uint64_t)e->u.i : (double)e->u.i;
         if (!isfinite(type_round(type, value)))
-            return literal_too_large(r, e, v.huge, type);
+            return literal_too_large(r, e, v.huge ? LITERAL_UNSIGNED : LITERAL_SIGNED, type);
         return expr_float(c, type, value, e->span);
     }
     if (!integer_fits(type, e->u.i, v.huge))
-        return literal_too_large(r, e, v.huge, type);
+        return literal_too_large(r, e, v.huge ? LITERAL_UNSIGNED : LITERAL_SIGNED, type);
     return type == e->type ? v.e : expr_int(c, type, e->u.i, e->span);
 }
 
@@ -136,7 +138,7 @@ Expr *value_convert(Resolver *r, Value v, DType type)
         return convert_integer_literal(r, v, type);
     if (is_float_literal(v) && type_is_float(type)) {
         if (isfinite(v.e->u.f) && !isfinite(type_round(type, v.e->u.f)))
-            return literal_too_large(r, v.e, false, type);
+            return literal_too_large(r, v.e, LITERAL_SIGNED, type);
         return expr_float(r->ctx, type, v.e->u.f, v.e->span);
     }
     Expr *e = value_settle(r, v);
@@ -151,7 +153,7 @@ Expr *value_settle(Resolver *r, Value v)
         return NULL;
     if (is_float_literal(v))
         return value_convert(r, v, DT_F32);
-    return v.huge ? literal_too_large(r, v.e, true, DT_INDEX) : v.e;
+    return v.huge ? literal_too_large(r, v.e, LITERAL_UNSIGNED, DT_INDEX) : v.e;
 }
 
 Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
@@ -172,26 +174,28 @@ Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
 }
 
 /* The type that two values meet in. */
-static DType meet_values(Value a, Value b, bool promote)
+static DType meet_values(Value a, Value b, SmallTypes small)
 {
     if (is_float_literal(a) && is_float_literal(b))
         return DT_F32;
     if (is_float_literal(a) || is_float_literal(b)) {
         DType other = is_float_literal(a) ? b.e->type : a.e->type;
-        return !type_is_float(other) ? DT_F32 : promote ? type_promote(other) : other;
+        return !type_is_float(other)    ? DT_F32
+               : small == SMALL_PROMOTE ? type_promote(other)
+                                        : other;
     }
     DType ta = a.e->type, tb = b.e->type;
     bool literal = is_integer_literal(a) || is_integer_literal(b);
-    if (!promote && (ta == tb || (literal && (ta == DT_INDEX || tb == DT_INDEX))))
+    if (small != SMALL_PROMOTE && (ta == tb || (literal && (ta == DT_INDEX || tb == DT_INDEX))))
         return ta == DT_INDEX ? tb : ta;
     return type_meet(ta, tb);
 }
 
-bool values_meet(Resolver *r, Value a, Value b, bool promote, Expr **out_a, Expr **out_b)
+bool values_meet(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b)
 {
     if (!a.e || !b.e)
         return false;
-    DType type = meet_values(a, b, promote);
+    DType type = meet_values(a, b, small);
     *out_a = value_convert(r, a, type);
     *out_b = value_convert(r, b, type);
     return *out_a && *out_b;

@@ -42,9 +42,11 @@ void axis_facts(Facts *f, Context *c, Stmt *s);
  * warning (constants.c). False after E0803. */
 bool check_constants(Context *c, const Kernel *lowered, const Limits *limits);
 
+typedef enum { TEMPS_GLOBAL, TEMPS_ALL } TempKinds;
+
 /* The kernel in which the shapes of temps in global memory (all: of all temps) speak of sizes only:
  * each is as large as any iteration needs it (shapes.c). NULL after E0515. */
-Kernel *temps_sized(Context *c, const Kernel *kernel, bool all);
+Kernel *temps_sized(Context *c, const Kernel *kernel, TempKinds which);
 
 /* The bindings of every launch of the kernel, at the scheduled level, are legal (check_threads.c).
  * False after E0514. */

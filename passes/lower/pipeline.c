@@ -58,7 +58,7 @@ static void verify_after(Context *c, const Pass *pass, const Kernel *kernel)
 
 Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
-    Kernel *current = temps_sized(c, kernel, false);
+    Kernel *current = temps_sized(c, kernel, TEMPS_GLOBAL);
     if (current && kernel_level(c, kernel) == LEVEL_LOWERED)
         return pass_widen(c, current, options);
     if (!current)

@@ -100,9 +100,11 @@ static void handle_dead(Schedule *s, uint32_t id)
     }
 }
 
+typedef enum { OUTSIDE_BLOCKS, INSIDE_BLOCK } Inside;
+
 /* Which ids and names the statements below hold; `parent` is 0 inside a block, whose statements
  * have no handles of their own but whose names count. */
-static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_block);
+static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside inside);
 
 static void enter_buffer(Schedule *s, Buffer *buffer)
 {
@@ -120,44 +122,45 @@ static void enter_block(Schedule *s, const BlockStmt *block, uint32_t parent)
     use->block = block->id;
     for (int i = 0; i < block->n_iters; i++)
         name_use(s, block->iters[i].var->name)->loops++;
-    enter_stmt(s, block->init, 0, true);
-    enter_stmt(s, block->body, 0, true);
+    enter_stmt(s, block->init, 0, INSIDE_BLOCK);
+    enter_stmt(s, block->body, 0, INSIDE_BLOCK);
 }
 
-static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, bool in_block)
+static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside inside)
 {
     if (!stmt)
         return;
     switch (stmt->kind) {
     case ST_SEQ:
         for (int i = 0; i < stmt->u.seq.n; i++) {
-            enter_stmt(s, stmt->u.seq.items[i], parent, in_block);
-            Handle *handle = in_block ? NULL : state_handle(s, stmt_id(stmt->u.seq.items[i]));
+            enter_stmt(s, stmt->u.seq.items[i], parent, inside);
+            Handle *handle =
+                inside == INSIDE_BLOCK ? NULL : state_handle(s, stmt_id(stmt->u.seq.items[i]));
             if (handle)
                 handle->place = i;
         }
         return;
     case ST_FOR:
         name_use(s, stmt->u.loop.var->name)->loops++;
-        if (!in_block)
+        if (inside != INSIDE_BLOCK)
             handle_alive(s, stmt->u.loop.id, HANDLE_LOOP, stmt->u.loop.var->name, parent);
-        enter_stmt(s, stmt->u.loop.body, stmt->u.loop.id, in_block);
+        enter_stmt(s, stmt->u.loop.body, stmt->u.loop.id, inside);
         return;
     case ST_IF:
-        enter_stmt(s, stmt->u.cond.then, parent, in_block);
-        enter_stmt(s, stmt->u.cond.otherwise, parent, in_block);
+        enter_stmt(s, stmt->u.cond.then, parent, inside);
+        enter_stmt(s, stmt->u.cond.otherwise, parent, inside);
         return;
     case ST_BLOCK: enter_block(s, &stmt->u.block, parent); return;
     case ST_TEMP: enter_buffer(s, stmt->u.temp); return;
     case ST_LET: name_use(s, stmt->u.let.var->name)->others++; return;
-    case ST_LAUNCH: enter_stmt(s, stmt->u.launch.body, parent, in_block); return;
+    case ST_LAUNCH: enter_stmt(s, stmt->u.launch.body, parent, inside); return;
     case ST_STORE:
     case ST_BARRIER: return;
     }
 }
 
 /* The reverse of enter_stmt. */
-static void leave_stmt(Schedule *s, const Stmt *stmt, bool in_block);
+static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside);
 
 static void leave_block(Schedule *s, const BlockStmt *block)
 {
@@ -165,28 +168,28 @@ static void leave_block(Schedule *s, const BlockStmt *block)
     name_use(s, block->name)->others--;
     for (int i = 0; i < block->n_iters; i++)
         name_use(s, block->iters[i].var->name)->loops--;
-    leave_stmt(s, block->init, true);
-    leave_stmt(s, block->body, true);
+    leave_stmt(s, block->init, INSIDE_BLOCK);
+    leave_stmt(s, block->body, INSIDE_BLOCK);
 }
 
-static void leave_stmt(Schedule *s, const Stmt *stmt, bool in_block)
+static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside)
 {
     if (!stmt)
         return;
     switch (stmt->kind) {
     case ST_SEQ:
         for (int i = 0; i < stmt->u.seq.n; i++)
-            leave_stmt(s, stmt->u.seq.items[i], in_block);
+            leave_stmt(s, stmt->u.seq.items[i], inside);
         return;
     case ST_FOR:
         name_use(s, stmt->u.loop.var->name)->loops--;
-        if (!in_block)
+        if (inside != INSIDE_BLOCK)
             handle_dead(s, stmt->u.loop.id);
-        leave_stmt(s, stmt->u.loop.body, in_block);
+        leave_stmt(s, stmt->u.loop.body, inside);
         return;
     case ST_IF:
-        leave_stmt(s, stmt->u.cond.then, in_block);
-        leave_stmt(s, stmt->u.cond.otherwise, in_block);
+        leave_stmt(s, stmt->u.cond.then, inside);
+        leave_stmt(s, stmt->u.cond.otherwise, inside);
         return;
     case ST_BLOCK: leave_block(s, &stmt->u.block); return;
     case ST_TEMP:
@@ -194,7 +197,7 @@ static void leave_stmt(Schedule *s, const Stmt *stmt, bool in_block)
         handle_dead(s, stmt->u.temp->id);
         return;
     case ST_LET: name_use(s, stmt->u.let.var->name)->others--; return;
-    case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, in_block); return;
+    case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, inside); return;
     case ST_STORE:
     case ST_BARRIER: return;
     }
@@ -216,7 +219,7 @@ void state_rebuild(Schedule *s)
         else
             name_use(s, kernel->params[i].scalar->name)->others++;
     }
-    enter_stmt(s, kernel->body, 0, false);
+    enter_stmt(s, kernel->body, 0, OUTSIDE_BLOCKS);
 }
 
 /* The handle of `kind` that bears the name now; `known` is the one that was seen last. */
@@ -459,9 +462,9 @@ void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
             gone = i;
     }
     int place = place_of(s, &path);
-    leave_stmt(s, path.items[gone], false);
+    leave_stmt(s, path.items[gone], OUTSIDE_BLOCKS);
     if (new_node) {
-        enter_stmt(s, new_node, parent, false);
+        enter_stmt(s, new_node, parent, OUTSIDE_BLOCKS);
         Handle *handle = state_handle(s, stmt_id(new_node));
         if (handle)
             handle->place = place;

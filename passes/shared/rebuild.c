@@ -85,14 +85,14 @@ Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), v
 }
 
 /* fn(user, branch) where the condition holds, or not. */
-static Stmt *map_branch(Facts *f, const Stmt *s, bool otherwise, Stmt *(*fn)(void *, Stmt *),
+static Stmt *map_branch(Facts *f, const Stmt *s, Branch which, Stmt *(*fn)(void *, Stmt *),
                         void *user)
 {
-    Stmt *branch = otherwise ? s->u.cond.otherwise : s->u.cond.then;
+    Stmt *branch = which == BRANCH_ELSE ? s->u.cond.otherwise : s->u.cond.then;
     if (!branch)
         return NULL;
     FactsMark mark = facts_mark(f);
-    facts_enter_enclosing(f, (Enclosing){s, otherwise});
+    facts_enter_enclosing(f, (Enclosing){s, which == BRANCH_ELSE});
     Stmt *done = fn(user, branch);
     facts_reset(f, mark);
     return done;
@@ -101,8 +101,8 @@ static Stmt *map_branch(Facts *f, const Stmt *s, bool otherwise, Stmt *(*fn)(voi
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
 {
     if (s->kind == ST_IF) {
-        Stmt *then = map_branch(f, s, false, fn, user);
-        return with_branches(c, s, then, map_branch(f, s, true, fn, user));
+        Stmt *then = map_branch(f, s, BRANCH_THEN, fn, user);
+        return with_branches(c, s, then, map_branch(f, s, BRANCH_ELSE, fn, user));
     }
     FactsMark mark = facts_mark(f);
     if (s->kind == ST_FOR || s->kind == ST_LAUNCH)

@@ -49,15 +49,17 @@ static void open_companions(LibrarySearch *s, const char *path)
     globfree(&found);
 }
 
+typedef enum { SILENT_IF_MISSING, REPORT_FAILURE } FileReport;
+
 /* `exists`: that it does not load is worth telling. */
-static void *open_file(LibrarySearch *s, const char *path, bool exists)
+static void *open_file(LibrarySearch *s, const char *path, FileReport report)
 {
     void *library = dlopen(path, OPEN_FLAGS);
     const char *complaint = library ? NULL : dlerror();
     if (library) {
         s->path = arena_strdup(s->ctx->arena, path);
         open_companions(s, path);
-    } else if (exists && complaint) {
+    } else if (report == REPORT_FAILURE && complaint) {
         s->failure = arena_strdup(s->ctx->arena, complaint);
     }
     return library;
@@ -73,7 +75,7 @@ static void *open_in(LibrarySearch *s, const char *folders)
         return NULL;
     void *library = NULL;
     for (size_t i = found.gl_pathc; !library && i-- > 0;) /* sorted: the newest is the last */
-        library = open_file(s, found.gl_pathv[i], true);
+        library = open_file(s, found.gl_pathv[i], REPORT_FAILURE);
     globfree(&found);
     return library;
 }
@@ -85,7 +87,8 @@ static void *open_by_loader(LibrarySearch *s)
                 NEWEST_CUDA, OLDEST_CUDA);
     void *library = NULL;
     for (int version = NEWEST_CUDA; !library && version >= OLDEST_CUDA; version--)
-        library = open_file(s, arena_printf(s->ctx->arena, "lib%s.so.%d", s->stem, version), false);
+        library = open_file(s, arena_printf(s->ctx->arena, "lib%s.so.%d", s->stem, version),
+                            SILENT_IF_MISSING);
     return library;
 }
 
@@ -176,7 +179,7 @@ void *library_find(LibrarySearch *s)
     const char *given = getenv(s->variable);
     if (given && *given) {
         strbuf_addf(&s->searched, "\n  %s, which $%s names", given, s->variable);
-        return open_file(s, given, true);
+        return open_file(s, given, REPORT_FAILURE);
     }
     void *library = open_by_loader(s);
     if (!library)

@@ -173,10 +173,11 @@ void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t
 }
 
 bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
-                   NvrtcKind kind, bool line_info, const void **image, size_t *bytes)
+                   NvrtcKind kind, NvrtcLines lines, const void **image, size_t *bytes)
 {
     NvrtcApi api = {0};
-    NvrtcJob job = {source, arena_printf(ctx->arena, "%s.cu", name), arch, kind, line_info};
+    NvrtcJob job = {source, arena_printf(ctx->arena, "%s.cu", name), arch, kind,
+                    lines == NVRTC_LINE_INFO};
     if (!nvrtc_load(ctx, &api))
         return false;
     void *built = nvrtc_build(ctx, &api, &job, bytes);

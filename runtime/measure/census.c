@@ -85,13 +85,15 @@ static int64_t work_so_far(const Taker *t, int kernel)
     return requests + operations / OPERATIONS_PER_REQUEST;
 }
 
+typedef enum { BLOCKS_RUN, BLOCKS_COUNTED } BlockCensus;
+
 static bool run_blocks(Taker *t, const SimLaunch *l, const int64_t *numbers, int64_t n,
-                       bool counted)
+                       BlockCensus census)
 {
     VmObserver observer = {t, on_request, on_execution};
     VmRunOptions options = {
-        .blocks = numbers, .n_blocks = n, .observer = counted ? &observer : NULL};
-    if (counted)
+        .blocks = numbers, .n_blocks = n, .observer = census == BLOCKS_COUNTED ? &observer : NULL};
+    if (census == BLOCKS_COUNTED)
         t->out->kernels[sim_launch_of(l)->kernel].counted += n;
     return n == 0 || sim_run_blocks(l, &options);
 }
@@ -103,13 +105,15 @@ static int64_t sample_size(const Taker *t, int64_t of_one, int64_t blocks)
     return fits < 1 ? 1 : fits < blocks ? fits : blocks;
 }
 
+typedef enum { SAMPLE_REST, SAMPLE_CHOSEN } BlockSample;
+
 /* The blocks but the middle one that are among `n` at even distances, or are not; how many. */
-static int64_t choose(int64_t n, int64_t blocks, bool sampled, int64_t *numbers)
+static int64_t choose(int64_t n, int64_t blocks, BlockSample sample, int64_t *numbers)
 {
     int64_t found = 0;
     for (int64_t i = 0; i < blocks; i++) {
         bool chosen = (__int128)(i + 1) * n / blocks > (__int128)i * n / blocks;
-        if (i != blocks / 2 && chosen == sampled)
+        if (i != blocks / 2 && chosen == (sample == SAMPLE_CHOSEN))
             numbers[found++] = i;
     }
     return found;
@@ -121,12 +125,12 @@ static bool take_blocks(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *n
 {
     int kernel = sim_launch_of(l)->kernel;
     int64_t middle = blocks / 2, before = work_so_far(t, kernel);
-    if (!run_blocks(t, l, &middle, 1, true))
+    if (!run_blocks(t, l, &middle, 1, BLOCKS_COUNTED))
         return false;
     int64_t n = sample_size(t, work_so_far(t, kernel) - before, blocks);
-    return run_blocks(t, l, numbers, choose(n, blocks, true, numbers), true) &&
+    return run_blocks(t, l, numbers, choose(n, blocks, SAMPLE_CHOSEN, numbers), BLOCKS_COUNTED) &&
            (t->launches == 1 ||
-            run_blocks(t, l, numbers, choose(n, blocks, false, numbers), false));
+            run_blocks(t, l, numbers, choose(n, blocks, SAMPLE_REST, numbers), BLOCKS_RUN));
 }
 
 static bool take_launch(void *user, const SimLaunch *l)

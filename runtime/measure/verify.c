@@ -333,10 +333,12 @@ static bool note_error(VerifyResult *r, const VerifyWrong *e)
     return ratio > 1;
 }
 
-static void note_unchecked(VerifyResult *r, bool overflown)
+typedef enum { UNCHECKED_NO_BOUND, UNCHECKED_OVERFLOWN } Unchecked;
+
+static void note_unchecked(VerifyResult *r, Unchecked why)
 {
     r->unchecked++;
-    r->overflown += overflown;
+    r->overflown += why == UNCHECKED_OVERFLOWN;
 }
 
 static void compare_element(VerifyResult *r, const Comparison *k, const Sample *s,
@@ -354,7 +356,7 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
     bool overflows = !e.never_written && may_overflow(k, at, e.expected);
     bool unbounded = !(e.bound < INFINITY) && !e.never_written;
     if (unbounded || (overflows && !isfinite(e.got) && !is_same(type, &e, got, expected))) {
-        note_unchecked(r, overflows);
+        note_unchecked(r, overflows ? UNCHECKED_OVERFLOWN : UNCHECKED_NO_BOUND);
         return;
     }
     r->checked++;
@@ -374,7 +376,7 @@ static void compare_element(VerifyResult *r, const Comparison *k, const Sample *
 static void count_element(VerifyResult *r, const Comparison *k, int64_t at)
 {
     if (!(bound_of(k, at) < INFINITY)) {
-        note_unchecked(r, false);
+        note_unchecked(r, UNCHECKED_NO_BOUND);
         return;
     }
     const char *expected = k->expected + at * type_bytes(k->reference_type);

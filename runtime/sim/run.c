@@ -241,12 +241,14 @@ static const uint8_t *mask_row(const VmState *st, int level)
     return st->masks + (size_t)level * (size_t)st->lanes;
 }
 
+typedef enum { MASK_AS_IT_IS, MASK_INVERTED } MaskUse;
+
 /* The row of the present level becomes `from` and `with` (or, inverted, not `with`). Does any lane
  * run? */
-static bool mask_set(VmState *st, const uint8_t *from, const uint8_t *with, bool inverted)
+static bool mask_set(VmState *st, const uint8_t *from, const uint8_t *with, MaskUse use)
 {
     uint8_t *row = st->masks + (size_t)st->level * (size_t)st->lanes;
-    uint8_t any = 0, all = 1, flip = inverted;
+    uint8_t any = 0, all = 1, flip = use == MASK_INVERTED;
     for (int i = 0; i < st->lanes; i++) {
         uint8_t runs = from[i] & (with[i] ^ flip);
         row[i] = runs;
@@ -320,14 +322,15 @@ static int run_if(VmState *st, const VmStep *s, int pc)
     if (!s->lanes_a)
         return *cond ? pc + 1 : s->inst->to + (has_else ? 1 : 0);
     st->level++;
-    return mask_set(st, mask_row(st, st->level - 1), cond, false) ? pc + 1 : s->inst->to;
+    return mask_set(st, mask_row(st, st->level - 1), cond, MASK_AS_IT_IS) ? pc + 1 : s->inst->to;
 }
 
 static int run_else(VmState *st, const VmStep *s, int pc)
 {
     if (!s->lanes_a)
         return s->inst->to;
-    return mask_set(st, mask_row(st, st->level - 1), vm_mask(st), true) ? pc + 1 : s->inst->to;
+    return mask_set(st, mask_row(st, st->level - 1), vm_mask(st), MASK_INVERTED) ? pc + 1
+                                                                                 : s->inst->to;
 }
 
 static bool run_launch(VmState *st, const VmStep *s)

@@ -130,14 +130,16 @@ static bool is_defined(const GlobalShadow *g, int64_t element)
     return g->defined || (g->writers[element].serial != 0 && !g->vague[element]);
 }
 
-static void note_writer(Access *a, int64_t element, bool vague)
+typedef enum { WRITER_KNOWN, WRITER_VAGUE } WriterPlace;
+
+static void note_writer(Access *a, int64_t element, WriterPlace place)
 {
     GlobalShadow *g = a->g;
     bool was_vague = g->writers[element].serial == 0 || g->vague[element];
-    if (was_vague != vague)
-        __atomic_fetch_add(&g->written, vague ? -1 : 1, __ATOMIC_RELAXED);
+    if (was_vague != (place == WRITER_VAGUE))
+        __atomic_fetch_add(&g->written, place == WRITER_VAGUE ? -1 : 1, __ATOMIC_RELAXED);
     g->writers[element] = a->mine;
-    g->vague[element] = vague;
+    g->vague[element] = place == WRITER_VAGUE;
 }
 
 /* ---- claims -------------------------------------------------------------------------------- */
@@ -223,7 +225,9 @@ static bool write_element(Access *a, int lane, int64_t element)
         return false;
     const int64_t *index = a->s->a;
     note_writer(a, element,
-                vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0])));
+                vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]))
+                    ? WRITER_VAGUE
+                    : WRITER_KNOWN);
     return true;
 }
 
@@ -247,7 +251,7 @@ static bool update_element(Access *a, int lane, int64_t element)
     if (g->updaters)
         note_global(a, &g->updaters[element]);
     if (!defined)
-        note_writer(a, element, false);
+        note_writer(a, element, WRITER_KNOWN);
     return true;
 }
 

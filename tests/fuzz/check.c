@@ -20,7 +20,7 @@ static const char *text_of(Context *c, const Kernel *kernel)
 static const char *messages(Context *c)
 {
     StrBuf text = strbuf_new(c->arena);
-    diag_render_all(c, false, &text);
+    diag_render_all(c, DIAG_PLAIN, &text);
     return text.text ? text.text : "";
 }
 

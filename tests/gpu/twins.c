@@ -277,7 +277,7 @@ static int compare_all(Context *c, double least)
     d->ops->close(d);
     if (c->n_errors) {
         StrBuf text = strbuf_new(c->arena);
-        diag_render_all(c, false, &text);
+        diag_render_all(c, DIAG_PLAIN, &text);
         printf("%s", text.text);
     }
     printf("%d of %zu below %.2f\n", failures, sizeof pairs / sizeof *pairs, least);

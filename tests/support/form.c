@@ -95,7 +95,7 @@ const char *form_difference(Context *c, Device *d, const Form *program, const Fo
     VerifyResult result;
     StrBuf text = strbuf_new(c->arena);
     if (!verify_run(d, form->module, form->data, reference, &(VerifyOptions){0}, &result)) {
-        diag_render_all(c, false, &text);
+        diag_render_all(c, DIAG_PLAIN, &text);
         return text.length > 0 ? text.text : "verification says nothing";
     }
     verify_describe(&result, &text);

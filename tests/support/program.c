@@ -103,7 +103,7 @@ static int read_program(const char *folder, const char *file, int kernel, Progra
     AstFile *ast = parse_text(c, source_add(c, p->path, p->text, p->length));
     if (!ast || ast->n_kernels <= kernel) {
         StrBuf text = strbuf_new(c->arena);
-        diag_render_all(c, false, &text);
+        diag_render_all(c, DIAG_PLAIN, &text);
         fail_msg("%s: expected a kernel\n%s", p->path, text.text);
     }
     const AstKernel *k = ast->kernels[kernel];
@@ -185,7 +185,7 @@ bool program_use(const Program *program, const char *schedule, const char *const
 const char *use_messages(const Use *use)
 {
     StrBuf text = strbuf_new(use->c->arena);
-    diag_render_all(use->c, false, &text);
+    diag_render_all(use->c, DIAG_PLAIN, &text);
     if (use->c->fatal != FATAL_NONE)
         strbuf_addf(&text, "fatal: %s\n", use->c->fatal_message);
     return text.length > 0 ? text.text : "refused without a word";

@@ -50,7 +50,7 @@ static inline AstFile *text_parse(Text *t, const char *text)
 static inline const char *text_report(Text *t)
 {
     StrBuf out = strbuf_new(t->ctx->arena);
-    diag_render_all(t->ctx, false, &out);
+    diag_render_all(t->ctx, DIAG_PLAIN, &out);
     return out.text;
 }
 

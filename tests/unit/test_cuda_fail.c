@@ -55,7 +55,7 @@ static Device *opened(Fixture *f)
 static void expect_error(Fixture *f, ErrorCode code, const char *part)
 {
     StrBuf out = strbuf_new(f->ctx->arena);
-    diag_render_all(f->ctx, false, &out);
+    diag_render_all(f->ctx, DIAG_PLAIN, &out);
     if (!f->ctx->first || f->ctx->first->code != code || !strstr(out.text, part))
         fail_msg("expected %s with '%s' in:\n%s", error_info(code)->id, part, out.text);
 }

@@ -26,7 +26,7 @@ typedef struct {
 static const char *rendered(Context *ctx)
 {
     StrBuf out = strbuf_new(ctx->arena);
-    diag_render_all(ctx, false, &out);
+    diag_render_all(ctx, DIAG_PLAIN, &out);
     return out.text;
 }
 

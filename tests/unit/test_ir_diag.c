@@ -92,7 +92,7 @@ static void test_error_without_a_place(void **state)
     diag_note(c, span_none(), "it was here");
     diag_warning(c, E0600, span_none(), "low");
     StrBuf out = strbuf_new(c->arena);
-    diag_render_all(c, false, &out);
+    diag_render_all(c, DIAG_PLAIN, &out);
     assert_string_equal(out.text, "error[E0699]: lost\nnote: it was here\nwarning[E0600]: low\n");
     StrBuf paint = strbuf_new(c->arena);
     diag_render(c, c->first, true, &paint);
@@ -109,7 +109,7 @@ static void test_errors_beyond_the_limit_are_only_counted(void **state)
     }
     assert_int_equal(c->n_errors, 5);
     StrBuf out = strbuf_new(c->arena);
-    diag_render_all(c, false, &out);
+    diag_render_all(c, DIAG_PLAIN, &out);
     assert_string_equal(out.text, "error[E0699]: 0\nnote: of 0\nerror[E0699]: 1\nnote: of 1\n"
                                   "3 more errors are not shown\n");
 }

@@ -48,7 +48,7 @@ static void need_nvrtc(Context *ctx)
 static const char *rendered(Context *ctx)
 {
     StrBuf out = strbuf_new(ctx->arena);
-    diag_render_all(ctx, false, &out);
+    diag_render_all(ctx, DIAG_PLAIN, &out);
     return out.text;
 }
 
@@ -61,7 +61,7 @@ static void expect_text(Context *ctx, const char *part)
 static bool compile(Context *ctx, const char *source, const char *arch, NvrtcKind kind,
                     const void **image, size_t *bytes)
 {
-    return nvrtc_compile(ctx, source, "twice", arch, kind, false, image, bytes);
+    return nvrtc_compile(ctx, source, "twice", arch, kind, NVRTC_PLAIN, image, bytes);
 }
 
 static void makes_machine_code(void **state)

@@ -31,7 +31,7 @@ static inline int free_context(void **state)
 static inline const char *messages(Context *c)
 {
     StrBuf out = strbuf_new(c->arena);
-    diag_render_all(c, false, &out);
+    diag_render_all(c, DIAG_PLAIN, &out);
     return out.text;
 }
 

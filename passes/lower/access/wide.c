@@ -81,13 +81,15 @@ static void check_chunks(WideCheck *v, const Buffer *b)
                             (long long)v->lanes));
 }
 
+typedef enum { SIDE_STORE, SIDE_LOAD } AccessSide;
+
 /* `read`: the access is a load. Registers have no order: a wide store may gather them from
  * anywhere. */
-static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, bool read)
+static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, AccessSide side)
 {
     Context *c = v->c;
     const Var *var = v->loop->u.loop.var;
-    if (read && b->scope == SCOPE_LOCAL &&
+    if (side == SIDE_LOAD && b->scope == SCOPE_LOCAL &&
         v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
         return;
     for (int d = 0; d < b->rank && !v->why; d++) {
@@ -154,7 +156,7 @@ static void check_loads(WideCheck *v, const Expr *e)
 {
     for (Cursor at = cursor_expr(v->c, e); cursor_next(&at) && !v->why;)
         if (at.expr->kind == EX_LOAD)
-            check_access(v, at.expr->u.load.buffer, at.expr->u.load.index, true);
+            check_access(v, at.expr->u.load.buffer, at.expr->u.load.index, SIDE_LOAD);
 }
 
 static void check_lazy(WideCheck *v, const Expr *e)
@@ -195,7 +197,7 @@ void wide_check(WideCheck *w, Stmt *loop)
                "vectorize a loop along which it is contiguous");
     if (w->why)
         return;
-    check_access(w, store->u.store.buffer, store->u.store.index, false);
+    check_access(w, store->u.store.buffer, store->u.store.index, SIDE_STORE);
     Expr *where;
     const Expr *copied =
         store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;

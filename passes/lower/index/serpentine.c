@@ -77,17 +77,20 @@ static bool comes_in_pairs(Context *c, const ForStmt *outer)
            lo == 0 && hi % 2 == 0;
 }
 
+typedef enum { FORWARDS, BACKWARDS } Direction;
+
 /* The inner loop in the row `row`, with another variable: forwards, or backwards. */
-static Stmt *one_way(Serpentine *p, const Stmt *s, const ForStmt *outer, Expr *row, bool back)
+static Stmt *one_way(Serpentine *p, const Stmt *s, const ForStmt *outer, Expr *row, Direction way)
 {
     Context *c = p->c;
     const ForStmt *old = &s->u.loop;
     ForStmt loop = *old;
-    Name name = back ? names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name))
-                     : old->var->name;
+    Name name = way == BACKWARDS
+                    ? names_fresh(&p->names, arena_printf(c->arena, "%s_turn", old->var->name))
+                    : old->var->name;
     loop.var = var_new(c, name, DT_INDEX, VAR_LOOP, s->span);
     Expr *at = expr_var(c, loop.var, s->span);
-    if (back)
+    if (way == BACKWARDS)
         at = index_sub(c, index_sub(c, index_add(c, old->lo, old->hi), expr_index(c, 1)), at);
     Subst to[] = {{outer->var, row}, {old->var, at}};
     loop.body = stmt_subst(c, old->body, to, 2);
@@ -105,8 +108,8 @@ static Stmt *pair_loop(Serpentine *p, const Stmt *s)
     loop.hi = simplify(facts_new(c), index_div(c, old->hi, expr_index(c, 2)));
     Expr *even = index_mul(c, expr_var(c, loop.var, s->span), expr_index(c, 2));
     Expr *odd = index_add(c, even, expr_index(c, 1));
-    loop.body = stmt_then(c, one_way(p, old->body, old, even, false),
-                          one_way(p, old->body, old, odd, true));
+    loop.body = stmt_then(c, one_way(p, old->body, old, even, FORWARDS),
+                          one_way(p, old->body, old, odd, BACKWARDS));
     Stmt *done = stmt_stamp(stmt_for(c, &loop, s->span), s);
     return simplify_stmt(facts_new(c), done);
 }

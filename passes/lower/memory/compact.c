@@ -95,14 +95,16 @@ static Stmt *under_thread_loops(Compact *k, const Place *place, Stmt *s)
     return s;
 }
 
-static void enter_path(Facts *f, const Place *place, bool threads)
+typedef enum { LOOPS_OF_ONE_THREAD, LOOPS_OF_ALL_THREADS } PathLoops;
+
+static void enter_path(Facts *f, const Place *place, PathLoops loops)
 {
     for (int i = 0; i + 1 < place->path.n; i++) {
         Stmt *s = place->path.items[i];
         bool thread =
             s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
         bool known = s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise);
-        if (known && (threads || !thread))
+        if (known && (loops == LOOPS_OF_ALL_THREADS || !thread))
             facts_enter(f, s);
     }
 }
@@ -423,7 +425,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Stmt *at = place.path.items[place.path.n - 1], *what;
     bool shared = b->scope == SCOPE_SHARED;
     Facts *f = facts_of_kernel(c, k->kernel);
-    enter_path(f, &place, !shared);
+    enter_path(f, &place, shared ? LOOPS_OF_ONE_THREAD : LOOPS_OF_ALL_THREADS);
     if (shared) {
         what = under_thread_loops(k, &place, at);
     } else {
@@ -441,7 +443,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     if (is_folded(b))
         small->layout = unfolded_layout(c, b);
     Facts *inside = facts_of_kernel(c, k->kernel);
-    enter_path(inside, &place, true);
+    enter_path(inside, &place, LOOPS_OF_ALL_THREADS);
     if (!shared)
         axis_facts(inside, c, at);
     Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box, .fold = fold};

@@ -90,7 +90,7 @@ static bool size_temp(Shapes *s, const Buffer *b, const EnclosingList *path)
     return wide != NULL;
 }
 
-Kernel *temps_sized(Context *c, const Kernel *kernel, bool all)
+Kernel *temps_sized(Context *c, const Kernel *kernel, TempKinds which)
 {
     Shapes s = {.c = c, .facts = facts_of_kernel(c, kernel), .body = kernel->body};
     s.lowered = kernel_level(c, kernel) == LEVEL_LOWERED;
@@ -98,7 +98,8 @@ Kernel *temps_sized(Context *c, const Kernel *kernel, bool all)
     while (cursor_next(&at)) {
         if (at.stmt->kind == ST_LAUNCH)
             cursor_prune(&at);
-        if (at.stmt->kind == ST_TEMP && (all || scope_outlives_launch(at.stmt->u.temp->scope)) &&
+        if (at.stmt->kind == ST_TEMP &&
+            (which == TEMPS_ALL || scope_outlives_launch(at.stmt->u.temp->scope)) &&
             !size_temp(&s, at.stmt->u.temp, &at.path))
             return NULL;
     }

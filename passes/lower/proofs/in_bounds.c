@@ -459,10 +459,10 @@ static void add_access(Proof *p, const Stmt *store, const Expr *load)
 static void read_expr(Proof *p, Expr *e);
 
 /* What is read only where `cond` holds, or does not. */
-static void read_where(Proof *p, Expr *cond, bool otherwise, Expr *e)
+static void read_where(Proof *p, Expr *cond, Branch branch, Expr *e)
 {
     Stmt *guard = stmt_if(p->c, cond, stmt_empty(p->c, cond->span), NULL, cond->span);
-    VEC_PUSH(p->c->arena, p->path, ((Enclosing){guard, otherwise}));
+    VEC_PUSH(p->c->arena, p->path, ((Enclosing){guard, branch == BRANCH_ELSE}));
     read_expr(p, e);
     p->path->n--;
 }
@@ -471,11 +471,11 @@ static void read_expr(Proof *p, Expr *e)
 {
     if (e->kind == EX_SELECT) {
         read_expr(p, e->u.arg[0]);
-        read_where(p, e->u.arg[0], false, e->u.arg[1]);
-        read_where(p, e->u.arg[0], true, e->u.arg[2]);
+        read_where(p, e->u.arg[0], BRANCH_THEN, e->u.arg[1]);
+        read_where(p, e->u.arg[0], BRANCH_ELSE, e->u.arg[2]);
     } else if (e->kind == EX_AND || e->kind == EX_OR) {
         read_expr(p, e->u.arg[0]);
-        read_where(p, e->u.arg[0], e->kind == EX_OR, e->u.arg[1]);
+        read_where(p, e->u.arg[0], e->kind == EX_OR ? BRANCH_ELSE : BRANCH_THEN, e->u.arg[1]);
     } else {
         for (int i = 0; i < expr_operands(e); i++)
             read_expr(p, expr_operand(e, i));

@@ -73,16 +73,22 @@ static Stmt *dissolve(void *user, Stmt *s)
 Kernel *sequential_kernel(Context *c, const Kernel *kernel)
 {
     LowerOptions options = {.limits = limits_default()};
-    const Kernel *sized = temps_sized(c, kernel, true);
+    const Kernel *sized = temps_sized(c, kernel, TEMPS_ALL);
     return sized ? pass_lower_init(c, sized, &options) : NULL;
 }
 
 /* ---- stores -------------------------------------------------------------------------------- */
 
-static void note(RefBuilder *b, bool *flag, bool now)
+static void note(RefBuilder *b, bool *flag)
 {
-    if (now && !*flag)
-        *flag = b->changed = true;
+    b->changed |= !*flag;
+    *flag = true;
+}
+
+static void note_if(RefBuilder *b, bool *flag, bool now)
+{
+    if (now)
+        note(b, flag);
 }
 
 static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
@@ -105,7 +111,7 @@ static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
     Expr *err = r.err;
     if (r.unsure)
         err = expr_select(b->c, r.unsure, ref_float(b, INFINITY), ref_float(b, 0), span);
-    note(b, &t->has_err, err != NULL);
+    note_if(b, &t->has_err, err != NULL);
     put(b, t->value, index, STORE_SET, r.v, span);
     put(b, t->err, index, STORE_SET, err ? err : ref_float(b, 0), span);
     Expr *magnitude = t->abs ? size_of(b, r) : NULL, *coarse = NULL;
@@ -119,8 +125,8 @@ static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
 
 static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
 {
-    note(b, &t->has_err, r.err != NULL);
-    note(b, &t->has_sum, type_is_float(t->from->type));
+    note_if(b, &t->has_err, r.err != NULL);
+    note_if(b, &t->has_sum, type_is_float(t->from->type));
     if (t->bits)
         put(b, t->bits, index, STORE_OR, ref_exact_bits(b, r.v, &r.err), span);
     put(b, t->value, index, STORE_ADD, r.v, span);
@@ -132,7 +138,7 @@ static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
 
 static void spoil(RefBuilder *b, Twin *t, Expr *when)
 {
-    note(b, &t->has_unsure, true);
+    note(b, &t->has_unsure);
     Expr *zero = expr_index(b->c, 0), *one = expr_int(b->c, DT_U8, 1, span_none());
     if (b->dry || !t->unsure)
         return;
@@ -318,11 +324,13 @@ static void add_param(RefBuilder *b, ParamList *params, Buffer *buffer)
         VEC_PUSH(b->c->arena, params, p);
 }
 
-static void add_params(RefBuilder *b, ParamList *params, const Kernel *kernel, bool outputs)
+typedef enum { INPUTS, OUTPUTS } ParamSide;
+
+static void add_params(RefBuilder *b, ParamList *params, const Kernel *kernel, ParamSide side)
 {
     for (int i = 0; i < kernel->n_params; i++) {
         const Param *p = &kernel->params[i];
-        if ((i >= kernel->n_params - kernel->n_outputs) != outputs)
+        if ((i >= kernel->n_params - kernel->n_outputs) != (side == OUTPUTS))
             continue;
         if (p->scalar) {
             VEC_PUSH(b->c->arena, params, *p);
@@ -333,7 +341,7 @@ static void add_params(RefBuilder *b, ParamList *params, const Kernel *kernel, b
         for (int k = 0; k < COMPANIONS; k++)
             add_param(b, params, all[k]);
     }
-    for (int i = 0; !outputs && i < b->twins.n; i++)
+    for (int i = 0; side != OUTPUTS && i < b->twins.n; i++)
         for (int k = 0; b->twins.items[i].need && k < b->twins.items[i].from->rank; k++)
             if (b->twins.items[i].from->role != ROLE_TEMP)
                 add_param(b, params, b->twins.items[i].need[k]);
@@ -470,9 +478,9 @@ static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind 
     Kernel *reference = ARENA_NEW(c->arena, Kernel);
     *reference = *program;
     ParamList params = {0};
-    add_params(b, &params, program, false);
+    add_params(b, &params, program, INPUTS);
     int inputs = params.n;
-    add_params(b, &params, program, true);
+    add_params(b, &params, program, OUTPUTS);
     reference->n_facts = reference->n_draws = 0; /* its inputs are those of a run */
     reference->body = build_body(b, kind.sampled);
     reference->params = params.items;

@@ -132,14 +132,16 @@ static Stmt *relayout_store(Rewriter *rewriter, Stmt *stmt)
     return store;
 }
 
+typedef enum { PART_BODY, PART_INIT } BlockPart;
+
 /* The init or the body; an init knows nothing of reduction iterators, which it runs without. */
-static Stmt *relayout_part(Relayout *r, const BlockStmt *block, Stmt *part, bool init)
+static Stmt *relayout_part(Relayout *r, const BlockStmt *block, Stmt *part, BlockPart which)
 {
     if (!part)
         return NULL;
     r->facts = facts_of_kernel(r->s->ctx, r->s->kernel);
     for (int i = 0; i < block->n_iters; i++)
-        if (!init || block->iters[i].kind == ITER_SPATIAL)
+        if (which != PART_INIT || block->iters[i].kind == ITER_SPATIAL)
             facts_range_loosely(r->facts, block->iters[i].var, block->iters[i].lo,
                                 block->iters[i].hi);
     Rewriter inner = {.ctx = r->s->ctx, .user = r, .expr = relayout_load, .stmt = relayout_store};
@@ -154,9 +156,9 @@ static Stmt *relayout_stmt(Rewriter *rewriter, Stmt *stmt)
     if (stmt->kind != ST_BLOCK)
         return stmt;
     BlockStmt block = stmt->u.block;
-    block.init = relayout_part(r, &stmt->u.block, block.init, true);
+    block.init = relayout_part(r, &stmt->u.block, block.init, PART_INIT);
     block.body = block_body_at_init(rewriter->ctx, &stmt->u.block, block.init,
-                                    relayout_part(r, &stmt->u.block, block.body, false));
+                                    relayout_part(r, &stmt->u.block, block.body, PART_BODY));
     bool same = block.init == stmt->u.block.init && block.body == stmt->u.block.body;
     return same ? stmt : stmt_block(rewriter->ctx, &block, stmt->span);
 }

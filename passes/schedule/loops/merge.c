@@ -169,17 +169,20 @@ static bool find_nests(Merge *m)
 
 /* ---- merge: ranges --------------------------------------------------------------------------- */
 
+typedef enum { SIDE_LOWER, SIDE_UPPER } RangeSide;
+
 /* A side of the merged range that nest `k` does not reach: its own end there is `bound`. */
-static void note_missing(Merge *m, int k, Var *var, Expr *bound, Expr *merged, bool upper)
+static void note_missing(Merge *m, int k, Var *var, Expr *bound, Expr *merged, RangeSide side)
 {
     Context *c = m->s->ctx;
     Expr *value = expr_var(c, var, span_none());
-    ExprKind reaches = upper ? EX_GE : EX_LE;
+    ExprKind reaches = side == SIDE_UPPER ? EX_GE : EX_LE;
     if (prove(m->facts, expr_binary(c, reaches, bound, merged, span_none())))
         return;
-    Missing missing = {.nest = k, .var = var, .direction = upper ? 1 : -1};
-    missing.condition = expr_binary(c, upper ? EX_LT : EX_GE, value, bound, span_none());
-    missing.end = upper ? bound : index_sub(c, bound, expr_index(c, 1));
+    Missing missing = {.nest = k, .var = var, .direction = side == SIDE_UPPER ? 1 : -1};
+    missing.condition =
+        expr_binary(c, side == SIDE_UPPER ? EX_LT : EX_GE, value, bound, span_none());
+    missing.end = side == SIDE_UPPER ? bound : index_sub(c, bound, expr_index(c, 1));
     VEC_PUSH(c->arena, &m->missing, missing);
 }
 
@@ -230,8 +233,8 @@ static bool merge_level(Merge *m, int level)
             (Subst){nest_loop(m, k, level)->u.loop.var, expr_var(c, loop->var, span_none())};
         if (same)
             continue;
-        note_missing(m, k, loop->var, lo[k], loop->lo, false);
-        note_missing(m, k, loop->var, hi[k], loop->hi, true);
+        note_missing(m, k, loop->var, lo[k], loop->lo, SIDE_LOWER);
+        note_missing(m, k, loop->var, hi[k], loop->hi, SIDE_UPPER);
     }
     if (loop->step ==
         1) /* a nest that has none of the one iteration still says that it counts in this loop */

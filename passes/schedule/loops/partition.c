@@ -130,7 +130,7 @@ bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span
     return false;
 }
 
-Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool copy)
+Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBody body_is)
 {
     Context *c = p->s->ctx;
     Stmt *loop = p->path.items[p->path.n - 1];
@@ -143,7 +143,7 @@ Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool co
     /* Without the range: a part of one iteration speaks of its loop, too. */
     Below below = {.s = p->s, .facts = p->facts, .map = &to, .n_map = 1};
     part.body = below_rewrite(&below, loop->u.loop.body);
-    if (copy)
+    if (body_is == PART_COPIES_BODY)
         part.body = copied(p, part.body);
     return stmt_for(c, &part, loop->span);
 }
@@ -238,7 +238,7 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
     for (int i = 0; i < parts.n; i++) {
         const char *name = arena_printf(s->ctx->arena, "%.24s_%d", stmt_label(loop), i);
         loops[i] = partition_part(&p, name, cut_at(&p, &parts, i), cut_at(&p, &parts, i + 1),
-                                  i != original);
+                                  i != original ? PART_COPIES_BODY : PART_SHARES_BODY);
         values[i] = value_loop(loops[i]);
     }
     sched_replace(s, loop, stmt_seq(s->ctx, loops, parts.n, loop->span));

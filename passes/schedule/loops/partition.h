@@ -23,8 +23,10 @@ Partition partition_new(Schedule *s, const StmtPath *path);
  * some iterations each: the init of a reduction in it would run in the middle of that. */
 bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span);
 
+typedef enum { PART_SHARES_BODY, PART_COPIES_BODY } PartBody;
+
 /* The loop for lo..hi of the old variable, called `base` or something like it. With `copy` its body
  * is a copy. */
-Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, bool copy);
+Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBody body_is);
 
 #endif

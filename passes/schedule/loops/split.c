@@ -242,7 +242,7 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
     Expr *tiles = index_div(c, loop_extent_from_zero(s, p.facts, split->extent), product);
     Expr *end = simplify(p.facts, index_add(c, full.lo, index_mul(c, tiles, product)));
     const char *name = arena_printf(c->arena, "%.24s_rest", full.var->name);
-    Stmt *rest = partition_part(&p, name, end, full.hi, true);
+    Stmt *rest = partition_part(&p, name, end, full.hi, PART_COPIES_BODY);
     full.hi = end;
     Split exact = *split;
     exact.exact = true;

@@ -31,24 +31,28 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
     return false;
 }
 
+typedef enum { SIDE_LOWER, SIDE_UPPER } RangeSide;
+
 /* The body of a loop with `wide` for its upper or its lower bound. */
 static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide,
-                        bool upper)
+                        RangeSide side)
 {
     Context *c = s->ctx;
     if (expr_equal(bound, wide))
         return body;
     Subst same = {var, expr_var(c, var, span_none())};
-    Below below = {.s = s, .facts = facts, .map = &same, .n_map = 1, .direction = upper ? 1 : -1};
-    below.guard = expr_binary(c, upper ? EX_LT : EX_GE, same.value, bound, span_none());
-    below.end = upper ? bound : index_sub(c, bound, expr_index(c, 1));
+    Below below = {
+        .s = s, .facts = facts, .map = &same, .n_map = 1, .direction = side == SIDE_UPPER ? 1 : -1};
+    below.guard =
+        expr_binary(c, side == SIDE_UPPER ? EX_LT : EX_GE, same.value, bound, span_none());
+    below.end = side == SIDE_UPPER ? bound : index_sub(c, bound, expr_index(c, 1));
     return below_rewrite(&below, body);
 }
 
 Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *lo, Expr *hi)
 {
-    Stmt *body = guard_side(s, facts, narrow->var, narrow->body, narrow->lo, lo, false);
-    return guard_side(s, facts, narrow->var, body, narrow->hi, hi, true);
+    Stmt *body = guard_side(s, facts, narrow->var, narrow->body, narrow->lo, lo, SIDE_LOWER);
+    return guard_side(s, facts, narrow->var, body, narrow->hi, hi, SIDE_UPPER);
 }
 
 static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narrow, Expr *lo,

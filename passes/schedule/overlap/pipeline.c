@@ -272,12 +272,15 @@ static bool measure(Pipeline *p, Ahead *a)
 /* What becomes of a group of statements. */
 typedef Stmt *Rebuild(const Pipeline *p, Stmt *group, void *user);
 
-static void add_ahead(const Pipeline *p, bool drains, Rebuild *rebuild, void *user, BlockList *out)
+typedef enum { STEP_FILLS, STEP_DRAINS } CopyStep;
+
+static void add_ahead(const Pipeline *p, CopyStep step, Rebuild *rebuild, void *user,
+                      BlockList *out)
 {
     Context *c = p->s->ctx;
     BlockList group = {0};
     for (int i = 0; i < p->ahead.n; i++)
-        if (p->ahead.items[i].drains == drains)
+        if (p->ahead.items[i].drains == (step == STEP_DRAINS))
             VEC_PUSH(c->arena, &group, p->ahead.items[i].item);
     Stmt *all = stmt_seq(c, group.items, group.n, p->loop->span);
     if (group.n > 0)
@@ -291,10 +294,10 @@ static Stmt *in_order(const Pipeline *p, Rebuild *ahead, Rebuild *use, void *use
     Context *c = p->s->ctx;
     BlockList items = {0};
     Stmt *rest = stmt_seq(c, p->rest.items, p->rest.n, p->loop->span);
-    add_ahead(p, false, ahead, user, &items);
+    add_ahead(p, STEP_FILLS, ahead, user, &items);
     if (use)
         VEC_PUSH(c->arena, &items, use(p, rest, user));
-    add_ahead(p, true, ahead, user, &items);
+    add_ahead(p, STEP_DRAINS, ahead, user, &items);
     return stmt_seq(c, items.items, items.n, p->loop->span);
 }
 

@@ -28,7 +28,7 @@ static void check_round_trip(Context *c, const Kernel *kernel)
     Kernel *again = file ? resolve_kernel(c, file->kernels[0], NULL, 0) : NULL;
     if (!again || !kernel_equal(kernel, again)) {
         StrBuf report = strbuf_new(c->arena);
-        diag_render_all(c, false, &report);
+        diag_render_all(c, DIAG_PLAIN, &report);
         fprintf(stderr, "%s\n", report.text);
         fault("the round trip changes:", text.text);
     }
@@ -48,7 +48,7 @@ static void run(Context *c, const uint8_t *data, size_t size)
             fault("a kernel was refused without a word", "");
     }
     StrBuf report = strbuf_new(c->arena);
-    diag_render_all(c, false, &report);
+    diag_render_all(c, DIAG_PLAIN, &report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

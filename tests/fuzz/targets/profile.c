@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         c->guard = &guard;
         bool good = profile_parse(c, source_add(c, "fuzz", (const char *)data, size), &profile);
         StrBuf report = strbuf_new(c->arena);
-        diag_render_all(c, false, &report);
+        diag_render_all(c, DIAG_PLAIN, &report);
         if (!good && c->n_errors == 0)
             abort();
     } else if (c->fatal == FATAL_BUG) {
