@@ -153,3 +153,11 @@ def test_the_largest_error_is_the_largest(tirc):
     r, found = verify(tirc, "two.tir", "--schedule", "none")
     assert r.status == 0 and found["max_error"] > 1e-6, found
     assert found["max_error"] / found["bound"] <= found["rounding"]["nearest"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_a_loop_beyond_the_output(tirc, size):
+    """A condition keeps the stores inside; the sampled reference asked which rows are wanted before it."""
+    tirc.write("k.tir", "kernel k<N>(x: f32[N]) -> y: f32[N] { for i in -1..3 if i >= 0 && i < N y[i] = x[i] + 1; for i in 3..N y[i] = x[i]; }")
+    r = tirc("k.tir", "--verify", "--device", "sim", "--size", f"N={size}")
+    assert r.status == 0 and f"ok: {size} of {size} elements checked" in r.out, r.err

@@ -190,6 +190,23 @@ void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
 
 /* ---- guarding ------------------------------------------------------------------------------ */
 
+/* Does the loop run over 0..extent, as it stands there? */
+static bool is_whole_axis(const ForStmt *loop, const Expr *extent)
+{
+    int64_t lo;
+    return expr_is_const(loop->lo, &lo) && lo >= 0 && loop->step > 0 &&
+           expr_equal(loop->hi, extent);
+}
+
+/* A loop may go beyond the axis where a condition in it keeps the stores inside. */
+static Stmt *inside_axis(Context *c, Expr *at, Expr *extent, Stmt *body)
+{
+    Span none = span_none();
+    Expr *inside = expr_binary(c, EX_AND, expr_binary(c, EX_GE, at, expr_index(c, 0), none),
+                               expr_binary(c, EX_LT, at, extent, none), none);
+    return stmt_if(c, inside, body, NULL, body->span);
+}
+
 static Stmt *guard_loop(Rewriter *r, Stmt *s)
 {
     RefBuilder *b = r->user;
@@ -198,7 +215,10 @@ static Stmt *guard_loop(Rewriter *r, Stmt *s)
         return s;
     ForStmt loop = s->u.loop;
     Expr *at = expr_var(b->c, loop.var, loop.var->span);
+    Expr *extent = g->twin->from->shape[g->axis];
     loop.body = stmt_if(b->c, is_wanted(b, g->twin->need[g->axis], at), loop.body, NULL, s->span);
+    if (!is_whole_axis(&loop, extent))
+        loop.body = inside_axis(b->c, at, extent, loop.body);
     return stmt_for(b->c, &loop, s->span);
 }
 
