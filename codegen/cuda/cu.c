@@ -1,9 +1,10 @@
 /* cu.c - a complete program: the kernels, and a host main that launches them and checks the result.
  *
- * main fills the inputs with random numbers, runs the launches, and compares with the reference
- * (reference_kernel_sampled), which stands in the program as plain C++ in a namespace of its own.
- * Sizes that are symbolic come from the command line. */
-#include "codegen/cuda/text.h"
+ * A run fills the inputs, launches, and compares with a reference, which stands in the program as
+ * plain C++ in a namespace of its own. main makes the two runs of --verify: on small integers, for
+ * which every order of evaluation is exact, against reference_kernel_exact, and on random reals
+ * against reference_kernel. Sizes that are symbolic come from the command line. */
+#include "codegen/cuda/cu.h"
 #include "codegen/size_limit.h"
 
 #include <ctype.h>
@@ -22,11 +23,6 @@ enum {
 #include "codegen/cuda/cu_text.def"
 #undef CU_TEXT
 };
-
-static bool is_narrow(DType type)
-{
-    return type_is_float(type) && type_info(type)->bits < 32;
-}
 
 /* ---- conversions on the host ----------------------------------------------------------------- */
 
@@ -53,6 +49,16 @@ static const struct {
      "}\n"},
     {"f8e5m2_from_f32", "cuda_fp8.h",
      "static unsigned char f8e5m2_from_f32(float x) { return __nv_fp8_e5m2(x).__x; }\n"},
+    {"f32_round_to_odd", "cmath",
+     "static float f32_round_to_odd(double x)\n{\n"
+     "    float f = (float)x;\n"
+     "    if (std::fabs((double)f) > std::fabs(x))\n"
+     "        f = std::nextafter(f, 0.0f);\n"
+     "    unsigned bits;\n"
+     "    memcpy(&bits, &f, sizeof f);\n"
+     "    bits |= (double)f != x && x == x;\n"
+     "    memcpy(&f, &bits, sizeof f);\n"
+     "    return f;\n}\n"},
 };
 enum { CONVERSIONS = sizeof conversions / sizeof *conversions };
 
@@ -82,79 +88,7 @@ static void conversion_texts(const char *text, StrBuf *out)
             strbuf_add(out, conversions[i].text);
 }
 
-/* ---- the reference --------------------------------------------------------------------------- */
-
-static void reference_parameters(CudaWriter *w, const Kernel *reference)
-{
-    bool first = true;
-    for (int i = 0; i < reference->n_params; i++) {
-        const Param *p = &reference->params[i];
-        strbuf_add(w->out, first ? "" : ", ");
-        first = false;
-        if (p->buffer)
-            strbuf_addf(w->out, "%s%s *%s", p->buffer->role == ROLE_IN ? "const " : "",
-                        cuda_storage_type(p->buffer->type), cuda_buffer_name(w, p->buffer));
-        else
-            strbuf_addf(w->out, "%s %s", cuda_storage_type(p->scalar->type),
-                        cuda_name(w, p->scalar->name));
-    }
-    for (int i = 0; i < reference->n_sizes; i++)
-        if (reference->sizes[i].symbolic) {
-            strbuf_addf(w->out, "%slong long %s", first ? "" : ", ",
-                        cuda_name(w, reference->sizes[i].name));
-            first = false;
-        }
-}
-
-static void reference_function(CudaWriter *w, const Kernel *reference)
-{
-    strbuf_add(w->out, "static void compute(");
-    reference_parameters(w, reference);
-    strbuf_add(w->out, ")\n{\n");
-    cuda_note_reads(w, reference->body);
-    w->host = true;
-    w->indent = 1;
-    cuda_statement(w, reference->body);
-    w->indent = 0;
-    w->host = false;
-    strbuf_add(w->out, "}\n} // namespace expected\n");
-}
-
-/* ---- main: names ----------------------------------------------------------------------------- */
-
-/* The host's array of a buffer; what main calls by the buffer's name is the device's. */
-static const char *host_name(CudaWriter *w, const Buffer *b)
-{
-    return cuda_names_made(w->names, "host",
-                           arena_printf(w->c->arena, "%s_host", cuda_buffer_name(w, b)));
-}
-
-/* The array of a buffer of the reference. */
-static const char *want_name(CudaWriter *w, const Buffer *b)
-{
-    return cuda_names_made(w->names, "want",
-                           arena_printf(w->c->arena, "want_%s", cuda_buffer_name(w, b)));
-}
-
-static const char *made_name(CudaWriter *w, const char *base)
-{
-    return cuda_names_made(w->names, "text", base);
-}
-
 /* ---- main: data ------------------------------------------------------------------------------ */
-
-static void elements(CudaWriter *w, const Buffer *b)
-{
-    bool outer = w->host;
-    w->host = true;
-    if (b->rank == 0)
-        strbuf_add(w->out, "1");
-    for (int i = 0; i < b->rank; i++) {
-        strbuf_add(w->out, i ? " * (size_t)" : "(size_t)");
-        cuda_expr(w, b->shape[i], 13);
-    }
-    w->host = outer;
-}
 
 /* `random_integer(lo, hi)`, or with one end random_above and random_below, which take the usual
  * distance (runtime/values.c). */
@@ -201,7 +135,7 @@ static void random_float_text(CudaWriter *w, const InputValues *v)
 static void random_value(CudaWriter *w, const InputValues *v, DType type)
 {
     const TypeInfo *info = type_info(type);
-    if (is_narrow(type)) {
+    if (cu_is_narrow(type)) {
         strbuf_addf(w->out, "expected::%s_from_f32((float)", info->name);
         random_float_text(w, v);
         strbuf_add(w->out, ")");
@@ -229,8 +163,8 @@ static void scalar_text(CudaWriter *w, InputValues *v, DType type)
 /* The statements that put the elements into an order. */
 static void order_text(CudaWriter *w, const InputValues *v, const Buffer *b)
 {
-    const char *host = host_name(w, b);
-    const char *less = is_narrow(b->type)
+    const char *host = cu_host_name(w, b);
+    const char *less = cu_is_narrow(b->type)
                            ? arena_printf(w->c->arena,
                                           ", [](auto a, auto b) { return expected::%s_to_f32(a) < "
                                           "expected::%s_to_f32(b); }",
@@ -279,17 +213,17 @@ static void parameter_data(CudaWriter *w, const Kernel *kernel, const Param *p)
         return;
     }
     const Buffer *b = p->buffer;
-    const char *name = cuda_buffer_name(w, b), *host = host_name(w, b),
+    const char *name = cuda_buffer_name(w, b), *host = cu_host_name(w, b),
                *type = cuda_storage_type(b->type);
     cuda_indent(w);
     strbuf_addf(w->out, "std::vector<%s> %s(", b->type == DT_BOOL ? "unsigned char" : type, host);
-    elements(w, b);
+    cu_elements(w, b);
     strbuf_add(w->out, ");\n");
     if (b->role == ROLE_OUT) {
         cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s)); // reads as NaN", host, host,
                   type);
     } else {
-        const char *element = made_name(w, "x");
+        const char *element = cu_made_name(w, "x");
         cuda_line(w, "for (auto &%s : %s)", element, host);
         w->indent++;
         cuda_indent(w);
@@ -300,7 +234,7 @@ static void parameter_data(CudaWriter *w, const Kernel *kernel, const Param *p)
         order_text(w, &values, b);
     }
     cuda_line(w, "%s *%s;", type, name);
-    cuda_line(w, "CHECK(cudaMalloc(&%s, %s.size() * sizeof(%s)));", name, host, type);
+    cuda_line(w, "allocate(&%s, %s.size() * sizeof(%s));", name, host, type);
     cuda_line(w,
               "CHECK(cudaMemcpy(%s, %s.data(), %s.size() * sizeof(%s), cudaMemcpyHostToDevice));",
               name, host, host, type);
@@ -308,7 +242,7 @@ static void parameter_data(CudaWriter *w, const Kernel *kernel, const Param *p)
 
 static void sizes(CudaWriter *w, const Kernel *kernel)
 {
-    const char *argc = made_name(w, "argc"), *argv = made_name(w, "argv");
+    const char *argc = cu_made_name(w, "argc"), *argv = cu_made_name(w, "argv");
     int n = 0;
     StrBuf usage = strbuf_new(w->c->arena);
     for (int i = 0; i < kernel->n_sizes; i++)
@@ -406,9 +340,9 @@ static void host_memory(CudaWriter *w, const Buffer *temp)
     const char *type = cuda_storage_type(temp->type), *name = cuda_buffer_name(w, temp);
     cuda_line(w, "%s *%s;", type, name);
     cuda_indent(w);
-    strbuf_addf(w->out, "CHECK(cudaMalloc(&%s, (", name);
-    elements(w, temp);
-    strbuf_addf(w->out, ") * sizeof(%s)));\n", type);
+    strbuf_addf(w->out, "allocate(&%s, (", name);
+    cu_elements(w, temp);
+    strbuf_addf(w->out, ") * sizeof(%s));\n", type);
 }
 
 /* `if (N > 0)`: CUDA refuses a grid without blocks. Nothing where the sizes are literal: lowering
@@ -431,11 +365,25 @@ static bool begin_unless_empty(CudaWriter *w, const LaunchStmt *launch)
     return any;
 }
 
+/* Grids of symbolic sizes may be more than CUDA takes; along x the limits of the sizes check it. */
+static void check_grid(CudaWriter *w, const LaunchStmt *launch)
+{
+    if (launch->grid[1]->kind == EX_INT && launch->grid[2]->kind == EX_INT)
+        return;
+    cuda_indent(w);
+    strbuf_addf(w->out, "check_grid(\"%s\", ", cuda_names_launch(w->names, launch->name));
+    cuda_expr(w, launch->grid[1], 0);
+    strbuf_add(w->out, ", ");
+    cuda_expr(w, launch->grid[2], 0);
+    strbuf_add(w->out, ");\n");
+}
+
 static void host_launch(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     bool guarded = begin_unless_empty(w, launch);
     w->indent += guarded;
+    check_grid(w, launch);
     if (use->shared_is_dynamic)
         cuda_line(
             w,
@@ -488,187 +436,48 @@ static void launch_temps(CudaWriter *w, const LaunchUseList *uses)
     }
 }
 
-/* ---- main: the check ------------------------------------------------------------------------- */
+/* ---- main: runs ------------------------------------------------------------------------------ */
 
-static const Buffer *find_param(const Kernel *kernel, const char *name)
+/* `long long N, long long M` or `N, M`: the symbolic sizes. */
+static const char *size_list(CudaWriter *w, const Kernel *kernel, const char *type)
 {
-    for (int i = 0; i < kernel->n_params; i++)
-        if (kernel->params[i].buffer && !strcmp(kernel->params[i].buffer->name, name))
-            return kernel->params[i].buffer;
-    return NULL;
+    StrBuf out = strbuf_new(w->c->arena);
+    for (int i = 0; i < kernel->n_sizes; i++)
+        if (kernel->sizes[i].symbolic)
+            strbuf_addf(&out, "%s%s%s", out.length ? ", " : "", type,
+                        cuda_name(w, kernel->sizes[i].name));
+    return out.text ? out.text : "";
 }
 
-/* What the reference says of an output of the program, and of one of its axes where it is about
- * one; NULL: nothing. */
-static const Buffer *part_of(const Kernel *reference, const Buffer *b, BufferPart part, int axis)
+/* The comparison with the reference that a run's inputs are for. */
+static void comparisons(CudaWriter *w, const CuKernels *k)
 {
-    for (int i = 0; i < reference->n_params; i++) {
-        const Buffer *other = reference->params[i].buffer;
-        if (other && other->part == part && other->part_axis == axis &&
-            !strcmp(other->part_of->name, b->name))
-            return other;
-    }
-    return NULL;
-}
-
-/* The program's buffer whose elements a buffer of the reference has, or NULL. */
-static const Buffer *value_of(const Kernel *lowered, const Buffer *b)
-{
-    return b->part == PART_VALUE ? find_param(lowered, b->part_of->name) : NULL;
-}
-
-/* An output that is read, too, begins with what the program gets. */
-static void start_value(CudaWriter *w, const Buffer *b, const Buffer *same)
-{
-    const char *want = want_name(w, b), *host = host_name(w, same);
-    if (b->type == same->type)
-        cuda_line(w, "%s = %s;", want, host);
-    else if (is_narrow(same->type))
-        cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] = expected::%s_to_f32(%s[i]);",
-                  want, want, type_info(same->type)->name, host);
-    else
-        cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) %s[i] = %s[i];", want, want, host);
-}
-
-/* The type of an element in a std::vector: one of bool has no array. */
-static const char *vector_element(DType type)
-{
-    return type == DT_BOOL ? "unsigned char" : cuda_storage_type(type);
-}
-
-/* The reference's own arrays: inputs are the host's, outputs and what accompanies them are new. */
-static void reference_arrays(CudaWriter *w, const Kernel *lowered, const Kernel *reference)
-{
-    for (int i = 0; i < reference->n_params; i++) {
-        const Buffer *b = reference->params[i].buffer;
-        if (!b)
-            continue;
-        const char *want = want_name(w, b);
-        const Buffer *same = value_of(lowered, b);
-        if (b->role == ROLE_IN && same)
-            continue;
-        cuda_indent(w);
-        strbuf_addf(w->out, "std::vector<%s> %s(", vector_element(b->type), want);
-        elements(w, b);
-        strbuf_add(w->out, ");\n");
-        if (same && same->role == ROLE_OUT) /* what the program does not write is compared, too */
-            cuda_line(w, "memset(%s.data(), 0xff, %s.size() * sizeof(%s));", want, want,
-                      vector_element(b->type));
-        if (b->part == PART_NEED)
-            cuda_line(w, "choose(%s);", want);
-        if (same && same->role == ROLE_INOUT)
-            start_value(w, b, same);
-    }
-}
-
-static void reference_call(CudaWriter *w, const Kernel *lowered, const Kernel *reference)
-{
-    bool first = true;
-    cuda_indent(w);
-    strbuf_add(w->out, "expected::compute(");
-    for (int i = 0; i < reference->n_params; i++) {
-        const Param *p = &reference->params[i];
-        strbuf_add(w->out, first ? "" : ", ");
-        first = false;
-        const Buffer *input =
-            p->buffer && p->buffer->role == ROLE_IN ? value_of(lowered, p->buffer) : NULL;
-        if (!p->buffer)
-            strbuf_add(w->out, cuda_name(w, p->scalar->name));
-        else if (input)
-            strbuf_addf(w->out, "%s%s.data()", p->buffer->type == DT_BOOL ? "(const bool *)" : "",
-                        host_name(w, input));
-        else
-            strbuf_addf(w->out, "%s%s.data()", p->buffer->type == DT_BOOL ? "(bool *)" : "",
-                        want_name(w, p->buffer));
-    }
-    for (int i = 0; i < reference->n_sizes; i++)
-        if (reference->sizes[i].symbolic) {
-            strbuf_addf(w->out, "%s%s", first ? "" : ", ", cuda_name(w, reference->sizes[i].name));
-            first = false;
-        }
-    strbuf_add(w->out, ");\n");
-}
-
-/* The bound of element i, as docs/verification.md has it. */
-static void bound_text(CudaWriter *w, const Kernel *reference, const Buffer *b)
-{
-    const Buffer *err = part_of(reference, b, PART_ERROR, 0),
-                 *sum = part_of(reference, b, PART_MAGNITUDE, 0);
-    if (err)
-        cuda_line(w, "double bound = %s[i];", want_name(w, err));
-    else
-        cuda_line(w, "double bound = 0;");
-    if (!sum)
+    CuReference exact = {k->exact, "compute_exactly"}, expected = {k->expected, "compute"};
+    if (!k->exact) {
+        cu_check(w, k->lowered, &expected);
         return;
-    cuda_line(w, "bound += %s[i] * (0x1p-%d + 0x1p-53) * %s[i];",
-              want_name(w, part_of(reference, b, PART_TERMS, 0)), type_info(b->type)->digits,
-              want_name(w, sum));
-}
-
-/* Goes on to the next element where this one is not computed by the reference. */
-static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
-{
-    bool any = false;
-    for (int axis = b->rank - 1; axis >= 0; axis--) {
-        const Buffer *need = part_of(reference, b, PART_NEED, axis);
-        if (!need)
-            continue;
-        if (!any) {
-            cuda_line(w, "size_t rest = i;");
-            cuda_line(w, "bool needed = true;");
-        }
-        any = true;
-        const char *wanted = want_name(w, need);
-        cuda_line(w, "needed &= %s[rest %% %s.size()] != 0;", wanted, wanted);
-        cuda_line(w, "rest /= %s.size();", wanted);
     }
-    if (any) {
-        cuda_line(w, "if (!needed)");
-        cuda_line(w, "    continue;");
-    }
-}
-
-/* What stands in a loop of its own speaks only of arrays of the host, so its names are in nobody's
- * way. */
-static void check_output(CudaWriter *w, const Kernel *reference, const Buffer *b)
-{
-    const char *name = cuda_buffer_name(w, b), *host = host_name(w, b);
-    cuda_line(w,
-              "CHECK(cudaMemcpy(%s.data(), %s, %s.size() * sizeof(%s), cudaMemcpyDeviceToHost));",
-              host, name, host, cuda_storage_type(b->type));
-    cuda_line(w, "for (size_t i = 0; i < %s.size(); i++) {", host);
+    cuda_line(w, "if (inputs.most) {");
     w->indent++;
-    check_need(w, reference, b);
-    bound_text(w, reference, b);
-    cuda_indent(w);
-    strbuf_addf(w->out, "compare(&%s, \"%s\", i, (double)", made_name(w, "check"), b->name);
-    if (is_narrow(b->type))
-        strbuf_addf(w->out, "expected::%s_to_f32(%s[i])", type_info(b->type)->name, host);
-    else
-        strbuf_addf(w->out, "%s[i]", host);
-    strbuf_addf(w->out, ", (double)%s[i], bound * (1 + 0x1p-20));\n",
-                want_name(w, part_of(reference, b, PART_VALUE, 0)));
+    cu_check(w, k->lowered, &exact);
+    w->indent--;
+    cuda_line(w, "} else {");
+    w->indent++;
+    cu_check(w, k->lowered, &expected);
     w->indent--;
     cuda_line(w, "}");
 }
 
-static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *reference,
-                      const LaunchUseList *uses)
+static void run_function(CudaWriter *w, const CuKernels *k, const LaunchUseList *uses)
 {
     int next = 0;
+    const Kernel *lowered = k->lowered;
     cuda_note_reads(w, lowered->body);
-    const char *check = made_name(w, "check");
-    strbuf_addf(w->out,
-                "\nint main(int %s, char **%s)\n"
-                "{\n",
-                made_name(w, "argc"), made_name(w, "argv"));
+    strbuf_addf(w->out, "\n// Launches once, on inputs of one kind.\nstatic Check %s(%s)\n{\n",
+                cu_made_name(w, "run"), size_list(w, lowered, "long long "));
     w->indent = 1;
-    sizes(w, lowered);
-    check_sizes(w, lowered);
-    limits(w, lowered);
     for (int i = 0; i < lowered->n_params; i++)
         parameter_data(w, lowered, &lowered->params[i]);
-    reference_arrays(w, lowered, reference);
     launch_temps(w, uses);
     strbuf_add(w->out, "\n");
     w->host = true;
@@ -676,16 +485,30 @@ static void host_main(CudaWriter *w, const Kernel *lowered, const Kernel *refere
     w->host = false;
     cuda_line(w, "CHECK(cudaDeviceSynchronize());");
     strbuf_add(w->out, "\n");
-    reference_call(w, lowered, reference);
-    cuda_line(w, "Check %s = {0, 0, 0};", check);
-    for (int i = 0; i < lowered->n_params; i++)
-        if (lowered->params[i].buffer && lowered->params[i].buffer->role != ROLE_IN)
-            check_output(w, reference, lowered->params[i].buffer);
-    cuda_line(w,
-              "printf(\"%s: %%lld elements checked, %%lld wrong, largest error %%.3g\\n\", "
-              "%s.checked, %s.wrong, %s.worst);",
-              lowered->name, check, check, check);
-    cuda_line(w, "return %s.wrong ? 4 : 0;", check);
+    const char *check = cu_made_name(w, "check");
+    cuda_line(w, "Check %s = {0, 0, 0, 0};", check);
+    comparisons(w, k);
+    cuda_line(w, "release();");
+    cuda_line(w, "return %s;", check);
+    w->indent = 0;
+    strbuf_add(w->out, "}\n");
+}
+
+static void host_main(CudaWriter *w, const CuKernels *k)
+{
+    const char *run = cu_made_name(w, "run"), *list = size_list(w, k->lowered, ""),
+               *name = k->lowered->name, *exact = cu_made_name(w, "exact");
+    strbuf_addf(w->out, "\nint main(int %s, char **%s)\n{\n", cu_made_name(w, "argc"),
+                cu_made_name(w, "argv"));
+    w->indent = 1;
+    sizes(w, k->lowered);
+    check_sizes(w, k->lowered);
+    limits(w, k->lowered);
+    if (k->exact)
+        cuda_line(w, "const bool %s = verify_exactly(\"%s\", [&] { return %s(%s); });", exact, name,
+                  run, list);
+    cuda_line(w, "return verify(\"%s\", %s(%s))%s%s ? 0 : 4;", name, run, list,
+              k->exact ? " && " : "", k->exact ? exact : "");
     w->indent = 0;
     strbuf_add(w->out, "}\n");
 }
@@ -699,33 +522,52 @@ static void own_lines(const Kernel *lowered, StrBuf *out)
     strbuf_addf(out, "#line %d \"%s.cu\"\n", next, lowered->name);
 }
 
-void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels,
-             StrBuf *out)
+/* The references, and what launches and compares. */
+static void host_text(CudaWriter *w, const CuKernels *k)
 {
     LaunchUseList uses = {0};
+    launch_uses(w->c, k->lowered, &uses);
+    cu_reference(w, &(CuReference){k->expected, "compute"});
+    if (k->exact)
+        cu_reference(w, &(CuReference){k->exact, "compute_exactly"});
+    strbuf_add(w->out, "} // namespace expected\n");
+    run_function(w, k, &uses);
+    host_main(w, k);
+}
+
+/* The fixed parts that the text needs, in order. */
+static void fixed_texts(const char *host, StrBuf *out)
+{
+    static const struct {
+        int text;
+        const char *function; /* that the text is for; NULL: it is always there */
+    } parts[] = {{TEXT_CHECK, NULL},      {TEXT_HOST, NULL},
+                 {TEXT_CHOOSE, "choose"}, {TEXT_GRID, "check_grid"},
+                 {TEXT_RESULT, NULL},     {TEXT_COMPARE, "compare"},
+                 {TEXT_SUM, "exact_sum"}, {TEXT_EXACT, "verify_exactly"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].function || calls(host, parts[i].function))
+            strbuf_add(out, texts[parts[i].text]);
+}
+
+void cu_emit(Context *c, const CuKernels *k, const char *kernels, StrBuf *out)
+{
+    const Kernel *lowered = k->lowered;
+    StrBuf host = strbuf_new(c->arena);
     ir_demand(c, lowered);
-    ir_demand(c, reference);
-    CudaWriter w = {.c = c,
-                    .names = cuda_names_host(cuda_names_new(c, lowered), lowered, reference),
-                    .out = out};
-    launch_uses(c, lowered, &uses);
+    ir_demand(c, k->expected);
+    CudaWriter w = {.c = c, .names = cuda_names_host(cuda_names_new(c, lowered), k), .out = &host};
+    host_text(&w, k);
     strbuf_addf(out,
                 "// %s: a complete program. Build and run it with\n"
                 "//   nvcc -O3 -arch=sm_90 %s.cu && ./a.out\n",
                 lowered->name, lowered->name);
-    StrBuf host = strbuf_new(c->arena);
-    w.out = &host;
-    reference_function(&w, reference);
-    host_main(&w, lowered, reference, &uses);
     strbuf_add(out, texts[TEXT_INCLUDES]);
     conversion_includes(host.text, out);
     strbuf_addf(out, "\n%s\n", kernels);
     if (strstr(kernels, "\n#line "))
         own_lines(lowered, out);
-    strbuf_addf(out, "%s%s", texts[TEXT_CHECK], texts[TEXT_HOST]);
-    strbuf_add(out, calls(host.text, "choose") ? texts[TEXT_CHOOSE] : "");
-    strbuf_add(out, texts[TEXT_RESULT]);
-    strbuf_add(out, calls(host.text, "compare") ? texts[TEXT_COMPARE] : "");
+    fixed_texts(host.text, out);
     cuda_host_helpers(&w, out);
     strbuf_add(out, "\n// What the kernels must compute, in double precision, with a bound on the "
                     "rounding of each element.\n"

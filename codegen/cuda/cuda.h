@@ -22,11 +22,16 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
  * comment, gets company. */
 const char *cuda_comment(Context *c, const char *text);
 
+/* What a complete program is made of. */
+typedef struct {
+    const Kernel *lowered;
+    const Kernel *expected; /* reference_kernel of the unscheduled program */
+    const Kernel *exact;    /* reference_kernel_exact; NULL: the program rounds nothing */
+} CuKernels;
+
 /* A complete program for nvcc: `kernels`, the text of cuda_emit, and a host main that fills the
- * inputs, launches, compares with `reference` (reference_kernel of the unscheduled program, lowered
- * for the host), and exits 0 when every element is within its bound. Symbolic sizes are
- * command-line arguments. */
-void cu_emit(Context *c, const Kernel *lowered, const Kernel *reference, const char *kernels,
-             StrBuf *out);
+ * inputs, launches, compares with the references, and exits 0 when no element is wrong. Symbolic
+ * sizes are command-line arguments. */
+void cu_emit(Context *c, const CuKernels *k, const char *kernels, StrBuf *out);
 
 #endif

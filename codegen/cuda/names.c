@@ -39,11 +39,15 @@ static const char *const symbols[] = {
 
 /* What the host's part of a program names, sorted. */
 static const char *const host_words[] = {
-    "CHECK",        "Check",          "atoi",        "atoll",        "check_call",
-    "choose",       "compare",        "compute",     "exit",         "expected",
-    "fprintf",      "fputs",          "memset",      "printf",       "random_above",
-    "random_below", "random_between", "random_bits", "random_float", "random_integer",
-    "random_state", "size_t",         "std",         "stderr",
+    "CHECK",           "Check",        "Inputs",         "allocate",
+    "allocated",       "atoi",         "atoll",          "check_call",
+    "check_grid",      "choose",       "compare",        "compute",
+    "compute_exactly", "exact_sum",    "exit",           "expected",
+    "fprintf",         "fputs",        "inputs",         "memset",
+    "printf",          "random_above", "random_below",   "random_between",
+    "random_bits",     "random_float", "random_integer", "random_real",
+    "random_state",    "release",      "size_t",         "std",
+    "stderr",          "verify",       "verify_exactly",
 };
 
 static int compare_words(const void *a, const void *b)
@@ -208,22 +212,24 @@ CudaNames *cuda_names_new(Context *c, const Kernel *lowered)
     return n;
 }
 
-CudaNames *cuda_names_host(const CudaNames *device, const Kernel *lowered, const Kernel *reference)
+CudaNames *cuda_names_host(const CudaNames *device, const CuKernels *k)
 {
+    const Kernel *all[] = {k->lowered, k->expected, k->exact};
+    int n_all = k->exact ? 3 : 2;
     Context *c = device->c;
     CudaNames *n = ARENA_NEW(c->arena, CudaNames);
     n->c = c;
     n->taken.c = c;
     n->host = true;
-    take_names(&n->taken, c, lowered);
-    take_names(&n->taken, c, reference);
+    for (int i = 0; i < n_all; i++)
+        take_names(&n->taken, c, all[i]);
     for (NamedKind kind = NAMED_LAUNCH; kind <= NAMED_SYMBOL; kind++)
         for (int i = 0; i < device->given[kind].n; i++) {
             VEC_PUSH(c->arena, &n->given[kind], device->given[kind].items[i]);
             names_take(&n->taken, device->given[kind].items[i].to);
         }
-    give_values(n, lowered);
-    give_values(n, reference);
+    for (int i = 0; i < n_all; i++)
+        give_values(n, all[i]);
     return n;
 }
 

@@ -6,15 +6,16 @@
 #ifndef TIRC_CODEGEN_CUDA_NAMES_H
 #define TIRC_CODEGEN_CUDA_NAMES_H
 
+#include "codegen/cuda/cuda.h"
 #include "ir/names.h"
 
 typedef struct CudaNames CudaNames;
 
 /* The names of the kernels of `lowered`: the same each time. */
 CudaNames *cuda_names_new(Context *c, const Kernel *lowered);
-/* The names of a complete program's host side: `main`, which speaks of `lowered`, and `reference`.
- * Kernels and constant arrays are called what `device` calls them. */
-CudaNames *cuda_names_host(const CudaNames *device, const Kernel *lowered, const Kernel *reference);
+/* The names of a complete program's host side: what launches, which speaks of the lowered kernel,
+ * and the references. Kernels and constant arrays are called what `device` calls them. */
+CudaNames *cuda_names_host(const CudaNames *device, const CuKernels *k);
 
 /* The name of a __global__ function. */
 Name cuda_names_launch(const CudaNames *n, Name launch);

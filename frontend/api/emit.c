@@ -56,12 +56,20 @@ static bool give(const StrBuf *text, const void **data, size_t *length)
     return true;
 }
 
+/* Companions of outputs say that something may be rounded. */
+static const Kernel *exact_reference(Context *c, const Kernel *program, const Kernel *expected)
+{
+    return expected->n_params > program->n_params ? reference_kernel_exact(c, program) : NULL;
+}
+
 static bool emit_cu(tirc *t, const tirc_kernel *kernel, tirc_annotation annotate, StrBuf *out)
 {
-    const Kernel *reference = api_reference(t, kernel);
-    if (reference)
-        cu_emit(t->ctx, kernel->kernel, reference, cuda_text(t, kernel, annotate).text, out);
-    return reference != NULL;
+    const Kernel *expected = api_reference(t, kernel);
+    if (!expected)
+        return false;
+    CuKernels k = {kernel->kernel, expected, exact_reference(t->ctx, kernel->program, expected)};
+    cu_emit(t->ctx, &k, cuda_text(t, kernel, annotate).text, out);
+    return true;
 }
 
 static const char *arch_of(const tirc_emit_options *options)

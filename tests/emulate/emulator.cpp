@@ -765,10 +765,22 @@ int run_trials(const Trial *trials, int n, int argc, char **argv)
     return 0;
 }
 
-/* What it prints is the detail of a verdict that is not good. */
+/* What a program prints is the detail of a verdict that is not good. */
+static void say_status(int status, void *printed)
+{
+    char text[700] = "";
+    fflush(stdout);
+    if (pread((int)(intptr_t)printed, text, sizeof text - 1, 0) < 0)
+        text[0] = 0;
+    for (char *c = text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c == '\t' ? ' ' : *c;
+    say(status == 0 ? "exact" : status == 4 ? "wrong" : "fault", text);
+    _exit(0);
+}
+
 static void run_program(const Complete *program)
 {
-    char path[] = "/tmp/tirc-complete-XXXXXX", text[700] = "";
+    char path[] = "/tmp/tirc-complete-XXXXXX";
     int printed = mkstemp(path), verdicts = dup(1);
     unlink(path);
     dup2(printed, 1);
@@ -777,14 +789,10 @@ static void run_program(const Complete *program)
     random_state = (uint64_t)strtoull(program->name, nullptr, 10);
     now.order = (Order)(random_state % ORDERS);
     now.fence_behind = random_state % 3;
+    on_exit(say_status, (void *)(intptr_t)printed);
     int status = program->main(program->argc, (char **)program->argv);
-    fflush(stdout);
     check_canaries();
-    if (pread(printed, text, sizeof text - 1, 0) < 0)
-        text[0] = 0;
-    for (char *c = text; *c; c++)
-        *c = *c == '\n' ? ' ' : *c == '\t' ? ' ' : *c;
-    say(status == 0 ? "exact" : status == 4 ? "wrong" : "fault", text);
+    exit(status);
 }
 
 int run_complete(const Complete *programs, int n, int argc, char **argv)

@@ -48,6 +48,28 @@ PROGRAMS = {
         x[i, j] = x[i - 1, j];
 }
 """,
+    "long sum": """kernel p<N = 3000>(x: bf16[2, N], eps: f32) -> y: bf16[2], z: f32[2] where 0 < eps < 1
+{
+    for r in 2 {
+        y[r] = 0;
+        for i in N
+            y[r] += x[r, i];
+        z[r] = 0;
+        for i in N
+            z[r] += x[r, i] * eps;
+    }
+}
+""",
+    "grid along y": """kernel p<N>(x: i32[N]) -> y: i32[N]
+{
+    for i in N
+        y[i] = x[i];
+}
+schedule rows for p
+{
+    bind(loops(y)[0], blockIdx.y);
+}
+""",
     "narrow floats": """kernel p<N = 40>(a: f16[N], b: bf16[N], c: f8e4m3[N], d: f8e5m2[N]) -> e: f16[N], f: bf16[N], g: f8e4m3[N], h: f8e5m2[N]
 {
     for i in N {
@@ -61,19 +83,32 @@ PROGRAMS = {
 }
 
 
-def record(name, program):
-    arguments = ["-", "--schedule", "none" if name == "nothing to launch" else "default"]
+SCHEDULES = {"nothing to launch": "none", "grid along y": "rows"}
+
+
+def record(name, program, schedule="default"):
+    arguments = ["-", "--schedule", SCHEDULES.get(name, schedule)]
     made = emulate.file_record(name, arguments, program)
     return {**made, "complete": emulate.run_tirc([*arguments, "--emit", "cu"], program)}
+
+
+def changed(name, of, old, new, **more):
+    """The record of a program whose text is changed."""
+    made = record(name, PROGRAMS[of], SCHEDULES.get(of, "default"))
+    text = made["complete"].replace(old, new, 1)
+    assert text != made["complete"] or not old
+    return {**made, "complete": text, **more}
 
 
 @pytest.fixture(scope="module")
 def found(compiler):
     records = [record(name, program) for name, program in PROGRAMS.items()]
-    wrong = record("wrong", PROGRAMS["truth values"])
-    wrong["complete"] = wrong["complete"].replace("[thread] && ", "[thread] || ", 1)
-    assert wrong["complete"] != records[1]["complete"]
-    return {r["name"]: (verdict, detail) for r, verdict, detail in complete.run(compiler, "complete", [*records, wrong])}
+    records += [
+        changed("wrong", "truth values", "[thread] && ", "[thread] || "),
+        changed("term left out", "long sum", "i < 3000", "i < 2999"),
+        changed("too many rows", "grid along y", "", "", sizes={"N": 65536}),
+    ]
+    return {r["name"]: (verdict, detail) for r, verdict, detail in complete.run(compiler, "complete", records)}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -84,3 +119,15 @@ def test_complete(found, name):
 def test_wrong(found):
     verdict, detail = found["wrong"]
     assert verdict == "wrong" and "b[" in detail
+
+
+def test_structure(found):
+    """No bound of rounding errors shows one term of 3000 in bf16."""
+    verdict, detail = found["term left out"]
+    assert verdict == "wrong" and "p: structure: 4 of 4 elements compared bit for bit on small integers, " in detail
+    assert "elements checked, 0 wrong" in detail
+
+
+def test_grid(found):
+    verdict, detail = found["too many rows"]
+    assert verdict == "fault" and "p: a grid of 65536 blocks along y and 1 along z; CUDA has 65535" in detail

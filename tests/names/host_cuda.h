@@ -107,6 +107,11 @@ template <class T> static cudaError_t cudaMalloc(T **to, size_t bytes)
     *to = (T *)malloc(bytes + 16);
     return *to ? cudaSuccess : cudaErrorMemoryAllocation;
 }
+static inline cudaError_t cudaFree(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
 static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind)
 {
     memcpy(to, from, bytes);

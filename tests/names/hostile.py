@@ -36,7 +36,8 @@ pipe select_ wait fork kill sleep sync environ end etext edata std vector string
 nullptr_t va_list FILE tm timeval
 """.split()
 TIRC = """
-expected compute choose compare check check_call Check range argc argv random_bits random_float random_state main error status call
+expected compute compute_exactly verify verify_exactly allocate allocated release inputs Inputs check_grid exact_sum random_real run exact
+choose compare check check_call Check range argc argv random_bits random_float random_state main error status call
 file line rest needed bound nu need i n z x old result shared_memory combine bits seen word mask shift value policy bytes pending from
 to at wanted Word T Value Combine f16_to_f32 f16_from_f32 bf16_to_f32 f8e4m3_to_f32 f32_round_to_odd atomic_update atomic_update_f32
 pack_halves pack_bytes copy_async copy_async_wait copy_async_commit load_no_allocate store_evict_first
