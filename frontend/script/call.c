@@ -149,6 +149,7 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
         ok = ok && script_bind_pattern(s, &proc->params[p].pattern, &v);
     }
     ok = ok && script_block(s, proc->body);
+    script_unbind(s, NULL);
     s->frame = outer;
     s->calls--;
     *out = frame.result;

@@ -17,7 +17,7 @@ const Binding *script_lookup(const Script *s, Name name)
     return NULL;
 }
 
-static Value value_of_int(int64_t i, Span span)
+Value script_number(int64_t i, Span span)
 {
     return (Value){.kind = VALUE_INT, .span = span, .u.i = i};
 }
@@ -84,7 +84,7 @@ static bool eval_name(Script *s, const AstExpr *e, Value *out)
                                 "size '%s' is symbolic here, so it has no value; give it one with "
                                 "-D %s=1024, or keep it out of the arithmetic",
                                 size->name, size->name);
-        *out = value_of_int(size->value, e->span);
+        *out = script_number(size->value, e->span);
         return true;
     }
     *out = (Value){.kind = VALUE_WORD, .span = e->span, .u.s = e->u.name};
@@ -100,22 +100,28 @@ static bool eval_items(Script *s, AstExpr *const *items, int n, Value **out)
     return true;
 }
 
-static bool eval_range(Script *s, const AstExpr *e, Value *out)
+bool script_range(Script *s, const AstExpr *e, int64_t *from, int64_t *n)
 {
     Value lo, hi;
-    int64_t from, to;
+    int64_t to;
     if (!script_eval(s, e->u.range.lo, &lo) || !script_eval(s, e->u.range.hi, &hi) ||
-        !script_int(s, &lo, "the start of a range", &from) ||
+        !script_int(s, &lo, "the start of a range", from) ||
         !script_int(s, &hi, "the end of a range", &to))
         return false;
-    int64_t n = 0;
-    if (to > from && (!checked_sub(to, from, &n) || n > RANGE_LIMIT))
+    *n = 0;
+    if (to > *from && (!checked_sub(to, *from, n) || *n > RANGE_LIMIT))
         return script_error(s, E0310, e->span, "the range has more than %d values", RANGE_LIMIT);
-    if (!script_spend(s, n, e->span))
+    return script_spend(s, *n, e->span);
+}
+
+static bool eval_range(Script *s, const AstExpr *e, Value *out)
+{
+    int64_t from, n;
+    if (!script_range(s, e, &from, &n))
         return false;
     Value *items = ARENA_ARRAY(s->c->arena, Value, n ? n : 1);
     for (int64_t i = 0; i < n; i++)
-        items[i] = value_of_int(from + i, e->span);
+        items[i] = script_number(from + i, e->span);
     *out = value_of_items(items, (int)n, e->span);
     return true;
 }
@@ -298,7 +304,7 @@ static bool eval_binary(Script *s, const AstExpr *e, Value *out)
     }
     if (!arithmetic(s, e, a, b, &r))
         return false;
-    *out = value_of_int(r, e->span);
+    *out = script_number(r, e->span);
     return true;
 }
 
@@ -318,12 +324,12 @@ static bool eval_unary(Script *s, const AstExpr *e, Value *out)
     if (!script_int(s, &v, "the operand of a sign", &a))
         return false;
     if (e->u.op.op == EX_BITNOT) {
-        *out = value_of_int(~a, e->span);
+        *out = script_number(~a, e->span);
         return true;
     }
     if (a == INT64_MIN)
         return script_error(s, E0305, e->span, "-(%lld) does not fit in 64 bits", (long long)a);
-    *out = value_of_int(-a, e->span);
+    *out = script_number(-a, e->span);
     return true;
 }
 
@@ -353,7 +359,7 @@ static bool eval(Script *s, const AstExpr *e, Value *out)
     case AE_INT:
         if (e->u.i > INT64_MAX)
             return script_error(s, E0305, e->span, "the number does not fit in 64 bits");
-        *out = value_of_int((int64_t)e->u.i, e->span);
+        *out = script_number((int64_t)e->u.i, e->span);
         return true;
     case AE_FLOAT:
         return script_error(s, E0304, e->span, "scripts compute with integers, not with '%g'",

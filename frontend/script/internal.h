@@ -30,6 +30,7 @@ typedef struct {
     const Kernel *kernel; /* as it came: for its sizes */
     Schedule *schedule;
     Frame *frame;
+    Binding *spare; /* of names that are forgotten, for the next ones */
     const AstSchedule *ast;
     const ScriptSetting *settings;
     int n_settings;
@@ -42,12 +43,18 @@ typedef struct {
 bool script_eval(Script *s, const AstExpr *e, Value *out);
 bool script_call(Script *s, const AstExpr *call, Value *out);
 bool script_block(Script *s, const AstStmt *body);
+/* An integer as a value. */
+Value script_number(int64_t i, Span span);
+/* The range as its first value and how many there are, which count as steps. */
+bool script_range(Script *s, const AstExpr *e, int64_t *from, int64_t *n);
 /* [i, j] -> [i / 4, j, i % 4] (map.c). */
 bool script_map(Script *s, const AstExpr *e, Value *out);
 /* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
 /* A name of the frame, which hides an older one until its scope ends. */
 void script_bind(Script *s, Name name, const Value *value);
+/* Forgets the names of the frame that were bound since `outer` was the innermost. */
+void script_unbind(Script *s, Binding *outer);
 /* Where a frame keeps a name. */
 Binding **script_bucket(const Script *s, Name name);
 /* What it is bound to; NULL: nothing. */

@@ -58,17 +58,25 @@ Binding **script_bucket(const Script *s, Name name)
 
 void script_bind(Script *s, Name name, const Value *value)
 {
-    Binding *b = ARENA_NEW(s->c->arena, Binding);
+    Binding *b = s->spare;
+    if (b)
+        s->spare = b->next;
+    else
+        b = ARENA_NEW(s->c->arena, Binding);
     Binding **bucket = script_bucket(s, name);
     *b = (Binding){name, *value, s->frame->names, *bucket};
     s->frame->names = *bucket = b;
 }
 
-/* Forgets the names bound since `outer` was the innermost. */
-static void unbind(Script *s, Binding *outer)
+void script_unbind(Script *s, Binding *outer)
 {
-    for (; s->frame->names != outer; s->frame->names = s->frame->names->next)
-        *script_bucket(s, s->frame->names->name) = s->frame->names->hidden;
+    while (s->frame->names != outer) {
+        Binding *gone = s->frame->names;
+        *script_bucket(s, gone->name) = gone->hidden;
+        s->frame->names = gone->next;
+        gone->next = s->spare;
+        s->spare = gone;
+    }
 }
 
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value)
@@ -107,7 +115,7 @@ bool script_block(Script *s, const AstStmt *body)
     bool ok = true;
     for (int i = 0; ok && i < body->u.seq.n && !s->frame->returned; i++)
         ok = run_statement(s, body->u.seq.items[i]);
-    unbind(s, outer);
+    script_unbind(s, outer);
     return ok;
 }
 
@@ -118,9 +126,36 @@ static bool run_let(Script *s, const AstStmt *stmt)
            script_bind_pattern(s, &stmt->u.let.pattern, &v);
 }
 
+static bool run_for(Script *s, const AstStmt *stmt, const Value *item)
+{
+    Binding *outer = s->frame->names;
+    bool ok = script_spend(s, 1, stmt->span) &&
+              script_bind_pattern(s, &stmt->u.each.pattern, item) &&
+              script_block(s, stmt->u.each.body);
+    script_unbind(s, outer);
+    return ok;
+}
+
+/* A range is no list here: its values come one after the other. */
+static bool run_each_of_range(Script *s, const AstStmt *stmt)
+{
+    const AstExpr *range = stmt->u.each.value;
+    int64_t from, n;
+    if (!script_range(s, range, &from, &n))
+        return false;
+    for (int64_t i = 0; i < n && !s->frame->returned; i++) {
+        Value item = script_number(from + i, range->span);
+        if (!run_for(s, stmt, &item))
+            return false;
+    }
+    return true;
+}
+
 static bool run_each(Script *s, const AstStmt *stmt)
 {
     Value list;
+    if (stmt->u.each.value->kind == AE_RANGE)
+        return run_each_of_range(s, stmt);
     if (!script_eval(s, stmt->u.each.value, &list))
         return false;
     if (list.kind != VALUE_LIST)
@@ -128,13 +163,8 @@ static bool run_each(Script *s, const AstStmt *stmt)
                             "'for' runs over a list, found %s; the integers below n are 0..n",
                             value_kind_name(list.kind));
     for (int i = 0; i < list.u.list.n && !s->frame->returned; i++) {
-        Binding *outer = s->frame->names;
         Value item = list.u.list.items[i];
-        bool ok = script_spend(s, 1, stmt->span) &&
-                  script_bind_pattern(s, &stmt->u.each.pattern, &item) &&
-                  script_block(s, stmt->u.each.body);
-        unbind(s, outer);
-        if (!ok)
+        if (!run_for(s, stmt, &item))
             return false;
     }
     return true;

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import subprocess
 import time
 
 import pytest
@@ -129,6 +130,20 @@ def test_large_but_right(tirc, text, options):
     tirc.write("k.tir", text)
     result = tirc("k.tir", *options, "--emit", "cuda")
     assert result.status == 0, result.err
+
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers keep what is given back")
+@pytest.mark.parametrize("steps", ["for i in 0..1000000 { let a = i; }", SCRIPTS["a loop in a loop in a loop"][0],
+                                   "for i in 0..20000 { let a = f(i); }\n}\nproc f(x)\n{\n    " +
+                                   "".join(f"let b{j} = x; " for j in range(100))],
+                         ids=["a loop", "three loops", "calls"])
+def test_names_that_are_forgotten_take_no_memory(tirc, steps):
+    """A list of what a range holds, and a million names, were kept to the end: 160 MB and more."""
+    tirc.write("k.tir", script(steps))
+    child = subprocess.Popen([tirc.program, "k.tir", "--schedule", "s", "--emit", "cuda"], cwd=tirc.folder,
+                             env=tirc.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, child.returncode, used = os.wait4(child.pid, 0)
+    assert used.ru_maxrss < 100 * 1024  # with that of this process, which it was before
 
 
 def test_input_without_an_end(tirc):
