@@ -9,7 +9,7 @@ The words after ``` say what a block is; readers see the first only, as its lang
     sched steps                the steps of a schedule for it, and
     tir after                  what they make of it
     LANGUAGE $ COMMAND         what the command prints, which has to succeed
-    LANGUAGE ! COMMAND         what it prints when it refuses its input
+    LANGUAGE ! COMMAND         what it prints when it refuses its input, or finds a fault in the run
     LANGUAGE = FILE            a copy of a file of the repository
     LANGUAGE = FILE NAME...    of its schedules and procedures of these names, with the comments above them
     sh                         commands, which have to succeed
@@ -35,9 +35,9 @@ class Block:
 
     @property
     def command(self):
-        """The command whose output the block shows, and its exit status; None if there is none."""
+        """The command whose output the block shows, and whether it fails; None if there is none."""
         found = re.match(r"\w+ ([$!]) (.*)", self.info)
-        return (found[2], int(found[1] == "!")) if found else None
+        return (found[2], found[1] == "!") if found else None
 
 
 def read_blocks(path, name):

@@ -43,8 +43,9 @@ class Tirc:
     def small_sizes(self, words):
         if "-D" in words:
             return []
-        sizes = self("--list", words[0])[1].split("<")[1].split(">")[0]
-        return [w for s in sizes.split(", ") if ":" not in s for w in ("-D", s.split(" ")[0] + "=70")]
+        sizes = re.match(r"kernel \w+<(.*?)>", self("--list", words[0])[1])
+        each = sizes[1].split(", ") if sizes else []
+        return [w for s in each if ":" not in s for w in ("-D", s.split(" ")[0] + "=70")]
 
 
 def pytest_addoption(parser):
