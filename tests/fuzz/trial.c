@@ -20,7 +20,7 @@ typedef struct {
     Use use;
     Schedule *schedule;
     const char *why; /* what is wrong, or NULL */
-    bool refused;    /* by lowering */
+    bool refused;    /* by lowering, or too long to run */
     Pair pair;
     Step queue[DRAW_ITEMS];
     int n_queue;
@@ -134,6 +134,7 @@ static void run_kernel(Execution *x)
         tally_refusal(x->tally->not_lowered, c);
         break;
     case CHECK_WRONG: x->why = why; break;
+    case CHECK_LONG: x->refused = true; break; /* fewer steps may take less */
     }
 }
 

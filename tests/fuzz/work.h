@@ -1,0 +1,15 @@
+/* work.h - is there more to run than a trial has time for? */
+#ifndef TIRC_TESTS_WORK_H
+#define TIRC_TESTS_WORK_H
+
+#include "ir/ir.h"
+
+/* Iterations of a trial: tens of seconds in the simulator. */
+#define WORK_MOST INT64_C(100000000)
+
+/* How many iterations the loops of a scheduled kernel have at these sizes, at least: a loop whose
+ * ends depend on others counts as one, and what an `if` decides not at all. INT64_MAX: more than
+ * that. */
+int64_t work_least(Context *c, const Kernel *kernel, const int64_t *sizes);
+
+#endif
