@@ -1,5 +1,5 @@
 /* cursor.c - cursors: the nodes below a statement or expression, one after the other, in the order
- * of visit.c.
+ * of the text: outer first; of a block its iterators, its predicate, init, body.
  *
  * A cursor keeps the way from its root to its node as a stack of frames: a node, and which of its
  * children comes next. */
@@ -182,4 +182,12 @@ bool cursor_next(Cursor *at)
 void cursor_prune(Cursor *at)
 {
     at->depth--;
+}
+
+void cursor_way(const Cursor *at, StmtList *way)
+{
+    const CursorFrame *frames = at->more ? at->more : at->few;
+    for (int i = 0; i < at->depth; i++)
+        if (frames[i].stmt)
+            VEC_PUSH(at->ctx->arena, way, frames[i].stmt);
 }

@@ -582,19 +582,6 @@ const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swiz
 /* The literal number of iterations, if lo and hi are literals. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 
-/* ---- walking and rewriting (visit.c) --------------------------------------------------------- */
-
-/* Calls `expr` on every expression (outer first) and `stmt` on every statement (outer first) below
- * and including the root; either may be NULL; returning false prunes that subtree.  Expressions of
- * a buffer's shape are not visited. */
-typedef struct Visitor {
-    void *user;
-    bool (*expr)(struct Visitor *v, Expr *e);
-    bool (*stmt)(struct Visitor *v, Stmt *s);
-} Visitor;
-void visit_expr(Visitor *v, Expr *e);
-void visit_stmt(Visitor *v, Stmt *s);
-
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 
@@ -642,17 +629,11 @@ Cursor cursor_with_path(Cursor at, const EnclosingList *outer);
 bool cursor_next(Cursor *at);
 /* Leaves out what is below the node. */
 void cursor_prune(Cursor *at);
+/* Adds the statements from the root to the node, both included. */
+void cursor_way(const Cursor *at, StmtList *way);
 
-/* Going through statements with what is around each: the callback sees them outer first, in the
- * order of the text, and says whether to go on below. Blocks are not gone into. */
-typedef struct Walker {
-    Context *ctx;
-    void *user;
-    bool (*stmt)(struct Walker *w, Stmt *s);
-    /* around the statement, outermost first, after what it held before the walk */
-    EnclosingList path;
-} Walker;
-void walk_stmt(Walker *w, Stmt *s);
+/* ---- searching (find.c) ---------------------------------------------------------------------- */
+
 /* Of a path: its loops, and the conditions that hold there (negated in the other branch), outermost
  * first. */
 StmtList enclosing_loops(Context *c, const EnclosingList *path);

@@ -106,35 +106,18 @@ void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *
     collect_expr(&k, e);
 }
 
-typedef struct {
-    const Buffer *buffer;
-    AccessMode mode;
-    bool found;
-} Touch;
-
-static bool touch_expr(Visitor *v, Expr *e)
+bool stmt_touches(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode)
 {
-    Touch *t = v->user;
-    if (e->kind == EX_LOAD && e->u.load.buffer->id == t->buffer->id && (t->mode & ACCESS_READ))
-        t->found = true;
-    return !t->found;
-}
-
-static bool touch_stmt(Visitor *v, Stmt *s)
-{
-    Touch *t = v->user;
-    if (s->kind == ST_STORE && s->u.store.buffer->id == t->buffer->id &&
-        ((t->mode & ACCESS_WRITE) || s->u.store.op != STORE_SET))
-        t->found = true;
-    return !t->found;
-}
-
-bool stmt_touches(Stmt *s, const Buffer *buffer, AccessMode mode)
-{
-    Touch t = {buffer, mode, false};
-    Visitor v = {.user = &t, .expr = touch_expr, .stmt = touch_stmt};
-    visit_stmt(&v, s);
-    return t.found;
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);) {
+        const Stmt *store = at.stmt && at.stmt->kind == ST_STORE ? at.stmt : NULL;
+        const Expr *load = at.expr && at.expr->kind == EX_LOAD ? at.expr : NULL;
+        if (load && load->u.load.buffer->id == buffer->id && (mode & ACCESS_READ))
+            return true;
+        if (store && store->u.store.buffer->id == buffer->id &&
+            ((mode & ACCESS_WRITE) || store->u.store.op != STORE_SET))
+            return true;
+    }
+    return false;
 }
 
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
@@ -223,14 +206,14 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
 }
 
 /* s itself reads or writes the buffer, apart from the statements below it. */
-static bool touches_itself(Stmt *s, const Buffer *buffer)
+static bool touches_itself(Context *c, const Stmt *s, const Buffer *buffer)
 {
     switch (s->kind) {
     case ST_FOR: return expr_reads(s->u.loop.lo, buffer) || expr_reads(s->u.loop.hi, buffer);
     case ST_IF: return expr_reads(s->u.cond.cond, buffer);
     case ST_BLOCK:
     case ST_STORE:
-    case ST_LET: return stmt_touches(s, buffer, ACCESS_ANY);
+    case ST_LET: return stmt_touches(c, s, buffer, ACCESS_ANY);
     default: return false;
     }
 }
@@ -238,7 +221,7 @@ static bool touches_itself(Stmt *s, const Buffer *buffer)
 /* A block is not looked into: nothing can be placed inside it. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer)
 {
-    if (touches_itself(root, buffer))
+    if (touches_itself(c, root, buffer))
         return root;
     if (root->kind == ST_BLOCK)
         return NULL;

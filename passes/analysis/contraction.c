@@ -1,22 +1,6 @@
 /* contraction.c - see contraction.h. */
 #include "passes/analysis/contraction.h"
 
-typedef struct {
-    const Stmt *block[2]; /* the first two */
-    int n;
-} BlockSearch;
-
-static bool find_block(Visitor *v, Stmt *s)
-{
-    BlockSearch *search = v->user;
-    if (s->kind == ST_BLOCK) {
-        if (search->n < 2)
-            search->block[search->n] = s;
-        search->n++;
-    }
-    return s->kind != ST_BLOCK;
-}
-
 static bool is_zero(const Expr *e)
 {
     return (e->kind == EX_FLOAT && e->u.f == 0) || (e->kind == EX_INT && e->u.i == 0);
@@ -138,17 +122,15 @@ static const char *read_epilogue(const BlockStmt *block, Contraction *out)
 
 bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why)
 {
-    BlockSearch search = {0};
-    Visitor v = {.user = &search, .stmt = find_block};
+    StmtList blocks = stmts_of_kind(c, program->body, ST_BLOCK);
     const Expr *a, *b;
     *out = (Contraction){0};
-    visit_stmt(&v, program->body);
-    bool few = search.n == 1 || search.n == 2;
-    *why = few ? read_statement(&search.block[0]->u.block, out, &a, &b)
+    bool few = blocks.n == 1 || blocks.n == 2;
+    *why = few ? read_statement(&blocks.items[0]->u.block, out, &a, &b)
                : "it is not one statement, or two of which the second adds a bias";
     if (!*why)
-        *why = read_subscripts(c, &search.block[0]->u.block, a, b, out);
-    if (!*why && search.n == 2)
-        *why = read_epilogue(&search.block[1]->u.block, out);
+        *why = read_subscripts(c, &blocks.items[0]->u.block, a, b, out);
+    if (!*why && blocks.n == 2)
+        *why = read_epilogue(&blocks.items[1]->u.block, out);
     return !*why;
 }

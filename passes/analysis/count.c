@@ -80,11 +80,10 @@ static bool eval(const Counter *k, const Expr *e, int64_t *out)
 
 /* ---- one instance ---------------------------------------------------------------------------- */
 
-static bool count_expr_node(Visitor *v, Expr *e)
+static int64_t count_operation(const Expr *e)
 {
-    int64_t *n = v->user;
     if (!type_is_float(e->type))
-        return true;
+        return 0;
     switch (e->kind) {
     case EX_ADD:
     case EX_SUB:
@@ -92,18 +91,17 @@ static bool count_expr_node(Visitor *v, Expr *e)
     case EX_DIV:
     case EX_MIN:
     case EX_MAX:
-    case EX_NEG: ++*n; break;
-    case EX_CALL: *n += e->u.call.call == CALL_FMA ? 2 : 1; break;
-    default: break;
+    case EX_NEG: return 1;
+    case EX_CALL: return e->u.call.call == CALL_FMA ? 2 : 1;
+    default: return 0;
     }
-    return true;
 }
 
-static int64_t count_expr(Expr *e)
+static int64_t count_expr(const Expr *e)
 {
-    int64_t n = 0;
-    Visitor v = {.user = &n, .expr = count_expr_node};
-    visit_expr(&v, e);
+    int64_t n = count_operation(e);
+    for (int i = 0; i < expr_operands(e); i++)
+        n += count_expr(expr_operand(e, i));
     return n;
 }
 

@@ -161,6 +161,6 @@ bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold,
 /* The loop on `path` (root first, the block last) that gives the block's coordinate on `axis`;
  * NULL where the block runs on coordinate 0, or, if `every` comes back true, on every thread of
  * the axis. */
-const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every);
+const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every);
 
 #endif

@@ -61,32 +61,23 @@ static const Expr *let_value(const Draws *d, const Expr *e)
     return NULL;
 }
 
-typedef struct {
-    const Buffer *temp;
-    const Expr *value;
-    int stores;
-} Definition;
-
-static bool find_store(Visitor *v, Stmt *s)
-{
-    Definition *def = v->user;
-    if (s->kind == ST_STORE && buffer_defined(s->u.store.buffer)->id == def->temp->id) {
-        def->stores += store_updates(s->u.store.op) ? 2 : 1;
-        def->value = s->u.store.value;
-    }
-    return true;
-}
-
 /* The value that all elements of a temp get, in the words of the block that stores it; NULL where
  * several stores, or updates, make it. */
 static const Expr *temp_value(const Draws *d, const Expr *e)
 {
     if (e->kind != EX_LOAD || buffer_defined(e->u.load.buffer)->role != ROLE_TEMP)
         return NULL;
-    Definition def = {.temp = buffer_defined(e->u.load.buffer)};
-    Visitor v = {.user = &def, .stmt = find_store};
-    visit_stmt(&v, d->program->body);
-    return def.stores == 1 ? def.value : NULL;
+    const Buffer *temp = buffer_defined(e->u.load.buffer);
+    const Expr *value = NULL;
+    for (Cursor at = cursor_stmts(d->c, d->program->body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        if (s->kind != ST_STORE || buffer_defined(s->u.store.buffer)->id != temp->id)
+            continue;
+        if (value || store_updates(s->u.store.op))
+            return NULL;
+        value = s->u.store.value;
+    }
+    return value;
 }
 
 /* The loop around the place whose variable this is, if its bounds read an input. */
@@ -407,22 +398,17 @@ static bool needs_positive(CallKind call)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static bool visit_value(Visitor *v, Expr *e)
+static void visit_values(Draws *d, const Expr *values)
 {
-    Draws *d = v->user;
-    if (e->kind == EX_LOAD)
-        visit_access(d, e->u.load.buffer, e->u.load.index);
-    else if (e->kind == EX_CALL && needs_positive(e->u.call.call))
-        make_positive(d, e->u.call.arg[0]);
-    else if (e->kind == EX_DIV || e->kind == EX_MOD)
-        make_positive(d, e->u.arg[1]);
-    return true;
-}
-
-static void visit_values(Draws *d, Expr *e)
-{
-    Visitor v = {.user = d, .expr = visit_value};
-    visit_expr(&v, e);
+    for (Cursor at = cursor_expr(d->c, values); cursor_next(&at);) {
+        const Expr *e = at.expr;
+        if (e->kind == EX_LOAD)
+            visit_access(d, e->u.load.buffer, e->u.load.index);
+        else if (e->kind == EX_CALL && needs_positive(e->u.call.call))
+            make_positive(d, e->u.call.arg[0]);
+        else if (e->kind == EX_DIV || e->kind == EX_MOD)
+            make_positive(d, e->u.arg[1]);
+    }
 }
 
 /* Bounds of one loop from one list: ptr[i]..ptr[i + 1]. */

@@ -216,20 +216,13 @@ static Expr *range_value(Facts *f, const Range *r)
     return NULL;
 }
 
-static bool find_changing(Visitor *v, Expr *e)
-{
-    bool *found = v->user;
-    *found |= e->kind == EX_LOAD && e->u.load.buffer->role != ROLE_IN;
-    return !*found;
-}
-
 /* It reads memory that the kernel may write. */
-static bool reads_changing(Expr *e)
+static bool reads_changing(Context *c, const Expr *e)
 {
-    bool found = false;
-    Visitor v = {.user = &found, .expr = find_changing};
-    visit_expr(&v, e);
-    return found;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD && at.expr->u.load.buffer->role != ROLE_IN)
+            return true;
+    return false;
 }
 
 static const Range *range_before(const Facts *f, const Range *r)
@@ -259,7 +252,7 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
                checked_sub(r.high.constant, 1, &r.high.constant);
     if (r.affine)
         r.bounds = range_bounds(f, &r);
-    if (reads_changing(r.lo) || reads_changing(r.hi))
+    if (reads_changing(f->c, r.lo) || reads_changing(f->c, r.hi))
         r.affine = false; /* what memory holds may change while the range is remembered */
     const Range *before = range_before(f, &r);
     if (before)

@@ -247,11 +247,12 @@ static int64_t idle_of(Idle *k)
     return idle;
 }
 
-static bool find_exchange(Visitor *v, Expr *e)
+static bool has_exchange(Context *c, const Stmt *body)
 {
-    bool *found = v->user;
-    *found |= e->kind == EX_SHUFFLE_XOR;
-    return !*found;
+    for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_SHUFFLE_XOR)
+            return true;
+    return false;
 }
 
 bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t *idle)
@@ -267,8 +268,7 @@ bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t 
         k.axis[AXIS_BLOCK_X + i] = range_of(0, blocks - 1);
         k.axis[AXIS_THREAD_X + i] = range_of(0, launch->block[i] - 1);
     }
-    Visitor v = {.user = &k.exchanges, .expr = find_exchange};
-    visit_stmt(&v, launch->body);
+    k.exchanges = has_exchange(c, launch->body);
     *idle = idle_of(&k);
     return k.boxes >= 0;
 }

@@ -508,13 +508,6 @@ static void note_buffer(IndexRanges *v, const Buffer *b)
         VEC_PUSH(v->c->arena, &v->buffers, p);
 }
 
-static bool find_temp(Visitor *visitor, Stmt *s)
-{
-    if (s->kind == ST_TEMP)
-        note_buffer(visitor->user, s->u.temp);
-    return true;
-}
-
 IndexRanges *index_ranges_new(Context *c, const Kernel *kernel)
 {
     IndexRanges *v = ARENA_NEW(c->arena, IndexRanges);
@@ -523,7 +516,8 @@ IndexRanges *index_ranges_new(Context *c, const Kernel *kernel)
     for (int i = 0; i < kernel->n_params; i++)
         if (kernel->params[i].buffer)
             note_buffer(v, kernel->params[i].buffer);
-    Visitor visitor = {.user = v, .stmt = find_temp};
-    visit_stmt(&visitor, kernel->body);
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP)
+            note_buffer(v, at.stmt->u.temp);
     return v;
 }

@@ -21,7 +21,7 @@ typedef struct {
     const Kernel *kernel;
     const EnclosingList *path; /* around the block */
     const BlockStmt *block;
-    EnclosingList inner; /* in the block, around the access */
+    const EnclosingList *inner; /* in the block, around the access */
     bool found;
 } Outside;
 
@@ -57,8 +57,8 @@ static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
         poly_at_most(p, &p->top, value, poly_value(p, env, iter->hi), -1);
         VEC_PUSH(o->c->arena, env, ((Meaning){iter->var, value}));
     }
-    for (int i = 0; i < o->inner.n; i++)
-        model_enter_scope(p, env, o->inner.items[i]);
+    for (int i = 0; i < o->inner->n; i++)
+        model_enter_scope(p, env, o->inner->items[i]);
     return p;
 }
 
@@ -159,8 +159,8 @@ static bool stays_inside(const Outside *o, const Buffer *buffer, int axis, Expr 
         facts_enter_enclosing(f, o->path->items[i]);
     Stmt block = {.kind = ST_BLOCK, .u.block = *o->block};
     facts_enter(f, &block);
-    for (int i = 0; i < o->inner.n; i++)
-        facts_enter_enclosing(f, o->inner.items[i]);
+    for (int i = 0; i < o->inner->n; i++)
+        facts_enter_enclosing(f, o->inner->items[i]);
     return prove(f, expr_binary(o->c, EX_GE, subscript, expr_index(o->c, 0), subscript->span)) &&
            prove(f, expr_binary(o->c, EX_LT, subscript, buffer->shape[axis], subscript->span));
 }
@@ -175,51 +175,51 @@ static void check_access(Outside *o, const Buffer *buffer, Expr *const *index, S
 }
 
 /* Operands that are evaluated under a condition are not looked at. */
-static bool check_loads(Visitor *v, Expr *e)
+static void check_loads(Outside *o, const Expr *e)
 {
     if (e->kind == EX_LOAD)
-        check_access(v->user, e->u.load.buffer, e->u.load.index, e->span);
+        check_access(o, e->u.load.buffer, e->u.load.index, e->span);
     bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
-    if (lazy)
-        visit_expr(v, e->u.arg[0]);
-    return !lazy;
+    for (int i = 0; i < (lazy ? 1 : expr_operands(e)); i++)
+        check_loads(o, expr_operand(e, i));
+}
+
+static void check_store(Outside *o, const Stmt *s)
+{
+    check_access(o, s->u.store.buffer, s->u.store.index, s->span);
+    for (int axis = 0; axis < s->u.store.buffer->rank; axis++)
+        check_loads(o, s->u.store.index[axis]);
+    check_loads(o, s->u.store.value);
 }
 
 /* A condition decides what runs, so nothing under one is asked. */
-static bool check_body(Walker *w, Stmt *s)
+static void check_body(Outside *o, const Stmt *body)
 {
-    Outside *o = w->user;
-    Visitor v = {.user = o, .expr = check_loads};
-    o->inner = w->path;
-    if (s->kind == ST_LET)
-        visit_expr(&v, s->u.let.value);
-    if (s->kind != ST_STORE)
-        return s->kind != ST_IF;
-    check_access(o, s->u.store.buffer, s->u.store.index, s->span);
-    for (int axis = 0; axis < s->u.store.buffer->rank; axis++)
-        visit_expr(&v, s->u.store.index[axis]);
-    visit_expr(&v, s->u.store.value);
-    return false;
-}
-
-static bool check_stmt(Walker *w, Stmt *s)
-{
-    Outside *o = w->user;
-    if (s->kind == ST_BLOCK) {
-        Walker body = {.ctx = o->c, .user = o, .stmt = check_body};
-        o->path = &w->path;
-        o->block = &s->u.block;
-        if (s->u.block.init)
-            walk_stmt(&body, s->u.block.init);
-        walk_stmt(&body, s->u.block.body);
+    for (Cursor at = cursor_with_path(cursor_outer(o->c, body), NULL); cursor_next(&at);) {
+        o->inner = &at.path;
+        if (at.stmt->kind == ST_LET)
+            check_loads(o, at.stmt->u.let.value);
+        if (at.stmt->kind == ST_STORE)
+            check_store(o, at.stmt);
+        if (at.stmt->kind == ST_IF)
+            cursor_prune(&at);
     }
-    return s->kind != ST_IF;
 }
 
 bool no_access_leaves(Context *c, const Kernel *program)
 {
     Outside o = {.c = c, .kernel = program};
-    Walker w = {.ctx = c, .user = &o, .stmt = check_stmt};
-    walk_stmt(&w, program->body);
+    Cursor at = cursor_with_path(cursor_outer(c, program->body), NULL);
+    while (cursor_next(&at)) {
+        if (at.stmt->kind == ST_IF)
+            cursor_prune(&at);
+        if (at.stmt->kind != ST_BLOCK)
+            continue;
+        o.path = &at.path;
+        o.block = &at.stmt->u.block;
+        if (o.block->init)
+            check_body(&o, o.block->init);
+        check_body(&o, o.block->body);
+    }
     return !o.found;
 }

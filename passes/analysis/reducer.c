@@ -70,26 +70,6 @@ Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-typedef struct {
-    const Buffer *buffer;
-    bool found;
-} ReadSearch;
-
-static bool search_read(Visitor *v, Expr *e)
-{
-    ReadSearch *search = v->user;
-    search->found |= e->kind == EX_LOAD && e->u.load.buffer->id == search->buffer->id;
-    return !search->found;
-}
-
-static bool reads(const Expr *e, const Buffer *buffer)
-{
-    ReadSearch search = {buffer, false};
-    Visitor v = {.user = &search, .expr = search_read};
-    visit_expr(&v, (Expr *)e);
-    return search.found;
-}
-
 static bool same_element(const Stmt *a, const Stmt *b)
 {
     if (a->u.store.buffer->id != b->u.store.buffer->id)
@@ -161,7 +141,7 @@ static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
     if (tiny || !r->identity)
         return arena_printf(c->arena, "'%s' of %s has no partial results that can be combined",
                             store_op_token(update->u.store.op), type_info(buffer->type)->name);
-    if (reads(update->u.store.value, buffer) || reads(init->u.store.value, buffer))
+    if (expr_reads(update->u.store.value, buffer) || expr_reads(init->u.store.value, buffer))
         return arena_printf(c->arena, "what it adds is computed from '%s' itself", buffer->name);
     r->update = update;
     r->op = update->u.store.op;

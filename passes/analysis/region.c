@@ -82,19 +82,13 @@ static void narrow(Walk *w, Expr *e, Interval *box)
     box->extent = expr_index(f->c, high + 1);
 }
 
-static bool find_cast(Visitor *v, Expr *e)
-{
-    *(bool *)v->user |= e->kind == EX_CAST;
-    return e->kind != EX_CAST;
-}
-
 /* The bounds of loops hold none. */
-static bool has_cast(Expr *e)
+static bool has_cast(Context *c, const Expr *e)
 {
-    bool found = false;
-    Visitor v = {.user = &found, .expr = find_cast};
-    visit_expr(&v, e);
-    return found;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_CAST)
+            return true;
+    return false;
 }
 
 static bool subscript_interval(Walk *w, Expr *e, Interval *out)
@@ -105,7 +99,7 @@ static bool subscript_interval(Walk *w, Expr *e, Interval *out)
         return false;
     Expr *min = least_over(f, e, w->over.items, w->over.n, NULL);
     Expr *max = min ? largest_over(f, e, w->over.items, w->over.n, NULL) : NULL;
-    if (!max || has_cast(min) || has_cast(max))
+    if (!max || has_cast(f->c, min) || has_cast(f->c, max))
         return false;
     *out = interval_between(f, min, index_add(f->c, max, expr_index(f->c, 1)));
     narrow(w, e, out);

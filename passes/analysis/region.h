@@ -34,7 +34,7 @@ void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, 
 /* The reads in an expression, likewise. */
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
 /* Is there such an access of `buffer` below `s`, or in the expression? */
-bool stmt_touches(Stmt *s, const Buffer *buffer, AccessMode mode);
+bool stmt_touches(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);
 
 /* The loops, blocks, ifs and lets from `root` down to `target` (by pointer, itself not entered)
  * are entered, so that `facts` hold there.  False, and nothing entered, when it is not below

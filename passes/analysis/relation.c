@@ -41,26 +41,25 @@ static int size_index(const Study *s, const Var *var)
     return -1;
 }
 
-static bool note_size(Visitor *v, Expr *e)
+static void note_sizes(Study *s, const Expr *e)
 {
-    Study *s = v->user;
-    if (e->kind == EX_VAR && point_index(s, e->u.var) < 0 && size_index(s, e->u.var) < 0)
-        VEC_PUSH(s->c->arena, &s->sizes, e->u.var);
-    return true;
+    for (Cursor at = cursor_expr(s->c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && point_index(s, at.expr->u.var) < 0 &&
+            size_index(s, at.expr->u.var) < 0)
+            VEC_PUSH(s->c->arena, &s->sizes, at.expr->u.var);
 }
 
 static Study study_new(Context *c, const Relation *r)
 {
     Study s = {.c = c, .isl = poly_new(c)->isl, .r = r};
-    Visitor v = {.user = &s, .expr = note_size};
     for (int i = 0; i < r->points->n; i++) {
-        visit_expr(&v, r->points->lo[i]);
-        visit_expr(&v, r->points->hi[i]);
+        note_sizes(&s, r->points->lo[i]);
+        note_sizes(&s, r->points->hi[i]);
     }
     for (int i = 0; i < r->n_key; i++)
-        visit_expr(&v, r->key[i]);
+        note_sizes(&s, r->key[i]);
     for (int i = 0; i < r->n_value; i++)
-        visit_expr(&v, r->value[i]);
+        note_sizes(&s, r->value[i]);
     return s;
 }
 

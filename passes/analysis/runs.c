@@ -12,17 +12,12 @@
 #include "passes/analysis/affine.h"
 #include "passes/analysis/region.h"
 
-typedef struct {
-    const BlockStmt *block;
-    Stmt *found;
-} BlockSearch;
-
-static bool search_block(Visitor *v, Stmt *stmt)
+static const Stmt *stmt_of_block(Context *c, const Stmt *root, const BlockStmt *block)
 {
-    BlockSearch *search = v->user;
-    if (stmt->kind == ST_BLOCK && &stmt->u.block == search->block)
-        search->found = stmt;
-    return !search->found;
+    for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && &at.stmt->u.block == block)
+            return at.stmt;
+    return NULL;
 }
 
 /* One of the ranges from number `first` on is of a variable in `e`. */
@@ -113,14 +108,12 @@ int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, in
     access_collect(c, s, buffer, mode, &all);
     if (all.n != 1 || !all.items[0].block)
         return 0;
-    BlockSearch search = {all.items[0].block, NULL};
-    Visitor v = {&search, NULL, search_block};
-    visit_stmt(&v, s);
+    const BlockStmt *block = all.items[0].block;
+    const Stmt *stmt = stmt_of_block(c, s, block);
     FactsMark mark = facts_mark(facts);
     int first = facts->ranges.n, n = 0;
-    if (search.found && facts_enter_path(facts, s, search.found)) {
-        Expr *e = simplify(facts, iters_to_loops(c, search.block, all.items[0].index[axis])),
-             *least;
+    if (stmt && facts_enter_path(facts, s, stmt)) {
+        Expr *e = simplify(facts, iters_to_loops(c, block, all.items[0].index[axis])), *least;
         Affine form = {0};
         if (!expr_has_load(e) && affine_of(c, e, PRODUCTS_EXPANDED, &form))
             n = runs_of(facts, &form, first, runs, &least);

@@ -16,19 +16,12 @@ static bool is_empty(const Stmt *s)
     return s->kind == ST_SEQ && s->u.seq.n == 0;
 }
 
-static bool see_init(Visitor *v, Stmt *s)
+static bool has_init(Context *c, const Stmt *s)
 {
-    bool *found = v->user;
-    *found = *found || (s->kind == ST_BLOCK && s->u.block.init);
-    return !*found;
-}
-
-static bool has_init(Stmt *s)
-{
-    bool found = false;
-    Visitor v = {.user = &found, .stmt = see_init};
-    visit_stmt(&v, s);
-    return found;
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init)
+            return true;
+    return false;
 }
 
 static Stmt *simplify_seq(Facts *f, Stmt *s)
@@ -63,7 +56,7 @@ static Stmt *simplify_for(Facts *f, Stmt *s)
     Expr *extent = simplify(f, loop_extent(f->c, &loop));
     int64_t min, max;
     bool known = bounds_const(f, extent, &min, &max);
-    if (known && max <= 0 && !has_init(loop.body))
+    if (known && max <= 0 && !has_init(f->c, loop.body))
         return empty_stmt(f, s);
     if (known && min == 1 && max == 1 && is_plain(&loop)) {
         Subst one = {loop.var, loop.lo};

@@ -12,21 +12,13 @@
 
 /* ---- who runs a block ------------------------------------------------------------------------ */
 
-static bool note_scope(Visitor *v, Stmt *s)
-{
-    if (s->kind == ST_STORE)
-        *(unsigned *)v->user |= 1u << s->u.store.buffer->scope;
-    return true;
-}
-
 /* A bit per Scope that the block writes. */
-static unsigned written_scopes(const BlockStmt *b)
+static unsigned written_scopes(Context *c, const Stmt *block)
 {
     unsigned scopes = 0;
-    Visitor v = {.user = &scopes, .stmt = note_scope};
-    visit_stmt(&v, b->body);
-    if (b->init)
-        visit_stmt(&v, b->init);
+    for (Cursor at = cursor_stmts(c, block); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            scopes |= 1u << at.stmt->u.store.buffer->scope;
     return scopes;
 }
 
@@ -64,9 +56,10 @@ static bool is_bound_to(const Stmt *s, Axis axis)
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == axis;
 }
 
-static const Stmt *coordinate_loop(const Stmt *const *path, int n, Axis axis, bool *every)
+static const Stmt *coordinate_loop(Context *c, const Stmt *const *path, int n, Axis axis,
+                                   bool *every)
 {
-    unsigned scopes = written_scopes(&path[n - 1]->u.block);
+    unsigned scopes = written_scopes(c, path[n - 1]);
     bool all = runs_on_all(scopes, axis);
     *every = false;
     for (int i = n - 2; i >= 0; i--)
@@ -76,9 +69,9 @@ static const Stmt *coordinate_loop(const Stmt *const *path, int n, Axis axis, bo
     return NULL;
 }
 
-const Stmt *thread_loop(const StmtPath *path, Axis axis, bool *every)
+const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every)
 {
-    return coordinate_loop((const Stmt *const *)path->items, path->n, axis, every);
+    return coordinate_loop(c, (const Stmt *const *)path->items, path->n, axis, every);
 }
 
 /* ---- the model of a launch ------------------------------------------------------------------- */
@@ -91,7 +84,8 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
         path[i] = u->scopes[i].stmt;
     path[u->n_scopes] = u->stmt;
     for (Axis axis = 0; axis < AXIS_COUNT; axis++) {
-        const Stmt *loop = coordinate_loop(path, u->n_scopes + 1, axis, &place->every[axis]);
+        const Stmt *loop =
+            coordinate_loop(t->ctx, path, u->n_scopes + 1, axis, &place->every[axis]);
         place->loop[axis] = -1;
         for (int i = 0; i < u->n_loops; i++)
             if (loop && u->loops[i] == &loop->u.loop && !u->absent[i])

@@ -8,15 +8,14 @@ typedef struct {
     Facts *f;
     Expr *const *extents;
     int n;
-    bool found;
 } ZeroSearch;
 
-static bool first_var(Visitor *v, Expr *e)
+static Var *first_var(Context *c, const Expr *e)
 {
-    Var **found = v->user;
-    if (e->kind == EX_VAR && !*found)
-        *found = e->u.var;
-    return !*found;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR)
+            return at.expr->u.var;
+    return NULL;
 }
 
 static bool some_loop_is_empty(const ZeroSearch *search, Var *var, Expr *value)
@@ -35,30 +34,22 @@ static bool some_loop_is_empty(const ZeroSearch *search, Var *var, Expr *value)
 static bool is_safe(const ZeroSearch *search, Expr *divisor)
 {
     Context *c = search->f->c;
-    Var *var = NULL;
-    Visitor v = {.user = &var, .expr = first_var};
+    Var *var = first_var(c, divisor);
     int64_t coefficient;
     Expr *rest;
     if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())))
         return true;
-    visit_expr(&v, divisor);
     return var && split_linear(search->f, divisor, var, &coefficient, &rest) &&
            (coefficient == 1 || coefficient == -1) &&
            some_loop_is_empty(search, var, index_mul(c, expr_index(c, -coefficient), rest));
 }
 
-static bool search_divisor(Visitor *v, Expr *e)
-{
-    ZeroSearch *search = v->user;
-    if ((e->kind == EX_DIV || e->kind == EX_MOD) && !is_safe(search, e->u.arg[1]))
-        search->found = true;
-    return !search->found;
-}
-
 bool may_divide_by_zero(Facts *f, Expr *e, Expr *const *extents, int n)
 {
-    ZeroSearch search = {f, extents, n, false};
-    Visitor v = {.user = &search, .expr = search_divisor};
-    visit_expr(&v, e);
-    return search.found;
+    ZeroSearch search = {f, extents, n};
+    for (Cursor at = cursor_expr(f->c, e); cursor_next(&at);)
+        if ((at.expr->kind == EX_DIV || at.expr->kind == EX_MOD) &&
+            !is_safe(&search, at.expr->u.arg[1]))
+            return true;
+    return false;
 }

@@ -8,7 +8,7 @@ void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode,
 {
     StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++)
-        if (stmt_touches(blocks.items[i], buffer, mode))
+        if (stmt_touches(s->ctx, blocks.items[i], buffer, mode))
             VEC_PUSH(s->ctx->arena, out, blocks.items[i]);
 }
 
@@ -59,9 +59,9 @@ bool flow_reads_other_element(Context *c, const Stmt *store)
 bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer)
 {
     if (store->u.store.op == STORE_SET)
-        return !stmt_touches(block, buffer, ACCESS_READ);
+        return !stmt_touches(c, block, buffer, ACCESS_READ);
     return block_has_one_element(&block->u.block) &&
-           !stmt_touches(block->u.block.init, buffer, ACCESS_READ) &&
+           !stmt_touches(c, block->u.block.init, buffer, ACCESS_READ) &&
            !flow_reads_other_element(c, store);
 }
 

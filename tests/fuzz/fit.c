@@ -269,16 +269,16 @@ Value fit_loops(Schedule *s, LoopFit fit, Value block)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-static bool buffer_suits(BufferFit fit, const Buffer *buffer, Stmt *block)
+static bool buffer_suits(Context *c, BufferFit fit, const Buffer *buffer, Stmt *block)
 {
     switch (fit) {
     case BUFFER_TEMP: return buffer->role == ROLE_TEMP;
     case BUFFER_BANKED: return buffer->role == ROLE_TEMP && buffer->scope == SCOPE_SHARED;
-    case BUFFER_READ: return stmt_touches(block, buffer, ACCESS_READ);
-    case BUFFER_WRITTEN: return stmt_touches(block, buffer, ACCESS_WRITE);
+    case BUFFER_READ: return stmt_touches(c, block, buffer, ACCESS_READ);
+    case BUFFER_WRITTEN: return stmt_touches(c, block, buffer, ACCESS_WRITE);
     case BUFFER_UPDATED:
-        return stmt_touches(block, buffer, ACCESS_WRITE) &&
-               stmt_touches(block, buffer, ACCESS_READ);
+        return stmt_touches(c, block, buffer, ACCESS_WRITE) &&
+               stmt_touches(c, block, buffer, ACCESS_READ);
     default: return true;
     }
 }
@@ -292,7 +292,8 @@ Value fit_buffers(Schedule *s, BufferFit fit, Value block)
         const Handle *h = &s->handles.items[i];
         Value value = {.kind = VALUE_BUFFER};
         value.u.id = s->first_id + (uint32_t)i;
-        if (h->kind == HANDLE_BUFFER && h->alive && buffer_suits(fit, h->buffer, stmt))
+        if (h->kind == HANDLE_BUFFER && h->alive &&
+            buffer_suits(schedule_context(s), fit, h->buffer, stmt))
             VEC_PUSH(schedule_context(s)->arena, &out, value);
     }
     return as_list(s, &out);

@@ -225,7 +225,7 @@ static Stmt *map_block(Mapper *m, Stmt *s)
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bool every = false;
         if (!m->axis[axis].extent || is_single(&m->axis[axis]) ||
-            thread_loop(&m->path, (Axis)axis, &every) || every)
+            thread_loop(m->c, &m->path, (Axis)axis, &every) || every)
             continue;
         guard = cond_and(
             c, guard, expr_binary(c, EX_EQ, coordinate(m, (Axis)axis), expr_index(c, 0), s->span));

@@ -98,7 +98,7 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
     REQUIRE(s, E0822, span, writers.n == 1,
             "%d blocks write '%s'; the reduction has to be the only one", writers.n, sum->name);
     REQUIRE(s, E0822, span,
-            stmt_touches(epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
+            stmt_touches(s->ctx, epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
                 flow_single_store(epilogue)->u.store.op == STORE_SET && !epilogue->u.block.init &&
                 !epilogue->u.block.predicate && !reduction->u.block.predicate &&
                 flow_single_store(epilogue)->u.store.buffer->type == sum->type,
@@ -138,7 +138,8 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
                 inline_same_domains(s, reduction, made, epilogue, used, n),
             "blocks '%s' and '%s' do not speak of '%s' at their own iterators over the same ranges",
             reduction->u.block.name, epilogue->u.block.name, sum->name);
-    REQUIRE(s, E0461, call->span, !stmt_touches(reduction, store->u.store.buffer, ACCESS_ANY),
+    REQUIRE(s, E0461, call->span,
+            !stmt_touches(s->ctx, reduction, store->u.store.buffer, ACCESS_ANY),
             "block '%s' reads '%s', which block '%s' writes when the reduction is done, and would "
             "find partial results in it",
             reduction->u.block.name, store->u.store.buffer->name, epilogue->u.block.name);

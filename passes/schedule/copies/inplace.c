@@ -131,16 +131,16 @@ static bool check_written(InPlace *p, Stmt *out)
 
 static bool check_block(const InPlace *p)
 {
-    bool reads = stmt_touches(p->block, p->from, ACCESS_READ);
-    bool writes = stmt_touches(p->block, p->from, ACCESS_WRITE);
+    bool reads = stmt_touches(p->s->ctx, p->block, p->from, ACCESS_READ);
+    bool writes = stmt_touches(p->s->ctx, p->block, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, reads && writes,
             "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
             reads    ? "reads"
             : writes ? "writes"
                      : "runs beside",
             p->from->name, writes ? "cache_write" : "cache_read");
-    bool starts =
-        p->block->u.block.init && stmt_touches(p->block->u.block.init, p->from, ACCESS_WRITE);
+    bool starts = p->block->u.block.init &&
+                  stmt_touches(p->s->ctx, p->block->u.block.init, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
             "block '%s' starts each element of '%s' itself, so nothing has to be copied in; "
             "cache_write copies out what it makes",

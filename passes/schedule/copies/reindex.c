@@ -334,7 +334,7 @@ static bool check_gather(const Reindex *r, Expr **where)
 static bool check_init(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
-    bool reads = block->init && stmt_touches(block->init, r->from, ACCESS_READ);
+    bool reads = block->init && stmt_touches(r->s->ctx, block->init, r->from, ACCESS_READ);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
             "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy "
@@ -485,7 +485,7 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
     *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
     r->stmt = sched_block(s, &call->reindex.block, &r->path);
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
-    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->stmt, r->from, mode),
+    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->s->ctx, r->stmt, r->from, mode),
             "block '%s' does not %s '%s'; name a buffer that it does", r->stmt->u.block.name,
             mode == ACCESS_READ    ? "read"
             : mode == ACCESS_WRITE ? "write"
@@ -508,7 +508,7 @@ bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
     r.suffix = "reindex";
     r.scope = SCOPE_GLOBAL;
     place_by_iterators(&r);
-    bool writes = stmt_touches(r.stmt, r.from, ACCESS_WRITE);
+    bool writes = stmt_touches(s->ctx, r.stmt, r.from, ACCESS_WRITE);
     if ((writes && !check_not_reduced(&r)) || !solve(&r))
         return false;
     return writes ? stage_write(&r, result) : stage_read(&r, result);

@@ -47,7 +47,8 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     if (!store || writers.n != 1 || buffer->role != ROLE_TEMP)
         return "it is not the only block that writes a temp, with one store";
-    if (store->u.store.op == STORE_SET ? stmt_touches(stmt, buffer, ACCESS_READ) : !block->init)
+    if (store->u.store.op == STORE_SET ? stmt_touches(s->ctx, stmt, buffer, ACCESS_READ)
+                                       : !block->init)
         return "it continues from what the buffer held before";
     if (!flow_pure_index(block, buffer, store->u.store.index, axes))
         return "its subscripts are not its iterators";

@@ -368,10 +368,10 @@ typedef struct {
     Stmt *first, *second; /* the two halves of the loop's body */
 } Halves;
 
-static bool touches_any(Stmt *const *items, int n, const Buffer *buffer)
+static bool touches_any(Context *c, Stmt *const *items, int n, const Buffer *buffer)
 {
     for (int i = 0; i < n; i++)
-        if (stmt_touches(items[i], buffer, ACCESS_ANY))
+        if (stmt_touches(c, items[i], buffer, ACCESS_ANY))
             return true;
     return false;
 }
@@ -387,8 +387,8 @@ static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int la
         bool second = i > last;
         if (items[i]->kind == ST_TEMP) {
             const Buffer *temp = items[i]->u.temp;
-            second = touches_any(items + last + 1, n - last - 1, temp);
-            REQUIRE(s, E0437, call->span, !second || !touches_any(items, last + 1, temp),
+            second = touches_any(c, items + last + 1, n - last - 1, temp);
+            REQUIRE(s, E0437, call->span, !second || !touches_any(c, items, last + 1, temp),
                     "temp '%s' is made anew in each iteration of loop '%s' and used on both sides "
                     "of the cut, where one iteration would find the value of another; declare it "
                     "outside of the loop, with an element for each iteration",

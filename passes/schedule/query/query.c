@@ -39,10 +39,10 @@ bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
 /* ---- producers, consumers -------------------------------------------------------------------- */
 
 /* An access of `stmt` in the given mode to a buffer that `list` has. */
-static bool touches_any(Stmt *stmt, AccessMode mode, const AccessList *list)
+static bool touches_any(Context *c, Stmt *stmt, AccessMode mode, const AccessList *list)
 {
     for (int i = 0; i < list->n; i++)
-        if (stmt_touches(stmt, list->items[i].buffer, mode))
+        if (stmt_touches(c, stmt, list->items[i].buffer, mode))
             return true;
     return false;
 }
@@ -58,7 +58,7 @@ static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, Access
     StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
     ValueList values = {0};
     for (int i = 0; i < blocks.n; i++)
-        if (blocks.items[i] != block && touches_any(blocks.items[i], theirs, &accesses))
+        if (blocks.items[i] != block && touches_any(s->ctx, blocks.items[i], theirs, &accesses))
             VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
     *result = value_list(s, values.items, values.n);
     return true;

@@ -1,0 +1,170 @@
+/* find.c - answers questions about trees with cursors: what a tree uses, which statements it has,
+ * what is around a node. */
+#include <math.h>
+
+#include "ir/ir.h"
+
+int expr_division_levels(const Expr *e)
+{
+    int deepest = 0, n = expr_operands(e);
+    for (int k = 0; k < n; k++) {
+        int levels = expr_division_levels(expr_operand(e, k));
+        deepest = levels > deepest ? levels : deepest;
+    }
+    return deepest + ((e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX);
+}
+
+StmtList enclosing_loops(Context *c, const EnclosingList *path)
+{
+    StmtList loops = {0};
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i].stmt->kind == ST_FOR)
+            VEC_PUSH(c->arena, &loops, (Stmt *)path->items[i].stmt);
+    return loops;
+}
+
+ExprList enclosing_conds(Context *c, const EnclosingList *path)
+{
+    ExprList conds = {0};
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *s = path->items[i].stmt;
+        if (s->kind == ST_IF)
+            VEC_PUSH(c->arena, &conds,
+                     path->items[i].otherwise ? expr_unary(c, EX_NOT, s->u.cond.cond, s->span)
+                                              : s->u.cond.cond);
+    }
+    return conds;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+bool expr_uses_var(const Expr *e, const Var *var)
+{
+    if (e->kind == EX_VAR)
+        return e->u.var == var;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_uses_var(expr_operand(e, k), var))
+            return true;
+    return false;
+}
+
+bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
+{
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_VAR && at.expr->u.var == var)
+            return true;
+    return false;
+}
+
+bool expr_has_load(const Expr *e)
+{
+    if (e->kind == EX_LOAD)
+        return true;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_has_load(expr_operand(e, k)))
+            return true;
+    return false;
+}
+
+bool expr_reads(const Expr *e, const Buffer *buffer)
+{
+    if (e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id)
+        return true;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_reads(expr_operand(e, k), buffer))
+            return true;
+    return false;
+}
+
+const Var *expr_loop_var(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LOOP)
+            return at.expr->u.var;
+    return NULL;
+}
+
+static bool is_zero(const Expr *e)
+{
+    return (e->kind == EX_FLOAT && e->u.f == 0 && !signbit(e->u.f)) ||
+           (e->kind == EX_INT && e->u.i == 0);
+}
+
+const Expr *expr_copied(const Expr *value, Expr **where)
+{
+    *where = NULL;
+    if (value->kind == EX_SELECT && is_zero(value->u.arg[2])) {
+        *where = value->u.arg[0];
+        value = value->u.arg[1];
+    }
+    return value->kind == EX_LOAD ? value : NULL;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind)
+{
+    StmtList found = {0};
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (at.stmt->kind == kind)
+            VEC_PUSH(c->arena, &found, at.stmt);
+    return found;
+}
+
+Stmt *stmt_bound_loop(Context *c, const Stmt *s)
+{
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND)
+            return at.stmt;
+    return NULL;
+}
+
+const Stmt *stmt_single_store(const Stmt *s)
+{
+    while (s && s->kind == ST_SEQ && s->u.seq.n == 1)
+        s = s->u.seq.items[0];
+    return s && s->kind == ST_STORE ? s : NULL;
+}
+
+Stmt *stmt_nest_block(Stmt *nest)
+{
+    while (nest->kind != ST_BLOCK)
+        nest = nest->kind == ST_FOR ? nest->u.loop.body : nest->u.cond.then;
+    return nest;
+}
+
+bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path)
+{
+    path->n = 0;
+    for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
+        if ((at.stmt->kind == ST_FOR && at.stmt->u.loop.id == id) ||
+            (at.stmt->kind == ST_BLOCK && at.stmt->u.block.id == id)) {
+            cursor_way(&at, path);
+            return true;
+        }
+    return false;
+}
+
+bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path)
+{
+    path->n = 0;
+    for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
+        if (at.stmt == node) {
+            cursor_way(&at, path);
+            return true;
+        }
+    return false;
+}
+
+bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around)
+{
+    for (Cursor at = cursor_with_path(cursor_stmts(c, root), around); cursor_next(&at);)
+        if (at.stmt == node) {
+            *around = at.path;
+            return true;
+        }
+    return false;
+}
