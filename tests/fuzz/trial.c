@@ -271,12 +271,38 @@ bool trial_write(Trial *t, Tally *tally, Random *random, bool complete, FILE *to
     return good && !x.refused;
 }
 
+/* Is the program for these sizes? Its `where` clause says so. */
+static bool takes_sizes(const Program *p, const int64_t *sizes)
+{
+    char text[TRIAL_SIZES][64];
+    const char *overrides[TRIAL_SIZES];
+    for (int i = 0; i < p->n_sizes; i++) {
+        snprintf(text[i], sizeof text[i], "%s=%lld", p->sizes[i], (long long)sizes[i]);
+        overrides[i] = text[i];
+    }
+    Use use;
+    bool taken = program_use(p, "", overrides, p->n_sizes, &use);
+    ctx_free(use.c);
+    return taken;
+}
+
+static void draw_sizes(const Program *p, Random *r, int64_t *sizes)
+{
+    enum { TRIES = 100 };
+    bool assumes = strstr(p->text, "where") != NULL, taken = false;
+    for (int try = 0; try < TRIES && !taken; try++) {
+        for (int i = 0; i < p->n_sizes; i++)
+            sizes[i] = p->values[random_below(r, (uint64_t)p->n_values)];
+        taken = !assumes || takes_sizes(p, sizes);
+    }
+}
+
 Trial trial_draw(const Program *p, Random *r, uint64_t seed)
 {
     static const int widths[] = {1, 2, 7, 32};
     Trial t = {.program = p, .seed = seed};
+    draw_sizes(p, r, t.sizes);
     for (int i = 0; i < p->n_sizes; i++) {
-        t.sizes[i] = p->values[random_below(r, (uint64_t)p->n_values)];
         char value[24] = "?";
         if (random_below(r, 2))
             snprintf(value, sizeof value, "%lld", (long long)t.sizes[i]);
