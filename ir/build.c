@@ -292,23 +292,24 @@ Stmt *stmt_block(Context *c, const BlockStmt *block, Span span)
     return s;
 }
 
-Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value, Span span)
+Stmt *stmt_store(Context *c, const StoreStmt *store, Span span)
 {
-    check_subscripts(c, buffer, index);
-    if (value->type != buffer->type)
+    check_subscripts(c, store->buffer, store->index);
+    if (store->value->type != store->buffer->type)
         TIRC_BUG(c, "a value of type %s stored to '%s', which holds %s",
-                 type_info(value->type)->name, buffer->name, type_info(buffer->type)->name);
+                 type_info(store->value->type)->name, store->buffer->name,
+                 type_info(store->buffer->type)->name);
     Stmt *s = new_stmt(c, ST_STORE, span);
-    s->u.store.buffer = buffer;
-    s->u.store.index = copy_exprs(c, index, buffer->rank);
-    s->u.store.op = op;
-    s->u.store.value = value;
+    s->u.store = *store;
+    s->u.store.index = copy_exprs(c, store->index, store->buffer->rank);
     return s;
 }
 
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value)
 {
-    Stmt *s = stmt_store(c, buffer, index, like->u.store.op, value, like->span);
+    Stmt *s = stmt_store(
+        c, &(StoreStmt){.buffer = buffer, .index = index, .op = like->u.store.op, .value = value},
+        like->span);
     s->u.store.atomic = like->u.store.atomic;
     s->u.store.hint = like->u.store.hint;
     if (buffer == like->u.store.buffer)
@@ -379,18 +380,12 @@ Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span)
     return var;
 }
 
-Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int rank, Scope scope,
-                   Role role, Span span)
+Buffer *buffer_new(Context *c, const Buffer *like)
 {
     Buffer *buffer = ARENA_NEW(c->arena, Buffer);
-    buffer->name = name;
-    buffer->type = type;
-    buffer->rank = rank;
-    buffer->shape = copy_exprs(c, shape, rank);
-    buffer->scope = scope;
-    buffer->role = role;
+    *buffer = *like;
+    buffer->shape = copy_exprs(c, like->shape, like->rank);
     buffer->id = ctx_new_id(c);
-    buffer->span = span;
     buffer->step = c->step;
     return buffer;
 }

@@ -359,6 +359,16 @@ typedef struct {
     Stmt *body;
 } LaunchStmt;
 
+typedef struct {
+    Buffer *buffer;
+    Expr *const *index;
+    StoreOp op;
+    Expr *value;
+    bool atomic;
+    CacheHint hint;         /* lowered */
+    const AxisAccess *axes; /* lowered, as of a load */
+} StoreStmt;
+
 struct Stmt {
     StmtKind kind;
     Span span;
@@ -374,15 +384,7 @@ struct Stmt {
             Stmt *then, *otherwise; /* otherwise may be NULL */
         } cond;
         BlockStmt block;
-        struct {
-            Buffer *buffer;
-            Expr *const *index;
-            StoreOp op;
-            Expr *value;
-            bool atomic;
-            CacheHint hint;         /* lowered */
-            const AxisAccess *axes; /* lowered, as of a load */
-        } store;
+        StoreStmt store;
         Buffer *temp;
         struct {
             Var *var;
@@ -495,8 +497,7 @@ Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
 /* The value that a store leaves in its element: for `x += v` the expression x + v. */
 Expr *stored_value(Context *c, const Stmt *store);
-Stmt *stmt_store(Context *c, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
-                 Span span);
+Stmt *stmt_store(Context *c, const StoreStmt *store, Span span);
 /* The store `like` of another value to another place: with its operator, span, step and hint,
  * atomic if that is, and with its axes if it is the same buffer. */
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index,
@@ -514,9 +515,8 @@ Stmt *stmt_stamp(Stmt *to, const Stmt *from);
 
 /* A fresh variable; names need not be unique (see ir_verify for what must be). */
 Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);
-/* A fresh buffer with a new id. */
-Buffer *buffer_new(Context *c, Name name, DType type, Expr *const *shape, int rank, Scope scope,
-                   Role role, Span span);
+/* A fresh buffer that is like this one, with an id of its own. */
+Buffer *buffer_new(Context *c, const Buffer *like);
 /* The buffer with one subscript, row major: how launches speak of global memory. It has no
  * definition of its own, and prints as `buffer[subscript]`. A buffer that has one subscript is its
  * own view. */

@@ -94,16 +94,22 @@ bool sim_run_with(Device *sim, LoadedModule *m, const RunArguments *args, SimTak
 const VmLaunch *sim_launch_of(const SimLaunch *launch);
 bool sim_run_blocks(const SimLaunch *launch, const VmRunOptions *options);
 
-/* NVRTC without a device: compiles `source` for `arch`, "sm_90a" or "compute_90a", which name the
- * same. The result lives in the context's arena; PTX is terminated. `name` is the file that
- * messages name, without ".cu". With `line_info` profilers and debuggers find the lines of the
- * source, or those that its #line directives name. False after diag_error: E0601 to E0606, a
- * compiler's log shown against the source. */
+/* What NVRTC compiles. */
 typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
+/* With NVRTC_LINE_INFO profilers and debuggers find the lines of the source, or those that its
+ * #line directives name. */
 typedef enum { NVRTC_PLAIN, NVRTC_LINE_INFO } NvrtcLines;
+typedef struct {
+    const char *source;
+    const char *name; /* the file that messages name, without ".cu" */
+    const char *arch; /* "sm_90a" or "compute_90a", which name the same */
+    NvrtcKind kind;
+    NvrtcLines lines;
+} NvrtcRequest;
 
-bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
-                   NvrtcKind kind, NvrtcLines lines, const void **image, size_t *bytes);
+/* NVRTC without a device. The result lives in the context's arena; PTX is terminated. False after
+ * diag_error: E0601 to E0606, a compiler's log shown against the source. */
+bool nvrtc_compile(Context *ctx, const NvrtcRequest *request, const void **image, size_t *bytes);
 
 /* NVRTC is loaded, and compiles nothing on a thread of its own: a compilation that comes later, and
  * need not wait for that, is spared what the first one of a process costs. NULL where there is no

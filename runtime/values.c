@@ -205,20 +205,19 @@ static bool order_integers(Random *r, int64_t *x, int64_t n, IntRange range, boo
     return true;
 }
 
-static bool fill_ordered(Random *r, DType type, char *to, int64_t n, const ModuleValues *v,
-                         const int64_t *sizes)
+static bool fill_ordered(Random *r, const RandomData *d)
 {
-    IntRange asked = asked_range(type, v, sizes);
-    int bytes = type_bytes(type);
-    int64_t *x = n > 0 ? malloc((size_t)n * sizeof *x) : NULL;
-    bool fits = x && order_integers(r, x, n, draw_range(type, asked, usual_range(type)),
-                                    asked.hi == type_range(type).hi, v->order);
-    for (int64_t i = 0; fits && i < n; i++) {
+    IntRange asked = asked_range(d->type, d->values, d->sizes);
+    int bytes = type_bytes(d->type);
+    int64_t *x = d->n > 0 ? malloc((size_t)d->n * sizeof *x) : NULL;
+    bool fits = x && order_integers(r, x, d->n, draw_range(d->type, asked, usual_range(d->type)),
+                                    asked.hi == type_range(d->type).hi, d->values->order);
+    for (int64_t i = 0; fits && i < d->n; i++) {
         fits = x[i] >= asked.lo && x[i] <= asked.hi;
-        store_integer(type, x[i], to + i * bytes);
+        store_integer(d->type, x[i], d->to + i * bytes);
     }
     free(x);
-    return fits || n == 0;
+    return fits || d->n == 0;
 }
 
 static bool sort_floats(DType type, char *to, int64_t n)
@@ -245,39 +244,49 @@ static void fill_any(Random *r, DType type, void *to, int64_t n, const SmallInte
         random_fill(r, type, to, n);
 }
 
-bool values_fill(Random *r, DType type, void *to, int64_t n, const ModuleValues *v,
-                 const int64_t *sizes, const SmallIntegers *small)
+bool values_fill(Random *r, const RandomData *d)
 {
-    char *at = to;
-    int bytes = type_bytes(type);
-    if (!v) {
-        fill_any(r, type, to, n, small);
+    char *at = d->to;
+    int bytes = type_bytes(d->type);
+    if (!d->values) {
+        fill_any(r, d->type, d->to, d->n, d->small);
         return true;
     }
-    if (type_is_int(type) && v->order != ORDER_COUNT)
-        return fill_ordered(r, type, to, n, v, sizes);
+    if (type_is_int(d->type) && d->values->order != ORDER_COUNT)
+        return fill_ordered(
+            r,
+            &(RandomData){
+                .type = d->type, .to = d->to, .n = d->n, .values = d->values, .sizes = d->sizes});
     IntRange range = {0, 0};
-    if (type_is_int(type))
-        range = draw_range(type, asked_range(type, v, sizes), usual_range(type));
-    for (int64_t i = 0; i < n; i++, at += bytes)
-        if (type_is_int(type))
-            store_integer(type, draw_integer(r, range), at);
+    if (type_is_int(d->type))
+        range =
+            draw_range(d->type, asked_range(d->type, d->values, d->sizes), usual_range(d->type));
+    for (int64_t i = 0; i < d->n; i++, at += bytes)
+        if (type_is_int(d->type))
+            store_integer(d->type, draw_integer(r, range), at);
         else
-            draw_float(r, type, at, v, small);
-    if (v->order == ORDER_COUNT)
+            draw_float(r, d->type, at, d->values, d->small);
+    if (d->values->order == ORDER_COUNT)
         return true;
-    return sort_floats(type, to, n) && values_first_outside(type, to, n, v, sizes) < 0;
+    return sort_floats(d->type, d->to, d->n) &&
+           values_first_outside(d->type, d->to, d->n, d->values, d->sizes) < 0;
 }
 
-void values_scalar(Random *r, DType type, void *to, const ModuleValues *v, const int64_t *sizes,
-                   const SmallIntegers *small)
+void values_scalar(Random *r, const RandomData *d)
 {
     static const IntRange usual = {0, 99};
-    if (type_is_int(type))
-        store_integer(type, draw_integer(r, draw_range(type, asked_range(type, v, sizes), usual)),
-                      to);
+    if (type_is_int(d->type))
+        store_integer(
+            d->type,
+            draw_integer(r, draw_range(d->type, asked_range(d->type, d->values, d->sizes), usual)),
+            d->to);
     else
-        values_fill(r, type, to, 1, v, sizes, small);
+        values_fill(r, &(RandomData){.type = d->type,
+                                     .to = d->to,
+                                     .n = 1,
+                                     .values = d->values,
+                                     .sizes = d->sizes,
+                                     .small = d->small});
 }
 
 static bool ascends(DType type, const char *before, const char *at, bool strictly)

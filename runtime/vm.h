@@ -246,12 +246,18 @@ typedef struct {
 bool vm_run_kernel(const struct Module *m, const struct RunArguments *args, const VmLaunch *launch,
                    const VmRunOptions *options, VmFault *fault);
 
-/* The same, for tests of lowering: threads run in groups of `width` (a divisor or multiple of 32
- * where the kernel exchanges values within warps), one group after the other from barrier to
- * barrier, and blocks one after the other; in falling order if `reversed`. What the threads of a
+/* Threads of a block in groups of `width`: a divisor or multiple of 32 where the kernel exchanges
+ * values within warps. */
+typedef struct {
+    int width;
+    bool reversed; /* blocks in falling order */
+} VmGroups;
+
+/* The same, for tests of lowering: threads run in groups, one group after the other from barrier to
+ * barrier, and blocks one after the other. What the threads of a
  * block order by barriers alone must not change the result. */
 bool vm_run_kernel_in_groups(const struct Module *m, const struct RunArguments *args,
-                             const VmLaunch *launch, int width, bool reversed, VmFault *fault);
+                             const VmLaunch *launch, VmGroups groups, VmFault *fault);
 
 /* Evaluates a shape for sizes: f->n_outputs dimensions. False on a fault (a division by zero). */
 bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims);

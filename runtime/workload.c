@@ -101,8 +101,12 @@ static bool make_input(Workload *w, int index)
         return true;
     }
     Random r = random_new(w->seed, (uint64_t)index);
-    bool filled =
-        values_fill(&r, b->type, data->host, data->elements, b->values, w->sizes, w->small);
+    bool filled = values_fill(&r, &(RandomData){.type = b->type,
+                                                .to = data->host,
+                                                .n = data->elements,
+                                                .values = b->values,
+                                                .sizes = w->sizes,
+                                                .small = w->small});
     if (!filled)
         diag_error(w->d->ctx, E0653, span_none(),
                    "no random data for '%s' have the order that '%s' asks for", b->name,
@@ -121,7 +125,11 @@ static void make_scalars(Workload *w)
         void *value = arena_alloc(c->arena, sizeof(int64_t));
         DType type = w->m->scalars[i].type;
         SmallIntegers dense = {w->small ? w->small->magnitude : 0, 1};
-        values_scalar(&r, type, value, w->m->scalars[i].values, w->sizes, w->small ? &dense : NULL);
+        values_scalar(&r, &(RandomData){.type = type,
+                                        .to = value,
+                                        .values = w->m->scalars[i].values,
+                                        .sizes = w->sizes,
+                                        .small = w->small ? &dense : NULL});
         w->scalars[i] = value;
     }
 }

@@ -58,8 +58,13 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
                                      : HELPER_ATOMIC_WORD;
     Context *c = w->c;
     Name old = cuda_names_made(w->names, "text", "old");
-    Buffer *stand_in = buffer_new(c, old, type, NULL, 0, SCOPE_LOCAL, ROLE_TEMP, s->span);
-    Stmt *update = stmt_store(c, stand_in, NULL, s->u.store.op, s->u.store.value, s->span);
+    Buffer *stand_in = buffer_new(
+        c,
+        &(Buffer){
+            .name = old, .type = type, .scope = SCOPE_LOCAL, .role = ROLE_TEMP, .span = s->span});
+    Stmt *update = stmt_store(
+        c, &(StoreStmt){.buffer = stand_in, .op = s->u.store.op, .value = s->u.store.value},
+        s->span);
     strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old,

@@ -42,7 +42,9 @@ static int code_elements(VmCoder *k, const CodedBuffer *coded, int64_t elements)
     int product = coder_int(k, 1);
     for (int i = 0; i < coded->buffer->rank; i++) {
         int next = coder_register(k, VM_I64, REGISTER_UNIFORM);
-        coder_emit(k, VM_MUL, VM_I64, 0, next, product, coded->extents[i], 0);
+        coder_emit(
+            k, (VmInst){
+                   .op = VM_MUL, .type = VM_I64, .d = next, .a = product, .b = coded->extents[i]});
         product = next;
     }
     coder_leave_prologue(k, spare);
@@ -108,7 +110,7 @@ void coder_place_temp(VmCoder *k, const Buffer *buffer)
     *used += (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
     int number = add_buffer(k, buffer, b, &coded);
     if (k->loops.n > 0)
-        coder_emit(k, VM_FORGET, VM_I64, 0, 0, 0, 0, number);
+        coder_emit(k, (VmInst){.op = VM_FORGET, .type = VM_I64, .c = number});
 }
 
 /* a * stride + b; gives both back. */
@@ -118,14 +120,16 @@ static Value step_offset(VmCoder *k, Value a, int stride, Value b)
     Value product = a;
     if (stride != coder_int(k, 1)) {
         product = coder_temporary(k, VM_I64, uniform);
-        coder_emit(k, VM_MUL, VM_I64, 0, product.reg, a.reg, stride, 0);
+        coder_emit(
+            k, (VmInst){.op = VM_MUL, .type = VM_I64, .d = product.reg, .a = a.reg, .b = stride});
         coder_release(k, a);
     }
     if (b.reg < 0)
         return product;
     Value sum =
         coder_temporary(k, VM_I64, coder_uniform(k, product.reg) && coder_uniform(k, b.reg));
-    coder_emit(k, VM_ADD, VM_I64, 0, sum.reg, product.reg, b.reg, 0);
+    coder_emit(k,
+               (VmInst){.op = VM_ADD, .type = VM_I64, .d = sum.reg, .a = product.reg, .b = b.reg});
     coder_release(k, product);
     coder_release(k, b);
     return sum;
@@ -201,7 +205,12 @@ Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index)
         Value at = coder_index(k, index[i]);
         if ((buffer->rank > 1 || buffer->layout) &&
             !stays_inside(k, index[i], at.reg, buffer->shape[i]))
-            coder_emit(k, VM_CHECK, VM_I64, i, 0, at.reg, coded.extents[i], number);
+            coder_emit(k, (VmInst){.op = VM_CHECK,
+                                   .type = VM_I64,
+                                   .sub = i,
+                                   .a = at.reg,
+                                   .b = coded.extents[i],
+                                   .c = number});
         if (coded.strides) {
             offset = step_offset(k, at, coder_int(k, coded.strides[i]), offset);
         } else if (i == 0) {
@@ -221,7 +230,12 @@ static void check_axis(VmCoder *k, int number, const AxisAccess *axes, int axis)
     Value extent = coder_index(k, axes->buffer->shape[axis]);
     coder_leave_prologue(k, spare);
     Value at = coder_index(k, axes->index[axis]);
-    coder_emit(k, VM_CHECK, VM_I64, axis, 0, at.reg, extent.reg, number);
+    coder_emit(k, (VmInst){.op = VM_CHECK,
+                           .type = VM_I64,
+                           .sub = axis,
+                           .a = at.reg,
+                           .b = extent.reg,
+                           .c = number});
     coder_release(k, at);
 }
 

@@ -118,7 +118,7 @@ int coder_input(VmCoder *k, const Var *var, VmType type);
 bool coder_uniform(const VmCoder *k, int reg);
 VmType coder_type(const VmCoder *k, int reg);
 /* Appends; returns the instruction's place, for `to` to be filled in. */
-int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c);
+int coder_emit(VmCoder *k, VmInst inst);
 void coder_patch(VmCoder *k, int inst, int to);
 int coder_here(const VmCoder *k); /* the place of the next instruction */
 /* Registers as a list; returns its place in `lists`. */

@@ -52,7 +52,7 @@ static void join_code(VmCoder *k)
 const VmFunction *coder_finish(VmCoder *k)
 {
     VmFunction *f = k->f;
-    coder_emit(k, VM_STOP, VM_I64, 0, 0, 0, 0, 0);
+    coder_emit(k, (VmInst){.op = VM_STOP, .type = VM_I64});
     join_code(k);
     f->registers = k->registers.items;
     f->n_registers = k->registers.n;
@@ -164,17 +164,11 @@ VmType coder_type(const VmCoder *k, int reg)
 
 /* ---- instructions -------------------------------------------------------------------------- */
 
-int coder_emit(VmCoder *k, VmOp op, VmType type, int sub, int d, int a, int b, int c)
+int coder_emit(VmCoder *k, VmInst inst)
 {
-    if (op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END)
+    if (inst.op == VM_FOR || inst.op == VM_NEXT || inst.op == VM_IF || inst.op == VM_ELSE ||
+        inst.op == VM_END)
         coder_forget_element(k);
-    VmInst inst = {.op = (uint8_t)op,
-                   .type = (uint8_t)type,
-                   .sub = (uint8_t)sub,
-                   .d = d,
-                   .a = a,
-                   .b = b,
-                   .c = c};
     VEC_PUSH(k->c->arena, &k->code->insts, inst);
     VEC_PUSH(k->c->arena, &k->code->spans, k->at.span);
     VEC_PUSH(k->c->arena, &k->code->steps, k->at.step);

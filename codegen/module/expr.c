@@ -33,7 +33,7 @@ static bool is_risky(const VmCoder *k, const Expr *e)
 void coder_fit(VmCoder *k, int reg)
 {
     if (k->fits && k->code == &k->body) /* extents in the prologue are not part of the text */
-        coder_emit(k, VM_FIT, VM_I64, 0, 0, reg, 0, 0);
+        coder_emit(k, (VmInst){.op = VM_FIT, .type = VM_I64, .a = reg});
 }
 
 static void fit(VmCoder *k, const Expr *e, int reg)
@@ -91,7 +91,12 @@ static Value load_element(VmCoder *k, const Expr *e)
     coder_release(k, at);
     Value d = coder_temporary(k, type, uniform);
     /* An I64 result may take the register of its index: each lane reads its index first. */
-    coder_emit(k, VM_LOAD, type, e->hint == HINT_READ_ONLY, d.reg, at.reg, 0, number);
+    coder_emit(k, (VmInst){.op = VM_LOAD,
+                           .type = type,
+                           .sub = e->hint == HINT_READ_ONLY,
+                           .d = d.reg,
+                           .a = at.reg,
+                           .c = number});
     return d;
 }
 
@@ -155,12 +160,13 @@ static void round_to(VmCoder *k, VmOp op, DType type, int reg)
     bool stays = op == VM_MIN || op == VM_MAX || op == VM_AND || op == VM_OR || op == VM_XOR ||
                  op == VM_SHR || (op == VM_NEG && type_is_float(type));
     if (is_narrow(type) && !stays)
-        coder_emit(k, VM_ROUND, vm_type_of(type), type, reg, reg, 0, 0);
+        coder_emit(
+            k, (VmInst){.op = VM_ROUND, .type = vm_type_of(type), .sub = type, .d = reg, .a = reg});
 }
 
 void coder_combine(VmCoder *k, VmOp op, DType type, int d, int a, int b)
 {
-    coder_emit(k, op, vm_type_of(type), 0, d, a, b, 0);
+    coder_emit(k, (VmInst){.op = op, .type = vm_type_of(type), .d = d, .a = a, .b = b});
     round_to(k, op, type, d);
 }
 
@@ -182,7 +188,7 @@ static Value cast_register(VmCoder *k, Value a, VmType to)
         return a;
     coder_release(k, a);
     Value d = coder_temporary(k, to, coder_uniform(k, a.reg));
-    coder_emit(k, VM_CAST, from, 0, d.reg, a.reg, 0, 0);
+    coder_emit(k, (VmInst){.op = VM_CAST, .type = from, .d = d.reg, .a = a.reg});
     return d;
 }
 
@@ -197,7 +203,11 @@ static Value binary(VmCoder *k, const Expr *e)
     coder_release(k, b);
     Value d = coder_temporary(k, vm_type_of(e->type), uniform);
     VmOp op = vm_op_of(e->kind);
-    coder_emit(k, op, type, 0, d.reg, swapped ? b.reg : a.reg, swapped ? a.reg : b.reg, 0);
+    coder_emit(k, (VmInst){.op = op,
+                           .type = type,
+                           .d = d.reg,
+                           .a = swapped ? b.reg : a.reg,
+                           .b = swapped ? a.reg : b.reg});
     round_to(k, op, e->type, d.reg);
     fit(k, e, d.reg);
     return d;
@@ -210,7 +220,10 @@ static Value shuffle(VmCoder *k, const Expr *e)
     VmType type = vm_type_of(e->type);
     bool uniform = false; /* not the register of `a`, which other lanes read */
     Value d = coder_temporary(k, type, uniform);
-    coder_emit(k, VM_SHUFFLE, type, (int)e->u.arg[1]->u.i, d.reg, a.reg, 0, 0);
+    coder_emit(
+        k,
+        (VmInst){
+            .op = VM_SHUFFLE, .type = type, .sub = (int)e->u.arg[1]->u.i, .d = d.reg, .a = a.reg});
     coder_release(k, a);
     return d;
 }
@@ -223,12 +236,12 @@ static Value guarded(VmCoder *k, int cond, bool inverted, const Expr *e)
     Value test = {cond, false};
     if (inverted) {
         test = coder_temporary(k, VM_BOOL, coder_uniform(k, cond));
-        coder_emit(k, VM_NOT, VM_BOOL, 0, test.reg, cond, 0, 0);
+        coder_emit(k, (VmInst){.op = VM_NOT, .type = VM_BOOL, .d = test.reg, .a = cond});
     }
-    int open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, test.reg, 0, 0);
+    int open = coder_emit(k, (VmInst){.op = VM_IF, .type = VM_BOOL, .a = test.reg});
     Value v = coder_expr(k, e);
     coder_patch(k, open, coder_here(k));
-    coder_emit(k, VM_END, VM_BOOL, 0, 0, test.reg, 0, 0);
+    coder_emit(k, (VmInst){.op = VM_END, .type = VM_BOOL, .a = test.reg});
     coder_release(k, test);
     return v;
 }
@@ -243,7 +256,8 @@ static Value logic(VmCoder *k, const Expr *e)
     coder_release(k, a);
     coder_release(k, b);
     Value d = coder_temporary(k, VM_BOOL, uniform);
-    coder_emit(k, vm_op_of(e->kind), VM_BOOL, 0, d.reg, a.reg, b.reg, 0);
+    coder_emit(
+        k, (VmInst){.op = vm_op_of(e->kind), .type = VM_BOOL, .d = d.reg, .a = a.reg, .b = b.reg});
     return d;
 }
 
@@ -258,7 +272,12 @@ static Value selection(VmCoder *k, const Expr *e)
         coder_uniform(k, cond.reg) && coder_uniform(k, arm[0].reg) && coder_uniform(k, arm[1].reg);
     VmType type = vm_type_of(e->type);
     Value d = coder_temporary(k, type, uniform);
-    coder_emit(k, VM_SELECT, type, 0, d.reg, cond.reg, arm[0].reg, arm[1].reg);
+    coder_emit(k, (VmInst){.op = VM_SELECT,
+                           .type = type,
+                           .d = d.reg,
+                           .a = cond.reg,
+                           .b = arm[0].reg,
+                           .c = arm[1].reg});
     coder_release(k, cond);
     coder_release(k, arm[0]);
     coder_release(k, arm[1]);
@@ -284,7 +303,8 @@ static Value cast(VmCoder *k, const Expr *e)
     Value held = cast_register(k, a, middle);
     coder_release(k, held);
     Value d = coder_temporary(k, middle, coder_uniform(k, held.reg));
-    coder_emit(k, VM_ROUND, middle, e->type, d.reg, held.reg, 0, 0);
+    coder_emit(k,
+               (VmInst){.op = VM_ROUND, .type = middle, .sub = e->type, .d = d.reg, .a = held.reg});
     return cast_register(k, d, to);
 }
 
@@ -301,8 +321,13 @@ static Value call(VmCoder *k, const Expr *e)
     for (int i = 0; i < arity; i++)
         coder_release(k, arg[i]);
     Value d = coder_temporary(k, type, uniform);
-    coder_emit(k, VM_CALL, type, e->u.call.call, d.reg, arg[0].reg, arg[arity > 1 ? 1 : 0].reg,
-               arg[arity > 2 ? 2 : 0].reg);
+    coder_emit(k, (VmInst){.op = VM_CALL,
+                           .type = type,
+                           .sub = e->u.call.call,
+                           .d = d.reg,
+                           .a = arg[0].reg,
+                           .b = arg[arity > 1 ? 1 : 0].reg,
+                           .c = arg[arity > 2 ? 2 : 0].reg});
     round_to(k, VM_CALL, e->type, d.reg);
     return d;
 }

@@ -30,7 +30,7 @@ static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, 
     VmType type = vm_type_of(buffer->type);
     bool local = k->buffers.items[number].space == VM_LOCAL;
     Value old = coder_temporary(k, type, coder_uniform(k, at.reg) && !local);
-    coder_emit(k, VM_LOAD, type, 0, old.reg, at.reg, 0, number);
+    coder_emit(k, (VmInst){.op = VM_LOAD, .type = type, .d = old.reg, .a = at.reg, .c = number});
     bool uniform = coder_uniform(k, old.reg) && coder_uniform(k, value.reg);
     coder_release(k, old);
     coder_release(k, value);
@@ -49,13 +49,23 @@ static void store(VmCoder *k, const Stmt *s)
     coder_end_access(k, begun);
     int number = coder_buffer(k, buffer);
     if (s->u.store.atomic) {
-        coder_emit(k, VM_ATOMIC, type, combine_op(s->u.store.op), 0, at.reg, value.reg, number);
+        coder_emit(k, (VmInst){.op = VM_ATOMIC,
+                               .type = type,
+                               .sub = combine_op(s->u.store.op),
+                               .a = at.reg,
+                               .b = value.reg,
+                               .c = number});
         if (type_is_float(buffer->type) && k->buffers.items[number].space == VM_GLOBAL)
             k->f->ordered = true;
     } else {
         if (store_updates(s->u.store.op))
             value = combined(k, s->u.store.op, buffer, number, at, value);
-        coder_emit(k, VM_STORE, type, s->u.store.op == STORE_ASYNC, 0, at.reg, value.reg, number);
+        coder_emit(k, (VmInst){.op = VM_STORE,
+                               .type = type,
+                               .sub = s->u.store.op == STORE_ASYNC,
+                               .a = at.reg,
+                               .b = value.reg,
+                               .c = number});
     }
     coder_release(k, at);
     coder_release(k, value);
@@ -72,7 +82,9 @@ static void loop(VmCoder *k, const ForStmt *l)
     Value var = coder_temporary(k, VM_I64, uniform);
     coder_define(k, l->var, var.reg);
     int down = l->step < 0;
-    int open = coder_emit(k, VM_FOR, VM_I64, down, var.reg, lo.reg, hi.reg, 0);
+    int open = coder_emit(
+        k, (VmInst){
+               .op = VM_FOR, .type = VM_I64, .sub = down, .d = var.reg, .a = lo.reg, .b = hi.reg});
     coder_release(k, lo);
     VEC_PUSH(k->c->arena, &k->loops, l);
     coder_stmt(k, l->body);
@@ -80,11 +92,20 @@ static void loop(VmCoder *k, const ForStmt *l)
     /* also the step that ends the loop is one of an int */
     if (k->fits && l->var->type == DT_INDEX) {
         Value next = coder_temporary(k, VM_I64, uniform);
-        coder_emit(k, VM_ADD, VM_I64, 0, next.reg, var.reg, coder_int(k, l->step), 0);
+        coder_emit(k, (VmInst){.op = VM_ADD,
+                               .type = VM_I64,
+                               .d = next.reg,
+                               .a = var.reg,
+                               .b = coder_int(k, l->step)});
         coder_fit(k, next.reg);
         coder_release(k, next);
     }
-    int close = coder_emit(k, VM_NEXT, VM_I64, down, var.reg, coder_int(k, l->step), hi.reg, 0);
+    int close = coder_emit(k, (VmInst){.op = VM_NEXT,
+                                       .type = VM_I64,
+                                       .sub = down,
+                                       .d = var.reg,
+                                       .a = coder_int(k, l->step),
+                                       .b = hi.reg});
     coder_patch(k, open, close);
     coder_patch(k, close, open);
     coder_release(k, hi);
@@ -94,15 +115,15 @@ static void loop(VmCoder *k, const ForStmt *l)
 static void branch(VmCoder *k, const Stmt *s)
 {
     Value cond = coder_expr(k, s->u.cond.cond);
-    int open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    int open = coder_emit(k, (VmInst){.op = VM_IF, .type = VM_BOOL, .a = cond.reg});
     coder_stmt(k, s->u.cond.then);
     if (s->u.cond.otherwise) {
         coder_patch(k, open, coder_here(k));
-        open = coder_emit(k, VM_ELSE, VM_BOOL, 0, 0, cond.reg, 0, 0);
+        open = coder_emit(k, (VmInst){.op = VM_ELSE, .type = VM_BOOL, .a = cond.reg});
         coder_stmt(k, s->u.cond.otherwise);
     }
     coder_patch(k, open, coder_here(k));
-    coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    coder_emit(k, (VmInst){.op = VM_END, .type = VM_BOOL, .a = cond.reg});
     coder_release(k, cond);
 }
 
@@ -135,7 +156,8 @@ typedef struct {
 
 static void guard(VmCoder *k, BlockScope *b, Value cond)
 {
-    VEC_PUSH(k->c->arena, &b->open, coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0));
+    VEC_PUSH(k->c->arena, &b->open,
+             coder_emit(k, (VmInst){.op = VM_IF, .type = VM_BOOL, .a = cond.reg}));
     VEC_PUSH(k->c->arena, &b->held, cond);
 }
 
@@ -157,9 +179,11 @@ static void guard_domain(VmCoder *k, BlockScope *b, const BlockIter *iter, int r
         bool uniform = coder_uniform(k, reg) && coder_uniform(k, bound.reg);
         Value cond = coder_temporary(k, VM_BOOL, uniform);
         if (side)
-            coder_emit(k, VM_LT, VM_I64, 0, cond.reg, reg, bound.reg, 0);
+            coder_emit(
+                k, (VmInst){.op = VM_LT, .type = VM_I64, .d = cond.reg, .a = reg, .b = bound.reg});
         else
-            coder_emit(k, VM_LE, VM_I64, 0, cond.reg, bound.reg, reg, 0);
+            coder_emit(
+                k, (VmInst){.op = VM_LE, .type = VM_I64, .d = cond.reg, .a = bound.reg, .b = reg});
         coder_release(k, bound);
         guard(k, b, cond);
     }
@@ -185,7 +209,7 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
         int open = b.open.items[--b.open.n];
         int cond = k->code->insts.items[open].a;
         coder_patch(k, open, coder_here(k));
-        coder_emit(k, VM_END, VM_BOOL, 0, 0, cond, 0, 0);
+        coder_emit(k, (VmInst){.op = VM_END, .type = VM_BOOL, .a = cond});
     }
     for (int i = 0; i < b.held.n; i++)
         coder_release(k, b.held.items[i]);
@@ -209,7 +233,9 @@ static void launch(VmCoder *k, const LaunchStmt *l)
     int first = k->lists.n;
     for (int i = 0; i < list.n; i++)
         VEC_PUSH(k->c->arena, &k->lists, list.items[i]);
-    coder_emit(k, VM_LAUNCH, VM_I64, 0, k->n_launches++, first, list.n, 0);
+    coder_emit(
+        k,
+        (VmInst){.op = VM_LAUNCH, .type = VM_I64, .d = k->n_launches++, .a = first, .b = list.n});
 }
 
 static VmOp sync_op(SyncKind kind)
@@ -234,7 +260,9 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         break;
     case ST_LET: coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg); break;
     case ST_BARRIER:
-        coder_emit(k, sync_op(s->u.barrier.kind), VM_BOOL, s->u.barrier.pending, 0, 0, 0, 0);
+        coder_emit(k, (VmInst){.op = sync_op(s->u.barrier.kind),
+                               .type = VM_BOOL,
+                               .sub = s->u.barrier.pending});
         break;
     case ST_LAUNCH: launch(k, &s->u.launch); break;
     }

@@ -32,8 +32,12 @@ static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, 
     for (int i = 0; i < plan->lanes; i++)
         into[i] = coder_temporary(k, vm_type_of(e->type), uniform);
     int list = coder_list(k, into, (int)plan->lanes);
-    int inst = coder_emit(k, VM_LOAD, vm_type_of(e->type), e->hint == HINT_READ_ONLY, list, at.reg,
-                          0, number);
+    int inst = coder_emit(k, (VmInst){.op = VM_LOAD,
+                                      .type = vm_type_of(e->type),
+                                      .sub = e->hint == HINT_READ_ONLY,
+                                      .d = list,
+                                      .a = at.reg,
+                                      .c = number});
     k->code->insts.items[inst].width = (uint8_t)plan->lanes;
     coder_release(k, at);
     k->at = outer;
@@ -46,7 +50,12 @@ static void wide_store(VmCoder *k, const VectorPlan *plan, const Value *values)
     Value at = coder_element(k, buffer, plan->first);
     int number = coder_buffer(k, buffer), list = coder_list(k, values, (int)plan->lanes);
     bool async = plan->store->u.store.op == STORE_ASYNC;
-    int inst = coder_emit(k, VM_STORE, vm_type_of(buffer->type), async, 0, at.reg, list, number);
+    int inst = coder_emit(k, (VmInst){.op = VM_STORE,
+                                      .type = vm_type_of(buffer->type),
+                                      .sub = async,
+                                      .a = at.reg,
+                                      .b = list,
+                                      .c = number});
     k->code->insts.items[inst].width = (uint8_t)plan->lanes;
     coder_release(k, at);
 }
@@ -62,15 +71,20 @@ static void wide_loads(VmCoder *k, const VectorPlan *plan, Value *loaded)
 static void filled_lanes(VmCoder *k, const VectorPlan *plan, Value *loaded, Value *values)
 {
     Value cond = coder_expr(k, plan->where), fill = coder_expr(k, plan->value->u.arg[2]);
-    int open = coder_emit(k, VM_IF, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    int open = coder_emit(k, (VmInst){.op = VM_IF, .type = VM_BOOL, .a = cond.reg});
     wide_loads(k, plan, loaded);
     coder_patch(k, open, coder_here(k));
-    coder_emit(k, VM_END, VM_BOOL, 0, 0, cond.reg, 0, 0);
+    coder_emit(k, (VmInst){.op = VM_END, .type = VM_BOOL, .a = cond.reg});
     for (int i = 0; i < plan->lanes; i++) {
         VmType type = coder_type(k, loaded[i].reg);
         values[i] =
             coder_temporary(k, type, coder_uniform(k, cond.reg) && coder_uniform(k, loaded[i].reg));
-        coder_emit(k, VM_SELECT, type, 0, values[i].reg, cond.reg, loaded[i].reg, fill.reg);
+        coder_emit(k, (VmInst){.op = VM_SELECT,
+                               .type = type,
+                               .d = values[i].reg,
+                               .a = cond.reg,
+                               .b = loaded[i].reg,
+                               .c = fill.reg});
     }
     coder_release(k, fill);
     coder_release(k, cond);

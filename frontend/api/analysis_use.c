@@ -57,8 +57,13 @@ static Cubin machine_code(const Analyst *a)
 {
     Cubin cubin = {0};
     DiagMark mark = diag_mark(a->c);
-    if (!nvrtc_compile(a->c, api_cuda_text(a->t, a->kernel), a->kernel->kernel->name, a->arch,
-                       NVRTC_CUBIN, NVRTC_PLAIN, &cubin.image, &cubin.bytes))
+    if (!nvrtc_compile(a->c,
+                       &(NvrtcRequest){.source = api_cuda_text(a->t, a->kernel),
+                                       .name = a->kernel->kernel->name,
+                                       .arch = a->arch,
+                                       .kind = NVRTC_CUBIN,
+                                       .lines = NVRTC_PLAIN},
+                       &cubin.image, &cubin.bytes))
         cubin = (Cubin){0};
     diag_forget(a->c, mark);
     return cubin;

@@ -172,7 +172,10 @@ static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim,
         return false;
     a->t->workload = workload_new(sim, a->module, sizes, o->seed);
     bool ok =
-        a->t->workload && census_take(sim, loaded, a->module, workload_arguments(a->t->workload),
+        a->t->workload && census_take(sim,
+                                      &(CensusRun){.loaded = loaded,
+                                                   .module = a->module,
+                                                   .args = workload_arguments(a->t->workload)},
                                       o->budget > 0 ? o->budget : BUDGET, &a->census);
     if (ok)
         summarize(a, a->t->workload, sizes);

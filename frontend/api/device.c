@@ -288,12 +288,17 @@ static bool fill_random(tirc *t, const tirc_program *program, const int64_t *val
     DType type = type_find(p.type);
     if (!p.is_buffer) {
         Random r = random_new(seed, UINT64_MAX - (uint64_t)index);
-        values_scalar(&r, type, data, m->scalars[index].values, sizes, NULL);
+        values_scalar(
+            &r, &(RandomData){
+                    .type = type, .to = data, .values = m->scalars[index].values, .sizes = sizes});
         return true;
     }
     Random r = random_new(seed, (uint64_t)index);
-    if (values_fill(&r, type, data, (int64_t)(p.bytes / (size_t)type_bytes(type)),
-                    m->buffers[index].values, sizes, NULL))
+    if (values_fill(&r, &(RandomData){.type = type,
+                                      .to = data,
+                                      .n = (int64_t)(p.bytes / (size_t)type_bytes(type)),
+                                      .values = m->buffers[index].values,
+                                      .sizes = sizes}))
         return true;
     diag_error(t->ctx, E0653, span_none(),
                "no random data for '%s' have the order that '%s' asks for", p.name, m->name);

@@ -87,9 +87,14 @@ static bool emit_machine_code(tirc *t, const tirc_kernel *kernel, NvrtcKind kind
                               const tirc_emit_options *options, const void **data, size_t *length)
 {
     tirc_annotation annotate = options->annotate == TIRC_DIRECTIVES ? TIRC_DIRECTIVES : TIRC_PLAIN;
-    return nvrtc_compile(t->ctx, cuda_text(t, kernel, annotate).text, kernel->kernel->name,
-                         arch_of(options), kind,
-                         annotate == TIRC_DIRECTIVES ? NVRTC_LINE_INFO : NVRTC_PLAIN, data, length);
+    return nvrtc_compile(
+        t->ctx,
+        &(NvrtcRequest){.source = cuda_text(t, kernel, annotate).text,
+                        .name = kernel->kernel->name,
+                        .arch = arch_of(options),
+                        .kind = kind,
+                        .lines = annotate == TIRC_DIRECTIVES ? NVRTC_LINE_INFO : NVRTC_PLAIN},
+        data, length);
 }
 
 static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format,

@@ -157,7 +157,10 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
                       VerifyResult *r, Agreement *whole)
 {
     *whole = (Agreement){0};
-    if (!verify_run(program->device->device, program->module, t->workload, reference->module,
+    if (!verify_run(program->device->device,
+                    &(VerifyRun){.module = program->module,
+                                 .workload = t->workload,
+                                 .reference = reference->module},
                     &reference->options, r))
         return false;
     if (!r->ok || reference->options.wanted == 0)
@@ -178,8 +181,11 @@ static bool check_gently(tirc *t, const tirc_program *program, const int64_t *si
     workload_free(t->workload);
     t->workload = workload_new_gentle(d, program->module, sizes, reference->options.seed);
     if (!t->workload || !api_run(t, program, workload_arguments(t->workload)) || !d->ops->sync(d) ||
-        !verify_run(d, program->module, t->workload, reference->module, &reference->options,
-                    &gentle))
+        !verify_run(d,
+                    &(VerifyRun){.module = program->module,
+                                 .workload = t->workload,
+                                 .reference = reference->module},
+                    &reference->options, &gentle))
         return false;
     gentle.gentle = true;
     if (gentle.largest_bound <

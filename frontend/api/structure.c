@@ -44,8 +44,11 @@ static bool choose_kind(const Search *s, Structure *out)
     out->kind = KINDS;
     for (int kind = 0; kind < KINDS; kind++) {
         VerifyResult r;
-        if (!draw(s, kind, 0) || !verify_count(s->program->device->device, s->program->module,
-                                               s->t->workload, s->reference, &few, &r))
+        if (!draw(s, kind, 0) || !verify_count(s->program->device->device,
+                                               &(VerifyRun){.module = s->program->module,
+                                                            .workload = s->t->workload,
+                                                            .reference = s->reference},
+                                               &few, &r))
             return false;
         if (kind == 0)
             out->blame = r.blame;
@@ -88,7 +91,11 @@ static bool check_whole(const Search *s, const VerifyOptions *options, Structure
     for (int i = 0; i < whole.n_shown && out->result.wrong == 0; i++) {
         VerifyOptions one = {.seed = options->seed, .only = &whole.shown[i]};
         VerifyResult r;
-        if (!verify_run(d, s->program->module, t->workload, s->reference, &one, &r))
+        if (!verify_run(d,
+                        &(VerifyRun){.module = s->program->module,
+                                     .workload = t->workload,
+                                     .reference = s->reference},
+                        &one, &r))
             return false;
         if (r.wrong)
             out->result = r;
@@ -102,7 +109,11 @@ static bool run_round(const Search *s, const VerifyOptions *options, int round, 
     VerifyResult r;
     if (!draw(s, out->kind, round) ||
         !api_run(s->t, s->program, workload_arguments(s->t->workload)) || !d->ops->sync(d) ||
-        !verify_run(d, s->program->module, s->t->workload, s->reference, options, &r))
+        !verify_run(d,
+                    &(VerifyRun){.module = s->program->module,
+                                 .workload = s->t->workload,
+                                 .reference = s->reference},
+                    options, &r))
         return false;
     bool fewer = round == 0 || r.wrong || r.checked < out->result.checked;
     if (fewer)

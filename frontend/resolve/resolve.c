@@ -182,8 +182,13 @@ static bool resolve_param(Resolver *r, const AstParam *p, Role role, Param *out)
         symbol.kind = SYMBOL_BUFFER;
         symbol.broken = !shape;
         symbol.buffer = out->buffer =
-            buffer_new(r->ctx, p->name.text, type == DT_COUNT ? DT_F32 : type, shape,
-                       shape ? p->type.rank : 0, SCOPE_GLOBAL, role, p->span);
+            buffer_new(r->ctx, &(Buffer){.name = p->name.text,
+                                         .type = type == DT_COUNT ? DT_F32 : type,
+                                         .shape = shape,
+                                         .rank = shape ? p->type.rank : 0,
+                                         .scope = SCOPE_GLOBAL,
+                                         .role = role,
+                                         .span = p->span});
     }
     names_add(r, symbol);
     return !symbol.broken;

@@ -132,7 +132,9 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
         return NULL;
     VEC_PUSH(r->ctx->arena, &r->written, buffer);
     value = desugar(r, s, buffer, index, value);
-    Stmt *store = stmt_store(r->ctx, buffer, index, store_op, value, s->span);
+    Stmt *store = stmt_store(
+        r->ctx, &(StoreStmt){.buffer = buffer, .index = index, .op = store_op, .value = value},
+        s->span);
     store->u.store.atomic = s->u.store.atomic;
     store->u.store.hint = hint;
     return store;
@@ -352,9 +354,14 @@ static Stmt *temp_statement(Resolver *r, const AstStmt *s)
                    name.text);
         return NULL;
     }
-    Buffer *buffer = buffer_new(r->ctx, name.text, element == DT_COUNT ? DT_F32 : element, shape,
-                                shape ? type->rank : 0, scope == SCOPE_COUNT ? SCOPE_GLOBAL : scope,
-                                ROLE_TEMP, name.span);
+    Buffer *buffer =
+        buffer_new(r->ctx, &(Buffer){.name = name.text,
+                                     .type = element == DT_COUNT ? DT_F32 : element,
+                                     .shape = shape,
+                                     .rank = shape ? type->rank : 0,
+                                     .scope = scope == SCOPE_COUNT ? SCOPE_GLOBAL : scope,
+                                     .role = ROLE_TEMP,
+                                     .span = name.span});
     bool good = shape && scope != SCOPE_COUNT && resolve_layout(r, s, buffer);
     names_add(r, (Symbol){.name = name.text,
                           .kind = SYMBOL_BUFFER,

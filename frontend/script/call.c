@@ -214,7 +214,9 @@ static bool call_primitive(Script *s, const AstExpr *call, const Primitive *prim
     Name *names = ARENA_ARRAY(s->c->arena, Name, n + 1);
     for (int i = 0; i < n; i++)
         names[i] = call->u.call.args[i].name.text;
-    bool ok = schedule_call(s->schedule, primitive, args, names, n, call->span, out);
+    bool ok =
+        schedule_call(s->schedule, primitive,
+                      &(GivenArgs){.args = args, .names = names, .n = n, .span = call->span}, out);
     if (!ok)
         script_note_callers(s);
     out->span = call->span;

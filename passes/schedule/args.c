@@ -369,30 +369,30 @@ typedef struct {
     int rest;                   /* how many in a row a variadic one takes */
 } Assignment;
 
-static bool assign(Schedule *s, const Primitive *primitive, const Name *names, int n_args,
-                   Span span, Assignment *a)
+static bool assign(Schedule *s, const Primitive *primitive, const GivenArgs *given, Assignment *a)
 {
     const PrimParam *params = primitive->params;
     int next = 0, n_params = primitive->n_params;
     for (int i = 0; i < n_params; i++)
         a->given[i] = -1;
-    for (int i = 0; i < n_args; i++) {
+    for (int i = 0; i < given->n; i++) {
         int at = next;
-        if (names && names[i]) {
-            at = find_param(params, n_params, names[i]);
+        if (given->names && given->names[i]) {
+            at = find_param(params, n_params, given->names[i]);
             if (at == n_params)
-                return refuse_unknown(s, primitive, params, n_params, names[i], span);
+                return refuse_unknown(s, primitive, params, n_params, given->names[i], given->span);
         } else if (next > 0 && params[next - 1].variadic) {
             a->rest++;
             continue;
         } else {
             next++;
         }
-        REQUIRE(s, E0400, span, at < n_params,
+        REQUIRE(s, E0400, given->span, at < n_params,
                 "it takes %d argument%s, and here are %d; the call is %s", n_params,
-                n_params == 1 ? "" : "s", n_args, usage(s, primitive));
-        REQUIRE(s, E0400, span, a->given[at] < 0, "argument '%s' is given twice; the call is %s",
-                params[at].name, usage(s, primitive));
+                n_params == 1 ? "" : "s", given->n, usage(s, primitive));
+        REQUIRE(s, E0400, given->span, a->given[at] < 0,
+                "argument '%s' is given twice; the call is %s", params[at].name,
+                usage(s, primitive));
         a->given[at] = i;
         if (params[at].variadic)
             a->rest = 1;
@@ -400,23 +400,23 @@ static bool assign(Schedule *s, const Primitive *primitive, const Name *names, i
     return true;
 }
 
-bool args_check(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
-                int n_args, Span span, PrimCall *call)
+bool args_check(Schedule *s, const Primitive *primitive, const GivenArgs *given, PrimCall *call)
 {
     Assignment a = {0};
-    *call = (PrimCall){.primitive = primitive, .span = span};
-    if (!assign(s, primitive, names, n_args, span, &a))
+    *call = (PrimCall){.primitive = primitive, .span = given->span};
+    if (!assign(s, primitive,
+                &(GivenArgs){.names = given->names, .n = given->n, .span = given->span}, &a))
         return false;
     for (int i = 0; i < primitive->n_params; i++) {
         const PrimParam *param = &primitive->params[i];
-        REQUIRE(s, E0400, span, a.given[i] >= 0 || param->optional,
+        REQUIRE(s, E0400, given->span, a.given[i] >= 0 || param->optional,
                 "argument '%s' is missing; the call is %s", param->name, usage(s, primitive));
         if (a.given[i] < 0)
             continue;
-        ArgPlace place = {s, param, span};
-        Value value = args[a.given[i]];
+        ArgPlace place = {s, param, given->span};
+        Value value = given->args[a.given[i]];
         if (param->variadic && a.rest > 1)
-            value = value_list(s, &args[a.given[i]], a.rest);
+            value = value_list(s, &given->args[a.given[i]], a.rest);
         if (!check_value(place, &value, &call->arg[i]))
             return false;
     }

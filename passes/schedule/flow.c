@@ -89,15 +89,14 @@ int flow_common(const StmtPath *a, const StmtPath *b)
     return n;
 }
 
-const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stmt *block,
-                             const Buffer **buffer)
+const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer)
 {
     BufferSet read = {0};
     flow_buffers(s, block, ACCESS_READ, &read);
     for (int r = 0; r < read.n; r++) {
-        for (int i = from; i <= to; i++) {
+        for (int i = range.from; i <= range.to; i++) {
             BlockList writers = {0};
-            flow_blocks(s, seq->u.seq.items[i], read.items[r], ACCESS_WRITE, &writers);
+            flow_blocks(s, range.seq->u.seq.items[i], read.items[r], ACCESS_WRITE, &writers);
             for (int w = 0; w < writers.n; w++)
                 if (writers.items[w] != block) {
                     *buffer = read.items[r];

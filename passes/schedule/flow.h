@@ -43,11 +43,16 @@ bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why);
 /* How deep the paths agree: the number of common nodes from the root. */
 int flow_common(const StmtPath *a, const StmtPath *b);
 
-/* A statement between `from` and the end of `to` writes what the block reads, so that the block
- * would read something else there. Both are items of `seq`, by index, from < to; the block is in
- * `from`. NULL: none; else the writer, and the buffer. */
-const Stmt *flow_overwritten(Schedule *s, const Stmt *seq, int from, int to, Stmt *block,
-                             const Buffer **buffer);
+/* Two items of a sequence, from < to. */
+typedef struct {
+    const Stmt *seq;
+    int from, to;
+} SeqRange;
+
+/* A statement between item `from` and the end of item `to` writes what the block, which is in
+ * `from`, reads, so that the block would read something else there. NULL: none; else the writer,
+ * and the buffer. */
+const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer);
 
 /* The nest `old` may become `now`, which runs the same instances of its blocks in the same order,
  * but stands for another nest of loops: where that moves inits, which stand before the outermost

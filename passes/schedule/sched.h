@@ -164,8 +164,7 @@ const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step)
 /* ---- calls and their text (args.c, trace.c) ---- */
 
 /* Checks and orders arguments. */
-bool args_check(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
-                int n_args, Span span, PrimCall *call);
+bool args_check(Schedule *s, const Primitive *primitive, const GivenArgs *given, PrimCall *call);
 /* The text of a call; `loop_name` gives the variable of a loop's handle (NULL: the loop's own name)
  * and `taken` says which words are variables and must be quoted (NULL: none). */
 void call_print(const Schedule *s, const Primitive *primitive, const Value *args, int n_args,

@@ -254,19 +254,22 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-bool schedule_call(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
-                   int n_args, Span span, Value *result)
+bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *given, Value *result)
 {
     PrimCall call;
     *result = (Value){.kind = VALUE_NONE};
     s->running = primitive;
-    REQUIRE(s, E0408, span, !s->lowered,
+    REQUIRE(s, E0408, given->span, !s->lowered,
             "kernel '%s' is lowered already; schedule its program instead", s->kernel->name);
-    bool done = args_check(s, primitive, args, names, n_args, span, &call);
+    bool done = args_check(
+        s, primitive,
+        &(GivenArgs){
+            .args = given->args, .names = given->names, .n = given->n, .span = given->span},
+        &call);
     if (done)
         done = primitive->is_query ? run_query(s, &call, result) : run_step(s, &call, result);
     s->running = NULL;
-    result->span = span;
+    result->span = given->span;
     return done;
 }
 

@@ -99,10 +99,17 @@ Schedule *schedule_new(Context *c, const Kernel *kernel);
 const Kernel *schedule_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 
-/* Calls a primitive with evaluated arguments. names[i] is the name the argument was given by, or
- * NULL for a positional one. On refusal: false, errors in the context, the kernel unchanged. */
-bool schedule_call(Schedule *s, const Primitive *primitive, const Value *args, const Name *names,
-                   int n_args, Span call, Value *result);
+/* The arguments of a call as they are given. */
+typedef struct {
+    const Value *args;
+    const Name *names; /* [n] that they are given by; NULL: by their position */
+    int n;
+    Span span; /* of the call */
+} GivenArgs;
+
+/* Calls a primitive with evaluated arguments. On refusal: false, errors in the context, the kernel
+ * unchanged. */
+bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *given, Value *result);
 
 /* Gives a loop that the last step made the name of the script's variable (kept unique on its path).
  * The first variable that holds a new loop names it; for every other loop this does nothing. */

@@ -499,11 +499,11 @@ static Stmt *split_block(InitWalk *w, Stmt *s)
     return update;
 }
 
-bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
-                         Stmt **init_nest, Stmt **update)
+bool reduction_take_init(Context *c, const ReductionPlace *at, Stmt **init_nest, Stmt **update)
 {
-    InitWalk w = {.c = c, .kernel = kernel, .path = *path, .names = names_of_kernel(c, kernel)};
-    *update = take_init(&w, path->items[path->n - 1], anchor, init_nest);
+    InitWalk w = {
+        .c = c, .kernel = at->kernel, .path = *at->path, .names = names_of_kernel(c, at->kernel)};
+    *update = take_init(&w, at->path->items[at->path->n - 1], at->anchor, init_nest);
     return !w.failed;
 }
 

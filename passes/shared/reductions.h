@@ -5,12 +5,18 @@
 
 #include "ir/ir.h"
 
-/* Takes the init out of the reduction block at the end of `path`: a nest that runs it for the
- * values that its spatial iterators take inside path->items[anchor], to stand before that
- * statement, and the block that is left. What the lower_init pass does everywhere and
- * decompose_reduction where it is asked to. False after a diagnostic. */
-bool reduction_take_init(Context *c, const Kernel *kernel, const StmtPath *path, int anchor,
-                         Stmt **init_nest, Stmt **update);
+/* A reduction block at the end of `path`, and a statement around it, the anchor: item
+ * `anchor` of the path. */
+typedef struct {
+    const Kernel *kernel;
+    const StmtPath *path;
+    int anchor;
+} ReductionPlace;
+
+/* Takes the init out of the block: a nest that runs it for the values that its spatial iterators
+ * take inside the anchor, to stand before that, and the block that is left. What the lower_init
+ * pass does everywhere and decompose_reduction where it is asked to. False after a diagnostic. */
+bool reduction_take_init(Context *c, const ReductionPlace *at, Stmt **init_nest, Stmt **update);
 
 /* The kernel with the init of every reduction as a block of its own; NULL after a diagnostic. */
 Kernel *inits_apart(Context *c, const Kernel *kernel);

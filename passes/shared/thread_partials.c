@@ -59,14 +59,19 @@ static Expr *const *at(Apart *a, const Frame *f, Expr *last)
     return index;
 }
 
-Expr *partials_load(Apart *a, Buffer *b, const Frame *f, Expr *last)
+Expr *partials_load(Apart *a, PartialElement element)
 {
-    return expr_load(a->c, b, at(a, f, last), a->r.update->span);
+    return expr_load(a->c, element.buffer, at(a, element.frame, element.last), a->r.update->span);
 }
 
-Stmt *partials_store(Apart *a, Buffer *b, const Frame *f, Expr *last, StoreOp op, Expr *value)
+Stmt *partials_store(Apart *a, PartialElement element, StoreOp op, Expr *value)
 {
-    Stmt *s = stmt_store(a->c, b, at(a, f, last), op, value, a->r.update->span);
+    Stmt *s = stmt_store(a->c,
+                         &(StoreStmt){.buffer = element.buffer,
+                                      .index = at(a, element.frame, element.last),
+                                      .op = op,
+                                      .value = value},
+                         a->r.update->span);
     return stmt_stamp(s, a->lanes);
 }
 
@@ -128,7 +133,13 @@ Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope)
     }
     shape[a->dims.n] = expr_index(a->c, last);
     Name name = names_fresh(&a->names, ctx_namef(a->c, "%s_%s", of->name, suffix));
-    Buffer *b = buffer_new(a->c, name, of->type, shape, a->dims.n + 1, scope, ROLE_TEMP, of->span);
+    Buffer *b = buffer_new(a->c, &(Buffer){.name = name,
+                                           .type = of->type,
+                                           .shape = shape,
+                                           .rank = a->dims.n + 1,
+                                           .scope = scope,
+                                           .role = ROLE_TEMP,
+                                           .span = of->span});
     VEC_PUSH(a->c->arena, &a->temps, b);
     return b;
 }
@@ -148,8 +159,10 @@ static Stmt *start(Apart *a, const Place *place, int64_t n)
 {
     (void)n;
     Frame f = partials_open(a, place);
-    return close_frame(a, &f, "start", NULL,
-                       partials_store(a, a->part, &f, f.lane, STORE_SET, a->r.identity));
+    return close_frame(
+        a, &f, "start", NULL,
+        partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
+                       STORE_SET, a->r.identity));
 }
 
 /* n lanes, a power of two, combine: afterwards each has the result of all. */
@@ -157,9 +170,14 @@ static Stmt *butterfly(Apart *a, const Frame *f, int64_t n)
 {
     Stmt *all = NULL;
     for (int64_t apart = n / 2; apart >= 1; apart /= 2) {
-        Expr *other = expr_binary(a->c, EX_SHUFFLE_XOR, partials_load(a, a->part, f, f->lane),
-                                  expr_index(a->c, apart), a->r.update->span);
-        all = stmt_then(a->c, all, partials_store(a, a->part, f, f->lane, a->r.op, other));
+        Expr *other = expr_binary(
+            a->c, EX_SHUFFLE_XOR,
+            partials_load(a, (PartialElement){.buffer = a->part, .frame = f, .last = f->lane}),
+            expr_index(a->c, apart), a->r.update->span);
+        all = stmt_then(
+            a->c, all,
+            partials_store(a, (PartialElement){.buffer = a->part, .frame = f, .last = f->lane},
+                           a->r.op, other));
     }
     return all;
 }
@@ -177,8 +195,9 @@ static Stmt *combine_and_share(Apart *a, const Place *place, int64_t n)
     Stmt *warp = combine_warp(a, place, n);
     Frame f = partials_open(a, place);
     Expr *number = index_div(c, f.lane, expr_index(c, WARP));
-    Stmt *share =
-        partials_store(a, a->red, &f, number, STORE_SET, partials_load(a, a->part, &f, f.lane));
+    Stmt *share = partials_store(
+        a, (PartialElement){.buffer = a->red, .frame = &f, .last = number}, STORE_SET,
+        partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane}));
     Expr *first = expr_binary(c, EX_EQ, index_mod(c, place->lane, expr_index(c, WARP)),
                               expr_index(c, 0), a->block->body->span);
     return stmt_then(c, warp, close_frame(a, &f, "share", first, share));
@@ -190,14 +209,15 @@ static Stmt *combine_shared(Apart *a, const Place *place, int64_t n)
     Context *c = a->c;
     Frame f = partials_open(a, place);
     Expr *lane = index_mod(c, f.lane, expr_index(c, WARP)),
-         *theirs = partials_load(a, a->red, &f, lane);
+         *theirs = partials_load(a, (PartialElement){.buffer = a->red, .frame = &f, .last = lane});
     if (n < WARP)
         theirs = expr_select(c, expr_binary(c, EX_LT, lane, expr_index(c, n), lane->span), theirs,
                              a->r.identity, lane->span);
     int64_t lanes = 1;
     while (lanes < n)
         lanes *= 2;
-    Stmt *take = partials_store(a, a->part, &f, f.lane, STORE_SET, theirs);
+    Stmt *take = partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
+                                STORE_SET, theirs);
     return close_frame(a, &f, "combine", NULL, stmt_then(c, take, butterfly(a, &f, lanes)));
 }
 
@@ -205,9 +225,11 @@ static Stmt *spread(Apart *a, const Place *place, int64_t n)
 {
     (void)n;
     Frame f = partials_open(a, place);
-    Expr *mine = partials_load(a, a->part, &f, f.lane);
-    return close_frame(a, &f, "share", NULL,
-                       partials_store(a, a->red, &f, f.lane, STORE_SET, mine));
+    Expr *mine = partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane});
+    return close_frame(
+        a, &f, "share", NULL,
+        partials_store(a, (PartialElement){.buffer = a->red, .frame = &f, .last = f.lane},
+                       STORE_SET, mine));
 }
 
 /* The first lane hands over the result of all. */
@@ -216,8 +238,11 @@ static Stmt *share_result(Apart *a, const Place *place, int64_t n)
     Context *c = a->c;
     Frame f = partials_open(a, place);
     Expr *zero = expr_index(c, n), *first = expr_binary(c, EX_EQ, place->lane, zero, zero->span);
-    Expr *mine = partials_load(a, a->part, &f, f.lane);
-    return close_frame(a, &f, "share", first, partials_store(a, a->red, &f, zero, STORE_SET, mine));
+    Expr *mine = partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane});
+    return close_frame(a, &f, "share", first,
+                       partials_store(a,
+                                      (PartialElement){.buffer = a->red, .frame = &f, .last = zero},
+                                      STORE_SET, mine));
 }
 
 /* Threads below n take in what the threads n further on have, where there are such. */
@@ -225,11 +250,15 @@ static Stmt *halve(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
     Frame f = partials_open(a, place);
-    Expr *other = partials_load(a, a->red, &f, index_add(c, f.lane, expr_index(c, n)));
+    Expr *other = partials_load(
+        a, (PartialElement){
+               .buffer = a->red, .frame = &f, .last = index_add(c, f.lane, expr_index(c, n))});
     int64_t below = n < a->extent - n ? n : a->extent - n;
     Expr *low = expr_binary(c, EX_LT, place->lane, expr_index(c, below), a->r.update->span);
-    return close_frame(a, &f, "combine", low,
-                       partials_store(a, a->red, &f, f.lane, a->r.op, other));
+    return close_frame(
+        a, &f, "combine", low,
+        partials_store(a, (PartialElement){.buffer = a->red, .frame = &f, .last = f.lane}, a->r.op,
+                       other));
 }
 
 static bool whole_warps(const Apart *a)

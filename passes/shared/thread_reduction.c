@@ -70,7 +70,8 @@ static Stmt *update(Apart *a)
     Frame f = partials_open(a, &place);
     BlockStmt block = with_frame(a, &f, a->dims.n + 1);
     block.init = NULL;
-    block.body = partials_store(a, a->part, &f, f.lane, a->r.op, a->r.update->u.store.value);
+    block.body = partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
+                                a->r.op, a->r.update->u.store.value);
     return stmt_stamp(stmt_block(a->c, &block, old->span), old);
 }
 
@@ -103,18 +104,28 @@ static Stmt *finish(Apart *a, bool in_registers)
     const Stmt *to = a->r.update;
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
-    Expr *value = in_registers ? partials_load(a, a->part, &f, f.lane)
-                               : partials_load(a, a->red, &f, expr_index(c, 0));
+    Expr *value =
+        in_registers
+            ? partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane})
+            : partials_load(
+                  a, (PartialElement){.buffer = a->red, .frame = &f, .last = expr_index(c, 0)});
     if (!a->r.from_identity)
         value = reducer_combine(c, &a->r, a->r.start, value);
     BlockStmt block = with_frame(a, &f, a->dims.n);
-    block.init = stmt_stamp(
-        stmt_store(c, to->u.store.buffer, to->u.store.index, STORE_SET, value, to->span), old);
+    block.init = stmt_stamp(stmt_store(c,
+                                       &(StoreStmt){.buffer = to->u.store.buffer,
+                                                    .index = to->u.store.index,
+                                                    .op = STORE_SET,
+                                                    .value = value},
+                                       to->span),
+                            old);
     StmtPath path = {0};
     for (int i = 0; i + 1 < a->path.n; i++)
         VEC_PUSH(c->arena, &path, a->path.items[i]);
     VEC_PUSH(c->arena, &path, stmt_stamp(stmt_block(c, &block, old->span), old));
-    if (!reduction_take_init(c, a->kernel, &path, a->anchor, &stores, &rest))
+    if (!reduction_take_init(
+            c, &(ReductionPlace){.kernel = a->kernel, .path = &path, .anchor = a->anchor}, &stores,
+            &rest))
         TIRC_BUG(c, "the results of block '%s' have no place", a->block->name);
     BlockStmt named = stmt_nest_block(stores)->u.block;
     named.name = names_fresh(&a->names, ctx_namef(c, "%s_result", a->block->name));

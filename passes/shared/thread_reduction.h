@@ -68,9 +68,14 @@ Frame partials_open(Apart *a, const Place *place);
 Expr *partials_iteration(Context *c, const ForStmt *loop, Var *var);
 /* A copy of a loop without its iterations' contents. */
 ForStmt partials_loop(Apart *a, const ForStmt *loop);
-/* Element `last` of those that a buffer of partial results has at the place, read or written. */
-Expr *partials_load(Apart *a, Buffer *b, const Frame *f, Expr *last);
-Stmt *partials_store(Apart *a, Buffer *b, const Frame *f, Expr *last, StoreOp op, Expr *value);
+/* Element `last` of those that a buffer of partial results has at the place of a block. */
+typedef struct {
+    Buffer *buffer;
+    const Frame *frame;
+    Expr *last;
+} PartialElement;
+Expr *partials_load(Apart *a, PartialElement element);
+Stmt *partials_store(Apart *a, PartialElement element, StoreOp op, Expr *value);
 /* A buffer with `last` elements for each iteration of a->dims; one of a->temps from now on. */
 Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope);
 

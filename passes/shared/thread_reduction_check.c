@@ -164,7 +164,9 @@ static bool check_place(Apart *a)
 {
     Stmt *nest, *rest;
     DiagMark mark = diag_mark(a->c);
-    if (reduction_take_init(a->c, a->kernel, &a->path, a->anchor, &nest, &rest))
+    if (reduction_take_init(
+            a->c, &(ReductionPlace){.kernel = a->kernel, .path = &a->path, .anchor = a->anchor},
+            &nest, &rest))
         return true;
     const Diag *why = mark.last ? mark.last->next : a->c->first;
     refuse(a, "%s", why->message);

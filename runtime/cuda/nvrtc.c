@@ -172,18 +172,17 @@ void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t
     return image;
 }
 
-bool nvrtc_compile(Context *ctx, const char *source, const char *name, const char *arch,
-                   NvrtcKind kind, NvrtcLines lines, const void **image, size_t *bytes)
+bool nvrtc_compile(Context *ctx, const NvrtcRequest *request, const void **image, size_t *bytes)
 {
     NvrtcApi api = {0};
-    NvrtcJob job = {source, arena_printf(ctx->arena, "%s.cu", name), arch, kind,
-                    lines == NVRTC_LINE_INFO};
+    NvrtcJob job = {request->source, arena_printf(ctx->arena, "%s.cu", request->name),
+                    request->arch, request->kind, request->lines == NVRTC_LINE_INFO};
     if (!nvrtc_load(ctx, &api))
         return false;
     void *built = nvrtc_build(ctx, &api, &job, bytes);
     if (!built)
         return false;
-    if (kind == NVRTC_PTX && *bytes > 0) /* NVRTC counts the terminator */
+    if (request->kind == NVRTC_PTX && *bytes > 0) /* NVRTC counts the terminator */
         *bytes = strnlen(built, *bytes);
     char *copy = arena_alloc(ctx->arena, *bytes + 1);
     memcpy(copy, built, *bytes);

@@ -182,19 +182,19 @@ static bool gather(Taker *t)
     return ok;
 }
 
-bool census_take(Device *sim, LoadedModule *loaded, const Module *m, const RunArguments *args,
-                 int64_t budget, Census *out)
+bool census_take(Device *sim, const CensusRun *run, int64_t budget, Census *out)
 {
-    Taker t = {.sim = sim, .m = m, .out = out};
-    *out = (Census){.kernels = calloc((size_t)m->n_kernels + 1, sizeof *out->kernels)};
+    Taker t = {.sim = sim, .m = run->module, .out = out};
+    *out = (Census){.kernels = calloc((size_t)run->module->n_kernels + 1, sizeof *out->kernels)};
     if (!out->kernels) {
-        diag_error(sim->ctx, E0600, span_none(), "no memory for the counters of '%s'", m->name);
+        diag_error(sim->ctx, E0600, span_none(), "no memory for the counters of '%s'",
+                   run->module->name);
         return false;
     }
-    if (!sim_run_with(sim, loaded, args, count_launch, &t.launches))
+    if (!sim_run_with(sim, run->loaded, run->args, count_launch, &t.launches))
         return false;
     t.budget = t.launches > 0 ? budget / t.launches : budget;
-    bool ran = sim_run_with(sim, loaded, args, take_launch, &t);
+    bool ran = sim_run_with(sim, run->loaded, run->args, take_launch, &t);
     return gather(&t) && ran;
 }
 

@@ -20,10 +20,16 @@ typedef struct {
     KernelCensus *kernels; /* [n_kernels]; launches is 0 for one that these sizes never launch */
 } Census;
 
-/* `sim` is a simulator, `m` loaded on it, `args` a set of arguments there.  `budget`: how many
- * requests to count, roughly. False after a diagnostic: a fault of the kernel, no memory. */
-bool census_take(Device *sim, LoadedModule *loaded, const Module *m, const RunArguments *args,
-                 int64_t budget, Census *out);
+/* The run that is counted. */
+typedef struct {
+    LoadedModule *loaded;
+    const Module *module;
+    const RunArguments *args;
+} CensusRun;
+
+/* `sim` is a simulator on which the module is loaded, `args` are arguments there.  `budget`: how
+ * many requests to count, roughly. False after a diagnostic: a fault of the kernel, no memory. */
+bool census_take(Device *sim, const CensusRun *run, int64_t budget, Census *out);
 void census_free(Census *c);
 
 /* A sum over the counted blocks of a kernel, for all of its blocks. */

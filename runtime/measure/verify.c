@@ -573,20 +573,23 @@ static bool verify_with(Verify v)
     return ok;
 }
 
-bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
-                const VerifyOptions *options, VerifyResult *result)
-{
-    return verify_with((Verify){
-        .d = d, .m = m, .reference = reference, .w = w, .options = options, .result = result});
-}
-
-bool verify_count(Device *d, const Module *m, const Workload *w, const Module *reference,
-                  const VerifyOptions *options, VerifyResult *result)
+bool verify_run(Device *d, const VerifyRun *run, const VerifyOptions *options, VerifyResult *result)
 {
     return verify_with((Verify){.d = d,
-                                .m = m,
-                                .reference = reference,
-                                .w = w,
+                                .m = run->module,
+                                .reference = run->reference,
+                                .w = run->workload,
+                                .options = options,
+                                .result = result});
+}
+
+bool verify_count(Device *d, const VerifyRun *run, const VerifyOptions *options,
+                  VerifyResult *result)
+{
+    return verify_with((Verify){.d = d,
+                                .m = run->module,
+                                .reference = run->reference,
+                                .w = run->workload,
                                 .options = options,
                                 .result = result,
                                 .only_count = true});

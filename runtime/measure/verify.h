@@ -83,17 +83,24 @@ typedef struct {
 /* How many indices of each axis give about 1000 samples in an output with so many axes. */
 int64_t verify_sample_size(int rank);
 
-/* Compares the outputs and inouts of `w` after a run with what `reference` computes from w's
- * inputs. False after a diagnostic when there is no result: no memory, a read that fails, a fault
- * in the program itself. */
-bool verify_run(Device *d, const Module *m, const Workload *w, const Module *reference,
-                const VerifyOptions *options, VerifyResult *result);
+/* A run that is checked: of which module, on which data, against which reference. */
+typedef struct {
+    const Module *module;
+    const Workload *workload;
+    const Module *reference;
+} VerifyRun;
+
+/* Compares the outputs and inouts of the workload after a run with what the reference computes from
+ * its inputs. False after a diagnostic when there is no result: no memory, a read that fails, a
+ * fault in the program itself. */
+bool verify_run(Device *d, const VerifyRun *run, const VerifyOptions *options,
+                VerifyResult *result);
 
 /* The same without a run: how many of the wanted elements have a bound, as `checked` and
  * `unchecked`. With an exact reference (reference_kernel_exact) these are the elements that must be
  * equal, bit for bit, on these inputs. */
-bool verify_count(Device *d, const Module *m, const Workload *w, const Module *reference,
-                  const VerifyOptions *options, VerifyResult *result);
+bool verify_count(Device *d, const VerifyRun *run, const VerifyOptions *options,
+                  VerifyResult *result);
 
 /* The result in words: "1024 of 16777216 elements checked ...", and what the first wrong ones
  * are. */

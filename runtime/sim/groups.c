@@ -74,17 +74,17 @@ static bool run_block(Turns *t, const int64_t block[3], VmFault *fault)
 }
 
 bool vm_run_kernel_in_groups(const Module *m, const RunArguments *args, const VmLaunch *launch,
-                             int width, bool reversed, VmFault *fault)
+                             VmGroups groups, VmFault *fault)
 {
     const ModuleKernel *kernel = &m->kernels[launch->kernel];
     const int64_t *grid = launch->grid;
     int64_t blocks = grid[0] * grid[1] * grid[2];
-    Turns t = {.reversed = reversed};
+    Turns t = {.reversed = groups.reversed};
     VmValue *inputs = vm_inputs(m, args, launch);
-    bool ok = inputs && turns_open(&t, kernel, width, inputs, args->buffers);
+    bool ok = inputs && turns_open(&t, kernel, groups.width, inputs, args->buffers);
     *fault = (VmFault){.kind = ok ? FAULT_NONE : FAULT_NO_MEMORY, .function = kernel->name};
     for (int64_t i = 0; i < blocks && ok; i++) {
-        int64_t number = reversed ? blocks - 1 - i : i;
+        int64_t number = groups.reversed ? blocks - 1 - i : i;
         int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
                             number / grid[0] / grid[1]};
         ok = run_block(&t, block, fault);

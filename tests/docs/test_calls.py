@@ -36,7 +36,7 @@ def items(text):
 def arguments(text, begin):
     """Of the call whose parenthesis opens before `begin`."""
     depth, end = 1, begin
-    while depth:
+    while depth and end < len(text):
         depth += (text[end] == "(") - (text[end] == ")")
         end += 1
     return items(text[begin:end - 1])
@@ -49,9 +49,9 @@ def split(found):
 
 
 def test_functions_have_few_parameters():
-    many = [f"{name}: {m[1]}" for name, text in TEXTS.items() for m in FUNCTION.finditer(text) if len(items(m[2])) >= 6]
+    many = [f"{name}: {m[1]}" for name, text in TEXTS.items() for m in FUNCTION.finditer(text) if len([i for i in items(m[2]) if i != "..."]) >= 6]
     outside, inside = split(many)
-    assert len(outside) <= 86, outside
+    assert len(outside) <= 60, outside
     assert len(inside) <= 45, inside
 
 

@@ -113,5 +113,7 @@ bool draw_call(Schedule *s, const Step *step, Value *result, bool *refused)
             names[i] = ctx_name(schedule_context(s), params[i].name);
     }
     *refused = true;
-    return schedule_call(s, step->primitive, args, names, step->n_args, span_none(), result);
+    return schedule_call(
+        s, step->primitive,
+        &(GivenArgs){.args = args, .names = names, .n = step->n_args, .span = span_none()}, result);
 }

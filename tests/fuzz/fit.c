@@ -59,7 +59,8 @@ Fit fit_of(const Primitive *primitive)
 Value query(Schedule *s, const char *name, const Value *args, int n)
 {
     Value result = {.kind = VALUE_NONE};
-    if (!schedule_call(s, primitive_find(name), args, NULL, n, span_none(), &result))
+    if (!schedule_call(s, primitive_find(name),
+                       &(GivenArgs){.args = args, .n = n, .span = span_none()}, &result))
         result = (Value){.kind = VALUE_LIST};
     return result;
 }

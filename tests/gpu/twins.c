@@ -158,7 +158,9 @@ static bool verified(Device *d, const Module *m, LoadedModule *loaded, Workload 
     VerifyResult result;
     options.wanted = verify_sample_size(2);
     bool ok = workload_reset(w) && d->ops->run(d, loaded, workload_arguments(w)) &&
-              d->ops->sync(d) && verify_run(d, m, w, reference, &options, &result);
+              d->ops->sync(d) &&
+              verify_run(d, &(VerifyRun){.module = m, .workload = w, .reference = reference},
+                         &options, &result);
     if (ok && !result.ok) {
         StrBuf text = strbuf_new(d->ctx->arena);
         verify_describe(&result, &text);

@@ -11,8 +11,9 @@ typedef struct {
 static bool launch_in_turns(void *user, const VmLaunch *launch)
 {
     Launching *l = user;
-    return vm_run_kernel_in_groups(l->form->module, workload_arguments(l->form->data), launch,
-                                   l->turns.width, l->turns.reversed, &l->form->fault);
+    return vm_run_kernel_in_groups(
+        l->form->module, workload_arguments(l->form->data), launch,
+        (VmGroups){.width = l->turns.width, .reversed = l->turns.reversed}, &l->form->fault);
 }
 
 static bool run_in_turns(Form *form, Turns turns)
@@ -94,7 +95,9 @@ const char *form_difference(Context *c, Device *d, const Form *program, const Fo
         return why;
     VerifyResult result;
     StrBuf text = strbuf_new(c->arena);
-    if (!verify_run(d, form->module, form->data, reference, &(VerifyOptions){0}, &result)) {
+    if (!verify_run(
+            d, &(VerifyRun){.module = form->module, .workload = form->data, .reference = reference},
+            &(VerifyOptions){0}, &result)) {
         diag_render_all(c, DIAG_PLAIN, &text);
         return text.length > 0 ? text.text : "verification says nothing";
     }

@@ -38,13 +38,24 @@ static inline Stmt *loop_to(Context *c, Var *var, Expr *hi, Stmt *body)
 static inline Buffer *buffer2(Context *c, const char *name, DType type, Role role, Expr *rows,
                               Expr *columns)
 {
-    return buffer_new(c, ctx_name(c, name), type, EXPRS(rows, columns), 2, SCOPE_GLOBAL, role,
-                      NOWHERE);
+    return buffer_new(c, &(Buffer){.name = ctx_name(c, name),
+                                   .type = type,
+                                   .shape = EXPRS(rows, columns),
+                                   .rank = 2,
+                                   .scope = SCOPE_GLOBAL,
+                                   .role = role,
+                                   .span = NOWHERE});
 }
 
 static inline Buffer *buffer1(Context *c, const char *name, DType type, Role role, Expr *n)
 {
-    return buffer_new(c, ctx_name(c, name), type, EXPRS(n), 1, SCOPE_GLOBAL, role, NOWHERE);
+    return buffer_new(c, &(Buffer){.name = ctx_name(c, name),
+                                   .type = type,
+                                   .shape = EXPRS(n),
+                                   .rank = 1,
+                                   .scope = SCOPE_GLOBAL,
+                                   .role = role,
+                                   .span = NOWHERE});
 }
 
 /* A kernel of buffers; the last is its output. */
@@ -92,8 +103,14 @@ static inline Matmul matmul(Context *c)
     Expr *product =
         expr_binary(c, EX_MUL, expr_load(c, m.a, EXPRS(use(c, m.i), use(c, m.k)), NOWHERE),
                     expr_load(c, m.b, EXPRS(use(c, m.k), use(c, m.j)), NOWHERE), NOWHERE);
-    Stmt *init = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
-    Stmt *update = stmt_store(c, m.c, at, STORE_ADD, product, NOWHERE);
+    Stmt *init = stmt_store(c,
+                            &(StoreStmt){.buffer = m.c,
+                                         .index = at,
+                                         .op = STORE_SET,
+                                         .value = expr_float(c, DT_F32, 0, NOWHERE)},
+                            NOWHERE);
+    Stmt *update = stmt_store(
+        c, &(StoreStmt){.buffer = m.c, .index = at, .op = STORE_ADD, .value = product}, NOWHERE);
     /* loops for block_implied; their bodies do not matter */
     Stmt *shell = stmt_seq(c, NULL, 0, NOWHERE);
     const ForStmt *loops[] = {&loop_to(c, m.i, rows, shell)->u.loop,

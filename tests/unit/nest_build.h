@@ -119,8 +119,13 @@ static inline Buffer *buffer(Context *c, const char *name, int rank, int64_t ext
     Expr *shape[3];
     for (int i = 0; i < rank; i++)
         shape[i] = num(c, extent);
-    return buffer_new(c, ctx_name(c, name), DT_F32, shape, rank, SCOPE_GLOBAL, ROLE_INOUT,
-                      span_none());
+    return buffer_new(c, &(Buffer){.name = ctx_name(c, name),
+                                   .type = DT_F32,
+                                   .shape = shape,
+                                   .rank = rank,
+                                   .scope = SCOPE_GLOBAL,
+                                   .role = ROLE_INOUT,
+                                   .span = span_none()});
 }
 
 static inline Buffer *scoped(Buffer *b, Scope scope)
@@ -138,7 +143,8 @@ static inline Expr *load(Context *c, Buffer *b, Expr *i, Expr *j)
 static inline Stmt *store(Context *c, Buffer *b, Expr *i, Expr *j, StoreOp how, Expr *value)
 {
     Expr *index[2] = {i, j};
-    return stmt_store(c, b, index, how, value, span_none());
+    return stmt_store(c, &(StoreStmt){.buffer = b, .index = index, .op = how, .value = value},
+                      span_none());
 }
 
 static inline Expr *zero(Context *c)

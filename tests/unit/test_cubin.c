@@ -24,7 +24,13 @@ static const char TWO_KERNELS[] =
 static uint8_t *compile(Context *c, size_t *bytes)
 {
     const void *image;
-    if (!nvrtc_compile(c, TWO_KERNELS, "two", "sm_90a", NVRTC_CUBIN, NVRTC_PLAIN, &image, bytes)) {
+    if (!nvrtc_compile(c,
+                       &(NvrtcRequest){.source = TWO_KERNELS,
+                                       .name = "two",
+                                       .arch = "sm_90a",
+                                       .kind = NVRTC_CUBIN,
+                                       .lines = NVRTC_PLAIN},
+                       &image, bytes)) {
         print_message("SKIPPED: no NVRTC: %s\n", c->first ? c->first->message : "");
         return NULL;
     }

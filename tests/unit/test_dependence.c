@@ -278,8 +278,13 @@ static void test_histogram(void **state)
         Nest n = nest_new(c);
         Buffer *hist = buffer(c, "hist", 1, 256);
         Expr *shape[1] = {num(c, 1000)};
-        Buffer *color = buffer_new(c, ctx_name(c, "color"), DT_U8, shape, 1, SCOPE_GLOBAL, ROLE_IN,
-                                   span_none());
+        Buffer *color = buffer_new(c, &(Buffer){.name = ctx_name(c, "color"),
+                                                .type = DT_U8,
+                                                .shape = shape,
+                                                .rank = 1,
+                                                .scope = SCOPE_GLOBAL,
+                                                .role = ROLE_IN,
+                                                .span = span_none()});
         Expr *i = enter(&n, "i", 1000);
         Expr *bin = expr_cast(c, DT_INDEX, load(c, color, i, NULL), span_none());
         Stmt *s = store(c, hist, bin, NULL, STORE_ADD, zero(c));

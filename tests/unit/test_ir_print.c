@@ -94,23 +94,36 @@ static void test_lowered(void **state)
     Context *c = *state;
     Buffer *x = buffer1(c, "x", DT_F32, ROLE_OUT, expr_index(c, 64));
     AxisLayout layout[] = {{.pad = 1, .align_factor = 32, .align_offset = 8, .fold = 64}};
-    Buffer *s = buffer_new(c, ctx_name(c, "s"), DT_F32, EXPRS(expr_index(c, 32)), 1, SCOPE_SHARED,
-                           ROLE_TEMP, NOWHERE);
+    Buffer *s = buffer_new(c, &(Buffer){.name = ctx_name(c, "s"),
+                                        .type = DT_F32,
+                                        .shape = EXPRS(expr_index(c, 32)),
+                                        .rank = 1,
+                                        .scope = SCOPE_SHARED,
+                                        .role = ROLE_TEMP,
+                                        .span = NOWHERE});
     s->layout = layout;
     Expr *thread = expr_axis(c, AXIS_THREAD_X);
     Expr *at = expr_binary(
         c, EX_ADD, expr_binary(c, EX_MUL, expr_axis(c, AXIS_BLOCK_X), expr_index(c, 32), NOWHERE),
         thread, NOWHERE);
     Var *i = var_new(c, ctx_name(c, "i"), DT_INDEX, VAR_LET, NOWHERE);
-    Stmt *add = stmt_store(c, x, EXPRS(use(c, i)), STORE_ADD,
-                           expr_load(c, s, EXPRS(thread), NOWHERE), NOWHERE);
+    Stmt *add = stmt_store(c,
+                           &(StoreStmt){.buffer = x,
+                                        .index = EXPRS(use(c, i)),
+                                        .op = STORE_ADD,
+                                        .value = expr_load(c, s, EXPRS(thread), NOWHERE)},
+                           NOWHERE);
     add->u.store.atomic = true;
-    Stmt *body = SEQ(
-        c, stmt_temp(c, s, NOWHERE), stmt_let(c, i, at, NOWHERE),
-        stmt_store(c, s, EXPRS(thread), STORE_SET, expr_float(c, DT_F32, 1.5, NOWHERE), NOWHERE),
-        stmt_barrier(c, "s: written above", NOWHERE),
-        stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE), add, NULL,
-                NOWHERE));
+    Stmt *body = SEQ(c, stmt_temp(c, s, NOWHERE), stmt_let(c, i, at, NOWHERE),
+                     stmt_store(c,
+                                &(StoreStmt){.buffer = s,
+                                             .index = EXPRS(thread),
+                                             .op = STORE_SET,
+                                             .value = expr_float(c, DT_F32, 1.5, NOWHERE)},
+                                NOWHERE),
+                     stmt_barrier(c, "s: written above", NOWHERE),
+                     stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE), add,
+                             NULL, NOWHERE));
     LaunchStmt launch = {.name = ctx_name(c, "main"),
                          .grid = {expr_index(c, 2), expr_index(c, 1), expr_index(c, 1)},
                          .block = {32, 1, 1},
@@ -140,8 +153,18 @@ static void test_store_before_its_update(void **state)
     Expr *const *at = EXPRS(use(c, m.i), use(c, m.j));
     const ForStmt *loops[] = {&m.kernel.body->u.loop, &m.kernel.body->u.loop.body->u.loop,
                               &m.kernel.body->u.loop.body->u.loop.body->u.loop};
-    Stmt *set = stmt_store(c, m.c, at, STORE_SET, expr_float(c, DT_F32, 0, NOWHERE), NOWHERE);
-    Stmt *add = stmt_store(c, m.c, at, STORE_ADD, expr_float(c, DT_F32, 1, NOWHERE), NOWHERE);
+    Stmt *set = stmt_store(c,
+                           &(StoreStmt){.buffer = m.c,
+                                        .index = at,
+                                        .op = STORE_SET,
+                                        .value = expr_float(c, DT_F32, 0, NOWHERE)},
+                           NOWHERE);
+    Stmt *add = stmt_store(c,
+                           &(StoreStmt){.buffer = m.c,
+                                        .index = at,
+                                        .op = STORE_ADD,
+                                        .value = expr_float(c, DT_F32, 1, NOWHERE)},
+                           NOWHERE);
     Stmt *first = block_implied(c, loops, 2, ctx_name(c, "C_init"), NULL, set, NOWHERE);
     Stmt *second = block_implied(c, loops, 3, NULL, NULL, add, NOWHERE);
     Stmt *seq = SEQ(c, first, loop_to(c, m.k, expr_index(c, 32), second));
@@ -170,8 +193,12 @@ static void test_downward_loop(void **state)
                     .step = -1,
                     .axis = AXIS_NONE,
                     .body = stmt_seq(c, NULL, 0, NOWHERE)};
-    Stmt *store =
-        stmt_store(c, x, EXPRS(use(c, i)), STORE_MAX, expr_int(c, DT_I32, -1, NOWHERE), NOWHERE);
+    Stmt *store = stmt_store(c,
+                             &(StoreStmt){.buffer = x,
+                                          .index = EXPRS(use(c, i)),
+                                          .op = STORE_MAX,
+                                          .value = expr_int(c, DT_I32, -1, NOWHERE)},
+                             NOWHERE);
     loop.body = block_implied(c, (const ForStmt *[]){&loop}, 1, NULL, NULL, store, NOWHERE);
     assert_int_equal(loop.body->u.block.iters[0].hi->u.i, 10);
     Kernel kernel = kernel_of(c, "k", (Buffer *const[]){x}, 1, stmt_for(c, &loop, NOWHERE));

@@ -95,7 +95,11 @@ static void add_path(StrBuf *out, const EnclosingList *path)
 static Stmt *store_to(Context *c, const char *name)
 {
     Buffer *b = buffer1(c, name, DT_F32, ROLE_OUT, expr_index(c, 4));
-    return stmt_store(c, b, EXPRS(expr_index(c, 0)), STORE_SET, expr_float(c, DT_F32, 0, NOWHERE),
+    return stmt_store(c,
+                      &(StoreStmt){.buffer = b,
+                                   .index = EXPRS(expr_index(c, 0)),
+                                   .op = STORE_SET,
+                                   .value = expr_float(c, DT_F32, 0, NOWHERE)},
                       NOWHERE);
 }
 

@@ -186,8 +186,13 @@ static void test_levels(void **state)
     m.kernel.body = launch_of(c, stmt_for(c, &bound, NOWHERE));
     expect(c, &m.kernel, "loop 't' is bound in a lowered kernel");
     Expr *const *wide = EXPRS(expr_int(c, DT_I64, 0, NOWHERE), expr_index(c, 0));
-    m.kernel.body = launch_of(
-        c, stmt_store(c, m.c, wide, STORE_SET, expr_float(c, DT_F32, 1, NOWHERE), NOWHERE));
+    m.kernel.body =
+        launch_of(c, stmt_store(c,
+                                &(StoreStmt){.buffer = m.c,
+                                             .index = wide,
+                                             .op = STORE_SET,
+                                             .value = expr_float(c, DT_F32, 1, NOWHERE)},
+                                NOWHERE));
     assert_null(ir_verify(c, &m.kernel));
 }
 

@@ -28,8 +28,13 @@ static void expect_bijection(Context *c, int64_t rows, int64_t columns, Swizzle 
                              int64_t pad)
 {
     Expr *shape[2] = {expr_index(c, rows), expr_index(c, columns)};
-    Buffer *b =
-        buffer_new(c, ctx_name(c, "t"), DT_F32, shape, 2, SCOPE_SHARED, ROLE_TEMP, span_none());
+    Buffer *b = buffer_new(c, &(Buffer){.name = ctx_name(c, "t"),
+                                        .type = DT_F32,
+                                        .shape = shape,
+                                        .rank = 2,
+                                        .scope = SCOPE_SHARED,
+                                        .role = ROLE_TEMP,
+                                        .span = span_none()});
     AxisLayout layout[2] = {[1] = {.swizzle = swizzle, .pad = pad}};
     b->layout = layout;
     int64_t strides[2], elements;

@@ -61,7 +61,11 @@ static void expect_text(Context *ctx, const char *part)
 static bool compile(Context *ctx, const char *source, const char *arch, NvrtcKind kind,
                     const void **image, size_t *bytes)
 {
-    return nvrtc_compile(ctx, source, "twice", arch, kind, NVRTC_PLAIN, image, bytes);
+    return nvrtc_compile(
+        ctx,
+        &(NvrtcRequest){
+            .source = source, .name = "twice", .arch = arch, .kind = kind, .lines = NVRTC_PLAIN},
+        image, bytes);
 }
 
 static void makes_machine_code(void **state)

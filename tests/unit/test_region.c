@@ -13,8 +13,13 @@
 static Buffer *buffer_2d(World *w, const char *name, const char *rows, const char *columns)
 {
     Expr *shape[] = {text_expr(w, rows), text_expr(w, columns)};
-    return buffer_new(w->c, ctx_name(w->c, name), DT_F32, shape, 2, SCOPE_GLOBAL, ROLE_IN,
-                      span_none());
+    return buffer_new(w->c, &(Buffer){.name = ctx_name(w->c, name),
+                                      .type = DT_F32,
+                                      .shape = shape,
+                                      .rank = 2,
+                                      .scope = SCOPE_GLOBAL,
+                                      .role = ROLE_IN,
+                                      .span = span_none()});
 }
 
 /* dst[i, j] = src[a, b], or the same as an update. */
@@ -22,7 +27,11 @@ static Stmt *copy_stmt(World *w, Buffer *dst, const char *i, const char *j, Buff
                        const char *a, const char *b)
 {
     Expr *to[] = {text_expr(w, i), text_expr(w, j)}, *from[] = {text_expr(w, a), text_expr(w, b)};
-    return stmt_store(w->c, dst, to, STORE_SET, expr_load(w->c, src, from, span_none()),
+    return stmt_store(w->c,
+                      &(StoreStmt){.buffer = dst,
+                                   .index = to,
+                                   .op = STORE_SET,
+                                   .value = expr_load(w->c, src, from, span_none())},
                       span_none());
 }
 
@@ -150,7 +159,12 @@ static void test_memory_subscripts_touch_all(void **state)
     Expr *at[] = {text_expr(&w, "i"), text_expr(&w, "i")};
     Expr *loaded = expr_cast(w.c, DT_INDEX, expr_load(w.c, c, at, span_none()), span_none());
     Expr *from[] = {loaded, text_expr(&w, "i")}, *to[] = {text_expr(&w, "i"), text_expr(&w, "0")};
-    Stmt *s = stmt_store(w.c, c, to, STORE_ADD, expr_load(w.c, a, from, span_none()), span_none());
+    Stmt *s = stmt_store(w.c,
+                         &(StoreStmt){.buffer = c,
+                                      .index = to,
+                                      .op = STORE_ADD,
+                                      .value = expr_load(w.c, a, from, span_none())},
+                         span_none());
     expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, 0, "0 : N, 0 : 4");
     AccessList list = {0};
     access_collect(w.c, s, NULL, ACCESS_ANY, &list);

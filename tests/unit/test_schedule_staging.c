@@ -226,12 +226,13 @@ static void half_a_step_is_none(void **state)
     const Kernel *before = schedule_kernel(s);
     Value block = {.kind = VALUE_WORD}, loops, ignored;
     block.u.s = ctx_name(k.text.ctx, "y");
-    assert_true(schedule_call(s, primitive_find("loops"), &block, NULL, 1, span_none(), &loops));
+    assert_true(schedule_call(s, primitive_find("loops"),
+                              &(GivenArgs){.args = &block, .n = 1, .span = span_none()}, &loops));
     Value scope = {.kind = VALUE_WORD};
     scope.u.s = ctx_name(k.text.ctx, "local");
     Value args[] = {loops.u.list.items[1], block, block, scope};
-    assert_false(
-        schedule_call(s, primitive_find("write_at"), args, NULL, 4, span_none(), &ignored));
+    assert_false(schedule_call(s, primitive_find("write_at"),
+                               &(GivenArgs){.args = args, .n = 4, .span = span_none()}, &ignored));
     assert_ptr_equal(schedule_kernel(s), before);
     assert_non_null(strstr(text_report(&k.text), "error[E0456]: write_at: "));
     text_close(&k.text);

@@ -81,18 +81,18 @@ static void a_refusal_changes_nothing(void **state)
     const Kernel *before = schedule_kernel(r.schedule);
     const char *text = text_print(&r.text, schedule_kernel(r.schedule));
     Value args[2] = {word(r.text.ctx, "C"), word(r.text.ctx, "blockIdx.x")}, loops, result;
-    assert_true(
-        schedule_call(r.schedule, primitive_find("loops"), args, NULL, 1, span_none(), &loops));
+    assert_true(schedule_call(r.schedule, primitive_find("loops"),
+                              &(GivenArgs){.args = args, .n = 1, .span = span_none()}, &loops));
     assert_int_equal(loops.u.list.n, 4);
     args[0] = loops.u.list.items[3];
-    assert_false(
-        schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
+    assert_false(schedule_call(r.schedule, primitive_find("bind"),
+                               &(GivenArgs){.args = args, .n = 2, .span = span_none()}, &result));
     assert_ptr_equal(schedule_kernel(r.schedule), before);
     assert_string_equal(text_print(&r.text, schedule_kernel(r.schedule)), text);
     assert_int_equal(schedule_steps(r.schedule), 1);
     args[0].u.id = UINT32_MAX;
-    assert_false(
-        schedule_call(r.schedule, primitive_find("bind"), args, NULL, 2, span_none(), &result));
+    assert_false(schedule_call(r.schedule, primitive_find("bind"),
+                               &(GivenArgs){.args = args, .n = 2, .span = span_none()}, &result));
     assert_non_null(strstr(text_report(&r.text), "a loop of another schedule"));
     text_close(&r.text);
 }

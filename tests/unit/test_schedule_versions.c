@@ -88,8 +88,8 @@ static Value outer_loop(Case *k, int block)
     Context *c = k->text.ctx;
     Value name = {.kind = VALUE_WORD}, loops;
     name.u.s = ctx_namef(c, "b%d", block);
-    assert_true(
-        schedule_call(k->schedule, primitive_find("loops"), &name, NULL, 1, span_none(), &loops));
+    assert_true(schedule_call(k->schedule, primitive_find("loops"),
+                              &(GivenArgs){.args = &name, .n = 1, .span = span_none()}, &loops));
     return loops.u.list.items[0];
 }
 
@@ -114,10 +114,11 @@ static void a_refused_step_leaves_nothing(void **state)
     run_nests(&k, 80, "", "unroll(loops(b7)[0]);");
     char *before = strdup(text_print(&k.text, schedule_kernel(k.schedule)));
     Value loop = outer_loop(&k, 5), result;
-    assert_false(schedule_call(k.schedule, &refuses, &loop, NULL, 1, span_none(), &result));
+    assert_false(schedule_call(k.schedule, &refuses,
+                               &(GivenArgs){.args = &loop, .n = 1, .span = span_none()}, &result));
     assert_string_equal(text_print(&k.text, schedule_kernel(k.schedule)), before);
-    assert_true(
-        schedule_call(k.schedule, primitive_find("unroll"), &loop, NULL, 1, span_none(), &result));
+    assert_true(schedule_call(k.schedule, primitive_find("unroll"),
+                              &(GivenArgs){.args = &loop, .n = 1, .span = span_none()}, &result));
     assert_string_equal(text_print(&k.text, schedule_kernel_after(k.schedule, 1)), before);
     assert_string_not_equal(text_print(&k.text, schedule_kernel(k.schedule)), before);
     free(before);
@@ -134,7 +135,8 @@ static size_t bytes_of_a_step(int n)
     size_t before = arena_used(k.text.ctx->arena);
     for (int i = 1; i <= TIMES; i++) {
         Value loop = outer_loop(&k, i);
-        assert_true(schedule_call(k.schedule, primitive_find("unroll"), &loop, NULL, 1, span_none(),
+        assert_true(schedule_call(k.schedule, primitive_find("unroll"),
+                                  &(GivenArgs){.args = &loop, .n = 1, .span = span_none()},
                                   &result));
     }
     size_t bytes = (arena_used(k.text.ctx->arena) - before) / TIMES;

@@ -127,7 +127,11 @@ static inline VerifyResult verified(Context *c, const Run *r, const Kernel *prog
         fail_msg("%s\n%s", broken, text.text);
     VerifyResult result;
     VerifyOptions options = {.wanted = wanted, .seed = 7};
-    if (!verify_run(r->d, r->m, r->w, module_build(c, reference, NULL), &options, &result))
+    if (!verify_run(r->d,
+                    &(VerifyRun){.module = r->m,
+                                 .workload = r->w,
+                                 .reference = module_build(c, reference, NULL)},
+                    &options, &result))
         fail_msg("%s", messages(c));
     return result;
 }

@@ -39,7 +39,12 @@ static Stmt *replace_store(Rewriter *r, Stmt *s)
     Replace *x = r->user;
     if (s->kind != ST_STORE || s->u.store.buffer != x->from)
         return s;
-    return stmt_stamp(stmt_store(r->ctx, x->to, &x->zero, s->u.store.op, s->u.store.value, s->span),
+    return stmt_stamp(stmt_store(r->ctx,
+                                 &(StoreStmt){.buffer = x->to,
+                                              .index = &x->zero,
+                                              .op = s->u.store.op,
+                                              .value = s->u.store.value},
+                                 s->span),
                       s);
 }
 
@@ -93,21 +98,33 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Span at = loop->span;
     Expr *one = expr_index(c, 1), *zero = expr_index(c, 0);
     Expr *start = promote_take_start(scan, before);
-    Buffer *acc = buffer_new(c, names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
-                             scan->buffer->type, &one, 1, SCOPE_LOCAL, ROLE_TEMP, at);
+    Buffer *acc = buffer_new(
+        c, &(Buffer){.name = names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
+                     .type = scan->buffer->type,
+                     .shape = &one,
+                     .rank = 1,
+                     .scope = SCOPE_LOCAL,
+                     .role = ROLE_TEMP,
+                     .span = at});
     if (!start)
         promote_guard_loops(scan, loop);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
     if (!start)
         first->hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
     Stmt *init = stmt_stamp(
-        stmt_store(c, acc, &zero, STORE_SET, first, first->span.source ? first->span : at), loop);
+        stmt_store(c, &(StoreStmt){.buffer = acc, .index = &zero, .op = STORE_SET, .value = first},
+                   first->span.source ? first->span : at),
+        loop);
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
     if (start)
         VEC_PUSH(c->arena, before, init);
     else if (promote_first_access(scan, loop) == FIRST_READS)
         VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
-    Stmt *last = stmt_store(c, scan->buffer, scan->index, STORE_SET, expr_load(c, acc, &zero, at),
+    Stmt *last = stmt_store(c,
+                            &(StoreStmt){.buffer = scan->buffer,
+                                         .index = scan->index,
+                                         .op = STORE_SET,
+                                         .value = expr_load(c, acc, &zero, at)},
                             scan->update);
     last->u.store.hint = scan->hint;
     VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));

@@ -65,19 +65,19 @@ static Expr *in_range(RefBuilder *b, DType type, Expr *v)
     return unless(b, op2(b, EX_LE, fn(b, CALL_ABS, v), ref_float(b, type_largest(type))));
 }
 
-Ref ref_exact_binary(RefBuilder *b, ExprKind kind, DType type, Expr *v, Ref x, Ref y)
+Ref ref_exact_binary(RefBuilder *b, const RefOperation *o, Expr *v)
 {
-    Ref r = {.v = v, .err = ref_add(b, x.err, y.err)};
-    if (kind == EX_MIN || kind == EX_MAX)
+    Ref r = {.v = v, .err = ref_add(b, o->x.err, o->y.err)};
+    if (o->kind == EX_MIN || o->kind == EX_MAX)
         return r;
-    if (kind == EX_MUL) {
-        r.err = ref_add(b, r.err, unless(b, product_is_exact(b, type, v, x, y)));
+    if (o->kind == EX_MUL) {
+        r.err = ref_add(b, r.err, unless(b, product_is_exact(b, o->type, v, o->x, o->y)));
         return r;
     }
-    if (kind == EX_DIV) /* by a zero, whose sign is not known */
-        r.err = ref_add(b, r.err, unless(b, op2(b, EX_NE, y.v, ref_float(b, 0))));
-    r.v = nearest(b, type, v);
-    r.err = ref_add(b, r.err, in_range(b, type, v));
+    if (o->kind == EX_DIV) /* by a zero, whose sign is not known */
+        r.err = ref_add(b, r.err, unless(b, op2(b, EX_NE, o->y.v, ref_float(b, 0))));
+    r.v = nearest(b, o->type, v);
+    r.err = ref_add(b, r.err, in_range(b, o->type, v));
     return r;
 }
 

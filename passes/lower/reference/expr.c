@@ -194,48 +194,52 @@ static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
 }
 
 /* A sum, difference, product or quotient v. */
-static Ref rounded_binary(RefBuilder *b, ExprKind kind, DType type, Expr *v, Ref x, Ref y)
+static Ref rounded_binary(RefBuilder *b, const RefOperation *o, Expr *v)
 {
-    Rounding r = {.type = type, .u = roundoff(type), .eta = underflow(type), .v = v};
-    Expr *both = ref_add(b, x.err, y.err);
-    if (kind == EX_MUL)
-        r.err = ref_let(b, product_error(b, x, y));
-    else if (kind == EX_DIV)
-        r.err = ref_let(b, quotient_error(b, v, x, y));
+    Rounding r = {.type = o->type, .u = roundoff(o->type), .eta = underflow(o->type), .v = v};
+    Expr *both = ref_add(b, o->x.err, o->y.err);
+    if (o->kind == EX_MUL)
+        r.err = ref_let(b, product_error(b, o->x, o->y));
+    else if (o->kind == EX_DIV)
+        r.err = ref_let(b, quotient_error(b, v, o->x, o->y));
     else
         r.err = ref_let(b, both);
     if (both) /* an infinity stays one, whatever finite is added to it */
-        r.certain = kind == EX_MUL || kind == EX_DIV || type == DT_F64
+        r.certain = o->kind == EX_MUL || o->kind == EX_DIV || o->type == DT_F64
                         ? is_zero(b, both)
                         : op2(b, EX_LT, r.err, ref_float(b, INFINITY));
-    if (kind == EX_DIV) { /* by a zero, whose sign is not known */
-        Expr *known = op2(b, EX_NE, y.v, ref_float(b, 0));
+    if (o->kind == EX_DIV) { /* by a zero, whose sign is not known */
+        Expr *known = op2(b, EX_NE, o->y.v, ref_float(b, 0));
         r.certain = r.certain ? op2(b, EX_AND, r.certain, known) : known;
     }
     return rounded(b, &r);
 }
 
-Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span)
+Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span)
 {
-    OpClass class = op_info(kind)->class;
+    OpClass class = op_info(o->kind)->class;
     if (class == OP_COMPARE)
-        return named(b, compare(b, kind, x, y));
-    Ref r = {.v = expr_binary(b->c, kind, x.v, y.v, span)};
+        return named(b, compare(b, o->kind, o->x, o->y));
+    Ref r = {.v = expr_binary(b->c, o->kind, o->x.v, o->y.v, span)};
     if (r.v->type == DT_BOOL) {
-        r.unsure = either(b, x.unsure, y.unsure);
+        r.unsure = either(b, o->x.unsure, o->y.unsure);
         return named(b, r);
     }
-    if (!type_is_float(type)) {
-        r.err = integer_error(b, kind, x, y);
+    if (!type_is_float(o->type)) {
+        r.err = integer_error(b, o->kind, o->x, o->y);
         return named(b, r);
     }
     r.v = ref_let(b, r.v);
     if (b->exact)
-        return named(b, ref_exact_binary(b, kind, type, r.v, x, y));
-    if (kind == EX_MIN || kind == EX_MAX)
-        r.err = larger(b, x.err, y.err);
+        return named(
+            b,
+            ref_exact_binary(
+                b, &(RefOperation){.kind = o->kind, .type = o->type, .x = o->x, .y = o->y}, r.v));
+    if (o->kind == EX_MIN || o->kind == EX_MAX)
+        r.err = larger(b, o->x.err, o->y.err);
     else
-        r = rounded_binary(b, kind, type, r.v, x, y);
+        r = rounded_binary(
+            b, &(RefOperation){.kind = o->kind, .type = o->type, .x = o->x, .y = o->y}, r.v);
     return named(b, r);
 }
 
@@ -594,7 +598,8 @@ static Ref divide(RefBuilder *b, const Expr *e)
 {
     Ref x = ref_expr(b, e->u.arg[0]), y = ref_expr(b, e->u.arg[1]);
     if (!b->path || type_is_float(e->type))
-        return ref_binary(b, e->kind, e->type, x, y, e->span);
+        return ref_binary(b, &(RefOperation){.kind = e->kind, .type = e->type, .x = x, .y = y},
+                          e->span);
     Ref r = {.v = pick(b, b->path, op2(b, e->kind, x.v, y.v), zero_of(b, e->type)),
              .err = integer_error(b, e->kind, x, y)};
     return named(b, r);
@@ -630,7 +635,8 @@ Ref ref_expr(RefBuilder *b, Expr *e)
         if (expr_is_unary(e->kind))
             return unary(b, e);
         Ref x = ref_expr(b, e->u.arg[0]), y = ref_expr(b, e->u.arg[1]);
-        return ref_binary(b, e->kind, e->type, x, y, e->span);
+        return ref_binary(b, &(RefOperation){.kind = e->kind, .type = e->type, .x = x, .y = y},
+                          e->span);
     }
     }
 }

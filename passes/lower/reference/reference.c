@@ -95,7 +95,10 @@ static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, E
                 Span span)
 {
     if (buffer && !b->dry)
-        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, buffer, index, op, value, span));
+        VEC_PUSH(b->c->arena, b->out,
+                 stmt_store(
+                     b->c, &(StoreStmt){.buffer = buffer, .index = index, .op = op, .value = value},
+                     span));
 }
 
 /* |v| + err */
@@ -142,7 +145,9 @@ static void spoil(RefBuilder *b, Twin *t, Expr *when)
     Expr *zero = expr_index(b->c, 0), *one = expr_int(b->c, DT_U8, 1, span_none());
     if (b->dry || !t->unsure)
         return;
-    Stmt *set = stmt_store(b->c, t->unsure, &zero, STORE_SET, one, span_none());
+    Stmt *set = stmt_store(
+        b->c, &(StoreStmt){.buffer = t->unsure, .index = &zero, .op = STORE_SET, .value = one},
+        span_none());
     VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, when, set, NULL, span_none()));
 }
 
@@ -161,7 +166,11 @@ static void ref_store(RefBuilder *b, const Stmt *s)
     }
     if (op != STORE_SET) {
         Ref old = ref_element(b, t, index, s->span);
-        r = ref_binary(b, store_op_kind(op, t->from->type), t->from->type, old, r, s->span);
+        r = ref_binary(
+            b,
+            &(RefOperation){
+                .kind = store_op_kind(op, t->from->type), .type = t->from->type, .x = old, .y = r},
+            s->span);
     }
     store_set(b, t, index, r, s->span);
 }
@@ -257,8 +266,13 @@ Buffer *ref_part(RefBuilder *b, const PartOf *of)
     bool whole = !need && of->part != PART_UNSURE;
     Expr *const *shape = whole ? from->shape : need ? &from->shape[of->axis] : &one;
     Role role = need && from->role != ROLE_TEMP ? ROLE_INOUT : from->role;
-    Buffer *made = buffer_new(b->c, names_fresh(&b->names, name), types[of->part], shape,
-                              whole ? from->rank : 1, SCOPE_GLOBAL, role, from->span);
+    Buffer *made = buffer_new(b->c, &(Buffer){.name = names_fresh(&b->names, name),
+                                              .type = types[of->part],
+                                              .shape = shape,
+                                              .rank = whole ? from->rank : 1,
+                                              .scope = SCOPE_GLOBAL,
+                                              .role = role,
+                                              .span = from->span});
     made->part = of->part;
     made->part_of = from;
     made->part_axis = of->axis;
@@ -269,8 +283,13 @@ static void add_twin(RefBuilder *b, const Buffer *from)
 {
     bool wide = type_is_float(from->type) && from->role != ROLE_IN;
     Twin t = {.from = from};
-    t.value = buffer_new(b->c, from->name, wide ? DT_F64 : from->type, from->shape, from->rank,
-                         SCOPE_GLOBAL, from->role, from->span);
+    t.value = buffer_new(b->c, &(Buffer){.name = from->name,
+                                         .type = wide ? DT_F64 : from->type,
+                                         .shape = from->shape,
+                                         .rank = from->rank,
+                                         .scope = SCOPE_GLOBAL,
+                                         .role = from->role,
+                                         .span = from->span});
     t.value->part = PART_VALUE;
     t.value->part_of = from;
     VEC_PUSH(b->c->arena, &b->twins, t);
@@ -376,8 +395,12 @@ static void clear_unsure(RefBuilder *b, StmtList *out)
         const Twin *t = &b->twins.items[i];
         Expr *zero = expr_index(b->c, 0), *off = expr_int(b->c, DT_U8, 0, span_none());
         if (t->unsure && t->from->role != ROLE_INOUT)
-            VEC_PUSH(b->c->arena, out,
-                     stmt_store(b->c, t->unsure, &zero, STORE_SET, off, t->from->span));
+            VEC_PUSH(
+                b->c->arena, out,
+                stmt_store(b->c,
+                           &(StoreStmt){
+                               .buffer = t->unsure, .index = &zero, .op = STORE_SET, .value = off},
+                           t->from->span));
     }
 }
 

@@ -54,8 +54,15 @@ typedef struct {
 /* expr.c */
 Twin *ref_twin(RefBuilder *b, const Buffer *buffer);
 Ref ref_expr(RefBuilder *b, Expr *e);
+/* An operation on values in element type `type`. */
+typedef struct {
+    ExprKind kind;
+    DType type;
+    Ref x, y;
+} RefOperation;
+
 /* The rest of an operation on already evaluated operands, in element type `type`; for updates. */
-Ref ref_binary(RefBuilder *b, ExprKind kind, DType type, Ref x, Ref y, Span span);
+Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span);
 /* The element of a twin's buffer that is its value, with the error that sums have gathered. */
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span);
 Expr *ref_float(RefBuilder *b, double value);
@@ -69,7 +76,7 @@ Expr *ref_let(RefBuilder *b, Expr *e);
 /* exact.c: the same questions where errors are 0 or infinite (b->exact).  `v` is the
  * value of the operation in f64, which becomes the value of the type where the operation rounds it
  * in one way only. */
-Ref ref_exact_binary(RefBuilder *b, ExprKind kind, DType type, Expr *v, Ref x, Ref y);
+Ref ref_exact_binary(RefBuilder *b, const RefOperation *o, Expr *v);
 Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg);
 Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err);
 /* A term of a sum in fixed point, for `bits`; what is no such number adds an infinite error to *err

@@ -130,8 +130,12 @@ static void mark(RefBuilder *b, StmtList *out, Buffer *need, Expr *extent, Buffe
     Context *c = b->c;
     Var *var = var_new(c, names_fresh(&b->names, "q"), DT_INDEX, VAR_LOOP, span_none());
     Expr *at = expr_var(c, var, span_none());
-    Stmt *body =
-        stmt_store(c, need, &at, STORE_SET, expr_int(c, DT_U8, value, span_none()), span_none());
+    Stmt *body = stmt_store(c,
+                            &(StoreStmt){.buffer = need,
+                                         .index = &at,
+                                         .op = STORE_SET,
+                                         .value = expr_int(c, DT_U8, value, span_none())},
+                            span_none());
     if (wanted)
         body = stmt_if(c, is_wanted(b, wanted, at), body, NULL, span_none());
     ForStmt loop = {.var = var,

@@ -161,7 +161,9 @@ static bool take_init(Blockize *b, Stmt *block)
     if (outside && !reduce_outside(b, block, &path, anchor))
         return false;
     anchor = outside ? b->depth : anchor;
-    if (!reduction_take_init(c, b->s->kernel, &path, anchor, &nest, &update))
+    if (!reduction_take_init(
+            c, &(ReductionPlace){.kernel = b->s->kernel, .path = &path, .anchor = anchor}, &nest,
+            &update))
         return false;
     Stmt *at = path.items[anchor], *now = stmt_replace(c, at, block, update);
     if (outside) {

@@ -21,7 +21,11 @@ static bool find_part(Move *m)
     Arena *arena = m->s->ctx->arena;
     const Buffer *buffer = m->buffer;
     Part *part = &m->part;
-    if (!stage_box(m->s, m->facts, &m->target, buffer, ACCESS_READ, buffer->scope, part->box))
+    if (!stage_box(
+            m->s, m->facts,
+            &(BoxOf){
+                .loop = &m->target, .buffer = buffer, .mode = ACCESS_READ, .scope = buffer->scope},
+            part->box))
         return false;
     part->runs = ARENA_ARRAY(arena, Run, buffer->rank * REGION_RUNS + 1);
     part->n_runs = ARENA_ARRAY(arena, int, buffer->rank + 1);
@@ -166,7 +170,8 @@ static bool reads_stay(const Move *m)
     Schedule *s = m->s;
     const Buffer *overwritten;
     const Stmt *writer =
-        flow_overwritten(s, m->seq, m->block_item, m->loop_item, m->block, &overwritten);
+        flow_overwritten(s, (SeqRange){.seq = m->seq, .from = m->block_item, .to = m->loop_item},
+                         m->block, &overwritten);
     REQUIRE(s, E0454, m->at_block, !writer,
             "block '%s' writes '%s', which block '%s' reads, before loop '%s' is done, so the "
             "block would read other values there",

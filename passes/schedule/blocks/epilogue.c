@@ -135,7 +135,8 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
         pure = reduction->u.block.iters[made[axis]].kind == ITER_SPATIAL;
     REQUIRE(s, E0822, call->span,
             pure && inline_reads_at_iterators(s, epilogue, sum, used) &&
-                inline_same_domains(s, reduction, made, epilogue, used, n),
+                inline_same_domains(s, (IndexedBlock){.block = reduction, .axes = made},
+                                    (IndexedBlock){.block = epilogue, .axes = used}, n),
             "blocks '%s' and '%s' do not speak of '%s' at their own iterators over the same ranges",
             reduction->u.block.name, epilogue->u.block.name, sum->name);
     REQUIRE(s, E0461, call->span,
@@ -164,9 +165,17 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
     if (rest)
         start = started_from(c, op, start, expr_subst(c, rest, map, n));
     BlockStmt fused = reduction->u.block;
-    fused.init = stmt_store(c, store->u.store.buffer, index, STORE_SET, start, init->span);
-    fused.body = stmt_store(c, store->u.store.buffer, index, update->u.store.op,
-                            update->u.store.value, update->span);
+    fused.init = stmt_store(
+        c,
+        &(StoreStmt){
+            .buffer = store->u.store.buffer, .index = index, .op = STORE_SET, .value = start},
+        init->span);
+    fused.body = stmt_store(c,
+                            &(StoreStmt){.buffer = store->u.store.buffer,
+                                         .index = index,
+                                         .op = update->u.store.op,
+                                         .value = update->u.store.value},
+                            update->span);
     fused.body->u.store.atomic = update->u.store.atomic;
     Stmt *body =
         stmt_replace(c, s->kernel->body, reduction, stmt_block(c, &fused, reduction->span));

@@ -108,7 +108,8 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
         REQUIRE(s, E0461, span, from < to, "block '%s' reads '%s' before block '%s' writes it",
                 readers->items[r]->u.block.name, flow_single_store(block)->u.store.buffer->name,
                 block->u.block.name);
-        const Stmt *writer = flow_overwritten(s, seq, from, to, block, &overwritten);
+        const Stmt *writer = flow_overwritten(s, (SeqRange){.seq = seq, .from = from, .to = to},
+                                              block, &overwritten);
         REQUIRE(s, E0461, span, !writer,
                 "block '%s' writes '%s' before block '%s' is done, so the inlined expression would "
                 "read other values",
@@ -194,17 +195,17 @@ bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, 
 
 /* The iterators of both blocks run over the same ranges, axis by axis, also where ranges speak of
  * other iterators. */
-bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
-                         const int *b_axes, int rank)
+bool inline_same_domains(Schedule *s, IndexedBlock a, IndexedBlock b, int rank)
 {
     Context *c = s->ctx;
     Facts *facts = facts_of_kernel(c, s->kernel);
     Subst *map = ARENA_ARRAY(c->arena, Subst, rank + 1);
     for (int axis = 0; axis < rank; axis++)
-        map[axis] = (Subst){b->u.block.iters[b_axes[axis]].var,
-                            expr_var(c, a->u.block.iters[a_axes[axis]].var, span_none())};
+        map[axis] = (Subst){b.block->u.block.iters[b.axes[axis]].var,
+                            expr_var(c, a.block->u.block.iters[a.axes[axis]].var, span_none())};
     for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *x = &a->u.block.iters[a_axes[axis]], *y = &b->u.block.iters[b_axes[axis]];
+        const BlockIter *x = &a.block->u.block.iters[a.axes[axis]],
+                        *y = &b.block->u.block.iters[b.axes[axis]];
         if (!expr_equal(simplify(facts, x->lo), simplify(facts, expr_subst(c, y->lo, map, rank))) ||
             !expr_equal(simplify(facts, x->hi), simplify(facts, expr_subst(c, y->hi, map, rank))))
             return false;
@@ -218,13 +219,12 @@ static bool proved_at_most(Schedule *s, Facts *facts, Expr *a, Expr *b)
 }
 
 /* The ranges of `part` are of sizes alone and lie within those of `whole`, axis by axis. */
-static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, const Stmt *whole,
-                           const int *whole_axes, int rank)
+static bool within_domains(Schedule *s, IndexedBlock part, IndexedBlock whole, int rank)
 {
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *x = &part->u.block.iters[part_axes[axis]],
-                        *y = &whole->u.block.iters[whole_axes[axis]];
+        const BlockIter *x = &part.block->u.block.iters[part.axes[axis]],
+                        *y = &whole.block->u.block.iters[whole.axes[axis]];
         if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) ||
             !expr_of_sizes(y->hi) || !proved_at_most(s, facts, y->lo, x->lo) ||
             !proved_at_most(s, facts, x->hi, y->hi))
@@ -234,15 +234,14 @@ static bool within_domains(Schedule *s, const Stmt *part, const int *part_axes, 
 }
 
 /* The iterators of the producer, which run over what the block does. */
-static const BlockIter *iters_over(Schedule *s, const Stmt *producer, const int *made,
-                                   const Stmt *block, const int *used, int rank)
+static const BlockIter *iters_over(Schedule *s, IndexedBlock maker, IndexedBlock user, int rank)
 {
     BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, rank + 1);
     for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *range = &block->u.block.iters[used[axis]];
-        iters[made[axis]] = producer->u.block.iters[made[axis]];
-        iters[made[axis]].lo = range->lo;
-        iters[made[axis]].hi = range->hi;
+        const BlockIter *range = &user.block->u.block.iters[user.axes[axis]];
+        iters[maker.axes[axis]] = maker.block->u.block.iters[maker.axes[axis]];
+        iters[maker.axes[axis]].lo = range->lo;
+        iters[maker.axes[axis]].hi = range->hi;
     }
     return iters;
 }
@@ -343,8 +342,11 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
             "block '%s' reads what it writes itself, in the order of its own loops and not of "
             "those of its producer",
             name);
-    bool same = inline_same_domains(s, producer, made, block, used, n);
-    REQUIRE(s, E0462, span, same || within_domains(s, block, used, producer, made, n),
+    bool same = inline_same_domains(s, (IndexedBlock){.block = producer, .axes = made},
+                                    (IndexedBlock){.block = block, .axes = used}, n);
+    REQUIRE(s, E0462, span,
+            same || within_domains(s, (IndexedBlock){.block = block, .axes = used},
+                                   (IndexedBlock){.block = producer, .axes = made}, n),
             "block '%s' and its producer '%s' run over different ranges, and its own is no box of "
             "sizes that lies within the other",
             name, producer->u.block.name);
@@ -362,7 +364,8 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
     BlockStmt fused = producer->u.block;
     if (!same)
-        fused.iters = iters_over(s, producer, made, block, used, n);
+        fused.iters = iters_over(s, (IndexedBlock){.block = producer, .axes = made},
+                                 (IndexedBlock){.block = block, .axes = used}, n);
     fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
     REQUIRE(s, E0461, span, stays_in_place(s, &fused),
             "block '%s' reads elements that block '%s' writes, before any of them is written, and "

@@ -9,9 +9,14 @@
  * the one of each axis. */
 bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes);
 
+/* A block, and the iterator that each axis of a buffer has for a subscript in it. */
+typedef struct {
+    const Stmt *block;
+    const int *axes;
+} IndexedBlock;
+
 /* The iterators of both blocks run over the same ranges, axis by axis. */
-bool inline_same_domains(Schedule *s, const Stmt *a, const int *a_axes, const Stmt *b,
-                         const int *b_axes, int rank);
+bool inline_same_domains(Schedule *s, IndexedBlock a, IndexedBlock b, int rank);
 
 /* The block runs for each value of its iterators' domains, as it will in the place of block `what`,
  * which does: no step of a loop and no condition leaves some out. False after E0462. */

@@ -297,12 +297,15 @@ static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *fro
     Expr *value = expr_load(c, from, at, e->call->span);
     if (inside)
         value = or_zero(c, inside, value, e->call->span);
-    StageNest nest = {.block = name,
-                      .n = n,
-                      .iters = vars,
-                      .lo = lo,
-                      .hi = to->shape,
-                      .body = stmt_store(c, to, index, STORE_SET, value, e->call->span)};
+    StageNest nest = {
+        .block = name,
+        .n = n,
+        .iters = vars,
+        .lo = lo,
+        .hi = to->shape,
+        .body = stmt_store(
+            c, &(StoreStmt){.buffer = to, .index = index, .op = STORE_SET, .value = value},
+            e->call->span)};
     return stage_nest(e->s, &nest, e->call->span);
 }
 
@@ -409,8 +412,12 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
         }
     }
     BlockStmt filled = block->u.block;
-    filled.body = stmt_store(c, store->u.store.buffer, store->u.store.index, STORE_SET,
-                             or_zero(c, inside, value, e->call->span), store->span);
+    filled.body = stmt_store(c,
+                             &(StoreStmt){.buffer = store->u.store.buffer,
+                                          .index = store->u.store.index,
+                                          .op = STORE_SET,
+                                          .value = or_zero(c, inside, value, e->call->span)},
+                             store->span);
     return padded_nest(c, path, top, stmt_block(c, &filled, block->span), extent);
 }
 

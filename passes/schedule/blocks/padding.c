@@ -109,9 +109,17 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
         !check_padding(s, call, &path, anchor, &p))
         return false;
     BlockStmt apart = block->u.block;
-    apart.init = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.fill,
+    apart.init = stmt_store(c,
+                            &(StoreStmt){.buffer = p.store->u.store.buffer,
+                                         .index = p.store->u.store.index,
+                                         .op = STORE_SET,
+                                         .value = p.fill},
                             p.store->span);
-    apart.body = stmt_store(c, p.store->u.store.buffer, p.store->u.store.index, STORE_SET, p.value,
+    apart.body = stmt_store(c,
+                            &(StoreStmt){.buffer = p.store->u.store.buffer,
+                                         .index = p.store->u.store.index,
+                                         .op = STORE_SET,
+                                         .value = p.value},
                             p.store->span);
     Stmt *loop = path.items[anchor], *now = stmt_block(c, &apart, block->span);
     /* the path as it would be, of which ifs know the branch by the statement */
@@ -120,7 +128,9 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
         path.items[i] = now;
         now = i > 0 ? stmt_replace(c, path.items[i - 1], old, now) : NULL;
     }
-    if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &copy))
+    if (!reduction_take_init(
+            c, &(ReductionPlace){.kernel = s->kernel, .path = &path, .anchor = anchor}, &nest,
+            &copy))
         return false;
     BlockStmt fill = stmt_nest_block(nest)->u.block, inside = copy->u.block;
     fill.name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", inside.name));

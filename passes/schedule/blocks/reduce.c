@@ -97,7 +97,9 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
             stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);
     if (!init_may_run_first(s, call, block, path.items[anchor]))
         return false;
-    if (!reduction_take_init(c, s->kernel, &path, anchor, &nest, &update))
+    if (!reduction_take_init(
+            c, &(ReductionPlace){.kernel = s->kernel, .path = &path, .anchor = anchor}, &nest,
+            &update))
         return false;
     Stmt *loop = path.items[anchor];
     Stmt *pair[2] = {nest, stmt_replace(c, loop, block, update)};

@@ -291,8 +291,14 @@ static void make_buffer(Factor *f, Span origin)
     loop_domain(c, &f->loop->u.loop, &lo, &hi);
     Expr *extent = simplify(facts_new(c), index_sub(c, hi, lo));
     Name name = sched_fresh_name(f->s, arena_printf(c->arena, "%s_rf", of->name));
-    f->rf = buffer_new(c, name, of->type, with_axis(f, of->shape, *stage_shape(f->s, &extent, 1)),
-                       of->rank + 1, SCOPE_GLOBAL, ROLE_TEMP, of->span);
+    f->rf =
+        buffer_new(c, &(Buffer){.name = name,
+                                .type = of->type,
+                                .shape = with_axis(f, of->shape, *stage_shape(f->s, &extent, 1)),
+                                .rank = of->rank + 1,
+                                .scope = SCOPE_GLOBAL,
+                                .role = ROLE_TEMP,
+                                .span = of->span});
     f->rf->origin = origin;
 }
 
@@ -324,8 +330,16 @@ static Stmt *partial_block(Factor *f)
                        .predicate = f->predicate,
                        .annotations = f->block->annotations};
     if (f->reduces)
-        block.init = stmt_store(c, f->rf, index, STORE_SET, f->r.identity, span);
-    block.body = stmt_store(c, f->rf, index, f->reduces ? f->r.op : STORE_SET, value, span);
+        block.init = stmt_store(
+            c,
+            &(StoreStmt){.buffer = f->rf, .index = index, .op = STORE_SET, .value = f->r.identity},
+            span);
+    block.body = stmt_store(c,
+                            &(StoreStmt){.buffer = f->rf,
+                                         .index = index,
+                                         .op = f->reduces ? f->r.op : STORE_SET,
+                                         .value = value},
+                            span);
     return stmt_block(c, &block, f->node->span);
 }
 
@@ -339,8 +353,12 @@ static Stmt *final_nest(Factor *f)
     const Stmt *to = f->r.update;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
     Expr *load = expr_load(c, f->rf, partial_index(f, part), span);
-    Stmt *both[2] = {f->block->init,
-                     stmt_store(c, to->u.store.buffer, to->u.store.index, f->r.op, load, span)};
+    Stmt *both[2] = {f->block->init, stmt_store(c,
+                                                &(StoreStmt){.buffer = to->u.store.buffer,
+                                                             .index = to->u.store.index,
+                                                             .op = f->r.op,
+                                                             .value = load},
+                                                span)};
     BlockStmt block = *f->block;
     block.init = stmt_seq(c, both, 2, span);
     StmtPath path = {0};
@@ -348,7 +366,9 @@ static Stmt *final_nest(Factor *f)
         VEC_PUSH(c->arena, &path, f->path.items[i]);
     VEC_PUSH(c->arena, &path, stmt_block(c, &block, f->node->span));
     Stmt *nest, *rest;
-    if (!reduction_take_init(c, f->s->kernel, &path, f->top, &nest, &rest))
+    if (!reduction_take_init(
+            c, &(ReductionPlace){.kernel = f->s->kernel, .path = &path, .anchor = f->top}, &nest,
+            &rest))
         return NULL;
     Stmt *bottom = stmt_nest_block(nest);
 

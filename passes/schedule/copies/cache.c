@@ -128,8 +128,9 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
             buffer->name);
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
-    Stmt *nest =
-        stage_copy_box(s, consumers.items[0], cache->name, cache, buffer, NULL, block->span);
+    Stmt *nest = stage_copy_box(
+        s, consumers.items[0],
+        &(BoxCopy){.block = cache->name, .to = cache, .from = buffer, .span = block->span});
     Redirect d = {buffer, cache, &consumers, only};
     Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
     Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
@@ -161,8 +162,15 @@ static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *fro
     Expr **index = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
     for (int axis = 0; axis < to->rank; axis++)
         index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    StageNest copy = {
-        from->name, n, vars, lo, hi, NULL, stage_copy(s, to, index, from, index, span), NULL};
+    StageNest copy = {from->name,
+                      n,
+                      vars,
+                      lo,
+                      hi,
+                      NULL,
+                      stage_copy(s, (BufferElement){.buffer = to, .index = index},
+                                 (BufferElement){.buffer = from, .index = index}, span),
+                      NULL};
     return stage_nest(s, &copy, span);
 }
 

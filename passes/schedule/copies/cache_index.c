@@ -160,11 +160,18 @@ static Stmt *keep(Keeper *k, Kept *kept)
     if (box_of(c, f, &points, old, n, shape) >= 0)
         return NULL;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_index", k->stmt->u.block.name));
-    Buffer *b = buffer_new(c, name, type_for(f, kept->e), stage_shape(s, shape, n), n, k->scope,
-                           ROLE_TEMP, kept->e->span);
+    Buffer *b = buffer_new(c, &(Buffer){.name = name,
+                                        .type = type_for(f, kept->e),
+                                        .shape = stage_shape(s, shape, n),
+                                        .rank = n,
+                                        .scope = k->scope,
+                                        .role = ROLE_TEMP,
+                                        .span = kept->e->span});
     b->origin = k->call->span;
     Expr *value = expr_cast(c, b->type, expr_subst(c, kept->e, to, n), kept->e->span);
-    Stmt *store = stmt_store(c, b, index, STORE_SET, value, kept->e->span);
+    Stmt *store =
+        stmt_store(c, &(StoreStmt){.buffer = b, .index = index, .op = STORE_SET, .value = value},
+                   kept->e->span);
     kept->buffer = b;
     kept->index = old;
     return stage_nest(s, &(StageNest){name, n, var, lo, hi, NULL, store, NULL}, k->stmt->span);

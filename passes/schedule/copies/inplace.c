@@ -80,8 +80,15 @@ static bool place_inside(InPlace *p)
     facts_enter(p->facts, p->loop);
     REQUIRE(
         s, E0455, span,
-        stage_box(s, p->facts, &p->at, p->from, ACCESS_ANY, p->to->scope, p->box) &&
-            stage_box(s, p->facts, &p->at, p->from, ACCESS_WRITE, p->to->scope, p->back),
+        stage_box(
+            s, p->facts,
+            &(BoxOf){.loop = &p->at, .buffer = p->from, .mode = ACCESS_ANY, .scope = p->to->scope},
+            p->box) &&
+            stage_box(
+                s, p->facts,
+                &(BoxOf){
+                    .loop = &p->at, .buffer = p->from, .mode = ACCESS_WRITE, .scope = p->to->scope},
+                p->back),
         "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
         p->from->name, loop);
     return true;
@@ -90,7 +97,9 @@ static bool place_inside(InPlace *p)
 static Stmt *copy_nest(const InPlace *p, Name block, Buffer *to, Buffer *from, const Interval *box)
 {
     Name name = sched_fresh_name(p->s, block);
-    return stage_copy_box(p->s, p->block, name, to, from, box, p->block->span);
+    return stage_copy_box(
+        p->s, p->block,
+        &(BoxCopy){.block = name, .to = to, .from = from, .box = box, .span = p->block->span});
 }
 
 /* Loops one iteration after the other, and stores to the copy that read nothing of it. */
@@ -106,7 +115,11 @@ static Stmt *only_write(Rewriter *r, Stmt *stmt)
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != p->to->id)
         return stmt;
     Expr *value = expr_load(r->ctx, p->from, stmt->u.store.index, stmt->span);
-    return stmt_store(r->ctx, p->to, stmt->u.store.index, STORE_SET, value, stmt->span);
+    return stmt_store(
+        r->ctx,
+        &(StoreStmt){
+            .buffer = p->to, .index = stmt->u.store.index, .op = STORE_SET, .value = value},
+        stmt->span);
 }
 
 /* The block writes each element that is copied back: in a program without the copy in, where the

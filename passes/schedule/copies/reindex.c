@@ -269,7 +269,11 @@ static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
     Redirect *d = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != d->r->from->id)
         return stmt;
-    Stmt *store = stmt_store(rewriter->ctx, d->to, d->r->to, stmt->u.store.op, stmt->u.store.value,
+    Stmt *store = stmt_store(rewriter->ctx,
+                             &(StoreStmt){.buffer = d->to,
+                                          .index = d->r->to,
+                                          .op = stmt->u.store.op,
+                                          .value = stmt->u.store.value},
                              stmt->span);
     store->u.store.atomic = stmt->u.store.atomic;
     return store;
@@ -420,7 +424,8 @@ static bool stage_read(Reindex *r, Value *result)
     if (!subscripts_are_complete(r, &staged, &place))
         return false;
     Buffer *to = make_buffer(r);
-    Stmt *body = stage_copy(s, to, place_index(r), r->from, r->element, r->stmt->span);
+    Stmt *body = stage_copy(s, (BufferElement){.buffer = to, .index = place_index(r)},
+                            (BufferElement){.buffer = r->from, .index = r->element}, r->stmt->span);
     Stmt *nest = copy_nest(r, to->name, existing_elements(r, where), body);
     put(r, &place, to, nest, NULL);
     *result = value_block(stmt_nest_block(nest));
@@ -470,7 +475,8 @@ static bool stage_write(Reindex *r, Value *result)
     if (!stage_can_write(s, &r->path, store, r->from, r->span, &place) || !check_one_place(r))
         return false;
     Buffer *to = make_buffer(r);
-    Stmt *body = stage_copy(s, r->from, r->element, to, place_index(r), r->stmt->span);
+    Stmt *body = stage_copy(s, (BufferElement){.buffer = r->from, .index = r->element},
+                            (BufferElement){.buffer = to, .index = place_index(r)}, r->stmt->span);
     Stmt *nest = copy_nest(r, to->name, taken_places(r), body);
     put(r, &place, to, NULL, nest);
     *result = value_block(stmt_nest_block(nest));

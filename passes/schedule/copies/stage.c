@@ -96,16 +96,24 @@ Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *aft
 Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin)
 {
     Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_%s", of->name, suffix));
-    Buffer *b = buffer_new(s->ctx, name, of->type, of->shape, of->rank, scope, ROLE_TEMP, of->span);
+    Buffer *b = buffer_new(s->ctx, &(Buffer){.name = name,
+                                             .type = of->type,
+                                             .shape = of->shape,
+                                             .rank = of->rank,
+                                             .scope = scope,
+                                             .role = ROLE_TEMP,
+                                             .span = of->span});
     b->origin = origin;
     return b;
 }
 
-Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from,
-                 Expr *const *from_index, Span span)
+Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span)
 {
-    Expr *value = expr_load(s->ctx, from, from_index, span);
-    return stmt_store(s->ctx, to, to_index, STORE_SET, value, span);
+    Expr *value = expr_load(s->ctx, from.buffer, from.index, span);
+    return stmt_store(
+        s->ctx,
+        &(StoreStmt){.buffer = to.buffer, .index = to.index, .op = STORE_SET, .value = value},
+        span);
 }
 
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
@@ -161,25 +169,29 @@ static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buff
     }
 }
 
-Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from,
-                     const Interval *box, Span span)
+Stmt *stage_copy_box(Schedule *s, Stmt *user, const BoxCopy *copy)
 {
     Context *c = s->ctx;
-    int n = from->rank;
+    int n = copy->from->rank;
     Name *names = ARENA_ARRAY(c->arena, Name, n + 1);
     Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
     Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
          **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    iterator_names(s, user, to, from, names);
+    iterator_names(s, user, copy->to, copy->from, names);
     for (int i = 0; i < n; i++) {
-        vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, span);
-        index[i] = expr_var(c, vars[i], span);
+        vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, copy->span);
+        index[i] = expr_var(c, vars[i], copy->span);
         lo[i] = expr_index(c, 0);
     }
-    StageNest nest = {
-        .block = block, .n = n, .iters = vars, .lo = lo, .hi = from->shape, .box = box};
-    nest.body = stage_copy(s, to, index, from, index, span);
-    return stage_nest(s, &nest, span);
+    StageNest nest = {.block = copy->block,
+                      .n = n,
+                      .iters = vars,
+                      .lo = lo,
+                      .hi = copy->from->shape,
+                      .box = copy->box};
+    nest.body = stage_copy(s, (BufferElement){.buffer = copy->to, .index = index},
+                           (BufferElement){.buffer = copy->from, .index = index}, copy->span);
+    return stage_nest(s, &nest, copy->span);
 }
 
 /* An axis for `extent` elements: literally empty ones have 1, and sizes for which the extent is

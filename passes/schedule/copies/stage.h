@@ -42,18 +42,39 @@ typedef struct {
     const Interval *box;
 } StageNest;
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
-/* The store  to[to_index] = from[from_index]. */
-Stmt *stage_copy(Schedule *s, Buffer *to, Expr *const *to_index, Buffer *from,
-                 Expr *const *from_index, Span span);
-/* A nest that copies `from` to `to`, element by element; with a box, this part of it. Its iterators
- * are called as those that `user` has for the subscripts of one of the two. */
-Stmt *stage_copy_box(Schedule *s, Stmt *user, Name block, Buffer *to, Buffer *from,
-                     const Interval *box, Span span);
-/* The part of the buffer that an iteration of the loop at the end of the path touches in `mode`,
- * for all threads that would share a copy of it in this scope. `facts` hold in the loop's body.
- * False where there are no bounds. */
-bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer,
-               AccessMode mode, Scope scope, Interval *box);
+
+typedef struct {
+    Buffer *buffer;
+    Expr *const *index;
+} BufferElement;
+
+/* The store  to = from. */
+Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span);
+
+/* The elements of a box, copied by a block of this name. */
+typedef struct {
+    Name block;
+    Buffer *to, *from;
+    const Interval *box; /* NULL: all */
+    Span span;
+} BoxCopy;
+
+/* A nest that makes the copy, element by element. Its iterators are called as those that `user` has
+ * for the subscripts of one of the two buffers. */
+Stmt *stage_copy_box(Schedule *s, Stmt *user, const BoxCopy *copy);
+
+/* What an iteration of the loop at the end of the path touches of a buffer in `mode`, for a copy in
+ * `scope`. */
+typedef struct {
+    const StmtPath *loop;
+    const Buffer *buffer;
+    AccessMode mode;
+    Scope scope;
+} BoxOf;
+
+/* That part, for all threads that would share the copy. `facts` hold in the loop's body. False
+ * where there are no bounds. */
+bool stage_box(Schedule *s, Facts *facts, const BoxOf *of, Interval *box);
 /* The iterators of a block that expressions use, and those that their ranges depend on. */
 PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n);
 /* The extents [n] of a space as the shape of a buffer, which has one element at least. */

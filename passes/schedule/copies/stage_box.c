@@ -36,12 +36,11 @@ static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Inter
     return true;
 }
 
-bool stage_box(Schedule *s, Facts *facts, const StmtPath *loop, const Buffer *buffer,
-               AccessMode mode, Scope scope, Interval *box)
+bool stage_box(Schedule *s, Facts *facts, const BoxOf *of, Interval *box)
 {
-    const Var **sharing = ARENA_ARRAY(s->ctx->arena, const Var *, loop->n + 1);
-    int n = sharing_vars(loop, scope, sharing);
-    Stmt *body = loop->items[loop->n - 1]->u.loop.body;
-    return region_touched(facts, body, buffer, mode, 0, box) &&
-           widen(facts, s->ctx, sharing, n, box, buffer);
+    const Var **sharing = ARENA_ARRAY(s->ctx->arena, const Var *, of->loop->n + 1);
+    int n = sharing_vars(of->loop, of->scope, sharing);
+    Stmt *body = of->loop->items[of->loop->n - 1]->u.loop.body;
+    return region_touched(facts, body, of->buffer, of->mode, 0, box) &&
+           widen(facts, s->ctx, sharing, n, box, of->buffer);
 }

@@ -126,8 +126,12 @@ static Stmt *relayout_store(Rewriter *rewriter, Stmt *stmt)
     Relayout *r = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != r->from->id)
         return stmt;
-    Stmt *store = stmt_store(rewriter->ctx, r->to, relayout_index(r, stmt->u.store.index),
-                             stmt->u.store.op, stmt->u.store.value, stmt->span);
+    Stmt *store = stmt_store(rewriter->ctx,
+                             &(StoreStmt){.buffer = r->to,
+                                          .index = relayout_index(r, stmt->u.store.index),
+                                          .op = stmt->u.store.op,
+                                          .value = stmt->u.store.value},
+                             stmt->span);
     store->u.store.atomic = stmt->u.store.atomic;
     return store;
 }
@@ -233,14 +237,17 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     if (!padding)
         return true;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
-    StageNest fill = {name,
-                      n,
-                      at,
-                      lo,
-                      r->to->shape,
-                      padding,
-                      stmt_store(c, r->to, index, STORE_SET, literal, v->span),
-                      NULL};
+    StageNest fill = {
+        name,
+        n,
+        at,
+        lo,
+        r->to->shape,
+        padding,
+        stmt_store(c,
+                   &(StoreStmt){.buffer = r->to, .index = index, .op = STORE_SET, .value = literal},
+                   v->span),
+        NULL};
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }

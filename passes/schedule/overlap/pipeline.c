@@ -366,8 +366,13 @@ static Buffer *first_buffer(const Pipeline *p, const Buffer *of)
 {
     Schedule *s = p->s;
     Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_first", of->name));
-    Buffer *buffer =
-        buffer_new(s->ctx, name, of->type, of->shape, of->rank, of->scope, ROLE_TEMP, of->span);
+    Buffer *buffer = buffer_new(s->ctx, &(Buffer){.name = name,
+                                                  .type = of->type,
+                                                  .shape = of->shape,
+                                                  .rank = of->rank,
+                                                  .scope = of->scope,
+                                                  .role = ROLE_TEMP,
+                                                  .span = of->span});
     buffer->layout = of->layout;
     buffer->origin = p->call->span;
     return buffer;
