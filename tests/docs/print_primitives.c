@@ -84,24 +84,20 @@ static bool run_schedule(Refusals *r, const char *path, int number)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static const char intro[] = "# The primitives\n"
-                            "\n"
-                            "Every step of a schedule calls a primitive. Each proves that the "
-                            "program computes the same as before, or refuses\n"
-                            "and says why.\n"
-                            "`tirc --help NAME` prints these texts; [schedules.md](schedules.md) "
-                            "says how scripts are written.\n"
-                            "\n"
-                            "In a call, `a...` takes any number of arguments or one list, `a?` may "
-                            "be left out, and arguments may be named:\n"
-                            "`pad(t, amount = 1)`. \"Before\" and \"after\" show the body of a "
-                            "kernel. As tirc does, they say\n"
-                            "`block NAME(iterator in DOMAIN = value)` where the iterators of a "
-                            "statement are no longer its loops. `tirc --explain E0424`\n"
-                            "shows what an error means.\n"
-                            "\n"
-                            "This file is written by `tests/docs/print_primitives.c` from the "
-                            "table in `passes/schedule/*.def`.\n";
+static const char intro[] =
+    "# The primitives\n"
+    "\n"
+    "Every step of a schedule calls a primitive. A primitive proves that the program computes the\n"
+    "same result as before, or refuses and says why. `tirc --help NAME` prints the text below, "
+    "and\n"
+    "`tirc --explain E0424` explains an error. [schedules.md](schedules.md) describes scripts.\n"
+    "\n"
+    "In a call, `a...` takes any number of arguments or one list. Arguments\n"
+    "can be named: `pad(t, amount = 1)`. \"Before\" and \"After\" show the body of a kernel. A "
+    "statement\n"
+    "whose iterators are no longer its loops prints as `block NAME(iterator in DOMAIN = value)`.\n"
+    "\n"
+    "`tests/docs/print_primitives.c` generates this file from `passes/schedule/*.def`.\n";
 
 /* `text` with a capital letter first. */
 static void print_sentence(const char *text)
