@@ -40,6 +40,19 @@ class Tirc:
         return Result(done)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="every case of the sweeps")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: a case of a sweep that runs with --long only")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
 @pytest.fixture
 def tirc(tmp_path):
     return Tirc(tmp_path)

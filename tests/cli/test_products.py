@@ -37,10 +37,15 @@ def arguments(kernel, tile):
     return [word for flag, values in (("-D", sizes), ("--set", named)) for k, v in values.items() for word in (flag, f"{k}={v}")]
 
 
+def in_turn(cases, part):
+    """Each part-th case; the others take `--long`."""
+    return [case if k % part == 0 else pytest.param(*case, marks=pytest.mark.long) for k, case in enumerate(cases)]
+
+
 CASES = [(kernel, "small") for kernel in KERNELS] + [("matmul_nt", tile) for tile in TILES if tile != "small"]
 
 
-@pytest.mark.parametrize("kernel, tile", CASES)
+@pytest.mark.parametrize("kernel, tile", in_turn(CASES, 3))
 def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
     done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *arguments(kernel, tile), "--device", "sim", "--verify", "--analyze",
                 "--json")
@@ -54,8 +59,11 @@ def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
         assert cost <= a["ideal"], f"{a['op']} {a['buffer']}: {cost} where {a['ideal']} would do"
 
 
-@pytest.mark.parametrize("sizes", ["numbers", "symbols"])
-@pytest.mark.parametrize("kernel, tile", [(kernel, "small") for kernel in KERNELS] + [("matmul", "small double")])
+UNEVEN = [(kernel, tile, sizes) for kernel, tile in [*((kernel, "small") for kernel in KERNELS), ("matmul", "small double")]
+          for sizes in ("numbers", "symbols")]
+
+
+@pytest.mark.parametrize("kernel, tile, sizes", in_turn(UNEVEN, 3))
 def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
     """Results go out through shared memory there."""
     element, *numbers = TILES[tile]

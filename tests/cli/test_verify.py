@@ -49,7 +49,7 @@ def test_a_long_sum_that_is_right(tirc):
     assert "structure: exact, 1 of 1 elements" in tirc("sum.tir", "--device", "sim", "--verify").out
 
 
-@pytest.mark.parametrize("kind, terms", [("f16", 5000), ("bf16", 1000), ("f8e4m3", 300), ("f32", 70000)])
+@pytest.mark.parametrize("kind, terms", [("f16", 2100), ("bf16", 1000), ("f8e4m3", 300), ("f32", 70000)])
 def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
     """n u >= 1 leaves no relative bound of the usual form; one term is seen to miss all the same."""
     program = f"kernel total<N = {terms}>(x: {kind}[4, N]) -> s: {kind}[4] {{ for r in 4 {{ s[r] = 0; for i in N s[r] += x[r, i]; }} }}\n"

@@ -1,4 +1,4 @@
-"""--whole: every name in every role, a role at a time; without it, every name in one role, all at once."""
+"""--whole: every name in every role, a role at a time; without it, every third name in one role."""
 import pytest
 
 import hostile

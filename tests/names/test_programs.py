@@ -71,11 +71,16 @@ schedule blocks for k
 """
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 6, 40])
-@pytest.mark.parametrize("schedule", ["blocks", "default"])
-def test_empty_ranges_launch_nothing(schedule, size):
+def test_empty_ranges_launch_nothing():
     """host_launch refuses what CUDA refuses: a grid without blocks."""
-    runs(EMPTY, "--schedule", schedule, sizes=[str(size)])
+    sizes = [0, 1, 2, 3, 4, 5, 6, 40]
+    sources = [tirc(EMPTY, "--schedule", schedule, "--emit", "cu") for schedule in ("blocks", "default")]
+    text = "".join(host.one_of_many(source, number) for number, source in enumerate(sources))
+    calls = "".join(host.call_of_main(number, [str(n)]) for number in range(len(sources)) for n in sizes)
+    status, output = host.run(host.HEADER + text + host.main_of(calls))
+    assert status == 0, output
+    found = re.findall(r"\d+ wrong", output)
+    assert set(found) == {"0 wrong"} and len(found) == len(sources) * len(sizes), output
 
 
 SERPENTINE = """kernel k<N = 4, M = 6>(x: f32[N, M]) -> y: f32[N, M]
