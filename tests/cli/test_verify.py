@@ -161,3 +161,16 @@ def test_a_loop_beyond_the_output(tirc, size):
     tirc.write("k.tir", "kernel k<N>(x: f32[N]) -> y: f32[N] { for i in -1..3 if i >= 0 && i < N y[i] = x[i] + 1; for i in 3..N y[i] = x[i]; }")
     r = tirc("k.tir", "--verify", "--device", "sim", "--size", f"N={size}")
     assert r.status == 0 and f"ok: {size} of {size} elements checked" in r.out, r.err
+
+
+def test_a_time_step_too_many(tirc):
+    """Where errors of recurrences may grow, bounds tell something at small sizes, if not at large ones; --verify says which."""
+    program, small = EXAMPLES / "polybench/adi.tir", ("-D", "STEPS=3", "-D", "N=16")
+    lowered = tirc(program, *small, "--emit", "lowered").out
+    tirc.write("changed.tir", lowered.replace("for t in 3 {", "for t in 4 {", 1))
+    r, found = verify(tirc, "changed.tir", "--against", program)
+    assert lowered.count("for t in 3 {") == 1 and r.status == 4 and found["wrong"] > 100
+    _, found = verify(tirc, program, *small)
+    assert found["rounding"]["wide"] == 0
+    _, found = verify(tirc, program, "-D", "STEPS=3", "-D", "N=33")
+    assert found["rounding"]["wide"] > 900

@@ -18,7 +18,8 @@ from mutants import mutants
 from terms import Unsupported, terms
 
 SIZES = {"row_sum": (3, 9001),  # what fills every part of a row
-         "sgemm": (37, 70, 150)}  # what goes around all stages of the pipeline
+         "sgemm": (37, 70, 150),  # what goes around all stages of the pipeline
+         "adi": (3, 16)}  # where bounds still tell something: errors of its recurrences grow with the size
 ODD = (70, 33, 45)
 MANY = 12  # mutants of one text; of more a part is enough, with --part
 FEW = 3  # times that a stencil goes over its field
