@@ -663,6 +663,11 @@ typedef struct Rewriter {
 } Rewriter;
 Expr *rewrite_expr(Rewriter *r, Expr *e);
 Stmt *rewrite_stmt(Rewriter *r, Stmt *s);
+/* One step of a rewrite that goes down by itself: `s` with every direct child statement replaced by
+ * fn(user, child); itself when none changed. A NULL takes the child out, and with it a loop, if or
+ * sequence that it leaves empty (then the result is NULL). The init and body of blocks are not
+ * children: a block is returned as it is. */
+Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 
 /* Replaces variables and buffers; the simplest rewrites. */
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);

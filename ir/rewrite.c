@@ -14,6 +14,7 @@ typedef struct {
     void *user;
     MapExpr *expr; /* NULL: expressions stay as they are */
     MapStmt *stmt;
+    bool drops_empty; /* loops, conditions and sequences that lose all that is in them */
 } Map;
 
 /* ---- children of one node -------------------------------------------------------------------- */
@@ -121,6 +122,12 @@ static Stmt *map_body(const Map *m, Stmt *s)
     return mapped ? mapped : stmt_seq(m->ctx, NULL, 0, s->span);
 }
 
+/* Of the body of what may go with it. */
+static Stmt *map_only_body(const Map *m, Stmt *s)
+{
+    return m->drops_empty ? m->stmt(m->user, s) : map_body(m, s);
+}
+
 static Stmt *map_seq(const Map *m, Stmt *s)
 {
     int n = s->u.seq.n, n_mapped = 0;
@@ -137,13 +144,17 @@ static Stmt *map_seq(const Map *m, Stmt *s)
         if (item)
             mapped[n_mapped++] = item;
     }
+    if (mapped && n_mapped == 0 && m->drops_empty)
+        return NULL;
     return mapped ? stmt_seq(m->ctx, mapped, n_mapped, s->span) : s;
 }
 
 static Stmt *map_for(const Map *m, Stmt *s)
 {
     Expr *lo = map_expr(m, s->u.loop.lo), *hi = map_expr(m, s->u.loop.hi);
-    Stmt *body = map_body(m, s->u.loop.body);
+    Stmt *body = map_only_body(m, s->u.loop.body);
+    if (!body)
+        return NULL;
     if (lo == s->u.loop.lo && hi == s->u.loop.hi && body == s->u.loop.body)
         return s;
     Stmt *copy = copy_stmt(m->ctx, s);
@@ -157,9 +168,13 @@ static Stmt *map_if(const Map *m, Stmt *s)
 {
     Stmt *otherwise = s->u.cond.otherwise;
     Expr *cond = map_expr(m, s->u.cond.cond);
-    Stmt *then = map_body(m, s->u.cond.then);
+    Stmt *then = map_only_body(m, s->u.cond.then);
     if (otherwise)
         otherwise = m->stmt(m->user, otherwise);
+    if (!then && !otherwise)
+        return NULL;
+    if (!then)
+        then = stmt_seq(m->ctx, NULL, 0, s->span);
     if (cond == s->u.cond.cond && then == s->u.cond.then && otherwise == s->u.cond.otherwise)
         return s;
     Stmt *copy = copy_stmt(m->ctx, s);
@@ -266,6 +281,12 @@ static Stmt *map_stmt_children(const Map *m, Stmt *s)
     return s;
 }
 
+Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
+{
+    Map m = {.ctx = c, .user = user, .stmt = fn, .drops_empty = true};
+    return s->kind == ST_BLOCK ? s : map_stmt_children(&m, s);
+}
+
 /* ---- the rewriter ---------------------------------------------------------------------------- */
 
 static Expr *rewriter_expr(void *user, Expr *e)
@@ -277,7 +298,8 @@ static Expr *rewriter_expr(void *user, Expr *e)
 static Stmt *rewriter_stmt(void *user, Stmt *s)
 {
     Rewriter *r = user;
-    Map m = {r->ctx, r, r->expr ? rewriter_expr : NULL, rewriter_stmt};
+    Map m = {.ctx = r->ctx, .user = r, .stmt = rewriter_stmt};
+    m.expr = r->expr ? rewriter_expr : NULL;
     Stmt *rebuilt = map_stmt_children(&m, s);
     return r->stmt ? r->stmt(r, rebuilt) : rebuilt;
 }
@@ -286,7 +308,7 @@ Expr *rewrite_expr(Rewriter *r, Expr *e)
 {
     if (!r->expr)
         return e;
-    Map m = {r->ctx, r, rewriter_expr, rewriter_stmt};
+    Map m = {.ctx = r->ctx, .user = r, .expr = rewriter_expr, .stmt = rewriter_stmt};
     return r->expr(r, map_expr_children(&m, e));
 }
 
@@ -386,7 +408,7 @@ static Stmt *replace_node(void *user, Stmt *s)
 
 Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to)
 {
-    Replace replace = {{c, NULL, NULL, replace_node}, from, to, false};
+    Replace replace = {{.ctx = c, .stmt = replace_node}, from, to, false};
     replace.map.user = &replace;
     return map_body(&replace.map, root);
 }
@@ -444,7 +466,7 @@ static Expr *fresh_expr(void *user, Expr *e)
 {
     Fresh *fresh = user;
     if (e->kind != EX_VAR) {
-        Map m = {fresh->ctx, fresh, fresh_expr, NULL};
+        Map m = {.ctx = fresh->ctx, .user = fresh, .expr = fresh_expr};
         Expr *now = map_expr_children(&m, e);
         Buffer *buffer = e->kind == EX_LOAD ? fresh_buffer(fresh, e->u.load.buffer) : NULL;
         if (!buffer || buffer == e->u.load.buffer)
@@ -492,7 +514,7 @@ static Buffer *fresh_temp(Fresh *fresh, Buffer *buffer)
 static Stmt *fresh_stmt(void *user, Stmt *s)
 {
     Fresh *fresh = user;
-    Map m = {fresh->ctx, fresh, fresh_expr, fresh_stmt};
+    Map m = {.ctx = fresh->ctx, .user = fresh, .expr = fresh_expr, .stmt = fresh_stmt};
     Stmt *copy = copy_stmt(fresh->ctx, s);
     switch (s->kind) {
     case ST_FOR:

@@ -23,87 +23,31 @@ Stmt *stmt_empty(Context *c, Span span)
     return stmt_seq(c, NULL, 0, span);
 }
 
-static Stmt *map_seq(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user)
-{
-    StmtList items = {0};
-    bool changed = false;
-    for (int i = 0; i < s->u.seq.n; i++) {
-        Stmt *item = fn(user, s->u.seq.items[i]);
-        changed |= item != s->u.seq.items[i];
-        if (item)
-            VEC_PUSH(c->arena, &items, item);
-    }
-    if (!changed)
-        return s;
-    return items.n ? stmt_seq(c, items.items, items.n, s->span) : NULL;
-}
+/* What maps a branch where its condition holds, or not. */
+typedef struct {
+    Facts *facts;
+    const Stmt *s;
+    Stmt *(*fn)(void *user, Stmt *s);
+    void *user;
+    Branch next;
+} Branches;
 
-/* The condition with other branches. */
-static Stmt *with_branches(Context *c, Stmt *s, Stmt *then, Stmt *otherwise)
+static Stmt *map_branch(void *user, Stmt *branch)
 {
-    if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
-        return s;
-    if (!then && !otherwise)
-        return NULL;
-    if (!then)
-        then = stmt_empty(c, s->span);
-    return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
-}
-
-static Stmt *map_if(Context *c, Stmt *s, Stmt *(*fn)(void *, Stmt *), void *user)
-{
-    Stmt *then = fn(user, s->u.cond.then);
-    Stmt *otherwise = s->u.cond.otherwise ? fn(user, s->u.cond.otherwise) : NULL;
-    return with_branches(c, s, then, otherwise);
-}
-
-Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
-{
-    switch (s->kind) {
-    case ST_SEQ: return map_seq(c, s, fn, user);
-    case ST_IF: return map_if(c, s, fn, user);
-    case ST_FOR: {
-        Stmt *body = fn(user, s->u.loop.body);
-        return body == s->u.loop.body ? s : body ? loop_with_body(c, s, body) : NULL;
-    }
-    case ST_LAUNCH: {
-        LaunchStmt launch = s->u.launch;
-        launch.body = fn(user, s->u.launch.body);
-        if (launch.body == s->u.launch.body)
-            return s;
-        if (!launch.body)
-            launch.body = stmt_empty(c, s->span);
-        return stmt_stamp(stmt_launch(c, &launch, s->span), s);
-    }
-    case ST_BLOCK:
-    case ST_STORE:
-    case ST_TEMP:
-    case ST_LET:
-    case ST_BARRIER: return s;
-    }
-    return s;
-}
-
-/* fn(user, branch) where the condition holds, or not. */
-static Stmt *map_branch(Facts *f, const Stmt *s, Branch which, Stmt *(*fn)(void *, Stmt *),
-                        void *user)
-{
-    Stmt *branch = which == BRANCH_ELSE ? s->u.cond.otherwise : s->u.cond.then;
-    if (!branch)
-        return NULL;
-    FactsMark mark = facts_mark(f);
-    facts_enter_enclosing(f, (Enclosing){s, which == BRANCH_ELSE});
-    Stmt *done = fn(user, branch);
-    facts_reset(f, mark);
+    Branches *b = user;
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter_enclosing(b->facts, (Enclosing){b->s, b->next == BRANCH_ELSE});
+    b->next = BRANCH_ELSE;
+    Stmt *done = b->fn(b->user, branch);
+    facts_reset(b->facts, mark);
     return done;
 }
 
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user)
 {
-    if (s->kind == ST_IF) {
-        Stmt *then = map_branch(f, s, BRANCH_THEN, fn, user);
-        return with_branches(c, s, then, map_branch(f, s, BRANCH_ELSE, fn, user));
-    }
+    Branches branches = {f, s, fn, user, BRANCH_THEN};
+    if (s->kind == ST_IF)
+        return stmt_map_children(c, s, map_branch, &branches);
     FactsMark mark = facts_mark(f);
     if (s->kind == ST_FOR || s->kind == ST_LAUNCH)
         facts_enter(f, s);

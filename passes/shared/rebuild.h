@@ -9,12 +9,8 @@
 typedef VEC(Subst) SubstList;
 typedef VEC(Var *) VarList;
 
-/* `s` with every direct child statement replaced by fn(user, child); itself when none changed. A
- * NULL takes the child out, and with it a loop or if that it leaves empty (then the result is
- * NULL). The init and body of blocks are not children: a block is returned as it is. */
-Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
-/* The same with the facts that hold below `s`: of a loop, a launch, a branch. A name that `fn`
- * enters into them is known until its sequence ends. */
+/* stmt_map_children with the facts that hold below `s`: of a loop, a launch, a branch. A name that
+ * `fn` enters into them is known until its sequence ends. */
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 /* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);

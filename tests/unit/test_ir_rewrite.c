@@ -174,6 +174,28 @@ static void test_removing_statements(void **state)
     assert_int_equal(stmt_replace(*state, m.block, m.block, NULL)->kind, ST_SEQ);
 }
 
+static Stmt *without_stores(void *user, Stmt *s)
+{
+    return s->kind == ST_STORE ? NULL : stmt_map_children(user, s, without_stores, user);
+}
+
+static void test_a_step_takes_out_what_it_leaves_empty(void **state)
+{
+    Context *c = *state;
+    Var *i = loop_var(c, "i");
+    Expr *four = expr_index(c, 4),
+         *cond = expr_binary(c, EX_LT, use(c, i), expr_index(c, 2), NOWHERE);
+    Stmt *barrier = stmt_barrier(c, "why", NOWHERE), *store = store_to(c, "a");
+    assert_null(without_stores(c, loop_to(c, i, four, SEQ(c, store, store))));
+    assert_null(without_stores(c, stmt_if(c, cond, store, store, NOWHERE)));
+    Stmt *right = without_stores(c, stmt_if(c, cond, store, barrier, NOWHERE));
+    assert_int_equal(right->u.cond.then->u.seq.n, 0);
+    assert_ptr_equal(right->u.cond.otherwise, barrier);
+    assert_null(without_stores(c, stmt_if(c, cond, barrier, store, NOWHERE))->u.cond.otherwise);
+    Matmul m = matmul(c);
+    assert_ptr_equal(without_stores(c, m.kernel.body), m.kernel.body);
+}
+
 static void test_seq_flattens(void **state)
 {
     Context *c = *state;
@@ -276,6 +298,7 @@ int main(void)
         TEST(test_a_cursor_knows_what_is_around),
         TEST(test_a_path_begins_with_what_is_outside),
         TEST(test_removing_statements),
+        TEST(test_a_step_takes_out_what_it_leaves_empty),
         TEST(test_seq_flattens),
         TEST(test_subst_and_uses),
         TEST(test_clone_has_new_variables),
