@@ -61,7 +61,8 @@ static Line *opposite(System *s, const Line *l)
 {
     for (int k = 0; k < s->n_lines; k++) {
         Line *other = &s->lines[k];
-        bool same = other != l && !other->gone && !other->equal && other->n_terms == l->n_terms;
+        bool same = other->key + l->key == 0 && other != l && !other->gone && !other->equal &&
+                    other->n_terms == l->n_terms;
         for (int t = 0; t < l->n_terms && same; t++)
             same = other->factor[l->term[t]] == -l->factor[l->term[t]];
         if (same)
@@ -129,8 +130,9 @@ static void add_high(System *s, const Line *from, int64_t g, int64_t constant)
     if (s->n_lines == s->capacity)
         return;
     Line *high = &s->lines[s->n_lines++];
-    *high = (Line){ARENA_ARRAY(s->arena, int64_t, s->n + 1), ARENA_ARRAY(s->arena, int, s->n), 0,
-                   true, false};
+    *high = (Line){.factor = ARENA_ARRAY(s->arena, int64_t, s->n + 1),
+                   .term = ARENA_ARRAY(s->arena, int, s->n),
+                   .equal = true};
     for (int t = 0; t < from->n_terms; t++) {
         int i = from->term[t];
         high->factor[i] = from->factor[i] % g == 0 ? from->factor[i] / g : 0;

@@ -42,12 +42,20 @@ void system_work(System *s)
     s->overflow |= *s->left < 0;
 }
 
+static void find_key(Line *l)
+{
+    l->key = 0;
+    for (int t = 0; t < l->n_terms; t++)
+        l->key += (uint64_t)l->factor[l->term[t]] * (uint64_t)(l->term[t] * 2 + 1);
+}
+
 void system_find_terms(System *s, Line *l)
 {
     l->n_terms = 0;
     for (int i = 0; i < s->n; i++)
         if (l->factor[i])
             l->term[l->n_terms++] = i;
+    find_key(l);
 }
 
 /* Divides a row by the divisor of its factors; settles rows without variables. */
@@ -72,6 +80,7 @@ void system_normalize(System *s, Line *l)
     for (int t = 0; t < l->n_terms; t++)
         l->factor[l->term[t]] /= g;
     l->factor[s->n] = floor_div(constant, g);
+    find_key(l);
 }
 
 /* to += factor * from */

@@ -15,6 +15,7 @@ Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension
 typedef struct {
     int64_t *factor;    /* [n] then the constant */
     int *term, n_terms; /* the variables whose factor is not 0, ascending */
+    uint64_t key;       /* of the terms; that of the opposite ones is its negative */
     bool equal, gone;
 } Line;
 
