@@ -7,9 +7,9 @@
  * rows (`inexact` says that it happened), so that the system never has fewer solutions than the
  * program has cases.
  *
- * Products of a variable and a symbolic size are columns too. What is known of them is monotony:
- * with p = x N and q = y N, x < y implies p + N <= q. It is used by cases when a solution would
- * depend on it, which is what loops split or fused by symbolic extents need.
+ * Products of a variable and a symbolic size are columns too. Where a solution would depend on
+ * them, numbers such as q N + r are told apart into digits of symbolic width (poly_products.c),
+ * which is what loops split or fused by symbolic extents need.
  *
  * isl decides each case, unless the same one was decided before. A system lives in the context's
  * arena, which the caller marks and resets; solving it leaves nothing there but the answer. */

@@ -2,8 +2,8 @@
  *
  * Choices are tried one alternative at a time. A full set of rows becomes one isl_basic_set over
  * the columns that it mentions; isl says whether it holds an integer point. Where products of
- * symbolic sizes are involved, a point that isl finds may not be one of the program: then the
- * order of each two factors of one size is tried as well, which brings in monotony (poly.h). */
+ * symbolic sizes are involved, a point that isl finds may not be one of the program: then the rows
+ * are split into cases without products first (poly_products.c). */
 #include "passes/analysis/poly_memo.h"
 #include "passes/analysis/poly_reduce.h"
 
@@ -293,70 +293,6 @@ static bool begin_case(Search *s)
     return more;
 }
 
-static bool search_products(Search *s, int i, int j);
-
-/* One order of the factors of two products: -1, 0, 1. True if the search is over. */
-static bool search_order(Search *s, int i, int j, int order)
-{
-    Poly *p = s->p;
-    Scratch scratch = scratch_begin(s);
-    bool zero = j == p->products.n; /* the last partner of each product is 0 = 0 * size */
-    Product a = p->products.items[order > 0 && !zero ? j : i];
-    Product b = {affine_const(0), a.size, -1};
-    if (!zero)
-        b = p->products.items[order > 0 ? i : j];
-    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, 2);
-    terms[0] = (Term){a.column, 1};
-    terms[1] = (Term){b.column, 1};
-    Affine pa = {0, terms, 1}, pb = zero ? affine_const(0) : (Affine){0, terms + 1, 1};
-    if (zero && order > 0) {
-        Affine swap = pa;
-        pa = pb, pb = swap;
-        swap = a.factor, a.factor = b.factor, b.factor = swap;
-    }
-    Conj rows = {0};
-    if (order == 0) {
-        poly_equal(p, &rows, a.factor, b.factor);
-        poly_equal(p, &rows, pa, pb);
-    } else {
-        poly_at_most(p, &rows, a.factor, b.factor, -1);
-        poly_at_most(p, &rows, poly_add(p, pa, a.size, 1), pb, 0);
-    }
-    push_conj(s, &rows);
-    bool over = search_products(s, i, j + 1);
-    scratch_end(s, &scratch);
-    return over;
-}
-
-/* Tries the orders of products i and j, and of all pairs after them. */
-static bool search_products(Search *s, int i, int j)
-{
-    Poly *p = s->p;
-    if (!begin_case(s))
-        return true;
-    Answer answer = rows_feasible(s);
-    if (answer == POLY_SPENT)
-        s->answer = answer;
-    if (answer != POLY_SOME)
-        return answer == POLY_SPENT;
-    while (i < p->products.n) {
-        if (j > p->products.n) {
-            i++;
-            j = i + 1;
-        } else if (j < p->products.n &&
-                   (!poly_affine_equal(p->products.items[i].size, p->products.items[j].size))) {
-            j++;
-        } else {
-            break;
-        }
-    }
-    if (i >= p->products.n) {
-        s->answer = show_solution(s);
-        return true;
-    }
-    return search_order(s, i, j, 0) || search_order(s, i, j, -1) || search_order(s, i, j, 1);
-}
-
 /* Rows without products of sizes, in the place of those of the search. */
 static Search with_rows(const Search *s, const RowList *rows, const Affine *image)
 {
@@ -432,17 +368,18 @@ static bool none_in_case(void *user, const RowList *rows, const Affine *image)
     return rows_feasible(&at) == POLY_NONE;
 }
 
-/* With more choices than these there are too many cases to take all numbers in each apart: only
- * monotony is asked. */
+/* With more choices than these there are too many cases to take all numbers in each apart. */
 enum { FEW_CHOICES = 4 };
 
-/* Digits first, which are exact; then monotony. */
+/* All choices are taken. True if the search is over. */
 static bool search_leaf(Search *s)
 {
-    if (s->p->products.n > 0 && s->todo.n <= FEW_CHOICES &&
-        (rows_feasible(s) == POLY_NONE || split_products(s, none_in_case)))
+    Answer answer = rows_feasible(s);
+    if (answer == POLY_NONE ||
+        (s->p->products.n > 0 && s->todo.n <= FEW_CHOICES && split_products(s, none_in_case)))
         return false;
-    return search_products(s, 0, 1);
+    s->answer = answer == POLY_SOME ? show_solution(s) : POLY_SPENT;
+    return true;
 }
 
 /* True if the search is over: `answer` says how. */

@@ -8,8 +8,8 @@
  * An index map keeps elements apart if its outputs tell its parameters; a copy in another layout
  * holds what a block reads if the place in the copy tells the element. Answers are exact for
  * expressions of + - * / % min max whose factors and divisors are literals, over points between
- * bounds of that kind, with any sizes; products with a symbolic size are understood where that the
- * factors differ by 1 or more is enough. */
+ * bounds of that kind, with any sizes; products with a symbolic size are understood as digits of
+ * symbolic width. */
 #ifndef TIRC_PASSES_ANALYSIS_RELATION_H
 #define TIRC_PASSES_ANALYSIS_RELATION_H
 
