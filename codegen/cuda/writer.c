@@ -1,4 +1,4 @@
-/* writer.c - what all parts of the CUDA text writer write with: lines, names, helper functions. */
+/* writer.c - what all parts of the CUDA text writer write with: lines and names. */
 #include "codegen/cuda/text.h"
 
 void cuda_indent(CudaWriter *w)
@@ -47,60 +47,4 @@ void cuda_note_reads(CudaWriter *w, const Stmt *body)
 const char *cuda_unused(const CudaWriter *w, uint32_t id)
 {
     return id < w->n_ids && !w->read[id] ? "[[maybe_unused]] " : "";
-}
-
-/* ---- helper functions ------------------------------------------------------------------------ */
-
-static const struct {
-    const char *name, *text;
-    Helper needs;
-} helpers[] = {
-#define HELPER(e, name, needs, text) {name, text, HELPER_##needs},
-#include "codegen/cuda/cuda_helper.def"
-#undef HELPER
-};
-
-const char *cuda_helper_name(Helper helper)
-{
-    return helpers[helper].name;
-}
-
-const char *cuda_helper(CudaWriter *w, Helper helper)
-{
-    w->helper_used[helper] = true;
-    w->helper_used[helpers[helper].needs] = true;
-    return helpers[helper].name;
-}
-
-static const struct {
-    const char *name, *text;
-} host_helpers[] = {
-#define HOST_HELPER(e, name, text) {name, text},
-#include "codegen/cuda/host_helper.def"
-#undef HOST_HELPER
-};
-
-const char *cuda_host_helper_name(HostHelper helper)
-{
-    return host_helpers[helper].name;
-}
-
-const char *cuda_host_helper(CudaWriter *w, HostHelper helper)
-{
-    w->host_helper_used[helper] = true;
-    return cuda_host_helper_name(helper);
-}
-
-void cuda_host_helpers(const CudaWriter *w, StrBuf *out)
-{
-    for (int i = 0; i < HOST_HELPER_COUNT; i++)
-        if (w->host_helper_used[i])
-            strbuf_addf(out, "%s\n", host_helpers[i].text);
-}
-
-void cuda_helpers(const CudaWriter *w, StrBuf *out)
-{
-    for (int i = 0; i < HELPER_COUNT; i++)
-        if (w->helper_used[i])
-            strbuf_addf(out, "%s\n", helpers[i].text);
 }

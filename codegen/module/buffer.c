@@ -174,13 +174,6 @@ static bool is_last_element(const VmCoder *k, const Buffer *buffer, Expr *const 
     return true;
 }
 
-void coder_forget_element(VmCoder *k)
-{
-    if (k->last.buffer)
-        coder_release(k, k->last.at);
-    k->last.buffer = NULL;
-}
-
 /* Keeps the place for the accesses that follow, unless memory decides where it is. */
 static Value remember(VmCoder *k, const Buffer *buffer, Expr *const *index, Value at)
 {

@@ -164,6 +164,13 @@ VmType coder_type(const VmCoder *k, int reg)
 
 /* ---- instructions -------------------------------------------------------------------------- */
 
+void coder_forget_element(VmCoder *k)
+{
+    if (k->last.buffer)
+        coder_release(k, k->last.at);
+    k->last.buffer = NULL;
+}
+
 int coder_emit(VmCoder *k, VmInst inst)
 {
     if (inst.op == VM_FOR || inst.op == VM_NEXT || inst.op == VM_IF || inst.op == VM_ELSE ||

@@ -110,14 +110,6 @@ bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fau
     return true;
 }
 
-void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what)
-{
-    const Schedule *s = kernel->schedule;
-    if (s && step >= 1 && step <= schedule_steps(s))
-        diag_note(t->ctx, schedule_step_span(s, step), "%s comes from step %d of the schedule, %s",
-                  what, step, schedule_step_text(s, step));
-}
-
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args)
 {
     Device *d = program->device->device;

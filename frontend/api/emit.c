@@ -5,18 +5,6 @@
 
 #include "passes/lower/lower.h"
 
-bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
-{
-    if (kernel->level == LEVEL_LOWERED ||
-        kernel->apart) /* lowered: to nothing, where no loop runs */
-        return true;
-    diag_error(
-        t->ctx, E0702, span_none(),
-        "%s takes a lowered kernel, and '%s' has no launches yet; pass it through tirc_lower first",
-        what, kernel->kernel->name);
-    return false;
-}
-
 const char *api_cuda_text(tirc *t, const tirc_kernel *lowered)
 {
     StrBuf out = strbuf_new(t->ctx->arena);

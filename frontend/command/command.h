@@ -16,9 +16,6 @@ typedef struct {
     tirc_status dump_status;
 } Command;
 
-/* Of a clock that only goes forwards. */
-double seconds_now(void);
-
 /* ---- compile.c: from the file to a lowered kernel, showing the steps that are asked for ------ */
 tirc_status command_compile(Command *c);
 

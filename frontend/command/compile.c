@@ -9,13 +9,6 @@
 #include "command.h"
 #include "output.h"
 
-double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void show_time(const Command *c, const char *what, double seconds)
 {
     if (c->options->time_passes)

@@ -228,3 +228,10 @@ void progress_end(Progress *p)
     erase_line();
     free(p);
 }
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}

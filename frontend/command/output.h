@@ -25,4 +25,7 @@ typedef struct Progress Progress;
 Progress *progress_begin(const char *what);
 void progress_end(Progress *progress);
 
+/* Of a clock that only goes forwards. */
+double seconds_now(void);
+
 #endif

@@ -8,81 +8,6 @@
 
 #include "passes/schedule/sched.h"
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
-const char *value_kind_name(ValueKind kind)
-{
-    switch (kind) {
-    case VALUE_NONE: return "nothing";
-    case VALUE_INT: return "an integer";
-    case VALUE_BOOL: return "a truth value";
-    case VALUE_STRING: return "a string";
-    case VALUE_WORD: return "a name";
-    case VALUE_FILL: return "_";
-    case VALUE_LIST: return "a list";
-    case VALUE_LOOP: return "a loop";
-    case VALUE_BLOCK: return "a block";
-    case VALUE_BUFFER: return "a buffer";
-    case VALUE_MAP: return "an index map";
-    }
-    return "";
-}
-
-static Value handle_value(ValueKind kind, uint32_t id)
-{
-    Value value = {.kind = kind};
-    value.u.id = id;
-    return value;
-}
-
-Value value_loop(const Stmt *loop)
-{
-    return handle_value(VALUE_LOOP, loop->u.loop.id);
-}
-
-Value value_block(const Stmt *block)
-{
-    return handle_value(VALUE_BLOCK, block->u.block.id);
-}
-
-Value value_buffer(const Buffer *buffer)
-{
-    return handle_value(VALUE_BUFFER, buffer->id);
-}
-
-Value value_int(int64_t i)
-{
-    Value value = {.kind = VALUE_INT};
-    value.u.i = i;
-    return value;
-}
-
-Value value_of_items(const Value *items, int n, Span span)
-{
-    enum { MOST = (1 << 24) - 1, DEEPEST = 255 };
-    int64_t total = n;
-    unsigned depth = 0;
-    for (int i = 0; i < n; i++)
-        if (items[i].kind == VALUE_LIST) {
-            total += items[i].u.list.total;
-            depth = depth < items[i].u.list.depth ? items[i].u.list.depth : depth;
-        }
-    Value value = {.kind = VALUE_LIST, .span = span};
-    value.u.list.items = items;
-    value.u.list.n = n;
-    value.u.list.total = (unsigned)(total < MOST ? total : MOST) & MOST;
-    value.u.list.depth = depth < DEEPEST ? depth + 1 : DEEPEST;
-    return value;
-}
-
-Value value_list(Schedule *s, const Value *items, int n)
-{
-    Value *copy = ARENA_ARRAY(s->ctx->arena, Value, n);
-    for (int i = 0; i < n; i++)
-        copy[i] = items[i];
-    return value_of_items(copy, n, span_none());
-}
-
 /* ---- a schedule ------------------------------------------------------------------------------ */
 
 static uint32_t stmt_id(const Stmt *stmt)
@@ -136,31 +61,6 @@ int schedule_steps(const Schedule *s)
 const Kernel *schedule_kernel_after(const Schedule *s, int step)
 {
     return step == 0 ? s->first : versions_kernel(s, s->steps.items[step - 1].kernel, step);
-}
-
-const char *schedule_step_text(const Schedule *s, int step)
-{
-    return s->steps.items[step - 1].text;
-}
-
-const char *schedule_step_name(const Schedule *s, int step)
-{
-    return s->steps.items[step - 1].primitive->name;
-}
-
-Span schedule_step_span(const Schedule *s, int step)
-{
-    return s->steps.items[step - 1].span;
-}
-
-bool schedule_step_reassociates(const Schedule *s, int step)
-{
-    return s->steps.items[step - 1].reassociates;
-}
-
-const char *schedule_step_remark(const Schedule *s, int step)
-{
-    return s->steps.items[step - 1].remark;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -285,89 +185,6 @@ void schedule_name_loop(Schedule *s, uint32_t loop, Name name)
     /* Only a variable that no older kernel holds can still be given its name in place. */
     if (handle->name != name && node->var->id >= s->first_new_id)
         state_rename_loop(s, node, sched_fresh_loop_name(s, &path, name, loop));
-}
-
-/* ---- refusals -------------------------------------------------------------------------------- */
-
-bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    const char *text = arena_vprintf(s->ctx->arena, format, args);
-    va_end(args);
-    diag_error(s->ctx, code, span, "%s: %s", s->running ? s->running->name : "schedule", text);
-    return false;
-}
-
-const char *sched_text(Schedule *s, const Expr *e)
-{
-    StrBuf text = strbuf_new(s->ctx->arena);
-    print_expr(e, &text);
-    return text.text;
-}
-
-Name stmt_label(const Stmt *node)
-{
-    return node->kind == ST_FOR ? node->u.loop.var->name : node->u.block.name;
-}
-
-/* How much of a printed line is the node itself: up to its body, and of several loops on a line the
- * first. */
-static size_t header_length(const char *line, size_t length, bool is_loop)
-{
-    int depth = 0;
-    for (size_t i = 0; i < length; i++) {
-        depth += (line[i] == '(' || line[i] == '[') - (line[i] == ')' || line[i] == ']');
-        if (is_loop && depth == 0 && line[i] == ',')
-            return i;
-    }
-    while (length > 0 && (line[length - 1] == '{' || line[length - 1] == ' '))
-        length--;
-    return length;
-}
-
-void sched_note_at(Schedule *s, const Stmt *node, const char *format, ...)
-{
-    StrBuf text = strbuf_new(s->ctx->arena);
-    va_list args;
-    va_start(args, format);
-    strbuf_vaddf(&text, format, args);
-    va_end(args);
-    StrBuf program = strbuf_new(s->ctx->arena);
-    print_stmt(s->ctx, node, 0, &program);
-    size_t length = strcspn(program.text, "\n");
-    strbuf_add(&text, "\n    ");
-    strbuf_addn(&text, program.text, length);
-    strbuf_add(&text, "\n    ");
-    for (size_t i = header_length(program.text, length, node->kind == ST_FOR); i > 0; i--)
-        strbuf_addc(&text, '^');
-    diag_note(s->ctx, span_none(), "%s", text.text);
-}
-
-void sched_note_conflict(Schedule *s, const Conflict *why)
-{
-    if (!why->first || !why->second) {
-        if (why->reason)
-            diag_note(s->ctx, span_none(), "%s", why->reason);
-        return;
-    }
-    if (!why->element || !*why->element) { /* it is not about an element but about an instance */
-        diag_note(s->ctx, why->first_span, "block '%s' at %s", why->first->name, why->first_at);
-        return;
-    }
-    if (*why->first_at) {
-        diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
-                  why->first->name, why->first_at, why->element, hazard_text(why->kind));
-        diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",
-                  why->second->name, why->second_at);
-    } else { /* no instance of it will do */
-        diag_note(s->ctx, why->second_span, "block '%s' at %s reads %s", why->second->name,
-                  why->second_at, why->element);
-        diag_note(s->ctx, why->first_span, "block '%s' writes '%s'", why->first->name,
-                  why->buffer->name);
-    }
-    if (why->reason)
-        diag_note(s->ctx, span_none(), "%s", why->reason);
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */

@@ -10,11 +10,6 @@
 
 /* ---- small constructors -------------------------------------------------------------------- */
 
-Expr *ref_float(RefBuilder *b, double value)
-{
-    return expr_float(b->c, DT_F64, value, span_none());
-}
-
 static Expr *op2(RefBuilder *b, ExprKind kind, Expr *x, Expr *y)
 {
     return expr_binary(b->c, kind, x, y, span_none());
@@ -33,12 +28,6 @@ static Expr *pick(RefBuilder *b, Expr *cond, Expr *x, Expr *y)
 static Expr *magnitude(RefBuilder *b, Expr *x)
 {
     return fn(b, CALL_ABS, x);
-}
-
-/* NULL stands for zero. */
-Expr *ref_add(RefBuilder *b, Expr *x, Expr *y)
-{
-    return !x ? y : !y ? x : op2(b, EX_ADD, x, y);
 }
 
 static Expr *times(RefBuilder *b, Expr *x, Expr *y)
@@ -63,16 +52,6 @@ static Expr *either(RefBuilder *b, Expr *x, Expr *y)
 static Expr *zero_or(RefBuilder *b, Expr *x)
 {
     return x ? x : ref_float(b, 0);
-}
-
-Expr *ref_let(RefBuilder *b, Expr *e)
-{
-    if (!e || e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT || b->dry)
-        return e;
-    Name name = names_fresh(&b->names, ctx_namef(b->c, "r%d", b->n_lets++));
-    Var *var = var_new(b->c, name, e->type, VAR_LET, e->span);
-    VEC_PUSH(b->c->arena, b->out, stmt_let(b->c, var, e, e->span));
-    return expr_var(b->c, var, e->span);
 }
 
 static Ref named(RefBuilder *b, Ref r)

@@ -247,38 +247,6 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
 
 /* ---- buffers ------------------------------------------------------------------------------- */
 
-Buffer *ref_part(RefBuilder *b, const PartOf *of)
-{
-    static const char *const suffixes[] = {
-        [PART_ERROR] = "err", [PART_MAGNITUDE] = "abs", [PART_TERMS] = "n",
-        [PART_BITS] = "bits", [PART_UNSURE] = "unsure", [PART_NEED] = "need",
-    };
-    static const DType types[] = {
-        [PART_ERROR] = DT_F64, [PART_MAGNITUDE] = DT_F64, [PART_TERMS] = DT_F64,
-        [PART_BITS] = DT_I64,  [PART_UNSURE] = DT_U8,     [PART_NEED] = DT_U8,
-    };
-    const Buffer *from = of->from;
-    const char *name = ctx_namef(b->c, "%s_%s", from->name, suffixes[of->part]);
-    bool need = of->part == PART_NEED;
-    if (need)
-        name = ctx_namef(b->c, "%s_%d", name, of->axis);
-    Expr *one = expr_index(b->c, 1);
-    bool whole = !need && of->part != PART_UNSURE;
-    Expr *const *shape = whole ? from->shape : need ? &from->shape[of->axis] : &one;
-    Role role = need && from->role != ROLE_TEMP ? ROLE_INOUT : from->role;
-    Buffer *made = buffer_new(b->c, &(Buffer){.name = names_fresh(&b->names, name),
-                                              .type = types[of->part],
-                                              .shape = shape,
-                                              .rank = whole ? from->rank : 1,
-                                              .scope = SCOPE_GLOBAL,
-                                              .role = role,
-                                              .span = from->span});
-    made->part = of->part;
-    made->part_of = from;
-    made->part_axis = of->axis;
-    return made;
-}
-
 static void add_twin(RefBuilder *b, const Buffer *from)
 {
     bool wide = type_is_float(from->type) && from->role != ROLE_IN;

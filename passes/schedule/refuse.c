@@ -1,0 +1,86 @@
+/* refuse.c - how a primitive refuses: errors that name it, and notes that show loops and blocks as
+ * text. */
+#include <string.h>
+
+#include "passes/schedule/sched.h"
+
+bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *text = arena_vprintf(s->ctx->arena, format, args);
+    va_end(args);
+    diag_error(s->ctx, code, span, "%s: %s", s->running ? s->running->name : "schedule", text);
+    return false;
+}
+
+const char *sched_text(Schedule *s, const Expr *e)
+{
+    StrBuf text = strbuf_new(s->ctx->arena);
+    print_expr(e, &text);
+    return text.text;
+}
+
+Name stmt_label(const Stmt *node)
+{
+    return node->kind == ST_FOR ? node->u.loop.var->name : node->u.block.name;
+}
+
+/* How much of a printed line is the node itself: up to its body, and of several loops on a line the
+ * first. */
+static size_t header_length(const char *line, size_t length, bool is_loop)
+{
+    int depth = 0;
+    for (size_t i = 0; i < length; i++) {
+        depth += (line[i] == '(' || line[i] == '[') - (line[i] == ')' || line[i] == ']');
+        if (is_loop && depth == 0 && line[i] == ',')
+            return i;
+    }
+    while (length > 0 && (line[length - 1] == '{' || line[length - 1] == ' '))
+        length--;
+    return length;
+}
+
+void sched_note_at(Schedule *s, const Stmt *node, const char *format, ...)
+{
+    StrBuf text = strbuf_new(s->ctx->arena);
+    va_list args;
+    va_start(args, format);
+    strbuf_vaddf(&text, format, args);
+    va_end(args);
+    StrBuf program = strbuf_new(s->ctx->arena);
+    print_stmt(s->ctx, node, 0, &program);
+    size_t length = strcspn(program.text, "\n");
+    strbuf_add(&text, "\n    ");
+    strbuf_addn(&text, program.text, length);
+    strbuf_add(&text, "\n    ");
+    for (size_t i = header_length(program.text, length, node->kind == ST_FOR); i > 0; i--)
+        strbuf_addc(&text, '^');
+    diag_note(s->ctx, span_none(), "%s", text.text);
+}
+
+void sched_note_conflict(Schedule *s, const Conflict *why)
+{
+    if (!why->first || !why->second) {
+        if (why->reason)
+            diag_note(s->ctx, span_none(), "%s", why->reason);
+        return;
+    }
+    if (!why->element || !*why->element) { /* it is not about an element but about an instance */
+        diag_note(s->ctx, why->first_span, "block '%s' at %s", why->first->name, why->first_at);
+        return;
+    }
+    if (*why->first_at) {
+        diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
+                  why->first->name, why->first_at, why->element, hazard_text(why->kind));
+        diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",
+                  why->second->name, why->second_at);
+    } else { /* no instance of it will do */
+        diag_note(s->ctx, why->second_span, "block '%s' at %s reads %s", why->second->name,
+                  why->second_at, why->element);
+        diag_note(s->ctx, why->first_span, "block '%s' writes '%s'", why->first->name,
+                  why->buffer->name);
+    }
+    if (why->reason)
+        diag_note(s->ctx, span_none(), "%s", why->reason);
+}
