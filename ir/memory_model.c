@@ -5,6 +5,8 @@
  * latest. */
 #include "ir/memory_model.h"
 
+#include "ir/support.h"
+
 enum { PIECES_MAX = WARP_LANES * (LANE_BYTES_MAX / BANK_BYTES + 1) };
 
 typedef struct {
@@ -25,21 +27,16 @@ static bool runs(const WarpAccess *access, int lane)
     return access->active >> lane & 1;
 }
 
-/* Addresses may be negative: the origin is anywhere. */
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-/* The pieces of `size` bytes that lanes [first, last) touch. */
+/* The pieces of `size` bytes that lanes [first, last) touch. Addresses may be negative: the origin
+ * is anywhere. */
 static void collect(const WarpAccess *access, int first, int last, int size, PieceSet *set)
 {
     set->n = 0;
     for (int lane = first; lane < last; lane++) {
         if (!runs(access, lane))
             continue;
-        int64_t from = floor_div(access->address[lane], size);
-        int64_t to = floor_div(access->address[lane] + access->bytes - 1, size);
+        int64_t from = floor_div64(access->address[lane], size);
+        int64_t to = floor_div64(access->address[lane] + access->bytes - 1, size);
         for (int64_t piece = from; piece <= to; piece++)
             add_piece(set, piece);
     }
@@ -67,7 +64,7 @@ int memory_words(const WarpAccess *access)
     PieceSet words = {.n = 0};
     for (int lane = 0; lane < WARP_LANES; lane++)
         if (runs(access, lane))
-            add_piece(&words, floor_div(access->address[lane], BANK_BYTES));
+            add_piece(&words, floor_div64(access->address[lane], BANK_BYTES));
     return words.n;
 }
 
@@ -102,8 +99,8 @@ int memory_sectors_ideal(const WarpAccess *access)
 
 int memory_bank(int64_t address)
 {
-    int64_t word = floor_div(address, BANK_BYTES);
-    return (int)(word - floor_div(word, BANKS) * BANKS);
+    int64_t word = floor_div64(address, BANK_BYTES);
+    return (int)(word - floor_div64(word, BANKS) * BANKS);
 }
 
 /* Does every lane name the same address as its partner, as far as both are active? */

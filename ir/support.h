@@ -90,5 +90,16 @@ Name interner_get(Interner *interner, const char *text, size_t length);
 bool checked_add(int64_t a, int64_t b, int64_t *out);
 bool checked_sub(int64_t a, int64_t b, int64_t *out);
 bool checked_mul(int64_t a, int64_t b, int64_t *out);
+/* The greatest common divisor, at least 0; 0 of zeros, and 1 where it does not fit. */
+int64_t gcd64(int64_t a, int64_t b);
+/* a / d, rounded down, and up, for d > 0. */
+static inline int64_t floor_div64(int64_t a, int64_t d)
+{
+    return a / d - (a % d < 0);
+}
+static inline int64_t ceil_div64(int64_t a, int64_t d)
+{
+    return a / d + (a % d > 0);
+}
 
 #endif

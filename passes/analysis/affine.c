@@ -176,22 +176,6 @@ bool affine_equal(const Affine *a, const Affine *b)
     return true;
 }
 
-int64_t gcd64(int64_t a, int64_t b)
-{
-    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-    while (y != 0) {
-        uint64_t r = x % y;
-        x = y;
-        y = r;
-    }
-    return x > INT64_MAX ? 1 : (int64_t)x;
-}
-
-int64_t floor_div64(int64_t a, int64_t d)
-{
-    return a / d - (a % d < 0);
-}
-
 int64_t affine_gcd(const Affine *a)
 {
     int64_t g = 0;

@@ -57,9 +57,6 @@ int affine_find(const Affine *a, const Expr *atom);
 bool affine_equal(const Affine *a, const Affine *b);
 /* The greatest common divisor of all coefficients, 0 if there are none. */
 int64_t affine_gcd(const Affine *a);
-int64_t gcd64(int64_t a, int64_t b);
-/* floor(a / d) for d > 0. */
-int64_t floor_div64(int64_t a, int64_t d);
 /* The factors of a product atom, in order; itself alone for another. */
 void product_factors(Context *c, Expr *atom, ExprList *out);
 /* Their product again, in canonical order (sorts `factors`); NULL for none. */

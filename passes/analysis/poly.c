@@ -109,9 +109,9 @@ void poly_raise(Poly *p, int column, int64_t min)
         return;
     VEC_PUSH(p->ctx->arena, &p->raised, ((Raised){column, raised->min}));
     raised->min = min;
-    Term *term = ARENA_NEW(p->ctx->arena, Term);
-    *term = (Term){column, 1};
-    poly_not_negative(p, &p->top, (Affine){-min, term, 1});
+    Affine form = poly_term(p, 1, column);
+    form.constant = -min;
+    poly_not_negative(p, &p->top, form);
 }
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
@@ -121,12 +121,33 @@ Affine affine_const(int64_t value)
     return (Affine){value, NULL, 0};
 }
 
-Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
+Affine poly_term(Poly *p, int64_t factor, int column)
 {
     Term *term = ARENA_NEW(p->ctx->arena, Term);
-    *term = (Term){p->columns.n, 1};
-    VEC_PUSH(p->ctx->arena, &p->columns, ((Column){min, max, fixed, false}));
+    *term = (Term){column, factor};
     return (Affine){0, term, 1};
+}
+
+int64_t affine_factor(Affine a, int column)
+{
+    for (int i = 0; i < a.n; i++)
+        if (a.terms[i].column == column)
+            return a.terms[i].factor;
+    return 0;
+}
+
+int64_t affine_divisor(Affine a)
+{
+    int64_t g = 0;
+    for (int i = 0; i < a.n && g != 1; i++)
+        g = gcd64(g, a.terms[i].factor);
+    return g;
+}
+
+Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
+{
+    VEC_PUSH(p->ctx->arena, &p->columns, ((Column){min, max, fixed, false}));
+    return poly_term(p, 1, p->columns.n - 1);
 }
 
 Affine poly_unknown(Poly *p)

@@ -123,6 +123,12 @@ void poly_raise(Poly *p, int column, int64_t min);
 
 Affine affine_const(int64_t value);
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
+/* factor * column. */
+Affine poly_term(Poly *p, int64_t factor, int column);
+/* Of a column in a form; 0: it is not there. */
+int64_t affine_factor(Affine a, int column);
+/* The greatest common divisor of the factors; 0 if there are none. */
+int64_t affine_divisor(Affine a);
 /* A value of which nothing is known; makes the system inexact. */
 Affine poly_unknown(Poly *p);
 /* a + factor * b; unknown where a number does not fit. */

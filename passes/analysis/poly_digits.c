@@ -12,16 +12,6 @@
  * digits. */
 #include "passes/analysis/poly_reduce.h"
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
-
-static int64_t floor_of(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 /* ---- bounds of single variables -------------------------------------------------------------- */
 
 /* Rows of at most n variables, as bounds. */
@@ -147,9 +137,9 @@ static bool split_equality(System *s, Line *l, int64_t g)
     int64_t min, max;
     if (s->n_lines == s->capacity || !rest_range(s, l, g, &min, &max))
         return false;
-    int64_t m = ceil_div(min, g), product;
-    s->impossible |= m > floor_of(max, g);
-    if (m != floor_of(max, g) || !checked_mul(m, g, &product) ||
+    int64_t m = ceil_div64(min, g), product;
+    s->impossible |= m > floor_div64(max, g);
+    if (m != floor_div64(max, g) || !checked_mul(m, g, &product) ||
         !checked_sub(l->factor[s->n], product, &l->factor[s->n]))
         return false;
     add_high(s, l, g, m);
@@ -170,8 +160,8 @@ static bool find_equality(System *s, Line *l, const Line *other, int64_t g)
         !checked_add(l->factor[s->n], other->factor[s->n], &width) || is_far(min) || is_far(max) ||
         is_far(width))
         return false;
-    low = ceil_div(-max, g);
-    high = floor_of(width - min, g);
+    low = ceil_div64(-max, g);
+    high = floor_div64(width - min, g);
     s->impossible |= low > high;
     if (low != high)
         return false;

@@ -45,20 +45,13 @@ static void row_quotient(Poly *p, Conj *into, Affine e, Affine q, int64_t d, int
     poly_at_most(p, into, rest, affine_const(d), -1);
 }
 
-static Affine column_value(Poly *p, int column)
-{
-    Term *term = ARENA_NEW(p->ctx->arena, Term);
-    *term = (Term){column, 1};
-    return (Affine){0, term, 1};
-}
-
 static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *found)
 {
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *known = &p->quotients.items[i];
         if (poly_affine_equal(known->dividend, dividend) &&
             poly_affine_equal(known->divisor, divisor)) {
-            *found = column_value(p, known->column);
+            *found = poly_term(p, 1, known->column);
             return true;
         }
     }
@@ -137,7 +130,7 @@ static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
     for (int i = 0; i < p->products.n; i++) {
         const Product *known = &p->products.items[i];
         if (poly_affine_equal(known->factor, a) && poly_affine_equal(known->size, b)) {
-            *found = column_value(p, known->column);
+            *found = poly_term(p, 1, known->column);
             return true;
         }
     }
@@ -253,8 +246,8 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
         const Quotient *known = &p->quotients.items[i];
         if (known->remainder >= 0 && poly_affine_equal(known->dividend, e) &&
             poly_affine_equal(known->divisor, by)) {
-            *q = column_value(p, known->column);
-            *rest = column_value(p, known->remainder);
+            *q = poly_term(p, 1, known->column);
+            *rest = poly_term(p, 1, known->remainder);
             return true;
         }
     }

@@ -29,13 +29,6 @@ static bool is_open(const Extension *e, int column)
     return column >= e->from && column - e->from < e->open.n && e->open.items[column - e->from];
 }
 
-static Affine column_form(Extension *e, int column)
-{
-    Term *term = ARENA_NEW(e->p->ctx->arena, Term);
-    *term = (Term){column, 1};
-    return (Affine){0, term, 1};
-}
-
 static Affine open_column(Extension *e, int64_t min, int64_t max)
 {
     Affine column = poly_column(e->p, min, max, false);
@@ -45,32 +38,9 @@ static Affine open_column(Extension *e, int64_t min, int64_t max)
     return column;
 }
 
-static int64_t factor_of(Affine a, int column)
-{
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].column == column)
-            return a.terms[i].factor;
-    return 0;
-}
-
 static int64_t magnitude(int64_t a)
 {
     return a == INT64_MIN ? INT64_MAX : a < 0 ? -a : a;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    for (a = magnitude(a), b = magnitude(b); b;) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static int64_t floor_of(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
 }
 
 /* column += change, in all rows and dividends. */
@@ -78,17 +48,17 @@ static void shift_column(Extension *e, int column, Affine change)
 {
     for (int i = 0; i < e->rows.n; i++) {
         Affine *form = &e->rows.items[i].form;
-        *form = poly_add(e->p, *form, change, factor_of(*form, column));
+        *form = poly_add(e->p, *form, change, affine_factor(*form, column));
     }
     for (int i = 0; i < e->quotients.n; i++) {
         Affine *form = &e->quotients.items[i].dividend;
-        *form = poly_add(e->p, *form, change, factor_of(*form, column));
+        *form = poly_add(e->p, *form, change, affine_factor(*form, column));
     }
 }
 
 static void give_value(Extension *e, int column, Affine value)
 {
-    shift_column(e, column, poly_add(e->p, value, column_form(e, column), -1));
+    shift_column(e, column, poly_add(e->p, value, poly_term(e->p, 1, column), -1));
     e->open.items[column - e->from] = false;
 }
 
@@ -149,12 +119,12 @@ static void shorten_quotient(Extension *e, Quotient *q)
         if (g < 2 || q->divisor.constant % g != 0)
             continue;
         Affine low = remainders_of(e, *form, g);
-        low.constant = form->constant - g * floor_of(form->constant, g);
+        low.constant = form->constant - g * floor_div64(form->constant, g);
         affine_range(e->p, low, &min, &max);
         if (min < 0 || max >= g)
             continue;
         Affine high = multiples_of(e, *form, g);
-        high.constant = floor_of(form->constant, g);
+        high.constant = floor_div64(form->constant, g);
         *form = high;
         q->divisor.constant /= g;
         i = -1;
@@ -191,19 +161,19 @@ static void name_remainder(Extension *e, int i)
     shorten_quotient(e, q);
     int64_t d = q->divisor.constant;
     int at = replaced_column(e, q);
-    if (factor_of(q->dividend, q->column) != 0) /* known by another name already */
+    if (affine_factor(q->dividend, q->column) != 0) /* known by another name already */
         return;
     if (d == 1 && open)
         give_value(e, q->column, q->dividend);
     if (d == 1 || at < 0)
         return;
     Affine digit = open ? open_column(e, 0, d - 1) : poly_column(p, 0, d - 1, false);
-    Affine rest = poly_add(p, q->dividend, column_form(e, q->column), -d);
+    Affine rest = poly_add(p, q->dividend, poly_term(e->p, 1, q->column), -d);
     rest = poly_add(p, rest, digit, -1);
     if (!open)
         poly_zero(p, &p->top, rest);
     /* rest == 0 gives the column: column - factor * rest */
-    int64_t factor = factor_of(q->dividend, at);
+    int64_t factor = affine_factor(q->dividend, at);
     Affine change = poly_add(p, affine_const(0), rest, -factor);
     if (open)
         e->open.items[at - e->from] = false;
@@ -244,13 +214,13 @@ static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, 
     if (min == INT64_MIN || max == INT64_MAX || !checked_add(b, min, &least) ||
         !checked_add(known.constant, least, &least))
         return false;
-    high.constant = floor_of(least, g);
+    high.constant = floor_div64(least, g);
     low.constant = known.constant - g * high.constant; /* c, the least that is >= -b - min */
     if (!checked_add(low.constant, max, &greatest) || !checked_add(greatest, a, &greatest) ||
         greatest > 0)
         return false;
     if (x.factor)
-        low = poly_add(p, low, column_form(e, x.column), x.factor);
+        low = poly_add(p, low, poly_term(e->p, 1, x.column), x.factor);
     e->rows.items[row].form = high;
     VEC_PUSH(p->ctx->arena, &e->rows, ((Row){low, true}));
     return true;
@@ -266,12 +236,12 @@ static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t 
     affine_range(p, y, &min, &max);
     if (min == INT64_MIN)
         return false;
-    int64_t m = min < 0 ? -floor_of(min, g) : 0; /* quotients are of what is at least 0 */
+    int64_t m = min < 0 ? -floor_div64(min, g) : 0; /* quotients are of what is at least 0 */
     Affine q = poly_quotient(p, poly_add(p, y, affine_const(m), g), g);
     q = poly_add(p, q, affine_const(m), -1);
     Affine low = poly_add(p, known, q, g);
     if (x.factor)
-        low = poly_add(p, low, column_form(e, x.column), x.factor);
+        low = poly_add(p, low, poly_term(e->p, 1, x.column), x.factor);
     Affine high = multiples_of(e, open_part(e, form), g);
     e->rows.items[row].form = poly_add(p, high, q, -1);
     VEC_PUSH(p->ctx->arena, &e->rows, ((Row){low, true}));
@@ -294,7 +264,7 @@ static bool solve_row(Extension *e, int row)
     int64_t g = 0, a, b, span;
     for (int i = 0; i < open.n; i++)
         if (open.terms[i].column != x.column)
-            g = common_divisor(g, open.terms[i].factor);
+            g = gcd64(g, open.terms[i].factor);
     if (!term_range(e, x, &a, &b) || !checked_sub(b, a, &span) || span >= g || g < 2)
         return false;
     return split_by_terms(e, row, x, g, a, b) || split_by_quotient(e, row, x, g, a);
@@ -309,7 +279,7 @@ static bool eliminate_one(Extension *e)
             Term t = row.form.terms[k];
             if (!is_open(e, t.column) || magnitude(t.factor) != 1)
                 continue;
-            Affine value = poly_add(e->p, column_form(e, t.column), row.form, -t.factor);
+            Affine value = poly_add(e->p, poly_term(e->p, 1, t.column), row.form, -t.factor);
             give_value(e, t.column, value);
             return true;
         }
@@ -374,13 +344,11 @@ static int only_open(const Extension *e, Affine form)
 /* Divides a row by what its factors have in common. */
 static Row normal_row(const Extension *e, Row row)
 {
-    int64_t g = 0;
-    for (int i = 0; i < row.form.n; i++)
-        g = common_divisor(g, row.form.terms[i].factor);
+    int64_t g = affine_divisor(row.form);
     if (g < 2 || row.equal)
         return row;
     Affine form = multiples_of(e, row.form, g);
-    form.constant = floor_of(row.form.constant, g);
+    form.constant = floor_div64(row.form.constant, g);
     return (Row){form, false};
 }
 
@@ -388,12 +356,12 @@ static Row normal_row(const Extension *e, Row row)
 static int count_holding(Extension *e, int column, Affine value)
 {
     int n = 0;
-    Affine change = poly_add(e->p, value, column_form(e, column), -1);
+    Affine change = poly_add(e->p, value, poly_term(e->p, 1, column), -1);
     for (int i = 0; i < e->rows.n; i++) {
         Row row = e->rows.items[i];
         if (only_open(e, row.form) != column)
             continue;
-        row.form = poly_add(e->p, row.form, change, factor_of(row.form, column));
+        row.form = poly_add(e->p, row.form, change, affine_factor(row.form, column));
         n += row_holds(e->p, row);
     }
     return n;
@@ -407,10 +375,10 @@ static bool choose_bound(Extension *e)
         Affine best = {0};
         for (int k = i; k < e->rows.n && column >= 0; k++) {
             Row row = normal_row(e, e->rows.items[k]);
-            int64_t factor = factor_of(row.form, column);
+            int64_t factor = affine_factor(row.form, column);
             if (only_open(e, row.form) != column || magnitude(factor) != 1)
                 continue;
-            Affine value = poly_add(e->p, column_form(e, column), row.form, -factor);
+            Affine value = poly_add(e->p, poly_term(e->p, 1, column), row.form, -factor);
             int n = count_holding(e, column, value);
             if (n > most) {
                 most = n;

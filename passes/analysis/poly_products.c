@@ -23,9 +23,9 @@ static Affine expanded(Radix *r, Affine form)
 {
     for (int i = 0; i < r->expansions.n; i++) {
         Expansion e = r->expansions.items[i];
-        int64_t factor = radix_factor(form, e.column);
+        int64_t factor = affine_factor(form, e.column);
         if (factor) {
-            form = poly_add(r->p, form, radix_term(r, 1, e.column), -factor);
+            form = poly_add(r->p, form, poly_term(r->p, 1, e.column), -factor);
             form = poly_add(r->p, form, e.value, factor);
         }
     }
@@ -103,8 +103,8 @@ static bool use_equality(Radix *r)
         }
         if (at < 0)
             continue;
-        int64_t factor = radix_factor(form, at);
-        Affine rest = poly_add(r->p, form, radix_term(r, 1, at), -factor);
+        int64_t factor = affine_factor(form, at);
+        Affine rest = poly_add(r->p, form, poly_term(r->p, 1, at), -factor);
         radix_substitute(r, at, poly_add(r->p, affine_const(0), rest, -factor));
         return true;
     }
@@ -116,10 +116,10 @@ static bool use_equality(Radix *r)
 static bool in_use(const Radix *r, int column)
 {
     for (int i = 0; i < r->rows->n; i++)
-        if (radix_factor(r->rows->items[i].form, column))
+        if (affine_factor(r->rows->items[i].form, column))
             return true;
     for (int i = 0; i < r->n_forms; i++)
-        if (radix_factor(r->forms[i], column))
+        if (affine_factor(r->forms[i], column))
             return true;
     return false;
 }

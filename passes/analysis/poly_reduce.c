@@ -14,24 +14,11 @@
 
 enum { ROUNDS = 4 };
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 static int64_t divisor_of(const Line *l)
 {
     int64_t g = 0;
-    for (int t = 0; t < l->n_terms && g != 1; t++) {
-        int64_t factor = l->factor[l->term[t]], a = factor < 0 ? -factor : factor;
-        if (a == 1)
-            return 1;
-        while (a) {
-            int64_t rest = g % a;
-            g = a;
-            a = rest;
-        }
-    }
+    for (int t = 0; t < l->n_terms && g != 1; t++)
+        g = gcd64(g, l->factor[l->term[t]]);
     return g;
 }
 
@@ -79,7 +66,7 @@ void system_normalize(System *s, Line *l)
     s->impossible |= l->equal && constant % g != 0;
     for (int t = 0; t < l->n_terms; t++)
         l->factor[l->term[t]] /= g;
-    l->factor[s->n] = floor_div(constant, g);
+    l->factor[s->n] = floor_div64(constant, g);
     find_key(l);
 }
 
@@ -195,7 +182,7 @@ static void bound_by_line(System *s, const Line *l, int64_t sign)
         if (!checked_sub(sum, part, &rest))
             continue;
         /* factor * x >= -rest */
-        int64_t limit = factor > 0 ? -floor_div(rest, factor) : floor_div(rest, -factor);
+        int64_t limit = factor > 0 ? -floor_div64(rest, factor) : floor_div64(rest, -factor);
         int64_t *bound = factor > 0 ? &s->min[i] : &s->max[i];
         if (factor > 0 ? limit <= *bound : limit >= *bound)
             continue;

@@ -252,10 +252,7 @@ static bool fix_sizes(Search *s, int64_t value)
     Poly *p = s->p;
     for (int i = 0; i < p->products.n; i++) {
         Product product = p->products.items[i];
-        Term *term = ARENA_NEW(p->ctx->arena, Term);
-        *term = (Term){product.column, 1};
-        Affine column = {0, term, 1};
-        Affine exact = poly_add(p, column, product.factor, -value);
+        Affine exact = poly_add(p, poly_term(p, 1, product.column), product.factor, -value);
         Affine size = product.size;
         if (!checked_sub(size.constant, value, &size.constant))
             return false;

@@ -42,8 +42,6 @@ typedef struct {
 const Monomial *radix_monomial(const Radix *r, int column);
 /* The same, and of degree 1 for itself. */
 Monomial radix_monomial_of(const Radix *r, int column);
-/* factor * column. */
-Affine radix_term(Radix *r, int64_t factor, int column);
 /* The product, with a column for each monomial. Sets r->failed where a number or a degree does not
  * fit. */
 Affine radix_multiply(Radix *r, Affine a, Affine b);
@@ -51,8 +49,6 @@ Affine radix_multiply(Radix *r, Affine a, Affine b);
 bool radix_has_base(const Radix *r, int column, int base);
 /* so is one of the form. */
 bool radix_mentions(const Radix *r, Affine form, int base);
-/* Of a column in a form; 0: it is not there. */
-int64_t radix_factor(Affine a, int column);
 /* Some column of the form is a product. */
 bool radix_has_product(const Radix *r, Affine form);
 /* The term divided by the width, a number or a number times a base column. */

@@ -13,7 +13,7 @@ bool radix_next_digit(Radix *r, int *k, Digit *d)
             low.constant != 0 || low.terms[0].factor != 1)
             continue;
         int column = low.terms[0].column;
-        if (radix_factor(high, column) != -1 || radix_monomial(r, column) ||
+        if (affine_factor(high, column) != -1 || radix_monomial(r, column) ||
             r->p->columns.items[column].fixed)
             continue;
         Affine width = poly_add(r->p, high, low, 1);
@@ -36,15 +36,16 @@ static Mention mention_of(Radix *r, Affine form, const Digit *d, int b, Affine h
     bool has_d = radix_mentions(r, form, d->column), has_b = radix_mentions(r, form, b);
     if (!has_d)
         return has_b ? MIXED : APART;
-    Affine rest = poly_add(r->p, form, radix_term(r, 1, d->column), -radix_factor(form, d->column));
-    rest = poly_add(r->p, rest, high, -radix_factor(form, d->column));
+    Affine rest =
+        poly_add(r->p, form, poly_term(r->p, 1, d->column), -affine_factor(form, d->column));
+    rest = poly_add(r->p, rest, high, -affine_factor(form, d->column));
     return radix_mentions(r, rest, d->column) || radix_mentions(r, rest, b) ? MIXED : TOGETHER;
 }
 
 /* A row that bounds b alone: b or -b and what does not speak of the digit. */
 static bool bounds_high(const Radix *r, Row row, const Digit *d, int b)
 {
-    int64_t factor = radix_factor(row.form, b);
+    int64_t factor = affine_factor(row.form, b);
     Affine rest = row.form;
     if (row.equal || (factor != 1 && factor != -1) || radix_mentions(r, rest, d->column))
         return false;
@@ -78,20 +79,20 @@ static void merge(Radix *r, const Digit *d, int b, Affine high)
         if (i == d->lower || i == d->upper)
             continue;
         if (bounds_high(r, old.items[i], d, b)) {
-            int64_t sign = radix_factor(form, b);
-            Affine rest = poly_add(p, form, radix_term(r, 1, b), -sign);
+            int64_t sign = affine_factor(form, b);
+            Affine rest = poly_add(p, form, poly_term(r->p, 1, b), -sign);
             form =
-                poly_add(p, radix_multiply(r, rest, d->width), radix_term(r, 1, d->column), sign);
+                poly_add(p, radix_multiply(r, rest, d->width), poly_term(r->p, 1, d->column), sign);
             if (sign < 0)
                 form = poly_add(p, poly_add(p, form, d->width, 1), affine_const(-1), 1);
         } else {
-            form = poly_add(p, form, high, -radix_factor(form, d->column));
+            form = poly_add(p, form, high, -affine_factor(form, d->column));
         }
         radix_add_row(r, form, old.items[i].equal);
     }
     radix_add_row(r, poly_add(p, d->width, affine_const(-1), 1), false);
     for (int i = 0; i < r->n_forms; i++)
-        r->forms[i] = poly_add(p, r->forms[i], high, -radix_factor(r->forms[i], d->column));
+        r->forms[i] = poly_add(p, r->forms[i], high, -affine_factor(r->forms[i], d->column));
 }
 
 /* Drops a bound of b that follows from other rows, and would become one by products. */
@@ -110,7 +111,7 @@ static bool drop_bound(Radix *r, const Digit *d, int b)
 
 static bool merge_in(Radix *r, const Digit *d, Affine form)
 {
-    int64_t factor = radix_factor(form, d->column);
+    int64_t factor = affine_factor(form, d->column);
     for (int i = 0; i < form.n && factor; i++) {
         Term t = form.terms[i];
         Affine part;
@@ -119,7 +120,7 @@ static bool merge_in(Radix *r, const Digit *d, Affine form)
             part.n != 1 || part.terms[0].factor != 1 || radix_monomial(r, part.terms[0].column))
             continue;
         int b = part.terms[0].column;
-        Affine high = radix_multiply(r, d->width, radix_term(r, 1, b));
+        Affine high = radix_multiply(r, d->width, poly_term(r->p, 1, b));
         if (b == d->column || r->p->columns.items[b].fixed || !may_merge(r, d, b, high))
             continue;
         if (!drop_bound(r, d, b))

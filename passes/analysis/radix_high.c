@@ -67,7 +67,7 @@ bool radix_split_rows(Radix *r)
             if (m < met.n)
                 continue;
             VEC_PUSH(r->p->ctx->arena, &met, base);
-            Affine width = radix_term(r, 1, base);
+            Affine width = poly_term(r->p, 1, base);
             if (!radix_implied(r, width, -1))
                 continue;
             for (m = 0; m < r->rows->n; m++)

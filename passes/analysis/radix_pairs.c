@@ -104,9 +104,9 @@ static bool name_remainder(Radix *r, int i, Affine width)
     }
     if (at < 0)
         return false;
-    int64_t factor = radix_factor(form, at);
+    int64_t factor = affine_factor(form, at);
     Affine digit = poly_column(r->p, 0, INT64_MAX, false);
-    Affine rest = poly_add(r->p, form, radix_term(r, 1, at), -factor);
+    Affine rest = poly_add(r->p, form, poly_term(r->p, 1, at), -factor);
     Affine value = poly_add(r->p, digit, rest, -1); /* factor x = digit - rest */
     radix_substitute(r, at, poly_add(r->p, affine_const(0), value, factor));
     return true;

@@ -16,13 +16,6 @@ Monomial radix_monomial_of(const Radix *r, int column)
     return m ? *m : (Monomial){column, 1, {column}};
 }
 
-Affine radix_term(Radix *r, int64_t factor, int column)
-{
-    Term *term = ARENA_NEW(r->p->ctx->arena, Term);
-    *term = (Term){column, factor};
-    return (Affine){0, term, 1};
-}
-
 /* The column that stands for the product of these. */
 static int monomial_column(Radix *r, const int *base, int degree)
 {
@@ -68,9 +61,10 @@ Affine radix_multiply(Radix *r, Affine a, Affine b)
             if (!checked_mul(a.terms[i].factor, b.terms[k].factor, &factor))
                 r->failed = true;
             else
-                sum = poly_add(r->p, sum, radix_term(r, factor, column), 1);
+                sum = poly_add(r->p, sum, poly_term(r->p, factor, column), 1);
         }
-        sum = poly_add(r->p, sum, radix_term(r, a.terms[i].factor, a.terms[i].column), b.constant);
+        sum =
+            poly_add(r->p, sum, poly_term(r->p, a.terms[i].factor, a.terms[i].column), b.constant);
     }
     return sum;
 }
@@ -92,14 +86,6 @@ bool radix_mentions(const Radix *r, Affine form, int base)
     return false;
 }
 
-int64_t radix_factor(Affine a, int column)
-{
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].column == column)
-            return a.terms[i].factor;
-    return 0;
-}
-
 bool radix_has_product(const Radix *r, Affine form)
 {
     for (int i = 0; i < form.n; i++)
@@ -114,7 +100,7 @@ bool radix_divide_term(Radix *r, Term t, Affine width, Affine *out)
     if (t.factor % by != 0)
         return false;
     if (!width.n) {
-        *out = radix_term(r, t.factor / by, t.column);
+        *out = poly_term(r->p, t.factor / by, t.column);
         return true;
     }
     Monomial m = radix_monomial_of(r, t.column);
@@ -126,7 +112,7 @@ bool radix_divide_term(Radix *r, Term t, Affine width, Affine *out)
     for (int k = at + 1; k < m.degree; k++)
         m.base[k - 1] = m.base[k];
     *out = m.degree == 1 ? affine_const(t.factor / by)
-                         : radix_term(r, t.factor / by, monomial_column(r, m.base, m.degree - 1));
+                         : poly_term(r->p, t.factor / by, monomial_column(r, m.base, m.degree - 1));
     return true;
 }
 
@@ -139,8 +125,8 @@ void radix_divide(Radix *r, Affine form, Affine width, Affine *high, Affine *low
         if (radix_divide_term(r, form.terms[i], width, &part))
             *high = poly_add(r->p, *high, part, 1);
         else
-            *low =
-                poly_add(r->p, *low, radix_term(r, form.terms[i].factor, form.terms[i].column), 1);
+            *low = poly_add(r->p, *low, poly_term(r->p, form.terms[i].factor, form.terms[i].column),
+                            1);
     }
 }
 

@@ -10,20 +10,13 @@ void radix_drop_row(Radix *r, int at)
 /* The form divided by what its factors have in common, where that is the same row. */
 static Affine reduced(Radix *r, Affine form, bool equal)
 {
-    int64_t g = 0;
-    for (int i = 0; i < form.n; i++)
-        for (int64_t a = form.terms[i].factor < 0 ? -form.terms[i].factor : form.terms[i].factor;
-             a;) {
-            int64_t rest = g % a;
-            g = a;
-            a = rest;
-        }
+    int64_t g = affine_divisor(form);
     if (g < 2 || (equal && form.constant % g != 0))
         return form;
     Term *terms = ARENA_ARRAY(r->p->ctx->arena, Term, form.n);
     for (int i = 0; i < form.n; i++)
         terms[i] = (Term){form.terms[i].column, form.terms[i].factor / g};
-    return (Affine){form.constant / g - (form.constant % g < 0), terms, form.n};
+    return (Affine){floor_div64(form.constant, g), terms, form.n};
 }
 
 void radix_add_row(Radix *r, Affine form, bool equal)
@@ -42,7 +35,7 @@ static Affine with_value(Radix *r, Affine form, int column, Affine value)
     Affine sum = affine_const(form.constant);
     for (int i = 0; i < form.n; i++) {
         Term t = form.terms[i];
-        Affine part = radix_term(r, 1, t.column);
+        Affine part = poly_term(r->p, 1, t.column);
         if (radix_has_base(r, t.column, column)) {
             Affine rest = affine_const(1);
             Monomial m = radix_monomial_of(r, t.column);
@@ -50,7 +43,7 @@ static Affine with_value(Radix *r, Affine form, int column, Affine value)
             for (int k = 0; k < m.degree; k++) {
                 bool here = m.base[k] == column && !taken;
                 taken |= here;
-                rest = radix_multiply(r, rest, here ? value : radix_term(r, 1, m.base[k]));
+                rest = radix_multiply(r, rest, here ? value : poly_term(r->p, 1, m.base[k]));
             }
             part = rest;
         }

@@ -101,6 +101,19 @@ static void test_checked_arithmetic(void **state)
     assert_false(checked_mul(INT64_C(1) << 32, INT64_C(1) << 31, &r));
 }
 
+static void test_divisors(void **state)
+{
+    (void)state;
+    assert_int_equal(gcd64(-12, 18), 6);
+    assert_int_equal(gcd64(0, -5), 5);
+    assert_int_equal(gcd64(0, 0), 0);
+    assert_int_equal(gcd64(INT64_MIN, 0), 1); /* 2^63 does not fit */
+    for (int64_t a = -9; a <= 9; a++) {
+        assert_true(floor_div64(a, 4) * 4 <= a && a - floor_div64(a, 4) * 4 < 4);
+        assert_int_equal(ceil_div64(a, 4), -floor_div64(-a, 4));
+    }
+}
+
 static void test_tables_agree(void **state)
 {
     (void)state;
@@ -153,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_strbuf_grows),
         cmocka_unit_test(test_vec_grows),
         cmocka_unit_test(test_checked_arithmetic),
+        cmocka_unit_test(test_divisors),
         cmocka_unit_test(test_tables_agree),
         cmocka_unit_test(test_errors_are_unique_and_explained),
         cmocka_unit_test(test_floats_round_to_their_type),

@@ -12,11 +12,6 @@
  * quotient and remainder make a subscript without the gaps. */
 #include "passes/lower/memory/spread.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b == 0 ? a : gcd(b, a % b);
-}
-
 static void suggest_period(SpreadSearch *s, int64_t period)
 {
     bool known = period < 2 || s->n == SPREAD_CHOICES;
@@ -37,7 +32,7 @@ static Expr *suggest_number(Rewriter *rewriter, Expr *e)
     int64_t value;
     if (expr_is_const(e, &value) && value > 0 && value <= numbers->last) {
         suggest_period(numbers->search, value);
-        numbers->search->common = gcd(numbers->search->common, value);
+        numbers->search->common = gcd64(numbers->search->common, value);
     }
     return e;
 }
