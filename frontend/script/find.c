@@ -169,6 +169,12 @@ static const AstFile *load_library(Context *c, int i)
     return file;
 }
 
+/* File `i` of the library may declare the name: the others need not be parsed. */
+static bool library_mentions(int i, const char *name)
+{
+    return strstr(library_files[i].text, name) != NULL;
+}
+
 static int library_index(const char *name)
 {
     for (int i = 0; i < library_count; i++)
@@ -223,6 +229,8 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
     FileList seen = {0};
     reachable(c, file, &seen);
     for (int pass = 0; pass < seen.n + library_count; pass++) {
+        if (pass >= seen.n && !library_mentions(pass - seen.n, name))
+            continue;
         *where = pass < seen.n ? seen.items[pass] : load_library(c, pass - seen.n);
         for (int i = 0; i < (*where)->n_procs; i++)
             if ((*where)->procs[i]->name.text == name)
@@ -269,8 +277,8 @@ static void add_schedules(Context *c, const AstFile *file, Name kernel, FoundSch
             }
 }
 
-/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and of the
- * library. */
+/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and of those files of
+ * the library that may hold one of that name. */
 static void collect(Context *c, const AstFile *file, Name kernel, const char *name,
                     FoundScheduleList *out)
 {
@@ -279,7 +287,8 @@ static void collect(Context *c, const AstFile *file, Name kernel, const char *na
     if (file && file_exists(path))
         add_schedules(c, load_file(c, path, span_none()), kernel, out);
     for (int i = 0; i < library_count; i++)
-        add_schedules(c, load_library(c, i), kernel, out);
+        if (library_mentions(i, name))
+            add_schedules(c, load_library(c, i), kernel, out);
 }
 
 typedef VEC(const char *) NameList;
