@@ -3,15 +3,14 @@
 
 #include <string.h>
 
-static void add(Context *ctx, Severity severity, ErrorCode code, Span span, const char *format,
-                va_list args)
+static void add(Context *ctx, const Diag *head, const char *format, va_list args)
 {
     if (ctx->n_errors > ctx->max_errors)
         return;
     Diag *diag = ARENA_NEW(ctx->arena, Diag);
-    diag->severity = severity;
-    diag->code = code;
-    diag->span = span;
+    diag->severity = head->severity;
+    diag->code = head->code;
+    diag->span = head->span;
     diag->message = arena_vprintf(ctx->arena, format, args);
     if (ctx->last)
         ctx->last->next = diag;
@@ -25,7 +24,7 @@ void diag_error(Context *ctx, ErrorCode code, Span span, const char *format, ...
     ctx->n_errors++;
     va_list args;
     va_start(args, format);
-    add(ctx, SEVERITY_ERROR, code, span, format, args);
+    add(ctx, &(Diag){.severity = SEVERITY_ERROR, .code = code, .span = span}, format, args);
     va_end(args);
 }
 
@@ -34,7 +33,7 @@ void diag_warning(Context *ctx, ErrorCode code, Span span, const char *format, .
     ctx->n_warnings++;
     va_list args;
     va_start(args, format);
-    add(ctx, SEVERITY_WARNING, code, span, format, args);
+    add(ctx, &(Diag){.severity = SEVERITY_WARNING, .code = code, .span = span}, format, args);
     va_end(args);
 }
 
@@ -43,7 +42,7 @@ void diag_note(Context *ctx, Span span, const char *format, ...)
     ErrorCode code = ctx->last ? ctx->last->code : ERROR_COUNT;
     va_list args;
     va_start(args, format);
-    add(ctx, SEVERITY_NOTE, code, span, format, args);
+    add(ctx, &(Diag){.severity = SEVERITY_NOTE, .code = code, .span = span}, format, args);
     va_end(args);
 }
 

@@ -85,17 +85,16 @@ static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_l
     return iters;
 }
 
-Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name name, Stmt *init,
-                    Stmt *body, Span span)
+Stmt *block_implied(Context *c, const ImpliedBlock *of)
 {
-    Subst *map = ARENA_ARRAY(c->arena, Subst, n_loops);
-    BlockIter *iters = implied_iters(c, loops, n_loops, body, map);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, of->n_loops);
+    BlockIter *iters = implied_iters(c, of->loops, of->n_loops, of->body, map);
     BlockStmt block = {
-        .name = name ? name : block_implied_name(body),
+        .name = of->name ? of->name : block_implied_name(of->body),
         .iters = iters,
-        .n_iters = n_loops,
-        .init = init ? stmt_subst(c, init, map, n_loops) : NULL,
-        .body = stmt_subst(c, body, map, n_loops),
+        .n_iters = of->n_loops,
+        .init = of->init ? stmt_subst(c, of->init, map, of->n_loops) : NULL,
+        .body = stmt_subst(c, of->body, map, of->n_loops),
     };
-    return stmt_block(c, &block, span);
+    return stmt_block(c, &block, of->span);
 }

@@ -548,10 +548,18 @@ void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
 IterKind block_implied_kind(const Stmt *body, const Var *var);
 /* The buffer of the first store in `body`, which names its block; NULL if it has none. */
 Name block_implied_name(const Stmt *body);
+/* A plain statement in loops. */
+typedef struct {
+    const ForStmt *const *loops;
+    int n_loops;
+    Name name;
+    Stmt *init, *body;
+    Span span;
+} ImpliedBlock;
+
 /* The block itself; `init` (may be NULL) and `body` speak of the loops' variables. A NULL `name`
  * means block_implied_name. */
-Stmt *block_implied(Context *c, const ForStmt *const *loops, int n_loops, Name name, Stmt *init,
-                    Stmt *body, Span span);
+Stmt *block_implied(Context *c, const ImpliedBlock *of);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

@@ -275,18 +275,15 @@ bool values_fill(Random *r, const RandomData *d)
 void values_scalar(Random *r, const RandomData *d)
 {
     static const IntRange usual = {0, 99};
+    RandomData one = *d;
+    one.n = 1;
     if (type_is_int(d->type))
         store_integer(
             d->type,
             draw_integer(r, draw_range(d->type, asked_range(d->type, d->values, d->sizes), usual)),
             d->to);
     else
-        values_fill(r, &(RandomData){.type = d->type,
-                                     .to = d->to,
-                                     .n = 1,
-                                     .values = d->values,
-                                     .sizes = d->sizes,
-                                     .small = d->small});
+        values_fill(r, &one);
 }
 
 static bool ascends(DType type, const char *before, const char *at, bool strictly)

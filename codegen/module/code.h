@@ -142,8 +142,12 @@ Value coder_expr(VmCoder *k, const Expr *e);
 void coder_fit(VmCoder *k, int reg);
 /* An INDEX or integer expression as an I64. */
 Value coder_index(VmCoder *k, const Expr *e);
+typedef struct {
+    int d, a, b;
+} CombineRegisters;
+
 /* d = a op b in an element type, rounded to it. */
-void coder_combine(VmCoder *k, VmOp op, DType type, int d, int a, int b);
+void coder_combine(VmCoder *k, VmOp op, DType type, CombineRegisters r);
 
 /* vector.c: a vectorized loop as wide accesses; false where it is none. */
 bool coder_vector_loop(VmCoder *k, const ForStmt *loop);

@@ -164,10 +164,10 @@ static void round_to(VmCoder *k, VmOp op, DType type, int reg)
             k, (VmInst){.op = VM_ROUND, .type = vm_type_of(type), .sub = type, .d = reg, .a = reg});
 }
 
-void coder_combine(VmCoder *k, VmOp op, DType type, int d, int a, int b)
+void coder_combine(VmCoder *k, VmOp op, DType type, CombineRegisters r)
 {
-    coder_emit(k, (VmInst){.op = op, .type = vm_type_of(type), .d = d, .a = a, .b = b});
-    round_to(k, op, type, d);
+    coder_emit(k, (VmInst){.op = op, .type = vm_type_of(type), .d = r.d, .a = r.a, .b = r.b});
+    round_to(k, op, type, r.d);
 }
 
 static Value unary(VmCoder *k, const Expr *e)
@@ -176,7 +176,7 @@ static Value unary(VmCoder *k, const Expr *e)
     VmOp op = vm_op_of(e->kind);
     coder_release(k, a);
     Value d = coder_temporary(k, vm_type_of(e->type), coder_uniform(k, a.reg));
-    coder_combine(k, op, e->type, d.reg, a.reg, 0);
+    coder_combine(k, op, e->type, (CombineRegisters){.d = d.reg, .a = a.reg});
     fit(k, e, d.reg);
     return d;
 }

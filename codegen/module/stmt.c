@@ -35,7 +35,8 @@ static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, 
     coder_release(k, old);
     coder_release(k, value);
     Value new = coder_temporary(k, type, uniform);
-    coder_combine(k, combine_op(op), buffer->type, new.reg, old.reg, value.reg);
+    coder_combine(k, combine_op(op), buffer->type,
+                  (CombineRegisters){.d = new.reg, .a = old.reg, .b = value.reg});
     return new;
 }
 

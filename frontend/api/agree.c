@@ -117,33 +117,32 @@ static void compare(Context *c, const Module *m, int buffer, const Workload *w, 
     }
 }
 
-static bool compare_buffer(tirc *t, const tirc_program *program, const Workload *w,
-                           const Workload *other, int i, double tolerance, Agreement *out)
+static bool compare_buffer(tirc *t, const tirc_program *program, const TwoRuns *runs, int i,
+                           Agreement *out)
 {
     Device *d = program->device->device;
     const ModuleBuffer *b = &program->module->buffers[i];
-    size_t bytes = (size_t)workload_elements(w, i) * (size_t)type_bytes(b->type);
+    size_t bytes = (size_t)workload_elements(runs->one, i) * (size_t)type_bytes(b->type);
     char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
     bool ok = x && y;
     if (!ok)
         diag_error(t->ctx, E0600, span_none(), "no memory to compare '%s'", b->name);
-    ok = ok && d->ops->read(d, x, workload_arguments(w)->buffers[i], bytes) &&
-         d->ops->read(d, y, workload_arguments(other)->buffers[i], bytes);
+    ok = ok && d->ops->read(d, x, workload_arguments(runs->one)->buffers[i], bytes) &&
+         d->ops->read(d, y, workload_arguments(runs->other)->buffers[i], bytes);
     if (ok)
-        compare(t->ctx, program->module, i, w, x, y, tolerance, out);
+        compare(t->ctx, program->module, i, runs->one, x, y, runs->tolerance, out);
     free(x);
     free(y);
     return ok;
 }
 
-bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w,
-                         const Workload *other, double tolerance, Agreement *out)
+bool api_compare_outputs(tirc *t, const tirc_program *program, const TwoRuns *runs, Agreement *out)
 {
     *out = (Agreement){0};
     for (int i = 0; i < program->module->n_buffers; i++) {
         BufferRole role = program->module->buffers[i].role;
         bool is_output = role == BUFFER_OUT || role == BUFFER_INOUT;
-        if (is_output && !compare_buffer(t, program, w, other, i, tolerance, out))
+        if (is_output && !compare_buffer(t, program, runs, i, out))
             return false;
     }
     out->compared = true;
@@ -161,8 +160,10 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
     if (!make_peer(t, program, workload_arguments(w)->sizes, &peer))
         return false;
     t->other = workload_like(w, peer.module);
-    bool ok = t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) &&
-              d->ops->sync(d) && api_compare_outputs(t, program, w, t->other, tolerance, out);
+    bool ok =
+        t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) && d->ops->sync(d) &&
+        api_compare_outputs(t, program,
+                            &(TwoRuns){.one = w, .other = t->other, .tolerance = tolerance}, out);
     workload_free(t->other);
     t->other = NULL;
     d->ops->unload(d, peer.loaded);

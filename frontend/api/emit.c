@@ -33,7 +33,8 @@ static StrBuf cuda_text(tirc *t, const tirc_kernel *kernel, tirc_annotation anno
     cuda_emit(t->ctx, kernel->kernel, &plain, &lines);
     if (annotate == TIRC_PLAIN)
         return plain;
-    api_annotate(t, kernel, plain.text, &lines, annotate == TIRC_DIRECTIVES, &out);
+    api_annotate(t, kernel, &(CudaText){.text = plain.text, .lines = &lines},
+                 annotate == TIRC_DIRECTIVES, &out);
     return out;
 }
 

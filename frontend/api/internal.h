@@ -139,10 +139,15 @@ typedef struct {
  * there is no program to schedule. */
 bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
                Agreement *out);
+/* What two runs have left, which is to agree. */
+typedef struct {
+    const Workload *one, *other;
+    double tolerance;
+} TwoRuns;
+
 /* Compares the outputs of two runs of a program, which may be of different modules: parameters have
  * the same numbers in all. */
-bool api_compare_outputs(tirc *t, const tirc_program *program, const Workload *w,
-                         const Workload *other, double tolerance, Agreement *out);
+bool api_compare_outputs(tirc *t, const tirc_program *program, const TwoRuns *runs, Agreement *out);
 /* What a run on small integers shows (structure.c). */
 typedef struct {
     int kind;       /* of inputs: what there is to choose from */
@@ -168,9 +173,14 @@ bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
 void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what);
 /* Where a line comes from; the texts live as long as the context (lines.c). */
 tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
+typedef struct {
+    const char *text;
+    const LineOrigins *lines; /* where its lines come from */
+} CudaText;
+
 /* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
-void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,
-                  bool directives, StrBuf *out);
+void api_annotate(tirc *t, const tirc_kernel *kernel, const CudaText *cuda, bool directives,
+                  StrBuf *out);
 /* What the peer of that name would do in the place of the program; false after E0642
  * (peer.c). */
 bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w,

@@ -82,12 +82,17 @@ static const char *comment_text(Context *c, const tirc_origin *o)
     return cuda_comment(c, out.text);
 }
 
-static void comment_line(Context *c, const tirc_origin *o, const char *line, size_t length,
-                         size_t column, StrBuf *out)
+typedef struct {
+    const char *text;
+    size_t length;
+} TextLine;
+
+static void comment_line(Context *c, const tirc_origin *o, TextLine line, size_t column,
+                         StrBuf *out)
 {
-    strbuf_addn(out, line, length);
-    if (o->path && says_something(line, length)) {
-        strbuf_addf(out, "%*s  // %s", length < column ? (int)(column - length) : 0, "",
+    strbuf_addn(out, line.text, line.length);
+    if (o->path && says_something(line.text, line.length)) {
+        strbuf_addf(out, "%*s  // %s", line.length < column ? (int)(column - line.length) : 0, "",
                     comment_text(c, o));
     }
     strbuf_addc(out, '\n');
@@ -110,8 +115,8 @@ static void quoted(const char *text, StrBuf *out)
     strbuf_addc(out, '"');
 }
 
-static void directive_line(Context *c, Believed *b, const tirc_origin *o, const char *line,
-                           size_t length, StrBuf *out)
+static void directive_line(Context *c, Believed *b, const tirc_origin *o, TextLine line,
+                           StrBuf *out)
 {
     if (o->path && (b->path != o->path || b->line != o->line)) {
         strbuf_addf(out, "#line %d ", o->line);
@@ -119,24 +124,25 @@ static void directive_line(Context *c, Believed *b, const tirc_origin *o, const 
         strbuf_addc(out, '\n');
         *b = (Believed){o->path, o->line};
     }
-    strbuf_addn(out, line, length);
+    strbuf_addn(out, line.text, line.length);
     strbuf_addc(out, '\n');
     b->line++;
 }
 
-void api_annotate(tirc *t, const tirc_kernel *kernel, const char *cuda, const LineOrigins *lines,
-                  bool directives, StrBuf *out)
+void api_annotate(tirc *t, const tirc_kernel *kernel, const CudaText *cuda, bool directives,
+                  StrBuf *out)
 {
     Believed believed = {0};
-    size_t column = comment_column(cuda, lines);
-    for (int i = 0; i < lines->n; i++) {
-        size_t length = strcspn(cuda, "\n");
-        tirc_origin o = api_origin(t, kernel, lines->items[i]);
+    const char *text = cuda->text;
+    size_t column = comment_column(text, cuda->lines);
+    for (int i = 0; i < cuda->lines->n; i++) {
+        TextLine line = {text, strcspn(text, "\n")};
+        tirc_origin o = api_origin(t, kernel, cuda->lines->items[i]);
         if (directives)
-            directive_line(t->ctx, &believed, &o, cuda, length, out);
+            directive_line(t->ctx, &believed, &o, line, out);
         else
-            comment_line(t->ctx, &o, cuda, length, column, out);
-        cuda += length + (cuda[length] != '\0');
+            comment_line(t->ctx, &o, line, column, out);
+        text += line.length + (text[line.length] != '\0');
     }
 }
 

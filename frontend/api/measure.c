@@ -348,8 +348,11 @@ static bool check_agreement(tirc *t, Runner *runners, size_t n)
         if (r->peer && peer_only_copies(r->peer))
             continue;
         if (!run_again(r) || !d->ops->sync(d) ||
-            (i > 0 && !api_compare_outputs(t, r->program, r->workload, runners[0].workload,
-                                           t->apart, &found)))
+            (i > 0 && !api_compare_outputs(t, r->program,
+                                           &(TwoRuns){.one = r->workload,
+                                                      .other = runners[0].workload,
+                                                      .tolerance = t->apart},
+                                           &found)))
             return false;
         r->agrees = i == 0 || found.different == 0;
         if (!r->agrees) {

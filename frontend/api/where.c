@@ -31,19 +31,26 @@ bool api_sizes_fit(tirc *t, const Module *m, const int64_t *sizes)
     return true;
 }
 
-static bool check_values(tirc *t, const Module *m, const ModuleFact *fact, DType type,
-                         const void *data, int64_t n, const int64_t *sizes, const char *name)
+typedef struct {
+    DType type;
+    const void *data;
+    int64_t n;
+    const char *name;
+} GivenValues;
+
+static bool check_values(tirc *t, const Module *m, const ModuleFact *fact, const GivenValues *given,
+                         const int64_t *sizes)
 {
-    int64_t at = values_first_outside(type, data, n, &fact->values, sizes);
+    int64_t at = values_first_outside(given->type, given->data, given->n, &fact->values, sizes);
     if (at < 0)
         return true;
-    const char *element = (const char *)data + at * type_bytes(type);
-    double value = vm_value_double(type, vm_value_load(type, element));
+    const char *element = (const char *)given->data + at * type_bytes(given->type);
+    double value = vm_value_double(given->type, vm_value_load(given->type, element));
     if (fact->scalar >= 0)
-        return refuse(t, m, fact, arena_printf(t->ctx->arena, "'%s' is %.17g", name, value));
-    return refuse(
-        t, m, fact,
-        arena_printf(t->ctx->arena, "element %lld of '%s' is %.17g", (long long)at, name, value));
+        return refuse(t, m, fact, arena_printf(t->ctx->arena, "'%s' is %.17g", given->name, value));
+    return refuse(t, m, fact,
+                  arena_printf(t->ctx->arena, "element %lld of '%s' is %.17g", (long long)at,
+                               given->name, value));
 }
 
 bool api_scalars_fit(tirc *t, const Module *m, const int64_t *sizes, const void *const *scalars)
@@ -53,7 +60,12 @@ bool api_scalars_fit(tirc *t, const Module *m, const int64_t *sizes, const void 
         if (fact->scalar < 0)
             continue;
         const ModuleScalar *scalar = &m->scalars[fact->scalar];
-        if (!check_values(t, m, fact, scalar->type, scalars[fact->scalar], 1, sizes, scalar->name))
+        if (!check_values(t, m, fact,
+                          &(GivenValues){.type = scalar->type,
+                                         .data = scalars[fact->scalar],
+                                         .n = 1,
+                                         .name = scalar->name},
+                          sizes))
             return false;
     }
     return true;
@@ -68,8 +80,12 @@ bool api_elements_fit(tirc *t, const Module *m, const int64_t *sizes, const Devi
             continue;
         const ModuleBuffer *b = &m->buffers[fact->buffer];
         const void *data = (const void *)(uintptr_t)host[fact->buffer];
-        if (!check_values(t, m, fact, b->type, data, bytes[fact->buffer] / type_bytes(b->type),
-                          sizes, b->name))
+        if (!check_values(t, m, fact,
+                          &(GivenValues){.type = b->type,
+                                         .data = data,
+                                         .n = bytes[fact->buffer] / type_bytes(b->type),
+                                         .name = b->name},
+                          sizes))
             return false;
     }
     return true;

@@ -26,7 +26,12 @@ Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
     } else {
         name = block_names_fresh(r, implied);
     }
-    return block_implied(r->ctx, r->loops.items, n_loops, name, init, body, body->span);
+    return block_implied(r->ctx, &(ImpliedBlock){.loops = r->loops.items,
+                                                 .n_loops = n_loops,
+                                                 .name = name,
+                                                 .init = init,
+                                                 .body = body,
+                                                 .span = body->span});
 }
 
 /* ---- an assignment and a nest of updates ---- */

@@ -210,19 +210,25 @@ static bool require(Blocks *b, Guarded *g, Expr *shown, Expr *expanded)
     return true;
 }
 
-static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Expr *shown, Expr *value,
-                           const SubstList *to_shown, const SubstList *to_value)
+/* An iterator's value, and what the iterators before it are in the same terms. */
+typedef struct {
+    Expr *value;
+    const SubstList *names;
+} NamedValue;
+
+static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, NamedValue shown,
+                           NamedValue value)
 {
     Context *c = b->c;
     Span at = iter->var->span;
-    Expr *lo[2] = {expr_subst(c, iter->lo, to_shown->items, to_shown->n),
-                   expr_subst(c, iter->lo, to_value->items, to_value->n)};
-    Expr *hi[2] = {expr_subst(c, iter->hi, to_shown->items, to_shown->n),
-                   expr_subst(c, iter->hi, to_value->items, to_value->n)};
-    return require(b, g, expr_binary(c, EX_GE, shown, lo[0], at),
-                   expr_binary(c, EX_GE, value, lo[1], at)) &&
-           require(b, g, expr_binary(c, EX_LT, shown, hi[0], at),
-                   expr_binary(c, EX_LT, value, hi[1], at));
+    Expr *lo[2] = {expr_subst(c, iter->lo, shown.names->items, shown.names->n),
+                   expr_subst(c, iter->lo, value.names->items, value.names->n)};
+    Expr *hi[2] = {expr_subst(c, iter->hi, shown.names->items, shown.names->n),
+                   expr_subst(c, iter->hi, value.names->items, value.names->n)};
+    return require(b, g, expr_binary(c, EX_GE, shown.value, lo[0], at),
+                   expr_binary(c, EX_GE, value.value, lo[1], at)) &&
+           require(b, g, expr_binary(c, EX_LT, shown.value, hi[0], at),
+                   expr_binary(c, EX_LT, value.value, hi[1], at));
 }
 
 static bool require_predicate(Blocks *b, Guarded *g, Expr *predicate)
@@ -252,7 +258,8 @@ static Guarded lower_block(Blocks *b, Stmt *s)
                      may_fail_outside(b, value, depth_of(b, value));
         Expr *shown = stays ? value : name_value(b, iter->var, value);
         c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
-        exists = require_domain(b, &g, iter, shown, value, &to_shown, &to_value);
+        exists = require_domain(b, &g, iter, (NamedValue){.value = shown, .names = &to_shown},
+                                (NamedValue){.value = value, .names = &to_value});
         c->step = 0;
         Subst s1 = {iter->var, shown}, s2 = {iter->var, value};
         VEC_PUSH(c->arena, &to_shown, s1);

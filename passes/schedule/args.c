@@ -210,21 +210,27 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
     return true;
 }
 
+typedef struct {
+    const char *what;
+    const char *const *words;
+    int n;
+} WordChoice;
+
 /* One of `n` words; `what` they are, for messages. */
-static bool check_word(const ArgPlace *p, const Value *value, ErrorCode code, const char *what,
-                       const char *const *words, int n, Value *out)
+static bool check_word(const ArgPlace *p, const Value *value, ErrorCode code, const WordChoice *of,
+                       Value *out)
 {
     Schedule *s = p->s;
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
         return refuse_kind(p, value);
     StrBuf all = strbuf_new(s->ctx->arena);
     bool known = false;
-    for (int i = 0; i < n; i++) {
-        known |= !strcmp(words[i], value->u.s);
-        strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    for (int i = 0; i < of->n; i++) {
+        known |= !strcmp(of->words[i], value->u.s);
+        strbuf_addf(&all, "%s%s", i ? ", " : "", of->words[i]);
     }
-    REQUIRE(s, code, p->span, known, "there is no %s '%s'%s (there are: %s)", what, value->u.s,
-            suggestion(s, value->u.s, words, n), all.text);
+    REQUIRE(s, code, p->span, known, "there is no %s '%s'%s (there are: %s)", of->what, value->u.s,
+            suggestion(s, value->u.s, of->words, of->n), all.text);
     *out = *value;
     out->kind = VALUE_WORD;
     return true;
@@ -235,7 +241,8 @@ static bool check_scope(const ArgPlace *p, const Value *value, Value *out)
     const char *words[SCOPE_COUNT];
     for (int i = 0; i < SCOPE_COUNT; i++)
         words[i] = scope_name((Scope)i);
-    return check_word(p, value, E0405, "scope", words, SCOPE_COUNT, out);
+    return check_word(p, value, E0405,
+                      &(WordChoice){.what = "scope", .words = words, .n = SCOPE_COUNT}, out);
 }
 
 static bool check_axis(const ArgPlace *p, const Value *value, Value *out)
@@ -243,7 +250,8 @@ static bool check_axis(const ArgPlace *p, const Value *value, Value *out)
     const char *words[AXIS_COUNT];
     for (int i = 0; i < AXIS_COUNT; i++)
         words[i] = axis_name((Axis)i);
-    return check_word(p, value, E0406, "axis", words, AXIS_COUNT, out);
+    return check_word(p, value, E0406,
+                      &(WordChoice){.what = "axis", .words = words, .n = AXIS_COUNT}, out);
 }
 
 static bool is_identifier(const char *text)
@@ -404,8 +412,7 @@ bool args_check(Schedule *s, const Primitive *primitive, const GivenArgs *given,
 {
     Assignment a = {0};
     *call = (PrimCall){.primitive = primitive, .span = given->span};
-    if (!assign(s, primitive,
-                &(GivenArgs){.names = given->names, .n = given->n, .span = given->span}, &a))
+    if (!assign(s, primitive, given, &a))
         return false;
     for (int i = 0; i < primitive->n_params; i++) {
         const PrimParam *param = &primitive->params[i];

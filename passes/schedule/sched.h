@@ -167,8 +167,8 @@ const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step)
 bool args_check(Schedule *s, const Primitive *primitive, const GivenArgs *given, PrimCall *call);
 /* The text of a call; `loop_name` gives the variable of a loop's handle (NULL: the loop's own name)
  * and `taken` says which words are variables and must be quoted (NULL: none). */
-void call_print(const Schedule *s, const Primitive *primitive, const Value *args, int n_args,
-                const Name *loop_names, const NameMap *taken, StrBuf *out);
+void call_print(const Schedule *s, const CallRecord *call, const Name *loop_names,
+                const NameMap *taken, StrBuf *out);
 
 /* ---- what primitives use ---- */
 

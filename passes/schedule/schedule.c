@@ -102,7 +102,9 @@ static void record_call(Schedule *s, const PrimCall *call, const Value *result, 
 static const char *call_text(Schedule *s, const PrimCall *call)
 {
     StrBuf text = strbuf_new(s->ctx->arena);
-    call_print(s, call->primitive, call->arg, count_args(call), NULL, NULL, &text);
+    CallRecord record = {
+        .primitive = call->primitive, .args = call->arg, .n_args = count_args(call)};
+    call_print(s, &record, NULL, NULL, &text);
     return text.text;
 }
 
@@ -161,11 +163,7 @@ bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *giv
     s->running = primitive;
     REQUIRE(s, E0408, given->span, !s->lowered,
             "kernel '%s' is lowered already; schedule its program instead", s->kernel->name);
-    bool done = args_check(
-        s, primitive,
-        &(GivenArgs){
-            .args = given->args, .names = given->names, .n = given->n, .span = given->span},
-        &call);
+    bool done = args_check(s, primitive, given, &call);
     if (done)
         done = primitive->is_query ? run_query(s, &call, result) : run_step(s, &call, result);
     s->running = NULL;

@@ -75,15 +75,15 @@ static void print_items(const ValueText *t, const Value *list)
     }
 }
 
-void call_print(const Schedule *s, const Primitive *primitive, const Value *args, int n_args,
-                const Name *loop_names, const NameMap *taken, StrBuf *out)
+void call_print(const Schedule *s, const CallRecord *call, const Name *loop_names,
+                const NameMap *taken, StrBuf *out)
 {
     ValueText text = {s, loop_names, taken, out};
-    const PrimParam *params = primitive->params;
-    strbuf_addf(out, "%s(", primitive->name);
+    const PrimParam *params = call->primitive->params;
+    strbuf_addf(out, "%s(", call->primitive->name);
     bool skipped = false;
-    for (int i = 0; i < n_args; i++) {
-        if (args[i].kind == VALUE_NONE) {
+    for (int i = 0; i < call->n_args; i++) {
+        if (call->args[i].kind == VALUE_NONE) {
             skipped = true;
             continue;
         }
@@ -93,9 +93,9 @@ void call_print(const Schedule *s, const Primitive *primitive, const Value *args
         if (skipped)
             strbuf_addf(out, "%s = ", params[i].name);
         if (params[i].variadic && params[i].kind != PARAM_FACTOR && !skipped)
-            print_items(&text, &args[i]);
+            print_items(&text, &call->args[i]);
         else
-            print_value(&text, &args[i]);
+            print_value(&text, &call->args[i]);
     }
     strbuf_addc(out, ')');
 }
@@ -236,7 +236,7 @@ static void print_call(Trace *t, const CallRecord *call)
     bool is_step = call->step > 0;
     save_hidden(t, &call->result, is_step);
     StrBuf text = strbuf_new(t->ctx->arena);
-    call_print(t->s, call->primitive, call->args, call->n_args, t->variable, &t->holder, &text);
+    call_print(t->s, call, t->variable, &t->holder, &text);
     strbuf_add(t->out, "    ");
     if (is_list_or_loop(&call->result)) {
         strbuf_add(t->out, "let ");

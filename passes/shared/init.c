@@ -274,24 +274,34 @@ static void copy_frames(InitBuild *b)
 
 enum { MAX_VALUES = 1 << 16 };
 
+/* The values of an expression over the iterations of loops. */
+typedef struct {
+    const Expr *e;
+    const ForStmt *const *loops;
+    int n;
+    VarValue *env;
+    bool *taken; /* [size] */
+    int64_t size;
+    int64_t *steps; /* so far */
+} ValueSearch;
+
 /* Marks the values that `e` takes over the loops from `depth` on. */
-static bool mark_values(const Expr *e, const ForStmt *const *loops, int n, VarValue *env, int depth,
-                        bool *taken, int64_t size, int64_t *steps)
+static bool mark_values(const ValueSearch *s, int depth)
 {
     int64_t v, lo, hi;
-    if (depth == n) {
-        if (!expr_eval(e, env, n, &v) || v < 0 || v >= size)
+    if (depth == s->n) {
+        if (!expr_eval(s->e, s->env, s->n, &v) || v < 0 || v >= s->size)
             return false;
-        taken[v] = true;
-        return ++*steps <= MAX_VALUES;
+        s->taken[v] = true;
+        return ++*s->steps <= MAX_VALUES;
     }
-    const ForStmt *loop = loops[depth];
-    if (!expr_eval(loop->lo, env, depth, &lo) || !expr_eval(loop->hi, env, depth, &hi))
+    const ForStmt *loop = s->loops[depth];
+    if (!expr_eval(loop->lo, s->env, depth, &lo) || !expr_eval(loop->hi, s->env, depth, &hi))
         return false;
-    env[depth].var = loop->var;
+    s->env[depth].var = loop->var;
     for (v = lo; loop->step > 0 ? v < hi : v >= hi; v += loop->step) {
-        env[depth].value = v;
-        if (!mark_values(e, loops, n, env, depth + 1, taken, size, steps))
+        s->env[depth].value = v;
+        if (!mark_values(s, depth + 1))
             return false;
     }
     return true;
@@ -317,7 +327,14 @@ static bool takes_every_value(InitBuild *b, Facts *f, Expr *binding, Expr *lo, E
         return false;
     bool *taken = ARENA_ARRAY(c->arena, bool, size);
     VarValue *env = ARENA_ARRAY(c->arena, VarValue, loops.n + 1);
-    if (!mark_values(e, loops.items, loops.n, env, 0, taken, size, &steps))
+    if (!mark_values(&(ValueSearch){.e = e,
+                                    .loops = loops.items,
+                                    .n = loops.n,
+                                    .env = env,
+                                    .taken = taken,
+                                    .size = size,
+                                    .steps = &steps},
+                     0))
         return false;
     for (int64_t v = 0; v < size; v++)
         if (!taken[v])

@@ -29,8 +29,9 @@ static bool turns_open(Turns *t, const ModuleKernel *kernel, int width, const Vm
     t->groups = calloc((size_t)((threads + width - 1) / width), sizeof(VmState *));
     for (int first = 0; t->groups && first < threads; first += width) {
         int lanes = threads - first < width ? threads - first : width;
-        VmState *st = vm_open_group(kernel->code, shape, first, lanes, t->n ? t->groups[0] : NULL,
-                                    inputs, buffers);
+        VmState *st =
+            vm_open_group(kernel->code, &(VmLanes){.shape = shape, .first = first, .lanes = lanes},
+                          t->n ? t->groups[0] : NULL, inputs, buffers);
         if (!st)
             return false;
         st->in_kernel = st->yields = true;

@@ -119,10 +119,16 @@ void vm_async_close(VmState *st);
  * thread indices are set. */
 VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
                  const uint64_t *buffers);
+/* Threads of a block of this shape. */
+typedef struct {
+    const int64_t *shape; /* [3] */
+    int first, lanes;
+} VmLanes;
+
 /* The same for `lanes` threads of the block from `first` on, with the shared memory of `block`
  * (NULL: its own). */
-VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, int lanes,
-                       VmState *block, const VmValue *inputs, const uint64_t *buffers);
+VmState *vm_open_group(const VmFunction *f, const VmLanes *of, VmState *block,
+                       const VmValue *inputs, const uint64_t *buffers);
 void vm_close(VmState *st);
 /* Runs one block. */
 bool vm_run(VmState *st, const int64_t block[3]);

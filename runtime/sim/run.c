@@ -163,13 +163,15 @@ static void set_axes(VmState *st)
 VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
                  const uint64_t *buffers)
 {
-    return vm_open_group(f, shape, 0, (int)(shape[0] * shape[1] * shape[2]), NULL, inputs, buffers);
+    return vm_open_group(f,
+                         &(VmLanes){.shape = shape, .lanes = (int)(shape[0] * shape[1] * shape[2])},
+                         NULL, inputs, buffers);
 }
 
-VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, int lanes,
-                       VmState *block, const VmValue *inputs, const uint64_t *buffers)
+VmState *vm_open_group(const VmFunction *f, const VmLanes *of, VmState *block,
+                       const VmValue *inputs, const uint64_t *buffers)
 {
-    VmState measure = {.f = f, .lanes = lanes};
+    VmState measure = {.f = f, .lanes = of->lanes};
     Carver carver = {0};
     carve(&carver, sizeof(VmState));
     carve_all(&measure, &carver);
@@ -180,10 +182,10 @@ VmState *vm_open_group(const VmFunction *f, const int64_t shape[3], int first, i
     carver.used = 0;
     VmState *st = carve(&carver, sizeof(VmState));
     st->f = f;
-    st->lanes = lanes;
-    st->first = first;
+    st->lanes = of->lanes;
+    st->first = of->first;
     st->shared = block ? block->shared : NULL;
-    memcpy(st->block_shape, shape, sizeof st->block_shape);
+    memcpy(st->block_shape, of->shape, sizeof st->block_shape);
     carve_all(st, &carver);
     memset(st->masks, 1, (size_t)st->lanes);
     st->full[0] = true;

@@ -116,7 +116,9 @@ static inline Matmul matmul(Context *c)
     const ForStmt *loops[] = {&loop_to(c, m.i, rows, shell)->u.loop,
                               &loop_to(c, m.j, columns, shell)->u.loop,
                               &loop_to(c, m.k, inner, shell)->u.loop};
-    m.block = block_implied(c, loops, 3, NULL, init, update, NOWHERE);
+    m.block = block_implied(
+        c, &(ImpliedBlock){
+               .loops = loops, .n_loops = 3, .init = init, .body = update, .span = NOWHERE});
     Stmt *nest = loop_to(c, m.i, rows, loop_to(c, m.j, columns, loop_to(c, m.k, inner, m.block)));
     m.kernel = kernel_of(c, "matmul", (Buffer *const[]){m.a, m.b, m.c}, 3, nest);
     Size *sizes = ARENA_ARRAY(c->arena, Size, 2);

@@ -165,8 +165,13 @@ static void test_store_before_its_update(void **state)
                                         .op = STORE_ADD,
                                         .value = expr_float(c, DT_F32, 1, NOWHERE)},
                            NOWHERE);
-    Stmt *first = block_implied(c, loops, 2, ctx_name(c, "C_init"), NULL, set, NOWHERE);
-    Stmt *second = block_implied(c, loops, 3, NULL, NULL, add, NOWHERE);
+    Stmt *first = block_implied(c, &(ImpliedBlock){.loops = loops,
+                                                   .n_loops = 2,
+                                                   .name = ctx_name(c, "C_init"),
+                                                   .body = set,
+                                                   .span = NOWHERE});
+    Stmt *second = block_implied(
+        c, &(ImpliedBlock){.loops = loops, .n_loops = 3, .body = add, .span = NOWHERE});
     Stmt *seq = SEQ(c, first, loop_to(c, m.k, expr_index(c, 32), second));
     m.kernel.body = loop_to(c, m.i, expr_index(c, 64), loop_to(c, m.j, use(c, m.n), seq));
     assert_null(ir_verify(c, &m.kernel));
@@ -199,7 +204,9 @@ static void test_downward_loop(void **state)
                                           .op = STORE_MAX,
                                           .value = expr_int(c, DT_I32, -1, NOWHERE)},
                              NOWHERE);
-    loop.body = block_implied(c, (const ForStmt *[]){&loop}, 1, NULL, NULL, store, NOWHERE);
+    loop.body = block_implied(
+        c, &(ImpliedBlock){
+               .loops = (const ForStmt *[]){&loop}, .n_loops = 1, .body = store, .span = NOWHERE});
     assert_int_equal(loop.body->u.block.iters[0].hi->u.i, 10);
     Kernel kernel = kernel_of(c, "k", (Buffer *const[]){x}, 1, stmt_for(c, &loop, NOWHERE));
     assert_null(ir_verify(c, &kernel));

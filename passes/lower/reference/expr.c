@@ -210,15 +210,11 @@ Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span)
     }
     r.v = ref_let(b, r.v);
     if (b->exact)
-        return named(
-            b,
-            ref_exact_binary(
-                b, &(RefOperation){.kind = o->kind, .type = o->type, .x = o->x, .y = o->y}, r.v));
+        return named(b, ref_exact_binary(b, o, r.v));
     if (o->kind == EX_MIN || o->kind == EX_MAX)
         r.err = larger(b, o->x.err, o->y.err);
     else
-        r = rounded_binary(
-            b, &(RefOperation){.kind = o->kind, .type = o->type, .x = o->x, .y = o->y}, r.v);
+        r = rounded_binary(b, o, r.v);
     return named(b, r);
 }
 

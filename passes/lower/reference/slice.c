@@ -123,24 +123,30 @@ static Expr *is_wanted(RefBuilder *b, Buffer *need, Expr *at)
                        expr_int(b->c, DT_U8, 0, span_none()), span_none());
 }
 
+typedef struct {
+    Buffer *need;
+    Expr *extent;
+    Buffer *wanted;
+    int value;
+} NeedMark;
+
 /* need[v] = value for all v < extent where `wanted`, if there is one, is wanted at v. */
-static void mark(RefBuilder *b, StmtList *out, Buffer *need, Expr *extent, Buffer *wanted,
-                 int value)
+static void mark(RefBuilder *b, StmtList *out, const NeedMark *m)
 {
     Context *c = b->c;
     Var *var = var_new(c, names_fresh(&b->names, "q"), DT_INDEX, VAR_LOOP, span_none());
     Expr *at = expr_var(c, var, span_none());
     Stmt *body = stmt_store(c,
-                            &(StoreStmt){.buffer = need,
+                            &(StoreStmt){.buffer = m->need,
                                          .index = &at,
                                          .op = STORE_SET,
-                                         .value = expr_int(c, DT_U8, value, span_none())},
+                                         .value = expr_int(c, DT_U8, m->value, span_none())},
                             span_none());
-    if (wanted)
-        body = stmt_if(c, is_wanted(b, wanted, at), body, NULL, span_none());
+    if (m->wanted)
+        body = stmt_if(c, is_wanted(b, m->wanted, at), body, NULL, span_none());
     ForStmt loop = {.var = var,
                     .lo = expr_index(c, 0),
-                    .hi = extent,
+                    .hi = m->extent,
                     .step = 1,
                     .kind = LOOP_SERIAL,
                     .axis = AXIS_NONE,
@@ -164,13 +170,16 @@ static void mark_axis(Marking *m, Twin *t, int axis, const Expr *at)
         return;
     if (!g) {
         t->all_needed |= bit;
-        mark(b, m->out, t->need[axis], extent, NULL, 1);
+        mark(b, m->out, &(NeedMark){.need = t->need[axis], .extent = extent, .value = 1});
         return;
     }
     Expr *other = g->twin->from->shape[g->axis];
     if (!expr_equal(other, extent))
         extent = index_min(b->c, other, extent);
-    mark(b, m->out, t->need[axis], extent, g->twin->need[g->axis], 1);
+    mark(
+        b, m->out,
+        &(NeedMark){
+            .need = t->need[axis], .extent = extent, .wanted = g->twin->need[g->axis], .value = 1});
 }
 
 void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
@@ -178,7 +187,9 @@ void ref_mark_needs(RefBuilder *b, Stmt *const *items, int n, StmtList *out)
     for (int i = 0; i < b->twins.n; i++)
         for (int k = 0; b->twins.items[i].need && k < b->twins.items[i].from->rank; k++)
             if (b->twins.items[i].from->role == ROLE_TEMP)
-                mark(b, out, b->twins.items[i].need[k], b->twins.items[i].from->shape[k], NULL, 0);
+                mark(b, out,
+                     &(NeedMark){.need = b->twins.items[i].need[k],
+                                 .extent = b->twins.items[i].from->shape[k]});
     for (int i = n - 1; i >= 0; i--) {
         find_guards(b, items[i]);
         Marking m = {b, out};

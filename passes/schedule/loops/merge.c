@@ -171,18 +171,23 @@ static bool find_nests(Merge *m)
 
 typedef enum { SIDE_LOWER, SIDE_UPPER } RangeSide;
 
+typedef struct {
+    Expr *bound, *merged;
+    RangeSide side;
+} RangeEnd;
+
 /* A side of the merged range that nest `k` does not reach: its own end there is `bound`. */
-static void note_missing(Merge *m, int k, Var *var, Expr *bound, Expr *merged, RangeSide side)
+static void note_missing(Merge *m, int k, Var *var, const RangeEnd *end)
 {
     Context *c = m->s->ctx;
     Expr *value = expr_var(c, var, span_none());
-    ExprKind reaches = side == SIDE_UPPER ? EX_GE : EX_LE;
-    if (prove(m->facts, expr_binary(c, reaches, bound, merged, span_none())))
+    ExprKind reaches = end->side == SIDE_UPPER ? EX_GE : EX_LE;
+    if (prove(m->facts, expr_binary(c, reaches, end->bound, end->merged, span_none())))
         return;
-    Missing missing = {.nest = k, .var = var, .direction = side == SIDE_UPPER ? 1 : -1};
+    Missing missing = {.nest = k, .var = var, .direction = end->side == SIDE_UPPER ? 1 : -1};
     missing.condition =
-        expr_binary(c, side == SIDE_UPPER ? EX_LT : EX_GE, value, bound, span_none());
-    missing.end = side == SIDE_UPPER ? bound : index_sub(c, bound, expr_index(c, 1));
+        expr_binary(c, end->side == SIDE_UPPER ? EX_LT : EX_GE, value, end->bound, span_none());
+    missing.end = end->side == SIDE_UPPER ? end->bound : index_sub(c, end->bound, expr_index(c, 1));
     VEC_PUSH(c->arena, &m->missing, missing);
 }
 
@@ -233,8 +238,10 @@ static bool merge_level(Merge *m, int level)
             (Subst){nest_loop(m, k, level)->u.loop.var, expr_var(c, loop->var, span_none())};
         if (same)
             continue;
-        note_missing(m, k, loop->var, lo[k], loop->lo, SIDE_LOWER);
-        note_missing(m, k, loop->var, hi[k], loop->hi, SIDE_UPPER);
+        note_missing(m, k, loop->var,
+                     &(RangeEnd){.bound = lo[k], .merged = loop->lo, .side = SIDE_LOWER});
+        note_missing(m, k, loop->var,
+                     &(RangeEnd){.bound = hi[k], .merged = loop->hi, .side = SIDE_UPPER});
     }
     if (loop->step ==
         1) /* a nest that has none of the one iteration still says that it counts in this loop */

@@ -33,26 +33,35 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
 
 typedef enum { SIDE_LOWER, SIDE_UPPER } RangeSide;
 
+typedef struct {
+    Expr *bound, *wide;
+    RangeSide side;
+} RangeEnd;
+
 /* The body of a loop with `wide` for its upper or its lower bound. */
-static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, Expr *bound, Expr *wide,
-                        RangeSide side)
+static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, const RangeEnd *end)
 {
     Context *c = s->ctx;
-    if (expr_equal(bound, wide))
+    if (expr_equal(end->bound, end->wide))
         return body;
     Subst same = {var, expr_var(c, var, span_none())};
-    Below below = {
-        .s = s, .facts = facts, .map = &same, .n_map = 1, .direction = side == SIDE_UPPER ? 1 : -1};
-    below.guard =
-        expr_binary(c, side == SIDE_UPPER ? EX_LT : EX_GE, same.value, bound, span_none());
-    below.end = side == SIDE_UPPER ? bound : index_sub(c, bound, expr_index(c, 1));
+    Below below = {.s = s,
+                   .facts = facts,
+                   .map = &same,
+                   .n_map = 1,
+                   .direction = end->side == SIDE_UPPER ? 1 : -1};
+    below.guard = expr_binary(c, end->side == SIDE_UPPER ? EX_LT : EX_GE, same.value, end->bound,
+                              span_none());
+    below.end = end->side == SIDE_UPPER ? end->bound : index_sub(c, end->bound, expr_index(c, 1));
     return below_rewrite(&below, body);
 }
 
 Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *lo, Expr *hi)
 {
-    Stmt *body = guard_side(s, facts, narrow->var, narrow->body, narrow->lo, lo, SIDE_LOWER);
-    return guard_side(s, facts, narrow->var, body, narrow->hi, hi, SIDE_UPPER);
+    Stmt *body = guard_side(s, facts, narrow->var, narrow->body,
+                            &(RangeEnd){.bound = narrow->lo, .wide = lo, .side = SIDE_LOWER});
+    return guard_side(s, facts, narrow->var, body,
+                      &(RangeEnd){.bound = narrow->hi, .wide = hi, .side = SIDE_UPPER});
 }
 
 static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narrow, Expr *lo,
