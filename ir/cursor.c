@@ -1,8 +1,8 @@
-/* cursor.c - cursors: the nodes below a statement or expression, one after the other, in the order
- * of the text: outer first; of a block its iterators, its predicate, init, body.
+/* cursor.c - goes through the nodes below a statement or expression, in the order of the text.
  *
- * A cursor keeps the way from its root to its node as a stack of frames: a node, and which of its
- * children comes next. */
+ * That is outer first, and of a block its iterators, its predicate, init, body. A cursor keeps the
+ * way from its root to its node as a stack of frames: a node, and which of its children comes
+ * next. */
 #include "ir/ir.h"
 
 /* ---- children -------------------------------------------------------------------------------- */
