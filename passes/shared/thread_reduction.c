@@ -22,11 +22,6 @@
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-typedef struct {
-    StmtPath path, found;
-    Context *c;
-} BlockSearch;
-
 static bool is_across_threads(const StmtPath *path)
 {
     const Stmt *lanes;
@@ -34,17 +29,18 @@ static bool is_across_threads(const StmtPath *path)
     return block->init && !block->atomic && reduced_lanes(path, &lanes) > 0;
 }
 
-static Stmt *search_block(void *user, Stmt *s)
+/* The path to the first reduction across threads; empty if there is none. */
+static StmtPath next_across_threads(Context *c, const Stmt *body)
 {
-    BlockSearch *search = user;
-    VEC_PUSH(search->c->arena, &search->path, s);
-    if (search->found.n == 0 && s->kind == ST_BLOCK && is_across_threads(&search->path))
-        for (int i = 0; i < search->path.n; i++)
-            VEC_PUSH(search->c->arena, &search->found, search->path.items[i]);
-    if (search->found.n == 0)
-        stmt_map_children(search->c, s, search_block, search);
-    search->path.n--;
-    return s;
+    StmtPath path = {0};
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at); path.n = 0) {
+        if (at.stmt->kind != ST_BLOCK)
+            continue;
+        cursor_way(&at, &path);
+        if (is_across_threads(&path))
+            break;
+    }
+    return path;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -173,11 +169,9 @@ const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadRe
 {
     *refused = (ThreadReduction){0};
     for (;;) {
-        BlockSearch search = {.c = c};
-        search_block(&search, kernel->body);
-        if (search.found.n == 0)
+        Apart a = {.c = c, .kernel = kernel, .path = next_across_threads(c, kernel->body)};
+        if (a.path.n == 0)
             return kernel;
-        Apart a = {.c = c, .kernel = kernel, .path = search.found};
         a.block = &a.path.items[a.path.n - 1]->u.block;
         reduced_lanes(&a.path, &a.lanes);
         while (!reduction_uses(a.block, ITER_REDUCE, a.path.items[a.anchor]))
