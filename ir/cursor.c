@@ -12,60 +12,63 @@ typedef struct {
     Expr *expr;
 } Child;
 
-/* Takes `at` down by `n` children; true when the child looked for is one of those n, number *at
- * then. */
-static bool among(int *at, int n)
+/* How many children of a statement are expressions; its statements come after them. */
+static int expr_children(const Stmt *s)
 {
-    if (*at < n)
-        return true;
-    *at -= n;
-    return false;
-}
-
-static Child block_child(const BlockStmt *block, int at)
-{
-    if (among(&at, 3 * block->n_iters)) {
-        const BlockIter *iter = &block->iters[at / 3];
-        return (Child){.expr = at % 3 == 0 ? iter->lo : at % 3 == 1 ? iter->hi : iter->binding};
+    switch (s->kind) {
+    case ST_FOR: return 2;
+    case ST_IF:
+    case ST_LET: return 1;
+    case ST_BLOCK: return 3 * s->u.block.n_iters + (s->u.block.predicate != NULL);
+    case ST_STORE: return s->u.store.buffer->rank + 1;
+    case ST_LAUNCH: return 3;
+    case ST_SEQ:
+    case ST_TEMP:
+    case ST_BARRIER: break;
     }
-    if (block->predicate && among(&at, 1))
-        return (Child){.expr = block->predicate};
-    if (block->init && among(&at, 1))
-        return (Child){.stmt = block->init};
-    return (Child){.stmt = at == 0 ? block->body : NULL};
+    return 0;
 }
 
-static Child store_child(const Stmt *s, int at)
+static Expr *expr_child(const Stmt *s, int at)
 {
-    if (among(&at, s->u.store.buffer->rank))
-        return (Child){.expr = s->u.store.index[at]};
-    return (Child){.expr = at == 0 ? s->u.store.value : NULL};
+    switch (s->kind) {
+    case ST_FOR: return at == 0 ? s->u.loop.lo : s->u.loop.hi;
+    case ST_IF: return s->u.cond.cond;
+    case ST_LET: return s->u.let.value;
+    case ST_BLOCK: {
+        if (at == 3 * s->u.block.n_iters)
+            return s->u.block.predicate;
+        const BlockIter *iter = &s->u.block.iters[at / 3];
+        return at % 3 == 0 ? iter->lo : at % 3 == 1 ? iter->hi : iter->binding;
+    }
+    case ST_STORE: return at < s->u.store.buffer->rank ? s->u.store.index[at] : s->u.store.value;
+    default: return s->u.launch.grid[at];
+    }
+}
+
+/* NULL where there are no more. */
+static Stmt *inner_stmt(const Stmt *s, int at)
+{
+    const BlockStmt *block = &s->u.block;
+    switch (s->kind) {
+    case ST_SEQ: return at < s->u.seq.n ? s->u.seq.items[at] : NULL;
+    case ST_FOR: return at == 0 ? s->u.loop.body : NULL;
+    case ST_IF: return at == 0 ? s->u.cond.then : at == 1 ? s->u.cond.otherwise : NULL;
+    case ST_BLOCK:
+        return at == 0 && block->init        ? block->init
+               : at == (block->init != NULL) ? block->body
+                                             : NULL;
+    case ST_LAUNCH: return at == 0 ? s->u.launch.body : NULL;
+    default: return NULL;
+    }
 }
 
 /* Child number `at` in the order of the text; neither where there are no more. */
 static Child stmt_child(const Stmt *s, int at)
 {
-    switch (s->kind) {
-    case ST_SEQ: return (Child){.stmt = at < s->u.seq.n ? s->u.seq.items[at] : NULL};
-    case ST_FOR:
-        if (at < 2)
-            return (Child){.expr = at == 0 ? s->u.loop.lo : s->u.loop.hi};
-        return (Child){.stmt = at == 2 ? s->u.loop.body : NULL};
-    case ST_IF:
-        if (at == 0)
-            return (Child){.expr = s->u.cond.cond};
-        return (Child){.stmt = at == 1 ? s->u.cond.then : at == 2 ? s->u.cond.otherwise : NULL};
-    case ST_BLOCK: return block_child(&s->u.block, at);
-    case ST_STORE: return store_child(s, at);
-    case ST_LET: return (Child){.expr = at == 0 ? s->u.let.value : NULL};
-    case ST_LAUNCH:
-        if (at < 3)
-            return (Child){.expr = s->u.launch.grid[at]};
-        return (Child){.stmt = at == 3 ? s->u.launch.body : NULL};
-    case ST_TEMP:
-    case ST_BARRIER: break;
-    }
-    return (Child){0};
+    int exprs = expr_children(s);
+    return at < exprs ? (Child){.expr = expr_child(s, at)}
+                      : (Child){.stmt = inner_stmt(s, at - exprs)};
 }
 
 static Child child_of(const CursorFrame *frame, int at)
@@ -131,6 +134,8 @@ static bool enter(Cursor *at, CursorFrame frame)
 {
     at->stmt = frame.stmt;
     at->expr = frame.expr;
+    if (at->stmts_only)
+        frame.next = expr_children(frame.stmt);
     push(at, frame);
     return true;
 }
@@ -163,16 +168,13 @@ bool cursor_next(Cursor *at)
         CursorFrame *frame = &frames_of(at)[at->depth - 1];
         bool closed = at->blocks_closed && frame->stmt->kind == ST_BLOCK;
         Child child = closed ? (Child){0} : child_of(frame, frame->next);
-        if (child.stmt || (child.expr && !at->stmts_only)) {
+        if (child.stmt || child.expr) {
             if (at->keeps_path && child.stmt)
                 enter_path(at, frame);
             frame->next++;
             return enter(at, (CursorFrame){child.stmt, child.expr, 0, at->path.n});
         }
-        if (child.expr)
-            frame->next++;
-        else
-            at->depth--;
+        at->depth--;
     }
     at->stmt = NULL;
     at->expr = NULL;
