@@ -11,27 +11,12 @@
 
 #include <jansson.h>
 
-#include "tirc.h"
+#include "tests/fuzz/targets/step.h"
 
 /* More would only make inputs slower, not different. */
 enum { KERNELS = 4, SCHEDULES = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* True if the step succeeded; a failure must be a refusal with words. */
-static bool done(tirc *t, tirc_status status, const char *step)
-{
-    if (status == TIRC_OK)
-        return true;
-    const char *words = tirc_diagnostics(t, false);
-    if (status == TIRC_BUG || tirc_diagnostic_count(t) == 0) {
-        const char *report = tirc_bug_report(t);
-        fprintf(stderr, "%s: status %d\n%s\n%s\n", step, (int)status, words, report ? report : "");
-        abort();
-    }
-    tirc_clear_diagnostics(t);
-    return false;
-}
 
 /* What is written as JSON reads back. */
 static void check_json(const char *text, size_t length)
@@ -51,12 +36,12 @@ static void compile(tirc *t, const tirc_file *file, const tirc_kernel *program,
     tirc_kernel *scheduled, *lowered;
     const void *text;
     size_t length;
-    if (!done(t, tirc_apply(t, file, program, schedule, NULL, 0, &scheduled), "schedule") ||
-        !done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
+    if (!step_done(t, tirc_apply(t, file, program, schedule, NULL, 0, &scheduled), "schedule") ||
+        !step_done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
         return;
-    done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &text, &length), "emit");
-    done(t, tirc_emit(t, lowered, TIRC_CU, NULL, &text, &length), "emit a program");
-    if (done(t, tirc_emit(t, lowered, TIRC_JSON, NULL, &text, &length), "emit JSON"))
+    step_done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &text, &length), "emit");
+    step_done(t, tirc_emit(t, lowered, TIRC_CU, NULL, &text, &length), "emit a program");
+    if (step_done(t, tirc_emit(t, lowered, TIRC_JSON, NULL, &text, &length), "emit JSON"))
         check_json(text, length);
 }
 
@@ -64,7 +49,7 @@ static void compile_kernel(tirc *t, const tirc_file *file, const char *name)
 {
     tirc_kernel *program;
     tirc_schedule_info info;
-    if (!done(t, tirc_resolve(t, file, name, NULL, 0, &program), "resolve"))
+    if (!step_done(t, tirc_resolve(t, file, name, NULL, 0, &program), "resolve"))
         return;
     compile(t, file, program, NULL);
     for (size_t i = 0, n = 0; n < SCHEDULES && tirc_schedule_at(t, file, name, i, &info); i++) {
@@ -81,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tirc *t = tirc_new(&options);
     tirc_file *file;
     const char *name;
-    if (t && done(t, tirc_parse_text(t, "fuzz", (const char *)data, size, &file), "parse"))
+    if (t && step_done(t, tirc_parse_text(t, "fuzz", (const char *)data, size, &file), "parse"))
         for (size_t i = 0; i < KERNELS && (name = tirc_file_kernel(file, i)); i++)
             compile_kernel(t, file, name);
     tirc_free(t);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tirc.h"
+#include "tests/fuzz/targets/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,30 +29,16 @@ static const char *const PROGRAMS[] = {
 };
 enum { N_PROGRAMS = sizeof PROGRAMS / sizeof *PROGRAMS };
 
-/* True if the step succeeded; a failure must be a refusal with words. */
-static bool done(tirc *t, tirc_status status, const char *step)
-{
-    if (status == TIRC_OK)
-        return true;
-    const char *words = tirc_diagnostics(t, false);
-    if (status == TIRC_BUG || tirc_diagnostic_count(t) == 0) {
-        const char *report = tirc_bug_report(t);
-        fprintf(stderr, "%s: status %d\n%s\n%s\n", step, (int)status, words, report ? report : "");
-        abort();
-    }
-    return false;
-}
-
 static void run(tirc *t, const char *text, size_t length)
 {
     tirc_file *file;
     tirc_kernel *program, *scheduled, *lowered;
     const void *cuda;
-    if (done(t, tirc_parse_text(t, "fuzz", text, length, &file), "parse") &&
-        done(t, tirc_resolve(t, file, "k", NULL, 0, &program), "resolve") &&
-        done(t, tirc_apply(t, file, program, "fuzz", NULL, 0, &scheduled), "schedule") &&
-        done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
-        done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &cuda, &length), "emit");
+    if (step_done(t, tirc_parse_text(t, "fuzz", text, length, &file), "parse") &&
+        step_done(t, tirc_resolve(t, file, "k", NULL, 0, &program), "resolve") &&
+        step_done(t, tirc_apply(t, file, program, "fuzz", NULL, 0, &scheduled), "schedule") &&
+        step_done(t, tirc_lower(t, scheduled, NULL, &lowered), "lower"))
+        step_done(t, tirc_emit(t, lowered, TIRC_CUDA, NULL, &cuda, &length), "emit");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
