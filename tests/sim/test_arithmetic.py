@@ -109,7 +109,7 @@ def check(case, part):
     if len(found) > MANY:
         found = found[::part]
     assert found
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor() as pool:
         for (what, said), mutant in zip(pool.map(lambda m: case.examine(*m), enumerate(found)), found):
             tally[what] += 1
             wrong += [said] if said else []
