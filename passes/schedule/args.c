@@ -55,7 +55,7 @@ static const char *kind_wanted(ParamKind kind)
     case PARAM_BOOL: return "true or false";
     case PARAM_SCOPE: return "a scope: global, shared or local";
     case PARAM_AXIS: return "an axis such as blockIdx.x or threadIdx.y";
-    case PARAM_KEY: return "a key of letters, digits and _";
+    case PARAM_KEY: return "an identifier";
     case PARAM_FACTOR: return "an integer of at least 1, or _";
     case PARAM_AMOUNT: return "an integer, or auto";
     case PARAM_NODE: return "a loop or a block";
@@ -119,8 +119,8 @@ static bool refuse_kind(const ArgPlace *p, const Value *value)
         found = arena_printf(p->s->ctx->arena, "%lld", (long long)value->u.i);
     else if (value->kind == VALUE_WORD || value->kind == VALUE_STRING)
         found = arena_printf(p->s->ctx->arena, "'%s'", value->u.s);
-    return sched_refuse(p->s, E0401, p->span, "argument '%s' takes %s, and here is %s",
-                        p->param->name, kind_wanted(p->param->kind), found);
+    return sched_refuse(p->s, E0401, p->span, "argument '%s' takes %s, found %s", p->param->name,
+                        kind_wanted(p->param->kind), found);
 }
 
 /* "at line 7" of the schedule, or "". */
@@ -138,12 +138,13 @@ static bool check_alive(const ArgPlace *p, const Value *value, Value *out)
 {
     Schedule *s = p->s;
     const Handle *handle = state_handle(s, value->u.id);
-    REQUIRE(s, E0402, p->span, handle != NULL,
-            "argument '%s' is %s of another schedule; get it from this one with loops or block",
-            p->param->name, value_kind_name(value->kind));
+    REQUIRE(
+        s, E0402, p->span, handle != NULL,
+        "argument '%s' is %s of another schedule; get it from this schedule with loops or block",
+        p->param->name, value_kind_name(value->kind));
     if (!handle->alive) {
         int step = handle->consumed;
-        REQUIRE(s, E0402, p->span, step > 0 && step <= s->steps.n, "'%s' does not exist any more",
+        REQUIRE(s, E0402, p->span, step > 0 && step <= s->steps.n, "'%s' no longer exists",
                 handle->name);
         sched_refuse(s, E0402, p->span, "'%s' was consumed by step %d, %s%s; use its results",
                      handle->name, step, schedule_step_text(s, step),
@@ -162,11 +163,10 @@ static bool check_loop(const ArgPlace *p, const Value *value, Value *out)
         return check_alive(p, value, out);
     if (value->kind != VALUE_WORD)
         return refuse_kind(p, value);
-    return sched_refuse(
-        p->s, E0401, p->span,
-        "argument '%s' takes a loop, and no variable is called '%s'; take loops from a "
-        "block first, as in  let [i, j] = loops(NAME)",
-        p->param->name, value->u.s);
+    return sched_refuse(p->s, E0401, p->span,
+                        "argument '%s' takes a loop, and no variable is named '%s'; get the loops "
+                        "of a block first, as in  let [i, j] = loops(NAME)",
+                        p->param->name, value->u.s);
 }
 
 /* A block where a buffer is wanted stands for the one that it writes. */
@@ -176,10 +176,9 @@ static bool check_written(const ArgPlace *p, const Value *value, Value *out)
     if (!check_alive(p, value, out))
         return false;
     Buffer *buffer = flow_written(p->s, sched_block(p->s, value, &path));
-    REQUIRE(
-        p->s, E0401, p->span, buffer != NULL,
-        "argument '%s' takes a buffer, and block '%s' writes several; name the one that is meant",
-        p->param->name, path.items[path.n - 1]->u.block.name);
+    REQUIRE(p->s, E0401, p->span, buffer != NULL,
+            "argument '%s' takes a buffer, and block '%s' writes several; give the buffer's name",
+            p->param->name, path.items[path.n - 1]->u.block.name);
     *out = value_buffer(buffer);
     out->span = value->span;
     return true;
@@ -200,7 +199,7 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
         const char *near;
         const char *all = names_of(s, block ? HANDLE_BLOCK : HANDLE_BUFFER, value->u.s, &near);
         if (block && state_find_buffer(s, value->u.s))
-            near = ", only a buffer; a block is called after its label, or after what it writes";
+            near = ", only a buffer; a block is named by its label, or after the buffer it writes";
         return sched_refuse(s, block ? E0403 : E0404, p->span,
                             "kernel '%s' has no %s called '%s'%s (it has: %s)", s->kernel->name,
                             block ? "block" : "buffer", value->u.s, near, all);
@@ -277,7 +276,7 @@ static bool check_factor(const ArgPlace *p, const Value *value, Value *out)
     if (value->kind != VALUE_INT && value->kind != VALUE_FILL)
         return refuse_kind(p, value);
     REQUIRE(p->s, E0407, p->span, value->kind == VALUE_FILL || value->u.i >= 1,
-            "a factor is at least 1, and here is %lld; write _ for one that tirc computes",
+            "a factor is at least 1, found %lld; write _ to let tirc compute it",
             (long long)value->u.i);
     *out = *value;
     return true;
@@ -335,7 +334,7 @@ static bool check_value(ArgPlace p, const Value *value, Value *out)
     const Value *items = value->kind == VALUE_LIST ? value->u.list.items : value;
     int n = value->kind == VALUE_LIST ? value->u.list.n : 1;
     REQUIRE(p.s, E0400, p.span, n > 0,
-            "argument '%s' needs at least one value, and the list is empty", p.param->name);
+            "argument '%s' needs at least one value, found an empty list", p.param->name);
     Value *checked = ARENA_ARRAY(p.s->ctx->arena, Value, n);
     for (int i = 0; i < n; i++)
         if (!check_one(p, &items[i], &checked[i]))
@@ -396,7 +395,7 @@ static bool assign(Schedule *s, const Primitive *primitive, const GivenArgs *giv
             next++;
         }
         REQUIRE(s, E0400, given->span, at < n_params,
-                "it takes %d argument%s, and here are %d; the call is %s", n_params,
+                "expected at most %d argument%s, found %d; the call is %s", n_params,
                 n_params == 1 ? "" : "s", given->n, usage(s, primitive));
         REQUIRE(s, E0400, given->span, a->given[at] < 0,
                 "argument '%s' is given twice; the call is %s", params[at].name,

@@ -134,8 +134,9 @@ bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
     const Kernel *kernel = moved ? sched_kernel_around(s, s->kernel, &outer) : NULL;
     if (!moved || dependence_order_kept(s->ctx, kernel, old, now, &s->reassociates, &why))
         return true;
-    sched_refuse(s, E0419, span,
-                 "the init of a reduction would run before or after what it depends on");
+    sched_refuse(
+        s, E0419, span,
+        "the init of a reduction would move before or after a statement that it depends on");
     sched_note_conflict(s, &why);
     return false;
 }
@@ -198,9 +199,8 @@ bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code,
     const Stmt *loop = loop_of_shape(s, buffer);
     if (loop)
         sched_refuse(s, code, span,
-                     "the shape of '%s' changes with loop '%s', and what fills another buffer of "
-                     "that shape would have to know the loop; declare '%s' outside of the loop, in "
-                     "the shape of its largest",
+                     "the shape of '%s' depends on loop '%s', and a buffer of the same shape is "
+                     "filled outside it; declare '%s' outside the loop, with its largest shape",
                      buffer->name, stmt_label(loop), buffer->name);
     return !loop;
 }
@@ -283,7 +283,7 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
         if (dependence_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
             continue;
         sched_refuse(
-            s, E0441, span, "loop '%s' is %s, which would not be legal any more: %s", f->var->name,
+            s, E0441, span, "loop '%s' is %s, which would no longer be legal: %s", f->var->name,
             f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason);
         sched_note_conflict(s, &why);
         return false;

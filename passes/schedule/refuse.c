@@ -71,9 +71,9 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
         return;
     }
     if (*why->first_at) {
-        diag_note(s->ctx, why->first_span, "block '%s' at %s comes first and touches %s (%s)",
+        diag_note(s->ctx, why->first_span, "block '%s' at %s runs first and accesses %s (%s)",
                   why->first->name, why->first_at, why->element, hazard_text(why->kind));
-        diag_note(s->ctx, why->second_span, "block '%s' at %s touches the same element",
+        diag_note(s->ctx, why->second_span, "block '%s' at %s accesses the same element",
                   why->second->name, why->second_at);
     } else { /* no instance of it will do */
         diag_note(s->ctx, why->second_span, "block '%s' at %s reads %s", why->second->name,

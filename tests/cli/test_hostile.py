@@ -55,7 +55,7 @@ PROGRAMS = {
     "200 quotients of products": (value("x[" + nested("({} * 3 / {} + i)", 200) + "]"), "more than 32 levels deep"),
     "200 remainders": (value("x[" + nested("({} * 3 % {} + i)", 200) + "]"), "more than 32 levels deep"),
     "a quotient by a quotient, 200 times": (value("x[" + nested("1000 / ({} + {})", 200) + "]"), "more than 32 levels deep"),
-    "a comment without an end": ("/* aaa\n" * 10_000, "has no end"),
+    "unterminated comment": ("/* aaa\n" * 10_000, "has no end"),
 }
 
 SCRIPTS = {
@@ -82,7 +82,7 @@ SCRIPTS = {
     "200 quotients in an index map": ("let m = [i] -> [" + nested("({} * 3 / {} + i)", 200) + "];", "more than 32 levels deep"),
     "a loop split 1000 times": ("for _ in 0..1000 { split(loops(y)[0], [_, 2]); }", "128 are allowed"),
     "1000 factors": ("split(loops(y)[0], [_" + ", 2" * 1000 + "]);", "E04"),
-    "a proc that calls itself": ("f();\n}\nproc f()\n{\n    f();", "cannot recurse"),
+    "recursive proc": ("f();\n}\nproc f()\n{\n    f();", "cannot recurse"),
 }
 
 WORKS = {

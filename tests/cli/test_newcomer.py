@@ -41,7 +41,7 @@ SCHEDULES = {
     "misspelt primitive": (["spilt(i, [_, 32]);"], "9:5", "did you mean 'split'?"),
     "misspelt variable": (["split(ii, [_, 32]);"], "9:11", "'ii'"),
     "a factor too many": (["let [a, b, c] = split(i, [_, 32]);"], "9:9", "3 names for a list of 2 values"),
-    "factors that do not cover": (["split(i, [64, 32]);"], "9:5", "cover 2048 iterations but loop 'i' has 4096"),
+    "factors that do not cover": (["split(i, [64, 32]);"], "9:5", "cover 2048 iterations, but loop 'i' has 4096"),
     "consumed loop": (["split(i, [_, 32]);", "unroll(i);"], "10:12", "consumed by step 1, split(i, [_, 32]), at line 9"),
     "loop bound twice": (["bind(i, blockIdx.x);", "bind(i, threadIdx.x);"], "10:", "is bound to blockIdx.x already"),
     "2048 threads": (["let [b, t] = split(i, [_, 2048]);", "bind(b, blockIdx.x);", "bind(t, threadIdx.x);"], "11:",

@@ -66,10 +66,10 @@ def test_refused(case):
 
 
 def test_every_clash_shows_two_iterations():
-    """A refusal for dependences says which instance comes first, and which touches the same element."""
+    """A refusal for dependences says which instance comes first, and which accesses the same element."""
     for case in REFUSED + CONDITIONS:
         message = case.lowered().stderr
-        if "comes first" in message:
+        if "runs first" in message:
             assert len(re.findall(r"note: block '\w+' at ", message)) >= 2, message
 
 

@@ -54,7 +54,7 @@ static void refuse(const char *program, const char *steps, const char *code, con
 static void blockize_refuses(void **state)
 {
     (void)state;
-    refuse(TWO, "blockize(z, y);", "E0810", "'y' does not stand behind 'z'");
+    refuse(TWO, "blockize(z, y);", "E0810", "'y' does not follow 'z'");
     refuse(TWO, "let [i] = loops(y); unroll(i); blockize(i);", "E0410", "");
     refuse(TEMP, "let [i] = loops(y); blockize(i);", "E0810", "temp 't' is declared in it");
     refuse(TWO, "annotate(y, note); let [i] = loops(y); blockize(i);", "E0810",
@@ -106,7 +106,7 @@ static void inits_of_blocks_stay(void **state)
     expect(RESTS, "let [j, i] = loops(s); let [io, im, ii] = split(i, [_, 16, 5]); blockize(ii);",
            "reduce io in (110 - j) / 80 = io, reduce im in 16 = im) {\n            init s[j] = 0;");
     refuse(PRODUCT, "let [i, k] = loops(y); fuse(i, k); blockize(y);", "E0810",
-           "iterator 'i' of block 'y', 'i_k_fused / 4', and its reduction both count in loop "
+           "iterator 'i' of block 'y', 'i_k_fused / 4', and its reduction both depend on loop "
            "'i_k_fused'");
 }
 
@@ -127,37 +127,39 @@ static void epilogues_are_exact(void **state)
     refuse(SUM("f32", "t[i] + b[i]"), "fuse_reduction_epilogue(t, y);", "E0820",
            "(16777216 + 1) + 1 is 16777216");
     refuse(SUM("f32", "max(t[i], 0)"), "fuse_reduction_epilogue(t, y);", "E0821",
-           "of the terms 1, -2, 3 the sum is 2");
+           "for the terms 1, -2, 3 the sum is 2");
     refuse(SUM("i32", "min(t[i], 6)"), "fuse_reduction_epilogue(t, y);", "E0821",
-           "applies min to the whole sum");
+           "applies min to the complete sum");
     refuse(SUM("i32", "t[i] * b[i]"), "fuse_reduction_epilogue(t, y);", "E0821",
            "the reduction's own '+'");
     refuse(SUM("i32", "t[i] + t[i]"), "fuse_reduction_epilogue(t, y);", "E0821",
            "the reduction's own '+'");
     refuse(SUM("i32", "t[59 - i] + b[i]"), "fuse_reduction_epilogue(t, y);", "E0822",
            "at their own iterators");
-    refuse(SUM("i32", "b[i]"), "fuse_reduction_epilogue(t, y);", "E0822", "is not one plain store");
+    refuse(SUM("i32", "b[i]"), "fuse_reduction_epilogue(t, y);", "E0822",
+           "is not a single plain store");
     refuse(SUM("i32", "t[i] + b[i]"), "fuse_reduction_epilogue(y, t);", "E0822",
-           "is no reduction of one update into a temp");
+           "is not a reduction with one update into a temp");
 }
 
 static void padding_refuses(void **state)
 {
     (void)state;
     refuse(PAD("i < 64 ? x[i] : x[0]"), "let [i] = loops(y); decompose_padding(y, i);", "E0830",
-           "not one store of a value");
+           "not one store that selects a value");
     refuse(PAD("x[i % 64] > 0 ? x[i % 64] : 0"), "let [i] = loops(y); decompose_padding(y, i);",
-           "E0830", "not one store of a value");
+           "E0830", "not one store that selects a value");
     refuse("kernel k(x: f32[64]) -> y: f32[33], z: f32[33] { for i in 66 y[i / 2] = i < 64 ? x[i] "
            ": 0; for j in 33 z[j] = 0; }",
-           "decompose_padding(y, loops(y)[0]);", "E0830", "does not write each element");
+           "decompose_padding(y, loops(y)[0]);", "E0830", "does not write");
     refuse("kernel k(x: f32[64]) -> y: f32[66], z: f32[66] { for i in 66 { y[i] = i < 64 ? x[i] : "
            "0; z[i] = y[i]; } }",
            "let [i] = loops(y); decompose_padding(y, i);", "E0830",
-           "block 'z' in loop 'i' touches 'y'");
+           "block 'z' in loop 'i' also accesses 'y'");
     refuse("kernel k(x: f32[64]) -> y: f32[66], z: f32[8] { for i in 66 y[i] = i < 64 ? x[i] : 0; "
            "for j in 8 z[j] = x[j]; }",
-           "decompose_padding(y, loops(z)[0]);", "E0830", "the loop is not around block 'y'");
+           "decompose_padding(y, loops(z)[0]);", "E0830",
+           "the loop does not enclose the block 'y'");
 }
 
 #define FILL(value, t, rest)                                                                       \
@@ -169,17 +171,17 @@ static void padded_tails_are_not_seen(void **state)
     (void)state;
     const char *pad = "split(loops(fill)[0], [_, 32], tail = pad);";
     refuse(FILL("2.0", "i", ""), "split(loops(y)[0], [_, 32], tail = pad);", "E0811",
-           "they would write 'y', which is no temp");
+           "they would write 'y', which is not a temp");
     refuse(FILL("x[i]", "i", ""), pad, "E0811",
-           "they would read x[.. i ..] behind the end of axis 0, which has 100 elements");
+           "they would read x[.. i ..], past the end of axis 0, which has 100 elements");
     refuse(FILL("w[i + 1]", "i", ""), pad, "E0811", "they would read w[.. i + 1 ..]");
-    refuse(FILL("2.0", "99 - i", ""), pad, "E0811", "no axis of it has 'i' alone as subscript");
+    refuse(FILL("2.0", "99 - i", ""), pad, "E0811", "no axis has 'i' alone as subscript");
     refuse(FILL("2.0", "i", ""),
            "let [i] = loops(fill); shift(i, 1); split(i, [_, 32], tail = pad);", "E0811",
-           "from 0 in steps of 1");
+           "from 0 with step 1");
     refuse("kernel k(x: f32[100]) -> y: f32 { temp t: f32; t = 0; for i in 100 t += x[i]; y = t; }",
            "split(loops(t)[0], [_, 32], tail = pad);", "E0811",
-           "is no spatial iterator of block 't'");
+           "is not a complete spatial iterator of block 't'");
 }
 
 static void einsums_only(void **state)
@@ -188,14 +190,13 @@ static void einsums_only(void **state)
     refuse(EINSUM("A[i, k] * s[i]"), "pad_einsum(y, [1, 8]);", "E0832",
            "0 times infinity is not 0");
     refuse(EINSUM("A[i, k] + 1"), "pad_einsum(y, [1, 8]);", "E0832",
-           "need not be 0 where 'k' is beyond its edge");
+           "may be nonzero where 'k' is padded");
     refuse(EINSUM("A[i, k] * B[29 - k]"), "pad_einsum(y, [1, 8]);", "E0832", "");
     refuse(EINSUM("A[59 - i, k] * B[k]"), "pad_einsum(y, [8, 1]);", "E0831",
-           "has iterators alone as subscripts");
+           "subscripts of an einsum are single iterators");
     refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8]);", "E0831",
-           "2 iterators, and there are 1 paddings");
-    refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8, 0]);", "E0831",
-           "a number from 1 up, found 0");
+           "2 iterators, found 1 paddings");
+    refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8, 0]);", "E0831", "at least 1, found 0");
     refuse(EINSUM("A[i, k] * B[k]"), "split(loops(y)[0], [_, 4]); pad_einsum(y, [8, 8]);", "E0831",
            "before its loops are split");
     refuse(EINSUM("A[i, k] * B[k]"), "unroll(loops(y)[1]); pad_einsum(y, [8, 8]);", "E0410", "");
@@ -210,7 +211,7 @@ static void einsums_only(void **state)
            "transform_block_layout(y, [i, k] -> [i / 5, k]); pad_einsum(y, [4, 1]);", "E0831",
            "would update the same elements");
     refuse(EINSUM("A[i, k] * B[k]"), "pad_einsum(y, [8, 8], zeros = above);", "E0831",
-           "stand 'before' or 'behind'");
+           "'before' or 'behind'");
     refuse("kernel k(A: i32[60, 30]) -> y: i32[60] { for i in 60 { y[i] = 0; for k in 30 y[i] += "
            "A[i, k] * i32(k); } }",
            "pad_einsum(y, [1, 8], zeros = before);", "E0832", "whose value depends on 'k' itself");

@@ -114,20 +114,19 @@ static void refuses_what_is_no_swizzle(void **state)
            "let t = reindex_cache_read(out, in, shared, [i, j] -> [i, j, 0]); swizzle(t, 4, 8, 1, "
            "2); swizzle(t, 4, 8, 1, 1);",
            E0448, "axis 1 chooses where chunks of axis 2 lie");
-    refuse(
-        TRANSPOSE, SHARED "swizzle(t, 4);", E0448,
-        "needs a count, the number of chunks that change places; write swizzle(in_shared, auto)");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4);", E0448,
+           "needs a count of chunks to permute; write swizzle(in_shared, auto)");
     refuse(TRANSPOSE, SHARED "swizzle(t, some);", E0401,
-           "argument 'chunk' takes an integer, or auto, and here is 'some'");
-    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, axis = 2);", E0446, "there is no axis 2");
+           "argument 'chunk' takes an integer, or auto, found 'some'");
+    refuse(TRANSPOSE, SHARED "swizzle(t, 4, 8, axis = 2);", E0446, "axis 2 is out of range");
     refuse(TRANSPOSE, "swizzle(in, 4, 8);", E0447, "'in' is a parameter");
     refuse(TRANSPOSE, "let t = cache_read(out, in, local); swizzle(t, 4, 8);", E0447,
-           "which has no banks");
+           "only shared memory has banks");
     refuse(TRANSPOSE, "let t = cache_read(out, in, local); pad(t, auto);", E0447,
-           "'in_local' is in local memory, which has no banks");
+           "'in_local' is in local memory; only shared memory has banks");
     refuse("kernel k(x: f32[8]) -> y: f32[8] { for i in 8 y[i] = x[i]; }\n",
            "let t = cache_read(y, x, shared); swizzle(t, 1, 8);", E0446,
-           "'x_shared' has 1 axis, and a swizzle needs two");
+           "'x_shared' has 1 axis, but a swizzle needs two");
 }
 
 /* ---- lowering -------------------------------------------------------------------------------- */

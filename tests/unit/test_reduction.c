@@ -498,7 +498,8 @@ static void reductions_that_threads_cannot_share(void **state)
            "}\n",
            RC THREADS, "E0424", "is a reduction loop of block 'y'");
     refuse(ROWS, RC "bind(c, blockIdx.x);", "E0424", "is a reduction loop of block 'y'");
-    refuse(ROWS, RC THREADS "decompose_reduction(y, co);", "E0481", "for that it keeps its init");
+    refuse(ROWS, RC THREADS "decompose_reduction(y, co);", "E0481",
+           "which needs its init for that");
     /* the same in text that no primitive has looked at */
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f32[N]\n{ for r in N bind blockIdx.x for a in 8 "
            "bind threadIdx.x "
@@ -512,22 +513,22 @@ static void loops_that_rfactor_cannot_take(void **state)
     (void)state;
     refuse(ROWS, RC "rfactor(r, 0);", "E0475",
            "no reduction iterator of block 'y' depends on loop 'r'");
-    refuse(ROWS, RC "unroll(c); rfactor(c, 0);", "E0410", "loop 'c' is unrolled already");
+    refuse(ROWS, RC "unroll(c); rfactor(c, 0);", "E0410", "loop 'c' is already unrolled");
     refuse(ROWS, RC "let f = fuse(r, c); rfactor(f, 0);", "E0475",
-           "carries both the reduction and elements of 'y'");
+           "carries both the reduction and spatial iterators of 'y'");
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f32[N]\n{ for r in N { y[r] = 0; for c in 0..r + "
            "1 y[r] += x[r, c]; } }\n",
            RC "rfactor(c, 0);", "E0475", "the range of loop 'c' depends on loop 'r'");
     refuse("kernel k<N = 64>(x: f32[N]) -> y: f32[1]\n{ y[0] = 0; for c in 0..N step 2 y[0] += "
            "x[c]; }\n",
-           "let [c] = loops(y); rfactor(c, 0);", "E0475", "in steps of 2");
+           "let [c] = loops(y); rfactor(c, 0);", "E0475", "has step 2");
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f32[N], z: f32[N, N]\n{ for r in N for c in N {\n"
            "block y(r in N = r, reduce c in N = c) { init y[r] = 0; y[r] += x[r, c]; }\n z[r, c] = "
            "x[r, c]; } }\n",
-           RC "rfactor(c, 0);", "E0475", "does not hold one block");
+           RC "rfactor(c, 0);", "E0475", "does not contain exactly one block");
     refuse(ROWS, RC "decompose_reduction(y, c); rfactor(c, 0);", "E0476", "it has no init");
     refuse(ROWS, RC "atomic(y); rfactor(c, 0);", "E0476", "its updates are atomic");
-    refuse(ROWS, RC "rfactor(c, 2);", "E0477", "the new one is one of -2 to 1, not 2");
+    refuse(ROWS, RC "rfactor(c, 2);", "E0477", "the new axis is from -2 to 1, not 2");
     refuse(ROWS, RC "rfactor(c, -3);", "E0477", "not -3");
 }
 

@@ -60,9 +60,8 @@ static void refuses_what_is_no_map(void **state)
     refuse(TURN, "let m = [i] -> [i ^ 1];", E0350, "not with '^'");
     refuse(TURN, "let m = [i] -> [k];", E0302, "'k' is no variable of this script");
     refuse(TURN, "transform_layout(t, 3);", E0401,
-           "takes an index map such as [i, j] -> [j, i], and here is 3");
-    refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401,
-           "here is an index map");
+           "takes an index map such as [i, j] -> [j, i], found 3");
+    refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401, "found an index map");
 }
 
 /* ---- transform_layout ------------------------------------------------------------------------ */
@@ -134,12 +133,12 @@ static void refuses_layouts_of_parameters(void **state)
 {
     (void)state;
     refuse(TURN, "transform_layout(x, [i, j] -> [j, i]);", E0900,
-           "'x' is a parameter: its layout is the caller's, row after row. "
+           "'x' is a parameter, whose row-major layout belongs to the caller. "
            "reindex_cache_read(block, x, global, index_map)");
     refuse(TURN, "transform_layout(y, [i, j] -> [j, i]);", E0900,
            "reindex_cache_write(block, y, global, index_map)");
     refuse(TURN, "set_scope(t, shared); pad(t, 1); transform_layout(t, [i, j] -> [j, i]);", E0900,
-           "'t' has padded, aligned or circular axes, and its axes would be others; call "
+           "'t' has padded, aligned or circular axes, which the map would replace; call "
            "transform_layout first");
 }
 
@@ -147,9 +146,9 @@ static void refuses_maps_that_lose_elements(void **state)
 {
     (void)state;
     refuse(TURN, "transform_layout(t, [i] -> [i]);", E0901,
-           "'t' has 2 subscripts, and the index map takes 1");
+           "'t' has 2 subscripts, but the index map takes 1");
     refuse(TURN, "transform_layout(t, [i, j] -> [i, j - 1]);", E0902,
-           "output 1 of the index map, 'j - 1', is below 0");
+           "output 1 of the index map, 'j - 1', is negative");
     refuse(TURN, "transform_layout(t, [i, j] -> [i]);", E0903,
            "one place: i = 0, j = 0, and i = 0, j = 1");
     refuse(TURN, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903,
@@ -157,7 +156,7 @@ static void refuses_maps_that_lose_elements(void **state)
     refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903,
            "one place: with M = 2, N = 6: i = 0, j = 5, and i = 1, j = 0");
     refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * N + j * 2]);", E0903,
-           "could not be proved");
+           "could not prove that");
 }
 
 static void refuses_pad_values_of_other_types(void **state)
@@ -245,20 +244,21 @@ static void dependences_allow_skews(void **state)
            "        }\n"
            "}\n");
     refuse(SCAN, "transform_block_layout(y, [i, j] -> [N - i, j]);", E0907,
-           "block 'y' would not do what it does now");
+           "block 'y' would not run as it does now");
     refuse(SCAN, "transform_block_layout(y, [i, j] -> [N + j - i, j]);", E0907,
-           "comes first and touches");
+           "runs first and accesses");
 }
 
 static void refuses_blocks_with_other_bindings(void **state)
 {
     (void)state;
     refuse(COPY, "transform_block_layout(y, [i] -> [i]);", E0901,
-           "block 'y' has 2 iterators, and the index map takes 1");
+           "block 'y' has 2 iterators, but the index map takes 1");
     refuse(COPY,
            "let [i, j] = loops(y); split(j, [_, 2]); transform_block_layout(y, [i, j] -> [j, i]);",
            E0905,
-           "iterator 'i' of block 'y' is 'i', and not one of the 2 loops around the block alone");
+           "iterator 'i' of block 'y' is 'i', which is not one of the 2 loops around this block "
+           "alone");
     refuse(
         COPY,
         "let [i, j] = loops(y); bind(j, threadIdx.x); transform_block_layout(y, [i, j] -> [j, i]);",
@@ -266,9 +266,9 @@ static void refuses_blocks_with_other_bindings(void **state)
     refuse(COPY, "transform_block_layout(y, [i, j] -> [i / 4, i % 4]);", E0903,
            "one place: i = 0, j = 0, and i = 0, j = 1");
     refuse(COPY, "transform_block_layout(y, [i, j] -> [i - 3, j]);", E0902,
-           "output 0 of the index map, 'i - 3', is below 0");
+           "output 0 of the index map, 'i - 3', is negative");
     refuse(SUM, "transform_block_layout(y, [i, k] -> [i + k, k]);", E0906,
-           "'i + k', is made of 'i', which says what is computed, and of 'k'");
+           "'i + k', mixes the spatial iterator 'i' with the reduction iterator 'k'");
 }
 
 /* The first element has an init and no update, so that no iteration tells of it. */
@@ -277,8 +277,7 @@ static void refuses_reductions_with_empty_parts(void **state)
     (void)state;
     refuse("kernel solve(L: i32[2, 2], b: i32[2]) -> x: i32[2]\n"
            "{ for i in 2 { x[i] = b[i]; for j in i x[i] -= L[i, j] * x[j]; } }\n",
-           "transform_block_layout(x, [i, j] -> [j]);", E0907,
-           "may have no value of 'j' to reduce, only an init");
+           "transform_block_layout(x, [i, j] -> [j]);", E0907, "may have an empty range of 'j'");
 }
 
 static void spaces_mean_the_same(void **state)

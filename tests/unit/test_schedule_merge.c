@@ -245,31 +245,29 @@ static void merge_refuses(void **state)
 {
     (void)state;
     refuse(THREE, "let [i, j] = loops(a); merge(i, j);", E0433,
-           "merge: loops 'i' and 'j' are one inside the other; merge takes loops that follow one "
-           "another");
+           "merge: loops 'i' and 'j' are nested; merge takes adjacent loops");
     refuse(THREE, "let [i, j] = loops(a); let [p, q] = loops(b); merge(i, q);", E0433,
-           "loops 'i' and 'q' have different numbers of loops around them that would become one");
+           "loops 'i' and 'q' have different numbers of enclosing loops to be merged");
     refuse(THREE, "let [i, j] = loops(a); let [r] = loops(c); merge(i, r);", E0433,
-           "loops 'i' and 'r' have other statements between them; merge takes neighbours");
+           "loops 'i' and 'r' are separated by other statements; merge takes adjacent loops");
     refuse("kernel k(x: f32[8]) -> y: f32[8, 8], z: f32[8, 8], w: f32[8]\n"
            "{ for i in 8 { for j in 8 y[i, j] = x[i]; w[i] = x[i]; } for p in 8, q in 8 z[p, q] = "
            "x[p]; }\n",
            "merge(loops(y)[1], loops(z)[1]);", E0433,
-           "loop 'j' is not the only statement in the loops around it, which would become one loop "
-           "as well");
+           "loop 'j' is not the only statement in its enclosing loops, which would be merged, too");
     refuse("kernel k<N>(x: f32[8]) -> y: f32[8], z: f32[8]\n"
            "{ if N > 3 { for i in 8 y[i] = x[i]; } for j in 8 z[j] = x[j]; }\n",
            "merge(loops(y)[0], loops(z)[0]);", E0433, "is not the only statement");
-    refuse(PAIR, "let [i] = loops(t); merge(i, i);", E0418, "loop 'i' is given twice");
+    refuse(PAIR, "let [i] = loops(t); merge(i, i);", E0418, "duplicate loop 'i'");
     refuse(PAIR, "let [i] = loops(t); unroll(i); merge(i, loops(y)[0]);", E0410,
-           "unrolled already");
+           "already unrolled");
     refuse(DOWN, "merge(loops(b)[0], loops(c)[0]);", E0434,
-           "loops 'j' and 'k' have different ranges, and not all of them go in steps of 1");
+           "loops 'j' and 'k' have different ranges, and not all steps are 1");
     refuse(AHEAD, "merge(loops(t)[0], loops(y)[0]);", E0435,
-           "merge: two iterations that depend on each other would change places");
+           "merge: the step would swap two dependent iterations");
     refuse(AHEAD, "merge(loops(t)[0], loops(y)[0]);", E0435, "'y' at j = 0");
     refuse(AHEAD, "let [j] = loops(y); shift(j, 1); shift(j, -1); merge(loops(t)[0], j);", E0435,
-           "'t' at i = 1 comes first and touches t[1]");
+           "'t' at i = 1 runs first and accesses t[1]");
 }
 
 /* What is right is not refused: reductions may meet their readers only where they are complete. */
@@ -291,33 +289,33 @@ static void merge_knows_reductions(void **state)
                   "        }\n"
                   "    }\n");
     refuse(norm, "let [i, k] = loops(s); reorder(k, i); merge(k, loops(y)[0]);", E0435,
-           "touches s[");
+           "accesses s[");
 }
 
 static void shift_refuses(void **state)
 {
     (void)state;
     refuse(COPY100, "let [i] = loops(y); unroll(i); shift(i, 1);", E0410,
-           "shift: loop 'i' is unrolled already");
+           "shift: loop 'i' is already unrolled");
     refuse(COPY100, "let [i] = loops(y); shift(i, 2147483648);", E0496,
-           "shift: a loop is shifted by at most 2147483647 iterations, and here are 2147483648");
+           "shift: the shift is at most 2147483647 iterations, found 2147483648");
 }
 
 static void fission_refuses(void **state)
 {
     (void)state;
     refuse(BODY, "let [i] = loops(y); fission(i, w);", E0436,
-           "fission: nothing stands behind 'w' in the body of loop 'i', so there is nothing to cut "
-           "off");
-    refuse(SUM, "let [i, k] = loops(y); fission(i, y);", E0436, "nothing stands behind 'y'");
-    refuse(THREE, "let [i, j] = loops(a); fission(i, b);", E0436, "nothing stands behind 'b'");
+           "fission: 'w' is the last statement in the body of loop 'i', so there is nothing to "
+           "separate");
+    refuse(SUM, "let [i, k] = loops(y); fission(i, y);", E0436, "'y' is the last statement");
+    refuse(THREE, "let [i, j] = loops(a); fission(i, b);", E0436, "'b' is the last statement");
     refuse(TEMPS, "let [i] = loops(y); fission(i, t);", E0437,
            "fission: temp 't' is made anew in each iteration of loop 'i' and used on both sides of "
            "the cut");
     refuse("kernel k(x: f32[8]) -> y: f32[8], z: f32[9]\n"
            "{ for i in 8 { y[i] = i > 0 ? z[i] : x[i]; z[i + 1] = y[i]; } }\n",
            "let [i] = loops(y); fission(i, y);", E0435,
-           "fission: two iterations that depend on each other would change places");
+           "fission: the step would swap two dependent iterations");
     refuse(BODY, "let [i] = loops(y); annotate(i, note, 1); fission(i, y);", E0411,
            "has the annotation 'note'");
 }

@@ -98,33 +98,31 @@ static void orders_are_checked(void **state)
 {
     (void)state;
     refuse(SUM, "reorder_block_iter_var(y, [1]);", E0492,
-           "block 'y' has 2 iterators, and the order names 1");
+           "block 'y' has 2 iterators, but the order lists 1");
     refuse(SUM, "reorder_block_iter_var(y, [0, 2]);", E0492,
-           "block 'y' has iterators 0 to 1, and no 2");
-    refuse(SUM, "reorder_block_iter_var(y, [1, 1]);", E0492,
-           "iterator 1 of block 'y' is named twice");
+           "block 'y' has iterators 0 to 1; 2 is out of range");
+    refuse(SUM, "reorder_block_iter_var(y, [1, 1]);", E0492, "duplicate iterator 1 of block 'y'");
     refuse(LOWER, "reorder_block_iter_var(y, [1, 0]);", E0493,
-           "the domain of iterator 'j' of block 'y' depends on 'i', which has to come before it");
+           "the domain of iterator 'j' of block 'y' depends on 'i', which must come before it");
     refuse(GRID, "let [i, j] = loops(y); bind(i, blockIdx.y); remap(i, j, diagonal);", E0494,
-           "loop 'j' is not bound to blockIdx.x, and remap chooses which blocks of a grid compute "
-           "what");
+           "loop 'j' is not bound to blockIdx.x; remap needs the axes of a grid");
     refuse(GRID, BOUND "remap(j, i, diagonal);", E0494, "loop 'j' is not bound to blockIdx.y");
     refuse(GRID,
            "let [i, j] = loops(y); reorder(j, i); bind(i, blockIdx.y); bind(j, blockIdx.x); "
            "remap(i, j, diagonal);",
-           E0494, "loop 'j' is not inside loop 'i', so they are no rows and columns");
+           E0494, "loop 'j' is not inside loop 'i', so they are not rows and columns");
     refuse("kernel k(x: f32[8, 8]) -> y: f32[8, 8], z: f32[8, 8]\n"
            "{ for i in 8 { for j in 8 y[i, j] = x[i, j]; for q in 8 z[i, q] = x[i, q]; } }\n",
            BOUND "let [p, q] = loops(z); bind(q, blockIdx.x); remap(i, j, diagonal); remap(i, q, "
                  "grouped, 2);",
-           E0494, "the blocks of this launch have an order already, from loop 'j'");
+           E0494, "the blocks of this launch are already remapped, at loop 'j'");
     refuse(GRID, BOUND "remap(i, j, diagnal);", E0495,
-           "there is no order 'diagnal'; did you mean 'diagonal'?");
+           "unknown order 'diagnal'; did you mean 'diagonal'?");
     refuse(GRID, BOUND "remap(i, j, grouped);", E0495,
            "the grouped order needs the number of rows in a group");
     refuse(GRID, BOUND "remap(i, j, grouped, 0);", E0495, "a group has 1 to 65535 rows");
     refuse(GRID, BOUND "remap(i, j, diagonal, 4);", E0495,
-           "the diagonal order has no size; leave out 4");
+           "the diagonal order has no size; omit 4");
 }
 
 int main(void)

@@ -212,37 +212,36 @@ static void loop_partition_refuses(void **state)
 {
     (void)state;
     refuse(COPY100, "let [i] = loops(y); loop_partition(i, [60, 30]);", E0438,
-           "loop_partition: the parts have 90 iterations together, and loop 'i' has 100; write _ "
+           "loop_partition: the parts together have 90 iterations, but loop 'i' has 100; write _ "
            "for the part");
-    refuse(COPY, "let [i] = loops(y); loop_partition(i, [60, 30]);", E0438, "and loop 'i' has N");
+    refuse(COPY, "let [i] = loops(y); loop_partition(i, [60, 30]);", E0438, "but loop 'i' has N");
     refuse(COPY, "let [i] = loops(y); loop_partition(i, [_, 30, _]);", E0412,
-           "parts 1 and 3 are both _, and tirc can compute only one");
+           "parts 1 and 3 are both _, but tirc can compute only one");
     refuse(COPY, "let [i] = loops(y); loop_partition(i, [2147483647, 1, _]);", E0415,
-           "the parts have more than 2147483647 iterations together");
+           "the parts together have more than 2147483647 iterations");
     refuse(COPY, "let [i] = loops(y); loop_partition(i, [0, _]);", E0407, "a factor is at least 1");
     refuse(COPY, "let [i] = loops(y); parallel(i); loop_partition(i, [1, _]);", E0410,
-           "parallel already");
+           "already parallel");
     refuse(SUM, "let [i, k] = loops(y); loop_partition(k, [1, _]);", E0439,
-           "block 'y' is a reduction that loop 'k', or a loop around it, carries on, so its init "
-           "would run again for each part; give the init a block of its own first, with "
-           "decompose_reduction(y, LOOP)");
+           "block 'y' is a reduction carried by loop 'k' or an outer loop, so its init would run "
+           "again for each part; separate the init first, with decompose_reduction(y, LOOP)");
     refuse(SUM, "let [i, k] = loops(y); reorder(k, i); loop_partition(i, [1, _]);", E0439,
-           "that loop 'i', or");
+           "carried by loop 'i' or");
 }
 
 static void split_refuses_tails(void **state)
 {
     (void)state;
-    refuse(
-        COPY100, "let [i] = loops(y); split(i, [_, 32], tail = shift);", E0491,
-        "split: there is no tail 'shift'; iterations that do not fill the last tile get a guard "
-        "(tail = guard), a loop of their own (tail = peel), or room to run in vain (tail = pad)");
+    refuse(COPY100, "let [i] = loops(y); split(i, [_, 32], tail = shift);", E0491,
+           "split: unknown tail mode 'shift'; tail = guard guards the iterations of a partial last "
+           "tile, tail = peel gives them a loop of their own, and tail = pad runs them if they "
+           "have no effect");
     refuse(COPY100, "let [i] = loops(y); split(i, [4, 32], tail = peel);", E0490,
-           "factors [4, 32] leave no room for a rest of loop 'i'; write _ for the factor");
+           "factors [4, 32] leave no remainder of loop 'i' to peel; write _ for the number");
     refuse(SUM, "let [i, k] = loops(y); split(k, [_, 32], tail = peel);", E0439,
            "split: block 'y' is a reduction");
     refuse(COPY100, "let [i] = loops(y); split(i, [_, 32], tail = 3);", E0401,
-           "argument 'tail' takes a key");
+           "argument 'tail' takes an identifier");
 }
 
 int main(void)

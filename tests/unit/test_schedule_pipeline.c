@@ -269,23 +269,22 @@ static void refuses_parts_that_do_not_follow_each_other(void **state)
     refuse(SCALE,
            "let [i] = loops(y); let [io, ii] = split(i, [_, 8]);\n"
            "let s = cache_read(y, f, shared); compute_at(s, io); pipeline(io, 2);",
-           E0472, "4 elements from 0. That is the same in every iteration");
+           E0472, "4 elements from 0. The region is the same in every iteration");
     refuse("kernel halo(x: f32[66]) -> y: f32[64] { for i in 64 y[i] = x[i] + x[i + 2]; }\n",
            STAGED "pipeline(io, 2);", E0472,
-           "10 elements from io * 8. Along axis 0 that moves by 8 an iteration, and is 10 long");
+           "10 elements from io * 8. Along axis 0 it moves by 8 per iteration, but is 10 long");
     refuse("kernel trace(x: f32[64, 64]) -> y: f32[64] { for i in 64 y[i] = x[i, i]; }\n",
-           STAGED "pipeline(io, 2);", E0472, "That moves along two axes");
+           STAGED "pipeline(io, 2);", E0472, "The region moves along two axes");
     refuse("kernel down(x: f32[64]) -> y: f32[64] { for i in 64 y[63 - i] = x[63 - i]; }\n",
-           STAGED "pipeline(io, 2);", E0472, "moves by -8 an iteration");
+           STAGED "pipeline(io, 2);", E0472, "moves by -8 per iteration");
     refuse("kernel more(x: f32[64]) -> y: f32[64], z: f32[64] { temp t: f32[64] in shared;\n"
            "for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } for i in 64 z[i] = t[i]; }\n",
-           "let [i] = loops(y); pipeline(i, 2);", E0472, "block 'z' reads 't' outside of loop 'i'");
+           "let [i] = loops(y); pipeline(i, 2);", E0472, "block 'z' reads 't' outside loop 'i'");
     refuse("kernel both(x: f32[64]) -> y: f32[64] { temp t: f32[64] in shared;\n"
            "for i in 64 a: t[i] = 0; for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } }\n",
-           "let [i] = loops(y); pipeline(i, 2);", E0472,
-           "'t' is written by block 'a' and by block 't'");
+           "let [i] = loops(y); pipeline(i, 2);", E0472, "'t' is written by blocks 'a' and 't'");
     refuse(SCALE, STAGED "pipeline(io, 2); pipeline(io, 2);", E0472,
-           "'x_shared' is written by block 'x_shared_first' and by block 'x_shared'");
+           "'x_shared' is written by blocks 'x_shared_first' and 'x_shared'");
 }
 
 static void refuses_what_later_iterations_need(void **state)
@@ -298,7 +297,7 @@ static void refuses_what_later_iterations_need(void **state)
         carried, "let [i] = loops(t); pipeline(i, 2);", E0473,
         "iterations of loop 'i' cannot overlap in 2 stages: the second would run before the first");
     refuse(carried, "let [i] = loops(t); pipeline(i, 2);", E0473,
-           "block 'x' at i = 0 comes first and touches x[1]");
+           "block 'x' at i = 0 runs first and accesses x[1]");
 }
 
 /* ---- folds in lowering ----------------------------------------------------------------------- */

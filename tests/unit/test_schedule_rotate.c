@@ -201,7 +201,7 @@ static void refuses_statements_that_are_not_there(void **state)
     refuse(TWICE, "let [i] = loops(t); rotate(i, t, y);", E0463,
            "all statements of loop 'i' would move");
     refuse("kernel scale<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i] * 2; }\n",
-           "let [i] = loops(y); rotate(i, y);", E0463, "nothing would stay");
+           "let [i] = loops(y); rotate(i, y);", E0463, "at least one must remain");
 }
 
 static void refuses_temps_of_one_iteration(void **state)
@@ -220,7 +220,7 @@ static void refuses_what_needs_its_own_iteration(void **state)
     refuse(
         "kernel chain<N = 8>(inout x: f32[N + 1]) -> y: f32[N]\n"
         "{ temp t: f32[N]; for i in N { y[i] = x[i]; t: t[i] = x[i + 1]; z: x[i + 1] = t[i]; } }\n",
-        "rotate(loops(z)[0], z);", E0464, "touches the same element");
+        "rotate(loops(z)[0], z);", E0464, "accesses the same element");
     refuse(MATMUL_OF("32"), TILES "rotate(ko, pipeline(ki, 2));", E0464, "A_shared");
     refuse(MATMUL_OF("32"),
            "let [i, j, k] = loops(C); compute_at(cache_read(C, A, shared), k); rotate(k, C);",

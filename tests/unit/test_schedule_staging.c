@@ -71,7 +71,7 @@ static void refuses_places_that_an_init_has_not(void **state)
     refuse("kernel k(A: f32[4, 3], b: f32[4]) -> y: f32[4] { for i in 4 { y[i] = b[i]; for j in 3 "
            "y[i] += A[i, j]; } }\n",
            "reindex_cache_read(y, b, global, [i, j] -> [j, i]);", E0911,
-           "the init of block 'y' reads 'b', and has no value of 'j'");
+           "the init of block 'y' reads 'b', but its place depends on 'j'");
     refuse("kernel solve<N = 7>(L: i32[N, N], b: i32[N]) -> x: i32[N]\n"
            "{\n"
            "    for i in N {\n"
@@ -81,7 +81,7 @@ static void refuses_places_that_an_init_has_not(void **state)
            "    }\n"
            "}\n",
            "reindex_cache_read(x, b, global, [i, j] -> [i]);", E0911,
-           "also where no 'j' is left to sum over");
+           "even for empty ranges of 'j'");
     refuse(BACK, "reindex(y, x); compute_inline(x_reindex);", E0460,
            "block 'x_reindex' has a condition");
 }
@@ -110,12 +110,12 @@ static void refuses_several_elements(void **state)
 {
     (void)state;
     refuse("kernel k(x: f32[9]) -> y: f32[8] { for i in 8 y[i] = x[i] + x[i + 1]; }\n",
-           "reindex(y, x);", E0910, "block 'y' touches 'x' at 'i' and at 'i + 1' along axis 0");
+           "reindex(y, x);", E0910, "block 'y' accesses 'x' at 'i' and at 'i + 1' along axis 0");
     refuse("kernel k(x: f32[9], n: i32[8]) -> y: f32[8]\n"
            "{ for i in 8 s: y[i] = 0; for i in 8 t: for j in n[i] y[i] += x[j]; }\n",
-           "reindex(t, x);", E0910, "which changes with 'j' inside of the block");
+           "reindex(t, x);", E0910, "which depends on loop 'j' inside the block");
     refuse(BACK, "reindex(y, y); reindex(y_reindex, x);", E0442,
-           "block 'y_reindex' does not touch 'x'");
+           "block 'y_reindex' does not access 'x'");
     refuse(BACK, "reindex_cache_read(y, y, shared, [i] -> [i]);", E0442,
            "block 'y' does not read 'y'");
     refuse(BACK, "reindex_cache_write(y, x, shared, [i] -> [i]);", E0442,
@@ -128,9 +128,9 @@ static void refuses_maps_that_do_not_fit(void **state)
     refuse(CONV, "reindex_cache_read(out, in, shared, [y, x] -> [x, y]);", E0901,
            "block 'out' has 4 iterators");
     refuse(CONV, "reindex_cache_read(out, in, shared, [y, x, dy, dx] -> [y - dy, x - dx]);", E0902,
-           "the place 'y - dy' along axis 0 is below 0");
+           "the place 'y - dy' along axis 0 is negative");
     refuse(CONV, "reindex_cache_write(out, out, local, [y, x, dy, dx] -> [y, x, dy]);", E0913,
-           "'dy' is an iterator of a reduction");
+           "'dy' is a reduction iterator");
     refuse(CONV, "reindex_cache_write(out, out, local, [y, x, dy, dx] -> [x]);", E0911,
            "two elements of 'out' would share a place in the copy: those of block 'out' at with H "
            "= 4, W = 3: y = 0, x = 0, and y = 1, x = 0");
@@ -145,10 +145,10 @@ static void refuses_gathers_under_conditions(void **state)
     (void)state;
     refuse("kernel k(x: f32[8], at: i32[8]) -> y: f32[8] { for i in 8 y[i] = at[i] >= 0 ? x[at[i]] "
            ": 0; }\n",
-           "reindex(y, x);", E0912, "block 'y' may not evaluate it for every place");
+           "reindex(y, x);", E0912, "block 'y' does not evaluate it for every place");
     refuse("kernel k<K>(x: f32[8], at: i32[8]) -> y: f32[8]\n"
            "{ for i in 8 { y[i] = 0; for k in K y[i] += x[at[i]]; } }\n",
-           "reindex(y, x);", E0912, "block 'y' may not evaluate it for every place");
+           "reindex(y, x);", E0912, "block 'y' does not evaluate it for every place");
 }
 
 static void refuses_copies_that_would_miss_a_write(void **state)
@@ -158,7 +158,7 @@ static void refuses_copies_that_would_miss_a_write(void **state)
            "reindex_cache_read(x, x, local, [i] -> [i]);", E0443, "block 'x' also writes 'x'");
     refuse("kernel k(x: f32[8], inout at: i32[8]) -> y: f32[8]\n"
            "{ for i in 8 { y: y[i] = x[at[i]]; at: at[i] = 0; } }\n",
-           "reindex(y, x); reindex(y, x);", E0442, "block 'y' does not touch 'x'");
+           "reindex(y, x); reindex(y, x);", E0442, "block 'y' does not access 'x'");
 }
 
 static void reindexed_means_the_same(void **state)
@@ -259,20 +259,20 @@ static void blocks_work_in_copies(void **state)
            "        }\n"
            "}\n");
     refuse(ROWS, "cache_inplace(y, x, shared);", E0914,
-           "block 'y' only reads 'x'; cache_read does that in a copy");
+           "block 'y' only reads 'x'; use cache_read instead");
     refuse("kernel sum<N>(x: f32[4, N]) -> y: f32[4] { for i in 4 { y[i] = 0; for j in N y[i] += "
            "x[i, j]; } }\n",
            "let [i, j] = loops(y); cache_inplace(y, y, local, j);", E0914,
-           "block 'y' starts each element of 'y' itself");
+           "block 'y' initializes 'y' itself");
     refuse("kernel k(x: f32[4]) -> y: f32[4] { for i in 4 a: y[i] = x[i]; for i in 2 b: y[i] += 1; "
            "}\n",
-           "cache_inplace(b, y, local);", E0914, "'y' is no inout parameter");
+           "cache_inplace(b, y, local);", E0914, "'y' is not an inout parameter");
     refuse(ROWS, "cache_inplace(y, y, shared);", E0914,
-           "block 'y' only writes 'y'; cache_write does that in a copy");
+           "block 'y' only writes 'y'; use cache_write instead");
     refuse("kernel two<N>(inout u: f32[N]) -> y: f32[N] { for i in N { a: u[i] = u[i] * 2; b: y[i] "
            "= u[i]; } }\n",
            "let [i] = loops(a); cache_inplace(a, u, local, i);", E0914,
-           "block 'b' touches 'u' under loop 'i', too");
+           "block 'b' also accesses 'u' in loop 'i'");
     refuse(TWICE "kernel k<N>(inout u: f32[4, N], inout v: f32[4]) {}",
            "cache_inplace(u, u, local, 3);", E0401, "takes a loop");
 }
@@ -297,7 +297,7 @@ static void only_what_is_written_goes_back(void **state)
            "}\n");
     refuse("kernel k<N>(inout u: f32[N, N]) { for i in N for j in i + 1 u[i, j] = u[i, j] * 2; }\n",
            "cache_inplace(u, u, global);", E0914,
-           "block 'u' writes only some elements of the part of 'u' that would be copied back");
+           "block 'u' writes only some elements of the region of 'u' that would be copied back");
     refuse("kernel k<N>(inout u: f32[N]) { for i in N { if u[i] > 0 u[i] = -u[i]; } }\n",
            "cache_inplace(u, u, global);", E0914, "writes only some elements");
 }
@@ -311,7 +311,7 @@ static void copies_of_neighbours_clash(void **state)
            "let [b, i] = loops(u); let [io, ii] = split(i, [2, 1]); bind(b, blockIdx.x); bind(io, "
            "threadIdx.x);\n"
            "cache_inplace(u, u, local, b);",
-           E0441, "which would not be legal any more");
+           E0441, "which would no longer be legal");
 }
 
 static void subscripts_are_computed_once(void **state)
@@ -328,13 +328,12 @@ static void subscripts_are_computed_once(void **state)
            "    for i in 8, j in 6\n"
            "        y[i, j] = x[y_index[i], j] + x[y_index[i], j / 2];\n"
            "}\n");
-    refuse(ROWS, "cache_index(y, global);", E0915,
-           "no subscript that block 'y' reads at multiplies");
+    refuse(ROWS, "cache_index(y, global);", E0915, "no read subscript of block 'y' multiplies");
     refuse("kernel k(x: f32[8]) -> y: f32[8] { for i in 8 y[i] = x[i / 2]; }\n",
-           "cache_index(y, global, 2);", E0915, "and that 2 times");
+           "cache_index(y, global, 2);", E0915, "at least 2 times");
     refuse("kernel k(x: f32[8]) -> y: f32[16] { for i in 8 z: y[i * 2 + 1] = 0; for i in 8 y[i * "
            "2] = x[i]; }\n",
-           "cache_index(y, global);", E0915, "those that it writes at, stay");
+           "cache_index(y, global);", E0915, "subscripts of writes, are not cached");
 }
 
 static void staged_means_the_same(void **state)
@@ -400,18 +399,18 @@ static void refuses_producers_that_are_no_functions(void **state)
 {
     (void)state;
     refuse(STAGES, "set_scope(a, local); rolling_buffer(a);", E0920,
-           "no loop is around block 'a' and all that reads 'a'");
-    refuse(STAGES, "rolling_buffer(y);", E0920, "it is not the only block that writes a temp");
+           "no loop encloses block 'a' and all readers of 'a'");
+    refuse(STAGES, "rolling_buffer(y);", E0920, "it is not a single store to a temp");
     refuse(STAGES,
            "let [i] = loops(y); let [io, ii] = split(i, [_, 4]); compute_at(a, io); "
            "rolling_buffer(a);",
            E0920, "'a' is in global memory");
     refuse(STAGES, ROLL "rolling_buffer(a); rolling_buffer(a);", E0920,
-           "axis 0 of 'a' is a circle already");
+           "axis 0 of 'a' is already circular");
     refuse(STAGES, ROLL "rolling_buffer(a, 1);", E0920,
-           "boxes of 'a' move along axis 0, not along axis 1");
+           "the regions of 'a' move along axis 0, not along axis 1");
     refuse(STAGES, ROLL "bind(io, blockIdx.x); rolling_buffer(a);", E0920,
-           "loop 'io', around block 'a' and all that reads 'a', is not serial");
+           "loop 'io', which encloses block 'a' and all accesses of 'a', is not serial");
     refuse("kernel moving<N>(x: f32[N + 2], inout s: f32[1]) -> y: f32[N]\n"
            "{ temp t: f32[N + 2] in local; for i in N { for a in 3 block t(v in N + 2 = i + a) { "
            "t[v] = x[v] * s[0]; }\n"
@@ -426,12 +425,12 @@ static void refuses_parts_that_do_not_overlap(void **state)
            "= x[i];\n"
            "for i in N, j in 4 y[i * 4 + j] = a[i * 4 + j]; }\n",
            "let [i, j] = loops(y); compute_at(a, i); set_scope(a, local); rolling_buffer(a);",
-           E0921, "4 elements from i * 4. Along axis 0 that moves by 4 an iteration");
+           E0921, "4 elements from i * 4. Along axis 0 it moves by 4 per iteration");
     refuse("kernel k(x: f32[66, 66]) -> y: f32[64] { temp a: f32[66, 66]; for i in 66, j in 66 "
            "a[i, j] = x[i, j];\n"
            "for i in 64 y[i] = a[i, i] + a[i + 2, i + 2]; }\n",
            "let [i] = loops(y); compute_at(a, i); set_scope(a, local); rolling_buffer(a);", E0921,
-           "That moves along two axes");
+           "The region moves along two axes");
 }
 
 /* What a read needs must have been made: here it runs ahead of the box. */
@@ -441,7 +440,7 @@ static void refuses_reads_of_what_is_not_made(void **state)
     refuse(
         "kernel early<N>(x: f32[N + 4]) -> y: f32[N] { temp t: f32[N + 4] in local; for i in N {\n"
         "for a in 3 block t(v in N + 4 = i + a) { t[v] = x[v]; } y: y[i] = t[i] + t[i + 3]; } }\n",
-        "rolling_buffer(t);", E0923, "could not be proved");
+        "rolling_buffer(t);", E0923, "could not prove that");
 }
 
 static void rolled_means_the_same(void **state)

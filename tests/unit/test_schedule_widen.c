@@ -78,7 +78,7 @@ static void refusals(void **state)
     refuse(LOWER, "let [i, j] = loops(y); annotate(j, note); widen(j, i);", E0411, "annotation");
     refuse(LOWER, "let [i, j] = loops(y); parallel(j); widen(j, i);", E0410, "serial");
     refuse(RAGGED, "let [i, j] = loops(y); widen(j, i);", E0497,
-           "no range without loop 'i' is known that holds all values of loop 'j'");
+           "no range independent of loop 'i' is known that covers loop 'j'");
 }
 
 int main(void)

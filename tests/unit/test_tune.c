@@ -122,13 +122,13 @@ static void refusals(void **state)
     expect_refusal(TEXT, NULL, "tike=[2]", "E0312", "no parameter 'tike'");
     expect_refusal(TEXT, "N=?", NULL, "E0800", "loop 'i' has N iterations");
     expect_refusal(COPY("tune a in sample_perfect_tile(i, 1);"), NULL, NULL, "E0801",
-                   "cannot be that many");
+                   "cannot cover");
     expect_refusal(COPY("tune a in sample_perfect_tile(i, 17);"), NULL, NULL, "E0801",
-                   "there are 1 to 16 factors");
+                   "expected 1 to 16 factors");
     expect_refusal(COPY("tune a in sample_perfect_tile(i, 2, 0);"), NULL, NULL, "E0801",
-                   "each is at least 1");
+                   "each at least 1");
     expect_refusal(COPY("tune a in sample_perfect_tile(i, 16);"), "N=4096", NULL, "E0801",
-                   "more than 65536 ways");
+                   "exceed the limit of 65536");
     expect_refusal(COPY("tune a in sample_categorical([1, 2], [1]);"), NULL, NULL, "E0802",
                    "2 candidates and 1 probability");
     expect_refusal(COPY("tune a in sample_categorical([1, 2], [1, -1]);"), NULL, NULL, "E0802",

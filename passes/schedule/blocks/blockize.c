@@ -103,7 +103,7 @@ static bool find_whole(Blockize *b)
         REQUIRE(
             b->s, E0810, nodes[i].span,
             first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == items[i],
-            "'%s' does not stand behind '%s' in the same place; name neighbours, in their order",
+            "'%s' does not follow '%s' in the same sequence; give adjacent nodes in their order",
             stmt_label(items[i]), stmt_label(items[i ? i - 1 : 0]));
     }
     b->whole = stmt_seq(b->s->ctx, items, n, node->span);
@@ -119,11 +119,10 @@ static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path,
 {
     Context *c = b->s->ctx;
     Stmt *start = path->items[anchor];
-    REQUIRE(
-        b->s, E0810, b->call->span, !b->start || b->start == start,
-        "the init of block '%s' stands before loop '%s' and that of another block before loop "
-        "'%s', and one block has its init in one place; use decompose_reduction for one of them",
-        block->u.block.name, stmt_label(start), stmt_label(b->start));
+    REQUIRE(b->s, E0810, b->call->span, !b->start || b->start == start,
+            "the init of block '%s' is before loop '%s', that of another block before loop '%s', "
+            "but one block has one place for its init; use decompose_reduction for one of them",
+            block->u.block.name, stmt_label(start), stmt_label(b->start));
     b->start = start;
     for (int i = anchor; i < b->depth; i++) {
         if (path->items[i]->kind != ST_FOR || !reduction_starts_at(c, &block->u.block, path, i))
@@ -133,9 +132,9 @@ static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path,
             const BlockIter *iter = &block->u.block.iters[k];
             REQUIRE(b->s, E0810, b->call->span,
                     iter->kind == ITER_REDUCE || !expr_uses_var(iter->binding, var),
-                    "iterator '%s' of block '%s', '%s', and its reduction both count in loop '%s', "
-                    "which stays outside: the init of the new block would have no place; use "
-                    "decompose_reduction first, or choose a loop further out",
+                    "iterator '%s' of block '%s', '%s', and its reduction both depend on loop "
+                    "'%s', which stays outside, so the new block's init has no place; use "
+                    "decompose_reduction first, or choose an outer loop",
                     iter->var->name, block->u.block.name, sched_text(b->s, iter->binding),
                     var->name);
         }
@@ -311,9 +310,9 @@ static bool check_ranges(Blockize *b, const Stmt *init, const Outer *outer)
             REQUIRE(b->s, E0810, b->call->span,
                     !outer->used[i] || is_reduced(b, outer->loops[i]->var) ||
                         !loop_uses_var(outer->loops[i], b->reduced.items[k]),
-                    "the range of loop '%s' changes with loop '%s', which carries the reduction "
-                    "on, and both stay outside: the init of the new block would have no place; use "
-                    "decompose_reduction first, or choose a loop further out",
+                    "the range of loop '%s' depends on loop '%s', which carries the reduction, and "
+                    "both stay outside, so the new block's init has no place; use "
+                    "decompose_reduction first, or choose an outer loop",
                     outer->loops[i]->var->name, b->reduced.items[k]->name);
     return true;
 }
@@ -327,9 +326,9 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
     Conflict why = {0};
     for (int i = 0; i < b->reduced.n && init; i++)
         REQUIRE(b->s, E0810, b->call->span, !stmt_uses_var(b->s->ctx, init, b->reduced.items[i]),
-                "one block's init is for each iteration of loop '%s', which carries the reduction "
-                "of another on and stays outside: the init of the new block would have no place; "
-                "use decompose_reduction first, or choose a loop further out",
+                "the init of one block runs for each iteration of loop '%s', which carries another "
+                "block's reduction and stays outside, so the new block's init has no place; use "
+                "decompose_reduction first, or choose an outer loop",
                 b->reduced.items[i]->name);
     for (int i = outer->n - 1; i >= 0 && b->start && outer->loops[i] != &b->start->u.loop; i--)
         if (outer->used[i] && !is_reduced(b, outer->loops[i]->var))
@@ -342,8 +341,8 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
                 continue;
             sched_refuse(
                 b->s, E0810, b->call->span,
-                "the inits of blocks '%s' and '%s' touch the same elements, and one would no "
-                "longer run before all of the other; use decompose_reduction for one of them",
+                "the inits of blocks '%s' and '%s' access the same elements, and one would no "
+                "longer run before the whole other block; use decompose_reduction for one of them",
                 one->u.block.name, other->u.block.name);
             sched_note_conflict(b->s, &why);
             return false;
@@ -411,8 +410,7 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
     if (!find_whole(&b) || !check_inner(&b, b.whole))
         return false;
     REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
-            "some of its blocks are atomic and some are not, and one block is either; make all of "
-            "them atomic, or none");
+            "some of its blocks are atomic and some are not; make all of them atomic, or none");
     Stmt *first = b.path.items[b.depth], *with_init;
     while ((with_init = flow_block_with_init(s->ctx, b.whole)))
         if (!take_init(&b, with_init))

@@ -43,17 +43,17 @@ static bool is_recomputable(const Move *m, const Stmt *store)
     Span span = m->at_block;
     BlockList writers = {0};
     REQUIRE(s, E0452, span, buffer->role == ROLE_TEMP,
-            "'%s' is an output, which must be written whole and once; only a producer of a temp "
-            "can be computed piece by piece",
+            "'%s' is an output, which must be written completely and once; only producers of temps "
+            "can be computed in parts",
             buffer->name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     REQUIRE(s, E0452, span, writers.n == 1,
-            "'%s' is also written by block '%s', so block '%s' alone does not make its values",
+            "'%s' is also written by block '%s', so block '%s' is not its only producer",
             buffer->name, writers.items[writers.items[0] == block]->u.block.name,
             block->u.block.name);
     REQUIRE(s, E0452, span, flow_starts_anew(s->ctx, block, store, buffer),
-            "block '%s' continues from what '%s' held before, so running it again would change the "
-            "result; give the reduction its start (%s[...] = 0) in the same loops",
+            "block '%s' updates the previous contents of '%s', so running it again would change "
+            "the result; initialize the reduction (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
     return true;
 }
@@ -67,7 +67,7 @@ static bool consumers_are_under(const Move *m)
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
     flow_blocks(s, loop, buffer, ACCESS_READ, &under);
     REQUIRE(s, E0453, m->at_loop, under.n > 0,
-            "nothing under loop '%s' reads '%s'; name a loop around a block that does",
+            "no block in loop '%s' reads '%s'; name a loop around a block that does",
             loop->u.loop.var->name, buffer->name);
     for (int i = 0; i < readers.n; i++) {
         bool found = flow_single_store(readers.items[i]) &&
@@ -77,11 +77,11 @@ static bool consumers_are_under(const Move *m)
         if (found)
             continue;
         sched_refuse(s, E0453, m->at_loop,
-                     "block '%s' reads '%s' too, but stands outside loop '%s', where '%s' would "
-                     "not be complete; choose a loop around all its readers",
+                     "block '%s' also reads '%s', but outside loop '%s', where '%s' would be "
+                     "incomplete; choose a loop around all its readers",
                      readers.items[i]->u.block.name, buffer->name, loop->u.loop.var->name,
                      buffer->name);
-        sched_note_at(s, readers.items[i], "it is read here");
+        sched_note_at(s, readers.items[i], "the read is here");
         return false;
     }
     return true;
@@ -112,9 +112,8 @@ static bool inits_come_after(const Move *m)
     Schedule *s = m->s;
     const Stmt *block = init_before(s, m->buffer, m->loop);
     REQUIRE(s, E0458, m->at_loop, !block,
-            "the init of block '%s' reads '%s', and it runs before the loops of its reduction, of "
-            "which loop '%s' is one or stands inside of one; choose a loop further out, or use "
-            "decompose_reduction first",
+            "the init of block '%s' reads '%s', and runs before the loops of its reduction, which "
+            "include or enclose loop '%s'; choose an outer loop, or use decompose_reduction first",
             block->u.block.name, m->buffer->name, m->loop->u.loop.var->name);
     return true;
 }
@@ -140,9 +139,10 @@ static bool runs_no_more(const Move *m)
                                     block->u.block.id, &why) ||
         dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
         return true;
-    sched_refuse(s, E0459, m->at_loop,
-                 "block '%s' would compute what it does not compute where it stands: %s",
-                 block->u.block.name, why.reason);
+    sched_refuse(
+        s, E0459, m->at_loop,
+        "block '%s' would compute elements that it does not compute at its present place: %s",
+        block->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
@@ -154,8 +154,8 @@ static bool find_axes(const Move *m, const Stmt *store)
     const BlockStmt *block = &m->block->u.block;
     int *axes = ARENA_ARRAY(s->ctx->arena, int, m->buffer->rank + 1);
     REQUIRE(s, E0455, m->at_block, flow_pure_index(block, m->buffer, store->u.store.index, axes),
-            "block '%s' does not write '%s' at its iterators alone, so which iterations make an "
-            "element is not known",
+            "block '%s' does not write '%s' with plain iterators as subscripts, so the iterations "
+            "that produce an element are unknown",
             block->name, m->buffer->name);
     for (int i = 0; i < block->n_iters; i++)
         m->axis_of[i] = -1;
@@ -173,8 +173,8 @@ static bool reads_stay(const Move *m)
         flow_overwritten(s, (SeqRange){.seq = m->seq, .from = m->block_item, .to = m->loop_item},
                          m->block, &overwritten);
     REQUIRE(s, E0454, m->at_block, !writer,
-            "block '%s' writes '%s', which block '%s' reads, before loop '%s' is done, so the "
-            "block would read other values there",
+            "block '%s' writes '%s', an input of block '%s', before loop '%s' has finished, so the "
+            "moved block would read other values",
             writer->u.block.name, overwritten->name, m->block->u.block.name,
             m->loop->u.loop.var->name);
     return true;
@@ -184,10 +184,8 @@ static bool can_move(const Move *m)
 {
     Schedule *s = m->s;
     const Stmt *store = flow_single_store(m->block);
-    REQUIRE(
-        s, E0452, m->at_block, store != NULL,
-        "block '%s' holds more than one store, so tirc does not know how to compute a part of it",
-        m->block->u.block.name);
+    REQUIRE(s, E0452, m->at_block, store != NULL,
+            "block '%s' has several stores; compute_at needs a single one", m->block->u.block.name);
     return is_recomputable(m, store);
 }
 

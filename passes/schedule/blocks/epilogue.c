@@ -41,20 +41,19 @@ static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKi
         (value->kind == EX_MAX || value->kind == EX_MIN || value->kind == EX_SELECT))
         sched_refuse(
             s, E0821, call->fuse_reduction_epilogue.epilogue.span,
-            "block '%s' applies %s to the whole sum, and inside the reduction it would cut each "
-            "partial sum: of the terms 1, -2, 3 the sum is 2, but max(0, ...) after each step "
-            "gives 1, 0, 3; move it behind the reduction with reverse_compute_at instead",
+            "block '%s' applies %s to the complete sum; inside the reduction it would clip partial "
+            "sums: for the terms 1, -2, 3 the sum is 2, but max(0, ...) after each step gives 1, "
+            "0, 3; move it after the reduction with reverse_compute_at instead",
             name,
             value->kind == EX_SELECT ? "a condition"
             : value->kind == EX_MAX  ? "max"
                                      : "min");
     else
-        sched_refuse(
-            s, E0821, call->fuse_reduction_epilogue.epilogue.span,
-            "block '%s' does more than to combine the result of the reduction by the reduction's "
-            "own '%s' with something else, so it does not commute with the steps of the reduction; "
-            "move it behind the reduction with reverse_compute_at instead",
-            name, op_info(op)->token);
+        sched_refuse(s, E0821, call->fuse_reduction_epilogue.epilogue.span,
+                     "block '%s' does more than combine the result of the reduction with another "
+                     "value by the reduction's own '%s', so it does not commute with the "
+                     "reduction; move it after the reduction with reverse_compute_at instead",
+                     name, op_info(op)->token);
     return false;
 }
 
@@ -65,9 +64,9 @@ static bool require_exact(Schedule *s, const PrimCall *call, ExprKind op, const 
 {
     bool rounds = type_is_float(type) && (op == EX_ADD || op == EX_MUL);
     REQUIRE(s, E0820, call->fuse_reduction_epilogue.epilogue.span, !rest || !rounds,
-            "%s of %s round, so a reduction that starts from '%s' gives other numbers than one "
+            "%s of %s round, so a reduction that starts from '%s' gives other results than one "
             "that ends with it: in f32, (1 + 1) + 16777216 is 16777218, but (16777216 + 1) + 1 is "
-            "16777216; move the epilogue behind the reduction with reverse_compute_at instead",
+            "16777216; move the epilogue after the reduction with reverse_compute_at instead",
             op == EX_ADD ? "sums" : "products", type_info(type)->name, sched_text(s, rest));
     return true;
 }
@@ -87,22 +86,22 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
         sum && sum->role == ROLE_TEMP && update && update->u.store.op != STORE_SET && init &&
             init->u.store.op == STORE_SET && init->u.store.buffer->id == sum->id &&
             !expr_reads(update->u.store.value, sum),
-        "block '%s' is no reduction of one update into a temp, with an init of the same element",
+        "block '%s' is not a reduction with one update into a temp and an init of the same element",
         name);
     flow_blocks(s, s->kernel->body, sum, ACCESS_READ, &readers);
     flow_blocks(s, s->kernel->body, sum, ACCESS_WRITE, &writers);
     for (int i = 0; i < readers.n; i++)
         REQUIRE(s, E0822, span, readers.items[i] == epilogue || readers.items[i] == reduction,
-                "block '%s' reads '%s', too, which would be gone", readers.items[i]->u.block.name,
-                sum->name);
+                "block '%s' also reads '%s', which the fusion would remove",
+                readers.items[i]->u.block.name, sum->name);
     REQUIRE(s, E0822, span, writers.n == 1,
-            "%d blocks write '%s'; the reduction has to be the only one", writers.n, sum->name);
+            "%d blocks write '%s'; the reduction must be its only writer", writers.n, sum->name);
     REQUIRE(s, E0822, span,
             stmt_touches(s->ctx, epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
                 flow_single_store(epilogue)->u.store.op == STORE_SET && !epilogue->u.block.init &&
                 !epilogue->u.block.predicate && !reduction->u.block.predicate &&
                 flow_single_store(epilogue)->u.store.buffer->type == sum->type,
-            "block '%s' is not one plain store, of the type of '%s', that reads it",
+            "block '%s' is not a single plain store, of the type of '%s', that reads it",
             epilogue->u.block.name, sum->name);
     return true;
 }
@@ -137,12 +136,12 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
             pure && inline_reads_at_iterators(s, epilogue, sum, used) &&
                 inline_same_domains(s, (IndexedBlock){.block = reduction, .axes = made},
                                     (IndexedBlock){.block = epilogue, .axes = used}, n),
-            "blocks '%s' and '%s' do not speak of '%s' at their own iterators over the same ranges",
+            "blocks '%s' and '%s' do not access '%s' at their own iterators over the same ranges",
             reduction->u.block.name, epilogue->u.block.name, sum->name);
     REQUIRE(s, E0461, call->span,
             !stmt_touches(s->ctx, reduction, store->u.store.buffer, ACCESS_ANY),
-            "block '%s' reads '%s', which block '%s' writes when the reduction is done, and would "
-            "find partial results in it",
+            "block '%s' reads '%s', which block '%s' writes after the reduction, so it would read "
+            "partial results",
             reduction->u.block.name, store->u.store.buffer->name, epilogue->u.block.name);
     if (!epilogue_rest(sum, op, store->u.store.value, &rest))
         return refuse_epilogue(s, call, epilogue->u.block.name, op, store->u.store.value);

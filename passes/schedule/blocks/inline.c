@@ -36,8 +36,8 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
     BlockList writers = {0};
     const Stmt *store = flow_single_store(block);
     REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
-            "%s '%s' is a reduction or holds several stores, so no one expression stands for what "
-            "it makes",
+            "%s '%s' is a reduction or has several stores, so no single expression can replace its "
+            "buffer",
             what, name);
     const Buffer *buffer = store->u.store.buffer;
     REQUIRE(s, E0460, span, !stmt_touches(s->ctx, block, buffer, ACCESS_READ),
@@ -46,16 +46,16 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
             "%s '%s' writes '%s', a parameter, which must exist after the kernel", what, name,
             buffer->name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
-    REQUIRE(s, E0460, span, writers.n == 1, "'%s' has another writer, block '%s'", buffer->name,
+    REQUIRE(s, E0460, span, writers.n == 1, "'%s' is also written by block '%s'", buffer->name,
             writers.items[writers.items[0] == block]->u.block.name);
     REQUIRE(s, E0460, span,
             flow_pure_index(&block->u.block, buffer, store->u.store.index, axes) &&
                 block->u.block.n_iters == buffer->rank,
-            "%s '%s' does not write '%s' at its iterators, each once, so which value an element "
-            "has is not known",
+            "%s '%s' does not write '%s' with each of its iterators as one subscript, so the value "
+            "of an element is unknown",
             what, name, buffer->name);
     for (int i = 0; i < path->n; i++)
-        REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF, "%s '%s' stands under a condition",
+        REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF, "%s '%s' is in a conditional branch",
                 what, name);
     return true;
 }
@@ -79,9 +79,9 @@ static bool made_before_read(Schedule *s, Span span, const StmtPath *path, const
         if (!shares_loop(path, &reader))
             continue;
         REQUIRE(s, E0461, span, flow_written_before_read(s, path, buffer),
-                "block '%s' and others under the same loop read '%s', and that they read only "
-                "elements which block '%s' has made by then could not be proved: the inlined "
-                "expression might read what is not there yet",
+                "block '%s' and others in the same loop read '%s'; could not prove that they read "
+                "only elements that block '%s' has written already, so the inlined expression "
+                "might read missing values",
                 readers->items[r]->u.block.name, buffer->name,
                 path->items[path->n - 1]->u.block.name);
         return true;
@@ -111,8 +111,8 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
         const Stmt *writer = flow_overwritten(s, (SeqRange){.seq = seq, .from = from, .to = to},
                                               block, &overwritten);
         REQUIRE(s, E0461, span, !writer,
-                "block '%s' writes '%s' before block '%s' is done, so the inlined expression would "
-                "read other values",
+                "block '%s' writes '%s' before block '%s' has finished, so the inlined expression "
+                "would read other values",
                 writer->u.block.name, overwritten->name, readers->items[r]->u.block.name);
     }
     return true;
@@ -132,8 +132,8 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
         return false;
     const Buffer *buffer = store->u.store.buffer;
     REQUIRE(s, E0460, span, !block->u.block.predicate,
-            "block '%s' has a condition, and where it does not hold the expression may have no "
-            "value; inline it before its loops are split",
+            "block '%s' has a condition; where it is false, the expression may be undefined; "
+            "inline the block before its loops are split",
             block->u.block.name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
     REQUIRE(s, E0460, span, readers.n > 0, "nothing reads '%s'", buffer->name);
@@ -253,7 +253,7 @@ bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
         return true;
     sched_refuse(
         s, E0462, span,
-        "block '%s' does not run for all that its iterators may be, as it would with '%s': %s",
+        "block '%s' does not run over the full domains of its iterators, but '%s' would: %s",
         block->u.block.name, what, why.reason);
     sched_note_conflict(s, &why);
     return false;
@@ -266,8 +266,8 @@ static bool producer_runs_once(Schedule *s, Name what, const Stmt *producer, Spa
     if (flow_runs_once(s, producer, &why))
         return true;
     sched_refuse(s, E0462, span,
-                 "block '%s' would run where its producer '%s' does, which does not compute each "
-                 "element once: %s",
+                 "block '%s' would run in the place of its producer '%s', which does not compute "
+                 "each element exactly once: %s",
                  what, producer->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;
@@ -297,8 +297,8 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
     }
     for (int i = 0; i < others.n; i++)
         REQUIRE(s, E0461, span, others.items[i] == block || others.items[i] == producer,
-                "block '%s' stands between producer and consumer and touches what block '%s' reads "
-                "or writes, so the block cannot run earlier",
+                "block '%s' is between producer and consumer and accesses data of block '%s', so "
+                "that block cannot move up",
                 others.items[i]->u.block.name, block->u.block.name);
     return true;
 }
@@ -327,7 +327,7 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     Stmt *producer = find_producer(s, block, &between);
     Name name = block->u.block.name;
     REQUIRE(s, E0460, span, producer != NULL,
-            "block '%s' reads no temp that has one writer and no other reader", name);
+            "block '%s' reads no temp with a single writer and no other reader", name);
     stmt_find(c, s->kernel->body, producer->u.block.id, &producer_path);
     int n = between->rank, *made = ARENA_ARRAY(c->arena, int, n + 1),
         *used = ARENA_ARRAY(c->arena, int, n + 1);
@@ -336,19 +336,19 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     REQUIRE(s, E0460, span,
             flow_single_store(block) && !block->u.block.init && !block->u.block.predicate &&
                 !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
-            "block '%s' does not read '%s' at its own iterators, each once, in one plain store",
+            "block '%s' does not read '%s' in one plain store, with each iterator as one subscript",
             name, between->name);
     REQUIRE(s, E0460, span, !stmt_touches(s->ctx, block, flow_written(s, block), ACCESS_READ),
-            "block '%s' reads what it writes itself, in the order of its own loops and not of "
-            "those of its producer",
+            "block '%s' reads its own output, in the order of its own loops, which differs from "
+            "its producer's",
             name);
     bool same = inline_same_domains(s, (IndexedBlock){.block = producer, .axes = made},
                                     (IndexedBlock){.block = block, .axes = used}, n);
     REQUIRE(s, E0462, span,
             same || within_domains(s, (IndexedBlock){.block = block, .axes = used},
                                    (IndexedBlock){.block = producer, .axes = made}, n),
-            "block '%s' and its producer '%s' run over different ranges, and its own is no box of "
-            "sizes that lies within the other",
+            "block '%s' and its producer '%s' have different domains, and the consumer's is not "
+            "provably a box inside the producer's",
             name, producer->u.block.name);
     if (!inline_runs_whole(s, producer->u.block.name, block, span) ||
         !producer_runs_once(s, name, producer, span))
@@ -368,8 +368,8 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
                                  (IndexedBlock){.block = block, .axes = used}, n);
     fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
     REQUIRE(s, E0461, span, stays_in_place(s, &fused),
-            "block '%s' reads elements that block '%s' writes, before any of them is written, and "
-            "would find some that are",
+            "block '%s' reads elements of block '%s' before they are written, and would then read "
+            "some after",
             producer->u.block.name, name);
     Stmt *fused_block = stmt_block(c, &fused, producer->span);
     Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);

@@ -50,19 +50,20 @@ static bool find_extents(Einsum *e)
     const Value *padding = &e->call->pad_einsum.padding;
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     REQUIRE(s, E0831, e->call->span, padding->u.list.n == e->block->n_iters,
-            "block '%s' has %d iterators, and there are %d paddings; give one for each, 1 for none",
+            "block '%s' has %d iterators, found %d paddings; give one for each, 1 for no padding",
             e->block->name, e->block->n_iters, padding->u.list.n);
     const Value *zeros = &e->call->pad_einsum.zeros;
     bool before = zeros->kind != VALUE_NONE && !strcmp(zeros->u.s, "before");
     REQUIRE(s, E0831, e->call->span,
             before || zeros->kind == VALUE_NONE || !strcmp(zeros->u.s, "behind"),
-            "zeros stand 'before' or 'behind' the terms of a reduction, found '%s'", zeros->u.s);
+            "the position of zeros is 'before' or 'behind' the terms of a reduction, found '%s'",
+            zeros->u.s);
     e->padded = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
     e->shift = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
     for (int i = 0; i < e->block->n_iters; i++) {
         int64_t to = padding->u.list.items[i].u.i;
         REQUIRE(s, E0831, e->call->span, to >= 1 && to <= INT32_MAX,
-                "a padding is a number from 1 up, found %lld", (long long)to);
+                "a padding is at least 1, found %lld", (long long)to);
         Expr *unit = expr_index(s->ctx, to), *hi = e->block->iters[i].hi;
         if (prove_divisible(facts, hi, to))
             continue;
@@ -118,8 +119,8 @@ static bool check_nest(Einsum *e)
         if (!sched_require_plain(s, e->path.items[i], e->call->span))
             return false;
     REQUIRE(s, E0831, e->call->span, plain && !e->block->predicate,
-            "block '%s' is not a reduction with its init, alone in one loop from 0 for each of its "
-            "iterators; pad it before its loops are split or fused",
+            "block '%s' is not a reduction with its init, alone in one loop from 0 for each "
+            "iterator; pad it before its loops are split or fused",
             e->block->name);
     return true;
 }
@@ -155,8 +156,8 @@ static bool check_elements(Einsum *e)
         for (int axis = 0; axis < written->rank && !leads; axis++)
             leads = iter_of(e->block, store->u.store.index[axis]) == i;
         REQUIRE(e->s, E0831, e->call->span, leads,
-                "iterator '%s' of block '%s' is no subscript of '%s', so that more of its "
-                "iterations would update the same elements",
+                "iterator '%s' of block '%s' is not a subscript of '%s', so the padded iterations "
+                "would update the same elements",
                 e->block->iters[i].var->name, e->block->name, written->name);
     }
     return true;
@@ -175,19 +176,18 @@ static bool check_terms(Einsum *e)
         if (!e->padded[i] || e->block->iters[i].kind != ITER_REDUCE)
             continue;
         REQUIRE(s, E0832, e->call->span, steady && e->update->u.store.op == STORE_ADD,
-                "iterator '%s' of block '%s' can only be padded in a sum that starts from a "
-                "literal, because there terms of 0 change nothing",
+                "iterator '%s' of block '%s' can be padded only in a sum that starts from a "
+                "literal, where terms of 0 have no effect",
                 e->block->iters[i].var->name, e->block->name);
         REQUIRE(s, E0832, e->call->span, vanishes(e, e->update->u.store.value, i),
-                "block '%s' adds %s, which need not be 0 where '%s' is beyond its edge and its "
-                "operands are padded with 0: each factor has to have '%s' as a subscript (0 times "
-                "infinity is not 0)",
+                "block '%s' adds %s, which may be nonzero where '%s' is padded; give each factor "
+                "'%s' as a subscript (0 times infinity is not 0)",
                 e->block->name, sched_text(s, e->update->u.store.value),
                 e->block->iters[i].var->name, e->block->iters[i].var->name);
         REQUIRE(s, E0832, e->call->span,
                 !e->shift[i] || !is_value(s->ctx, e->update->u.store.value, e->block->iters[i].var),
-                "block '%s' adds %s, whose value depends on '%s' itself, and zeros before the "
-                "first term would move it; let them stand behind",
+                "block '%s' adds %s, whose value depends on '%s' itself, so zeros before the first "
+                "term would shift it; put them behind",
                 e->block->name, sched_text(s, e->update->u.store.value),
                 e->block->iters[i].var->name);
     }
@@ -205,8 +205,8 @@ static bool check_axes(Einsum *e, const Access *a)
         int iter = iter_of(e->block, a->index[axis]);
         REQUIRE(e->s, E0831, e->call->span,
                 iter < 0 ? !written : expr_equal(a->buffer->shape[axis], e->block->iters[iter].hi),
-                "axis %d of '%s' has %s elements, and subscript %s of block '%s' takes other ones; "
-                "what is padded is used whole",
+                "axis %d of '%s' has %s elements, but subscript %s of block '%s' has another "
+                "range; padded axes must be used completely",
                 axis, a->buffer->name, sched_text(e->s, a->buffer->shape[axis]),
                 sched_text(e->s, a->index[axis]), e->block->name);
     }
@@ -225,8 +225,8 @@ static bool touches_padded(Einsum *e, const Access *a, bool *touched)
             REQUIRE(
                 e->s, E0831, e->call->span,
                 alone || !e->padded[i] || !expr_uses_var(a->index[axis], e->block->iters[i].var),
-                "subscript %s of '%s' is more than the iterator '%s', which is to be padded; an "
-                "einsum has iterators alone as subscripts",
+                "subscript %s of '%s' is not just the iterator '%s', which is to be padded; "
+                "subscripts of an einsum are single iterators",
                 sched_text(e->s, a->index[axis]), a->buffer->name, e->block->iters[i].var->name);
     }
     return !*touched || check_axes(e, a);
@@ -490,8 +490,8 @@ static bool check_one_subscript(Einsum *e, const AccessList *all, const Access *
              axis++)
             REQUIRE(e->s, E0831, e->call->span,
                     expr_equal(all->items[k].index[axis], a->index[axis]),
-                    "block '%s' touches '%s' at different subscripts; an einsum touches each "
-                    "buffer at one",
+                    "block '%s' accesses '%s' at different subscripts; an einsum accesses each "
+                    "buffer at one subscript",
                     e->block->name, a->buffer->name);
     return true;
 }
@@ -556,8 +556,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0831, call->span, e.update && e.update->u.store.op != STORE_SET,
             "block '%s' is not one update, as C[i, j] += ...", e.block->name);
     REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),
-            "block '%s' reads '%s', which it writes", e.block->name,
-            e.update->u.store.buffer->name);
+            "block '%s' reads its output '%s'", e.block->name, e.update->u.store.buffer->name);
     if (!find_extents(&e) || !check_nest(&e) || !check_elements(&e) || !check_terms(&e) ||
         !pad_buffers(&e, &p))
         return false;

@@ -36,8 +36,8 @@ static bool find_padding(Schedule *s, const Stmt *block, Span span, Padding *p)
                   e->kind == EX_SELECT && !expr_has_load(e->u.arg[0]) &&
                   is_literal(e->u.arg[1]) != is_literal(e->u.arg[2]);
     REQUIRE(s, E0830, span, chosen,
-            "block '%s' is not one store of a value where a condition on its iterators holds and "
-            "of a literal elsewhere: p[i] = i < N ? x[i] : 0",
+            "block '%s' is not one store that selects a value or a literal by a condition on its "
+            "iterators: p[i] = i < N ? x[i] : 0",
             block->u.block.name);
     bool fills_else = is_literal(e->u.arg[2]);
     p->cond = fills_else ? e->u.arg[0] : expr_unary(c, EX_NOT, e->u.arg[0], e->span);
@@ -55,20 +55,19 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
     Buffer *buffer = p->store->u.store.buffer;
     int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
     BlockList others = {0};
-    REQUIRE(s, E0830, call->span, anchor >= 0, "the loop is not around block '%s'",
+    REQUIRE(s, E0830, call->span, anchor >= 0, "the loop does not enclose the block '%s'",
             block->u.block.name);
     REQUIRE(s, E0830, call->span,
             flow_pure_index(&block->u.block, buffer, p->store->u.store.index, axes) &&
                 block->u.block.n_iters == buffer->rank && !stmt_is_reduction(&block->u.block) &&
                 !block->u.block.predicate,
-            "block '%s' does not write each element of '%s' at its own iterators, all of them, "
-            "without a condition of its own",
+            "block '%s' does not write '%s' unconditionally, with all its iterators as subscripts",
             block->u.block.name, buffer->name);
     flow_blocks(s, path->items[anchor], buffer, ACCESS_ANY, &others);
     for (int i = 0; i < others.n; i++)
         REQUIRE(s, E0830, call->span, others.items[i] == block,
-                "block '%s' in loop '%s' touches '%s', too, and would find the padding where it "
-                "finds something else now; choose a loop further in",
+                "block '%s' in loop '%s' also accesses '%s', and would see the padding too early; "
+                "choose an inner loop",
                 others.items[i]->u.block.name, stmt_label(path->items[anchor]), buffer->name);
     REQUIRE(s, E0830, call->span,
             !stmt_touches(s->ctx, path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),

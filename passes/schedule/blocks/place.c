@@ -171,17 +171,18 @@ static bool own_loops_are_plain(const Move *m)
     for (int i = place_common(m); i < m->path.n; i++) {
         const Stmt *stmt = m->path.items[i];
         REQUIRE(s, E0451, m->at_block, stmt->kind != ST_IF,
-                "block '%s' stands under a condition, which would be lost", block_name(m));
+                "block '%s' is in a conditional branch, and would lose its condition",
+                block_name(m));
         if (stmt->kind != ST_FOR)
             continue;
         REQUIRE(s, E0451, m->at_block, stmt->u.loop.kind == LOOP_SERIAL && stmt->u.loop.step == 1,
-                "loop '%s' of block '%s' has a kind or a step, which would be lost: the block gets "
-                "new loops where it moves to. Move it first, then bind, vectorize or unroll",
+                "loop '%s' of block '%s' has a kind or a step that the move would discard, because "
+                "the block gets new loops. Move it first, then bind, vectorize or unroll",
                 stmt->u.loop.var->name, block_name(m));
     }
     REQUIRE(s, E0451, m->at_block, !m->block->u.block.predicate,
-            "block '%s' has a condition left from a split, which speaks of loops that would be "
-            "gone; move it before splitting its loops",
+            "block '%s' has a condition from a split, on loops that the move would remove; move it "
+            "before splitting its loops",
             block_name(m));
     return true;
 }
@@ -197,7 +198,7 @@ static bool stays_in_scope(const Move *m)
             REQUIRE(s, E0465, m->at_block,
                     item->kind != ST_TEMP ||
                         !stmt_touches(s->ctx, m->block, item->u.temp, ACCESS_ANY),
-                    "block '%s' touches '%s', which there is only in the loops that it would leave",
+                    "block '%s' accesses '%s', which is declared in the loops that it would leave",
                     block_name(m), item->u.temp->name);
         }
     }
@@ -219,8 +220,8 @@ static bool inner_names_are_free(const Move *m)
     for (Cursor at = cursor_stmts(s->ctx, m->block->u.block.body); cursor_next(&at);)
         REQUIRE(s, E0466, m->at_loop,
                 at.stmt->kind != ST_FOR || !has_loop_called(&m->target, at.stmt->u.loop.var->name),
-                "a loop inside of block '%s' is called '%s', and so is one that the block would "
-                "come under; name one of them differently, as in  let [other] = split(loop, [_])",
+                "a loop inside block '%s' and a loop around its new place are both named '%s'; "
+                "rename one of them, as in  let [other] = split(loop, [_])",
                 block_name(m), stmt_label(at.stmt));
     return true;
 }
@@ -234,7 +235,7 @@ static bool temps_come_before(const Move *m)
         const Stmt *item = m->seq->u.seq.items[i];
         REQUIRE(s, E0465, m->at_block,
                 item->kind != ST_TEMP || !stmt_touches(s->ctx, m->block, item->u.temp, ACCESS_ANY),
-                "block '%s' touches '%s', which is declared behind loop '%s'", block_name(m),
+                "block '%s' accesses '%s', which is declared after loop '%s'", block_name(m),
                 item->u.temp->name, loop_name(m));
     }
     return true;
@@ -245,11 +246,11 @@ static bool find_sequence(Move *m)
 {
     Schedule *s = m->s;
     int n = place_common(m);
-    REQUIRE(s, E0467, m->at_loop, n < m->target.n, "block '%s' is already under loop '%s'",
+    REQUIRE(s, E0467, m->at_loop, n < m->target.n, "block '%s' is already in loop '%s'",
             block_name(m), loop_name(m));
     m->seq = m->path.items[n - 1];
     REQUIRE(s, E0468, m->at_loop, m->seq->kind == ST_SEQ,
-            "block '%s' and loop '%s' stand in different branches of a condition", block_name(m),
+            "block '%s' and loop '%s' are in different branches of a condition", block_name(m),
             loop_name(m));
     for (int i = 0; i < m->seq->u.seq.n; i++) {
         if (m->seq->u.seq.items[i] == m->path.items[n])

@@ -44,26 +44,25 @@ static bool init_may_run_first(Schedule *s, const PrimCall *call, const Stmt *bl
     bool loop_carries = carries(s->ctx, &block->u.block, loop);
     const Buffer *temp = temp_of_init(s, block, loop);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, !temp,
-            "'%s' is declared in loop '%s', and the init of '%s' would touch it before the loop; "
-            "choose a loop further in",
+            "'%s' is declared in loop '%s', but the init of '%s' would access it before the loop; "
+            "choose an inner loop",
             temp->name, around, name);
     if (dependence_init_may_run_first(s->ctx, s->kernel, loop, block, &why))
         return true;
     if (why.first && why.first->id != block->u.block.id && loop_carries)
-        sched_refuse(
-            s, E0470, call->decompose_reduction.block.span,
-            "the init of block '%s' also stands before loop '%s' and touches what the init of '%s' "
-            "reads or writes, so it has to stay before that; decompose '%s' first",
-            why.first->name, around, name, why.first->name);
+        sched_refuse(s, E0470, call->decompose_reduction.block.span,
+                     "the init of block '%s' is also before loop '%s' and accesses data of the "
+                     "init of '%s', so it must stay before that; decompose '%s' first",
+                     why.first->name, around, name, why.first->name);
     else if (why.first && why.first->id != block->u.block.id)
         sched_refuse(s, E0470, call->decompose_reduction.loop.span,
-                     "block '%s' in loop '%s' touches what the init of '%s' reads or writes, so "
-                     "the init cannot run before all of the loop; choose a loop further in",
+                     "block '%s' in loop '%s' accesses data of the init of '%s', so the init "
+                     "cannot run before the whole loop; choose an inner loop",
                      why.first->name, around, name);
     else
         sched_refuse(s, E0470, call->decompose_reduction.loop.span,
-                     "block '%s' touches, at another point, what its init reads or writes, so its "
-                     "init cannot run before all of loop '%s'; choose a loop further in",
+                     "block '%s' accesses data of its init at another point, so the init cannot "
+                     "run before the whole loop '%s'; choose an inner loop",
                      name, around);
     sched_note_conflict(s, &why);
     return false;
@@ -77,23 +76,23 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     int anchor = -1, first = reduction_start(c, &path);
     REQUIRE(
         s, E0470, call->decompose_reduction.block.span, block->u.block.init != NULL,
-        "block '%s' has no init to take out: it is no reduction, or its init is a block already",
+        "block '%s' has no init to separate: it is not a reduction, or its init is already a block",
         block->u.block.name);
     for (int i = 0; i < path.n; i++)
         if (path.items[i]->kind == ST_FOR &&
             path.items[i]->u.loop.id == call->decompose_reduction.loop.u.id)
             anchor = i;
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor >= 0,
-            "the loop is not around block '%s'", block->u.block.name);
+            "the loop does not enclose the block '%s'", block->u.block.name);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor <= first,
-            "loop '%s' is inside '%s', which carries the reduction, so the init would run again in "
-            "the middle of it; choose '%s' or a loop outside it",
+            "loop '%s' is inside '%s', which carries the reduction, so the init would run again "
+            "within it; choose '%s' or an outer loop",
             path.items[anchor]->u.loop.var->name, path.items[first]->u.loop.var->name,
             path.items[first]->u.loop.var->name);
     const Stmt *threads = threads_reduced(c, &path);
     REQUIRE(s, E0481, call->span, !threads,
-            "loop '%s' is bound to %s, and its threads combine what block '%s' reduces; for that "
-            "it keeps its init",
+            "loop '%s' is bound to %s, and its threads combine the partial results of block '%s', "
+            "which needs its init for that",
             stmt_label(threads), axis_name(threads->u.loop.axis), block->u.block.name);
     if (!init_may_run_first(s, call, block, path.items[anchor]))
         return false;

@@ -46,8 +46,8 @@ static bool can_move(const Move *m)
     const BlockStmt *block = &m->block->u.block;
     const BlockIter *empty = block->init ? reduction_empty_for_some(s->ctx, block) : NULL;
     REQUIRE(s, E0456, m->at_block, !empty,
-            "some elements of block '%s' may have no value of '%s' to reduce, only an init, and "
-            "whether that runs under the loop is not known; use decompose_reduction first",
+            "some elements of block '%s' may have an empty range of '%s', and whether their init "
+            "runs in the loop is unknown; use decompose_reduction first",
             block->name, empty->var->name);
     return true;
 }
@@ -80,8 +80,8 @@ static bool find_tie(Move *m)
 {
     Schedule *s = m->s;
     REQUIRE(s, E0453, m->at_loop, find_made(m),
-            "block '%s' reads nothing at its iterators alone that loop '%s' writes, so what it "
-            "could do in one iteration is not known",
+            "block '%s' has no read, with plain iterators as subscripts, of a buffer that loop "
+            "'%s' writes, so the instances of one iteration are unknown",
             m->block->u.block.name, m->loop->u.loop.var->name);
     return true;
 }
@@ -113,7 +113,7 @@ static bool keeps_meaning(Move *m)
     if (kept)
         return true;
     sched_refuse(s, E0456, m->at_loop,
-                 "under loop '%s', block '%s' would not do what it does now: %s",
+                 "inside loop '%s', block '%s' would not run as it does now: %s",
                  m->loop->u.loop.var->name, m->block->u.block.name, why.reason);
     sched_note_conflict(s, &why);
     return false;

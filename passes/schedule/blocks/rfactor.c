@@ -57,8 +57,8 @@ static bool find_block(Factor *f, const PrimCall *call)
         VEC_PUSH(f->s->ctx->arena, &f->path, at);
     }
     REQUIRE(f->s, E0475, call->rfactor.loop.span, at->kind == ST_BLOCK,
-            "loop '%s' does not hold one block in nothing but loops, so there is no one reduction "
-            "to take apart",
+            "loop '%s' does not contain exactly one block in a nest of loops, so there is no "
+            "single reduction to decompose",
             stmt_label(f->loop));
     f->node = at;
     f->block = &at->u.block;
@@ -80,15 +80,14 @@ static bool check_loop(Factor *f, Span span)
         "no reduction iterator of block '%s' depends on loop '%s'; name a loop of the reduction",
         f->block->name, name);
     REQUIRE(s, E0475, span, loop->step == 1 || loop->step == -1,
-            "loop '%s' goes in steps of %lld, and its iterations are to be the elements of an "
-            "axis; split it instead",
+            "loop '%s' has step %lld, but its iterations become the elements of an axis; split it "
+            "instead",
             name, (long long)loop->step);
     const Var *depends = expr_loop_var(s->ctx, loop->lo);
     depends = depends ? depends : expr_loop_var(s->ctx, loop->hi);
     REQUIRE(s, E0475, span, !depends,
-            "the range of loop '%s' depends on loop '%s', and the axis of a buffer has one length; "
-            "split the "
-            "loop and take the inner one",
+            "the range of loop '%s' depends on loop '%s', but an axis has one length; split the "
+            "loop and use the inner one",
             name, depends->name);
     return true;
 }
@@ -103,14 +102,14 @@ static bool check_nest(Factor *f, Span span)
         f->anchor++;
     for (int i = f->anchor; i + 1 < f->path.n; i++) {
         const Stmt *at = f->path.items[i];
-        REQUIRE(s, E0475, span, at->kind == ST_FOR,
-                "inside loop '%s', which carries the reduction, stands more than the loops of "
-                "block '%s'",
-                stmt_label(f->path.items[f->anchor]), f->block->name);
+        REQUIRE(
+            s, E0475, span, at->kind == ST_FOR,
+            "loop '%s', which carries the reduction, contains more than the loops of block '%s'",
+            stmt_label(f->path.items[f->anchor]), f->block->name);
         REQUIRE(s, E0475, span,
                 !uses(f->block, ITER_REDUCE, at) || !uses(f->block, ITER_SPATIAL, at),
-                "loop '%s' carries both the reduction and elements of '%s'; split it so that each "
-                "has its own",
+                "loop '%s' carries both the reduction and spatial iterators of '%s'; split it to "
+                "separate them",
                 stmt_label(at), f->r.update->u.store.buffer->name);
     }
     f->top = f->anchor;
@@ -125,7 +124,7 @@ static bool check_axis(Factor *f, const PrimCall *call)
     const Buffer *of = f->r.update->u.store.buffer;
     int64_t axis = call->rfactor.axis.u.i, at = axis < 0 ? axis + of->rank + 1 : axis;
     REQUIRE(f->s, E0477, call->rfactor.axis.span, at >= 0 && at <= of->rank,
-            "the partial results of '%s' have %d axes, so the new one is one of %d to %d, not %lld",
+            "the partial results of '%s' have %d axes, so the new axis is from %d to %d, not %lld",
             of->name, of->rank + 1, -of->rank - 1, of->rank, (long long)axis);
     f->axis = (int)at;
     return true;
@@ -184,10 +183,9 @@ static bool add_iter(Factor *f, const Stmt *stmt, IterKind kind, Span span)
     iter.hi = mapped(f, iter.hi);
     const Var *depends = expr_loop_var(f->s->ctx, iter.lo);
     depends = depends ? depends : expr_loop_var(f->s->ctx, iter.hi);
-    REQUIRE(
-        f->s, E0475, span, !depends,
-        "the range of loop '%s' depends on loop '%s', which no iterator of block '%s' stands for",
-        loop->var->name, depends->name, f->block->name);
+    REQUIRE(f->s, E0475, span, !depends,
+            "the range of loop '%s' depends on loop '%s', which is no iterator of block '%s'",
+            loop->var->name, depends->name, f->block->name);
     iter.var = var_new(c, iter_name(f, loop->var->name), DT_INDEX, VAR_ITER, loop->var->span);
     map_var(f, loop->var, expr_var(c, iter.var, loop->var->span));
     f->part = stmt == f->loop ? iter.var : f->part;
@@ -238,8 +236,7 @@ static bool add_condition(Factor *f, Facts *facts, Expr *cond, Span span)
     cond = mapped(f, cond);
     const Var *depends = expr_loop_var(f->s->ctx, cond);
     REQUIRE(f->s, E0475, span, !depends,
-            "which iterations of loop '%s' there are depends on loop '%s', which no iterator of "
-            "block '%s' stands for",
+            "the iterations of loop '%s' depend on loop '%s', which is no iterator of block '%s'",
             stmt_label(f->loop), depends->name, f->block->name);
     f->exists = cond_and(c, f->exists, cond);
     return true;
@@ -257,10 +254,9 @@ static bool map_reduction(Factor *f, Span span)
             continue;
         Expr *value = simplify(facts, mapped(f, iter->binding));
         const Var *depends = expr_loop_var(f->s->ctx, value);
-        REQUIRE(
-            f->s, E0475, span, !depends,
-            "iterator '%s' depends on loop '%s', which no other iterator of block '%s' stands for",
-            iter->var->name, depends->name, f->block->name);
+        REQUIRE(f->s, E0475, span, !depends,
+                "iterator '%s' depends on loop '%s', which is no other iterator of block '%s'",
+                iter->var->name, depends->name, f->block->name);
         map_var(f, iter->var, value);
         Expr *lo = iters_to_loops(c, f->block, iter->lo),
              *hi = iters_to_loops(c, f->block, iter->hi);
@@ -400,7 +396,7 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     if (!find_block(&f, call))
         return false;
     REQUIRE(s, E0476, span, reducer_of(c, f.block, &f.r, &why),
-            "block '%s' cannot be taken apart into partial results: %s", f.block->name, why);
+            "block '%s' cannot be decomposed into partial results: %s", f.block->name, why);
     if (!check_loop(&f, span) || !check_nest(&f, span) || !check_axis(&f, call))
         return false;
     keep_spatial(&f);

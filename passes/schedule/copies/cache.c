@@ -81,10 +81,10 @@ static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *blo
     int64_t n = call->cache_read.access.u.i;
     if (n >= 0 && n < different.n)
         return different.items[n];
-    sched_refuse(s, E0442, call->cache_read.access.span,
-                 "block '%s' reads '%s' at %d different subscripts, numbered from 0; there is no "
-                 "number %lld",
-                 block->u.block.name, buffer->name, different.n, (long long)n);
+    sched_refuse(
+        s, E0442, call->cache_read.access.span,
+        "block '%s' reads '%s' at %d different subscripts, numbered from 0; %lld is out of range",
+        block->u.block.name, buffer->name, different.n, (long long)n);
     return NULL;
 }
 
@@ -108,7 +108,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     if (call->cache_read.access.kind != VALUE_NONE) {
         REQUIRE(s, E0442, call->cache_read.access.span,
                 consumers.n == 1 && consumers.items[0] == block,
-                "the subscripts of one block are meant, and %d blocks would use the copy; give "
+                "access selects subscripts of one block, but %d blocks would use the copy; give "
                 "consumers = [%s]",
                 consumers.n, block->u.block.name);
         only = read_subscripts(s, call, block, buffer);
@@ -123,8 +123,8 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     VEC_PUSH(s->ctx->arena, &staged, buffer);
     REQUIRE(s, E0443, call->cache_read.buffer.span,
             stage_place(s, &consumers, &staged, ACCESS_WRITE, &place),
-            "'%s' is written between the blocks that read it, so no single copy holds what all of "
-            "them read; name the ones that should with consumers = [...]",
+            "'%s' is written between the blocks that read it, so no single copy serves all of "
+            "them; select readers with consumers = [...]",
             buffer->name);
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
@@ -189,8 +189,8 @@ static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *stor
             REQUIRE(s, E0444, span,
                     !expr_uses_var(b->iters[used[k]].lo, b->iters[i].var) &&
                         !expr_uses_var(b->iters[used[k]].hi, b->iters[i].var),
-                    "which elements block '%s' writes depends on its iterator '%s', which is no "
-                    "subscript of '%s', so that no one copy holds them",
+                    "the elements that block '%s' writes depend on its iterator '%s', which is not "
+                    "a subscript of '%s', so a single copy cannot hold them",
                     b->name, b->iters[i].var->name, store->u.store.buffer->name);
     }
     return true;
@@ -204,8 +204,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *store = flow_single_store(block);
     StagePlace place;
     REQUIRE(s, E0444, call->cache_write.block.span, store && flow_written(s, block),
-            "block '%s' has more than one store, so there is no one buffer to write elsewhere",
-            block->u.block.name);
+            "block '%s' has several stores; give it one store to redirect", block->u.block.name);
     Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
     if (!flow_require_fixed_shape(s, buffer, E0444, call->cache_write.block.span) ||
         !require_own_domains(s, block, store, call->cache_write.block.span) ||
@@ -230,11 +229,12 @@ bool prim_set_scope(Schedule *s, const PrimCall *call, Value *result)
     Buffer *buffer = sched_buffer(s, call->set_scope.buffer.u.id);
     Scope scope = scope_find(call->set_scope.scope.u.s);
     REQUIRE(s, E0445, call->set_scope.buffer.span, buffer->role == ROLE_TEMP,
-            "'%s' is a parameter, which lives in global memory; cache_read or cache_write gives it "
-            "a copy elsewhere",
+            "'%s' is a parameter, which is in global memory; copy it with cache_read or "
+            "cache_write instead",
             buffer->name);
     REQUIRE(s, E0445, call->set_scope.scope.span, !scope_outlives_launch(scope) || !buffer->layout,
-            "'%s' is padded, and a buffer in %s memory is not", buffer->name, scope_name(scope));
+            "'%s' is padded, and buffers in %s memory have no padding", buffer->name,
+            scope_name(scope));
     Buffer *moved = buffer_copy(s->ctx, buffer);
     moved->scope = scope;
     moved->origin = call->span;

@@ -41,14 +41,13 @@ bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
     bool reads = stmt_touches(s->ctx, node, buffer, ACCESS_READ),
          writes = stmt_touches(s->ctx, node, buffer, ACCESS_WRITE);
     REQUIRE(s, E0449, call->span, buffer->scope == SCOPE_GLOBAL && buffer->rank > 0,
-            "'%s' is %s, and hints are for arrays in global memory, which the caches stand before",
-            buffer->name,
+            "'%s' is %s; hints apply to arrays in global memory", buffer->name,
             buffer->scope == SCOPE_GLOBAL
                 ? "a single value"
                 : ctx_namef(s->ctx, "in %s memory", scope_name(buffer->scope)));
     REQUIRE(s, E0449, call->span, reads || writes,
-            "block '%s' does not access '%s'; the copy that cache_read or cache_write has made "
-            "does, or another block",
+            "block '%s' does not access '%s'; name the block that does, for example the copy made "
+            "by cache_read or cache_write",
             block.name, buffer->name);
     if (!read_hint(s, call, block.name, buffer, reads, writes))
         return false;

@@ -204,10 +204,10 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
         sched_replace_body(s, flow_declare(s, body, kept->buffer));
     }
     REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
-            "no subscript that block '%s' reads at multiplies, divides or takes a remainder of its "
-            "iterators%s; those that read memory, and those that it writes at, stay as they are",
+            "no read subscript of block '%s' multiplies, divides or takes a remainder of its "
+            "iterators%s; subscripts that read memory, and subscripts of writes, are not cached",
             k.stmt->u.block.name,
-            least > 1 ? arena_printf(c->arena, ", and that %lld times", (long long)least) : "");
+            least > 1 ? arena_printf(c->arena, ", at least %lld times", (long long)least) : "");
     body = stmt_replace(c, s->kernel->body, k.stmt, visit_block(&k));
     if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
         return false;

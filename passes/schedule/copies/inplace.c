@@ -68,11 +68,11 @@ static bool place_inside(InPlace *p)
     for (int i = 0; i < n; i++)
         if (is_item(body->kind == ST_SEQ ? body->u.seq.items[i] : body, p->block, s->ctx))
             p->place.first = p->place.last = i;
-    REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' is not around block '%s'", loop,
+    REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' does not enclose block '%s'", loop,
             p->block->u.block.name);
     flow_blocks(s, body, p->from, ACCESS_ANY, &users);
     REQUIRE(s, E0914, span, users.n == 1,
-            "block '%s' touches '%s' under loop '%s', too, and would not see what is in the copy",
+            "block '%s' also accesses '%s' in loop '%s', and would not see the values in the copy",
             users.items[users.items[0] == p->block]->u.block.name, p->from->name, loop);
     p->box = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
     p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
@@ -89,7 +89,7 @@ static bool place_inside(InPlace *p)
                 &(BoxOf){
                     .loop = &p->at, .buffer = p->from, .mode = ACCESS_WRITE, .scope = p->to->scope},
                 p->back),
-        "the part of '%s' that one iteration of loop '%s' touches has no bounds that tirc can find",
+        "no bounds found for the region of '%s' that one iteration of loop '%s' accesses",
         p->from->name, loop);
     return true;
 }
@@ -134,11 +134,12 @@ static bool check_written(InPlace *p, Stmt *out)
         rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
     const Kernel *kernel =
         flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
-    REQUIRE(s, E0914, p->call->cache_inplace.buffer.span,
-            threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
-            "block '%s' writes only some elements of the part of '%s' that would be copied back%s",
-            p->block->u.block.name, p->from->name,
-            p->loop ? "; choose a loop in whose iterations it writes a whole box" : "");
+    REQUIRE(
+        s, E0914, p->call->cache_inplace.buffer.span,
+        threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
+        "block '%s' writes only some elements of the region of '%s' that would be copied back%s",
+        p->block->u.block.name, p->from->name,
+        p->loop ? "; choose a loop whose iterations write whole boxes" : "");
     return true;
 }
 
@@ -147,7 +148,7 @@ static bool check_block(const InPlace *p)
     bool reads = stmt_touches(p->s->ctx, p->block, p->from, ACCESS_READ);
     bool writes = stmt_touches(p->s->ctx, p->block, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, reads && writes,
-            "block '%s' only %s '%s'; %s does that in a copy", p->block->u.block.name,
+            "block '%s' only %s '%s'; use %s instead", p->block->u.block.name,
             reads    ? "reads"
             : writes ? "writes"
                      : "runs beside",
@@ -155,12 +156,11 @@ static bool check_block(const InPlace *p)
     bool starts = p->block->u.block.init &&
                   stmt_touches(p->s->ctx, p->block->u.block.init, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
-            "block '%s' starts each element of '%s' itself, so nothing has to be copied in; "
-            "cache_write copies out what it makes",
+            "block '%s' initializes '%s' itself, so copy-in is useless; use cache_write instead",
             p->block->u.block.name, p->from->name);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, p->from->role == ROLE_INOUT,
-            "'%s' is no inout parameter, and elements of it that nothing has written yet would be "
-            "copied; cache_read and cache_write copy what there is",
+            "'%s' is not an inout parameter, so unwritten elements would be copied; use cache_read "
+            "or cache_write instead",
             p->from->name);
     return true;
 }

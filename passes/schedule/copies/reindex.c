@@ -71,13 +71,14 @@ static bool find_element(Reindex *r)
     for (int d = 0; d < r->from->rank; d++) {
         for (int i = 1; i < accesses.n; i++)
             REQUIRE(r->s, E0910, r->span, expr_equal(accesses.items[i].index[d], r->at[d]),
-                    "block '%s' touches '%s' at '%s' and at '%s' along axis %d, so no one element "
-                    "belongs to an iteration; cache_read and cache_write copy the whole buffer",
+                    "block '%s' accesses '%s' at '%s' and at '%s' along axis %d, but an iteration "
+                    "must access a single element; use cache_read or cache_write, which copy the "
+                    "whole buffer",
                     r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]),
                     sched_text(r->s, accesses.items[i].index[d]), d);
         const Var *inner = inner_var(r, r->at[d]);
         REQUIRE(r->s, E0910, r->span, !inner,
-                "block '%s' touches '%s' at '%s', which changes with '%s' inside of the block",
+                "block '%s' accesses '%s' at '%s', which depends on loop '%s' inside the block",
                 r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]), inner->name);
     }
     return true;
@@ -129,7 +130,7 @@ static bool place_by_map(Reindex *r, const IndexMap *map)
     Context *c = r->s->ctx;
     const BlockStmt *block = &r->stmt->u.block;
     REQUIRE(r->s, E0901, r->map_span, map->n_from == block->n_iters,
-            "block '%s' has %d iterator%s, and the index map takes %d", block->name, block->n_iters,
+            "block '%s' has %d iterator%s, but the index map takes %d", block->name, block->n_iters,
             block->n_iters == 1 ? "" : "s", map->n_from);
     Expr **iters = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1);
     for (int i = 0; i < block->n_iters; i++)
@@ -154,7 +155,7 @@ static bool find_places(Reindex *r)
     int wrong = box_of(c, f, &r->points, r->to, r->n_to, r->extent);
     REQUIRE(
         r->s, E0902, r->map_span, wrong < 0,
-        "the place '%s' along axis %d is below 0 or has no bound for some iteration of block '%s'",
+        "the place '%s' along axis %d is negative or unbounded for some iteration of block '%s'",
         sched_text(r->s, r->to[wrong]), wrong, r->stmt->u.block.name);
     r->place = ARENA_ARRAY(c->arena, Var *, r->n_to + 1);
     r->at_place = facts_of_kernel(c, r->s->kernel);
@@ -183,11 +184,10 @@ static bool refuse_element(const Reindex *r, const Relation *relation)
             r->s, E0911, r->map_span,
             "two elements of '%s' would share a place in the copy: those of block '%s' at %s",
             r->from->name, r->stmt->u.block.name, clash);
-    return sched_refuse(
-        r->s, E0911, r->map_span,
-        "which element of '%s' belongs to a place of the copy has no one formula that tirc can "
-        "find; a map of the iterators that the subscripts use, in any order, has one",
-        r->from->name);
+    return sched_refuse(r->s, E0911, r->map_span,
+                        "no formula found from a place of the copy to its element of '%s'; use a "
+                        "map of the iterators that the subscripts use, in any order",
+                        r->from->name);
 }
 
 static bool find_elements(Reindex *r)
@@ -325,7 +325,7 @@ static bool check_gather(const Reindex *r, Expr **where)
         sure &= uses(r->to, r->n_to, block->iters[i].var) ||
                 facts_range_is_literal(f, block->iters[i].var);
     REQUIRE(r->s, E0912, r->span, sure,
-            "a subscript of '%s' reads memory, and block '%s' may not evaluate it for every place "
+            "a subscript of '%s' reads memory, and block '%s' does not evaluate it for every place "
             "of the copy",
             r->from->name, block->name);
     *where = taken_places(r);
@@ -341,14 +341,14 @@ static bool check_init(const Reindex *r)
     bool reads = block->init && stmt_touches(r->s->ctx, block->init, r->from, ACCESS_READ);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
-            "the init of block '%s' reads '%s', also where no '%s' is left to sum over; the copy "
-            "would have no place for that; take the init out with decompose_reduction first",
+            "the init of block '%s' reads '%s' even for empty ranges of '%s', for which the copy "
+            "has no place; use decompose_reduction first",
             block->name, r->from->name, empty->var->name);
     for (int i = 0; i < block->n_iters && reads; i++)
         REQUIRE(r->s, E0911, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
-                "the init of block '%s' reads '%s', and has no value of '%s', an iterator of the "
-                "reduction, to find its place by",
+                "the init of block '%s' reads '%s', but its place depends on '%s', a reduction "
+                "iterator, which has no value in the init",
                 block->name, r->from->name, block->iters[i].var->name);
     return true;
 }
@@ -391,11 +391,11 @@ static bool subscripts_are_complete(const Reindex *r, const BufferSet *staged,
 {
     for (int i = 0; i < r->path.n && r->path.items[i] != place->parent; i++)
         for (int k = 1; k < staged->n && r->path.items[i]->kind == ST_FOR; k++)
-            REQUIRE(r->s, E0443, r->span, !makes_parts(r, r->path.items[i], staged->items[k]),
-                    "the copy of '%s' would stand in loop '%s', and needs all of '%s', of which "
-                    "each iteration makes a part; make the copy first, and bring it under the loop "
-                    "with compute_at",
-                    r->from->name, stmt_label(r->path.items[i]), staged->items[k]->name);
+            REQUIRE(
+                r->s, E0443, r->span, !makes_parts(r, r->path.items[i], staged->items[k]),
+                "the copy of '%s' would be in loop '%s', but needs all of '%s', which the loop "
+                "computes in parts; make the copy first, and move it into the loop with compute_at",
+                r->from->name, stmt_label(r->path.items[i]), staged->items[k]->name);
     return true;
 }
 
@@ -418,8 +418,8 @@ static bool stage_read(Reindex *r, Value *result)
             VEC_PUSH(c->arena, &staged, inner.items[i].buffer);
     }
     REQUIRE(s, E0443, r->span, stage_place(s, &users, &staged, ACCESS_WRITE, &place),
-            "block '%s' also writes '%s' or what its subscripts read, so a copy made before it "
-            "would miss what it writes",
+            "block '%s' also writes '%s' or data that its subscripts read, so an earlier copy "
+            "would miss these writes",
             r->stmt->u.block.name, r->from->name);
     if (!subscripts_are_complete(r, &staged, &place))
         return false;
@@ -442,8 +442,8 @@ static bool check_not_reduced(const Reindex *r)
     for (int i = 0; i < block->n_iters; i++)
         REQUIRE(r->s, E0913, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
-                "'%s' is an iterator of a reduction, and the element of '%s' that it sums up has "
-                "one place",
+                "'%s' is a reduction iterator, but the element of '%s' that it updates has a "
+                "single place",
                 block->iters[i].var->name, r->from->name);
     return true;
 }
@@ -458,8 +458,8 @@ static bool check_one_place(const Reindex *r)
             "an element of '%s' would have two places in the copy: those of block '%s' at %s",
             r->from->name, block->name, clash);
     REQUIRE(r->s, E0913, r->map_span, tells == TELLS && r->back,
-            "that each element of '%s' has one place in the copy could not be proved; a map that "
-            "splits, joins and permutes iterators is",
+            "could not prove that each element of '%s' has one place in the copy; use a map that "
+            "splits, joins and permutes iterators",
             r->from->name);
     return true;
 }
@@ -470,8 +470,7 @@ static bool stage_write(Reindex *r, Value *result)
     const Stmt *store = flow_single_store(r->stmt);
     StagePlace place;
     REQUIRE(s, E0444, r->span, store && store->u.store.buffer->id == r->from->id,
-            "block '%s' has more than one store, so there is no one buffer to write elsewhere",
-            r->stmt->u.block.name);
+            "block '%s' has several stores; give it one store to redirect", r->stmt->u.block.name);
     if (!stage_can_write(s, &r->path, store, r->from, r->span, &place) || !check_one_place(r))
         return false;
     Buffer *to = make_buffer(r);
@@ -492,10 +491,11 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
     r->stmt = sched_block(s, &call->reindex.block, &r->path);
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
     REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->s->ctx, r->stmt, r->from, mode),
-            "block '%s' does not %s '%s'; name a buffer that it does", r->stmt->u.block.name,
+            "block '%s' does not %s '%s'; name a buffer that it accesses this way",
+            r->stmt->u.block.name,
             mode == ACCESS_READ    ? "read"
             : mode == ACCESS_WRITE ? "write"
-                                   : "touch",
+                                   : "access",
             r->from->name);
     return find_element(r);
 }

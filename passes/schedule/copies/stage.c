@@ -331,27 +331,27 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
     BufferSet staged = {0};
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     REQUIRE(s, E0444, span, writers.n == 1,
-            "'%s' is also written by block '%s', so the copy would undo its work", buffer->name,
-            writers.items[writers.items[0] == block]->u.block.name);
+            "'%s' is also written by block '%s', whose result the copy would overwrite",
+            buffer->name, writers.items[writers.items[0] == block]->u.block.name);
     bool carries_on = store_updates(store->u.store.op) && block_has_one_element(&block->u.block);
     REQUIRE(s, E0444, span,
             flow_starts_anew(s->ctx, block, store, buffer) ||
                 (carries_on && flow_written_before_read(s, path, buffer)),
-            "block '%s' reads what '%s' held before, which its copy would not hold; give the "
-            "reduction its start (%s[...] = 0) in the same loops",
+            "block '%s' reads earlier contents of '%s', which the copy would lack; initialize the "
+            "reduction (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
     int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
     int n_used = stage_written_iters(block, store, used);
     REQUIRE(s, E0444, span,
             n_used >= 0 && !under_condition(path) && !some_skips(s, path, used, n_used),
-            "block '%s' writes only the elements that a condition, a step or a reduction chooses, "
-            "so what to copy out is not known; use %s before splitting its loops",
+            "block '%s' writes only elements selected by a condition, a step or a reduction, so "
+            "the elements to copy out are unknown; use %s before splitting its loops",
             block->u.block.name, s->running->name);
     Conflict why;
     if (!flow_runs_whole(s, block, &why)) {
         sched_refuse(s, E0444, span,
-                     "block '%s' does not run for all that its iterators may be, so the copy would "
-                     "write what it has not made: %s",
+                     "block '%s' does not run over the full domains of its iterators, so the copy "
+                     "would write elements that it has not computed: %s",
                      block->u.block.name, why.reason);
         sched_note_conflict(s, &why);
         return false;
@@ -359,12 +359,12 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
     VEC_PUSH(s->ctx->arena, &users, block);
     VEC_PUSH(s->ctx->arena, &staged, buffer);
     REQUIRE(s, E0444, span, stage_place(s, &users, &staged, ACCESS_ANY, place),
-            "'%s' is read inside the loops of block '%s', before a copy could be complete",
+            "'%s' is read inside the loops of block '%s', before the copy is complete",
             buffer->name, block->u.block.name);
     const Stmt *loop = partial_loop(path, place, used, n_used);
     REQUIRE(s, E0444, span, !loop,
-            "the copy would have to stand inside loop '%s', where others touch '%s', too, and "
-            "block '%s' writes only a part of '%s' in each of its iterations",
+            "the copy would be in loop '%s', where other blocks access '%s', but block '%s' writes "
+            "only a part of '%s' per iteration",
             stmt_label(loop), buffer->name, block->u.block.name, buffer->name);
     return true;
 }

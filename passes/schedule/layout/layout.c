@@ -14,7 +14,7 @@ static bool find_axis(Schedule *s, const Value *v, const Buffer *buffer, int oth
 {
     int64_t i = v->kind == VALUE_NONE ? otherwise : v->u.i;
     REQUIRE(s, E0446, v->span, i >= -buffer->rank && i < buffer->rank,
-            "'%s' has %d ax%s, 0 to %d; there is no axis %lld", buffer->name, buffer->rank,
+            "'%s' has %d ax%s, 0 to %d; axis %lld is out of range", buffer->name, buffer->rank,
             buffer->rank == 1 ? "is" : "es", buffer->rank - 1, (long long)i);
     *axis = (int)(i < 0 ? i + buffer->rank : i);
     return true;
@@ -22,14 +22,13 @@ static bool find_axis(Schedule *s, const Value *v, const Buffer *buffer, int oth
 
 static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
 {
-    REQUIRE(s, E0447, v->span, buffer->role == ROLE_TEMP,
-            "'%s' is a parameter: its layout is the caller's, row after row without gaps. Only a "
-            "temp in shared or local memory has a layout to choose; make one with "
-            "cache_read(block, %s, shared)",
-            buffer->name, buffer->name);
+    REQUIRE(
+        s, E0447, v->span, buffer->role == ROLE_TEMP,
+        "'%s' is a parameter, whose row-major layout belongs to the caller. Only temps in shared "
+        "or local memory can have another layout; create one with cache_read(block, %s, shared)",
+        buffer->name, buffer->name);
     REQUIRE(s, E0447, v->span, !scope_outlives_launch(buffer->scope),
-            "'%s' is in global memory, where there are no banks to keep apart; use set_scope(%s, "
-            "shared) first",
+            "'%s' is in global memory, which has no banks; use set_scope(%s, shared) first",
             buffer->name, buffer->name);
     return true;
 }
@@ -55,8 +54,8 @@ static AxisLayout rule_of(const Buffer *buffer, int axis)
 static bool may_choose(Schedule *s, const Value *v, const Buffer *buffer)
 {
     REQUIRE(s, E0447, v->span, buffer->scope == SCOPE_SHARED,
-            "'%s' is in %s memory, which has no banks to keep apart; only shared memory has",
-            buffer->name, scope_name(buffer->scope));
+            "'%s' is in %s memory; only shared memory has banks", buffer->name,
+            scope_name(buffer->scope));
     return true;
 }
 
@@ -71,8 +70,8 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0448, call->storage_align.factor.span, factor >= 1 && factor <= INT32_MAX,
             "the factor must be at least 1, found %lld", (long long)factor);
     REQUIRE(s, E0448, call->storage_align.offset.span, offset >= 0 && offset < factor,
-            "the offset is what is left over of %lld, so from 0 to %lld; found %lld",
-            (long long)factor, (long long)factor - 1, (long long)offset);
+            "the offset is a remainder modulo %lld, from 0 to %lld; found %lld", (long long)factor,
+            (long long)factor - 1, (long long)offset);
     AxisLayout rule = rule_of(buffer, axis);
     rule.align_factor = factor;
     rule.align_offset = offset;
@@ -92,7 +91,7 @@ bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
         !find_axis(s, &call->pad.axis, buffer, buffer->rank - 1, &axis))
         return false;
     REQUIRE(s, E0448, call->pad.amount.span, amount >= 0 && amount <= INT32_MAX,
-            "a row can be padded by 0 elements or more, found %lld", (long long)amount);
+            "the padding of a row is nonnegative; found %lld", (long long)amount);
     AxisLayout rule = rule_of(buffer, axis);
     rule.pad = amount;
     rule.choose_pad = chosen;
@@ -115,12 +114,11 @@ bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
         !may_choose(s, &call->swizzle.buffer, buffer))
         return false;
     REQUIRE(s, E0446, call->swizzle.buffer.span, buffer->rank >= 2,
-            "'%s' has %d ax%s, and a swizzle needs two: one whose chunks change places, and one "
-            "that says how",
+            "'%s' has %d ax%s, but a swizzle needs two: one for the chunks and one for the rows",
             buffer->name, buffer->rank, buffer->rank == 1 ? "is" : "es");
     REQUIRE(s, E0448, call->swizzle.chunk.span, chosen || call->swizzle.count.kind != VALUE_NONE,
-            "a swizzle of chunks of %lld elements needs a count, the number of chunks that change "
-            "places; write swizzle(%s, auto) for numbers that tirc chooses",
+            "a swizzle with chunks of %lld elements needs a count of chunks to permute; write "
+            "swizzle(%s, auto) to let tirc choose",
             (long long)call->swizzle.chunk.u.i, buffer->name);
     if (!find_axis(s, &call->swizzle.axis, buffer, buffer->rank - 1, &axis) ||
         !find_axis(s, &call->swizzle.by, buffer, axis > 0 ? axis - 1 : 1, &by))

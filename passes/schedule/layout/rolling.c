@@ -46,10 +46,10 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
     int64_t lo, hi;
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     if (!store || writers.n != 1 || buffer->role != ROLE_TEMP)
-        return "it is not the only block that writes a temp, with one store";
+        return "it is not a single store to a temp and the temp's only writer";
     if (store->u.store.op == STORE_SET ? stmt_touches(s->ctx, stmt, buffer, ACCESS_READ)
                                        : !block->init)
-        return "it continues from what the buffer held before";
+        return "it updates the buffer's previous contents";
     if (!flow_pure_index(block, buffer, store->u.store.index, axes))
         return "its subscripts are not its iterators";
     for (int i = 0; i < block->n_iters; i++) {
@@ -59,7 +59,7 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
         bool single = expr_is_const(block->iters[i].lo, &lo) &&
                       expr_is_const(block->iters[i].hi, &hi) && hi - lo == 1;
         if (!used && !single)
-            return "an iterator of it is no subscript";
+            return "one of its iterators is not a subscript";
     }
     return NULL;
 }
@@ -79,11 +79,11 @@ static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
         flow_blocks(s, r->loop, b, ACCESS_WRITE, &writers);
         for (int w = 0; w < writers.n; w++) {
             int *axes = ARENA_ARRAY(s->ctx->arena, int, b->rank + 1);
-            const char *why = depth == 0 ? "too many blocks stand between"
+            const char *why = depth == 0 ? "the chain of blocks in between is too long"
                                          : not_a_function(s, writers.items[w], b, axes);
             REQUIRE(s, E0922, r->call->span, !why,
-                    "block '%s' reads '%s', which block '%s' writes in loop '%s', so it may make "
-                    "another value of an element in a later iteration (%s)",
+                    "block '%s' reads '%s', which block '%s' writes in loop '%s', so a later "
+                    "iteration may compute another value for the same element (%s)",
                     stmt->u.block.name, b->name, writers.items[w]->u.block.name,
                     r->loop->u.loop.var->name, why);
             if (!check_inputs(r, writers.items[w], depth - 1))
@@ -113,13 +113,13 @@ static bool find_loop(Rolling *r)
         }
     }
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span, r->loop,
-            "no loop is around block '%s' and all that reads '%s'; bring the block under a loop of "
+            "no loop encloses block '%s' and all readers of '%s'; move the block into a loop of "
             "its reader with compute_at first",
             name, r->buffer->name);
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span,
             r->loop->u.loop.kind == LOOP_SERIAL && r->loop->u.loop.step == 1,
-            "loop '%s', around block '%s' and all that reads '%s', is not serial or does not count "
-            "in steps of 1, so no iteration comes right after another",
+            "loop '%s', which encloses block '%s' and all accesses of '%s', is not serial with "
+            "step 1, so its iterations are not consecutive",
             r->loop->u.loop.var->name, name, r->buffer->name);
     return true;
 }
@@ -138,11 +138,11 @@ static bool refuse_box(const Rolling *r, const Interval *box, const char *what)
     for (int d = 0; d < r->buffer->rank; d++)
         strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
                     sched_text(s, box[d].min));
-    return sched_refuse(s, E0921, r->call->span,
-                        "an iteration of '%s' makes of '%s', axis by axis: %s. %s; each iteration "
-                        "has to begin a fixed number of elements further than the one before along "
-                        "one axis, and to overlap with it",
-                        r->loop->u.loop.var->name, r->buffer->name, text.text, what);
+    return sched_refuse(
+        s, E0921, r->call->span,
+        "an iteration of '%s' computes this region of '%s', by axis: %s. %s; consecutive regions "
+        "must overlap and move by a fixed number of elements along one axis",
+        r->loop->u.loop.var->name, r->buffer->name, text.text, what);
 }
 
 static bool find_axis(Rolling *r)
@@ -161,21 +161,22 @@ static bool find_axis(Rolling *r)
         Expr *rest;
         if (!split_linear(facts, box[d].min, var, &step, &rest) ||
             expr_uses_var(box[d].extent, var))
-            return refuse_box(r, box, "That is not linear in the loop");
+            return refuse_box(r, box, "The region is not affine in the loop");
         if (step == 0)
             continue;
         if (r->axis >= 0)
-            return refuse_box(r, box, "That moves along two axes");
+            return refuse_box(r, box, "The region moves along two axes");
         r->axis = d;
         r->step = step;
     }
     if (r->axis < 0)
         return refuse_box(
-            r, box, "That is the same in every iteration, so the block belongs before the loop");
+            r, box,
+            "The region is the same in every iteration, so the block belongs before the loop");
     int64_t distance = r->step < 0 ? -r->step : r->step;
     if (!expr_is_const(box[r->axis].extent, &r->length) || distance >= r->length)
         return refuse_box(r, box,
-                          arena_printf(c->arena, "Along axis %d that moves by %lld an iteration",
+                          arena_printf(c->arena, "Along axis %d it moves by %lld per iteration",
                                        r->axis, (long long)r->step));
     r->first = box[r->axis].min;
     return true;
@@ -188,14 +189,14 @@ static bool check_buffer(const Rolling *r)
     bool circular = b->layout && b->layout[r->axis].fold > 0;
     const Value *axis = &r->call->rolling_buffer.axis;
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !scope_outlives_launch(b->scope),
-            "'%s' is in global memory, where nothing is kept in circles; use set_scope(%s, shared) "
-            "or set_scope(%s, local) first",
+            "'%s' is in global memory, which has no circular buffers; use set_scope(%s, shared) or "
+            "set_scope(%s, local) first",
             b->name, b->name, b->name);
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !circular,
-            "axis %d of '%s' is a circle already", r->axis, b->name);
+            "axis %d of '%s' is already circular", r->axis, b->name);
     REQUIRE(s, E0920, axis->span,
             axis->kind == VALUE_NONE || axis->u.i == r->axis || axis->u.i + b->rank == r->axis,
-            "boxes of '%s' move along axis %d, not along axis %lld", b->name, r->axis,
+            "the regions of '%s' move along axis %d, not along axis %lld", b->name, r->axis,
             (long long)axis->u.i);
     return true;
 }
@@ -245,13 +246,13 @@ static bool check_reads(const Rolling *r, Stmt *body)
     if (!t)
         return false;
     REQUIRE(s, E0923, r->call->span, threads_reads_covered(t, r->buffer, n_fixed),
-            "that each element of '%s' which an iteration of '%s' reads has been made by it or one "
-            "before could not be proved",
+            "could not prove that each element of '%s' that an iteration of '%s' reads was "
+            "computed by it or an earlier one",
             r->buffer->name, r->loop->u.loop.var->name);
     if (threads_fold_kept(t, r->buffer, r->axis, r->length, n_fixed, &why))
         return true;
-    sched_refuse(s, E0923, r->call->span, "in a circle of %lld elements, %s", (long long)r->length,
-                 why.reason);
+    sched_refuse(s, E0923, r->call->span, "in a circular buffer of %lld elements, %s",
+                 (long long)r->length, why.reason);
     sched_note_conflict(s, &why);
     return false;
 }
@@ -269,7 +270,7 @@ bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
     r.axes = ARENA_ARRAY(s->ctx->arena, int, r.buffer->rank + 1);
     const char *why = not_a_function(s, r.stmt, r.buffer, r.axes);
     REQUIRE(s, E0920, call->rolling_buffer.block.span, !why,
-            "block '%s' may not make the same value of an element each time that it runs: %s",
+            "block '%s' may compute another value for an element each time it runs: %s",
             r.stmt->u.block.name, why);
     if (!find_loop(&r))
         return false;

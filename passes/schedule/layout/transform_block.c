@@ -64,20 +64,20 @@ static bool check_block(Transform *t)
     Span span = t->call->transform_block_layout.block.span;
     REQUIRE(s, E0901, t->call->transform_block_layout.index_map.span,
             t->map->n_from == block->n_iters,
-            "block '%s' has %d iterator%s, and the index map takes %d", block->name, block->n_iters,
+            "block '%s' has %d iterator%s, but the index map takes %d", block->name, block->n_iters,
             block->n_iters == 1 ? "" : "s", t->map->n_from);
     REQUIRE(s, E0905, span, !block->predicate,
-            "block '%s' has a condition, which speaks of loops that would be gone; transform it "
-            "before its loops are split",
+            "block '%s' has a condition on loops that the step would remove; transform it before "
+            "its loops are split",
             block->name);
     for (int i = 0; i < block->n_iters; i++) {
         bool own = loop_of(t, i) >= 0;
         for (int k = 0; k < i && own; k++)
             own = loop_of(t, k) != loop_of(t, i);
         REQUIRE(s, E0905, span, own,
-                "iterator '%s' of block '%s' is '%s', and not one of the %d loops around the block "
-                "alone, which is serial, counts in steps of 1 and has the iterator's range; "
-                "transform the block before its loops are split, reordered with others or bound",
+                "iterator '%s' of block '%s' is '%s', which is not one of the %d loops around this "
+                "block alone, serial with step 1 and with the iterator's range; transform the "
+                "block before its loops are split, reordered with others or bound",
                 block->iters[i].var->name, block->name, sched_text(s, block->iters[i].binding),
                 block->n_iters);
     }
@@ -120,8 +120,8 @@ static bool check_inits(const Transform *t)
         REQUIRE(t->s, E0907, t->call->span,
                 iter->kind != ITER_REDUCE || fixed ||
                     prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())),
-                "some elements of block '%s' may have no value of '%s' to reduce, only an init, "
-                "which the new loops might not go through; use decompose_reduction first",
+                "some elements of block '%s' may have an empty range of '%s', and the new loops "
+                "might skip their init; use decompose_reduction first",
                 block->name, iter->var->name);
         facts_range(f, iter->var, iter->lo, iter->hi);
     }
@@ -141,8 +141,8 @@ static bool find_kinds(Transform *t)
                 of_kind[block->iters[i].kind == ITER_REDUCE] = &block->iters[i];
         REQUIRE(t->s, E0906, t->call->transform_block_layout.index_map.span,
                 !of_kind[0] || !of_kind[1],
-                "output %d of the index map, '%s', is made of '%s', which says what is computed, "
-                "and of '%s', which a reduction runs over; an iterator is one or the other",
+                "output %d of the index map, '%s', mixes the spatial iterator '%s' with the "
+                "reduction iterator '%s'",
                 k, sched_text(t->s, t->map->to[k]), of_kind[0]->var->name, of_kind[1]->var->name);
         t->kind[k] = of_kind[1] ? ITER_REDUCE : ITER_SPATIAL;
     }
@@ -157,7 +157,7 @@ static bool find_extents(Transform *t)
     facts_points(f, &t->points);
     int wrong = box_of(c, f, &t->points, t->to, t->map->n_to, t->extent);
     REQUIRE(t->s, E0902, t->call->transform_block_layout.index_map.span, wrong < 0,
-            "output %d of the index map, '%s', is below 0 or has no bound for some iteration of "
+            "output %d of the index map, '%s', is negative or unbounded for some iteration of "
             "block '%s'",
             wrong, sched_text(t->s, t->map->to[wrong]), t->stmt->u.block.name);
     return true;
@@ -210,9 +210,10 @@ static bool refuse_back(const Transform *t, const Relation *back)
     const BlockStmt *block = &t->stmt->u.block;
     Span span = t->call->transform_block_layout.index_map.span;
     if (tells == TELLS_NOT)
-        return sched_refuse(t->s, E0903, span,
-                            "the index map brings two iterations of block '%s' to one place: %s",
-                            block->name, clash);
+        return sched_refuse(
+            t->s, E0903, span,
+            "the index map is not injective; it maps two iterations of block '%s' to one place: %s",
+            block->name, clash);
     return sched_refuse(t->s, E0903, span,
                         "for the iterators of block '%s' in the terms of the map's outputs there "
                         "is no one formula that tirc can find; the map has to be made of sums, "
@@ -338,9 +339,8 @@ static bool check_order(const Transform *t, Stmt *nest)
     if (dependence_instances_kept(s->ctx, kernel, t->top, nest, block->id, &why) &&
         dependence_order_kept(s->ctx, kernel, t->top, nest, &s->reassociates, &why))
         return true;
-    sched_refuse(s, E0907, t->call->span, "block '%s' would not do what it does now: %s",
-                 block->name,
-                 why.reason ? why.reason : "iterations that depend on each other change places");
+    sched_refuse(s, E0907, t->call->span, "block '%s' would not run as it does now: %s",
+                 block->name, why.reason ? why.reason : "dependent iterations are swapped");
     sched_note_conflict(s, &why);
     return false;
 }

@@ -34,16 +34,16 @@ static bool check_buffer(const Relayout *r)
     Span span = r->call->transform_layout.buffer.span;
     const char *remedy = b->role == ROLE_IN ? "reindex_cache_read" : "reindex_cache_write";
     REQUIRE(s, E0900, span, b->role == ROLE_TEMP,
-            "'%s' is a parameter: its layout is the caller's, row after row. %s(block, %s, global, "
-            "index_map) gives the blocks that use it a copy in a layout of their own, cache_read "
-            "and cache_write one that transform_layout can change",
+            "'%s' is a parameter, whose row-major layout belongs to the caller. %s(block, %s, "
+            "global, index_map) gives its blocks a copy with a layout of its own; cache_read and "
+            "cache_write give them a copy that transform_layout can change",
             b->name, remedy, b->name);
     REQUIRE(s, E0900, span, !b->layout,
-            "'%s' has padded, aligned or circular axes, and its axes would be others; call "
+            "'%s' has padded, aligned or circular axes, which the map would replace; call "
             "transform_layout first",
             b->name);
     REQUIRE(s, E0901, r->call->transform_layout.index_map.span, r->map->n_from == b->rank,
-            "'%s' has %d subscript%s, and the index map takes %d", b->name, b->rank,
+            "'%s' has %d subscript%s, but the index map takes %d", b->name, b->rank,
             b->rank == 1 ? "" : "s", r->map->n_from);
     return flow_require_fixed_shape(s, b, E0900, span);
 }
@@ -64,7 +64,7 @@ static bool find_shape(Relayout *r)
     facts_points(f, &r->elements);
     int wrong = box_of(c, f, &r->elements, r->map->to, r->map->n_to, shape);
     REQUIRE(r->s, E0902, r->call->transform_layout.index_map.span, wrong < 0,
-            "output %d of the index map, '%s', is below 0 or has no bound for some element of '%s'",
+            "output %d of the index map, '%s', is negative or unbounded for some element of '%s'",
             wrong, sched_text(r->s, r->map->to[wrong]), r->from->name);
     r->to = buffer_copy(c, r->from);
     r->to->shape = stage_shape(r->s, shape, r->map->n_to);
@@ -95,10 +95,11 @@ static bool check_apart(const Relayout *r)
     Tells tells = relation_tells(r->s->ctx, &back, &clash);
     Span span = r->call->transform_layout.index_map.span;
     REQUIRE(r->s, E0903, span, tells != TELLS_NOT,
-            "the index map brings two elements of '%s' to one place: %s", r->from->name, clash);
+            "the index map is not injective; it maps two elements of '%s' to one place: %s",
+            r->from->name, clash);
     REQUIRE(r->s, E0903, span, tells == TELLS,
-            "that the index map keeps the elements of '%s' apart could not be proved: it has to be "
-            "made of sums, products with numbers, and quotients and remainders by numbers",
+            "could not prove that the index map is injective on '%s'; use sums, products with "
+            "numbers, and quotients and remainders by numbers",
             r->from->name);
     return true;
 }
@@ -232,8 +233,8 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     }
     Expr *padding;
     REQUIRE(s, E0904, v->span, find_padding(r, at, &padding),
-            "which places of the new layout are padding has no formula that tirc can find, so they "
-            "cannot be filled; leave out the pad value");
+            "no formula found for the padding of the new layout, so it cannot be filled; omit the "
+            "pad value");
     if (!padding)
         return true;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));

@@ -59,8 +59,8 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
     }
     if (!offset)
         sched_refuse(s, E0489, call->span,
-                     "block '%s' does not go through the rows of '%s' element by element along "
-                     "loop '%s', from one place behind a multiple of %lld in all its accesses",
+                     "block '%s' does not access consecutive elements of rows of '%s' along loop "
+                     "'%s' with one offset modulo %lld in all its accesses",
                      block->u.block.name, buffer->name, loop->var->name, (long long)n);
     return offset;
 }
@@ -107,19 +107,19 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
         return false;
     sched_block(s, &call->align.block, &to_block);
     REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt,
-            "loop '%s' is not around block '%s'", stmt_label(stmt),
+            "loop '%s' does not enclose block '%s'", stmt_label(stmt),
             stmt_label(to_block.items[to_block.n - 1]));
     const BlockStmt *aligned = &to_block.items[to_block.n - 1]->u.block;
     REQUIRE(s, E0489, call->span,
             !aligned->init || !block_uses_loop(aligned, ITER_REDUCE, stmt->u.loop.var),
-            "loop '%s' carries on a reduction, whose init would no longer stand in the loops "
-            "around it; use decompose_reduction first",
+            "loop '%s' carries a reduction, whose init would no longer be in the loops around it; "
+            "use decompose_reduction first",
             stmt_label(stmt));
     REQUIRE(s, E0489, call->span, n >= 1 && n <= 65536,
-            "iterations are aligned to 1 to 65536 elements, and here are %lld", (long long)n);
+            "the alignment is 1 to 65536 elements, found %lld", (long long)n);
     const ForStmt *loop = &loop_from_zero(s, &path)->u.loop;
     REQUIRE(s, E0489, call->span, loop == &stmt->u.loop,
-            "loop '%s' does not go from 0 in steps of 1", stmt_label(stmt));
+            "loop '%s' does not start at 0 with step 1", stmt_label(stmt));
     int64_t zero, extent;
     if (loop_const_extent(loop, &extent) && extent <= 1) /* one element is a run wherever it is */
         return true;
@@ -128,8 +128,7 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
         return offset != NULL;
     StmtPath inner = {.items = to_block.items + path.n, .n = to_block.n - path.n};
     REQUIRE(s, E0489, call->span, known_outside(&inner, offset),
-            "rows of '%s' begin at other places for other values of loops inside '%s'; reorder it "
-            "inwards",
+            "the start of a row of '%s' depends on loops inside '%s'; reorder it inwards",
             sched_buffer(s, call->align.buffer.u.id)->name, stmt_label(stmt));
     sched_replace(s, stmt, build_align(s, &path, offset, n));
     return true;

@@ -15,8 +15,8 @@
 static bool refuse_nest(Schedule *s, const PrimCall *call, const Stmt *outer, const Stmt *inner)
 {
     sched_refuse(s, E0416, call->span,
-                 "loop '%s' has to stand directly inside loop '%s', as its only statement",
-                 stmt_label(inner), stmt_label(outer));
+                 "loop '%s' is not the only statement directly inside loop '%s'", stmt_label(inner),
+                 stmt_label(outer));
     sched_note_at(s, outer, "loop '%s' is now", stmt_label(outer));
     sched_note_at(s, inner, "loop '%s' is now", stmt_label(inner));
     return false;
@@ -33,8 +33,8 @@ static bool check_nest(Schedule *s, const PrimCall *call, Stmt **nest, int n)
             return refuse_nest(s, call, nest[i - 1], nest[i]);
         for (int outer = 0; outer < i; outer++)
             REQUIRE(s, E0417, call->span, !loop_uses_var(&nest[i]->u.loop, nest[outer]->u.loop.var),
-                    "the range of loop '%s' depends on loop '%s', so the nest is no rectangle and "
-                    "cannot be one loop",
+                    "the range of loop '%s' depends on loop '%s', so the nest is not rectangular "
+                    "and cannot be fused",
                     stmt_label(nest[i]), stmt_label(nest[outer]));
     }
     return true;
@@ -49,8 +49,8 @@ static bool check_affine_product(Schedule *s, const PrimCall *call, Stmt **nest,
             !expr_loop_var(s->ctx, nest[i]->u.loop.hi))
             continue;
         REQUIRE(s, E0417, call->span, !first,
-                "the ranges of loops '%s' and '%s' both change with loops outside, and the product "
-                "of their extents is no bound of a loop",
+                "the ranges of loops '%s' and '%s' both depend on outer loops, so the product of "
+                "their extents is not an affine loop bound",
                 stmt_label(first), stmt_label(nest[i]));
         first = nest[i];
     }
@@ -63,7 +63,7 @@ static bool check_product(Schedule *s, const PrimCall *call, Stmt **nest, int n)
     for (int i = 0; i < n; i++)
         if (loop_const_extent(&nest[i]->u.loop, &extent) && extent > 0)
             REQUIRE(s, E0415, call->span, checked_mul(product, extent, &product),
-                    "the loops have more than 2^63 iterations together, too many for one loop");
+                    "the loops together have more than 2^63 iterations, too many for one loop");
     return true;
 }
 
@@ -97,8 +97,8 @@ static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, con
     for (int i = 0; i < n; i++) {
         const Var *var = changing_divisor(s->ctx, map[i].value);
         REQUIRE(s, E0417, call->span, !var,
-                "loop '%s' would count in quotients by a range that changes with loop '%s' and may "
-                "be empty; give it a range of its own first, with widen",
+                "loop '%s' would need quotients by a range that depends on loop '%s' and may be "
+                "empty; make the range independent first, with widen",
                 stmt_label(nest[i]), var->name);
     }
     return true;
@@ -125,8 +125,8 @@ static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Ex
             other = nest[i];
     }
     REQUIRE(s, E0417, call->span, !init || !empty || !other,
-            "loop '%s' runs no iteration, and block '%s' has an init for each iteration of loop "
-            "'%s', which one loop of both would not go through; use decompose_reduction first",
+            "loop '%s' is empty, and block '%s' has an init for each iteration of loop '%s', which "
+            "the fused loop would skip; use decompose_reduction first",
             stmt_label(empty), init->u.block.name, stmt_label(other));
     return true;
 }

@@ -32,8 +32,7 @@ bool sched_require_serial(Schedule *s, const Stmt *stmt, Span span)
     if (loop->kind == LOOP_SERIAL)
         return true;
     sched_refuse(s, E0410, span,
-                 "loop '%s' is %s already, and this takes a serial loop; do it before the loop "
-                 "gets its kind",
+                 "loop '%s' is already %s, but this primitive takes a serial loop; use it first",
                  loop->var->name, kind_text(s, loop));
     sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
     return false;
@@ -46,11 +45,10 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
     Expr *count = sched_extent(s, path);
     if (expr_is_const(count, extent))
         return true;
-    sched_refuse(
-        s, E0414, span,
-        "loop '%s' has %s iterations, and %s needs a literal number; split it first, as in  "
-        "split(%s, [_, 32])",
-        stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
+    sched_refuse(s, E0414, span,
+                 "loop '%s' has %s iterations, but %s needs a literal extent; split it first, as "
+                 "in  split(%s, [_, 32])",
+                 stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
     sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
     return false;
 }
@@ -78,7 +76,7 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
     bool at_once = kind == LOOP_BIND || kind == LOOP_PARALLEL;
     if (!block || block->atomic || !at_once || has_plain_store(s->ctx, block->body))
         return "";
-    return arena_printf(s->ctx->arena, ", or let its updates collide with %satomic(%s)",
+    return arena_printf(s->ctx->arena, ", or make its updates atomic with %satomic(%s)",
                         block->init ? "decompose_reduction and then " : "", block->name);
 }
 
@@ -120,15 +118,14 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
         reduction = NULL;
     bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
-        sched_refuse(
-            s, E0424, span,
-            "loop '%s' is a reduction loop of block '%s': all its iterations update the same "
-            "element; keep it serial, and give this kind to a loop over the elements%s",
-            stmt_label(loop), reduction->name, atomic_remedy(s, reduction, kind));
+        sched_refuse(s, E0424, span,
+                     "loop '%s' is a reduction loop of block '%s': all its iterations update the "
+                     "same element; keep it serial and choose a spatial loop%s",
+                     stmt_label(loop), reduction->name, atomic_remedy(s, reduction, kind));
     else
         sched_refuse(s, E0423, span,
-                     "iterations of loop '%s' depend on each other, so they cannot run at the same "
-                     "time; keep it serial%s",
+                     "iterations of loop '%s' depend on each other, so they cannot run "
+                     "concurrently; keep the loop serial%s",
                      stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, kind));
     sched_note_conflict(s, &why);
     return false;
@@ -200,12 +197,11 @@ static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, 
     if (!speaks_of(s->ctx, path, outer))
         return true;
     Name block = block_using(s->ctx, inner->u.loop.body, outer->u.loop.var);
-    sched_refuse(
-        s, E0420, span,
-        "loop '%s' is bound to %s already, and what is inside of loop '%s'%s%s%s still depends on "
-        "loop '%s'; bind one of them to another axis, or fuse them",
-        stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
-        block ? block : "", block ? "')" : "", stmt_label(outer));
+    sched_refuse(s, E0420, span,
+                 "loop '%s' is already bound to %s, and the body of loop '%s'%s%s%s still uses "
+                 "loop '%s'; bind one of them to another axis, or fuse them",
+                 stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
+                 block ? block : "", block ? "')" : "", stmt_label(outer));
     sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
     return false;
 }
@@ -303,12 +299,11 @@ static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
         Expr *equal = expr_binary(s->ctx, EX_EQ, a, b, span_none());
         if (expr_equal(a, b) || prove(facts_of_kernel(s->ctx, s->kernel), equal))
             continue;
-        sched_refuse(
-            s, E0421, span,
-            "%s would have %s iterations at loop '%s' and %s at loop '%s' of the same launch; "
-            "split one of them so that both have the same extent",
-            axis_name(axis), sched_text(s, a), stmt_label(first), sched_text(s, b),
-            stmt_label(other));
+        sched_refuse(s, E0421, span,
+                     "%s would have extent %s at loop '%s' and %s at loop '%s' of the same launch; "
+                     "split one of them so that both have the same extent",
+                     axis_name(axis), sched_text(s, a), stmt_label(first), sched_text(s, b),
+                     stmt_label(other));
         note_extent(s, first);
         note_extent(s, other);
         return false;
@@ -341,9 +336,8 @@ static bool require_fixed_grid(const Launch *launch, Span span)
             Expr *extent = extent_of(s, loop);
             const Var *inside = loop_inside(launch, extent);
             REQUIRE(s, E0428, span, !inside,
-                    "loop '%s' has %s iterations, which changes with loop '%s' inside the launch; "
-                    "a grid has "
-                    "one size, so bind a loop whose range depends on sizes only",
+                    "loop '%s' has %s iterations, which depends on loop '%s' inside the launch; "
+                    "the size of a grid is fixed, so bind a loop whose range depends on sizes only",
                     stmt_label(loop), sched_text(s, extent), inside->name);
         }
     return true;
@@ -367,11 +361,10 @@ static bool require_axis_limit(Schedule *s, const StmtPath *path, Axis axis, Spa
         return true;
     }
     REQUIRE(s, E0422, span, extent >= 1 || !axis_is_thread(axis),
-            "loop '%s' has no iterations, and a block has at least one thread", name);
+            "loop '%s' has no iterations, but a block has at least one thread", name);
     REQUIRE(s, E0422, span, extent <= axis_limit(axis),
-            "loop '%s' has %lld iterations, and %s has at most %lld; split the loop and bind the "
-            "smaller "
-            "part",
+            "loop '%s' has %lld iterations, but %s has at most %lld; split the loop and bind the "
+            "smaller part",
             name, (long long)extent, axis_name(axis), (long long)axis_limit(axis));
     return true;
 }
@@ -388,9 +381,8 @@ static bool require_thread_limit(const Launch *launch, Span span)
             threads *= extents[i];
     }
     REQUIRE(s, E0422, span, threads <= MAX_BLOCK_THREADS,
-            "a block would have %lld x %lld x %lld = %lld threads, and at most %d are possible; "
-            "bind smaller "
-            "loops to the thread axes",
+            "a block would have %lld x %lld x %lld = %lld threads, but the limit is %d; bind "
+            "smaller loops to the thread axes",
             (long long)extents[0], (long long)extents[1], (long long)extents[2], (long long)threads,
             MAX_BLOCK_THREADS);
     return true;
@@ -445,12 +437,12 @@ bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
         !require_literal(s, &path, "a vector", call->span, &extent))
         return false;
     REQUIRE(s, E0425, call->span, extent >= 2 && extent <= MAX_VECTOR,
-            "loop '%s' has %lld iterations, and a vector has 2 to %d; split it and vectorize the "
-            "inner loop",
+            "loop '%s' has %lld iterations, but a vector has 2 to %d elements; split it and "
+            "vectorize the inner loop",
             stmt_label(loop), (long long)extent, MAX_VECTOR);
     if (loop->u.loop.body->kind != ST_BLOCK) {
         sched_refuse(s, E0426, call->span,
-                     "loop '%s' is not the innermost loop around one block; reorder it inwards",
+                     "loop '%s' does not directly enclose a single block; reorder it inwards",
                      stmt_label(loop));
         sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
         return false;
@@ -473,9 +465,8 @@ bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
         !require_literal(s, &path, "an unrolled loop", call->span, &extent))
         return false;
     REQUIRE(s, E0427, call->span, extent <= MAX_UNROLL,
-            "loop '%s' has %lld iterations, and at most %d can be written out; split it and unroll "
-            "the inner "
-            "loop",
+            "loop '%s' has %lld iterations, but the limit for unrolling is %d; split it and unroll "
+            "the inner loop",
             stmt_label(loop), (long long)extent, MAX_UNROLL);
     set_kind(s, loop, loop, LOOP_UNROLL, AXIS_NONE);
     *result = (Value){.kind = VALUE_NONE};

@@ -53,7 +53,7 @@ bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span)
     const Stmt *node = path->items[path->n - 1];
     int depth = sched_loops_on(s, path, NULL) - (node->kind == ST_FOR) + loops_below(node);
     REQUIRE(s, E0431, span, depth + added <= SCHED_MAX_LOOPS,
-            "a block below '%s' would have %d loops around it, and %d are allowed; fuse some first",
+            "a block in '%s' would have %d loops around it, but the limit is %d; fuse some first",
             stmt_label(node), depth + added, SCHED_MAX_LOOPS);
     return true;
 }
@@ -81,7 +81,7 @@ bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
             REQUIRE(s, E0418, call->span, loops[i].u.id != loops[j].u.id,
-                    "loop '%s' is given twice; name each loop once",
+                    "duplicate loop '%s'; name each loop once",
                     state_handle(s, loops[i].u.id)->name);
     return true;
 }
@@ -126,8 +126,8 @@ static bool find_chain(Schedule *s, const PrimCall *call, const Value *loops, in
         int at = depth_of(&chain->path, loops[i].u.id);
         Name name = state_handle(s, loops[i].u.id)->name;
         if (at < 0) {
-            sched_refuse(s, E0416, call->span, "loops '%s' and '%s' are not inside one another",
-                         name, stmt_label(inner));
+            sched_refuse(s, E0416, call->span, "loops '%s' and '%s' are not nested", name,
+                         stmt_label(inner));
             sched_note_at(s, inner, "loop '%s' is now", stmt_label(inner));
             return false;
         }
@@ -138,7 +138,7 @@ static bool find_chain(Schedule *s, const PrimCall *call, const Value *loops, in
     for (int i = 1; i < chain->n; i++)
         if (chain->loops[i]->kind != ST_FOR) {
             sched_refuse(s, E0416, call->span,
-                         "between loops '%s' and '%s' stand other statements than loops",
+                         "statements other than loops stand between loops '%s' and '%s'",
                          stmt_label(chain->loops[0]), stmt_label(inner));
             sched_note_at(s, chain->loops[i - 1], "loop '%s' is now",
                           stmt_label(chain->loops[i - 1]));
@@ -173,7 +173,7 @@ static bool check_ranges(Schedule *s, const PrimCall *call, Stmt **order, int n)
         for (int inner = i + 1; inner < n; inner++)
             REQUIRE(s, E0417, call->span,
                     !loop_uses_var(&order[i]->u.loop, order[inner]->u.loop.var),
-                    "the range of loop '%s' depends on loop '%s', which has to stay outside of it",
+                    "the range of loop '%s' depends on loop '%s', which must stay outside it",
                     stmt_label(order[i]), stmt_label(order[inner]));
     return true;
 }
@@ -210,8 +210,7 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
     state_path(s, chain.loops[0]->u.loop.id, &path);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
     if (!dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &s->reassociates, &why)) {
-        sched_refuse(s, E0419, call->span,
-                     "two iterations that depend on each other would change places");
+        sched_refuse(s, E0419, call->span, "the new order would swap two dependent iterations");
         sched_note_conflict(s, &why);
         return false;
     }

@@ -27,8 +27,7 @@ static bool require_order(Schedule *s, const PrimCall *call, const Stmt *old, St
     Conflict why = {0};
     if (dependence_order_kept(s->ctx, s->kernel, old, now, &reassociates, &why))
         return true;
-    sched_refuse(s, E0435, call->span,
-                 "two iterations that depend on each other would change places");
+    sched_refuse(s, E0435, call->span, "the step would swap two dependent iterations");
     sched_note_conflict(s, &why);
     return false;
 }
@@ -100,12 +99,11 @@ static bool find_seq(Merge *m)
             const Stmt *a = last_of(&m->path[j]), *b = last_of(&m->path[i]);
             int common = flow_common(&m->path[j], &m->path[i]);
             if (common == m->path[i].n || common == m->path[j].n)
-                return refuse_siblings(
-                    m, a, b, "are one inside the other; merge takes loops that follow one another");
+                return refuse_siblings(m, a, b, "are nested; merge takes adjacent loops");
             if (common != m->top || m->path[i].items[common - 1]->kind != ST_SEQ)
                 return refuse_siblings(
                     m, a, b,
-                    "stand in different places; merge takes loops of one sequence of statements");
+                    "are in different places; merge takes loops of one sequence of statements");
         }
     m->seq = m->path[0].items[m->top - 1];
     return true;
@@ -132,17 +130,16 @@ static bool check_nests(Merge *m)
     for (int k = 0; k < m->n; k++) {
         const Stmt *loop = last_of(&m->path[k]), *before = last_of(&m->path[k > 0 ? k - 1 : 0]);
         if (m->path[k].n - m->top != m->depth)
-            return refuse_siblings(
-                m, before, loop,
-                "have different numbers of loops around them that would become one");
+            return refuse_siblings(m, before, loop,
+                                   "have different numbers of enclosing loops to be merged");
         if (item_of(m->seq, nest_loop(m, k, 0)) != m->first + k)
             return refuse_siblings(m, before, loop,
-                                   "have other statements between them; merge takes neighbours");
+                                   "are separated by other statements; merge takes adjacent loops");
         for (int level = 0; level < m->depth; level++) {
             const Stmt *at = nest_loop(m, k, level);
             REQUIRE(s, E0433, m->call->span, at->kind == ST_FOR,
-                    "loop '%s' is not the only statement in the loops around it, which would "
-                    "become one loop as well; merge those first",
+                    "loop '%s' is not the only statement in its enclosing loops, which would be "
+                    "merged, too; merge those first",
                     stmt_label(loop));
             if (!sched_require_plain(s, at, m->call->span))
                 return false;
@@ -157,7 +154,7 @@ static bool find_nests(Merge *m)
     for (int i = 0; i < m->n; i++) {
         for (int j = 0; j < i; j++)
             REQUIRE(m->s, E0418, m->call->span, loops[i].u.id != loops[j].u.id,
-                    "loop '%s' is given twice; name each loop once",
+                    "duplicate loop '%s'; name each loop once",
                     state_handle(m->s, loops[i].u.id)->name);
         sched_loop(m->s, &loops[i], &m->path[i]);
     }
@@ -225,8 +222,8 @@ static bool merge_level(Merge *m, int level)
         same &= loop->step == first->step && expr_equal(lo[k], lo[0]) && expr_equal(hi[k], hi[0]);
     }
     REQUIRE(m->s, E0434, m->call->span, same || unit,
-            "loops '%s' and '%s' have different ranges, and not all of them go in steps of 1, so "
-            "their values do not meet",
+            "loops '%s' and '%s' have different ranges, and not all steps are 1, so their values "
+            "cannot be matched",
             first->var->name, stmt_label(nest_loop(m, 1, level)));
     ForStmt *loop = &m->loops[level];
     *loop =
@@ -435,7 +432,7 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     if (last < 0) {
         sched_refuse(
             s, E0436, call->span,
-            "nothing stands behind '%s' in the body of loop '%s', so there is nothing to cut off",
+            "'%s' is the last statement in the body of loop '%s', so there is nothing to separate",
             stmt_label(node), stmt_label(loop));
         sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
         return false;
@@ -479,8 +476,7 @@ bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_serial(s, stmt, call->span))
         return false;
     REQUIRE(s, E0496, call->span, amount >= -INT32_MAX && amount <= INT32_MAX,
-            "a loop is shifted by at most 2147483647 iterations, and here are %lld",
-            (long long)amount);
+            "the shift is at most 2147483647 iterations, found %lld", (long long)amount);
     (void)result;
     if (amount == 0)
         return true;

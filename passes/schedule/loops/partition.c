@@ -121,11 +121,11 @@ bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span
     const Stmt *reduction = reduction_of(s->ctx, path, part);
     if (!reduction)
         return true;
-    sched_refuse(s, E0439, span,
-                 "block '%s' is a reduction that loop '%s', or a loop around it, carries on, so "
-                 "its init would run again for each part; give the init a block of its own first, "
-                 "with decompose_reduction(%s, LOOP)",
-                 reduction->u.block.name, stmt_label(loop), reduction->u.block.name);
+    sched_refuse(
+        s, E0439, span,
+        "block '%s' is a reduction carried by loop '%s' or an outer loop, so its init would run "
+        "again for each part; separate the init first, with decompose_reduction(%s, LOOP)",
+        reduction->u.block.name, stmt_label(loop), reduction->u.block.name);
     sched_note_at(s, reduction, "the reduction is now");
     return false;
 }
@@ -170,14 +170,14 @@ static bool read_parts(Schedule *s, const PrimCall *call, Parts *parts)
         parts->before[i] = parts->total;
         if (parts->extents[i].kind == VALUE_FILL) {
             REQUIRE(s, E0412, call->span, parts->fill < 0,
-                    "parts %d and %d are both _, and tirc can compute only one; give the others",
+                    "parts %d and %d are both _, but tirc can compute only one; give the others",
                     parts->fill + 1, i + 1);
             parts->fill = i;
             continue;
         }
         bool fits = checked_add(parts->total, parts->extents[i].u.i, &parts->total);
         REQUIRE(s, E0415, call->span, fits && parts->total <= INT32_MAX,
-                "the parts have more than 2147483647 iterations together");
+                "the parts together have more than 2147483647 iterations");
     }
     for (int i = parts->n - 1; i > parts->fill && parts->fill >= 0; i--)
         parts->after[i] = parts->after[i + 1] + parts->extents[i].u.i;
@@ -194,8 +194,8 @@ static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path,
     if (parts->fill >= 0 || prove(sched_facts(s, path), reached))
         return true;
     sched_refuse(s, E0438, call->span,
-                 "the parts have %lld iterations together, and loop '%s' has %s; write _ for the "
-                 "part that takes what is left",
+                 "the parts together have %lld iterations, but loop '%s' has %s; write _ for the "
+                 "part that takes the remaining ones",
                  (long long)parts->total, stmt_label(loop), sched_text(s, extent));
     sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
     return false;

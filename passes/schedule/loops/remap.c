@@ -30,16 +30,15 @@ static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
     bool grouped = strcmp(word, "grouped") == 0;
     const char *near = diag_suggest(word, orders, 2);
     REQUIRE(s, E0495, call->span, grouped || strcmp(word, "diagonal") == 0,
-            "there is no order '%s'%s%s%s (orders: diagonal, grouped)", word,
+            "unknown order '%s'%s%s%s (orders: diagonal, grouped)", word,
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     REQUIRE(s, E0495, call->span, grouped || size->kind == VALUE_NONE,
-            "the diagonal order has no size; leave out %lld", (long long)size->u.i);
+            "the diagonal order has no size; omit %lld", (long long)size->u.i);
     REQUIRE(
         s, E0495, call->span, !grouped || size->kind == VALUE_INT,
         "the grouped order needs the number of rows in a group, as in  remap(by, bx, grouped, 8)");
     REQUIRE(s, E0495, call->span, !grouped || (size->u.i >= 1 && size->u.i <= 65535),
-            "a group has 1 to 65535 rows, as many as a grid can have, and here are %lld",
-            (long long)size->u.i);
+            "a group has 1 to 65535 rows, the limit of a grid; found %lld", (long long)size->u.i);
     AnnotationKey key = grouped ? ANNOTATION_REMAP_GROUPED : ANNOTATION_REMAP_DIAGONAL;
     order->key = ctx_name(s->ctx, annotation_info(key)->name);
     order->kind = ANNOTATION_INT;
@@ -52,11 +51,10 @@ static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Ax
     const ForStmt *f = &loop->u.loop;
     if (f->kind == LOOP_BIND && f->axis == axis)
         return true;
-    sched_refuse(
-        s, E0494, call->span,
-        "loop '%s' is not bound to %s, and remap chooses which blocks of a grid compute what: the "
-        "outer loop has the rows (blockIdx.y), the inner one the columns (blockIdx.x)",
-        f->var->name, axis_name(axis));
+    sched_refuse(s, E0494, call->span,
+                 "loop '%s' is not bound to %s; remap needs the axes of a grid: the outer loop on "
+                 "blockIdx.y (rows), the inner one on blockIdx.x (columns)",
+                 f->var->name, axis_name(axis));
     sched_note_at(s, loop, "loop '%s' is now", f->var->name);
     return false;
 }
@@ -73,7 +71,7 @@ static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath 
             !annotations_remap(at.stmt->u.loop.annotations))
             continue;
         sched_refuse(s, E0494, call->span,
-                     "the blocks of this launch have an order already, from loop '%s'",
+                     "the blocks of this launch are already remapped, at loop '%s'",
                      stmt_label(at.stmt));
         sched_note_at(s, at.stmt, "loop '%s' is now", stmt_label(at.stmt));
         return false;
@@ -91,8 +89,8 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
         !require_axis(s, call, inner, AXIS_BLOCK_X))
         return false;
     REQUIRE(s, E0494, call->span, to_outer.n < path.n && path.items[to_outer.n - 1] == outer,
-            "loop '%s' is not inside loop '%s', so they are no rows and columns", stmt_label(inner),
-            stmt_label(outer));
+            "loop '%s' is not inside loop '%s', so they are not rows and columns of a grid",
+            stmt_label(inner), stmt_label(outer));
     if (!require_one_order(s, call, &path))
         return false;
     ForStmt loop = inner->u.loop;
@@ -114,15 +112,15 @@ static bool require_permutation(Schedule *s, const PrimCall *call, const BlockSt
     int n = call->reorder_block_iter_var.order.u.list.n;
     bool *seen = ARENA_ARRAY(s->ctx->arena, bool, block->n_iters + 1);
     REQUIRE(s, E0492, call->span, n == block->n_iters,
-            "block '%s' has %d iterators, and the order names %d; name each once, counting from 0",
+            "block '%s' has %d iterators, but the order lists %d; list each once, counting from 0",
             block->name, block->n_iters, n);
     for (int i = 0; i < n; i++) {
         REQUIRE(s, E0492, call->span, order[i].u.i >= 0 && order[i].u.i < n,
-                "block '%s' has iterators 0 to %d, and no %lld", block->name, n - 1,
+                "block '%s' has iterators 0 to %d; %lld is out of range", block->name, n - 1,
                 (long long)order[i].u.i);
         REQUIRE(s, E0492, call->span, !seen[order[i].u.i],
-                "iterator %lld of block '%s' is named twice; name each once",
-                (long long)order[i].u.i, block->name);
+                "duplicate iterator %lld of block '%s'; list each once", (long long)order[i].u.i,
+                block->name);
         seen[order[i].u.i] = true;
     }
     return true;
@@ -147,7 +145,7 @@ bool prim_reorder_block_iter_var(Schedule *s, const PrimCall *call, Value *resul
             REQUIRE(s, E0493, call->span,
                     !expr_uses_var(iters[i].lo, iters[later].var) &&
                         !expr_uses_var(iters[i].hi, iters[later].var),
-                    "the domain of iterator '%s' of block '%s' depends on '%s', which has to come "
+                    "the domain of iterator '%s' of block '%s' depends on '%s', which must come "
                     "before it",
                     iters[i].var->name, block.name, iters[later].var->name);
     (void)result;

@@ -54,18 +54,17 @@ static bool is_turned(const Stmt *loop)
 static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Span span)
 {
     REQUIRE(s, E0499, span, outer->u.loop.body == inner,
-            "loop '%s' is not the only statement of loop '%s'; the two have to be a nest, the "
-            "outer one first",
+            "loop '%s' is not the only statement of loop '%s'; serpentine takes a perfect nest, "
+            "the outer loop first",
             stmt_label(inner), stmt_label(outer));
     REQUIRE(s, E0499, span,
             outer->u.loop.kind != LOOP_BIND && inner->u.loop.kind != LOOP_BIND &&
                 inner->u.loop.kind != LOOP_VECTORIZE && inner->u.loop.step == 1,
-            "loop '%s' or loop '%s' is bound, vectorized or does not count up by 1, and has no "
-            "order to be turned",
+            "loop '%s' or loop '%s' is bound or vectorized, or its step is not 1, so its order "
+            "cannot alternate",
             stmt_label(outer), stmt_label(inner));
     REQUIRE(s, E0499, span, !is_turned(inner),
-            "loop '%s' runs forwards and backwards in turn already; leave this step out",
-            stmt_label(inner));
+            "loop '%s' is already a serpentine loop; remove this step", stmt_label(inner));
     return true;
 }
 
@@ -80,13 +79,13 @@ bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
         return false;
     circle = circle_along(s, inner);
     REQUIRE(s, E0499, call->span, !circle,
-            "loop '%s' walks along an axis of '%s' that is a circle, in which order matters",
+            "loop '%s' walks along a circular axis of '%s', whose order must not change",
             stmt_label(inner), circle->name);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
     if (!dependence_order_kept(s->ctx, kernel, inner, backwards(s, inner), &s->reassociates,
                                &why)) {
         sched_refuse(s, E0499, call->span,
-                     "two iterations of loop '%s' that depend on each other would change places",
+                     "serpentine would swap two dependent iterations of loop '%s'",
                      stmt_label(inner));
         sched_note_conflict(s, &why);
         return false;

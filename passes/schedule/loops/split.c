@@ -51,17 +51,15 @@ static bool read_factors(Schedule *s, const PrimCall *call, Split *split)
     split->product = 1;
     for (int i = 0; i < split->n; i++) {
         if (split->factors[i].kind == VALUE_FILL) {
-            REQUIRE(
-                s, E0412, call->span, split->fill < 0,
-                "factors %s have more than one _, and tirc can compute only one; give the others",
-                factors_text(s, split));
+            REQUIRE(s, E0412, call->span, split->fill < 0,
+                    "factors %s have several _, but tirc can compute only one; give the others",
+                    factors_text(s, split));
             split->fill = i;
             continue;
         }
         bool fits = checked_mul(split->product, split->factors[i].u.i, &split->product);
         REQUIRE(s, E0415, call->span, fits && split->product <= INT32_MAX,
-                "the product of factors %s is more than 2147483647 iterations",
-                factors_text(s, split));
+                "the product of factors %s exceeds 2147483647", factors_text(s, split));
     }
     return true;
 }
@@ -72,8 +70,8 @@ static bool require_steady_fill(Schedule *s, const PrimCall *call, const Split *
 {
     const Var *var = split->fill > 0 ? expr_loop_var(s->ctx, split->extent) : NULL;
     REQUIRE(s, E0414, call->span, !var,
-            "loop '%s' has %s iterations, which change with loop '%s', and so would the factor "
-            "that _ stands for; write _ as the first factor",
+            "the extent of loop '%s' is %s and depends on loop '%s', so the _ factor would, too; "
+            "write _ as the first factor",
             name, sched_text(s, split->extent), var->name);
     return true;
 }
@@ -92,21 +90,19 @@ static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path,
         return require_steady_fill(s, call, split, name);
     }
     if (known && split->product < extent) {
-        sched_refuse(
-            s, E0413, call->span,
-            "factors %s cover %lld iterations but loop '%s' has %lld; write _ for one factor "
-            "to let tirc compute it",
-            factors_text(s, split), (long long)split->product, name, (long long)extent);
+        sched_refuse(s, E0413, call->span,
+                     "factors %s cover %lld iterations, but loop '%s' has %lld; write _ for one "
+                     "factor to let tirc compute it",
+                     factors_text(s, split), (long long)split->product, name, (long long)extent);
         sched_note_at(s, loop, "loop '%s' is now", name);
         return false;
     }
     Expr *enough =
         expr_binary(s->ctx, EX_LE, split->extent, expr_index(s->ctx, split->product), span_none());
-    REQUIRE(
-        s, E0414, call->span, known || prove(sched_facts(s, path), enough),
-        "loop '%s' has %s iterations, so it is not known whether factors %s cover it; write _ for "
-        "one factor to let tirc compute it",
-        name, sched_text(s, split->extent), factors_text(s, split));
+    REQUIRE(s, E0414, call->span, known || prove(sched_facts(s, path), enough),
+            "loop '%s' has %s iterations, and factors %s may not cover them; write _ for one "
+            "factor to let tirc compute it",
+            name, sched_text(s, split->extent), factors_text(s, split));
     split->exact = known && extent == split->product;
     return true;
 }
@@ -189,10 +185,11 @@ static bool read_tail(Schedule *s, const PrimCall *call, TailKind *kind)
         return true;
     while (*kind < TAIL_COUNT && strcmp(tail->u.s, names[*kind]) != 0)
         ++*kind;
-    REQUIRE(s, E0491, call->span, *kind < TAIL_COUNT,
-            "there is no tail '%s'; iterations that do not fill the last tile get a guard (tail = "
-            "guard), a loop of their own (tail = peel), or room to run in vain (tail = pad)",
-            tail->u.s);
+    REQUIRE(
+        s, E0491, call->span, *kind < TAIL_COUNT,
+        "unknown tail mode '%s'; tail = guard guards the iterations of a partial last tile, tail = "
+        "peel gives them a loop of their own, and tail = pad runs them if they have no effect",
+        tail->u.s);
     return true;
 }
 
@@ -230,10 +227,10 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
 {
     Context *c = s->ctx;
     Stmt *old = path->items[path->n - 1];
-    REQUIRE(s, E0490, call->span, split->fill >= 0,
-            "factors %s leave no room for a rest of loop '%s'; write _ for the factor that says "
-            "how many full tiles there are",
-            factors_text(s, split), stmt_label(old));
+    REQUIRE(
+        s, E0490, call->span, split->fill >= 0,
+        "factors %s leave no remainder of loop '%s' to peel; write _ for the number of full tiles",
+        factors_text(s, split), stmt_label(old));
     Partition p = partition_new(s, path);
     if (!partition_require_inits(s, path, old->u.loop.body, call->span))
         return false;

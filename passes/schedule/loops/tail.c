@@ -22,8 +22,8 @@ typedef struct {
 static void refuse(Tail *t, const Stmt *block, const char *why)
 {
     sched_refuse(t->s, E0811, t->span,
-                 "iterations of loop '%s' beyond its end would not be harmless: %s; use tail = "
-                 "guard or peel, or pad what is computed first (pad_einsum)",
+                 "iterations of loop '%s' past its end would have an effect: %s; use tail = guard "
+                 "or peel, or pad its inputs first (pad_einsum)",
                  t->loop->var->name, why);
     sched_note_at(t->s, block, "block '%s' is now", block->u.block.name);
     t->failed = true;
@@ -73,13 +73,14 @@ static void check_write(Tail *t, const Stmt *block, const Access *a, const Var *
                      ((TailBuffer){sched_buffer(t->s, a->buffer->id), axis, NULL}));
         return;
     }
-    refuse(t, block,
-           a->buffer->role != ROLE_TEMP
-               ? arena_printf(c->arena, "they would write '%s', which is no temp", a->buffer->name)
-               : arena_printf(c->arena,
-                              "they would write elements of temp '%s' that others may read: no "
-                              "axis of it has '%s' alone as subscript and ends with it",
-                              a->buffer->name, iter->name));
+    refuse(
+        t, block,
+        a->buffer->role != ROLE_TEMP
+            ? arena_printf(c->arena, "they would write '%s', which is not a temp", a->buffer->name)
+            : arena_printf(c->arena,
+                           "they would write elements of temp '%s' that others may read: no axis "
+                           "has '%s' alone as subscript and the same end",
+                           a->buffer->name, iter->name));
 }
 
 /* A block of the loop before this one has written the buffer. */
@@ -98,7 +99,7 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
     Context *c = t->s->ctx;
     if (a->mode & ACCESS_WRITE && !block->u.block.init) {
         refuse(t, block,
-               arena_printf(c->arena, "they would update elements of '%s' that nothing has written",
+               arena_printf(c->arena, "they would update uninitialized elements of '%s'",
                             a->buffer->name));
         return;
     }
@@ -106,8 +107,7 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
         if (expr_uses_var(a->index[axis], iter) && is_grown(t, a->buffer, axis) &&
             !is_made(t, a->buffer)) {
             refuse(t, block,
-                   arena_printf(c->arena,
-                                "they would read elements of '%s' that nothing has written",
+                   arena_printf(c->arena, "they would read uninitialized elements of '%s'",
                                 a->buffer->name));
             return;
         }
@@ -120,7 +120,7 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
         refuse(t, block,
                arena_printf(
                    c->arena,
-                   "they would read %s[.. %s ..] behind the end of axis %d, which has %s elements",
+                   "they would read %s[.. %s ..], past the end of axis %d, which has %s elements",
                    a->buffer->name, sched_text(t->s, a->index[axis]), axis,
                    sched_text(t->s, a->buffer->shape[axis])));
         return;
@@ -136,11 +136,9 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
     BlockStmt block = stmt->u.block;
     int at = iter_of_loop(t, &block);
     if (at < 0) {
-        refuse(
-            t, stmt,
-            arena_printf(c->arena,
-                         "the loop is no spatial iterator of block '%s' from its begin to its end",
-                         block.name));
+        refuse(t, stmt,
+               arena_printf(c->arena, "the loop is not a complete spatial iterator of block '%s'",
+                            block.name));
         return stmt;
     }
     AccessList all = {0};
@@ -181,7 +179,7 @@ Stmt *tail_padded(Schedule *s, Stmt *loop, Expr *end, Span span, TailBuffers *gr
                  !body_depends_on(s->ctx, &loop->u.loop);
     if (!plain) {
         sched_refuse(s, E0811, span,
-                     "loop '%s' cannot be padded: it has to run from 0 in steps of 1, and no temp, "
+                     "loop '%s' cannot be padded: it must run from 0 with step 1, and no temp, "
                      "condition or range inside may depend on it; use tail = guard or peel",
                      stmt_label(loop));
         return NULL;

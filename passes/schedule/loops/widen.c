@@ -101,8 +101,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     Expr *hi = largest_over(facts, narrow->hi, vars, n, &exact);
     if (!lo || !hi) {
         sched_refuse(s, E0497, call->span,
-                     "no range without loop '%s' is known that holds all values of loop '%s'; "
-                     "widen a loop whose bounds are sums of loops and sizes",
+                     "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
+                     "of a widened loop must be affine in loops and sizes",
                      stmt_label(over), stmt_label(stmt));
         sched_note_at(s, stmt, "loop '%s' is now", stmt_label(stmt));
         return false;

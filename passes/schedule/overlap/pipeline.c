@@ -137,9 +137,9 @@ static bool find_stages(Pipeline *p)
         used += !p->ahead.items[i].stays;
     }
     REQUIRE(p->s, E0471, p->call->span, used > 0,
-            "loop '%s' has no copy to run ahead: one of the statements of its body has to be a "
-            "block with one store to a temp in shared or local memory, which others of them read; "
-            "make it with cache_read and compute_at(..., %s)",
+            "loop '%s' has no copy to run ahead. Its body needs a block with one store to a temp "
+            "in shared or local memory, which other statements read; create it with cache_read and "
+            "compute_at(..., %s)",
             name, name);
     return true;
 }
@@ -151,11 +151,11 @@ static bool check_users(Pipeline *p, const Ahead *a)
 {
     BlockList writers = {0}, readers = {0}, inside = {0};
     flow_blocks(p->s, p->s->kernel->body, a->buffer, ACCESS_WRITE, &writers);
-    REQUIRE(p->s, E0472, p->call->span, writers.n == 1,
-            "'%s' is written by block '%s' and by block '%s', so no one part of it belongs to one "
-            "iteration of '%s'",
-            a->buffer->name, writers.items[0]->u.block.name, writers.items[1]->u.block.name,
-            p->loop->u.loop.var->name);
+    REQUIRE(
+        p->s, E0472, p->call->span, writers.n == 1,
+        "'%s' is written by blocks '%s' and '%s', so an iteration of '%s' has no region of its own",
+        a->buffer->name, writers.items[0]->u.block.name, writers.items[1]->u.block.name,
+        p->loop->u.loop.var->name);
     flow_blocks(p->s, p->s->kernel->body, a->buffer, ACCESS_READ, &readers);
     flow_blocks(p->s, p->loop, a->buffer, ACCESS_READ, &inside);
     for (int i = 0; i < readers.n; i++) {
@@ -163,7 +163,7 @@ static bool check_users(Pipeline *p, const Ahead *a)
         for (int k = 0; k < inside.n; k++)
             found |= inside.items[k]->u.block.id == readers.items[i]->u.block.id;
         REQUIRE(p->s, E0472, p->call->span, found,
-                "block '%s' reads '%s' outside of loop '%s', where most of it is gone",
+                "block '%s' reads '%s' outside loop '%s', when most of it has been overwritten",
                 readers.items[i]->u.block.name, a->buffer->name, p->loop->u.loop.var->name);
     }
     return true;
@@ -190,10 +190,10 @@ static bool refuse_box(Pipeline *p, const Ahead *a, const Interval *box, const c
                     sched_text(s, box[d].min));
     Name loop = p->loop->u.loop.var->name;
     sched_refuse(s, E0472, p->call->span,
-                 "an iteration of '%s' fills of '%s', axis by axis: %s. %s; each iteration has to "
-                 "begin where the one before ended, along one axis",
+                 "an iteration of '%s' fills this region of '%s', by axis: %s. %s; each iteration "
+                 "must start where the previous one ended, along one axis",
                  loop, a->buffer->name, text.text, what);
-    sched_note_at(s, a->item, "it is filled here");
+    sched_note_at(s, a->item, "the buffer is filled here");
     return false;
 }
 
@@ -206,23 +206,22 @@ static const char *find_axis(Pipeline *p, Ahead *a, Facts *facts, const Interval
         int64_t step, extent;
         Expr *rest;
         if (!split_linear(facts, box[d].min, p->loop->u.loop.var, &step, &rest))
-            return "That is not linear in the loop";
+            return "The region is not affine in the loop";
         if (step == 0)
             continue;
         if (a->axis >= 0)
-            return "That moves along two axes";
+            return "The region moves along two axes";
         if (!expr_is_const(box[d].extent, &extent) || extent != step)
             return arena_printf(c->arena,
-                                "Along axis %d that moves by %lld an iteration, and is %s long", d,
+                                "Along axis %d it moves by %lld per iteration, but is %s long", d,
                                 (long long)step, sched_text(p->s, box[d].extent));
         const Var *thread = a->buffer->scope == SCOPE_SHARED ? uses_thread(p, rest) : NULL;
         if (thread)
-            return arena_printf(c->arena, "That is another part for each value of '%s'",
-                                thread->name);
+            return arena_printf(c->arena, "The region depends on '%s'", thread->name);
         a->axis = d;
         a->step = step;
     }
-    return a->axis < 0 ? "That is the same in every iteration" : NULL;
+    return a->axis < 0 ? "The region is the same in every iteration" : NULL;
 }
 
 /* What the iteration reads along the axis lies in what it fills. */
@@ -234,7 +233,7 @@ static bool check_reads(Pipeline *p, const Ahead *a, Facts *facts, Interval got,
                            index_add(c, made.min, made.extent), span_none());
     REQUIRE(p->s, E0472, p->call->span, prove(facts, from) && prove(facts, to),
             "an iteration of '%s' fills %s elements of '%s' from %s along axis %d, but reads %s "
-            "from %s; it may read only what it fills",
+            "from %s; it must read only elements that it fills",
             p->loop->u.loop.var->name, sched_text(p->s, made.extent), a->buffer->name,
             sched_text(p->s, made.min), a->axis, sched_text(p->s, got.extent),
             sched_text(p->s, got.min));
@@ -253,7 +252,7 @@ static bool measure(Pipeline *p, Ahead *a)
     region_reached(facts, a->item, a->buffer, ACCESS_WRITE, 0, made);
     region_reached(facts, p->loop->u.loop.body, a->buffer, ACCESS_READ, 0, got);
     REQUIRE(p->s, E0472, p->call->span, a->buffer->rank > 0,
-            "'%s' has one element, so iterations of '%s' cannot each fill a part of it",
+            "'%s' has a single element, so the iterations of '%s' cannot fill separate regions",
             a->buffer->name, p->loop->u.loop.var->name);
     const char *wrong = find_axis(p, a, facts, made);
     if (wrong && find_axis(p, a, facts, got))
@@ -262,7 +261,7 @@ static bool measure(Pipeline *p, Ahead *a)
         return false;
     int64_t fold;
     REQUIRE(p->s, E0474, p->call->span, checked_mul(a->step, p->stages, &fold) && fold <= INT32_MAX,
-            "%lld stages of %lld elements are more than 2147483647", (long long)p->stages,
+            "%lld stages of %lld elements exceed 2147483647", (long long)p->stages,
             (long long)a->step);
     return true;
 }

@@ -59,10 +59,10 @@ static bool find_moves(Rotate *r, const Stmt *loop)
         const Stmt *node = state_path(s, nodes->u.list.items[i].u.id, &path);
         int item = item_of(&path, loop);
         if (item < 0) {
-            sched_refuse(
-                s, E0463, r->call->span,
-                "'%s' is not in the body of loop '%s', so no iteration of the loop begins with it",
-                stmt_label(node), stmt_label(loop));
+            sched_refuse(s, E0463, r->call->span,
+                         "'%s' is not in the body of loop '%s', so rotate cannot move it to the "
+                         "previous iteration",
+                         stmt_label(node), stmt_label(loop));
             sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
             return false;
         }
@@ -78,8 +78,8 @@ static bool take_apart(Rotate *r)
     for (int i = 0; i < ahead_items(&r->at); i++)
         VEC_PUSH(c->arena, r->moves[i] ? &moved : &stays, ahead_item(&r->at, i));
     REQUIRE(r->s, E0463, r->call->span, stays.n > 0,
-            "all statements of loop '%s' would move, and nothing would stay for them to run "
-            "behind; name those that an iteration begins with",
+            "all statements of loop '%s' would move; at least one must remain. Name only the "
+            "statements that an iteration starts with",
             r->at.loop->u.loop.var->name);
     r->moved = stmt_seq(c, moved.items, moved.n, r->at.loop->span);
     r->stays = stmt_seq(c, stays.items, stays.n, r->at.loop->span);
@@ -139,7 +139,7 @@ static bool check_order(const Rotate *r)
         return true;
     }
     sched_refuse(s, E0464, r->call->span,
-                 "an iteration of loop '%s' cannot begin at the end of the one before: %s",
+                 "an iteration of loop '%s' cannot start at the end of the previous one: %s",
                  old->var->name, why.reason);
     sched_note_conflict(s, &why);
     return false;

@@ -71,14 +71,14 @@ static bool check_known_key(Schedule *s, const PrimCall *call, const Annotation 
         return true;
     const AnnotationInfo *info = annotation_info(key);
     REQUIRE(s, E0498, call->span, !info->primitive,
-            "'%s' is the mark of a primitive, which proves first that it changes no result; call "
-            "%s instead",
+            "the annotation '%s' is reserved: its primitive first proves that the result stays the "
+            "same; call %s instead",
             added->key, info->primitive);
     REQUIRE(s, E0457,
             call->annotate.value.kind == VALUE_NONE ? call->span : call->annotate.value.span,
             added->kind == ANNOTATION_INT && added->i >= info->least && added->i <= info->most,
-            "'%s' takes an integer from %lld to %lld; another value would have no effect",
-            added->key, (long long)info->least, (long long)info->most);
+            "'%s' takes an integer from %lld to %lld; other values have no effect", added->key,
+            (long long)info->least, (long long)info->most);
     return true;
 }
 
@@ -90,9 +90,9 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
     const Value *value = &call->annotate.value;
     REQUIRE(
         s, E0430, call->span, make_annotation(s, value, &added),
-        "the value of '%s' is %s, and an annotation is an integer, a string or a list of integers",
+        "the value of '%s' is %s; an annotation takes an integer, a string or a list of integers",
         added.key,
-        value->kind == VALUE_LIST ? "a list of other things" : value_kind_name(value->kind));
+        value->kind == VALUE_LIST ? "a list of other values" : value_kind_name(value->kind));
     if (!check_known_key(s, call, &added))
         return false;
     set_annotations(s, node, annotations_with(s->ctx, annotations_of(node), added));
@@ -161,14 +161,14 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *other = store_in_the_way(s->ctx, block.body),
                *read = store_that_is_read(s->ctx, block.body);
     REQUIRE(s, E0432, call->span, !other,
-            "block '%s' has '%s %s' on elements of type %s, and only updates of 4 or 8 bytes can "
+            "block '%s' updates with '%s %s' elements of type %s; only updates of 4 or 8 bytes can "
             "be atomic",
             block.name, other->u.store.buffer->name, store_op_token(other->u.store.op),
             type_info(other->u.store.buffer->type)->name);
-    REQUIRE(s, E0432, call->span, !read,
-            "block '%s' updates '%s' and reads it elsewhere, which would see updates that are half "
-            "done",
-            block.name, read->u.store.buffer->name);
+    REQUIRE(
+        s, E0432, call->span, !read,
+        "block '%s' updates '%s' and also reads it elsewhere, where it would see partial results",
+        block.name, read->u.store.buffer->name);
     *result = (Value){.kind = VALUE_NONE};
     if (block.atomic)
         return true;

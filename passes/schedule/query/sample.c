@@ -102,24 +102,23 @@ bool prim_sample_perfect_tile(Schedule *s, const PrimCall *call, Value *result)
     Name name = stmt_label(loop);
     Expr *count = sched_extent(s, &path);
     REQUIRE(s, E0800, call->span, expr_is_const(count, &extent) && extent >= 1,
-            "loop '%s' has %s iterations, and only a number from 1 up has factors; give its sizes "
-            "values with -D, or tune the factors of split(%s, [_, T]) one by one: tune T in [8, "
-            "16, 32]",
+            "loop '%s' has %s iterations, but only a literal extent of at least 1 can be "
+            "factorized; set its sizes with -D, or tune the factors of split(%s, [_, T]) one by "
+            "one: tune T in [8, 16, 32]",
             name, sched_text(s, count), name);
-    REQUIRE(
-        s, E0801, call->span, n >= 1 && n <= MAX_FACTORS && innermost >= 1,
-        "%lld factors, the last at most %lld: there are 1 to %d factors, and each is at least 1",
-        (long long)n, (long long)innermost, MAX_FACTORS);
+    REQUIRE(s, E0801, call->span, n >= 1 && n <= MAX_FACTORS && innermost >= 1,
+            "found %lld factors, the last at most %lld; expected 1 to %d factors, each at least 1",
+            (long long)n, (long long)innermost, MAX_FACTORS);
     Tiles t = {.s = s, .n = (int)n, .innermost = innermost, .divisors = divisors_of(s, extent)};
     REQUIRE(s, E0801, call->span, find_first(&t, extent),
-            "loop '%s' has %lld iterations, and one factor that is at most %lld cannot be that "
-            "many; ask for more factors, or a larger max_innermost",
+            "loop '%s' has %lld iterations, which a single factor of at most %lld cannot cover; "
+            "use more factors, or a larger max_innermost",
             name, (long long)extent, (long long)innermost);
     add_tile(&t, t.first);
     add_tiles(&t, 0, extent);
     REQUIRE(s, E0801, call->span, !t.too_many,
-            "loop '%s' has %lld iterations, which are a product of %lld factors in more than %d "
-            "ways; ask for fewer factors, or a smaller max_innermost",
+            "loop '%s' has %lld iterations, with factorizations into %lld factors that exceed the "
+            "limit of %d; use fewer factors, or a smaller max_innermost",
             name, (long long)extent, (long long)n, MAX_TILES);
     *result = value_list(s, t.tiles.items, t.tiles.n);
     return true;
@@ -146,15 +145,15 @@ bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
     bool weighted = call->sample_categorical.probs.kind != VALUE_NONE;
     const Value *weights = weighted ? call->sample_categorical.probs.u.list.items : NULL;
     REQUIRE(s, E0802, call->span, !weighted || call->sample_categorical.probs.u.list.n == n,
-            "%d candidate%s and %d probabilit%s; give one for each, or none", n, n == 1 ? "" : "s",
-            call->sample_categorical.probs.u.list.n,
+            "found %d candidate%s and %d probabilit%s; give one for each, or none", n,
+            n == 1 ? "" : "s", call->sample_categorical.probs.u.list.n,
             call->sample_categorical.probs.u.list.n == 1 ? "y" : "ies");
     Weighted *order = ARENA_ARRAY(s->ctx->arena, Weighted, n);
     Value *values = ARENA_ARRAY(s->ctx->arena, Value, n);
     for (int i = 0; i < n; i++) {
         order[i] = (Weighted){weighted ? weights[i].u.i : 0, i};
         REQUIRE(s, E0802, call->span, order[i].weight >= 0,
-                "the probability of candidate %d is %lld; it is a weight of at least 0", i + 1,
+                "the probability of candidate %d is %lld; weights are nonnegative", i + 1,
                 (long long)order[i].weight);
     }
     qsort(order, (size_t)n, sizeof *order, heavier);
