@@ -1,4 +1,4 @@
-/* step.h - a step of the library in a libFuzzer target: it succeeds, or it is refused with words. */
+/* step.h - a step of the library in a libFuzzer target, which succeeds or gives its reasons. */
 #ifndef TIRC_TESTS_FUZZ_TARGETS_STEP_H
 #define TIRC_TESTS_FUZZ_TARGETS_STEP_H
 
