@@ -7,7 +7,7 @@ whose outputs have equal fingerprints compute the same expressions of the same i
 of these sizes, up to a collision of fingerprints. This needs control flow and subscripts that depend on no number of this kind; arrays that others are subscripted
 with, or that conditions ask, keep their values.
 
-With `exact`, + - and * are those of numbers modulo the prime, and literals that are whole numbers stand for themselves: kernels with equal
+With `exact`, + - and *, and / by a literal, are those of numbers modulo the prime, and literals that are whole numbers stand for themselves: kernels with equal
 outputs then compute the same rational functions, up to the order of additions, that is up to rounding (Schwartz and Zippel: polynomials that
 differ seldom agree in a random point).
 
@@ -21,6 +21,7 @@ PRIME = 2147483647
 TYPES = {"f32": "i32", "f16": "i32", "bf16": "i32", "i32": "i32", "f64": "i64", "i64": "i64", "u8": "i32", "i8": "i32"}
 LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<=", ">=", "<", ">"), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 TOKEN = re.compile(r"\s*(\d+\.\d*(?:e[-+]?\d+)?|\d+(?:e[-+]?\d+)?|\w+(?:\.[xyz]\b)?|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>=!~?:(),\[\]&|^])")
+WHOLE = re.compile(r"\d+\.0*")  # of a floating-point type: a quotient by it is a product with its inverse
 
 
 class Unsupported(Exception):
@@ -102,7 +103,12 @@ class Parser:
             return self.unary()
         out = self.binary(level + 1)
         while self.peek() in LEVELS[level]:
-            out = combine(self.take(), self.exact, out, self.binary(level + 1))
+            op = self.take()
+            if self.exact and op == "/" and WHOLE.fullmatch(self.peek()) and float(self.peek()) % PRIME:
+                op, divisor = "*", str(pow(int(float(self.take())), -1, PRIME))
+            else:
+                divisor = self.binary(level + 1)
+            out = combine(op, self.exact, out, divisor)
         return out
 
     def unary(self):
