@@ -132,7 +132,7 @@ def test_rows_fit_no_block(tirc):
     """M3: a thread for each column is refused over 1024 of them, at the `bind`."""
     assert said(tirc, MATMUL, "tvm_step1", "-D", "N=1024")[0] == 0
     status, text = said(tirc, MATMUL, "tvm_step1", "-D", "N=1025")
-    assert status == 1 and "error[E0422]: bind: loop 'j' has 1025 iterations, and threadIdx.x has at most 1024" in text
+    assert status == 1 and "error[E0422]: bind: loop 'j' has 1025 iterations, but threadIdx.x has at most 1024" in text
     assert "bind(j, threadIdx.x);\n" in text
 
 
@@ -150,7 +150,7 @@ schedule printed for matmul()
 }
 """)
     status, text = said(tirc, MATMUL, "./printed.sched")
-    assert status == 1 and "error[E0421]: bind: threadIdx.x would have 4 iterations at loop 'tx' and 128 at loop 'f_tx'" in text
+    assert status == 1 and "error[E0421]: bind: threadIdx.x would have extent 4 at loop 'tx' and 128 at loop 'f_tx'" in text
     assert "    bind(f_tx, threadIdx.x);\n" in text and "note: loop 'tx' was bound here" in text
     assert "bind(tx, threadIdx.x);  bind(ty, threadIdx.y);\n" in text
     assert said(tirc, MATMUL, "tvm_step3")[0] == 0
