@@ -187,7 +187,7 @@ int units_common(const Unit *a, const Unit *b)
 static bool may_precede(const Unit *a, const Unit *b, Precedence by)
 {
     if (by.level < units_common(a, b))
-        return !by.serial || loop_has_order(a->loops[by.level]);
+        return !by.serial || by.carried || loop_has_order(a->loops[by.level]);
     return a->order < b->order || (by.ties && a->order == b->order);
 }
 

@@ -148,8 +148,9 @@ static inline bool loop_has_order(const ForStmt *loop)
  * `from` on and before `level`. */
 typedef struct {
     int from, level;
-    bool serial; /* loops without an order among threads are passed over */
-    bool ties;   /* one place in the text counts, too */
+    bool serial;  /* loops without an order among threads are passed over, */
+    bool carried; /* but for `level`: each thread runs it in order, whatever its kind */
+    bool ties;    /* one place in the text counts, too */
 } Precedence;
 /* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);

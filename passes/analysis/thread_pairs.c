@@ -76,7 +76,7 @@ bool meeting_is_later(Meeting *m, const ForStmt *carrier)
     int common = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
     return (!carrier || level < common) &&
            instance_precedes(m->p, &m->at_a.at, &m->at_b.at,
-                             (Precedence){.level = level, .serial = true});
+                             (Precedence){.level = level, .serial = true, .carried = true});
 }
 
 Hazard meeting_hazard(const Meeting *m)
