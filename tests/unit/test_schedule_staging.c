@@ -166,8 +166,7 @@ static void reindexed_means_the_same(void **state)
     static const int sizes[] = {3, 4, 7, 10};
     static const char *const steps[] = {
         "reindex(out, in); reindex(out, w); reindex(out, out);",
-        "reindex_cache_read(out, in, global, [y, x, dy, dx] -> [x + dx, (y + dy) / 4, (y + dy) % "
-        "4]);",
+        "reindex_cache_read(out, in, global, [y, x, v, u] -> [x + u, (y + v) / 4, (y + v) % 4]);",
         "reindex_cache_write(out, out, global, [y, x, dy, dx] -> [x / 4, y, x % 4]);",
         "reindex_cache_read(out, in, global, [y, x, dy, dx] -> [y + 2 * dy, dy, x * 3 + dx]);",
     };
