@@ -459,8 +459,8 @@ static Value resolve_call(Resolver *r, const AstExpr *e)
 {
     AstName callee = e->u.call.callee;
     const Symbol *s = names_find(r, callee.text);
-    if (s && s->kind == SYMBOL_TYPE)
-        return resolve_conversion(r, e, s->type);
+    if (s && s->kind == SYMBOL_TYPE) /* DT_COUNT: its default was refused */
+        return s->type == DT_COUNT ? no_value : resolve_conversion(r, e, s->type);
     if (type_find(callee.text) != DT_COUNT)
         return resolve_conversion(r, e, type_find(callee.text));
     if (strcmp(callee.text, "min") == 0 || strcmp(callee.text, "max") == 0)

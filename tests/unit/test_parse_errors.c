@@ -137,6 +137,7 @@ static void test_names(void **state)
         {E0220, HEAD "y[0] = |[1, 2]; }", "a list is a value of schedules"},
         {E0207, "kernel k(x: |float[4]) -> y: f32[4] { y[0] = 1; }", "there is no type 'float'"},
         {E0207, "kernel k(x: |f23[4]) -> y: f32[4] { y[0] = 1; }", "did you mean 'f32'?"},
+        {E0207, "kernel k<T: type = |f24>() -> y: T[4] { y[0] = T(2); }", "did you mean 'f64'?"},
     };
     CHECK_CASES(cases);
 }
