@@ -118,8 +118,8 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
         return *why = "the program itself cannot run in order", CHECK_WRONG;
     if (!sequential)
         return CHECK_REFUSED;
-    if (work_least(c, scheduled, sizes) > WORK_MOST)
-        return CHECK_LONG;
+    if (manner.in_order && work_about(c, scheduled, sizes) > WORK_MOST)
+        return *why = "too many iterations to run in order", CHECK_LONG;
     Kernel *lowered = lower_kernel(c, scheduled, &options);
     *why = lowered ? check_text(c, lowered) : NULL;
     if (*why)

@@ -8,7 +8,7 @@ typedef enum {
     CHECK_OK,
     CHECK_REFUSED, /* lowering refuses the schedule: its diagnostics are in the context */
     CHECK_WRONG,
-    CHECK_LONG, /* not run: it would take too long (work.h) */
+    CHECK_LONG, /* not run: it would take too long (work.h); with *why */
 } CheckAnswer;
 
 /* The kernel verifies, and its text reads back to the same text. NULL, or what is broken. */

@@ -6,47 +6,52 @@
 typedef struct {
     Context *c;
     Facts *facts;
-    const Subst *sizes;
-    int n_sizes;
+    VEC(Subst) values; /* of sizes, and of the loops around */
 } Work;
 
-/* hi - lo where both are numbers; else 1. */
-static int64_t iterations(const Work *w, const ForStmt *loop)
+static bool value_of(const Work *w, Expr *e, int64_t *out)
 {
-    int64_t lo, hi, n;
-    if (!expr_is_const(simplify(w->facts, expr_subst(w->c, loop->lo, w->sizes, w->n_sizes)), &lo) ||
-        !expr_is_const(simplify(w->facts, expr_subst(w->c, loop->hi, w->sizes, w->n_sizes)), &hi) ||
-        loop->step != 1 || !checked_sub(hi, lo, &n))
-        return 1;
-    return n > 0 ? n : 0;
+    return expr_is_const(simplify(w->facts, expr_subst(w->c, e, w->values.items, w->values.n)),
+                         out);
 }
 
-static int64_t work_of(const Work *w, const Stmt *s)
+static int64_t work_of(Work *w, const Stmt *s);
+
+static int64_t work_of_loop(Work *w, const ForStmt *loop)
 {
-    int64_t sum = 0, n = 0;
+    int64_t lo, hi, n = 1, all, middle = 0;
+    if (value_of(w, loop->lo, &lo) && value_of(w, loop->hi, &hi) && checked_sub(hi, lo, &n)) {
+        n /= loop->step;
+        middle = lo + (hi - lo) / 2;
+    }
+    if (n <= 0)
+        return 0;
+    VEC_PUSH(w->c->arena, &w->values, ((Subst){loop->var, expr_index(w->c, middle)}));
+    int64_t body = work_of(w, loop->body);
+    w->values.n--;
+    return checked_mul(n, body ? body : 1, &all) ? all : INT64_MAX;
+}
+
+static int64_t work_of(Work *w, const Stmt *s)
+{
+    int64_t sum = 0;
     switch (s->kind) {
     case ST_SEQ:
         for (int i = 0; i < s->u.seq.n; i++)
             if (!checked_add(sum, work_of(w, s->u.seq.items[i]), &sum))
                 return INT64_MAX;
         return sum;
-    case ST_FOR:
-        n = work_of(w, s->u.loop.body);
-        if (n == 0)
-            n = 1;
-        return checked_mul(n, iterations(w, &s->u.loop), &sum) ? sum : INT64_MAX;
+    case ST_FOR: return work_of_loop(w, &s->u.loop);
     case ST_BLOCK: return work_of(w, s->u.block.body);
     default: return 0;
     }
 }
 
-int64_t work_least(Context *c, const Kernel *kernel, const int64_t *sizes)
+int64_t work_about(Context *c, const Kernel *kernel, const int64_t *sizes)
 {
-    Subst *map = ARENA_ARRAY(c->arena, Subst, kernel->n_sizes + 1);
-    int n = 0;
+    Work w = {.c = c, .facts = facts_new(c)};
     for (int i = 0; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
-            map[n++] = (Subst){kernel->sizes[i].var, expr_index(c, sizes[i])};
-    Work w = {c, facts_new(c), map, n};
+            VEC_PUSH(c->arena, &w.values, ((Subst){kernel->sizes[i].var, expr_index(c, sizes[i])}));
     return work_of(&w, kernel->body);
 }

@@ -7,9 +7,9 @@
 /* Iterations of a trial: tens of seconds in the simulator. */
 #define WORK_MOST INT64_C(100000000)
 
-/* How many iterations the loops of a scheduled kernel have at these sizes, at least: a loop whose
- * ends depend on others counts as one, and what an `if` decides not at all. INT64_MAX: more than
- * that. */
-int64_t work_least(Context *c, const Kernel *kernel, const int64_t *sizes);
+/* About how many iterations the loops of a scheduled kernel have at these sizes: of a loop whose
+ * ends depend on others, those in the middle of the others; one where data decides; none of what an
+ * `if` decides. INT64_MAX: more than that. */
+int64_t work_about(Context *c, const Kernel *kernel, const int64_t *sizes);
 
 #endif
