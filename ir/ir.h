@@ -452,8 +452,8 @@ typedef struct Kernel {
     int n_outputs;     /* how many of the last params stand after `->` */
     const Fact *facts; /* of the `where` clause, in order */
     int n_facts;
-    /* what random inputs obey besides: derived from the program (passes/analysis/draws.h), no part
-     * of its text */
+    /* what random inputs obey besides: derived from the program (regions/draws.h), no part of its
+     * text */
     const Fact *draws;
     int n_draws;
     Stmt *body;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/script/script.h"
-#include "passes/analysis/count.h"
+#include "passes/analysis/regions/count.h"
 
 static const int64_t BUDGET = 4000000; /* requests; a second or two */
 static const char *const DEFAULT_PROFILE = "h200", *const DEFAULT_ARCH = "sm_90a";

@@ -1,6 +1,6 @@
 /* device.c - the calls that open a device, compile for it, and run there. */
 #include "frontend/api/internal.h"
-#include "passes/analysis/idle.h"
+#include "passes/analysis/threads/idle.h"
 
 #include <math.h>
 #include <stdlib.h>

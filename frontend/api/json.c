@@ -4,7 +4,7 @@
 #include "codegen/cuda/names.h"
 #include "codegen/size_limit.h"
 #include "frontend/api/internal.h"
-#include "passes/analysis/idle.h"
+#include "passes/analysis/threads/idle.h"
 
 #include <jansson.h>
 #include <stdlib.h>

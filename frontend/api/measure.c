@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "passes/analysis/count.h"
+#include "passes/analysis/regions/count.h"
 #include "passes/lower/lower.h"
 #include "passes/lower/proofs/written.h"
 #include "passes/lower/reference/sum_depth.h"

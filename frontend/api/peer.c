@@ -3,7 +3,7 @@
 
 #include "frontend/api/internal.h"
 
-#include "passes/analysis/contraction.h"
+#include "passes/analysis/regions/contraction.h"
 
 static bool refuse(tirc *t, const char *peer, const char *kernel, const char *why)
 {

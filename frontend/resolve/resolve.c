@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "frontend/resolve/internal.h"
-#include "passes/analysis/draws.h"
-#include "passes/analysis/outside.h"
+#include "passes/analysis/dependence/outside.h"
+#include "passes/analysis/regions/draws.h"
 
 /* ---- -D ---- */
 

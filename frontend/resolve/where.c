@@ -7,8 +7,8 @@
  * bound of its values; else both are of sizes. Sizes with values are constants by now, so an item
  * may turn out to be true (and is dropped) or false (and is refused). */
 #include "frontend/resolve/internal.h"
-#include "passes/analysis/poly.h"
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/polyhedral/poly.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 #include <string.h>
 

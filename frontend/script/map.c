@@ -4,7 +4,7 @@
  * sums, products, quotients and remainders of them, of numbers that the script computes, and of
  * sizes, which may be symbolic. */
 #include "frontend/script/internal.h"
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 
 /* of either side: what is asked about maps takes the square and more of that */
 enum { MOST_NUMBERS = 32 };

@@ -11,7 +11,7 @@
  * loop that it depends on, once for all blocks that use it; one that is used a single time is
  * written where it is used. A guard moves outwards as long as everything it would then cover needs
  * it and no barrier is among that: all threads have to reach a barrier. */
-#include "passes/analysis/zero_divisor.h"
+#include "passes/analysis/symbolic/zero_divisor.h"
 #include "passes/lower/lanes.h"
 
 /* A condition under which a statement runs: as it will stand, and in terms of loops only. */

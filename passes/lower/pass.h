@@ -6,9 +6,9 @@
 #define TIRC_PASSES_LOWER_PASS_H
 
 #include "ir/names.h"
-#include "passes/analysis/dependence.h"
-#include "passes/analysis/region.h"
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/regions/region.h"
+#include "passes/analysis/symbolic/simplify.h"
+#include "passes/analysis/threads/launch.h"
 #include "passes/lower/lower.h"
 #include "passes/shared/rebuild.h"
 

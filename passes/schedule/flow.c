@@ -1,7 +1,7 @@
 /* flow.c - who writes and who reads what; small rewrites that several primitives share. */
 #include "passes/schedule/flow.h"
 
-#include "passes/analysis/inits.h"
+#include "passes/analysis/regions/inits.h"
 #include "passes/shared/reductions.h"
 
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
@@ -280,7 +280,7 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
             continue;
         if (f->kind == LOOP_BIND)
             launch = kinds.items[i];
-        if (dependence_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
+        if (threads_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
             continue;
         sched_refuse(
             s, E0441, span, "loop '%s' is %s, which would no longer be legal: %s", f->var->name,

@@ -8,9 +8,9 @@
 #ifndef TIRC_PASSES_SCHEDULE_SCHED_H
 #define TIRC_PASSES_SCHEDULE_SCHED_H
 
-#include "passes/analysis/dependence.h"
-#include "passes/analysis/region.h"
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/regions/region.h"
+#include "passes/analysis/symbolic/simplify.h"
+#include "passes/analysis/threads/launch.h"
 #include "passes/schedule/schedule.h"
 
 /* The arguments of one call, checked against the row's parameters and put in their order:

@@ -31,7 +31,7 @@ typedef struct Value {
         int64_t i;
         Name s;
         uint32_t id;
-        const struct IndexMap *map; /* passes/analysis/index_map.h */
+        const struct IndexMap *map; /* passes/analysis/polyhedral/index_map.h */
         struct {
             const struct Value *items;
             int n;

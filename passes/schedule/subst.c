@@ -9,8 +9,8 @@
  *       S(i in 100 = i)  =>       S(i in 100 = i_0 * 32 + i_1)
  *
  * No guard is needed here: where one would be, i is outside 0..100. */
-#include "passes/analysis/inits.h"
-#include "passes/analysis/zero_divisor.h"
+#include "passes/analysis/regions/inits.h"
+#include "passes/analysis/symbolic/zero_divisor.h"
 #include "passes/schedule/sched.h"
 
 static Expr *replaced(Below *b, Expr *e)

@@ -4,7 +4,7 @@
  * stand as their names, loops as variables. `let` names the loops that a step makes, so a step's
  * results are bound to exactly the names that the loops have; where that hides a variable that is
  * still needed, its loop is kept under another name first. */
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/sched.h"
 
 /* ---- one call -------------------------------------------------------------------------------- */

@@ -10,9 +10,9 @@
  * iterator whose value comes from a loop that is shared with a reduction gets a serial loop over
  * the values it takes there, and a condition on such a loop is said of the iterator. Conditions on
  * loops of the reduction alone are dropped, so that an empty reduction still has its init. */
-#include "passes/analysis/index_map.h"
-#include "passes/analysis/inits.h"
-#include "passes/analysis/region.h"
+#include "passes/analysis/polyhedral/index_map.h"
+#include "passes/analysis/regions/inits.h"
+#include "passes/analysis/regions/region.h"
 #include "passes/shared/rebuild.h"
 #include "passes/shared/reductions.h"
 

@@ -4,7 +4,7 @@
 #define TIRC_PASSES_SHARED_REBUILD_H
 
 #include "ir/names.h"
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 typedef VEC(Subst) SubstList;
 typedef VEC(Var *) VarList;

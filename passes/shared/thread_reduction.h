@@ -3,8 +3,8 @@
 #ifndef TIRC_PASSES_SHARED_THREAD_REDUCTION_H
 #define TIRC_PASSES_SHARED_THREAD_REDUCTION_H
 
-#include "passes/analysis/reducer.h"
-#include "passes/analysis/region.h"
+#include "passes/analysis/regions/reducer.h"
+#include "passes/analysis/regions/region.h"
 #include "passes/shared/rebuild.h"
 #include "passes/shared/reductions.h"
 

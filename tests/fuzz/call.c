@@ -4,7 +4,7 @@
 
 #include "fuzz/draw.h"
 #include "fuzz/fit.h"
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/sched.h"
 
 /* ---- handles --------------------------------------------------------------------------------- */

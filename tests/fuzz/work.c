@@ -1,7 +1,7 @@
 /* work.c - see work.h. */
 #include "fuzz/work.h"
 
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 typedef struct {
     Context *c;

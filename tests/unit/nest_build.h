@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "passes/analysis/dependence.h"
+#include "passes/analysis/threads/launch.h"
 
 enum { MAX_LOOPS = 8 };
 
@@ -200,7 +200,7 @@ static inline Kernel kernel_of(Nest *n, Stmt *body)
 static inline bool legal(Nest *n, Stmt *body, int loop, LoopKind kind, Axis axis, Conflict *why)
 {
     Kernel k = kernel_of(n, body);
-    return dependence_loop_kind_legal(n->c, &k, n->id[loop], kind, axis, why);
+    return threads_loop_kind_legal(n->c, &k, n->id[loop], kind, axis, why);
 }
 
 static inline bool parallel(Nest *n, Stmt *body, int loop, Conflict *why)

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 enum { WORLD_VARS = 32 };
 

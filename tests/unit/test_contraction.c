@@ -3,7 +3,7 @@
 
 #include "vm_run.h"
 
-#include "passes/analysis/contraction.h"
+#include "passes/analysis/regions/contraction.h"
 
 /* "nn", "tn" ...: how A and B lie, and C where it is transposed; or why it is none. */
 static const char *form(Context *c, const char *shapes, const char *body)

@@ -9,7 +9,7 @@
 
 #include "frontend/script/script.h"
 #include "frontend/syntax/parse.h"
-#include "passes/analysis/count.h"
+#include "passes/analysis/regions/count.h"
 
 static const Kernel *resolve(Context *c, const char *text, const AstFile **file)
 {

@@ -1,4 +1,4 @@
-/* What passes/analysis/dependence.h says of small programs: which loops may run in which manner,
+/* What dependence/dependence.h says of small programs: which loops may run in which manner,
  * and which instances clash. */
 #include <setjmp.h>
 #include <stdarg.h>

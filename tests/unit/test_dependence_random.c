@@ -1,4 +1,4 @@
-/* The answers of passes/analysis/dependence.h about random subscripts, against all pairs of
+/* The answers of dependence/dependence.h about random subscripts, against all pairs of
  * iterations. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* What passes/analysis/dependence.h says of launches: tiles in shared memory, hazards between the
+/* What threads/launch.h says of launches: tiles in shared memory, hazards between the
  * threads of a block, and who runs what. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Whether each solution of a system extends to further columns (passes/analysis/poly.h): what tiles
+/* Whether each solution of a system extends to further columns (polyhedral/poly.h): what tiles
  * ask is proved, and no random system is said to extend that does not, counted out. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "passes/analysis/poly.h"
+#include "passes/analysis/polyhedral/poly.h"
 
 enum { MAX_COLUMNS = 8, MAX_ROWS = 24, MAX_LEFT = 4 };
 

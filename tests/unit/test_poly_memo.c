@@ -1,4 +1,4 @@
-/* What the dependence analysis keeps of its questions (passes/analysis/poly_memo.h): rows are found
+/* What the dependence analysis keeps of its questions (polyhedral/poly_memo.h): rows are found
  * again by what they say, under other names of columns too, and by nothing less. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "passes/analysis/poly_memo.h"
+#include "passes/analysis/polyhedral/poly_memo.h"
 
 static const int names[] = {0, 1, 2, 3};
 

@@ -1,4 +1,4 @@
-/* Images of numbers with digits of symbolic width (passes/analysis/poly_products.c): exact, and
+/* Images of numbers with digits of symbolic width (polyhedral/poly_products.c): exact, and
  * point for point what counting out gives, at all small sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <isl/set.h>
 
 #include "ir/ir.h"
-#include "passes/analysis/poly.h"
+#include "passes/analysis/polyhedral/poly.h"
 
 enum { SIZES = 5, DIMENSIONS = 4 };
 

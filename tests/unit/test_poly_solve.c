@@ -1,4 +1,4 @@
-/* What a question to the solver takes (passes/analysis/poly_solve.c): memory that it gives back
+/* What a question to the solver takes (polyhedral/poly_solve.c): memory that it gives back
  * after each case, and work that it stops at. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <isl/set.h>
 
 #include "ir/ir.h"
-#include "passes/analysis/poly.h"
+#include "passes/analysis/polyhedral/poly.h"
 
 /* Sizes M and N, and e = q N + r in each of CHOICES choices between e < M and e >= M. */
 enum { CHOICES = 6, DIMENSIONS = 3 };

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "passes/analysis/region.h"
+#include "passes/analysis/regions/region.h"
 #include "tests/unit/simplify_text.h"
 
 static Buffer *buffer_2d(World *w, const char *name, const char *rows, const char *columns)

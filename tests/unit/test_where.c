@@ -1,7 +1,7 @@
 /* test_where.c - the `where` clause: how it is read and printed, what makes two of them different,
  * and what proofs take from it. */
-#include "passes/analysis/dependence.h"
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/symbolic/simplify.h"
+#include "passes/analysis/threads/launch.h"
 #include "tests/unit/parse_text.h"
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -215,8 +215,8 @@ static bool may_run_at_once(Text *t, const Parallel *k)
                       "kernel k<N, M>(id: i32[N], n: i32, inout z: i32[100]) %s { for i in N %s }",
                       k->clause, k->statement));
     Kernel *kernel = text_kernel(t, 0);
-    return dependence_loop_kind_legal(t->ctx, kernel, kernel->body->u.loop.id, LOOP_PARALLEL,
-                                      AXIS_NONE, &why);
+    return threads_loop_kind_legal(t->ctx, kernel, kernel->body->u.loop.id, LOOP_PARALLEL,
+                                   AXIS_NONE, &why);
 }
 
 static void dependences_use_the_clause(void **state)

@@ -176,7 +176,7 @@ static bool may_turn(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
     for (int i = 0; i < path.n; i++) {
         const ForStmt *loop = &path.items[i]->u.loop;
         if (path.items[i]->kind == ST_FOR && loop->kind == LOOP_BIND &&
-            !dependence_loop_kind_legal(c, &other, loop->id, loop->kind, loop->axis, why))
+            !threads_loop_kind_legal(c, &other, loop->id, loop->kind, loop->axis, why))
             return false;
     }
     return true;

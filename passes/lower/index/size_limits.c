@@ -4,7 +4,7 @@
  * another, term by term, is left out. */
 #include "passes/lower/index/size_limits.h"
 
-#include "passes/analysis/affine.h"
+#include "passes/analysis/symbolic/affine.h"
 
 void size_limits_add(SizeLimits *l, const SizeSum *bound)
 {

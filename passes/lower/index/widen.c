@@ -6,12 +6,12 @@
  *   y[i * N + j] = x[i * N + j]          =>   as it is, for M * N <= 2147483647
  *
  * INDEX is exact in a program and an int in emitted code, so every value of INDEX, on the way to
- * others too, must be one of an int (passes/analysis/index_range.h bounds it). A value with a
+ * others too, must be one of an int (index_range.h bounds it). A value with a
  * literal bound either fits or does not. One that is bounded by the sizes stays an int where that
  * holds for programs of a usual size, and then the bound is a limit that each launch checks
  * (size_limits.c). All else is computed as i64 from its leaves on, and comes back where it fits
  * again. A size or a variable of the host that a launch only uses as i64 is passed to it as one. */
-#include "passes/analysis/index_range.h"
+#include "passes/analysis/symbolic/index_range.h"
 #include "passes/lower/index/size_limits.h"
 #include "passes/lower/pass.h"
 

@@ -8,7 +8,7 @@
  * witnesses. */
 #include "passes/lower/proofs/in_bounds.h"
 
-#include "passes/analysis/model.h"
+#include "passes/analysis/dependence/model.h"
 #include "passes/lower/index/exact_index.h"
 #include "passes/lower/pass.h"
 

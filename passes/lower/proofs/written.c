@@ -10,7 +10,7 @@
 #include <isl/set.h>
 #include <isl/space.h>
 
-#include "passes/analysis/model.h"
+#include "passes/analysis/dependence/model.h"
 #include "passes/lower/index/exact_index.h"
 #include "passes/lower/pass.h"
 

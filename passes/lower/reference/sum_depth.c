@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/analysis/simplify.h"
+#include "passes/analysis/symbolic/simplify.h"
 #include "passes/lower/pass.h"
 
 enum { MOST_STEPS = 100000 }; /* statements gone through; nests of loops repeat theirs */

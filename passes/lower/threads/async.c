@@ -14,7 +14,7 @@
  * there are iterations between a copy and the first access that may meet it. */
 #include "passes/lower/threads/async.h"
 
-#include "passes/analysis/async_copy.h"
+#include "passes/analysis/regions/async_copy.h"
 
 bool async_only(Context *c, const Stmt *s)
 {

@@ -10,7 +10,7 @@
  * Legal: the block alone makes the values of a temp, each anew, and all its readers are under the
  * loop; what it reads has the same values there.
  * Invariant: an iteration of the loop finds what it reads of the temp as it was before. */
-#include "passes/analysis/inits.h"
+#include "passes/analysis/regions/inits.h"
 #include "passes/schedule/blocks/place.h"
 #include "passes/schedule/copies/stage.h"
 

@@ -6,7 +6,7 @@
  * Invariant: every block that stays computes what it computed. */
 #include "passes/schedule/blocks/inline.h"
 
-#include "passes/analysis/poly.h"
+#include "passes/analysis/polyhedral/poly.h"
 
 /* A store whose value replaces reads: `iters` are the iterators that stand for the subscripts. */
 typedef struct {

@@ -3,7 +3,7 @@
  *
  * Legal: the loop is one that carries the reduction, or stands around all that do.
  * Invariant: each init runs once, before the first update of its element. */
-#include "passes/analysis/inits.h"
+#include "passes/analysis/regions/inits.h"
 #include "passes/schedule/sched.h"
 #include "passes/shared/reductions.h"
 

@@ -10,7 +10,7 @@
  * Legal: what the loop writes decides which iterations of the block come under it, each once, and
  * they run in an order that keeps their dependences.
  * Invariant: every instance of the block runs exactly once. */
-#include "passes/analysis/inits.h"
+#include "passes/analysis/regions/inits.h"
 #include "passes/schedule/blocks/place.h"
 #include "passes/schedule/copies/stage.h"
 

@@ -17,7 +17,7 @@
  * Legal: the loop carries a reduction whose operator is associative and commutative and has an
  * identity.
  * Invariant: each value is added to one partial result, and each partial result to one element. */
-#include "passes/analysis/reducer.h"
+#include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/shared/reductions.h"
 

@@ -11,7 +11,7 @@
  *
  * Legal: the subscripts speak of iterators with literal domains and of sizes alone.
  * Invariant: every read has the subscript that it had. */
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/copies/stage.h"
 
 /* An expression, where it is used, and what keeps it. */

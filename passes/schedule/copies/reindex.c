@@ -15,8 +15,8 @@
  *
  * Legal: all accesses of the block have the same subscripts, and the place tells the element.
  * Invariant: every access finds the value that it found in the buffer itself. */
-#include "passes/analysis/index_map.h"
-#include "passes/analysis/inits.h"
+#include "passes/analysis/polyhedral/index_map.h"
+#include "passes/analysis/regions/inits.h"
 #include "passes/schedule/copies/stage.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
 #ifndef TIRC_PASSES_SCHEDULE_COPIES_STAGE_H
 #define TIRC_PASSES_SCHEDULE_COPIES_STAGE_H
 
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/flow.h"
 
 /* ---- where ---- */

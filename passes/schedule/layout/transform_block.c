@@ -14,7 +14,7 @@
  *
  * Legal: the map tells the iterations apart, and there is a formula for the way back.
  * Invariant: every instance runs exactly once, and after those that it depends on. */
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/flow.h"
 
 typedef struct {

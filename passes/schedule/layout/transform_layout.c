@@ -12,7 +12,7 @@
  * Invariant: every access touches the place of its element and no other. */
 #include <math.h>
 
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/copies/stage.h"
 
 typedef struct {

@@ -9,7 +9,7 @@
  * axis that the machine can hold.
  * Invariant: every instance of a block runs exactly once, or once for all threads where that is the
  * same. */
-#include "passes/analysis/reducer.h"
+#include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"
 
 /* ---- shared conditions ----------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
     const Kernel *kernel = kernel_in_question(s, loop, kind, axis, span);
     if (!kernel)
         return false;
-    if (dependence_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
+    if (threads_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
         return true;
     const BlockStmt *reduction = sched_reduced_by(s->ctx, loop);
     if (reduction && !is_about(&why, reduction))

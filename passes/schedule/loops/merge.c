@@ -16,7 +16,7 @@
  * order. */
 #include <string.h>
 
-#include "passes/analysis/index_map.h"
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/flow.h"
 
 /* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their

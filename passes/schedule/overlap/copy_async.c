@@ -7,7 +7,7 @@
  * Legal: the block is one plain copy from global into shared memory, of elements that the hardware
  * copies.
  * Invariant: every access finds the value that it found before. */
-#include "passes/analysis/async_copy.h"
+#include "passes/analysis/regions/async_copy.h"
 #include "passes/schedule/sched.h"
 
 bool prim_copy_async(Schedule *s, const PrimCall *call, Value *result)

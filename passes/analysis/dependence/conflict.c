@@ -1,0 +1,148 @@
+/* conflict.c - a solution of a system in the words of the program.
+ *
+ * The numbers shown are the smallest that clash: sizes first, then the loops of the first
+ * instance, then of the second. Instances of one block with the same iterators are told apart by
+ * their loops. */
+#include "passes/analysis/dependence/model.h"
+
+#include <string.h>
+
+const char *hazard_text(HazardKind kind)
+{
+    static const char *const text[HAZARD_KINDS] = {
+        [HAZARD_RAW] = "write then read",
+        [HAZARD_WAR] = "read then write",
+        [HAZARD_WAW] = "write then write",
+    };
+    return text[kind];
+}
+
+HazardKind touches_hazard(const Touch *x, const Touch *y)
+{
+    if (x->writes && y->writes)
+        return HAZARD_WAW;
+    return x->writes ? HAZARD_RAW : HAZARD_WAR;
+}
+
+static void add_value(StrBuf *out, Name name, int64_t value)
+{
+    strbuf_addf(out, "%s%s = %lld", out->length ? ", " : "", name, (long long)value);
+}
+
+/* Sizes, then the loops of a unit or the iterators of its block. */
+static const char *values_text(Poly *p, const Instance *at, bool loops, const int64_t *point)
+{
+    StrBuf out = strbuf_new(p->ctx->arena);
+    const Unit *u = at->unit;
+    for (int i = 0; i < p->fixed.n; i++)
+        if (p->fixed.items[i].var->kind == VAR_SIZE)
+            add_value(&out, p->fixed.items[i].var->name, affine_at(p->fixed.items[i].value, point));
+    for (int i = 0; i < u->block->n_iters && !loops; i++)
+        if (!u->init || u->block->iters[i].kind == ITER_SPATIAL)
+            add_value(&out, u->block->iters[i].var->name, affine_at(at->iters[i], point));
+    for (int i = 0; i < u->n_loops && loops; i++)
+        if (!u->absent[i])
+            add_value(&out, u->loops[i]->var->name, affine_at(at->loops[i], point));
+    return out.text ? out.text : "";
+}
+
+const char *instance_text(Poly *p, const Instance *at, const int64_t *point)
+{
+    return values_text(p, at, false, point);
+}
+
+static const char *element_text(Poly *p, const Touch *x, const Affine *index, const int64_t *point)
+{
+    StrBuf out = strbuf_new(p->ctx->arena);
+    strbuf_addf(&out, "%s[", x->buffer->name);
+    for (int i = 0; i < x->buffer->rank; i++)
+        strbuf_addf(&out, "%s%lld", i ? ", " : "", (long long)affine_at(index[i], point));
+    strbuf_addc(&out, ']');
+    return out.text;
+}
+
+void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                       const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = a->unit->block,
+                      .second = b->unit->block,
+                      .buffer = x->buffer,
+                      .first_span = x->span,
+                      .second_span = y->span,
+                      .kind = touches_hazard(x, y),
+                      .first_at = "",
+                      .second_at = "",
+                      .element = x->buffer->name,
+                      .reason = reason};
+}
+
+/* The subscripts of `x` may be any element. */
+static bool unknown_index(Poly *p, const Instance *at, const Touch *x)
+{
+    bool before = p->inexact;
+    p->inexact = false;
+    instance_index(p, at, x);
+    bool unknown = p->inexact;
+    p->inexact = before;
+    return unknown;
+}
+
+/* At this point instance `a` runs before `b` in the program. */
+static bool runs_before(const Instance *a, const Instance *b, const int64_t *point)
+{
+    int common = units_common(a->unit, b->unit);
+    for (int i = 0; i < common; i++) {
+        int64_t at_a = affine_at(a->turns[i], point), at_b = affine_at(b->turns[i], point);
+        if (at_a != at_b)
+            return at_a < at_b;
+    }
+    return a->unit->order < b->unit->order;
+}
+
+bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                   const char *reason, Conflict *why)
+{
+    Context *c = p->ctx;
+    Answer answer = poly_solve(p, NULL, 0, NULL);
+    if (answer == POLY_NONE)
+        return true;
+    PolyMark mark = poly_mark(p);
+    if (unknown_index(p, a, x) || unknown_index(p, b, y))
+        reason = arena_printf(c->arena,
+                              "%s; a subscript of '%s' that is not affine in loops and "
+                              "sizes may be any element",
+                              reason, x->buffer->name);
+    poly_reset(p, mark);
+    conflict_unproved(a, x, b, y, reason, why);
+    VEC(Affine) first = {0};
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(c->arena, &first, p->fixed.items[i].value);
+    for (int i = 0; i < a->unit->n_loops; i++)
+        VEC_PUSH(c->arena, &first, a->loops[i]);
+    for (int i = 0; i < b->unit->n_loops; i++)
+        VEC_PUSH(c->arena, &first, b->loops[i]);
+    int64_t *point;
+    const Affine *index = instance_index(p, a, x);
+    if (answer == POLY_SOME && poly_solve(p, first.items, first.n, &point) == POLY_SOME) {
+        if (runs_before(b, a, point)) { /* where the question was about both orders */
+            const Instance *later = a;
+            a = b;
+            b = later;
+            conflict_unproved(a, y, b, x, reason, why);
+        }
+        why->first_at = values_text(p, a, a->unit->block->n_iters == 0, point);
+        why->second_at = values_text(p, b, b->unit->block->n_iters == 0, point);
+        if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {
+            why->first_at = values_text(p, a, true, point);
+            why->second_at = values_text(p, b, true, point);
+        }
+        why->element = element_text(p, x, index, point);
+    } else {
+        why->reason = arena_printf(c->arena,
+                                   "%s (not proved: no such iterations were found, and "
+                                   "none were excluded within the analysis budget)",
+                                   reason);
+    }
+    poly_reset(p, mark);
+    return false;
+}

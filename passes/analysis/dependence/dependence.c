@@ -1,0 +1,515 @@
+/* dependence.c - the questions about order: is it kept, what does a loop carry, may its iterations
+ * run at once?  See dependence.h.
+ *
+ * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both
+ * instances, for "the same element", for "first comes before second", and for what must not be
+ * (second before first in the new tree; different iterations of a parallel loop). No solution for
+ * any pair means legal. */
+#include "passes/analysis/dependence/model.h"
+
+#include <isl/set.h>
+
+/* ---- order kept ------------------------------------------------------------------------------ */
+
+static const Unit *same_unit(const Model *m, const Unit *u)
+{
+    for (int i = 0; i < m->units.n; i++)
+        if (m->units.items[i]->block->id == u->block->id && m->units.items[i]->init == u->init)
+            return m->units.items[i];
+    return NULL;
+}
+
+static int find_loop(const Unit *u, const Var *var)
+{
+    for (int i = 0; i < u->n_loops; i++)
+        if (u->loops[i]->var == var && !u->absent[i])
+            return i;
+    return -1;
+}
+
+static bool loops_all_from(const Unit *new, const Unit *old)
+{
+    for (int i = 0; i < new->n_loops; i++)
+        if (!new->absent[i] && find_loop(old, new->loops[i]->var) < 0)
+            return false;
+    return true;
+}
+
+/* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and where every
+ * loop of `b` is a loop of `a`, also the same loops (a block may run more than once with equal
+ * iterators). */
+static void match_instances(Poly *p, const Instance *a, const Instance *b)
+{
+    for (int i = 0; i < a->unit->block->n_iters; i++)
+        poly_equal(p, &p->top, a->iters[i], b->iters[i]);
+    if (!loops_all_from(b->unit, a->unit))
+        return;
+    for (int i = 0; i < b->unit->n_loops; i++)
+        if (!b->unit->absent[i])
+            poly_equal(p, &p->top, a->loops[find_loop(a->unit, b->unit->loops[i]->var)],
+                       b->loops[i]);
+}
+
+/* Writing the same values again is no conflict. */
+static void skip_repeats(Poly *p, const Instance *a, const Touch *x, const Instance *b,
+                         const Touch *y)
+{
+    if (a->unit == b->unit && a->unit->repeats && a->unit->idempotent && x->writes && y->writes)
+        poly_differ(p, &p->top, a->iters, b->iters, a->unit->block->n_iters);
+}
+
+typedef struct {
+    Poly *p;
+    const Unit *a, *b;         /* before */
+    const Unit *new_a, *new_b; /* after */
+    Conflict *why;             /* NULL: yes or no is enough */
+} OrderPair;
+
+/* The loops down to `level` are the old ones in the old order, so what they order stays ordered. */
+static bool level_unchanged(const OrderPair *o, int level)
+{
+    int common = units_common(o->a, o->b), new_common = units_common(o->new_a, o->new_b);
+    if (!loops_all_from(o->new_a, o->a) || !loops_all_from(o->new_b, o->b))
+        return false;
+    if (level == common ? new_common != common || o->new_a->order >= o->new_b->order
+                        : new_common <= level)
+        return false;
+    for (int i = 0; i < common && i <= level; i++)
+        if (o->a->loops[i]->var != o->new_a->loops[i]->var ||
+            (i == level && (o->a->loops[i]->step > 0) != (o->new_a->loops[i]->step > 0)))
+            return false;
+    return true;
+}
+
+/* No instance where x comes before y at `level`, and after it in the new order. */
+static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const Instance *b,
+                       const Touch *y, int level)
+{
+    Poly *p = o->p;
+    if (level_unchanged(o, level) || !instance_precedes(p, a, b, (Precedence){.level = level}) ||
+        poly_solve(p, NULL, 0, NULL) == POLY_NONE)
+        return true;
+    Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
+    match_instances(p, a, &new_a);
+    match_instances(p, b, &new_b);
+    PolyMark mark = poly_mark(p);
+    const char *reason =
+        arena_printf(p->ctx->arena, "the second would run before the first, which %s '%s' %s",
+                     x->writes ? "writes the element of" : "still reads the element of",
+                     x->buffer->name, y->writes ? "that the second overwrites" : "that it reads");
+    for (int i = 0; i <= units_common(o->new_a, o->new_b); i++) {
+        poly_reset(p, mark);
+        if (!instance_precedes(p, &new_b, &new_a, (Precedence){.level = i}))
+            continue;
+        if (o->why ? !conflict_none(p, a, x, b, y, reason, o->why)
+                   : poly_solve(p, NULL, 0, NULL) != POLY_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool touches_kept(OrderPair *o, const Touch *x, const Touch *y)
+{
+    Poly *p = o->p;
+    PolyMark start = poly_mark(p);
+    Instance a = instance_new(p, o->a), b = instance_new(p, o->b);
+    instances_collide(p, &a, x, &b, y);
+    skip_repeats(p, &a, x, &b, y);
+    PolyMark mark = poly_mark(p);
+    bool kept = true;
+    for (int level = 0; level <= units_common(o->a, o->b) && kept; level++) {
+        kept = level_kept(o, &a, x, &b, y, level);
+        poly_reset(p, mark);
+    }
+    poly_reset(p, start);
+    return kept;
+}
+
+/* x then y are updates of one reduction: they may change places, which rounds differently in
+ * floats. */
+static bool reduction_pair(const Unit *a, const Touch *x, const Unit *b, const Touch *y)
+{
+    return a == b && touches_commute(x, y);
+}
+
+static bool rounds(const Touch *x)
+{
+    return type_is_float(x->buffer->type) && (x->op == STORE_ADD || x->op == STORE_MUL);
+}
+
+static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassociates,
+                       Conflict *why)
+{
+    for (Pairs at = pairs_all(before); pairs_next(&at);) {
+        OrderPair o = {
+            .p = p, .a = before->units.items[at.a], .b = before->units.items[at.b], .why = why};
+        bool reduction = reduction_pair(o.a, at.x, o.b, at.y);
+        if (reduction && (*reassociates || !rounds(at.x)))
+            continue;
+        o.new_a = same_unit(after, o.a);
+        o.new_b = same_unit(after, o.b);
+        if (reduction)
+            o.why = NULL;
+        bool kept = !o.new_a || !o.new_b || touches_kept(&o, at.x, at.y);
+        if (!kept && !reduction)
+            return false;
+        *reassociates |= !kept;
+    }
+    return true;
+}
+
+bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                           bool *reassociates, Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    Poly *p = poly_new(c);
+    Model *old = model_new(c, kernel, before, (Stmt *)before);
+    Model *new = model_new(c, kernel, before, after);
+    model_enter(old, p);
+    *reassociates = false;
+    bool kept = order_kept(p, old, new, reassociates, why);
+    if (kept)
+        arena_reset(c->arena, mark);
+    return kept;
+}
+
+/* ---- instances kept -------------------------------------------------------------------------- */
+
+/* The values of (sizes and outer loops, iterators) that a unit's instances have. */
+static isl_set *unit_instances(Poly *p, const Unit *u, int n_fixed, Instance *at, bool *exact)
+{
+    PolyMark mark = poly_mark(p);
+    p->inexact = p->lost = false;
+    *at = instance_new(p, u);
+    int n = n_fixed + u->block->n_iters;
+    Affine *forms = ARENA_ARRAY(p->ctx->arena, Affine, n);
+    for (int i = 0; i < n; i++)
+        forms[i] = i < n_fixed ? p->fixed.items[i].value : at->iters[i - n_fixed];
+    isl_set *set = poly_image(p, forms, n, exact);
+    poly_reset(p, mark);
+    return set;
+}
+
+static const char *values_text(Poly *p, const Unit *u, int n_fixed, const int64_t *values)
+{
+    StrBuf out = strbuf_new(p->ctx->arena);
+    for (int i = 0; i < n_fixed + u->block->n_iters; i++) {
+        const Var *var = i < n_fixed ? p->fixed.items[i].var : u->block->iters[i - n_fixed].var;
+        strbuf_addf(&out, "%s%s = %lld", i ? ", " : "", var->name, (long long)values[i]);
+    }
+    return out.text ? out.text : "";
+}
+
+static void describe_instance(const Unit *u, const char *at, const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = u->block,
+                      .second = u->block,
+                      .first_span = u->stmt->span,
+                      .second_span = u->stmt->span,
+                      .first_at = at,
+                      .second_at = at,
+                      .element = "",
+                      .reason = reason};
+}
+
+/* Every point of `part` is in `whole` (both taken); else says which is not. */
+static bool instances_within(Poly *p, const Unit *u, int n_fixed, isl_set *part, isl_set *whole,
+                             const char *reason, Conflict *why)
+{
+    int n = n_fixed + u->block->n_iters;
+    int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
+    bool spent;
+    isl_set *rest = isl_set_subtract(part, whole);
+    bool some = poly_set_point(rest, values, n, &spent);
+    isl_set_free(rest);
+    if (spent)
+        describe_instance(u, "", "not proved: the analysis budget is spent", why);
+    else if (some)
+        describe_instance(u, values_text(p, u, n_fixed, values), reason, why);
+    return !spent && !some;
+}
+
+static bool runs_once(Poly *p, const Unit *u, Conflict *why)
+{
+    PolyMark mark = poly_mark(p);
+    Instance a = instance_new(p, u), b = instance_new(p, u);
+    for (int i = 0; i < u->block->n_iters; i++)
+        poly_equal(p, &p->top, a.iters[i], b.iters[i]);
+    poly_differ(p, &p->top, a.loops, b.loops, u->n_loops);
+    int64_t *point;
+    Answer answer = poly_solve(p, a.loops, u->n_loops, &point);
+    const char *at = answer == POLY_SOME ? instance_text(p, &a, point) : "";
+    if (answer != POLY_NONE)
+        describe_instance(u, at,
+                          answer == POLY_SOME ? "this instance would run more than once"
+                                              : "not proved: that each instance runs once",
+                          why);
+    poly_reset(p, mark);
+    return answer == POLY_NONE;
+}
+
+/* What is asked of the instances of a block before and after. */
+typedef struct {
+    bool all;  /* those before still run */
+    bool once; /* none runs twice */
+} Kept;
+
+static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conflict *why)
+{
+    const Unit *new = same_unit(after, u);
+    Instance at;
+    bool exact, new_exact;
+    if (!new) {
+        describe_instance(u, "", "the block would not run at all", why);
+        return false;
+    }
+    int n_fixed = p->fixed.n;
+    isl_set *old_set = unit_instances(p, u, n_fixed, &at, &exact);
+    isl_set *new_set = unit_instances(p, new, n_fixed, &at, &new_exact);
+    bool kept = true;
+    if (!old_set || !new_set || !exact || !new_exact) {
+        describe_instance(u, "", "not proved: bounds or bindings of the block are not affine", why);
+        kept = false;
+    }
+    kept =
+        kept &&
+        (!how.all || instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
+                                      "this instance would no longer run", why)) &&
+        instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
+                         "this instance would run, and did not before", why);
+    isl_set_free(old_set);
+    isl_set_free(new_set);
+    return kept && (!how.once || runs_once(p, new, why));
+}
+
+static bool instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                           uint32_t block, Kept how, Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    Poly *p = poly_new(c);
+    Model *old = model_new(c, kernel, before, (Stmt *)before);
+    Model *new = model_new(c, kernel, before, after);
+    model_enter(old, p);
+    bool kept = true;
+    for (int i = 0; i < old->units.n && kept; i++)
+        if (!old->units.items[i]->init && (block == 0 || old->units.items[i]->block->id == block))
+            kept = unit_kept(p, old->units.items[i], new, how, why);
+    if (kept)
+        arena_reset(c->arena, mark);
+    return kept;
+}
+
+bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                               uint32_t block, Conflict *why)
+{
+    return instances_kept(c, kernel, before, after, block, (Kept){true, true}, why);
+}
+
+bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                                 uint32_t block, Conflict *why)
+{
+    return instances_kept(c, kernel, before, after, block, (Kept){false, false}, why);
+}
+
+/* ---- one loop -------------------------------------------------------------------------------- */
+
+/* Each iteration of the root loop has a buffer of its own: one declared inside. Where the
+ * iterations are to become threads, that holds for local memory only. */
+static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
+{
+    if (threads && buffer->scope != SCOPE_LOCAL)
+        return false;
+    for (int i = 0; i < m->inside.n; i++)
+        if (m->inside.items[i]->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* No x in an iteration of the root loop and y in a later one touch the same element. */
+static bool touches_carry_none(Poly *p, const Unit *a, const Touch *x, const Unit *b,
+                               const Touch *y, const char *reason, Conflict *why)
+{
+    unit_assume_runs(p, a);
+    unit_assume_runs(p, b);
+    Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
+    instances_collide(p, &at_a, x, &at_b, y);
+    skip_repeats(p, &at_a, x, &at_b, y);
+    instance_precedes(p, &at_a, &at_b, (Precedence){.level = 0});
+    return conflict_none(p, &at_a, x, &at_b, y, reason, why);
+}
+
+typedef struct {
+    bool atomic_counts;    /* atomic updates by one operator may collide */
+    bool reduction_counts; /* so may all updates of one block by one operator */
+    bool reduction_seen;
+    bool threads; /* the iterations are to run on threads */
+    const char *reason;
+} CarryQuestion;
+
+/* The pair may meet in different iterations. */
+static bool may_carry(const CarryQuestion *q, const Pairs *at)
+{
+    return !is_inside(at->model, at->x->buffer, q->threads) &&
+           !(q->atomic_counts && at->x->atomic && at->y->atomic && touches_commute(at->x, at->y));
+}
+
+static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQuestion *q,
+                         Conflict *why)
+{
+    Poly *p = poly_new(c);
+    c->work_left /= 8; /* what is parallel gets bound next, which asks more about the same pairs */
+    Model *m = model_new(c, kernel, loop, loop);
+    model_enter(m, p);
+    for (Pairs at = pairs_all(m); pairs_next(&at);) {
+        const Unit *a = m->units.items[at.a], *b = m->units.items[at.b];
+        if (units_common(a, b) == 0 || !may_carry(q, &at))
+            continue;
+        PolyPart part = poly_begin(p);
+        bool none = touches_carry_none(p, a, at.x, b, at.y, q->reason, why);
+        if (!none && !(q->reduction_counts && reduction_pair(a, at.x, b, at.y)))
+            return false;
+        q->reduction_seen |= !none;
+        poly_end(p, &part);
+    }
+    return true;
+}
+
+/* No x of `a` comes before a y of the init `b` and touches the same element. */
+static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit *b, const Touch *y,
+                              Conflict *why)
+{
+    Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
+    instances_collide(p, &at_a, x, &at_b, y);
+    skip_repeats(p, &at_a, x, &at_b, y);
+    PolyMark mark = poly_mark(p);
+    const char *reason = arena_printf(
+        p->ctx->arena, "the second, an init, would run before the first, which %s the element",
+        x->writes ? "writes" : "still reads");
+    bool none = true;
+    for (int level = 0; level <= units_common(a, b) && none; level++) {
+        none = !instance_precedes(p, &at_a, &at_b, (Precedence){.level = level}) ||
+               conflict_none(p, &at_a, x, &at_b, y, reason, why);
+        poly_reset(p, mark);
+    }
+    return none;
+}
+
+/* The unit that is the init of the block; -1 where that runs outside of the model. */
+static int init_unit(const Model *m, const Stmt *block)
+{
+    for (int i = 0; i < m->units.n; i++)
+        if (m->units.items[i]->init && m->units.items[i]->stmt == block)
+            return i;
+    return -1;
+}
+
+/* Nothing of unit `a` comes before the init and touches the same element. */
+static bool unit_comes_after(Poly *p, Model *m, int a, int init, Conflict *why)
+{
+    for (Pairs at = pairs_of(m, a, init); pairs_next(&at);) {
+        PolyPart part = poly_begin(p);
+        if (!touch_comes_after(p, m->units.items[a], at.x, m->units.items[init], at.y, why))
+            return false;
+        poly_end(p, &part);
+    }
+    return true;
+}
+
+bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block,
+                                   Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    Poly *p = poly_new(c);
+    Model *m = model_new(c, kernel, loop, loop);
+    model_enter(m, p);
+    int init = init_unit(m, block);
+    bool first = true;
+    for (int i = 0; i < m->units.n && init >= 0 && first; i++)
+        first = unit_comes_after(p, m, i, init, why);
+    if (first)
+        arena_reset(c->arena, mark);
+    return first;
+}
+
+/* The values of the loops; false where the instance has none of one of them, and so runs for each
+ * of its values. */
+static bool values_of_loops(const Instance *at, const Var *const *loops, int n_loops,
+                            Affine *values)
+{
+    for (int i = 0; i < n_loops; i++) {
+        int loop = find_loop(at->unit, loops[i]);
+        if (loop < 0)
+            return false;
+        values[i] = at->loops[loop];
+    }
+    return true;
+}
+
+bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a,
+                                  const Stmt *b, const Var *const *loops, int n_loops,
+                                  Conflict *why)
+{
+    Poly *p = poly_new(c);
+    Model *m = model_new(c, kernel, root, root);
+    model_enter(m, p);
+    int first = init_unit(m, a), second = init_unit(m, b);
+    if (first < 0 || second < 0)
+        return true;
+    Affine *x = ARENA_ARRAY(c->arena, Affine, n_loops + 1),
+           *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
+    for (Pairs at = pairs_of(m, first, second); pairs_next(&at);) {
+        PolyPart part = poly_begin(p);
+        Instance at_a = instance_new(p, m->units.items[first]),
+                 at_b = instance_new(p, m->units.items[second]);
+        instances_collide(p, &at_a, at.x, &at_b, at.y);
+        if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
+            poly_differ(p, &p->top, x, y, n_loops);
+        if (!conflict_none(p, &at_a, at.x, &at_b, at.y,
+                           "the two would no longer run one after the other as a whole", why))
+            return false;
+        poly_end(p, &part);
+    }
+    return true;
+}
+
+static Stmt *find_stmt(Context *c, const Kernel *kernel, uint32_t id, StmtPath *path)
+{
+    if (!stmt_find(c, kernel->body, id, path))
+        TIRC_BUG(c, "dependence question about loop %u, which is not in the kernel", id);
+    return path->items[path->n - 1];
+}
+
+bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
+                                  bool *only_reduction, Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    StmtPath path = {0};
+    Stmt *loop = find_stmt(c, kernel, loop_id, &path);
+    CarryQuestion q = {.reduction_counts = true, .threads = true};
+    q.reason = arena_printf(c->arena, "iterations of loop '%s' depend on earlier ones",
+                            loop->u.loop.var->name);
+    bool none = carries_none(c, kernel, loop, &q, why);
+    *only_reduction = q.reduction_seen;
+    if (none)
+        arena_reset(c->arena, mark);
+    return none;
+}
+
+bool dependence_loop_is_parallel(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
+                                 Conflict *why)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    StmtPath path = {0};
+    Stmt *loop = find_stmt(c, kernel, loop_id, &path);
+    CarryQuestion q = {.atomic_counts = kind == LOOP_PARALLEL};
+    q.reason = arena_printf(c->arena,
+                            "iterations of loop '%s' would run %s, so the order of these "
+                            "two accesses would be lost",
+                            loop->u.loop.var->name,
+                            kind == LOOP_PARALLEL ? "at the same time"
+                                                  : "together as one vector operation");
+    bool none = carries_none(c, kernel, loop, &q, why);
+    if (none)
+        arena_reset(c->arena, mark);
+    return none;
+}

@@ -1,0 +1,83 @@
+/* dependence.h - which iterations touch which elements, and in which order.
+ *
+ * The polyhedral model (Feautrier 1992; Bondhugula et al. 2008) on isl: every block has a set of
+ * instances (values of its loops under their bounds, ifs, domains and predicate), every access a
+ * map from instances to elements, and the tree a lexicographic order. Subscripts that are not
+ * affine touch any element of their dimension. A question has the answer "legal", or a pair of
+ * iterations that clash.
+ *
+ * isl works within a budget of operations; when it is spent the answer is "not proved", a
+ * refusal. */
+#ifndef TIRC_PASSES_ANALYSIS_DEPENDENCE_DEPENDENCE_H
+#define TIRC_PASSES_ANALYSIS_DEPENDENCE_DEPENDENCE_H
+
+#include "passes/analysis/regions/region.h"
+
+/* What the later of two accesses of one element waits for. */
+typedef enum {
+    HAZARD_RAW, /* a read, for a write */
+    HAZARD_WAR, /* a write, for a read */
+    HAZARD_WAW, /* a write, for a write */
+    HAZARD_KINDS,
+} HazardKind;
+/* "write then read" and the like. */
+const char *hazard_text(HazardKind kind);
+
+/* Two instances that clash, in words and numbers. Strings live in the context's arena. */
+typedef struct {
+    const BlockStmt *first, *second;
+    const Buffer *buffer;
+    Span first_span, second_span; /* of the accesses */
+    HazardKind kind;
+    const char *first_at;  /* "i = 3, k = 0" */
+    const char *second_at; /* "i = 4, k = 0" */
+    const char *element;   /* "A[4, 0]" */
+    const char *reason;    /* one sentence: what would go wrong */
+} Conflict;
+
+/* Every dependence of `before` keeps its order in `after`. Both are statements in the place of
+ * `kernel` that `before` has (in kernel->body, by pointer), with the same blocks (by id).
+ * Instances are matched by the values of iterators, and also by their loops where all loops around
+ * the block in `after` are around it in `before`. Updates of one reduction block by one operator
+ * may change places with each other (`*reassociates` says that they did). `before`'s blocks must
+ * each run every instance once. */
+bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                           bool *reassociates, Conflict *why);
+
+/* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in
+ * `after`, and no other does. "Not proved" where bounds or bindings are not affine, which products
+ * of symbolic sizes are not. */
+bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                               uint32_t block, Conflict *why);
+
+/* Every instance of the block that runs in `after`, once or more often, runs in `before`. */
+bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
+                                 uint32_t block, Conflict *why);
+
+/* The init of `block` may run as a whole before `loop`, a loop around the block, rather than where
+ * the reduction begins: nothing that the loop runs before an init touches an element that the init
+ * touches, one of them writing. What else the loop holds counts, and so do the block's own updates
+ * and inits of other elements. */
+bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block,
+                                   Conflict *why);
+
+/* The inits of blocks `a` and `b` touch a common element, one writing, only in iterations with
+ * equal values of `loops`; both inits run before `root`, a loop around the blocks. So it makes no
+ * difference whether all of one runs first or one iteration at a time. */
+bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a,
+                                  const Stmt *b, const Var *const *loops, int n_loops,
+                                  Conflict *why);
+
+/* Iterations of the loop `id` may run at the same time (LOOP_PARALLEL) or together as one vector
+ * operation (LOOP_VECTORIZE): no dependence between different iterations of it, under equal outer
+ * loops. The kernel is looked at as if the loop already had the kind. */
+bool dependence_loop_is_parallel(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
+                                 Conflict *why);
+
+/* The loop carries no dependence at all but those of reductions' updates (which it reports), so
+ * that its iterations may run on threads: a buffer declared inside is their own if it is in local
+ * memory. */
+bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
+                                  bool *only_reduction, Conflict *why);
+
+#endif

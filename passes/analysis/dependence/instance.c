@@ -1,0 +1,218 @@
+/* instance.c - from units to instances: columns and rows for the iterations of a unit, and for what
+ * two of them have to do with each other. See model.h. */
+#include "passes/analysis/dependence/model.h"
+
+/* ---- instances ------------------------------------------------------------------------------- */
+
+/* A loop's variable: lo + step * t for a column t >= 0, which is the variable itself for step 1. */
+static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
+{
+    bool fixed = env == &p->fixed;
+    Affine lo = poly_value(p, env, loop->lo), hi = poly_value(p, env, loop->hi), value;
+    int64_t lo_min, lo_max, hi_min, hi_max;
+    affine_range(p, lo, &lo_min, &lo_max);
+    affine_range(p, hi, &hi_min, &hi_max);
+    if (loop->step == 1) {
+        value = poly_column(p, lo_min, hi_max == INT64_MAX ? hi_max : hi_max - 1, fixed);
+        poly_at_most(p, &p->top, lo, value, 0);
+    } else {
+        Affine t = poly_column(p, 0, INT64_MAX, fixed);
+        poly_not_negative(p, &p->top, t);
+        value = poly_add(p, lo, t, loop->step);
+    }
+    if (loop->step > 0)
+        poly_at_most(p, &p->top, value, hi, -1);
+    else
+        poly_at_most(p, &p->top, hi, value, 0);
+    VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value}));
+    return value;
+}
+
+void model_enter_scope(Poly *p, Env *env, Enclosing scope)
+{
+    const Stmt *s = scope.stmt;
+    if (s->kind == ST_FOR)
+        enter_loop(p, env, &s->u.loop);
+    else if (s->kind == ST_IF)
+        poly_assume(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
+    else if (type_is_int(s->u.let.var->type))
+        VEC_PUSH(p->ctx->arena, env, ((Meaning){s->u.let.var, poly_value(p, env, s->u.let.value)}));
+}
+
+void model_enter(const Model *m, Poly *p)
+{
+    for (int i = 0; i < m->kernel->n_sizes; i++)
+        if (m->kernel->sizes[i].symbolic)
+            poly_size(p, m->kernel->sizes[i].var);
+    poly_assume_where(p, m->kernel);
+    for (int i = 0; i < m->outer.n; i++)
+        model_enter_scope(p, &p->fixed, m->outer.items[i]);
+}
+
+static bool absent_in(const Unit *u, const Expr *e)
+{
+    for (int i = 0; i < u->n_loops; i++)
+        if (u->absent[i] && expr_uses_var(e, u->loops[i]->var))
+            return true;
+    return false;
+}
+
+/* Values and domains of the iterators; an init knows nothing of reduce iterators. */
+static void enter_iters(Poly *p, Instance *at)
+{
+    const BlockStmt *b = at->unit->block;
+    Affine *iters = ARENA_ARRAY(p->ctx->arena, Affine, b->n_iters);
+    for (int i = 0; i < b->n_iters; i++) {
+        const BlockIter *iter = &b->iters[i];
+        if (at->unit->init && iter->kind == ITER_REDUCE) {
+            iters[i] = affine_const(0);
+            continue;
+        }
+        iters[i] = poly_value(p, &at->env, iter->binding);
+    }
+    for (int i = 0; i < b->n_iters; i++) {
+        const BlockIter *iter = &b->iters[i];
+        if (at->unit->init && iter->kind == ITER_REDUCE)
+            continue;
+        poly_at_most(p, &p->top, poly_value(p, &at->env, iter->lo), iters[i], 0);
+        poly_at_most(p, &p->top, iters[i], poly_value(p, &at->env, iter->hi), -1);
+        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){iter->var, iters[i]}));
+    }
+    at->iters = iters;
+}
+
+/* The conjuncts of a condition that an init has values for. */
+static void assume_known(Poly *p, const Instance *at, const Expr *cond, bool holds)
+{
+    if (holds && cond->kind == EX_AND) {
+        assume_known(p, at, cond->u.arg[0], true);
+        assume_known(p, at, cond->u.arg[1], true);
+    } else if (!absent_in(at->unit, cond)) {
+        poly_assume(p, &p->top, &at->env, cond, holds);
+    }
+}
+
+void unit_assume_runs(Poly *p, const Unit *unit)
+{
+    for (int i = 0; i < unit->block->n_iters; i++) {
+        const BlockIter *iter = &unit->block->iters[i];
+        if ((unit->init && iter->kind == ITER_REDUCE) || !expr_of_sizes(iter->lo) ||
+            !expr_of_sizes(iter->hi))
+            continue;
+        Affine extent =
+            poly_add(p, poly_value(p, &p->fixed, iter->hi), poly_value(p, &p->fixed, iter->lo), -1);
+        if (extent.n != 1 || extent.terms[0].factor != 1)
+            continue;
+        poly_raise(p, extent.terms[0].column, 1 - extent.constant);
+    }
+}
+
+Instance instance_new(Poly *p, const Unit *unit)
+{
+    return instance_within(p, unit, NULL, 0);
+}
+
+/* What grows from one iteration of the loop to the next, for a value of its variable. */
+static Affine turn_of(Poly *p, const ForStmt *loop, Affine value)
+{
+    return loop->step > 0 ? value : poly_add(p, affine_const(0), value, -1);
+}
+
+/* A loop of an instance: fresh, or in the same iteration as that of `like`. */
+static void add_loop(Poly *p, Instance *at, const ForStmt *loop, const Instance *like)
+{
+    int i = at->n_loops++;
+    at->loops[i] = at->turns[i] = affine_const(0);
+    if (at->unit->absent[i])
+        return;
+    if (like)
+        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){loop->var, like->loops[i]}));
+    at->loops[i] = like ? like->loops[i] : enter_loop(p, &at->env, loop);
+    at->turns[i] = turn_of(p, loop, at->loops[i]);
+}
+
+Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared)
+{
+    Arena *arena = p->ctx->arena;
+    Instance at = {.unit = unit,
+                   .loops = ARENA_ARRAY(arena, Affine, unit->n_loops),
+                   .turns = ARENA_ARRAY(arena, Affine, unit->n_loops)};
+    for (int i = 0; i < unit->n_scopes; i++) {
+        Enclosing scope = unit->scopes[i];
+        if (scope.stmt->kind == ST_IF)
+            assume_known(p, &at, scope.stmt->u.cond.cond, !scope.otherwise);
+        if (scope.stmt->kind == ST_FOR)
+            add_loop(p, &at, &scope.stmt->u.loop, at.n_loops < n_shared ? like : NULL);
+    }
+    if (unit->block->predicate)
+        assume_known(p, &at, unit->block->predicate, true);
+    enter_iters(p, &at);
+    return at;
+}
+
+const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch)
+{
+    Env env = {0};
+    for (int i = 0; i < at->env.n; i++)
+        VEC_PUSH(p->ctx->arena, &env, at->env.items[i]);
+    for (int i = 0; i < touch->n_inner; i++)
+        model_enter_scope(p, &env, touch->inner[i]);
+    int rank = touch->buffer->rank;
+    Affine *index = ARENA_ARRAY(p->ctx->arena, Affine, rank);
+    for (int i = 0; i < rank; i++) {
+        bool before = p->inexact;
+        p->inexact = false;
+        index[i] = poly_value(p, &env, touch->index[i]);
+        if (p->inexact) {
+            poly_not_negative(p, &p->top, index[i]);
+            poly_at_most(p, &p->top, index[i], poly_value(p, &p->fixed, touch->buffer->shape[i]),
+                         -1);
+        }
+        p->inexact |= before;
+    }
+    return index;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+int units_common(const Unit *a, const Unit *b)
+{
+    int n = 0;
+    while (n < a->n_time && n < b->n_time && a->loops[n] == b->loops[n])
+        n++;
+    return n;
+}
+
+/* The two orders that do not depend on iterations. */
+static bool may_precede(const Unit *a, const Unit *b, Precedence by)
+{
+    if (by.level < units_common(a, b))
+        return !by.serial || by.carried || loop_has_order(a->loops[by.level]);
+    return a->order < b->order || (by.ties && a->order == b->order);
+}
+
+bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by)
+{
+    if (!may_precede(a->unit, b->unit, by))
+        return false;
+    for (int i = by.from; i < by.level; i++)
+        if (!by.serial || loop_has_order(a->unit->loops[i]))
+            poly_equal(p, &p->top, a->turns[i], b->turns[i]);
+    if (by.level < units_common(a->unit, b->unit))
+        poly_at_most(p, &p->top, a->turns[by.level], b->turns[by.level], -1);
+    return true;
+}
+
+Affine instance_first_turn(Poly *p, const Instance *at, int i)
+{
+    const ForStmt *loop = at->unit->loops[i];
+    return turn_of(p, loop, poly_value(p, &at->env, loop->lo));
+}
+
+void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
+                       const Touch *y)
+{
+    const Affine *at_x = instance_index(p, a, x), *at_y = instance_index(p, b, y);
+    for (int i = 0; i < x->buffer->rank; i++)
+        poly_equal(p, &p->top, at_x[i], at_y[i]);
+}

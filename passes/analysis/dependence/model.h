@@ -1,0 +1,178 @@
+/* model.h - a piece of program as units that run, what each touches, and when.
+ *
+ * A unit is a block's body, or its init. The loops and ifs from the root down to it say which
+ * instances there are; the first n_time of its loops and its place in the text say when each runs.
+ * An init runs before the outermost loop that a reduce iterator is bound to: it has the loops
+ * outside that one in its time, and those further in that spatial iterators need as plain
+ * dimensions.
+ *
+ * An instance is a unit under fresh columns of a Poly; touches of instances give affine
+ * subscripts. A question joins instances of two units with rows for "the same element" and
+ * "before". */
+#ifndef TIRC_PASSES_ANALYSIS_DEPENDENCE_MODEL_H
+#define TIRC_PASSES_ANALYSIS_DEPENDENCE_MODEL_H
+
+#include "passes/analysis/dependence/dependence.h"
+#include "passes/analysis/polyhedral/poly.h"
+
+/* One access of a unit. */
+typedef struct {
+    const Buffer *buffer;
+    Expr *const *index; /* of iterators, and loops and lets of the body */
+    bool reads, writes;
+    StoreOp op; /* of a write */
+    bool atomic;
+    Span span;
+    const Enclosing *inner; /* in the block's body */
+    int n_inner;
+} Touch;
+
+typedef struct {
+    const Stmt *stmt; /* the ST_BLOCK */
+    const BlockStmt *block;
+    bool init;
+    const Enclosing *scopes; /* from the root down to the block */
+    int n_scopes;
+    const ForStmt **loops; /* those of scopes */
+    int n_loops;
+    int n_time;      /* how many of them order the unit */
+    int64_t order;   /* place in the text: before all units of higher order under the same loops */
+    bool *absent;    /* [n_loops] an init has no value of this loop */
+    bool repeats;    /* runs more than once with the same iterators */
+    bool idempotent; /* reads nothing that it writes: running again changes nothing */
+    VEC(Touch) touches;
+} Unit;
+
+/* A touch of a unit, by its buffer and, where that is a literal, its first subscript. */
+typedef struct {
+    uint32_t buffer;
+    bool literal;
+    int64_t first;
+    int unit;
+} TouchRef;
+typedef VEC(TouchRef) TouchRefs;
+
+typedef struct {
+    Context *ctx;
+    const Kernel *kernel;
+    const Stmt *root;
+    EnclosingList outer; /* loops and ifs of the kernel around the root */
+    VEC(Unit *) units;
+    VEC(const Buffer *) inside; /* buffers declared below the root */
+    TouchRefs all, writes;      /* touches by what they touch */
+    int *met, stamp;            /* [units] the last list of neighbours that has the unit */
+} Model;
+
+/* The units below `tree`, which stands in place of `root` in the kernel's body. */
+Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree);
+
+/* ---- which units can meet (neighbours.c) ----------------------------------------------------- */
+
+/* The two touch one buffer and one of them writes it, and no literal subscripts tell them apart. */
+bool touches_meet(const Touch *a, const Touch *b);
+/* Both are updates by one operator, so that they may change places. */
+bool touches_commute(const Touch *a, const Touch *b);
+/* Fills in m->all, m->writes and m->met, which model_neighbours goes by. */
+void model_index_touches(Model *m);
+/* The units with a touch that may meet one of unit `unit` (touches_meet), ascending. In the
+ * arena. */
+typedef VEC(int) UnitList;
+UnitList model_neighbours(Model *m, int unit);
+
+/* Goes through the pairs of touches that may meet: x of unit a, y of unit b. */
+typedef struct {
+    Model *model;
+    int a, b;
+    const Touch *x, *y;
+    int last;             /* value of a */
+    UnitList met;         /* values of b */
+    int at_b, at_x, at_y; /* the next ones */
+} Pairs;
+/* Of all units; of these two. The next pair is the first. */
+Pairs pairs_all(Model *m);
+Pairs pairs_of(Model *m, int a, int b);
+/* False behind the last one. */
+bool pairs_next(Pairs *at);
+
+/* Goes through the touches of a buffer. */
+typedef struct {
+    const Model *model;
+    const Buffer *buffer;
+    int unit;
+    const Touch *touch;
+    int at; /* the next one of the unit */
+} Touches;
+Touches touches_of(const Model *m, const Buffer *buffer);
+bool touches_next(Touches *at);
+
+/* ---- instances (instance.c) ------------------------------------------------------------------ */
+
+/* Columns and ranges for the symbolic sizes and the loops outside the root. */
+void model_enter(const Model *m, Poly *p);
+/* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is
+ * known of it. */
+void model_enter_scope(Poly *p, Env *env, Enclosing scope);
+
+typedef struct {
+    const Unit *unit;
+    Affine *loops; /* [n_loops] values of their variables */
+    Affine *turns; /* [n_loops] what grows by |step| with each iteration: the value or, where that
+                    * falls, its negative */
+    int n_loops;
+    const Affine *iters; /* [block->n_iters] */
+    Env env;
+} Instance;
+
+/* For questions about an instance that there is: its domains are not empty, which bounds the sizes
+ * from below. Comes before the instance, so that products and quotients of sizes find the
+ * bounds. */
+void unit_assume_runs(Poly *p, const Unit *unit);
+/* A fresh instance: columns for its loops, rows for its domain. */
+Instance instance_new(Poly *p, const Unit *unit);
+/* An instance in the same iteration of its first n_shared loops as `like`: what is computed from
+ * them, quotients and products too, is then the same column in both. */
+Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared);
+/* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */
+const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);
+
+/* How many of the loops that order them two units share. */
+int units_common(const Unit *a, const Unit *b);
+/* Iterations run one after the other, also among the threads of a block. */
+static inline bool loop_has_order(const ForStmt *loop)
+{
+    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
+}
+
+/* What puts one instance before another: an earlier iteration of their shared loop `level`, or,
+ * where that is how many they share, the place in the text; in equal iterations of the loops from
+ * `from` on and before `level`. */
+typedef struct {
+    int from, level;
+    bool serial;  /* loops without an order among threads are passed over, */
+    bool carried; /* but for `level`: each thread runs it in order, whatever its kind */
+    bool ties;    /* one place in the text counts, too */
+} Precedence;
+/* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
+bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);
+/* The turn of the first iteration of the instance's loop `i`. */
+Affine instance_first_turn(Poly *p, const Instance *at, int i);
+
+/* Rows: both touch the same element. */
+void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
+                       const Touch *y);
+
+/* ---- answers in words (conflict.c) ----------------------------------------------------------- */
+
+/* The hazard of x, which writes or reads, and then y. */
+HazardKind touches_hazard(const Touch *x, const Touch *y);
+/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b`.
+ * `reason` is a whole sentence, in the arena. True if there is none. */
+bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                   const char *reason, Conflict *why);
+/* The answer "not proved" about a block or two, without numbers. */
+void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+                       const char *reason, Conflict *why);
+/* "N = 2, i = 3": sizes, then the iterators of a block at a point. */
+const char *instance_text(Poly *p, const Instance *at, const int64_t *point);
+
+#endif

@@ -1,0 +1,225 @@
+/* outside.c - see outside.h.
+ *
+ *   for i in N
+ *       y[i] = x[i + 1];       runs for the sizes N >= 1, and i + 1 reaches N for each of them
+ *
+ * An access is certain to leave its buffer if it does so for all sizes (and integer scalars) for
+ * which it runs at all: those for which some iteration runs are a set of integers, and so are those
+ * for which some iteration leaves. Both have to be exact, so that data, conditions that read it,
+ * and products of sizes prove nothing. */
+#include "passes/analysis/dependence/outside.h"
+
+#include <isl/set.h>
+
+#include "passes/analysis/dependence/model.h"
+#include "passes/analysis/symbolic/simplify.h"
+
+enum { MAX_GIVEN = 64 };
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    const EnclosingList *path; /* around the block */
+    const BlockStmt *block;
+    const EnclosingList *inner; /* in the block, around the access */
+    bool found;
+} Outside;
+
+/* Columns for what a run is given: symbolic sizes, from 1 on, and integer scalars. */
+static int enter_given(const Kernel *kernel, Poly *p, Affine *given)
+{
+    int n = 0;
+    for (int i = 0; i < kernel->n_sizes && n < MAX_GIVEN; i++)
+        if (kernel->sizes[i].symbolic) {
+            given[n] = poly_size(p, kernel->sizes[i].var);
+            poly_raise(p, given[n++].terms[0].column, 1);
+        }
+    for (int i = 0; i < kernel->n_params && n < MAX_GIVEN; i++)
+        if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
+            given[n++] = poly_size(p, kernel->params[i].scalar);
+    return n;
+}
+
+/* A system with the iterations of the block. */
+static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
+{
+    Poly *p = poly_new(o->c);
+    *n = enter_given(o->kernel, p, given);
+    poly_assume_where(p, o->kernel);
+    for (int i = 0; i < o->path->n; i++)
+        model_enter_scope(p, env, o->path->items[i]);
+    if (o->block->predicate)
+        poly_assume(p, &p->top, env, o->block->predicate, true);
+    for (int i = 0; i < o->block->n_iters; i++) {
+        const BlockIter *iter = &o->block->iters[i];
+        Affine value = poly_value(p, env, iter->binding);
+        poly_at_most(p, &p->top, poly_value(p, env, iter->lo), value, 0);
+        poly_at_most(p, &p->top, value, poly_value(p, env, iter->hi), -1);
+        VEC_PUSH(o->c->arena, env, ((Meaning){iter->var, value}));
+    }
+    for (int i = 0; i < o->inner->n; i++)
+        model_enter_scope(p, env, o->inner->items[i]);
+    return p;
+}
+
+/* "N = 1, i = 3", of the sizes and of the iterators and loops that the subscript speaks of. */
+static const char *point_text(const Outside *o, const Poly *p, const Env *env,
+                              const Expr *subscript, const int64_t *point)
+{
+    StrBuf text = strbuf_new(o->c->arena);
+    for (int i = 0; i < o->kernel->n_sizes; i++) {
+        const Size *size = &o->kernel->sizes[i];
+        if (size->symbolic)
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", size->name,
+                        (long long)affine_at(*env_find(&p->fixed, size->var), point));
+    }
+    for (int i = 0; i < o->kernel->n_params; i++) {
+        const Var *scalar = o->kernel->params[i].scalar;
+        if (scalar && type_is_int(scalar->type))
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", scalar->name,
+                        (long long)affine_at(*env_find(&p->fixed, scalar), point));
+    }
+    for (int i = 0; i < env->n; i++)
+        if (expr_uses_var(subscript, env->items[i].var))
+            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", env->items[i].var->name,
+                        (long long)affine_at(env->items[i].value, point));
+    return text.length ? text.text : "every iteration";
+}
+
+/* What the runs are given for which the system has a solution; NULL where that is not known
+ * exactly. */
+static isl_set *given_of(Poly *p, const Affine *given, int n)
+{
+    bool exact;
+    isl_set *set = poly_image(p, given, n, &exact);
+    return set && exact ? set : isl_set_free(set);
+}
+
+/* Whatever a run is given for which the block runs is among those; and there is such a run. */
+static bool are_all(const Outside *o, isl_set *leaving)
+{
+    Affine given[MAX_GIVEN];
+    Env env = {0};
+    int n;
+    Poly *p = iterations(o, &env, given, &n);
+    isl_set *running = given_of(p, given, n);
+    bool all = running && isl_set_is_empty(running) == isl_bool_false &&
+               isl_set_is_subset(running, leaving) == isl_bool_true;
+    isl_set_free(running);
+    return all;
+}
+
+static void refuse(Outside *o, const Buffer *buffer, Expr *subscript, Span span, const char *where,
+                   int64_t value, int64_t extent)
+{
+    StrBuf text = strbuf_new(o->c->arena);
+    print_expr(subscript, &text);
+    const char *end =
+        value < 0 ? "axes begin at 0"
+                  : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
+    diag_error(o->c, E0232, span,
+               "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put "
+               "the access under a condition",
+               where, text.text, buffer->name, (long long)value, end);
+    o->found = true;
+}
+
+/* The subscript leaves on one side, below 0 or above, for all sizes for which it is evaluated. */
+static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, bool above,
+                   Span span)
+{
+    Affine given[MAX_GIVEN];
+    Env env = {0};
+    int n;
+    int64_t *point = NULL;
+    Poly *p = iterations(o, &env, given, &n);
+    Affine at = poly_value(p, &env, subscript),
+           extent = poly_value(p, &p->fixed, buffer->shape[axis]);
+    if (above)
+        poly_at_most(p, &p->top, extent, at, 0);
+    else
+        poly_at_most(p, &p->top, at, affine_const(0), -1);
+    if (p->inexact || poly_solve(p, given, n, &point) != POLY_SOME || !point || p->inexact)
+        return false;
+    const char *where = point_text(o, p, &env, subscript, point);
+    int64_t value = affine_at(at, point), end = affine_at(extent, point);
+    isl_set *leaving = given_of(p, given, n);
+    bool certain = leaving && are_all(o, leaving);
+    isl_set_free(leaving);
+    if (certain)
+        refuse(o, buffer, subscript, span, where, value, end);
+    return certain;
+}
+
+/* Most stay inside, which facts know at once. */
+static bool stays_inside(const Outside *o, const Buffer *buffer, int axis, Expr *subscript)
+{
+    Facts *f = facts_of_kernel(o->c, o->kernel);
+    for (int i = 0; i < o->path->n; i++)
+        facts_enter_enclosing(f, o->path->items[i]);
+    Stmt block = {.kind = ST_BLOCK, .u.block = *o->block};
+    facts_enter(f, &block);
+    for (int i = 0; i < o->inner->n; i++)
+        facts_enter_enclosing(f, o->inner->items[i]);
+    return prove(f, expr_binary(o->c, EX_GE, subscript, expr_index(o->c, 0), subscript->span)) &&
+           prove(f, expr_binary(o->c, EX_LT, subscript, buffer->shape[axis], subscript->span));
+}
+
+static void check_access(Outside *o, const Buffer *buffer, Expr *const *index, Span span)
+{
+    for (int axis = 0; axis < buffer->rank; axis++)
+        if (!expr_has_load(index[axis]) && !stays_inside(o, buffer, axis, index[axis]) &&
+            (leaves(o, buffer, axis, index[axis], true, span) ||
+             leaves(o, buffer, axis, index[axis], false, span)))
+            return;
+}
+
+/* Operands that are evaluated under a condition are not looked at. */
+static void check_loads(Outside *o, const Expr *e)
+{
+    if (e->kind == EX_LOAD)
+        check_access(o, e->u.load.buffer, e->u.load.index, e->span);
+    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
+    for (int i = 0; i < (lazy ? 1 : expr_operands(e)); i++)
+        check_loads(o, expr_operand(e, i));
+}
+
+static void check_store(Outside *o, const Stmt *s)
+{
+    check_access(o, s->u.store.buffer, s->u.store.index, s->span);
+    for (int axis = 0; axis < s->u.store.buffer->rank; axis++)
+        check_loads(o, s->u.store.index[axis]);
+    check_loads(o, s->u.store.value);
+}
+
+/* A condition decides what runs, so nothing under one is asked. */
+static void check_body(Outside *o, const Stmt *body)
+{
+    for (Cursor at = cursor_with_path(cursor_outer(o->c, body), NULL); cursor_next(&at);) {
+        o->inner = &at.path;
+        if (at.stmt->kind == ST_LET)
+            check_loads(o, at.stmt->u.let.value);
+        if (at.stmt->kind == ST_STORE)
+            check_store(o, at.stmt);
+        if (at.stmt->kind == ST_IF)
+            cursor_prune(&at);
+    }
+}
+
+bool no_access_leaves(Context *c, const Kernel *program)
+{
+    Outside o = {.c = c, .kernel = program};
+    Cursor at = cursor_with_path(cursor_outer(c, program->body), NULL);
+    while (cursor_next(&at)) {
+        if (at.stmt->kind == ST_IF)
+            cursor_prune(&at);
+        if (at.stmt->kind != ST_BLOCK)
+            continue;
+        o.path = &at.path;
+        o.block = &at.stmt->u.block;
+        if (o.block->init)
+            check_body(&o, o.block->init);
+        check_body(&o, o.block->body);
+    }
+    return !o.found;
+}

@@ -1,0 +1,111 @@
+/* index_map.c - see index_map.h. */
+#include "passes/analysis/polyhedral/index_map.h"
+
+#include "passes/analysis/symbolic/affine.h"
+
+static void print_list(Expr *const *items, int n, StrBuf *out)
+{
+    strbuf_addc(out, '[');
+    for (int i = 0; i < n; i++) {
+        strbuf_add(out, i ? ", " : "");
+        print_expr(items[i], out);
+    }
+    strbuf_addc(out, ']');
+}
+
+void index_map_print(Context *c, const IndexMap *map, StrBuf *out)
+{
+    Expr **from = ARENA_ARRAY(c->arena, Expr *, map->n_from + 1);
+    for (int i = 0; i < map->n_from; i++)
+        from[i] = expr_var(c, map->from[i], span_none());
+    print_list(from, map->n_from, out);
+    strbuf_add(out, " -> ");
+    print_list(map->to, map->n_to, out);
+}
+
+Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values)
+{
+    Subst *subst = ARENA_ARRAY(c->arena, Subst, map->n_from + 1);
+    Expr **out = ARENA_ARRAY(c->arena, Expr *, map->n_to + 1);
+    for (int i = 0; i < map->n_from; i++)
+        subst[i] = (Subst){map->from[i], values[i]};
+    for (int i = 0; i < map->n_to; i++)
+        out[i] = expr_subst(c, map->to[i], subst, map->n_from);
+    return out;
+}
+
+/* A box without points gets one, so that its places have bounds. */
+void facts_points(Facts *f, const PointBox *box)
+{
+    int64_t lo, hi;
+    for (int i = 0; i < box->n; i++) {
+        bool empty = expr_is_const(simplify(f, box->lo[i]), &lo) &&
+                     expr_is_const(simplify(f, box->hi[i]), &hi) && hi <= lo;
+        facts_range(f, box->var[i], box->lo[i],
+                    empty ? index_add(f->c, box->lo[i], expr_index(f->c, 1)) : box->hi[i]);
+    }
+}
+
+void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi)
+{
+    int64_t first, end;
+    if (expr_is_const(lo, &first) && expr_is_const(hi, &end) && end - first == 1)
+        hi = expr_index(f->c, end + 1);
+    facts_range(f, var, lo, hi);
+}
+
+/* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it
+ * is the end of a range that the program itself has. */
+static Expr *extent_to(Context *c, Facts *f, const PointBox *box, Expr *last)
+{
+    Expr *zero = expr_index(c, 0);
+    Expr *extent = simplify(f, index_add(c, last, expr_index(c, 1)));
+    bool fine = prove(facts_new(c), expr_binary(c, EX_GE, extent, zero, span_none()));
+    for (int i = 0; i < box->n && !fine; i++)
+        fine = expr_equal(extent, box->hi[i]);
+    return fine ? extent : index_max(c, extent, zero);
+}
+
+int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
+{
+    bool exact;
+    for (int k = 0; k < n; k++) {
+        Expr *last = largest_over(f, e[k], (const Var *const *)box->var, box->n, &exact);
+        if (!last || !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
+            return k;
+        extent[k] = extent_to(c, f, box, last);
+    }
+    return -1;
+}
+
+bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var *const *place,
+                    Expr **back)
+{
+    Expr **variables = ARENA_ARRAY(c->arena, Expr *, box->n + 1);
+    Relation relation = {box, to, variables, n, box->n};
+    Facts *f = facts_new(c);
+    facts_points(f, box);
+    for (int i = 0; i < box->n; i++)
+        variables[i] = expr_var(c, box->var[i], span_none());
+    return digits_solve(c, f, box, to, n, place, back) || relation_solve(c, &relation, place, back);
+}
+
+Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box,
+                      Expr *const *back, Var *const *place)
+{
+    Expr *taken = NULL, **again = index_map_apply(c, map, back);
+    Subst *point = ARENA_ARRAY(c->arena, Subst, box->n + 1);
+    int64_t always;
+    for (int i = 0; i < box->n; i++) {
+        Expr *lo = expr_subst(c, box->lo[i], point, i), *hi = expr_subst(c, box->hi[i], point, i);
+        taken = cond_and(c, taken, expr_binary(c, EX_GE, back[i], lo, span_none()));
+        taken = cond_and(c, taken, expr_binary(c, EX_LT, back[i], hi, span_none()));
+        point[i] = (Subst){box->var[i], back[i]};
+    }
+    for (int k = 0; k < map->n_to; k++) {
+        Expr *at = expr_var(c, place[k], span_none());
+        taken = cond_and(c, taken, expr_binary(c, EX_EQ, again[k], at, span_none()));
+    }
+    taken = taken ? simplify(f, taken) : NULL;
+    return taken && expr_is_const(taken, &always) && always ? NULL : taken;
+}

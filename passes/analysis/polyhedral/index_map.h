@@ -1,0 +1,51 @@
+/* index_map.h - index maps, [i, j] -> [i / 4, j, i % 4]: where the points of one space lie in
+ * another.
+ *
+ * The value that schedules write down for a layout. What a map does to a box is asked of relation.h
+ * and of the simplifier: how large the new box is, whether points stay apart, and the way back. */
+#ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_INDEX_MAP_H
+#define TIRC_PASSES_ANALYSIS_POLYHEDRAL_INDEX_MAP_H
+
+#include "passes/analysis/polyhedral/relation.h"
+#include "passes/analysis/symbolic/simplify.h"
+
+typedef struct IndexMap {
+    Var *const *from; /* [n_from] the parameters, INDEX */
+    int n_from;
+    Expr *const *to; /* [n_to] of the parameters and symbolic sizes */
+    int n_to;
+} IndexMap;
+
+/* "[i, j] -> [i / 4, j, i % 4]" */
+void index_map_print(Context *c, const IndexMap *map, StrBuf *out);
+
+/* out[n_to]: the outputs with values in place of the parameters, not simplified. */
+Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values);
+
+/* Facts: each variable of the box is between its ends. */
+void facts_points(Facts *f, const PointBox *box);
+
+/* lo <= var < hi, but of a variable that has one value only not even that: what is simplified with
+ * it still speaks of the variable, so that whoever splits its loop finds it. */
+void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi);
+
+/* The smallest extent[n] with 0 <= e[k] < extent[k] at all points of the box. -1, or the first k
+ * for which there is none: it may be negative, or has no bound. `f` has facts_points of the box. */
+int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
+
+/* back[box->n]: the point that comes to a place, as expressions of the variables `place` [n], by
+ * the digits of the outputs (digits.c); for places that no point comes to it says nothing. `f` has
+ * facts_points of the box. False where the outputs do not have that form. */
+bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, int n,
+                  Var *const *place, Expr **back);
+/* The same by either method. */
+bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var *const *place,
+                    Expr **back);
+
+/* Some point of the box comes to the place: a condition on the variables `place` [n_to], which `f`
+ * has the ranges of. `back` says which point, if any (relation_solve): it lies in the box, and the
+ * map brings it there. NULL: that always holds. */
+Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box,
+                      Expr *const *back, Var *const *place);
+
+#endif

@@ -1,0 +1,279 @@
+/* poly.c - columns, rows and choices of a system, and arithmetic on affine forms.  See poly.h. */
+#include "passes/analysis/polyhedral/poly_memo.h"
+
+#include <isl/ctx.h>
+#include <isl/options.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough for hundreds of ordinary questions; a few seconds when all of it is spent. */
+#define OPERATIONS_PER_QUESTION 200000ul
+/* The same for our own work, in numbers of rows looked at. */
+#define WORK_PER_QUESTION INT64_C(400000000)
+
+/* What the questions of a context share. */
+struct PolySolver {
+    isl_ctx *isl;
+    PolyMemo *memo;
+};
+
+static void free_solver(struct PolySolver *solver)
+{
+    if (solver->isl)
+        isl_ctx_free(solver->isl);
+    memo_free(solver->memo);
+    free(solver);
+}
+
+static const struct PolySolver *context_solver(Context *c)
+{
+    if (!c->solver) {
+        struct PolySolver *solver = c->solver = calloc(1, sizeof *solver);
+        c->solver_free = free_solver;
+        if (solver) {
+            solver->isl = isl_ctx_alloc();
+            solver->memo = memo_new(c);
+        }
+        if (!solver || !solver->isl || !solver->memo)
+            ctx_fatal(c, FATAL_OUT_OF_MEMORY, "no memory for the dependence analysis");
+        isl_options_set_on_error(solver->isl, ISL_ON_ERROR_CONTINUE);
+    }
+    return c->solver;
+}
+
+Poly *poly_new(Context *c)
+{
+    Poly *p = ARENA_NEW(c->arena, Poly);
+    p->ctx = c;
+    p->isl = context_solver(c)->isl;
+    p->memo = context_solver(c)->memo;
+    isl_ctx_reset_error(p->isl);
+    isl_ctx_reset_operations(p->isl);
+    isl_ctx_set_max_operations(p->isl, OPERATIONS_PER_QUESTION);
+    c->work_left = WORK_PER_QUESTION;
+    return p;
+}
+
+PolyMark poly_mark(const Poly *p)
+{
+    return (PolyMark){p->columns.n, p->top.rows.n, p->top.choices.n, p->quotients.n, p->products.n,
+                      p->fixed.n,   p->raised.n,   p->inexact,       p->lost};
+}
+
+void poly_reset(Poly *p, PolyMark mark)
+{
+    p->columns.n = mark.columns;
+    p->top.rows.n = mark.rows;
+    p->top.choices.n = mark.choices;
+    p->quotients.n = mark.quotients;
+    p->products.n = mark.products;
+    p->fixed.n = mark.fixed;
+    while (p->raised.n > mark.raised) {
+        Raised last = p->raised.items[--p->raised.n];
+        p->columns.items[last.column].min = last.min;
+    }
+    p->inexact = mark.inexact;
+    p->lost = mark.lost;
+}
+
+PolyPart poly_begin(const Poly *p)
+{
+    return (PolyPart){*p, arena_mark(p->ctx->arena)};
+}
+
+/* Lists that have grown since are forgotten with their memory; columns that were raised may stand
+ * in the old list or in the new one. */
+void poly_end(Poly *p, const PolyPart *part)
+{
+    const Raised *raised = p->raised.items;
+    int n_raised = p->raised.n;
+    *p = part->before;
+    while (n_raised-- > p->raised.n)
+        if (raised[n_raised].column < p->columns.n)
+            p->columns.items[raised[n_raised].column].min = raised[n_raised].min;
+    arena_reset(p->ctx->arena, part->arena);
+}
+
+void poly_end_work(Poly *p, const PolyPart *part)
+{
+    bool inexact = p->inexact, lost = p->lost;
+    poly_end(p, part);
+    p->inexact = inexact;
+    p->lost = lost;
+}
+
+void poly_raise(Poly *p, int column, int64_t min)
+{
+    Column *raised = &p->columns.items[column];
+    if (raised->min >= min)
+        return;
+    VEC_PUSH(p->ctx->arena, &p->raised, ((Raised){column, raised->min}));
+    raised->min = min;
+    Affine form = poly_term(p, 1, column);
+    form.constant = -min;
+    poly_not_negative(p, &p->top, form);
+}
+
+/* ---- affine forms ---------------------------------------------------------------------------- */
+
+Affine affine_const(int64_t value)
+{
+    return (Affine){value, NULL, 0};
+}
+
+Affine poly_term(Poly *p, int64_t factor, int column)
+{
+    Term *term = ARENA_NEW(p->ctx->arena, Term);
+    *term = (Term){column, factor};
+    return (Affine){0, term, 1};
+}
+
+int64_t affine_factor(Affine a, int column)
+{
+    for (int i = 0; i < a.n; i++)
+        if (a.terms[i].column == column)
+            return a.terms[i].factor;
+    return 0;
+}
+
+int64_t affine_divisor(Affine a)
+{
+    int64_t g = 0;
+    for (int i = 0; i < a.n && g != 1; i++)
+        g = gcd64(g, a.terms[i].factor);
+    return g;
+}
+
+Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
+{
+    VEC_PUSH(p->ctx->arena, &p->columns, ((Column){min, max, fixed, false}));
+    return poly_term(p, 1, p->columns.n - 1);
+}
+
+Affine poly_unknown(Poly *p)
+{
+    p->inexact = p->lost = true;
+    return poly_column(p, INT64_MIN, INT64_MAX, false);
+}
+
+/* a * factor_of_a + b * factor, where both products are checked. */
+static bool add_scaled(int64_t a, int64_t b, int64_t factor, int64_t *out)
+{
+    int64_t product;
+    return checked_mul(b, factor, &product) && checked_add(a, product, out);
+}
+
+Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)
+{
+    Affine sum = {0, NULL, 0};
+    p->ctx->work_left -= 40 + a.n + b.n; /* what surrounds a sum costs as much as some 40 numbers */
+    bool fits = add_scaled(a.constant, b.constant, factor, &sum.constant);
+    if (factor == 0 || b.n == 0)
+        return fits ? (Affine){sum.constant, a.terms, a.n} : poly_unknown(p);
+    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, a.n + b.n);
+    int i = 0, j = 0;
+    while (i < a.n || j < b.n) {
+        Term term;
+        if (j == b.n || (i < a.n && a.terms[i].column < b.terms[j].column)) {
+            term = a.terms[i++];
+        } else {
+            term = (Term){b.terms[j].column, 0};
+            if (i < a.n && a.terms[i].column == term.column)
+                term.factor = a.terms[i++].factor;
+            fits &= add_scaled(term.factor, b.terms[j++].factor, factor, &term.factor);
+        }
+        if (term.factor != 0)
+            terms[sum.n++] = term;
+    }
+    sum.terms = terms;
+    return fits ? sum : poly_unknown(p);
+}
+
+bool poly_affine_equal(Affine a, Affine b)
+{
+    if (a.constant != b.constant || a.n != b.n)
+        return false;
+    for (int i = 0; i < a.n; i++)
+        if (a.terms[i].column != b.terms[i].column || a.terms[i].factor != b.terms[i].factor)
+            return false;
+    return true;
+}
+
+bool affine_is_fixed(const Poly *p, Affine a)
+{
+    for (int i = 0; i < a.n; i++)
+        if (!p->columns.items[a.terms[i].column].fixed)
+            return false;
+    return true;
+}
+
+void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
+{
+    bool low = true, high = true;
+    *min = *max = a.constant;
+    for (int i = 0; i < a.n; i++) {
+        const Column *column = &p->columns.items[a.terms[i].column];
+        int64_t factor = a.terms[i].factor;
+        int64_t least = factor > 0 ? column->min : column->max;
+        int64_t most = factor > 0 ? column->max : column->min;
+        low =
+            low && least != INT64_MIN && least != INT64_MAX && add_scaled(*min, least, factor, min);
+        high =
+            high && most != INT64_MIN && most != INT64_MAX && add_scaled(*max, most, factor, max);
+    }
+    if (!low)
+        *min = INT64_MIN;
+    if (!high)
+        *max = INT64_MAX;
+}
+
+/* ---- constraints ----------------------------------------------------------------------------- */
+
+void poly_not_negative(Poly *p, Conj *into, Affine form)
+{
+    if (form.n > 0 || form.constant < 0)
+        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, false}));
+}
+
+void poly_zero(Poly *p, Conj *into, Affine form)
+{
+    if (form.n > 0 || form.constant != 0)
+        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, true}));
+}
+
+void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset)
+{
+    Affine gap = poly_add(p, b, a, -1);
+    if (checked_add(gap.constant, offset, &gap.constant))
+        poly_not_negative(p, into, gap);
+    else
+        p->inexact = p->lost = true;
+}
+
+void poly_equal(Poly *p, Conj *into, Affine a, Affine b)
+{
+    poly_zero(p, into, poly_add(p, a, b, -1));
+}
+
+Conj **poly_choice(Poly *p, Conj *into, int n)
+{
+    Conj **alternatives = ARENA_ARRAY(p->ctx->arena, Conj *, n);
+    for (int i = 0; i < n; i++)
+        alternatives[i] = ARENA_NEW(p->ctx->arena, Conj);
+    VEC_PUSH(p->ctx->arena, &into->choices, ((Choice){alternatives, n}));
+    return alternatives;
+}
+
+void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n)
+{
+    int n_possible = 0;
+    for (int i = 0; i < n; i++)
+        n_possible += !poly_affine_equal(a[i], b[i]);
+    Conj **alternative = poly_choice(p, into, 2 * n_possible);
+    for (int i = 0; i < n; i++) {
+        if (poly_affine_equal(a[i], b[i]))
+            continue;
+        poly_at_most(p, *alternative++, a[i], b[i], -1);
+        poly_at_most(p, *alternative++, b[i], a[i], -1);
+    }
+}

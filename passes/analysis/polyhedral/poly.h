@@ -1,0 +1,203 @@
+/* poly.h - systems of affine constraints over integers, and whether they have a solution.
+ *
+ * A question about iterations is put as a Poly: columns (sizes, loop variables of each instance,
+ * helpers), rows (affine forms that are >= 0 or == 0), and choices between sets of rows.
+ * Expressions of the program are translated with helper columns: q = e / 4 is a column with 0 <= e
+ * - 4 q <= 3, min(a, b) a column and a choice. A value that is not affine becomes a column without
+ * rows (`inexact` says that it happened), so that the system never has fewer solutions than the
+ * program has cases.
+ *
+ * Products of a variable and a symbolic size are columns too. Where a solution would depend on
+ * them, numbers such as q N + r are told apart into digits of symbolic width (poly_products.c),
+ * which is what loops split or fused by symbolic extents need.
+ *
+ * isl decides each case, unless the same one was decided before. A system lives in the context's
+ * arena, which the caller marks and resets; solving it leaves nothing there but the answer. */
+#ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_H
+#define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_H
+
+#include "ir/ir.h"
+
+struct isl_set;
+
+typedef struct {
+    int column;
+    int64_t factor;
+} Term;
+
+/* constant + sum of factor * column; terms are sorted by column and have no zero factor. */
+typedef struct {
+    int64_t constant;
+    const Term *terms;
+    int n;
+} Affine;
+
+/* What is known of a column without solving: [min, max], INT64_MIN and INT64_MAX for no bound. */
+typedef struct {
+    int64_t min, max;
+    bool fixed; /* the same in all instances: sizes, scalars, and what is computed from them */
+    bool lost;  /* rows that have it stand for some that are not known */
+} Column;
+
+/* A column whose lower bound was raised, and what it was. */
+typedef struct {
+    int column;
+    int64_t min;
+} Raised;
+
+typedef struct {
+    Affine form;
+    bool equal; /* form == 0, else form >= 0 */
+} Row;
+
+typedef VEC(Row) RowList;
+
+typedef struct Conj Conj;
+typedef struct {
+    Conj *const *alternatives; /* at least one holds */
+    int n;
+} Choice;
+struct Conj {
+    RowList rows;
+    VEC(Choice) choices;
+};
+
+typedef struct {
+    Affine dividend, divisor;
+    int column;
+    int remainder; /* its column, where the divisor is one of few numbers */
+} Quotient;
+
+typedef struct {
+    Affine factor, size; /* size has only fixed columns and is at least 0 */
+    int column;
+} Product;
+
+typedef struct {
+    const Var *var;
+    Affine value;
+} Meaning;
+/* Values of variables; later entries hide earlier ones. */
+typedef VEC(Meaning) Env;
+
+typedef struct {
+    Context *ctx;
+    struct isl_ctx *isl;
+    struct PolyMemo *memo; /* of what the context has asked before */
+    const Kernel *kernel;  /* whose `where` clause holds, or NULL */
+    VEC(Column) columns;
+    VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
+    Conj top;
+    VEC(Quotient) quotients;
+    VEC(Product) products;
+    Env fixed;    /* sizes and scalars met so far, loops outside the root */
+    bool inexact; /* a constraint was dropped, a value is unknown or a product of sizes */
+    bool lost;    /* the first two of these */
+} Poly;
+
+/* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
+ * operations. */
+Poly *poly_new(Context *c);
+
+/* Everything added since a mark is dropped by poly_reset. */
+typedef struct {
+    int columns, rows, choices, quotients, products, fixed, raised;
+    bool inexact, lost;
+} PolyMark;
+PolyMark poly_mark(const Poly *p);
+void poly_reset(Poly *p, PolyMark mark);
+/* A part of a question: what the system and the arena got since poly_begin is dropped by
+ * poly_end. */
+typedef struct {
+    Poly before;
+    ArenaMark arena;
+} PolyPart;
+PolyPart poly_begin(const Poly *p);
+void poly_end(Poly *p, const PolyPart *part);
+/* The same after work on the system itself: that it became `inexact` or `lost` stays. */
+void poly_end_work(Poly *p, const PolyPart *part);
+/* From here on the column is at least `min`. */
+void poly_raise(Poly *p, int column, int64_t min);
+
+/* ---- affine forms ---------------------------------------------------------------------------- */
+
+Affine affine_const(int64_t value);
+Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
+/* factor * column. */
+Affine poly_term(Poly *p, int64_t factor, int column);
+/* Of a column in a form; 0: it is not there. */
+int64_t affine_factor(Affine a, int column);
+/* The greatest common divisor of the factors; 0 if there are none. */
+int64_t affine_divisor(Affine a);
+/* A value of which nothing is known; makes the system inexact. */
+Affine poly_unknown(Poly *p);
+/* a + factor * b; unknown where a number does not fit. */
+Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor);
+bool poly_affine_equal(Affine a, Affine b);
+bool affine_is_fixed(const Poly *p, Affine a);
+/* Bounds from those of the columns. */
+void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max);
+
+/* Adds a row to `into`: form >= 0, */
+void poly_not_negative(Poly *p, Conj *into, Affine form);
+/* form == 0, */
+void poly_zero(Poly *p, Conj *into, Affine form);
+/* a <= b + offset, */
+void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset);
+/* a == b. */
+void poly_equal(Poly *p, Conj *into, Affine a, Affine b);
+/* Adds a choice of n new, empty alternatives, for the caller to fill. */
+Conj **poly_choice(Poly *p, Conj *into, int n);
+/* At least one of a[k] != b[k]. */
+void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n);
+
+/* ---- expressions (poly_expr.c) --------------------------------------------------------------- */
+
+/* A column for a size or scalar that `p->fixed` does not have yet. */
+Affine poly_size(Poly *p, const Var *var);
+/* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on,
+ * of the elements of integer inputs (poly_where.c). */
+void poly_assume_where(Poly *p, const Kernel *kernel);
+/* The value of a load of integers: unknown, but in the range that the `where` clause gives it. */
+Affine poly_element(Poly *p, const Expr *load);
+/* The value of an integer expression under `env`. */
+Affine poly_value(Poly *p, const Env *env, const Expr *e);
+/* `cond` is true (holds) or false; what is not affine is dropped. */
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
+const Affine *env_find(const Env *env, const Var *var);
+/* Sizes, numbers, and what is computed from them. */
+bool expr_of_sizes(const Expr *e);
+/* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M +
+ * 255) / 256 says N >= 3. */
+void poly_assume_positive(Poly *p, const Expr *e);
+/* e / d for d > 0, truncating. */
+Affine poly_quotient(Poly *p, Affine e, int64_t d);
+
+/* ---- solving (poly_solve.c) ------------------------------------------------------------------ */
+
+typedef enum {
+    POLY_NONE,  /* no solution */
+    POLY_SOME,  /* a solution, given where it was asked for */
+    POLY_SPENT, /* not decided within the budget, or none can be shown */
+} Answer;
+
+/* `point`, if given, receives the value of every column; the columns of `first` (in order) are as
+ * small as they can be. */
+Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
+int64_t affine_at(Affine a, const int64_t *point);
+
+/* For each solution of `p` there are values of the columns from `from` on, of which only rows[0..n)
+ * speak, so that these hold (poly_extend.c). Returns how many rows could not be proved: where those
+ * in `left` [most] hold too, it is so; -1 where no values were found, or more rows are left. `p`
+ * grows by columns that have one value for each solution. Incomplete: no answer says that there are
+ * none. */
+int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most);
+
+/* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the
+ * budget is spent. *exact: it holds no other values, which constraints that were dropped would have
+ * ruled out, or products of sizes (poly_products.c). The caller frees it. */
+struct isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact);
+/* A point of the set with small coordinates; false if it is empty; *spent when not decided. */
+bool poly_set_point(struct isl_set *set, int64_t *point, int n, bool *spent);
+
+#endif

@@ -1,0 +1,500 @@
+/* poly_expr.c - expressions and conditions of the program as rows of a system.
+ *
+ * Helper columns are defined at the top of the system even where the expression stands in one
+ * branch of a choice: they are total functions, so that costs no solution, and equal quotients
+ * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
+#include "passes/analysis/polyhedral/poly_reduce.h"
+
+const Affine *env_find(const Env *env, const Var *var)
+{
+    for (int i = env->n - 1; i >= 0; i--)
+        if (env->items[i].var == var)
+            return &env->items[i].value;
+    return NULL;
+}
+
+/* A size or scalar is the same for every instance: one column, made when it is first met. */
+Affine poly_size(Poly *p, const Var *var)
+{
+    Affine column = poly_column(p, var->kind == VAR_SIZE ? 0 : INT64_MIN, INT64_MAX, true);
+    VEC_PUSH(p->ctx->arena, &p->fixed, ((Meaning){var, column}));
+    if (var->kind == VAR_SIZE)
+        poly_not_negative(p, &p->top, column);
+    return column;
+}
+
+static Affine variable_value(Poly *p, const Env *env, const Var *var)
+{
+    const Affine *known = env_find(env, var);
+    if (!known)
+        known = env_find(&p->fixed, var);
+    if (known)
+        return *known;
+    if (var->kind != VAR_SIZE && (var->kind != VAR_SCALAR || !type_is_int(var->type)))
+        return poly_unknown(p);
+    return poly_size(p, var);
+}
+
+/* ---- quotients and products ------------------------------------------------------------------ */
+
+/* 0 <= sign * (e - d q) <= d - 1 */
+static void row_quotient(Poly *p, Conj *into, Affine e, Affine q, int64_t d, int sign)
+{
+    Affine rest = poly_add(p, affine_const(0), poly_add(p, e, q, -d), sign);
+    poly_not_negative(p, into, rest);
+    poly_at_most(p, into, rest, affine_const(d), -1);
+}
+
+static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *found)
+{
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *known = &p->quotients.items[i];
+        if (poly_affine_equal(known->dividend, dividend) &&
+            poly_affine_equal(known->divisor, divisor)) {
+            *found = poly_term(p, 1, known->column);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* e = d * known + rest with rest proved to be in 0..d: 32 by + ty over 32 is by.  For e >= 0. */
+static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
+{
+    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, e.n);
+    *known = (Affine){e.constant / d - (e.constant % d < 0), terms, 0};
+    for (int i = 0; i < e.n; i++)
+        if (e.terms[i].factor % d == 0)
+            terms[known->n++] = (Term){e.terms[i].column, e.terms[i].factor / d};
+    int64_t min, max;
+    affine_range(p, poly_add(p, e, *known, -d), &min, &max);
+    return min >= 0 && max < d;
+}
+
+/* e = x / c for a column e: e / d is x / (c d), which one column stands for however it is written.
+ * For x >= 0. */
+static bool quotient_of_quotient(Poly *p, Affine e, int64_t d, Affine *known)
+{
+    if (e.n != 1 || e.constant != 0 || e.terms[0].factor != 1)
+        return false;
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *inner = &p->quotients.items[i];
+        int64_t min, max, product;
+        affine_range(p, inner->dividend, &min, &max);
+        if (inner->column == e.terms[0].column && inner->divisor.n == 0 && min >= 0 &&
+            checked_mul(inner->divisor.constant, d, &product)) {
+            *known = poly_quotient(p, inner->dividend, product);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One case where e has one sign, else two. */
+Affine poly_quotient(Poly *p, Affine e, int64_t d)
+{
+    if (d == 1)
+        return e;
+    if (e.n == 0)
+        return affine_const(e.constant / d);
+    int64_t min, max;
+    affine_range(p, e, &min, &max);
+    Affine known;
+    if ((min >= 0 && quotient_exact(p, e, d, &known)) ||
+        find_quotient(p, e, affine_const(d), &known))
+        return known;
+    if (min >= 0 && quotient_of_quotient(p, e, d, &known)) {
+        if (known.n == 1 && known.terms[0].factor == 1 && known.constant == 0)
+            VEC_PUSH(p->ctx->arena, &p->quotients,
+                     ((Quotient){e, affine_const(d), known.terms[0].column, -1}));
+        row_quotient(p, &p->top, e, known, d, 1);
+        return known;
+    }
+    Affine q = poly_column(p, min == INT64_MIN ? min : min / d, max == INT64_MAX ? max : max / d,
+                           affine_is_fixed(p, e));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column, -1}));
+    if (min >= 0) {
+        row_quotient(p, &p->top, e, q, d, 1);
+        return q;
+    }
+    Conj **sign = poly_choice(p, &p->top, 2);
+    poly_not_negative(p, sign[0], e);
+    row_quotient(p, sign[0], e, q, d, 1);
+    poly_at_most(p, sign[1], e, affine_const(0), -1);
+    row_quotient(p, sign[1], e, q, d, -1);
+    return q;
+}
+
+static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
+{
+    for (int i = 0; i < p->products.n; i++) {
+        const Product *known = &p->products.items[i];
+        if (poly_affine_equal(known->factor, a) && poly_affine_equal(known->size, b)) {
+            *found = poly_term(p, 1, known->column);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether `a` may be the size of a Product. */
+static bool is_size(const Poly *p, Affine a)
+{
+    int64_t min, max;
+    affine_range(p, a, &min, &max);
+    return affine_is_fixed(p, a) && min >= 0;
+}
+
+/* Also what is known of remainders, e - d (e / d). */
+static void value_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
+{
+    int64_t least, most;
+    affine_range(p, a, min, max);
+    for (int i = 0; i < p->quotients.n && a.n > 0; i++) {
+        const Quotient *q = &p->quotients.items[i];
+        affine_range(p, q->dividend, &least, &most);
+        if (q->divisor.n > 0 || least < 0 || a.constant != q->dividend.constant)
+            continue;
+        int k = 0, met = 0;
+        for (int j = 0; j < a.n; j++) {
+            Term t = a.terms[j];
+            if (t.column == q->column && t.factor == -q->divisor.constant)
+                met++;
+            else if (k < q->dividend.n && q->dividend.terms[k].column == t.column &&
+                     q->dividend.terms[k].factor == t.factor)
+                k++;
+        }
+        if (met != 1 || k != q->dividend.n || a.n != k + 1)
+            continue;
+        *min = *min < 0 ? 0 : *min;
+        *max = *max >= q->divisor.constant ? q->divisor.constant - 1 : *max;
+    }
+}
+
+/* factor * size for a form of fixed columns; unknown where neither is. */
+static Affine times_size(Poly *p, Affine a, Affine b)
+{
+    Affine product;
+    if (a.n == 0)
+        return poly_add(p, affine_const(0), b, a.constant);
+    if (b.n == 0)
+        return poly_add(p, affine_const(0), a, b.constant);
+    if (!is_size(p, a) && !is_size(p, b))
+        return poly_unknown(p);
+    if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
+        return product;
+    int64_t a_min, b_min, max;
+    value_range(p, a, &a_min, &max);
+    value_range(p, b, &b_min, &max);
+    bool positive = a_min >= 0 && b_min >= 0;
+    product = poly_column(p, positive ? 0 : INT64_MIN, INT64_MAX,
+                          affine_is_fixed(p, a) && affine_is_fixed(p, b));
+    int column = product.terms[0].column;
+    if (positive)
+        poly_not_negative(p, &p->top, product);
+    if (is_size(p, b))
+        VEC_PUSH(p->ctx->arena, &p->products, ((Product){a, b, column}));
+    if (is_size(p, a))
+        VEC_PUSH(p->ctx->arena, &p->products, ((Product){b, a, column}));
+    p->inexact = true;
+    return product;
+}
+
+/* e / size: the program divides, so the size is not 0. */
+static Affine quotient_size(Poly *p, Affine e, Affine size)
+{
+    int64_t min, max;
+    affine_range(p, e, &min, &max);
+    if (min < 0 || !is_size(p, size))
+        return poly_unknown(p);
+    Affine known;
+    if (find_quotient(p, e, size, &known))
+        return known;
+    Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column, -1}));
+    poly_not_negative(p, &p->top, q);
+    Affine rest = poly_add(p, e, times_size(p, q, size), -1);
+    poly_not_negative(p, &p->top, rest);
+    poly_at_most(p, &p->top, rest, size, -1);
+    return q;
+}
+
+/* The rows say that e >= 0. */
+static bool never_negative(Poly *p, Affine e)
+{
+    int n = p->top.rows.n;
+    Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n + 1);
+    for (int i = 0; i < n; i++)
+        rows[i] = p->top.rows.items[i];
+    rows[n] = (Row){poly_add(p, affine_const(-1), e, -1), false};
+    return poly_rows(p, rows, n + 1) == POLY_NONE;
+}
+
+/* Divisors that are not the same in all instances are looked at number by number: the height of the
+ * last of the groups that blocks of a grid go in. */
+enum { MOST_DIVISORS = 8 };
+
+/* e / by and e % by for `by` in 1..MOST_DIVISORS + 1; in what a program runs it is not 0. */
+static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
+{
+    int64_t min, max, by_min, by_max;
+    affine_range(p, e, &min, &max);
+    affine_range(p, by, &by_min, &by_max);
+    if (by_max > MOST_DIVISORS || by_max < 1 || affine_is_fixed(p, by))
+        return false;
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *known = &p->quotients.items[i];
+        if (known->remainder >= 0 && poly_affine_equal(known->dividend, e) &&
+            poly_affine_equal(known->divisor, by)) {
+            *q = poly_term(p, 1, known->column);
+            *rest = poly_term(p, 1, known->remainder);
+            return true;
+        }
+    }
+    if (min < 0 && !never_negative(p, e))
+        return false;
+    *q = poly_column(p, by_min < 1 ? INT64_MIN : 0, max, false);
+    *rest = poly_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1, false);
+    VEC_PUSH(p->ctx->arena, &p->quotients,
+             ((Quotient){e, by, q->terms[0].column, rest->terms[0].column}));
+    Conj **cases = poly_choice(p, &p->top, (int)by_max + (by_min < 1));
+    for (int64_t d = 1; d <= by_max; d++) {
+        Conj *here = cases[d - 1];
+        poly_equal(p, here, by, affine_const(d));
+        poly_equal(p, here, e, poly_add(p, *rest, *q, d));
+        poly_not_negative(p, here, *rest);
+        poly_at_most(p, here, *rest, affine_const(d), -1);
+    }
+    if (by_min < 1) {
+        Affine lost = poly_column(p, 0, INT64_MAX, false);
+        p->columns.items[lost.terms[0].column].lost = true;
+        poly_not_negative(p, cases[by_max], lost);
+        poly_at_most(p, cases[by_max], by, affine_const(0), -1);
+        p->inexact = true;
+    }
+    return true;
+}
+
+static Affine quotient(Poly *p, Affine e, Affine by)
+{
+    Affine q, rest;
+    if (by.n > 0)
+        return divide_cases(p, e, by, &q, &rest) ? q : quotient_size(p, e, by);
+    if (by.constant == 0 || by.constant == INT64_MIN)
+        return poly_unknown(p);
+    if (by.constant < 0)
+        return poly_add(p, affine_const(0), poly_quotient(p, e, -by.constant), -1);
+    return poly_quotient(p, e, by.constant);
+}
+
+static Affine remainder_of(Poly *p, Affine e, Affine by)
+{
+    Affine q, rest;
+    if (by.n > 0 && divide_cases(p, e, by, &q, &rest))
+        return rest;
+    return poly_add(p, e, times_size(p, quotient(p, e, by), by), -1);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Bounds of one of two values. */
+static Affine either(Poly *p, Affine a, Affine b)
+{
+    int64_t a_min, a_max, b_min, b_max;
+    affine_range(p, a, &a_min, &a_max);
+    affine_range(p, b, &b_min, &b_max);
+    return poly_column(p, a_min < b_min ? a_min : b_min, a_max > b_max ? a_max : b_max,
+                       affine_is_fixed(p, a) && affine_is_fixed(p, b));
+}
+
+static Affine extreme(Poly *p, Affine a, Affine b, bool least)
+{
+    int64_t min, max;
+    affine_range(p, poly_add(p, b, a, -1), &min, &max);
+    if (min >= 0)
+        return least ? a : b;
+    if (max <= 0)
+        return least ? b : a;
+    Affine m = either(p, a, b);
+    int64_t a_min, a_max, b_min, b_max;
+    affine_range(p, a, &a_min, &a_max);
+    affine_range(p, b, &b_min, &b_max);
+    Column *known = &p->columns.items[m.terms[0].column];
+    if (least)
+        known->max = a_max < b_max ? a_max : b_max;
+    else
+        known->min = a_min > b_min ? a_min : b_min;
+    Conj **which = poly_choice(p, &p->top, 2);
+    poly_at_most(p, which[0], a, b, 0);
+    poly_equal(p, which[0], m, least ? a : b);
+    poly_at_most(p, which[1], b, a, -1);
+    poly_equal(p, which[1], m, least ? b : a);
+    return m;
+}
+
+/* a ^ b for a, b >= 0 below a power of two stays below it; nothing else is said. */
+static Affine exclusive(Poly *p, Affine a, Affine b)
+{
+    int64_t a_min, a_max, b_min, b_max, mask = 0;
+    if (a.n == 0 && a.constant == 0)
+        return b;
+    if (b.n == 0 && b.constant == 0)
+        return a;
+    affine_range(p, a, &a_min, &a_max);
+    affine_range(p, b, &b_min, &b_max);
+    Affine value = poly_unknown(p);
+    if (a_min < 0 || b_min < 0 || a_max == INT64_MAX || b_max == INT64_MAX)
+        return value;
+    while (mask < a_max || mask < b_max)
+        mask = mask * 2 + 1;
+    poly_not_negative(p, &p->top, value);
+    poly_at_most(p, &p->top, value, affine_const(mask), 0);
+    return value;
+}
+
+static Affine selected(Poly *p, const Env *env, const Expr *e)
+{
+    Affine a = poly_value(p, env, e->u.arg[1]);
+    Affine b = poly_value(p, env, e->u.arg[2]);
+    Affine m = either(p, a, b);
+    if (!affine_is_fixed(p, a) || !affine_is_fixed(p, b) || e->u.arg[0]->kind != EX_INT)
+        p->columns.items[m.terms[0].column].fixed = false;
+    Conj **which = poly_choice(p, &p->top, 2);
+    poly_assume(p, which[0], env, e->u.arg[0], true);
+    poly_equal(p, which[0], m, a);
+    poly_assume(p, which[1], env, e->u.arg[0], false);
+    poly_equal(p, which[1], m, b);
+    return m;
+}
+
+Affine poly_value(Poly *p, const Env *env, const Expr *e)
+{
+    if (e->kind == EX_INT)
+        return e->type == DT_U64 && e->u.i < 0 ? poly_unknown(p) : affine_const(e->u.i);
+    if (e->kind == EX_VAR)
+        return variable_value(p, env, e->u.var);
+    if (e->kind == EX_LOAD && type_is_int(e->type))
+        return poly_element(p, e);
+    if (e->type != DT_INDEX)
+        return poly_unknown(p);
+    Expr *const *arg = e->u.arg;
+    switch (e->kind) {
+    case EX_NEG: return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);
+    case EX_ADD: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), 1);
+    case EX_SUB: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
+    case EX_MUL: return times_size(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_DIV: return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_MOD: return remainder_of(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_MIN:
+    case EX_MAX:
+        return extreme(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]),
+                       e->kind == EX_MIN);
+    case EX_SELECT: return selected(p, env, e);
+    case EX_BITXOR: return exclusive(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    case EX_CAST: return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
+    default: return poly_unknown(p);
+    }
+}
+
+bool expr_of_sizes(const Expr *e)
+{
+    if (e->kind == EX_VAR)
+        return e->u.var->kind == VAR_SIZE;
+    bool ok = e->kind == EX_INT || expr_is_unary(e->kind) || expr_is_binary(e->kind);
+    for (int i = 0; i < expr_arity(e->kind); i++)
+        ok = ok && expr_of_sizes(e->u.arg[i]);
+    return ok;
+}
+
+/* ---- what follows from an extent ------------------------------------------------------------- */
+
+/* A value that is never negative, as it stands in the program. */
+static bool size_not_negative(Poly *p, const Expr *e)
+{
+    int64_t min, max, value;
+    if (e->kind == EX_MAX)
+        return (expr_is_const(e->u.arg[0], &value) && value >= 0) ||
+               (expr_is_const(e->u.arg[1], &value) && value >= 0);
+    if (e->kind == EX_MUL)
+        return size_not_negative(p, e->u.arg[0]) && size_not_negative(p, e->u.arg[1]);
+    affine_range(p, poly_value(p, &p->fixed, e), &min, &max);
+    return min >= 0;
+}
+
+/* max(e, 0) >= 1 says e >= 1; one that is at least 1 anyway says nothing of the other. */
+static void assume_one(Poly *p, const Expr *e, const Expr *other)
+{
+    int64_t value;
+    if (expr_is_const(other, &value) && value < 1)
+        poly_assume_positive(p, e);
+}
+
+void poly_assume_positive(Poly *p, const Expr *e)
+{
+    if (e->type != DT_INDEX || !expr_of_sizes(e))
+        return;
+    Expr *const *arg = e->u.arg;
+    int64_t add, by;
+    if (e->kind == EX_MUL && size_not_negative(p, arg[0]) && size_not_negative(p, arg[1])) {
+        poly_assume_positive(p, arg[0]);
+        poly_assume_positive(p, arg[1]);
+    } else if (e->kind == EX_DIV && arg[0]->kind == EX_ADD && expr_is_const(arg[1], &by) &&
+               expr_is_const(arg[0]->u.arg[1], &add) && add >= 0 && add < by) {
+        poly_assume_positive(p, arg[0]->u.arg[0]);
+    } else if (e->kind == EX_MAX) {
+        assume_one(p, arg[0], arg[1]);
+        assume_one(p, arg[1], arg[0]);
+    } else if (e->kind == EX_VAR || e->kind == EX_ADD || e->kind == EX_SUB) {
+        Affine value = poly_value(p, &p->fixed, e);
+        if (value.n == 1 && value.terms[0].factor == 1 && affine_is_fixed(p, value))
+            poly_raise(p, value.terms[0].column, 1 - value.constant);
+    }
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static ExprKind negated(ExprKind kind)
+{
+    switch (kind) {
+    case EX_LT: return EX_GE;
+    case EX_LE: return EX_GT;
+    case EX_GT: return EX_LE;
+    case EX_GE: return EX_LT;
+    case EX_EQ: return EX_NE;
+    default: return EX_EQ;
+    }
+}
+
+static void assume_comparison(Poly *p, Conj *into, ExprKind kind, Affine a, Affine b)
+{
+    switch (kind) {
+    case EX_LT: poly_at_most(p, into, a, b, -1); break;
+    case EX_LE: poly_at_most(p, into, a, b, 0); break;
+    case EX_GT: poly_at_most(p, into, b, a, -1); break;
+    case EX_GE: poly_at_most(p, into, b, a, 0); break;
+    case EX_EQ: poly_equal(p, into, a, b); break;
+    default: poly_differ(p, into, &a, &b, 1); break;
+    }
+}
+
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds)
+{
+    Expr *const *arg = cond->u.arg;
+    if (cond->kind == EX_INT) {
+        if ((cond->u.i != 0) != holds)
+            poly_not_negative(p, into, affine_const(-1));
+    } else if (cond->kind == EX_NOT) {
+        poly_assume(p, into, env, arg[0], !holds);
+    } else if (cond->kind == EX_AND || cond->kind == EX_OR) {
+        bool both = (cond->kind == EX_AND) == holds;
+        Conj **branch = both ? NULL : poly_choice(p, into, 2);
+        poly_assume(p, both ? into : branch[0], env, arg[0], holds);
+        poly_assume(p, both ? into : branch[1], env, arg[1], holds);
+    } else if (op_info(cond->kind) && op_info(cond->kind)->class == OP_COMPARE &&
+               type_is_int(arg[0]->type) && type_is_int(arg[1]->type)) {
+        assume_comparison(p, into, holds ? cond->kind : negated(cond->kind),
+                          poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
+    } else {
+        p->inexact = p->lost = true;
+    }
+}

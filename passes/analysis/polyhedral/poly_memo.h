@@ -1,0 +1,30 @@
+/* poly_memo.h - sets of rows that have been decided (internal to passes/analysis).
+ *
+ * A step of a schedule asks again what the steps before it have asked: whether each pair of
+ * accesses of a launch still has its order, whether each thread still reads what it has written.
+ * Most of these questions are the same down to the last number. */
+#ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_MEMO_H
+#define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_MEMO_H
+
+#include "passes/analysis/polyhedral/poly.h"
+
+typedef struct PolyMemo PolyMemo;
+
+/* NULL where there is no memory. Out of memory later unwinds to the context's guard. */
+PolyMemo *memo_new(Context *c);
+void memo_free(PolyMemo *m); /* NULL is allowed */
+
+/* A question: rows that speak of columns, whose names are their numbers in `dimension`. Two
+ * questions are the same when their rows are, in order. */
+typedef struct {
+    const Row *rows;
+    int n;
+    const int *dimension;
+} Asked;
+
+/* The answer, if the question was kept; else POLY_SPENT. */
+Answer memo_find(PolyMemo *m, Asked asked);
+/* Only what is decided is worth keeping: nothing happens for POLY_SPENT. */
+void memo_keep(PolyMemo *m, Asked asked, Answer answer);
+
+#endif

@@ -1,0 +1,206 @@
+/* poly_products.c - numbers with digits of symbolic width.
+ *
+ * Loops of symbolic extents that were fused make numbers like q N + r with r in 0..N, and quotients
+ * of tiled loops by N. What a set of rows says of such a number it says of its digits, and then no
+ * product is left:
+ *
+ *   e = 256 b + t, t in 0..256, b in 0..G   e in 0..256 G    e replaces b and t
+ *   0 <= 256 G - S < 256, G nowhere else    (nothing)        there is one such G
+ *   0 <= e - q N < N                        r in 0..N        r = e - q N replaces e
+ *   q N + r < M N, r in 0..N                q < M            the high digits decide
+ *
+ * A row that says h w + low >= 0 says h >= 0 where low lies in 0..w, and h + m >= 0 where low - m w
+ * does: here w is a number or a size. All steps keep the values that the forms of the image take.
+ * Products are polynomials on the way: a column for each monomial, so that (H - 2) W F divides by W
+ * however it was written. */
+#include "passes/analysis/polyhedral/radix.h"
+
+enum { MAX_ROUNDS = 200 };
+
+/* ---- polynomials in the place of products ---------------------------------------------------- */
+
+static Affine expanded(Radix *r, Affine form)
+{
+    for (int i = 0; i < r->expansions.n; i++) {
+        Expansion e = r->expansions.items[i];
+        int64_t factor = affine_factor(form, e.column);
+        if (factor) {
+            form = poly_add(r->p, form, poly_term(r->p, 1, e.column), -factor);
+            form = poly_add(r->p, form, e.value, factor);
+        }
+    }
+    return form;
+}
+
+/* What follows from the meaning of the column is no row: x N >= 0, e / N >= 0. */
+static bool is_of_definition(const Radix *r, Row row)
+{
+    const Poly *p = r->p;
+    if (row.equal || row.form.n != 1 || row.form.constant != 0 || row.form.terms[0].factor < 0 ||
+        p->columns.items[row.form.terms[0].column].min < 0)
+        return false;
+    int column = row.form.terms[0].column;
+    for (int i = 0; i < p->products.n; i++)
+        if (p->products.items[i].column == column)
+            return true;
+    for (int i = 0; i < p->quotients.n; i++)
+        if (p->quotients.items[i].column == column && p->quotients.items[i].divisor.n > 0)
+            return true;
+    return false;
+}
+
+/* N becomes n + 2 where a product has N - 2: polynomials then divide by it. */
+static void shift_size(Radix *r, Affine a)
+{
+    if (a.n != 1 || a.terms[0].factor != 1 || a.constant == 0 || !affine_is_fixed(r->p, a))
+        return;
+    for (int i = 0; i < r->expansions.n; i++)
+        if (r->expansions.items[i].column == a.terms[0].column)
+            return;
+    Affine size = poly_column(r->p, 0, INT64_MAX, true);
+    VEC_PUSH(r->p->ctx->arena, &r->expansions,
+             ((Expansion){a.terms[0].column, poly_add(r->p, size, affine_const(a.constant), -1)}));
+}
+
+static void expand_products(Radix *r)
+{
+    for (int i = 0; i < r->p->products.n; i++)
+        shift_size(r, r->p->products.items[i].size);
+    for (int i = 0; i < r->p->products.n; i++) {
+        Product product = r->p->products.items[i];
+        bool known = false;
+        for (int k = 0; k < r->expansions.n && !known; k++)
+            known = r->expansions.items[k].column == product.column;
+        if (known)
+            continue;
+        Affine value = radix_multiply(r, expanded(r, product.factor), expanded(r, product.size));
+        VEC_PUSH(r->p->ctx->arena, &r->expansions, ((Expansion){product.column, value}));
+    }
+    RowList old = *r->rows;
+    *r->rows = (RowList){0};
+    for (int i = 0; i < old.n; i++)
+        if (!is_of_definition(r, old.items[i]))
+            radix_add_row(r, expanded(r, old.items[i].form), old.items[i].equal);
+    for (int i = 0; i < r->n_forms; i++)
+        r->forms[i] = expanded(r, r->forms[i]);
+}
+
+/* x == a form without x takes its place. */
+static bool use_equality(Radix *r)
+{
+    for (int i = 0; i < r->rows->n; i++) {
+        Affine form = r->rows->items[i].form;
+        int at = -1;
+        for (int k = 0; k < form.n && r->rows->items[i].equal; k++) {
+            int column = form.terms[k].column, n = 0;
+            if (radix_monomial(r, column) ||
+                (form.terms[k].factor != 1 && form.terms[k].factor != -1))
+                continue;
+            for (int m = 0; m < form.n; m++)
+                n += radix_has_base(r, form.terms[m].column, column);
+            if (n == 1 && (at < 0 || !r->p->columns.items[column].fixed))
+                at = column;
+        }
+        if (at < 0)
+            continue;
+        int64_t factor = affine_factor(form, at);
+        Affine rest = poly_add(r->p, form, poly_term(r->p, 1, at), -factor);
+        radix_substitute(r, at, poly_add(r->p, affine_const(0), rest, -factor));
+        return true;
+    }
+    return false;
+}
+
+/* ---- all steps, and cases -------------------------------------------------------------------- */
+
+static bool in_use(const Radix *r, int column)
+{
+    for (int i = 0; i < r->rows->n; i++)
+        if (affine_factor(r->rows->items[i].form, column))
+            return true;
+    for (int i = 0; i < r->n_forms; i++)
+        if (affine_factor(r->forms[i], column))
+            return true;
+    return false;
+}
+
+/* A column of products that has few values: the numbers of blocks in a group. */
+static bool find_cases(Radix *r, Digit *d)
+{
+    for (int k = 0; radix_next_digit(r, &k, d);)
+        for (int i = 0; i < r->monomials.n && d->width.n == 0 && d->width.constant <= MOST_CASES;
+             i++)
+            if (radix_has_base(r, r->monomials.items[i].column, d->column) &&
+                in_use(r, r->monomials.items[i].column))
+                return true;
+    return false;
+}
+
+static bool any_product(const Radix *r)
+{
+    for (int i = 0; i < r->rows->n; i++)
+        if (radix_has_product(r, r->rows->items[i].form))
+            return true;
+    for (int i = 0; i < r->n_forms; i++)
+        if (radix_has_product(r, r->forms[i]))
+            return true;
+    return false;
+}
+
+static bool split(Radix *r, PolySplit visit, void *user);
+
+/* The case in which the column has the value. */
+static bool split_case(const Radix *all, int column, int64_t value, PolySplit visit, void *user)
+{
+    PolyPart scratch = poly_begin(all->p);
+    Arena *arena = all->p->ctx->arena;
+    Radix r = *all;
+    RowList rows = {0};
+    for (int i = 0; i < all->rows->n; i++)
+        VEC_PUSH(arena, &rows, all->rows->items[i]);
+    r.rows = &rows;
+    r.forms = ARENA_ARRAY(arena, Affine, r.n_forms + 1);
+    for (int i = 0; i < r.n_forms; i++)
+        r.forms[i] = all->forms[i];
+    radix_substitute(&r, column, affine_const(value));
+    bool done = split(&r, visit, user);
+    poly_end_work(all->p, &scratch);
+    return done;
+}
+
+static bool split_cases(const Radix *r, Digit d, PolySplit visit, void *user)
+{
+    bool done = true;
+    for (int64_t value = 0; value < d.width.constant && done; value++)
+        done = split_case(r, d.column, value, visit, user);
+    return done;
+}
+
+static bool split(Radix *r, PolySplit visit, void *user)
+{
+    bool again = true;
+    for (int round = 0; again && round < MAX_ROUNDS && !r->failed && r->p->ctx->work_left > 0;
+         round++)
+        again =
+            use_equality(r) || radix_merge_digits(r) || radix_use_pairs(r) || radix_split_rows(r);
+    if (r->failed || r->p->ctx->work_left < 0)
+        return false;
+    if (!any_product(r))
+        return visit(user, r->rows, r->forms);
+    if (poly_rows(r->p, r->rows->items, r->rows->n) == POLY_NONE)
+        return true;
+    Digit d;
+    return find_cases(r, &d) && split_cases(r, d, visit, user);
+}
+
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit,
+                         void *user)
+{
+    Radix r = {.p = p, .rows = rows, .forms = forms, .n_forms = n_forms, .n_given = p->columns.n};
+    bool lost = p->lost;
+    p->lost = false; /* of numbers that do not fit */
+    expand_products(&r);
+    bool done = split(&r, visit, user) && !p->lost;
+    p->lost = lost;
+    return done;
+}

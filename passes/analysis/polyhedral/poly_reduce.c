@@ -1,0 +1,305 @@
+/* poly_reduce.c - decide a set of rows by elimination and bounds.
+ *
+ *   0. the digits of tiles are told apart (poly_digits.c)
+ *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor
+ *   that the constant has not is impossible
+ *   2. a row  y - x - 1 >= 0  (an order of two iterations) becomes  y = x + 1 + d, d >= 0, so that
+ *   bounds see the distance: by' > by makes 32 by' + ty' > 32 by + ty at once
+ *   3. bounds of variables follow from rows and bounds of the others, a few times around
+ *   4. a solution is tried: each variable in turn gets its least value, which bounds the rest
+ *   further
+ *
+ * What is left open is for isl.  Numbers that do not fit end the attempt. */
+#include "passes/analysis/polyhedral/poly_reduce.h"
+
+enum { ROUNDS = 4 };
+
+static int64_t divisor_of(const Line *l)
+{
+    int64_t g = 0;
+    for (int t = 0; t < l->n_terms && g != 1; t++)
+        g = gcd64(g, l->factor[l->term[t]]);
+    return g;
+}
+
+/* Another look at a row. */
+void system_work(System *s)
+{
+    *s->left -= s->n + 1;
+    s->overflow |= *s->left < 0;
+}
+
+static void find_key(Line *l)
+{
+    l->key = 0;
+    for (int t = 0; t < l->n_terms; t++)
+        l->key += (uint64_t)l->factor[l->term[t]] * (uint64_t)(l->term[t] * 2 + 1);
+}
+
+void system_find_terms(System *s, Line *l)
+{
+    l->n_terms = 0;
+    for (int i = 0; i < s->n; i++)
+        if (l->factor[i])
+            l->term[l->n_terms++] = i;
+    find_key(l);
+}
+
+/* Divides a row by the divisor of its factors; settles rows without variables. */
+void system_normalize(System *s, Line *l)
+{
+    system_work(s);
+    bool large = is_far(l->factor[s->n]);
+    for (int t = 0; t < l->n_terms; t++)
+        large |= is_far(l->factor[l->term[t]]);
+    s->overflow |= large;
+    if (s->overflow)
+        return;
+    int64_t g = divisor_of(l), constant = l->factor[s->n];
+    if (g == 0) {
+        s->impossible |= l->equal ? constant != 0 : constant < 0;
+        l->gone = true;
+        return;
+    }
+    if (g == 1)
+        return;
+    s->impossible |= l->equal && constant % g != 0;
+    for (int t = 0; t < l->n_terms; t++)
+        l->factor[l->term[t]] /= g;
+    l->factor[s->n] = floor_div64(constant, g);
+    find_key(l);
+}
+
+/* to += factor * from */
+void system_add(System *s, Line *to, const Line *from, int64_t factor)
+{
+    system_work(s);
+    for (int t = 0; t <= from->n_terms; t++) {
+        int i = t < from->n_terms ? from->term[t] : s->n;
+        int64_t product;
+        if (!checked_mul(from->factor[i], factor, &product) ||
+            !checked_add(to->factor[i], product, &to->factor[i]))
+            s->overflow = true;
+    }
+    system_find_terms(s, to);
+}
+
+void system_eliminate(System *s, Line *l, int at)
+{
+    for (int m = 0; m < s->n_lines; m++) {
+        Line *other = &s->lines[m];
+        if (other == l || other->gone || other->factor[at] == 0)
+            continue;
+        system_add(s, other, l, -other->factor[at] * l->factor[at]);
+        system_normalize(s, other);
+    }
+    l->gone = true;
+}
+
+static void eliminate_equalities(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->overflow && !s->impossible; k++) {
+        Line *l = &s->lines[k];
+        int at = -1;
+        for (int t = 0; t < l->n_terms && l->equal && !l->gone && at < 0; t++)
+            if (l->factor[l->term[t]] == 1 || l->factor[l->term[t]] == -1)
+                at = l->term[t];
+        if (at < 0)
+            continue;
+        system_eliminate(s, l, at);
+        k = -1; /* a row before may have got a factor of 1 */
+    }
+}
+
+/* x = the variable that comes first in  y - x + constant >= 0, constant < 0; -1 for other rows. */
+static int order_row(const System *s, const Line *l, int *y)
+{
+    int x = -1;
+    *y = -1;
+    for (int t = 0; t < l->n_terms; t++) {
+        int i = l->term[t];
+        if (l->factor[i] == 1)
+            *y = i;
+        else if (l->factor[i] == -1)
+            x = i;
+    }
+    return !l->equal && l->n_terms == 2 && *y >= 0 && l->factor[s->n] < 0 ? x : -1;
+}
+
+static void measure_distances(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->overflow; k++) {
+        Line *l = &s->lines[k];
+        int y, x = l->gone ? -1 : order_row(s, l, &y);
+        if (x < 0)
+            continue;
+        /* y becomes d: every other row gets factor * (x - constant) added. */
+        Line shift = *l;
+        shift.factor[y] = 0;
+        for (int m = 0; m < s->n_lines; m++)
+            if (m != k && !s->lines[m].gone && s->lines[m].factor[y] != 0) {
+                system_add(s, &s->lines[m], &shift, -s->lines[m].factor[y]);
+                system_normalize(s, &s->lines[m]);
+            }
+        for (int i = 0; i <= s->n; i++)
+            l->factor[i] = i == y;
+        system_find_terms(s, l);
+    }
+}
+
+/* The most that factor * variable i can be; false for no bound. */
+static bool most(const System *s, int i, int64_t factor, int64_t *out)
+{
+    int64_t bound = factor > 0 ? s->max[i] : s->min[i];
+    return bound != INT64_MIN && bound != INT64_MAX && checked_mul(factor, bound, out);
+}
+
+/* sum + constant >= 0 bounds each variable by what the others can be at most; `sign` -1 for the
+ * other half of an equality. */
+static void bound_by_line(System *s, const Line *l, int64_t sign)
+{
+    int open = -1, n_open = 0;
+    system_work(s);
+    int64_t sum = sign * l->factor[s->n];
+    for (int t = 0; t < l->n_terms; t++) {
+        int i = l->term[t];
+        int64_t part;
+        if (!most(s, i, sign * l->factor[i], &part) || !checked_add(sum, part, &sum)) {
+            open = i;
+            n_open++;
+        }
+    }
+    if (n_open > 1)
+        return;
+    s->impossible |= n_open == 0 && sum < 0;
+    for (int t = 0; t < l->n_terms && !s->impossible; t++) {
+        int i = l->term[t];
+        int64_t factor = sign * l->factor[i], part = 0, rest;
+        if (n_open == 1 && i != open)
+            continue;
+        if (n_open == 0 && !most(s, i, factor, &part))
+            continue;
+        if (!checked_sub(sum, part, &rest))
+            continue;
+        /* factor * x >= -rest */
+        int64_t limit = factor > 0 ? -floor_div64(rest, factor) : floor_div64(rest, -factor);
+        int64_t *bound = factor > 0 ? &s->min[i] : &s->max[i];
+        if (factor > 0 ? limit <= *bound : limit >= *bound)
+            continue;
+        *bound = limit;
+        s->tighter = true;
+        s->impossible |= s->min[i] > s->max[i];
+    }
+}
+
+void system_bound(System *s, const Line *l)
+{
+    bound_by_line(s, l, 1);
+    if (l->equal)
+        bound_by_line(s, l, -1);
+}
+
+static void bound_variables(System *s)
+{
+    s->tighter = true;
+    for (int round = 0; round < ROUNDS && s->tighter; round++) {
+        s->tighter = false;
+        for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
+            if (s->lines[k].gone)
+                continue;
+            system_bound(s, &s->lines[k]);
+        }
+    }
+}
+
+/* Fixes each variable to its least value (or greatest, or 0) that is left; true if all rows hold
+ * there. */
+static bool least_values_hold(System *s)
+{
+    for (int i = 0; i < s->n && !s->impossible && !s->overflow; i++) {
+        if (s->min[i] == s->max[i])
+            continue;
+        if (s->min[i] != INT64_MIN)
+            s->max[i] = s->min[i];
+        else if (s->max[i] != INT64_MAX)
+            s->min[i] = s->max[i];
+        else
+            s->min[i] = s->max[i] = 0;
+        bound_variables(s);
+    }
+    for (int k = 0; k < s->n_lines && !s->impossible; k++) {
+        const Line *l = &s->lines[k];
+        int64_t sum = l->factor[s->n], product;
+        for (int t = 0; t < l->n_terms && !l->gone; t++)
+            if (!checked_mul(l->factor[l->term[t]], s->min[l->term[t]], &product) ||
+                !checked_add(sum, product, &sum))
+                return false;
+        if (!l->gone && (l->equal ? sum != 0 : sum < 0))
+            return false;
+    }
+    return !s->impossible && !s->overflow;
+}
+
+/* normalize has nothing to do: most rows have a factor of 1 or -1. */
+static bool is_normal(Affine form)
+{
+    bool unit = false, large = is_far(form.constant);
+    for (int i = 0; i < form.n; i++) {
+        unit |= form.terms[i].factor == 1 || form.terms[i].factor == -1;
+        large |= is_far(form.terms[i].factor);
+    }
+    return unit && !large;
+}
+
+static void read_rows(Context *c, System *s, const Row *rows, const int *dimension)
+{
+    int64_t *numbers = ARENA_ARRAY(c->arena, int64_t, s->n_lines * (s->n + 1));
+    int *terms = ARENA_ARRAY(c->arena, int, s->n_lines * s->n);
+    for (int k = 0; k < s->n_lines; k++) {
+        Affine form = rows[k].form;
+        Line *l = &s->lines[k];
+        l->equal = rows[k].equal;
+        l->factor = numbers + (size_t)k * (size_t)(s->n + 1);
+        l->term = terms + (size_t)k * (size_t)s->n;
+        for (int i = 0; i < form.n; i++)
+            l->factor[dimension[form.terms[i].column]] = form.terms[i].factor;
+        l->factor[s->n] = form.constant;
+        system_find_terms(s, l);
+        if (!is_normal(form))
+            system_normalize(s, l);
+    }
+}
+
+static void forget_bounds(System *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        s->min[i] = INT64_MIN;
+        s->max[i] = INT64_MAX;
+    }
+}
+
+Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    System s = {.n_lines = n_rows, .n = n, .left = &c->work_left, .arena = c->arena};
+    s.capacity = 2 * n_rows + 16;
+    s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);
+    s.spare = ARENA_ARRAY(c->arena, int64_t, n + 1);
+    s.min = ARENA_ARRAY(c->arena, int64_t, n);
+    s.max = ARENA_ARRAY(c->arena, int64_t, n);
+    read_rows(c, &s, rows, dimension);
+    forget_bounds(&s);
+    system_split_digits(&s);
+    eliminate_equalities(&s);
+    if (!s.impossible)
+        measure_distances(&s);
+    forget_bounds(&s); /* variables mean something else now */
+    if (!s.impossible && !s.overflow)
+        bound_variables(&s);
+    Answer answer = s.overflow                      ? POLY_SPENT
+                    : s.impossible                  ? POLY_NONE
+                    : find && least_values_hold(&s) ? POLY_SOME
+                                                    : POLY_SPENT;
+    arena_reset(c->arena, mark);
+    return answer;
+}

@@ -1,0 +1,66 @@
+/* poly_reduce.h - most systems are decided without a solver. */
+#ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_REDUCE_H
+#define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_REDUCE_H
+
+#include "passes/analysis/polyhedral/poly.h"
+
+/* POLY_NONE or POLY_SOME where it is plain, POLY_SPENT where a solver must decide.  Rows speak of
+ * columns, which `dimension` numbers from 0 to n - 1.  Without `find`, POLY_SOME is not tried. */
+Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find);
+
+/* ---- what poly_reduce.c and poly_digits.c share ---------------------------------------------- */
+
+/* Most factors of a row are 0, and nearly all work is looking at rows: they say where the others
+ * are. */
+typedef struct {
+    int64_t *factor;    /* [n] then the constant */
+    int *term, n_terms; /* the variables whose factor is not 0, ascending */
+    uint64_t key;       /* of the terms; that of the opposite ones is its negative */
+    bool equal, gone;
+} Line;
+
+typedef struct {
+    Arena *arena;
+    Line *lines; /* [n_lines of capacity] */
+    int n_lines, capacity, n;
+    int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
+    int64_t *spare;     /* [n + 1] for the work of a moment */
+    bool overflow, impossible;
+    bool tighter;  /* a bound has moved */
+    int64_t *left; /* of the question's budget; a spent one counts as an overflow */
+} System;
+
+/* Larger numbers end the attempt, so that the sum or negation of two always fits. */
+#define LARGEST (INT64_MAX / 4)
+static inline bool is_far(int64_t number)
+{
+    return number > LARGEST || number < -LARGEST;
+}
+
+/* Counts another look at a row. */
+void system_work(System *s);
+/* Finds the terms of a row whose factors were written. */
+void system_find_terms(System *s, Line *l);
+/* Divides a row by the divisor of its factors; settles rows without variables. */
+void system_normalize(System *s, Line *l);
+/* to += factor * from */
+void system_add(System *s, Line *to, const Line *from, int64_t factor);
+/* Removes variable `at`, whose factor in the equality `l` is 1 or -1, from all other rows, and the
+ * row. */
+void system_eliminate(System *s, Line *l, int at);
+/* Bounds variables by what the others of a row can be at most. */
+void system_bound(System *s, const Line *l);
+/* Splits numbers of tiles into their digits (poly_digits.c); rows and variables change, integer
+ * solutions stay. */
+void system_split_digits(System *s);
+
+/* Whether the rows have a solution where products of sizes are any numbers (poly_solve.c). */
+Answer poly_rows(Poly *p, const Row *rows, int n);
+/* Cases without products in which the forms together take the values that they take over all
+ * solutions: each is visited, until `visit` returns false. False also where they are not found.
+ * Rows and forms are written over; columns that come are new. */
+typedef bool (*PolySplit)(void *user, const RowList *rows, const Affine *forms);
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit,
+                         void *user);
+
+#endif

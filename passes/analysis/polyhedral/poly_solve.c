@@ -1,0 +1,455 @@
+/* poly_solve.c - does a system have a solution, which one, and which values does it take.
+ *
+ * Choices are tried one alternative at a time. A full set of rows becomes one isl_basic_set over
+ * the columns that it mentions; isl says whether it holds an integer point. Where products of
+ * symbolic sizes are involved, a point that isl finds may not be one of the program: then the rows
+ * are split into cases without products first (poly_products.c). */
+#include "passes/analysis/polyhedral/poly_memo.h"
+#include "passes/analysis/polyhedral/poly_reduce.h"
+
+#include <isl/aff.h>
+#include <isl/ilp.h>
+#include <isl/local_space.h>
+#include <isl/mat.h>
+#include <isl/point.h>
+#include <isl/set.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
+/* Cases of one question; more are not tried. */
+#define MAX_CASES 20000
+
+typedef struct {
+    Poly *p;
+    RowList rows;             /* of the alternatives taken */
+    VEC(const Choice *) todo; /* choices[next..] are open */
+    int next;
+    int cases;
+    int *dimension; /* of each column in the basic set, -1: not used */
+    int room;       /* columns that `dimension` has room for: splitting into cases makes more */
+    int n_dimensions;
+    const Affine *first; /* what to make small; at a solution */
+    int n_first;
+    int64_t *point;      /* [n_point] the solution, or NULL */
+    int n_point;         /* columns that there were when it was asked */
+    const Affine *image; /* for poly_image */
+    int n_image;
+    bool exact; /* the image so far */
+    isl_set *set;
+    Answer answer;
+} Search;
+
+static void push_conj(Search *s, const Conj *conj)
+{
+    Arena *arena = s->p->ctx->arena;
+    for (int i = 0; i < conj->rows.n; i++)
+        VEC_PUSH(arena, &s->rows, conj->rows.items[i]);
+    for (int i = 0; i < conj->choices.n; i++)
+        VEC_PUSH(arena, &s->todo, &conj->choices.items[i]);
+}
+
+/* The memory of one case, and the lists as they were before it. */
+typedef struct {
+    PolyPart poly;
+    Search before;
+} Scratch;
+
+static Scratch scratch_begin(const Search *s)
+{
+    return (Scratch){poly_begin(s->p), *s};
+}
+
+static void scratch_end(Search *s, const Scratch *scratch)
+{
+    const Search *before = &scratch->before;
+    s->rows = before->rows;
+    s->todo = before->todo;
+    s->dimension = before->dimension;
+    s->room = before->room;
+    poly_end_work(s->p, &scratch->poly);
+}
+
+/* ---- rows to isl ----------------------------------------------------------------------------- */
+
+static void use_columns(Search *s, Affine form)
+{
+    for (int i = 0; i < form.n; i++)
+        if (s->dimension[form.terms[i].column] < 0)
+            s->dimension[form.terms[i].column] = s->n_dimensions++;
+}
+
+/* Gives a dimension to each column in use, after the n_image dimensions of the image. */
+static void number_columns(Search *s)
+{
+    int n = s->p->columns.n;
+    if (n > s->room) {
+        s->room = 2 * n;
+        s->dimension = ARENA_ARRAY(s->p->ctx->arena, int, s->room);
+    }
+    s->n_dimensions = s->n_image;
+    for (int i = 0; i < n; i++)
+        s->dimension[i] = -1;
+    for (int i = 0; i < s->n_first; i++)
+        use_columns(s, s->first[i]);
+    for (int i = 0; i < s->n_image; i++)
+        use_columns(s, s->image[i]);
+    for (int i = 0; i < s->rows.n; i++)
+        use_columns(s, s->rows.items[i].form);
+}
+
+static isl_mat *set_number(Search *s, isl_mat *mat, int row, int column, int64_t value)
+{
+    if (value >= INT32_MIN && value <= INT32_MAX)
+        return isl_mat_set_element_si(mat, row, column, (int)value);
+    return isl_mat_set_element_val(mat, row, column, isl_val_int_from_si(s->p->isl, value));
+}
+
+/* Row `row` of the matrix: constant first, then the dimensions. */
+static isl_mat *set_row(Search *s, isl_mat *mat, int row, Affine form)
+{
+    for (int i = 0; i <= s->n_dimensions; i++)
+        mat = isl_mat_set_element_si(mat, row, i, 0);
+    mat = set_number(s, mat, row, 0, form.constant);
+    for (int i = 0; i < form.n; i++)
+        mat = set_number(s, mat, row, 1 + s->dimension[form.terms[i].column], form.terms[i].factor);
+    return mat;
+}
+
+/* The rows taken so far (and dimension k == image[k]) as a basic set. */
+static isl_basic_set *rows_to_isl(Search *s)
+{
+    number_columns(s);
+    int n_equal = s->n_image;
+    for (int i = 0; i < s->rows.n; i++)
+        n_equal += s->rows.items[i].equal;
+    unsigned width = 1 + (unsigned)s->n_dimensions;
+    /* each equality removes a dimension from all rows */
+    s->p->ctx->work_left -= (int64_t)(1 + n_equal) * (s->n_image + s->rows.n) * width;
+    isl_ctx *isl = s->p->isl;
+    isl_mat *equal = isl_mat_alloc(isl, (unsigned)n_equal, width);
+    isl_mat *least = isl_mat_alloc(isl, (unsigned)(s->n_image + s->rows.n - n_equal), width);
+    int n[2] = {0, 0};
+    for (int i = 0; i < s->n_image; i++) {
+        equal = set_row(s, equal, n[1]++, s->image[i]);
+        equal = isl_mat_set_element_si(equal, i, 1 + i, -1);
+    }
+    for (int i = 0; i < s->rows.n; i++) {
+        Row row = s->rows.items[i];
+        if (row.equal)
+            equal = set_row(s, equal, n[1]++, row.form);
+        else
+            least = set_row(s, least, n[0]++, row.form);
+    }
+    isl_space *space = isl_space_set_alloc(isl, 0, (unsigned)s->n_dimensions);
+    return isl_basic_set_from_constraint_matrices(space, equal, least, isl_dim_cst, isl_dim_param,
+                                                  isl_dim_set, isl_dim_div);
+}
+
+/* A row without columns that does not hold. */
+static bool contradicts(const Search *s)
+{
+    for (int i = 0; i < s->rows.n; i++) {
+        const Row *row = &s->rows.items[i];
+        if (row->form.n == 0 && (row->equal ? row->form.constant != 0 : row->form.constant < 0))
+            return true;
+    }
+    return false;
+}
+
+/* What elimination and bounds say of the rows taken so far. */
+static Answer reduce_rows(Search *s, bool find)
+{
+    if (contradicts(s))
+        return POLY_NONE;
+    number_columns(s);
+    return poly_reduce(s->p->ctx, s->rows.items, s->rows.n, s->dimension, s->n_dimensions, find);
+}
+
+static Answer decide_rows(Search *s)
+{
+    Answer answer = reduce_rows(s, true);
+    if (answer != POLY_SPENT || s->p->ctx->work_left < 0)
+        return answer;
+    isl_basic_set *set = rows_to_isl(s);
+    isl_bool empty = isl_basic_set_is_empty(set);
+    isl_basic_set_free(set);
+    return empty == isl_bool_error ? POLY_SPENT : empty ? POLY_NONE : POLY_SOME;
+}
+
+static Answer rows_feasible(Search *s)
+{
+    if (contradicts(s))
+        return POLY_NONE;
+    number_columns(s);
+    Asked asked = {s->rows.items, s->rows.n, s->dimension};
+    Answer answer = memo_find(s->p->memo, asked);
+    if (answer != POLY_SPENT)
+        return answer;
+    answer = decide_rows(s);
+    memo_keep(s->p->memo, asked, answer);
+    return answer;
+}
+
+Answer poly_rows(Poly *p, const Row *rows, int n)
+{
+    ArenaMark mark = arena_mark(p->ctx->arena);
+    Search s = {.p = p};
+    for (int i = 0; i < n; i++)
+        VEC_PUSH(p->ctx->arena, &s.rows, rows[i]);
+    Answer answer = rows_feasible(&s);
+    arena_reset(p->ctx->arena, mark);
+    return answer;
+}
+
+/* ---- a solution to show ---------------------------------------------------------------------- */
+
+/* The set with dimension `at` fixed to its least value, if it has one. */
+static isl_set *fix_least(isl_set *set, int at)
+{
+    isl_local_space *space = isl_local_space_from_space(isl_set_get_space(set));
+    isl_aff *aff = isl_aff_var_on_domain(space, isl_dim_set, (unsigned)at);
+    isl_val *least = isl_set_min_val(set, aff);
+    isl_aff_free(aff);
+    if (least && isl_val_is_int(least))
+        return isl_set_fix_val(set, isl_dim_set, (unsigned)at, least);
+    isl_val_free(least);
+    return set;
+}
+
+static bool read_point(isl_set *set, int64_t *values, int n)
+{
+    isl_point *point = isl_set_sample_point(set);
+    bool ok = point && isl_point_is_void(point) == isl_bool_false;
+    for (int i = 0; i < n && ok; i++) {
+        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, i);
+        ok = value && isl_val_is_int(value);
+        values[i] = ok ? (int64_t)isl_val_get_num_si(value) : 0;
+        isl_val_free(value);
+    }
+    isl_point_free(point);
+    return ok;
+}
+
+/* A small point of the current rows into s->point. */
+static bool find_point(Search *s)
+{
+    Arena *arena = s->p->ctx->arena;
+    isl_set *set = isl_set_from_basic_set(rows_to_isl(s));
+    for (int i = 0; i < s->n_first && set; i++)
+        if (s->first[i].n == 1)
+            set = fix_least(set, s->dimension[s->first[i].terms[0].column]);
+    int64_t *values = ARENA_ARRAY(arena, int64_t, s->n_dimensions + 1);
+    bool ok = read_point(set, values, s->n_dimensions);
+    for (int i = 0; i < s->n_point && ok; i++)
+        s->point[i] = s->dimension[i] < 0 ? 0 : values[s->dimension[i]];
+    return ok;
+}
+
+/* Makes every size of a product the literal `value`, so that products are exact; false if that
+ * leaves no solution. The rows grow; the caller cuts them back. */
+static bool fix_sizes(Search *s, int64_t value)
+{
+    Poly *p = s->p;
+    for (int i = 0; i < p->products.n; i++) {
+        Product product = p->products.items[i];
+        Affine exact = poly_add(p, poly_term(p, 1, product.column), product.factor, -value);
+        Affine size = product.size;
+        if (!checked_sub(size.constant, value, &size.constant))
+            return false;
+        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){size, true}));
+        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){exact, true}));
+    }
+    return rows_feasible(s) == POLY_SOME;
+}
+
+/* Shows a solution of feasible rows; with products, one with small equal sizes. */
+static Answer show_solution(Search *s)
+{
+    if (!s->point)
+        return POLY_SOME;
+    if (s->p->products.n == 0)
+        return find_point(s) ? POLY_SOME : POLY_SPENT;
+    for (int64_t value = 2; value <= 5; value++) {
+        Scratch scratch = scratch_begin(s);
+        bool found = fix_sizes(s, value) && find_point(s);
+        scratch_end(s, &scratch);
+        if (found)
+            return POLY_SOME;
+    }
+    return POLY_SPENT;
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+/* One more case; false where the question has had its share. */
+static bool begin_case(Search *s)
+{
+    bool more = ++s->cases <= MAX_CASES && s->p->ctx->work_left >= 0;
+    if (!more)
+        s->answer = POLY_SPENT;
+    return more;
+}
+
+/* Rows without products of sizes, in the place of those of the search. */
+static Search with_rows(const Search *s, const RowList *rows, const Affine *image)
+{
+    Search without = *s;
+    without.rows = *rows;
+    without.image = image;
+    without.dimension = NULL;
+    without.room = 0;
+    return without;
+}
+
+/* Visits the rows in cases without products; false where they are not found. */
+static bool split_products(Search *s, PolySplit visit)
+{
+    Arena *arena = s->p->ctx->arena;
+    Affine *image = ARENA_ARRAY(arena, Affine, s->n_image + 1);
+    for (int i = 0; i < s->n_image; i++)
+        image[i] = s->image[i];
+    RowList rows = {0};
+    for (int i = 0; i < s->rows.n; i++)
+        VEC_PUSH(arena, &rows, s->rows.items[i]);
+    return poly_split_products(s->p, &rows, image, s->n_image, visit, s);
+}
+
+static bool has_lost_row(const Search *s)
+{
+    for (int i = 0; i < s->rows.n; i++)
+        for (int k = 0; k < s->rows.items[i].form.n; k++)
+            if (s->p->columns.items[s->rows.items[i].form.terms[k].column].lost)
+                return true;
+    return false;
+}
+
+/* The image under the rows of `at`, as one more part of the set of `s`. */
+static void join_image(Search *s, Search *at)
+{
+    isl_basic_set *set = rows_to_isl(at);
+    set = isl_basic_set_project_out(set, isl_dim_set, (unsigned)at->n_image,
+                                    (unsigned)(at->n_dimensions - at->n_image));
+    s->set = isl_set_union(s->set, isl_set_from_basic_set(set));
+    s->answer = s->set ? POLY_SOME : POLY_SPENT;
+}
+
+static bool join_case(void *user, const RowList *rows, const Affine *image)
+{
+    Search *s = user, at = with_rows(s, rows, image);
+    if (rows_feasible(&at) != POLY_NONE) {
+        s->exact &= !has_lost_row(&at);
+        join_image(s, &at);
+    }
+    return s->set != NULL;
+}
+
+static bool add_to_image(Search *s)
+{
+    if (contradicts(s))
+        return false;
+    isl_set *before = isl_set_copy(s->set);
+    if (s->p->products.n > 0 && split_products(s, join_case)) {
+        isl_set_free(before);
+        return !s->set;
+    }
+    isl_set_free(s->set);
+    s->set = before;
+    s->exact &= s->p->products.n == 0 && (!has_lost_row(s) || rows_feasible(s) == POLY_NONE);
+    join_image(s, s);
+    return !s->set;
+}
+
+static bool none_in_case(void *user, const RowList *rows, const Affine *image)
+{
+    Search at = with_rows(user, rows, image);
+    return rows_feasible(&at) == POLY_NONE;
+}
+
+/* With more choices than these there are too many cases to take all numbers in each apart. */
+enum { FEW_CHOICES = 4 };
+
+/* All choices are taken. True if the search is over. */
+static bool search_leaf(Search *s)
+{
+    Answer answer = rows_feasible(s);
+    if (answer == POLY_NONE ||
+        (s->p->products.n > 0 && s->todo.n <= FEW_CHOICES && split_products(s, none_in_case)))
+        return false;
+    s->answer = answer == POLY_SOME ? show_solution(s) : POLY_SPENT;
+    return true;
+}
+
+/* True if the search is over: `answer` says how. */
+static bool search(Search *s)
+{
+    if (!begin_case(s))
+        return true;
+    if (s->next == s->todo.n)
+        return s->image ? add_to_image(s) : search_leaf(s);
+    const Choice *choice = s->todo.items[s->next];
+    /* Many cases ahead: is it plain that none holds? */
+    if ((choice->n > 2 || s->todo.n - s->next > 1) && reduce_rows(s, false) == POLY_NONE)
+        return false;
+    s->next++;
+    bool over = false;
+    for (int i = 0; i < choice->n && !over; i++) {
+        Scratch scratch = scratch_begin(s);
+        push_conj(s, choice->alternatives[i]);
+        over = search(s);
+        scratch_end(s, &scratch);
+    }
+    s->next--;
+    return over;
+}
+
+/* All of the question. */
+static void search_top(Search *s)
+{
+    Scratch scratch = scratch_begin(s);
+    push_conj(s, &s->p->top);
+    search(s);
+    scratch_end(s, &scratch);
+}
+
+Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
+{
+    Search s = {.p = p, .first = first, .n_first = point ? n_first : 0, .answer = POLY_NONE};
+    if (point) {
+        s.n_point = p->columns.n;
+        s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, s.n_point + 1);
+    }
+    search_top(&s);
+    return s.answer;
+}
+
+int64_t affine_at(Affine a, const int64_t *point)
+{
+    int64_t value = a.constant;
+    for (int i = 0; i < a.n; i++)
+        value += a.terms[i].factor * point[a.terms[i].column];
+    return value;
+}
+
+isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact)
+{
+    Search s = {.p = p, .image = forms, .n_image = n, .exact = !p->lost, .answer = POLY_NONE};
+    s.set = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
+    search_top(&s);
+    if (s.answer == POLY_SPENT)
+        s.set = isl_set_free(s.set);
+    *exact = s.exact;
+    return s.set;
+}
+
+bool poly_set_point(isl_set *set, int64_t *point, int n, bool *spent)
+{
+    isl_bool empty = isl_set_is_empty(set);
+    *spent = empty == isl_bool_error;
+    if (*spent || empty)
+        return false;
+    isl_set *small = isl_set_copy(set);
+    for (int i = 0; i < n && small; i++)
+        small = fix_least(small, i);
+    *spent = !read_point(small, point, n);
+    return !*spent;
+}

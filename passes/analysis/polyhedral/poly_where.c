@@ -1,0 +1,45 @@
+/* poly_where.c - puts the `where` clause of a kernel into a system: conditions on sizes, ranges of
+ * integer inputs.
+ *
+ *   where N >= M         the row N - M >= 0
+ *   where id in 0..V     a value read from `id` is a column c: the rows c >= 0, V - 1 - c >= 0 */
+#include "passes/analysis/polyhedral/poly.h"
+
+/* The rows that `fact` says of `value`. */
+static void assume_ends(Poly *p, const Fact *fact, Affine value)
+{
+    if (fact->lo)
+        poly_at_most(p, &p->top, poly_value(p, &p->fixed, fact->lo), value,
+                     fact->excludes_lo ? -1 : 0);
+    if (fact->hi)
+        poly_at_most(p, &p->top, value, poly_value(p, &p->fixed, fact->hi),
+                     fact->excludes_hi ? -1 : 0);
+}
+
+void poly_assume_where(Poly *p, const Kernel *kernel)
+{
+    p->kernel = kernel;
+    for (int i = 0; i < kernel->n_facts; i++) {
+        const Fact *fact = &kernel->facts[i];
+        const Var *scalar = fact->subject.scalar;
+        if (fact->kind == FACT_SIZES)
+            poly_assume(p, &p->top, &p->fixed, fact->cond, true);
+        else if (fact->kind == FACT_VALUES && scalar && type_is_int(scalar->type))
+            assume_ends(p, fact,
+                        env_find(&p->fixed, scalar) ? *env_find(&p->fixed, scalar)
+                                                    : poly_size(p, scalar));
+    }
+}
+
+Affine poly_element(Poly *p, const Expr *load)
+{
+    Affine value = poly_unknown(p);
+    const Buffer *buffer = buffer_defined(load->u.load.buffer);
+    for (int i = 0; p->kernel && buffer->role == ROLE_IN && i < p->kernel->n_facts; i++) {
+        const Fact *fact = &p->kernel->facts[i];
+        if (fact->kind == FACT_VALUES && fact->subject.buffer &&
+            fact->subject.buffer->id == buffer->id)
+            assume_ends(p, fact, value);
+    }
+    return value;
+}

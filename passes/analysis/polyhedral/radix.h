@@ -1,0 +1,87 @@
+/* radix.h - numbers with digits of symbolic width, in rows of a system (internal to
+ * passes/analysis; poly_products.c says what for). */
+#ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_RADIX_H
+#define TIRC_PASSES_ANALYSIS_POLYHEDRAL_RADIX_H
+
+#include "passes/analysis/polyhedral/poly_reduce.h"
+
+enum { MAX_DEGREE = 5, MOST_CASES = 16 };
+
+/* The product of degree >= 2 of base columns, ascending. */
+typedef struct {
+    int column, degree, base[MAX_DEGREE];
+} Monomial;
+
+/* What takes the place of a column that the system had for a product or a size. */
+typedef struct {
+    int column;
+    Affine value;
+} Expansion;
+
+/* A column with rows `column >= 0` and `column <= width - 1`. */
+typedef struct {
+    int column, lower, upper; /* the rows */
+    Affine width;
+} Digit;
+
+/* The rows and forms at work, and what their columns stand for. */
+typedef struct {
+    Poly *p;
+    RowList *rows;
+    Affine *forms;
+    int n_forms;
+    VEC(Monomial) monomials;
+    VEC(Expansion) expansions;
+    int n_given; /* columns that there were */
+    bool failed; /* a number or a degree does not fit */
+} Radix;
+
+/* ---- polynomials (radix_polynomial.c) -------------------------------------------------------- */
+
+/* What a column stands for; NULL: for itself. */
+const Monomial *radix_monomial(const Radix *r, int column);
+/* The same, and of degree 1 for itself. */
+Monomial radix_monomial_of(const Radix *r, int column);
+/* The product, with a column for each monomial. Sets r->failed where a number or a degree does not
+ * fit. */
+Affine radix_multiply(Radix *r, Affine a, Affine b);
+/* The column, or one of what it is the product of, is `base`; */
+bool radix_has_base(const Radix *r, int column, int base);
+/* so is one of the form. */
+bool radix_mentions(const Radix *r, Affine form, int base);
+/* Some column of the form is a product. */
+bool radix_has_product(const Radix *r, Affine form);
+/* The term divided by the width, a number or a number times a base column. */
+bool radix_divide_term(Radix *r, Term t, Affine width, Affine *out);
+/* form = width * high + low. */
+void radix_divide(Radix *r, Affine form, Affine width, Affine *high, Affine *low);
+/* A width that forms divide by: at least 1, or a positive number of a size. */
+bool radix_is_width(Affine width);
+
+/* ---- rows (radix_rows.c) --------------------------------------------------------------------- */
+
+/* Adds a row, with its factors made coprime, unless it is there or says nothing. */
+void radix_add_row(Radix *r, Affine form, bool equal);
+/* The last row takes the place of row `at`. */
+void radix_drop_row(Radix *r, int at);
+/* The column becomes the value everywhere; the value may speak of it, with another meaning. */
+void radix_substitute(Radix *r, int column, Affine value);
+/* All rows but `without` imply form >= 0, where products are any numbers. */
+bool radix_implied(Radix *r, Affine form, int without);
+
+/* Looks on from the k-th pair of rows for x >= 0 and x <= width - 1 of one column x; false behind
+ * the last (radix_digits.c). */
+bool radix_next_digit(Radix *r, int *k, Digit *d);
+
+/* ---- steps, each true where it has changed something ----------------------------------------- */
+
+/* A digit and the number that it is the low part of become one column (radix_digits.c). */
+bool radix_merge_digits(Radix *r);
+/* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name
+ * (radix_pairs.c). */
+bool radix_use_pairs(Radix *r);
+/* A row of a number with digits becomes one of its high digits (radix_high.c). By sizes that are in
+ * products, then by the widths of digits. */
+bool radix_split_rows(Radix *r);
+
+#endif

@@ -1,0 +1,85 @@
+/* radix_high.c - comparisons of numbers with digits are comparisons of their high digits. See
+ * radix.h.
+ *
+ *   q N + r < M N, r in 0..N                    =>       q < M */
+#include "passes/analysis/polyhedral/radix.h"
+
+/* low - m width lies in 0..width, as all rows but `row` say. */
+static bool within(Radix *r, Affine low, Affine width, int64_t m, int row)
+{
+    Affine shifted = poly_add(r->p, low, width, -m);
+    return radix_implied(r, shifted, row) &&
+           radix_implied(r, poly_add(r->p, poly_add(r->p, width, shifted, -1), affine_const(-1), 1),
+                         row);
+}
+
+/* high >= m and m width + low >= 0: the row says nothing. */
+static bool is_plain(Radix *r, Affine high, Affine low, Affine width, int row)
+{
+    if (width.n == 0 || !radix_implied(r, poly_add(r->p, low, width, MOST_CASES), row))
+        return false;
+    for (int64_t m = 0; m <= MOST_CASES; m = m ? 2 * m : 1)
+        if (radix_implied(r, poly_add(r->p, low, width, m), row))
+            return radix_implied(r, poly_add(r->p, high, affine_const(-m), 1), row);
+    return false;
+}
+
+/* width high + low >= 0, or == 0, with low between two multiples of the width. */
+static bool split_row(Radix *r, int at, Affine width)
+{
+    Row row = r->rows->items[at];
+    Affine high, low;
+    radix_divide(r, row.form, width, &high, &low);
+    if (high.n == 0 || (width.n == 0 && low.n == 0) || radix_has_product(r, low))
+        return false;
+    if (row.equal) {
+        Affine both = poly_add(r->p, width, affine_const(-1), 1);
+        if (!radix_implied(r, poly_add(r->p, both, low, 1), at) ||
+            !radix_implied(r, poly_add(r->p, both, low, -1), at))
+            return false;
+        radix_drop_row(r, at);
+        radix_add_row(r, high, true);
+        radix_add_row(r, low, true);
+        return true;
+    }
+    if (is_plain(r, high, low, width, at)) {
+        radix_drop_row(r, at);
+        return true;
+    }
+    int64_t about = width.n ? 0 : low.constant / width.constant;
+    for (int64_t m = about - 1; m <= about + 1; m++)
+        if (within(r, low, width, m, at)) {
+            radix_drop_row(r, at);
+            radix_add_row(r, poly_add(r->p, high, affine_const(m), 1), false);
+            return true;
+        }
+    return false;
+}
+
+bool radix_split_rows(Radix *r)
+{
+    VEC(int) met = {0};
+    for (int i = 0; i < r->monomials.n; i++)
+        for (int k = 0; k < r->monomials.items[i].degree; k++) {
+            int base = r->monomials.items[i].base[k], m = 0;
+            while (m < met.n && met.items[m] != base)
+                m++;
+            if (m < met.n)
+                continue;
+            VEC_PUSH(r->p->ctx->arena, &met, base);
+            Affine width = poly_term(r->p, 1, base);
+            if (!radix_implied(r, width, -1))
+                continue;
+            for (m = 0; m < r->rows->n; m++)
+                if (radix_has_product(r, r->rows->items[m].form) && split_row(r, m, width))
+                    return true;
+        }
+    Digit d;
+    for (int k = 0; radix_next_digit(r, &k, &d);)
+        for (int m = 0; m < r->rows->n; m++)
+            if (m != d.lower && m != d.upper &&
+                radix_mentions(r, r->rows->items[m].form, d.column) &&
+                r->rows->items[m].form.n > 1 && split_row(r, m, d.width))
+                return true;
+    return false;
+}

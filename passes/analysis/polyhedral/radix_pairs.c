@@ -1,0 +1,124 @@
+/* radix_pairs.c - what two rows 0 <= x <= width - 1 say of a sum of columns x. See radix.h.
+ *
+ *   0 <= 256 G - S < 256, G nowhere else        =>       (nothing): there is one such G
+ *   0 <= e - q N < N                            =>       r in 0..N, for r = e - q N in the place of
+ * e */
+#include "passes/analysis/polyhedral/radix.h"
+
+/* Rows i and j say 0 <= x <= width - 1 for x = form of i, which is more than a column. */
+static bool is_pair(Radix *r, int i, int j, Affine *width)
+{
+    const Row *a = &r->rows->items[i], *b = &r->rows->items[j];
+    if (i == j || a->equal || b->equal || a->form.n < 2)
+        return false;
+    *width = poly_add(r->p, poly_add(r->p, a->form, b->form, 1), affine_const(1), 1);
+    return radix_is_width(*width);
+}
+
+static bool in_forms(const Radix *r, int column)
+{
+    for (int i = 0; i < r->n_forms; i++)
+        if (radix_mentions(r, r->forms[i], column))
+            return true;
+    return false;
+}
+
+/* All rows that speak of the column, but i and j, follow from the others. */
+static bool only_implied(Radix *r, int column, int i, int j)
+{
+    for (int k = 0; k < r->rows->n; k++)
+        if (k != i && k != j && radix_mentions(r, r->rows->items[k].form, column) &&
+            (r->rows->items[k].equal || !radix_implied(r, r->rows->items[k].form, k)))
+            return false;
+    return true;
+}
+
+/* 0 <= x - width q < width has one q for each x. */
+static bool forget_quotient(Radix *r, int i, int j, Affine width)
+{
+    Affine form = r->rows->items[i].form, part;
+    for (int t = 0; t < form.n; t++) {
+        Term term = form.terms[t];
+        if (!radix_divide_term(r, term, width, &part) || part.n != 1 ||
+            (part.terms[0].factor != 1 && part.terms[0].factor != -1))
+            continue;
+        int q = part.terms[0].column, n = 0;
+        for (int k = 0; k < form.n; k++)
+            n += radix_has_base(r, form.terms[k].column, q);
+        if (n != 1 || radix_monomial(r, q) || radix_mentions(r, width, q) || in_forms(r, q))
+            continue;
+        /* Rows that follow from others are dropped one after the other: two may follow from each
+         * other. */
+        if (!only_implied(r, q, i, j))
+            continue;
+        Affine lower = r->rows->items[i].form, upper = r->rows->items[j].form;
+        bool dropped = true;
+        for (int k = 0; k < r->rows->n && dropped; k++) {
+            Affine row = r->rows->items[k].form;
+            if (!radix_mentions(r, row, q) || poly_affine_equal(row, lower) ||
+                poly_affine_equal(row, upper))
+                continue;
+            dropped = radix_implied(r, row, k);
+            if (dropped)
+                radix_drop_row(r, k--);
+        }
+        for (int k = 0; k < r->rows->n && dropped; k++)
+            if (radix_mentions(r, r->rows->items[k].form, q))
+                radix_drop_row(r, k--);
+        if (dropped)
+            radix_add_row(r, poly_add(r->p, width, affine_const(-1), 1), false);
+        return true;
+    }
+    return false;
+}
+
+/* How many rows and forms speak of the column. */
+static int uses_of(const Radix *r, int column)
+{
+    int n = 0;
+    for (int i = 0; i < r->rows->n; i++)
+        n += radix_mentions(r, r->rows->items[i].form, column);
+    for (int i = 0; i < r->n_forms; i++)
+        n += radix_mentions(r, r->forms[i], column);
+    return n;
+}
+
+/* 0 <= x < width: a name for x in the place of one of the columns that it adds, but of no other
+ * such name: two could be named by each other for ever. */
+static bool name_remainder(Radix *r, int i, Affine width)
+{
+    Affine form = r->rows->items[i].form, high, low;
+    int at = -1;
+    radix_divide(r, form, width, &high, &low);
+    if (high.n == 0)
+        return false;
+    for (int k = 0; k < low.n; k++) {
+        int column = low.terms[k].column, n = 0;
+        if (radix_monomial(r, column) || r->p->columns.items[column].fixed ||
+            (low.terms[k].factor != 1 && low.terms[k].factor != -1))
+            continue;
+        for (int m = 0; m < form.n; m++)
+            n += radix_has_base(r, form.terms[m].column, column);
+        if (n == 1 && column < r->n_given && (at < 0 || uses_of(r, column) < uses_of(r, at)))
+            at = column;
+    }
+    if (at < 0)
+        return false;
+    int64_t factor = affine_factor(form, at);
+    Affine digit = poly_column(r->p, 0, INT64_MAX, false);
+    Affine rest = poly_add(r->p, form, poly_term(r->p, 1, at), -factor);
+    Affine value = poly_add(r->p, digit, rest, -1); /* factor x = digit - rest */
+    radix_substitute(r, at, poly_add(r->p, affine_const(0), value, factor));
+    return true;
+}
+
+bool radix_use_pairs(Radix *r)
+{
+    Affine width;
+    for (int i = 0; i < r->rows->n; i++)
+        for (int j = 0; j < r->rows->n; j++)
+            if (is_pair(r, i, j, &width) &&
+                (forget_quotient(r, i, j, width) || name_remainder(r, i, width)))
+                return true;
+    return false;
+}

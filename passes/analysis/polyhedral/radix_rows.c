@@ -1,0 +1,78 @@
+/* radix_rows.c - rows of polynomials: adding them, putting a value in the place of a column, what
+ * follows from the others. See radix.h. */
+#include "passes/analysis/polyhedral/radix.h"
+
+void radix_drop_row(Radix *r, int at)
+{
+    r->rows->items[at] = r->rows->items[--r->rows->n];
+}
+
+/* The form divided by what its factors have in common, where that is the same row. */
+static Affine reduced(Radix *r, Affine form, bool equal)
+{
+    int64_t g = affine_divisor(form);
+    if (g < 2 || (equal && form.constant % g != 0))
+        return form;
+    Term *terms = ARENA_ARRAY(r->p->ctx->arena, Term, form.n);
+    for (int i = 0; i < form.n; i++)
+        terms[i] = (Term){form.terms[i].column, form.terms[i].factor / g};
+    return (Affine){floor_div64(form.constant, g), terms, form.n};
+}
+
+void radix_add_row(Radix *r, Affine form, bool equal)
+{
+    form = reduced(r, form, equal);
+    if (form.n == 0 && (equal ? form.constant == 0 : form.constant >= 0))
+        return;
+    for (int i = 0; i < r->rows->n; i++)
+        if (r->rows->items[i].equal == equal && poly_affine_equal(r->rows->items[i].form, form))
+            return;
+    VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){form, equal}));
+}
+
+static Affine with_value(Radix *r, Affine form, int column, Affine value)
+{
+    Affine sum = affine_const(form.constant);
+    for (int i = 0; i < form.n; i++) {
+        Term t = form.terms[i];
+        Affine part = poly_term(r->p, 1, t.column);
+        if (radix_has_base(r, t.column, column)) {
+            Affine rest = affine_const(1);
+            Monomial m = radix_monomial_of(r, t.column);
+            bool taken = false;
+            for (int k = 0; k < m.degree; k++) {
+                bool here = m.base[k] == column && !taken;
+                taken |= here;
+                rest = radix_multiply(r, rest, here ? value : poly_term(r->p, 1, m.base[k]));
+            }
+            part = rest;
+        }
+        sum = poly_add(r->p, sum, part, t.factor);
+    }
+    return sum;
+}
+
+void radix_substitute(Radix *r, int column, Affine value)
+{
+    RowList old = *r->rows;
+    *r->rows = (RowList){0};
+    for (int i = 0; i < old.n; i++)
+        radix_add_row(r, with_value(r, old.items[i].form, column, value), old.items[i].equal);
+    for (int i = 0; i < r->n_forms; i++)
+        r->forms[i] = with_value(r, r->forms[i], column, value);
+}
+
+bool radix_implied(Radix *r, Affine form, int without)
+{
+    Context *c = r->p->ctx;
+    ArenaMark mark = arena_mark(c->arena);
+    int n = 0;
+    Row *rows = ARENA_ARRAY(c->arena, Row, r->rows->n + 1);
+    for (int i = 0; i < r->rows->n; i++)
+        if (i != without)
+            rows[n++] = r->rows->items[i];
+    rows[n++] = (Row){poly_add(r->p, affine_const(-1), form, -1), false};
+    bool holds = poly_rows(r->p, rows, n) == POLY_NONE;
+    arena_reset(c->arena, mark);
+    return holds;
+}

@@ -1,0 +1,14 @@
+/* async_copy.h - what the hardware copies while threads go on. A block that was told to copy so
+ * (copy_async) is asked again when it is lowered: steps in between may have made something else of
+ * it. */
+#ifndef TIRC_PASSES_ANALYSIS_REGIONS_ASYNC_COPY_H
+#define TIRC_PASSES_ANALYSIS_REGIONS_ASYNC_COPY_H
+
+#include "ir/ir.h"
+
+/* NULL: the block is one store of an element of a buffer in global memory, or of `condition ?
+ * element : 0`, to one of the same type in shared memory. Else the reason why it is no such copy,
+ * as a sentence that begins with the block. */
+const char *async_copy_obstacle(Context *c, const BlockStmt *block);
+
+#endif

@@ -1,0 +1,136 @@
+/* contraction.c - see contraction.h. */
+#include "passes/analysis/regions/contraction.h"
+
+static bool is_zero(const Expr *e)
+{
+    return (e->kind == EX_FLOAT && e->u.f == 0) || (e->kind == EX_INT && e->u.i == 0);
+}
+
+/* `C += A * B`, from 0. */
+static const char *read_statement(const BlockStmt *block, Contraction *out, const Expr **a,
+                                  const Expr **b)
+{
+    const Stmt *update = block->body, *init = block->init;
+    if (!init || update->kind != ST_STORE || update->u.store.op != STORE_ADD ||
+        init->kind != ST_STORE || init->u.store.op != STORE_SET || !is_zero(init->u.store.value))
+        return "its statement is not 'C = 0' followed by 'C += ...'";
+    const Expr *product = update->u.store.value;
+    if (product->kind != EX_MUL || product->u.arg[0]->kind != EX_LOAD ||
+        product->u.arg[1]->kind != EX_LOAD)
+        return "what it adds is not a product of two elements";
+    *a = product->u.arg[0];
+    *b = product->u.arg[1];
+    out->a = (*a)->u.load.buffer;
+    out->b = (*b)->u.load.buffer;
+    out->c = update->u.store.buffer;
+    out->type = out->c->type;
+    if (out->a->type != out->type || out->b->type != out->type)
+        return "its matrices are not of one type";
+    return NULL;
+}
+
+/* The iterator that stands alone in each subscript and runs over the whole axis; -1 where there is
+ * none. */
+static int iterator_of(const BlockStmt *block, const Buffer *buffer, const Expr *subscript,
+                       int axis)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        int64_t lo;
+        if (subscript->kind == EX_VAR && subscript->u.var == iter->var)
+            return expr_is_const(iter->lo, &lo) && lo == 0 &&
+                           expr_equal(iter->hi, buffer->shape[axis])
+                       ? i
+                       : -1;
+    }
+    return -1;
+}
+
+/* The iterators of the last two axes; those before must be the batch's. */
+static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *row,
+                      int *column, int *batch)
+{
+    int n = buffer->rank - 2;
+    if (n < 0)
+        return false;
+    for (int d = 0; d < n; d++) {
+        int at = iterator_of(block, buffer, index[d], d);
+        if (at < 0 || (batch[d] >= 0 && batch[d] != at))
+            return false;
+        batch[d] = at;
+    }
+    *row = iterator_of(block, buffer, index[n], n);
+    *column = iterator_of(block, buffer, index[n + 1], n + 1);
+    return *row >= 0 && *column >= 0 && *row != *column;
+}
+
+static const char *read_subscripts(Context *ctx, const BlockStmt *block, const Expr *a,
+                                   const Expr *b, Contraction *out)
+{
+    static const char wrong[] =
+        "its subscripts are not those of C[.., i, j] += A[.., i, k] * B[.., k, j], with the last "
+        "two of each in either order, over whole matrices";
+    int rank = out->c->rank, ar, ac, br, bc, cr, cc;
+    if (out->a->rank != rank || out->b->rank != rank || rank < 2 || block->n_iters != rank + 1)
+        return wrong;
+    int *batch = ARENA_ARRAY(ctx->arena, int, rank);
+    for (int d = 0; d < rank; d++)
+        batch[d] = -1;
+    if (!read_axes(block, out->a, a->u.load.index, &ar, &ac, batch) ||
+        !read_axes(block, out->b, b->u.load.index, &br, &bc, batch) ||
+        !read_axes(block, out->c, block->body->u.store.index, &cr, &cc, batch))
+        return wrong;
+    int k = ar == br || ar == bc ? ar : ac; /* what A and B share */
+    out->a_transposed = k == ar;
+    out->b_transposed = k == bc;
+    int i = k == ar ? ac : ar, j = k == br ? bc : br;
+    out->c_transposed = cr == j;
+    out->n_batch = rank - 2;
+    bool sums = (k == br || k == bc) && block->iters[k].kind == ITER_REDUCE && i != j;
+    return sums && (out->c_transposed ? cc == i : cr == i && cc == j) ? NULL : wrong;
+}
+
+/* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0. */
+static const char *read_epilogue(const BlockStmt *block, Contraction *out)
+{
+    static const char wrong[] =
+        "what follows the product is not C[i, j] = sum[i, j] + bias[j], or max of that and 0";
+    const Stmt *store = block->body;
+    if (block->init || block->n_iters != 2 || store->kind != ST_STORE ||
+        store->u.store.op != STORE_SET)
+        return wrong;
+    const Expr *sum = store->u.store.value;
+    out->relu = sum->kind == EX_MAX && is_zero(sum->u.arg[1]);
+    sum = out->relu ? sum->u.arg[0] : sum;
+    if (sum->kind != EX_ADD || sum->u.arg[0]->kind != EX_LOAD || sum->u.arg[1]->kind != EX_LOAD)
+        return wrong;
+    const Expr *product = sum->u.arg[0], *bias = sum->u.arg[1];
+    const Buffer *c = store->u.store.buffer;
+    if (product->u.load.buffer != out->c || c->rank != 2 || c->type != out->type ||
+        bias->u.load.buffer->rank != 1 || bias->u.load.buffer->type != out->type)
+        return wrong;
+    for (int d = 0; d < 2; d++)
+        if (iterator_of(block, c, store->u.store.index[d], d) != d ||
+            iterator_of(block, out->c, product->u.load.index[d], d) != d)
+            return wrong;
+    if (out->c_transposed || iterator_of(block, bias->u.load.buffer, bias->u.load.index[0], 0) != 1)
+        return wrong;
+    out->bias = bias->u.load.buffer;
+    out->c = c;
+    return NULL;
+}
+
+bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why)
+{
+    StmtList blocks = stmts_of_kind(c, program->body, ST_BLOCK);
+    const Expr *a, *b;
+    *out = (Contraction){0};
+    bool few = blocks.n == 1 || blocks.n == 2;
+    *why = few ? read_statement(&blocks.items[0]->u.block, out, &a, &b)
+               : "it is not one statement, or two of which the second adds a bias";
+    if (!*why)
+        *why = read_subscripts(c, &blocks.items[0]->u.block, a, b, out);
+    if (!*why && blocks.n == 2)
+        *why = read_epilogue(&blocks.items[1]->u.block, out);
+    return !*why;
+}

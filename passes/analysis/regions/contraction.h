@@ -1,0 +1,26 @@
+/* contraction.h - is a program one product of matrices? What a library's routine for that may be
+ * compared with. */
+#ifndef TIRC_PASSES_ANALYSIS_REGIONS_CONTRACTION_H
+#define TIRC_PASSES_ANALYSIS_REGIONS_CONTRACTION_H
+
+#include "ir/ir.h"
+
+/* C[b.., i, j] = sum over k of A[b.., i, k] * B[b.., k, j], with the last two axes of each in
+ * either order. */
+typedef struct {
+    const Buffer *a, *b, *c;
+    bool a_transposed;  /* its last axes are [k, i] */
+    bool b_transposed;  /* [j, k] */
+    bool c_transposed;  /* [j, i] */
+    int n_batch;        /* axes before the last two, the same in all three */
+    DType type;         /* of all three */
+    const Buffer *bias; /* [j], added to each row of the result; NULL: none */
+    bool relu;          /* then what is below 0 becomes 0 */
+} Contraction;
+
+/* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and
+ * run over the whole of the axes; and perhaps one more, C[i, j] = max(sum[i, j] + bias[j], 0), with
+ * or without the max. Else false, with what is different in words. */
+bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why);
+
+#endif

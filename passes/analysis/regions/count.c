@@ -1,0 +1,292 @@
+/* count.c - see count.h. */
+#include "passes/analysis/regions/count.h"
+
+enum { WALK_LIMIT = 20000000 };
+
+typedef struct {
+    const Var *var;
+    int64_t value;
+} Bound;
+
+typedef struct {
+    Context *c;
+    VEC(Bound) env;
+    bool by_domain; /* blocks count by their domains, and loops around them do not */
+    int64_t steps;
+} Counter;
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool lookup(const Counter *k, const Var *var, int64_t *value)
+{
+    for (int i = k->env.n - 1; i >= 0; i--)
+        if (k->env.items[i].var == var) {
+            *value = k->env.items[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool divide(ExprKind kind, int64_t a, int64_t b, int64_t *out)
+{
+    if (b == 0 || (a == INT64_MIN && b == -1))
+        return false;
+    *out = kind == EX_DIV ? a / b : a % b;
+    return true;
+}
+
+static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *out)
+{
+    switch (kind) {
+    case EX_ADD: return checked_add(a, b, out);
+    case EX_SUB: return checked_sub(a, b, out);
+    case EX_MUL: return checked_mul(a, b, out);
+    case EX_DIV:
+    case EX_MOD: return divide(kind, a, b, out);
+    case EX_MIN: *out = a < b ? a : b; return true;
+    case EX_MAX: *out = a > b ? a : b; return true;
+    case EX_EQ: *out = a == b; return true;
+    case EX_NE: *out = a != b; return true;
+    case EX_LT: *out = a < b; return true;
+    case EX_LE: *out = a <= b; return true;
+    case EX_GT: *out = a > b; return true;
+    case EX_GE: *out = a >= b; return true;
+    case EX_AND: *out = a && b; return true;
+    case EX_OR: *out = a || b; return true;
+    default: return false;
+    }
+}
+
+/* The value of an integer expression of sizes and loops; false where it needs anything else. */
+static bool eval(const Counter *k, const Expr *e, int64_t *out)
+{
+    int64_t a, b;
+    if (expr_is_const(e, out))
+        return true;
+    if (type_is_float(e->type))
+        return false;
+    if (expr_is_binary(e->kind))
+        return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[1], &b) &&
+               eval_binary(e->kind, a, b, out);
+    switch (e->kind) {
+    case EX_VAR: return lookup(k, e->u.var, out);
+    case EX_NEG: return eval(k, e->u.arg[0], &a) && checked_sub(0, a, out);
+    case EX_NOT: *out = 0; return eval(k, e->u.arg[0], &a) && (*out = !a, true);
+    case EX_SELECT: return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[a ? 1 : 2], out);
+    case EX_CAST: return eval(k, e->u.arg[0], out);
+    default: return false;
+    }
+}
+
+/* ---- one instance ---------------------------------------------------------------------------- */
+
+static int64_t count_operation(const Expr *e)
+{
+    if (!type_is_float(e->type))
+        return 0;
+    switch (e->kind) {
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MUL:
+    case EX_DIV:
+    case EX_MIN:
+    case EX_MAX:
+    case EX_NEG: return 1;
+    case EX_CALL: return e->u.call.call == CALL_FMA ? 2 : 1;
+    default: return 0;
+    }
+}
+
+static int64_t count_expr(const Expr *e)
+{
+    int64_t n = count_operation(e);
+    for (int i = 0; i < expr_operands(e); i++)
+        n += count_expr(expr_operand(e, i));
+    return n;
+}
+
+static int64_t count_store(const Stmt *s)
+{
+    int64_t n = count_expr(s->u.store.value);
+    return n + (store_updates(s->u.store.op) && type_is_float(s->u.store.buffer->type));
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static bool count_stmt(Counter *k, const Stmt *s, int64_t *n);
+
+static bool add_times(int64_t *n, int64_t times, int64_t each)
+{
+    return checked_mul(times, each, &each) && checked_add(*n, each, n);
+}
+
+static int64_t trips(int64_t lo, int64_t hi, int64_t step)
+{
+    if (step > 0)
+        return lo < hi ? (hi - lo - 1) / step + 1 : 0;
+    return lo >= hi ? (lo - hi) / -step + 1 : 0;
+}
+
+/* Does the count of `s` depend on the variable? Blocks bind it, but a program's blocks exist for
+ * every value. */
+static bool depends(const Counter *k, const Stmt *s, const Var *var)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            if (depends(k, s->u.seq.items[i], var))
+                return true;
+        return false;
+    case ST_FOR:
+        return expr_uses_var(s->u.loop.lo, var) || expr_uses_var(s->u.loop.hi, var) ||
+               depends(k, s->u.loop.body, var);
+    case ST_IF:
+        return expr_uses_var(s->u.cond.cond, var) || depends(k, s->u.cond.then, var) ||
+               (s->u.cond.otherwise && depends(k, s->u.cond.otherwise, var));
+    case ST_BLOCK:
+        for (int i = 0; i < s->u.block.n_iters; i++)
+            if (expr_uses_var(s->u.block.iters[i].binding, var))
+                return depends(k, s->u.block.body, s->u.block.iters[i].var);
+        return false;
+    default: return false;
+    }
+}
+
+static bool count_range(Counter *k, const Var *var, const int64_t range[3], bool walk,
+                        bool (*body)(Counter *k, const void *of, int64_t *n), const void *of,
+                        int64_t *n)
+{
+    int64_t times = trips(range[0], range[1], range[2]), each = 0;
+    Bound bound = {var, range[0]};
+    int at = k->env.n;
+    if (times == 0)
+        return true;
+    VEC_PUSH(k->c->arena, &k->env, bound);
+    bool ok = true;
+    if (!walk)
+        ok = body(k, of, &each) && add_times(n, times, each);
+    for (int64_t i = 0; walk && ok && i < times; i++) {
+        k->env.items[at].value = range[0] + i * range[2];
+        ok = ++k->steps < WALK_LIMIT && body(k, of, n);
+    }
+    k->env.n = at;
+    return ok;
+}
+
+static bool count_body(Counter *k, const void *of, int64_t *n)
+{
+    return count_stmt(k, of, n);
+}
+
+static bool count_loop(Counter *k, const ForStmt *loop, int64_t *n)
+{
+    int64_t range[3] = {0, 0, loop->step};
+    if (k->by_domain)
+        return count_stmt(k, loop->body, n);
+    if (!eval(k, loop->lo, &range[0]) || !eval(k, loop->hi, &range[1]))
+        return false;
+    return count_range(k, loop->var, range, depends(k, loop->body, loop->var), count_body,
+                       loop->body, n);
+}
+
+/* The block's iterators from `next` on. */
+typedef struct {
+    const BlockStmt *block;
+    int next;
+} Domain;
+
+/* Does anything after iterator `i` depend on it? */
+static bool domain_depends(const Counter *k, const BlockStmt *b, int i)
+{
+    const Var *var = b->iters[i].var;
+    for (int j = i + 1; j < b->n_iters; j++)
+        if (expr_uses_var(b->iters[j].lo, var) || expr_uses_var(b->iters[j].hi, var))
+            return true;
+    return depends(k, b->body, var);
+}
+
+/* The body of a block at one point: loops in it run as they stand. */
+static bool count_instance(Counter *k, const BlockStmt *b, int64_t *n)
+{
+    bool by_domain = k->by_domain;
+    k->by_domain = false;
+    bool ok = count_stmt(k, b->body, n);
+    k->by_domain = by_domain;
+    return ok;
+}
+
+static bool count_domain(Counter *k, const void *of, int64_t *n)
+{
+    const Domain *d = of;
+    if (d->next == d->block->n_iters)
+        return count_instance(k, d->block, n);
+    const BlockIter *iter = &d->block->iters[d->next];
+    Domain rest = {d->block, d->next + 1};
+    int64_t range[3] = {0, 0, 1};
+    if (!eval(k, iter->lo, &range[0]) || !eval(k, iter->hi, &range[1]))
+        return false;
+    return count_range(k, iter->var, range, domain_depends(k, d->block, d->next), count_domain,
+                       &rest, n);
+}
+
+/* A program's block at the values that the loops have now. */
+static bool count_bound_block(Counter *k, const BlockStmt *b, int64_t *n)
+{
+    int at = k->env.n;
+    for (int i = 0; i < b->n_iters; i++) {
+        Bound bound = {b->iters[i].var, 0};
+        if (eval(k, b->iters[i].binding, &bound.value))
+            VEC_PUSH(k->c->arena, &k->env, bound);
+    }
+    bool ok = count_instance(k, b, n);
+    k->env.n = at;
+    return ok;
+}
+
+static bool count_block(Counter *k, const BlockStmt *b, int64_t *n)
+{
+    Domain all = {b, 0};
+    return k->by_domain ? count_domain(k, &all, n) : count_bound_block(k, b, n);
+}
+
+static bool count_if(Counter *k, const Stmt *s, int64_t *n)
+{
+    int64_t taken = 1;
+    bool known = !k->by_domain && eval(k, s->u.cond.cond, &taken);
+    if ((taken || !known) && !count_stmt(k, s->u.cond.then, n))
+        return false;
+    bool other = s->u.cond.otherwise && (!known || !taken);
+    return !other || count_stmt(k, s->u.cond.otherwise, n);
+}
+
+static bool count_stmt(Counter *k, const Stmt *s, int64_t *n)
+{
+    switch (s->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            if (!count_stmt(k, s->u.seq.items[i], n))
+                return false;
+        return true;
+    case ST_FOR: return count_loop(k, &s->u.loop, n);
+    case ST_IF: return count_if(k, s, n);
+    case ST_BLOCK: return count_block(k, &s->u.block, n);
+    case ST_STORE: return add_times(n, 1, count_store(s));
+    case ST_LET: return add_times(n, 1, count_expr(s->u.let.value));
+    case ST_TEMP:
+    case ST_BARRIER: return true;
+    case ST_LAUNCH: return false;
+    }
+    return false;
+}
+
+bool count_flops(Context *c, const Kernel *program, const int64_t *sizes, int64_t *flops)
+{
+    Counter k = {.c = c, .by_domain = kernel_level(c, program) == LEVEL_SCHEDULED};
+    for (int i = 0; i < program->n_sizes; i++) {
+        Bound size = {program->sizes[i].var, sizes[i]};
+        if (program->sizes[i].symbolic)
+            VEC_PUSH(c->arena, &k.env, size);
+    }
+    *flops = 0;
+    return kernel_level(c, program) != LEVEL_LOWERED && count_stmt(&k, program->body, flops);
+}

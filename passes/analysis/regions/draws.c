@@ -1,0 +1,513 @@
+/* draws.c - derives the ranges of random inputs from how a program uses them.
+ *
+ *   y[b] = x[b, label[b] + 1]                0 <= label + 1 < the extent of axis 1 of x
+ *   y[i] = x[N - 1 - id[i]]                  0 <= N - 1 - id < N
+ *   for j in ptr[i]..ptr[i + 1] s += x[j]    ptr[i] <= j < ptr[i + 1]; ptr is nondecreasing
+ *   y[i] = log(x[i]) / (s + eps)             x, s and eps are positive
+ *
+ * A subscript is taken apart into  coefficient * input + rest.  Each of its two ends, 0 and the
+ * extent, bounds the input, by the smallest or the largest rest. Where it has no such form, the
+ * input itself is kept in the axis. Values pass through `let`s, and through temps that one store
+ * gives their values. */
+#include "passes/analysis/regions/draws.h"
+
+#include "passes/analysis/polyhedral/poly.h"
+#include "passes/analysis/symbolic/simplify.h"
+
+/* Positive floating values are in [1/16, 1): away from 0, since they divide. */
+static const double LEAST_POSITIVE = 0x1p-4, END_OF_POSITIVE = 1;
+
+typedef VEC(const ForStmt *) LoopList;
+
+typedef struct {
+    Context *c;
+    const Kernel *program;
+    Facts *facts;
+    LoopList loops;        /* around the place, outermost first; inside blocks too */
+    VEC(const Var *) vars; /* that have a value here and are no sizes */
+    VEC(const Stmt *) lets;
+    VEC(Fact) found;
+    const Param *wanted; /* the input at hand */
+    bool upper;          /* the end of the axis at hand */
+    bool elsewhere;      /* the expression at hand is that of another block */
+} Draws;
+
+/* ---- what a name stands for ------------------------------------------------------------------ */
+
+static DType type_of(const Param *p)
+{
+    return p->buffer ? p->buffer->type : p->scalar->type;
+}
+
+static bool is_wanted(const Draws *d, const Expr *e)
+{
+    if (e->kind == EX_LOAD)
+        return d->wanted->buffer && buffer_defined(e->u.load.buffer)->id == d->wanted->buffer->id;
+    return e->kind == EX_VAR && d->wanted->scalar == e->u.var;
+}
+
+static const Expr *without_casts(const Expr *e)
+{
+    while (e->kind == EX_CAST && type_is_int(e->type) && type_is_int(e->u.arg[0]->type))
+        e = e->u.arg[0];
+    return e;
+}
+
+static const Expr *let_value(const Draws *d, const Expr *e)
+{
+    for (int i = d->lets.n - 1; e->kind == EX_VAR && i >= 0; i--)
+        if (d->lets.items[i]->u.let.var == e->u.var)
+            return d->lets.items[i]->u.let.value;
+    return NULL;
+}
+
+/* The value that all elements of a temp get, in the words of the block that stores it; NULL where
+ * several stores, or updates, make it. */
+static const Expr *temp_value(const Draws *d, const Expr *e)
+{
+    if (e->kind != EX_LOAD || buffer_defined(e->u.load.buffer)->role != ROLE_TEMP)
+        return NULL;
+    const Buffer *temp = buffer_defined(e->u.load.buffer);
+    const Expr *value = NULL;
+    for (Cursor at = cursor_stmts(d->c, d->program->body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        if (s->kind != ST_STORE || buffer_defined(s->u.store.buffer)->id != temp->id)
+            continue;
+        if (value || store_updates(s->u.store.op))
+            return NULL;
+        value = s->u.store.value;
+    }
+    return value;
+}
+
+/* The loop around the place whose variable this is, if its bounds read an input. */
+static const ForStmt *data_loop(const Draws *d, const Expr *e)
+{
+    for (int i = d->loops.n - 1; e->kind == EX_VAR && i >= 0; i--)
+        if (d->loops.items[i]->var == e->u.var)
+            return expr_of_sizes(d->loops.items[i]->lo) && expr_of_sizes(d->loops.items[i]->hi)
+                       ? NULL
+                       : d->loops.items[i];
+    return NULL;
+}
+
+/* ---- coefficient * input + rest -------------------------------------------------------------- */
+
+typedef struct {
+    int64_t coefficient;
+    Expr *rest;
+    bool uses; /* the input is in it at all */
+    bool open; /* there is more to it */
+    int depth, steps;
+} Form;
+
+/* What is beyond counts as unknown: temps that use others twice would take exponential time. */
+enum { DEEPEST = 32, MOST_STEPS = 500 };
+
+static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out);
+
+static void take_other(Draws *d, const Expr *e, int64_t scale, Form *out)
+{
+    if (d->elsewhere && !expr_of_sizes(e))
+        out->open = true;
+    if (out->open || expr_has_load(e)) {
+        out->open = true;
+        return;
+    }
+    Expr *value = e->type == DT_INDEX ? (Expr *)e : expr_cast(d->c, DT_INDEX, (Expr *)e, e->span);
+    out->rest = index_add(d->c, out->rest, index_mul(d->c, value, expr_index(d->c, scale)));
+}
+
+static void take_elsewhere(Draws *d, const Expr *e, int64_t scale, Form *out)
+{
+    bool outside = d->elsewhere;
+    d->elsewhere = true;
+    take_apart(d, e, scale, out);
+    d->elsewhere = outside;
+}
+
+/* A variable of a loop whose bounds read data, by the end that decides: its first value, or its
+ * last. */
+static void take_loop(Draws *d, const ForStmt *loop, int64_t scale, Form *out)
+{
+    bool last = (scale > 0) == d->upper;
+    bool from_end = last == (loop->step > 0);
+    take_apart(d, from_end ? loop->hi : loop->lo, scale, out);
+    if (from_end && loop->step > 0)
+        out->rest = index_sub(d->c, out->rest, expr_index(d->c, scale));
+}
+
+static bool literal_factor(const Expr *e, int64_t scale, const Expr **other, int64_t *product)
+{
+    int64_t k;
+    for (int i = 0; i < 2; i++) {
+        *other = e->u.arg[1 - i];
+        if (expr_is_const(without_casts(e->u.arg[i]), &k) && k != 0 &&
+            checked_mul(k, scale, product))
+            return true;
+    }
+    return false;
+}
+
+static bool mentions(const Draws *d, const Expr *e)
+{
+    e = without_casts(e);
+    if (is_wanted(d, e))
+        return true;
+    if (e->kind == EX_LOAD)
+        return false;
+    for (int i = 0; i < expr_operands(e); i++)
+        if (mentions(d, expr_operand(e, i)))
+            return true;
+    return false;
+}
+
+static void take_operands(Draws *d, const Expr *e, int64_t scale, Form *out)
+{
+    const Expr *other;
+    int64_t product;
+    if (e->kind == EX_ADD || e->kind == EX_SUB) {
+        take_apart(d, e->u.arg[0], scale, out);
+        take_apart(d, e->u.arg[1], e->kind == EX_ADD ? scale : -scale, out);
+    } else if (e->kind == EX_NEG) {
+        take_apart(d, e->u.arg[0], -scale, out);
+    } else if (e->kind == EX_MUL && literal_factor(e, scale, &other, &product)) {
+        take_apart(d, other, product, out);
+    } else if (mentions(d, e)) {
+        out->uses = out->open = true;
+    } else {
+        take_other(d, e, scale, out);
+    }
+}
+
+/* Adds scale * e to the form. Integers of machine types count as if they did not wrap. */
+static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out)
+{
+    e = without_casts(e);
+    if (out->depth >= DEEPEST || ++out->steps > MOST_STEPS) {
+        out->open = true;
+        return;
+    }
+    out->depth++;
+    const Expr *value = let_value(d, e), *stored = value ? NULL : temp_value(d, e);
+    const ForStmt *loop = data_loop(d, e);
+    if (is_wanted(d, e)) {
+        out->uses = true;
+        out->open |= !checked_add(out->coefficient, scale, &out->coefficient);
+    } else if (value) {
+        take_apart(d, value, scale, out);
+    } else if (stored) {
+        take_elsewhere(d, stored, scale, out);
+    } else if (loop) {
+        take_loop(d, loop, scale, out);
+    } else {
+        take_operands(d, e, scale, out);
+    }
+    out->depth--;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+/* The clause gives the input this end. */
+static bool is_given(const Draws *d, bool upper)
+{
+    for (int i = 0; i < d->program->n_facts; i++) {
+        const Fact *f = &d->program->facts[i];
+        if (f->kind == FACT_VALUES && f->subject.buffer == d->wanted->buffer &&
+            f->subject.scalar == d->wanted->scalar && (upper ? f->hi : f->lo))
+            return true;
+    }
+    return false;
+}
+
+/* input >= end, or input < end. */
+static void found_end(Draws *d, bool upper, Expr *end)
+{
+    Fact fact = {
+        .kind = FACT_VALUES, .span = end->span, .subject = *d->wanted, .excludes_hi = upper};
+    *(upper ? &fact.hi : &fact.lo) = simplify(facts_of_kernel(d->c, d->program), end);
+    if (is_given(d, upper))
+        return;
+    for (int i = 0; i < d->found.n; i++) {
+        const Fact *known = &d->found.items[i];
+        const Expr *other = upper ? known->hi : known->lo;
+        if (known->kind == FACT_VALUES && known->subject.buffer == d->wanted->buffer &&
+            known->subject.scalar == d->wanted->scalar && other &&
+            expr_equal(other, upper ? fact.hi : fact.lo))
+            return;
+    }
+    VEC_PUSH(d->c->arena, &d->found, fact);
+}
+
+/* The smallest or largest rest as an expression of sizes; NULL where there is none. */
+static Expr *end_of_rest(Draws *d, const Form *form)
+{
+    bool exact;
+    Expr *rest = d->upper ? largest_over(d->facts, form->rest, d->vars.items, d->vars.n, &exact)
+                          : least_over(d->facts, form->rest, d->vars.items, d->vars.n, &exact);
+    int64_t min, max;
+    if (rest && expr_of_sizes(rest))
+        return rest;
+    return bounds_const(d->facts, form->rest, &min, &max) ? expr_index(d->c, d->upper ? max : min)
+                                                          : NULL;
+}
+
+/* ceil(e / k), k > 0. */
+static Expr *quotient_up(Draws *d, Expr *e, int64_t k)
+{
+    Context *c = d->c;
+    Expr *zero = expr_index(c, 0), *by = expr_index(c, k);
+    if (prove(d->facts, expr_binary(c, EX_LE, e, zero, span_none())))
+        return index_div(c, e, by);
+    return index_div(c, index_add(c, e, expr_index(c, k - 1)), by);
+}
+
+/* coefficient * input + rest >= 0, or < extent: with  room = -rest  and  room = extent - 1 -
+ * rest. */
+static void bound_input(Draws *d, const Form *form, Expr *rest, Expr *extent)
+{
+    Context *c = d->c;
+    Expr *one = expr_index(c, 1);
+    int64_t k = form->coefficient;
+    Expr *room = d->upper ? index_sub(c, index_sub(c, extent, one), rest)
+                          : index_sub(c, expr_index(c, 0), rest);
+    if (k == INT64_MIN)
+        return;
+    if ((k > 0) == d->upper) { /* |k| * input <= a */
+        Expr *a = d->upper ? room : rest;
+        found_end(d, true, index_add(c, index_div(c, a, expr_index(c, k > 0 ? k : -k)), one));
+    } else { /* |k| * input >= a */
+        Expr *a = d->upper ? index_sub(c, index_add(c, rest, one), extent) : room;
+        found_end(d, false, quotient_up(d, a, k > 0 ? k : -k));
+    }
+}
+
+static void visit_subscript(Draws *d, Expr *subscript, Expr *extent)
+{
+    if (!expr_of_sizes(extent))
+        return;
+    for (int upper = 0; upper < 2; upper++) {
+        d->upper = upper;
+        Form form = {.rest = expr_index(d->c, 0)};
+        take_apart(d, subscript, 1, &form);
+        if (!form.uses)
+            continue;
+        Expr *rest = form.open || form.coefficient == 0 ? NULL : end_of_rest(d, &form);
+        if (rest)
+            bound_input(d, &form, rest, extent);
+        else
+            found_end(d, upper, upper ? extent : expr_index(d->c, 0));
+    }
+}
+
+/* ---- the inputs ------------------------------------------------------------------------------ */
+
+static int input_count(const Draws *d)
+{
+    return d->program->n_params - d->program->n_outputs;
+}
+
+static const Param *find_input(const Draws *d, const Expr *e)
+{
+    for (int i = 0; i < input_count(d); i++) {
+        const Param *p = &d->program->params[i];
+        if ((e->kind == EX_LOAD && p->buffer &&
+             p->buffer->id == buffer_defined(e->u.load.buffer)->id) ||
+            (e->kind == EX_VAR && p->scalar == e->u.var))
+            return p;
+    }
+    return NULL;
+}
+
+static void visit_access(Draws *d, const Buffer *buffer, Expr *const *index)
+{
+    for (int i = 0; i < input_count(d); i++) {
+        d->wanted = &d->program->params[i];
+        if (type_is_int(type_of(d->wanted)))
+            for (int axis = 0; axis < buffer->rank; axis++)
+                visit_subscript(d, index[axis], buffer->shape[axis]);
+    }
+}
+
+/* ---- what must be positive ------------------------------------------------------------------- */
+
+static bool is_found(const Draws *d, const Param *p)
+{
+    for (int i = 0; i < d->found.n; i++)
+        if (d->found.items[i].subject.buffer == p->buffer &&
+            d->found.items[i].subject.scalar == p->scalar)
+            return true;
+    return false;
+}
+
+static void found_positive(Draws *d, const Param *p)
+{
+    DType type = type_of(p);
+    d->wanted = p;
+    if (type_is_int(type)) {
+        found_end(d, false, expr_index(d->c, 1));
+    } else if (type_is_float(type) && !is_given(d, false) && !is_given(d, true) &&
+               !is_found(d, p)) {
+        Fact fact = {.kind = FACT_VALUES,
+                     .subject = *p,
+                     .excludes_hi = true,
+                     .lo = expr_float(d->c, type, LEAST_POSITIVE, span_none()),
+                     .hi = expr_float(d->c, type, END_OF_POSITIVE, span_none())};
+        VEC_PUSH(d->c->arena, &d->found, fact);
+    }
+}
+
+/* Makes an expression positive by the inputs in it, where it is a sum, a product or a quotient. A
+ * square is so anyway. */
+static void make_positive(Draws *d, const Expr *e)
+{
+    const Param *input = find_input(d, e);
+    if (input) {
+        found_positive(d, input);
+        return;
+    }
+    switch (e->kind) {
+    case EX_CAST: make_positive(d, e->u.arg[0]); return;
+    case EX_MUL:
+    case EX_DIV:
+        if (expr_equal(e->u.arg[0], e->u.arg[1]))
+            return;
+        /* fallthrough */
+    case EX_ADD:
+    case EX_MIN:
+    case EX_MAX:
+        make_positive(d, e->u.arg[0]);
+        make_positive(d, e->u.arg[1]);
+        return;
+    default: return;
+    }
+}
+
+static bool needs_positive(CallKind call)
+{
+    switch (call) {
+    case CALL_LOG:
+    case CALL_LOG2:
+    case CALL_LOG10:
+    case CALL_SQRT:
+    case CALL_RSQRT:
+    case CALL_POW: return true;
+    default: return false;
+    }
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void visit_values(Draws *d, const Expr *values)
+{
+    for (Cursor at = cursor_expr(d->c, values); cursor_next(&at);) {
+        const Expr *e = at.expr;
+        if (e->kind == EX_LOAD)
+            visit_access(d, e->u.load.buffer, e->u.load.index);
+        else if (e->kind == EX_CALL && needs_positive(e->u.call.call))
+            make_positive(d, e->u.call.arg[0]);
+        else if (e->kind == EX_DIV || e->kind == EX_MOD)
+            make_positive(d, e->u.arg[1]);
+    }
+}
+
+/* Bounds of one loop from one list: ptr[i]..ptr[i + 1]. */
+static void visit_bounds(Draws *d, const ForStmt *loop)
+{
+    const Expr *lo = without_casts(loop->lo), *hi = without_casts(loop->hi);
+    const Param *input = lo->kind == EX_LOAD && hi->kind == EX_LOAD ? find_input(d, lo) : NULL;
+    if (!input || input != find_input(d, hi) || input->buffer->rank != 1)
+        return;
+    for (int i = 0; i < d->program->n_facts; i++)
+        if (d->program->facts[i].kind == FACT_ORDER &&
+            d->program->facts[i].subject.buffer == input->buffer)
+            return;
+    Fact fact = {.kind = FACT_ORDER, .subject = *input, .order = ORDER_NONDECREASING};
+    VEC_PUSH(d->c->arena, &d->found, fact);
+}
+
+static void visit_body(Draws *d, Stmt *s);
+
+static void visit_loop(Draws *d, Stmt *s)
+{
+    visit_values(d, s->u.loop.lo);
+    visit_values(d, s->u.loop.hi);
+    visit_bounds(d, &s->u.loop);
+    VEC_PUSH(d->c->arena, &d->loops, &s->u.loop);
+    VEC_PUSH(d->c->arena, &d->vars, s->u.loop.var);
+    visit_body(d, s->u.loop.body);
+    d->loops.n--;
+}
+
+static void visit_block(Draws *d, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        VEC_PUSH(d->c->arena, &d->vars, block->iters[i].var);
+    if (block->init)
+        visit_body(d, block->init);
+    visit_body(d, block->body);
+}
+
+static void visit_items(Draws *d, Stmt *s)
+{
+    int outside = d->lets.n;
+    for (int i = 0; i < s->u.seq.n; i++) {
+        visit_body(d, s->u.seq.items[i]);
+        if (s->u.seq.items[i]->kind == ST_LET)
+            facts_enter(d->facts, s->u.seq.items[i]);
+    }
+    d->lets.n = outside;
+}
+
+static void visit_store(Draws *d, const Stmt *s)
+{
+    const Buffer *buffer = s->u.store.buffer;
+    visit_access(d, buffer, s->u.store.index);
+    for (int i = 0; i < buffer->rank; i++)
+        visit_values(d, s->u.store.index[i]);
+    visit_values(d, s->u.store.value);
+}
+
+static void visit_parts(Draws *d, Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ: visit_items(d, s); return;
+    case ST_FOR: visit_loop(d, s); return;
+    case ST_BLOCK: visit_block(d, &s->u.block); return;
+    case ST_IF:
+        visit_values(d, s->u.cond.cond);
+        visit_body(d, s->u.cond.then);
+        if (s->u.cond.otherwise)
+            visit_body(d, s->u.cond.otherwise);
+        return;
+    case ST_STORE: visit_store(d, s); return;
+    case ST_LET:
+        visit_values(d, s->u.let.value);
+        VEC_PUSH(d->c->arena, &d->lets, s);
+        VEC_PUSH(d->c->arena, &d->vars, s->u.let.var);
+        return;
+    case ST_LAUNCH: visit_body(d, s->u.launch.body); return;
+    case ST_TEMP:
+    case ST_BARRIER: return;
+    }
+}
+
+static void visit_body(Draws *d, Stmt *s)
+{
+    FactsMark mark = facts_mark(d->facts);
+    int vars = d->vars.n;
+    if (s->kind == ST_FOR || s->kind == ST_BLOCK || s->kind == ST_LAUNCH)
+        facts_enter(d->facts, s);
+    visit_parts(d, s);
+    if (s->kind != ST_LET)
+        d->vars.n = vars;
+    facts_reset(d->facts, mark);
+}
+
+const Fact *input_draws(Context *c, const Kernel *program, int *n)
+{
+    Draws d = {.c = c, .program = program, .facts = facts_of_kernel(c, program)};
+    visit_body(&d, program->body);
+    *n = d.found.n;
+    return d.found.items;
+}

@@ -1,0 +1,95 @@
+/* inits.c - see inits.h. */
+#include "passes/analysis/regions/inits.h"
+
+#include "passes/analysis/regions/region.h"
+
+static bool changes_with(const BlockIter *iter, const BlockIter *others, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (expr_uses_var(iter->lo, others[k].var) || expr_uses_var(iter->hi, others[k].var))
+            return true;
+    return false;
+}
+
+const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
+{
+    Facts *f = facts_new(c);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (iter->kind == ITER_REDUCE && changes_with(iter, block->iters, i) &&
+            !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())))
+            return iter;
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return NULL;
+}
+
+/* The elements that the init writes are those that the block has: what loops around
+ * `path->items[depth]` give the spatial iterators lies in their domains. */
+static void assume_point(Facts *f, Context *c, const BlockStmt *block, const StmtPath *path,
+                         int depth)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        bool known = iter->kind == ITER_SPATIAL;
+        for (int k = depth; k < path->n && known; k++)
+            known = path->items[k]->kind != ST_FOR ||
+                    !expr_uses_var(iter->binding, path->items[k]->u.loop.var);
+        if (!known)
+            continue;
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        facts_assume(f, expr_binary(c, EX_LE, lo, iter->binding, span_none()));
+        facts_assume(f, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
+    }
+}
+
+/* How often the loop at `depth` runs is another number for other elements of the block. */
+static bool changes_with_elements(const BlockStmt *block, const StmtPath *path, int depth)
+{
+    const ForStmt *loop = &path->items[depth]->u.loop;
+    for (int i = 0; i < depth; i++) {
+        const Stmt *outer = path->items[i];
+        if (outer->kind == ST_FOR && block_uses_loop(block, ITER_SPATIAL, outer->u.loop.var) &&
+            (expr_uses_var(loop->lo, outer->u.loop.var) ||
+             expr_uses_var(loop->hi, outer->u.loop.var)))
+            return true;
+    }
+    return false;
+}
+
+/* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it
+ * may be, for elements whose reduction is empty, which have their init nevertheless. (A loop that
+ * runs more often computes the block anew each time, and one that runs as often for all elements
+ * does so whatever the reduction is.) */
+static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
+{
+    const ForStmt *loop = &path->items[depth]->u.loop;
+    if (!changes_with_elements(block, path, depth) ||
+        block_uses_loop(block, ITER_SPATIAL, loop->var) ||
+        block_uses_loop(block, ITER_REDUCE, loop->var) || !reduction_empty_for_some(c, block))
+        return false;
+    Facts *f = facts_new(c);
+    for (int i = 0; i < depth; i++)
+        if (path->items[i]->kind == ST_FOR)
+            facts_enter(f, path->items[i]);
+    assume_point(f, c, block, path, depth);
+    Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
+    return prove(f, expr_binary(c, EX_LE, runs, one, span_none())) &&
+           !prove(f, expr_binary(c, EX_GE, runs, one, span_none()));
+}
+
+bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
+{
+    const Stmt *s = path->items[depth];
+    return s->kind == ST_FOR &&
+           (block_reduces_over(c, block, s->u.loop.var) || may_skip_init(c, block, path, depth));
+}
+
+int reduction_start(Context *c, const StmtPath *path)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    for (int i = 0; i < path->n; i++)
+        if (reduction_starts_at(c, block, path, i))
+            return i;
+    return path->n - 1;
+}

@@ -1,0 +1,20 @@
+/* inits.h - where the init of a reduction stands: what lowering makes true, and what dependences
+ * and primitives count on. */
+#ifndef TIRC_PASSES_ANALYSIS_REGIONS_INITS_H
+#define TIRC_PASSES_ANALYSIS_REGIONS_INITS_H
+
+#include "passes/analysis/symbolic/simplify.h"
+
+/* The reduce iterator that takes no value for some values of the block's other iterators, perhaps,
+ * and values for others: some elements have only their init. NULL: there is none. */
+const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block);
+
+/* The init of `block` stands before the loop path->items[depth], if no loop around that one is
+ * such: it carries the reduction on, or it may run not at all where the reduction is empty. */
+bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth);
+
+/* The index on the path of what the init of the block at its end stands before: the outermost such
+ * loop, or the block. */
+int reduction_start(Context *c, const StmtPath *path);
+
+#endif

@@ -1,0 +1,29 @@
+/* reducer.h - reductions that may be taken apart: into partial results, each from some of the
+ * values, which are combined at last.
+ *
+ * That is right for operators that are commutative and associative and have an identity, which
+ * stands for the result of no values at all. Floating-point sums and products then round in another
+ * order. */
+#ifndef TIRC_PASSES_ANALYSIS_REGIONS_REDUCER_H
+#define TIRC_PASSES_ANALYSIS_REGIONS_REDUCER_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    const Stmt *update; /* buffer[index] op= value */
+    StoreOp op;
+    Expr *start;        /* what the init stores, in terms of the block's spatial iterators */
+    Expr *identity;     /* a literal e with e op x == x */
+    bool from_identity; /* start is that literal */
+    bool rounds;        /* another order gives another result */
+} Reducer;
+
+/* What `block` reduces with: one update of one element for each value of the spatial iterators, of
+ * the form above, that nothing else in it reads, beside an init of the same element. False where it
+ * is none, with the reason as a clause ("it has no init ..."). */
+bool reducer_of(Context *c, const BlockStmt *block, Reducer *out, const char **why);
+
+/* a op b. */
+Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b);
+
+#endif

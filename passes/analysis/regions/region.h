@@ -1,0 +1,87 @@
+/* region.h - which part of a buffer a piece of program touches, as a box.
+ *
+ * After TVM's region analysis (arith/int_set): per dimension an interval whose ends are
+ * expressions of what is fixed outside. Boxes may be larger than what is touched, never smaller. */
+#ifndef TIRC_PASSES_ANALYSIS_REGIONS_REGION_H
+#define TIRC_PASSES_ANALYSIS_REGIONS_REGION_H
+
+#include "passes/analysis/symbolic/simplify.h"
+
+typedef enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_ANY = 3 } AccessMode;
+
+typedef struct {
+    Expr *min;    /* of variables outside */
+    Expr *extent; /* at least 1; a literal where one can be found */
+} Interval;
+
+/* One subscripted access. `update` stores read and write. */
+typedef struct {
+    const Buffer *buffer;
+    Expr *const *index; /* in the terms of the place, iterators not replaced */
+    AccessMode mode;
+    StoreOp op; /* of a write */
+    bool atomic;
+    const BlockStmt *block; /* the block it is in, or NULL */
+    const Stmt *store;      /* the ST_STORE that writes, or NULL */
+    Span span;
+} Access;
+typedef VEC(Access) AccessList;
+
+/* All accesses below `s` in program order; of `buffer` only, or of every buffer (NULL).
+ * Conditions of ifs, bounds of loops and predicates count as reads. */
+void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, AccessList *out);
+
+/* The reads in an expression, likewise. */
+void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
+/* Is there such an access of `buffer` below `s`, or in the expression? */
+bool stmt_touches(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);
+
+/* The loops, blocks, ifs and lets from `root` down to `target` (by pointer, itself not entered)
+ * are entered, so that `facts` hold there.  False, and nothing entered, when it is not below
+ * `root`. */
+bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
+
+/* Replaces the iterators of `block` by their bindings in `e`. */
+Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
+
+/* An iterator of the kind is bound to an expression of the loop's variable. */
+bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
+
+/* Iterations of the loop are parts of one reduction: they differ in how far the block's reduce
+ * iterators are into their domains. `reduce i in j + 1..N = j + 1 + io * 4 + ii` is carried by io
+ * and ii, and not by the loops that make j. */
+bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop);
+
+/* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined
+ * outside `s`, plus the variables of loops inside `s` whose axis is in `keep_axes` (a bit per
+ * Axis; 0: none). Clipped to the buffer's shape where both are literals; elsewhere it may reach
+ * outside, where domains of blocks cut instances off: its extents are literals wherever the
+ * inner loops' are. `facts` hold at `s`. False when nothing is accessed. A subscript that reads
+ * memory gives the whole dimension. */
+bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
+                    unsigned keep_axes, Interval *box /* [rank] */);
+/* The same, not clipped: iterations that touch different elements have different boxes, also where
+ * the buffer is smaller than one of them. */
+bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
+                    unsigned keep_axes, Interval *box /* [rank] */);
+
+/* Places box.min + stride * 0..extent; of several, a place of each is added. */
+typedef struct {
+    int64_t stride, extent;
+} Run;
+enum { REGION_RUNS = 2 };
+
+/* What the accesses of `mode` below `s` touch of an axis of `buffer`, where that is less than
+ * `box`, its box: up to REGION_RUNS runs, the one with the smallest stride first. They may hold
+ * more than is touched, never less. 0 where the box has no gaps, or none that are known. */
+int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis,
+                const Interval *box, Run *runs /* [REGION_RUNS] */);
+
+/* The innermost statement of `root` that contains every access of `buffer`: a seq where several
+ * of its items do, at most a block, not a statement inside it.  NULL when there is none. */
+Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);
+
+/* `box` without what is certainly outside 0..shape. */
+Interval interval_clip(Facts *f, Interval box, Expr *shape);
+
+#endif

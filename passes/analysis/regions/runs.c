@@ -1,0 +1,126 @@
+/* runs.c - the elements of an axis that a piece of program touches, where there are gaps between
+ * them.
+ *
+ *   for row in 8 ... x[w * 32 + row / 4 * 16 + row % 4]
+ *       two runs of 4 elements, 16 apart; the box has 20
+ *
+ * The subscript is a sum of terms, each of a range of its own. A term whose factor is no larger
+ * than what the smaller ones reach makes a run longer; another one begins anew, a gap away. Terms
+ * that depend on each other touch less than that, never more. */
+#include <stdlib.h>
+
+#include "passes/analysis/regions/region.h"
+#include "passes/analysis/symbolic/affine.h"
+
+static const Stmt *stmt_of_block(Context *c, const Stmt *root, const BlockStmt *block)
+{
+    for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && &at.stmt->u.block == block)
+            return at.stmt;
+    return NULL;
+}
+
+/* One of the ranges from number `first` on is of a variable in `e`. */
+static bool uses_ranges_from(const Facts *f, const Expr *e, int first)
+{
+    for (int i = first; i < f->ranges.n; i++)
+        if (f->ranges.items[i].var && expr_uses_var(e, f->ranges.items[i].var))
+            return true;
+    return false;
+}
+
+static bool uses_ranges_before(const Facts *f, const Expr *e, int first)
+{
+    for (int i = 0; i < first; i++)
+        if (f->ranges.items[i].var && expr_uses_var(e, f->ranges.items[i].var))
+            return true;
+    return false;
+}
+
+/* Adds a term of `n` values, no smaller than those before. False where there are too many runs. */
+static bool add_term(Run *runs, int *n_runs, int64_t factor, int64_t n)
+{
+    Run *run = &runs[*n_runs - 1];
+    int64_t more;
+    if (*n_runs == 0 || factor % run->stride != 0 || factor / run->stride > run->extent) {
+        if (*n_runs == REGION_RUNS)
+            return false;
+        runs[(*n_runs)++] = (Run){factor, n};
+        return true;
+    }
+    return checked_mul(factor / run->stride, n - 1, &more) &&
+           checked_add(run->extent, more, &run->extent);
+}
+
+static int compare_terms(const void *a, const void *b)
+{
+    int64_t x = ((const Term *)a)->coef, y = ((const Term *)b)->coef;
+    return (x > y) - (x < y);
+}
+
+/* The terms of `form` with variables of the ranges from `first` on, as runs; `*least` is the value
+ * of the rest and of their least values. 0: not known. */
+static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **least)
+{
+    VEC(Term) moving = {0};
+    Context *c = f->c;
+    int n_runs = 0;
+    *least = expr_index(c, form->constant);
+    for (int i = 0; i < form->n; i++) {
+        Term t = form->items[i];
+        Expr *low = t.atom;
+        int64_t min, max;
+        if (uses_ranges_from(f, t.atom, first)) {
+            if (t.coef <= 0 || uses_ranges_before(f, t.atom, first) ||
+                !bounds_const(f, t.atom, &min, &max))
+                return 0;
+            low = expr_index(c, min);
+            VEC_PUSH(c->arena, &moving, t);
+        }
+        *least = index_add(c, *least, index_mul(c, expr_index(c, t.coef), low));
+    }
+    if (moving.n > 1)
+        qsort(moving.items, (size_t)moving.n, sizeof *moving.items, compare_terms);
+    for (int i = 0; i < moving.n; i++) {
+        int64_t min, max, n;
+        if (!bounds_const(f, moving.items[i].atom, &min, &max) || !checked_sub(max, min, &n) ||
+            !checked_add(n, 1, &n) || !add_term(runs, &n_runs, moving.items[i].coef, n))
+            return 0;
+    }
+    return n_runs;
+}
+
+/* There are fewer elements in the runs than in the box. */
+static bool fewer(const Run *runs, int n, const Interval *box)
+{
+    int64_t elements = 1, extent;
+    for (int i = 0; i < n; i++)
+        if (!checked_mul(elements, runs[i].extent, &elements))
+            return false;
+    return expr_is_const(box->extent, &extent) && elements < extent;
+}
+
+int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis,
+                const Interval *box, Run *runs)
+{
+    Context *c = facts->c;
+    AccessList all = {0};
+    access_collect(c, s, buffer, mode, &all);
+    if (all.n != 1 || !all.items[0].block)
+        return 0;
+    const BlockStmt *block = all.items[0].block;
+    const Stmt *stmt = stmt_of_block(c, s, block);
+    FactsMark mark = facts_mark(facts);
+    int first = facts->ranges.n, n = 0;
+    if (stmt && facts_enter_path(facts, s, stmt)) {
+        Expr *e = simplify(facts, iters_to_loops(c, block, all.items[0].index[axis])), *least;
+        Affine form = {0};
+        if (!expr_has_load(e) && affine_of(c, e, PRODUCTS_EXPANDED, &form))
+            n = runs_of(facts, &form, first, runs, &least);
+        if (n > 0 && (!fewer(runs, n, box) ||
+                      !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
+            n = 0;
+    }
+    facts_reset(facts, mark);
+    return n;
+}

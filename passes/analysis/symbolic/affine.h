@@ -1,0 +1,195 @@
+/* affine.h - the linear form behind the simplifier, and the store of facts; private to
+ * analysis/.
+ *
+ * An Affine is  sum of coefficient * atom + constant.  An atom is an INDEX expression that the
+ * form does not look into: a variable, an axis, a quotient, a remainder, a minimum, a product of
+ * atoms.  Equal linear expressions have equal forms, so sameness is decided by subtraction.
+ * Every operation on coefficients is checked: a false says that a number did not fit, and the
+ * caller leaves its expression alone. */
+#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_AFFINE_H
+#define TIRC_PASSES_ANALYSIS_SYMBOLIC_AFFINE_H
+
+#include "passes/analysis/symbolic/simplify.h"
+
+typedef struct {
+    int64_t coef;
+    Expr *atom;
+} Term;
+
+/* Normal: terms sorted by expr_order of their atoms, each atom once, no zero coefficient. */
+typedef struct {
+    Term *items;
+    int n, capacity;
+    int64_t constant;
+} Affine;
+
+/* ---- order.c: expressions in a row ----------------------------------------------------------- */
+
+/* A total order of expressions by structure; 0 only for equal ones.  Axes first, then variables
+ * by age, then other expressions, literals last. */
+int expr_order(const Expr *a, const Expr *b);
+/* The same for factors of a product: sizes come last, `i * N`. */
+int factor_order(const Expr *a, const Expr *b);
+
+/* ---- affine.c -------------------------------------------------------------------------------- */
+
+/* Adds to a form; the result is normal only after affine_normalize. */
+bool affine_push(Context *c, Affine *a, int64_t coef, Expr *atom);
+bool affine_push_scaled(Context *c, Affine *out, const Affine *a, int64_t scale);
+bool affine_normalize(Affine *a);
+/* What becomes of products of sums. */
+typedef enum {
+    PRODUCTS_KEPT,     /* they are atoms: the form that is printed */
+    PRODUCTS_EXPANDED, /* they are multiplied out: the form for proofs */
+} Products;
+/* Adds scale * e to `out`, taking e apart down to its atoms as they stand. */
+bool affine_collect(Context *c, Expr *e, int64_t scale, Products products, Affine *out);
+/* out = e, normal. */
+bool affine_of(Context *c, Expr *e, Products products, Affine *out);
+/* out = a * ka + b * kb, normal. */
+bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,
+                    Affine *out);
+/* Adds scale * a * b to `out`. */
+bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
+                         Products products, Span span);
+/* The position of `atom` in a normal form, or -1. */
+int affine_find(const Affine *a, const Expr *atom);
+bool affine_equal(const Affine *a, const Affine *b);
+/* The greatest common divisor of all coefficients, 0 if there are none. */
+int64_t affine_gcd(const Affine *a);
+/* The factors of a product atom, in order; itself alone for another. */
+void product_factors(Context *c, Expr *atom, ExprList *out);
+/* Their product again, in canonical order (sorts `factors`); NULL for none. */
+Expr *product_build(Context *c, ExprList *factors, Span span);
+
+/* ---- build_index.c: text of a form ----------------------------------------------------------- */
+
+/* The expression that a person would write for the form. */
+Expr *affine_expr(Context *c, const Affine *a, Span span);
+
+/* ---- facts.c --------------------------------------------------------------------------------- */
+
+/* Integers between two ends, both inclusive; an end without its flag is unbounded. */
+typedef struct {
+    bool has_min, has_max;
+    int64_t min, max;
+} Bounds;
+
+typedef struct {
+    const Var *var;         /* or */
+    Axis axis;              /* AXIS_NONE: of another kind; or */
+    const Buffer *buffer;   /* an input: each of its elements */
+    Expr *lo, *hi;          /* canonical; hi is exclusive */
+    bool affine;            /* the two forms below are set */
+    Affine low, high;       /* expanded; both inclusive */
+    Bounds bounds;          /* literal */
+    Expr *value;            /* where only one value is left */
+    int conditions_before;  /* how many conditions were known when it was added */
+    int64_t stride;         /* its values are lo + k * stride */
+    bool low_met, high_met; /* the ends are values that it takes */
+} Range;
+
+/* `expr` holds; if `affine`, it says that form >= 0 (expanded). */
+typedef struct {
+    Expr *expr;
+    bool affine;
+    bool derived; /* follows from a range, so that it restricts nothing */
+    Affine form;
+} Condition;
+
+struct Facts {
+    Context *c;
+    VEC(Range) ranges;
+    VEC(Condition) conditions;
+    int depth; /* of nested bounds */
+};
+
+/* Only so many conditions, the newest, take part in a proof. */
+enum { FACTS_CONDITIONS_SEEN = 48 };
+int facts_first_condition(const Facts *f);
+/* The newest range of a variable, an axis or an element of an input, converted to INDEX or not;
+ * NULL for other expressions and where nothing is known. */
+const Range *facts_find(const Facts *f, const Expr *e);
+/* The place of the innermost variable in `e` among the ranges; -1 if none of them has one. */
+int facts_rank(const Facts *f, const Expr *e);
+int facts_rank_var(const Facts *f, const Var *var);
+/* `cond`, canonical, is one of the conditions. */
+bool facts_know(const Facts *f, const Expr *cond);
+/* A condition says that `e` is a multiple of `by`: e % 32 == 0, of 8. */
+bool facts_divisible(const Facts *f, const Expr *e, int64_t by);
+/* facts_assume for a condition that is canonical, or the opposite of one: it is not simplified
+ * again, so that nested conditions cost what they are long. */
+void facts_assume_canonical(Facts *f, Expr *cond);
+/* The domains of a block's iterators, and its predicate; */
+void facts_enter_block(Facts *f, const BlockStmt *block);
+/* for its init, the domains of the spatial ones. */
+void facts_enter_init(Facts *f, const BlockStmt *block);
+
+/* The facts as they were at a mark, to be asked and added to while `f` stays as it is. */
+Facts facts_outside(const Facts *f, FactsMark mark);
+
+/* A question may fill the arena with scratch: everything since `facts_ask` goes with
+ * `facts_answered`. */
+typedef struct {
+    Facts saved;
+    ArenaMark mark;
+} Question;
+Question facts_ask(const Facts *f);
+void facts_answered(Facts *f, const Question *q);
+
+/* ---- bounds.c, prove.c ----------------------------------------------------------------------- */
+
+/* Of an integer type; without ends for 64 bits. */
+Bounds bounds_of_type(DType type);
+/* Of an atom: by its structure, and by the conditions that are about it. */
+Bounds bounds_of_atom(Facts *f, Expr *atom);
+/* By the literal bounds of atoms alone: fast. */
+Bounds bounds_of_affine(Facts *f, const Affine *a);
+/* Also by replacing variables by their symbolic ends. */
+Bounds bounds_tight(Facts *f, const Affine *a);
+/* Of the minimum (EX_MIN) or maximum of two values with bounds. */
+Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
+/* e >= 0, by its bounds alone. */
+bool bounds_nonneg(Facts *f, Expr *e);
+
+/* What a term scale * coef * atom is at least.  `all`: it is one of `by`, so that all must be
+ * looked at; else each of them is a bound. */
+typedef struct {
+    int n;
+    bool all;
+    int64_t scale;
+    Affine by[2];
+} Elimination;
+/* The innermost term that can be eliminated, or -1.  With `branch`, rather one of which all ends
+ * must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one for b. */
+int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out);
+/* out = scale * (a without its term t) + by[k]. */
+bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k,
+                     Affine *out);
+
+/* a >= 0 for all values that the facts allow. */
+bool prove_nonneg(Facts *f, const Affine *a);
+
+/* ---- divmod.c -------------------------------------------------------------------------------- */
+
+/* out += scale * (a / b), or a % b. */
+bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *b, bool mod,
+                          int64_t scale, Span span);
+/* Quotients and remainders of one number that belong together: x / 32 * 32 + x % 32 = x. */
+bool affine_recombine(Facts *f, Affine *a, Span span);
+
+/* ---- compare.c, simplify.c ------------------------------------------------------------------- */
+
+/* One pass of simplify. */
+Expr *simplify_once(Facts *f, Expr *e);
+/* out = the canonical form of an INDEX expression. */
+bool simplify_affine(Facts *f, Expr *e, Affine *out);
+Expr *simplify_bool(Facts *f, Expr *e);
+/* The opposite of a canonical condition, as a comparison where it is one of INDEX. */
+Expr *cond_negate(Context *c, Expr *e);
+/* `e` is true, or false, as a literal. */
+bool cond_is(const Expr *e, bool value);
+/* b if both have the same structure (so that unchanged is the same pointer), else a. */
+Expr *expr_settle(Expr *a, Expr *b);
+
+#endif

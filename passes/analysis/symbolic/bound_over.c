@@ -1,0 +1,261 @@
+/* bound_over.c - an expression bounded by one without given variables.
+ *
+ *   by * 32 + ty  over ty in 0..32      at least by * 32, at most by * 32 + 31
+ *   f % 32        over f in 0..1024     0 and 31
+ *
+ * Terms that use such variables are replaced from the innermost variable out by the end of their
+ * range that counts; quotients, minima and maxima are monotone, so their operands are bounded
+ * instead.  The bound is `exact` if every replacement is a value that is taken, and taken
+ * together with the others: each variable stands in one term, its ends are met, and its range is
+ * not empty. */
+#include "passes/analysis/symbolic/affine.h"
+
+typedef struct {
+    Facts *f;
+    const Var *const *over;
+    int n;
+    bool exact;
+    int steps; /* left */
+} Over;
+
+enum { OVER_STEPS = 64 };
+
+static bool uses(const Over *o, const Expr *e)
+{
+    for (int k = 0; k < o->n; k++)
+        if (expr_uses_var(e, o->over[k]))
+            return true;
+    return false;
+}
+
+static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out);
+
+static Expr *bound_expr(Over *o, Expr *e, bool upper)
+{
+    Affine form, out;
+    if (!uses(o, e))
+        return e;
+    if (!simplify_affine(o->f, e, &form) || !bound_form(o, &form, upper, &out))
+        return NULL;
+    return affine_expr(o->f->c, &out, e->span);
+}
+
+/* lo < hi follows from what was known before the range. */
+static bool range_is_inhabited(Facts *f, const Range *r)
+{
+    Facts before = facts_outside(f, (FactsMark){(int)(r - f->ranges.items), r->conditions_before});
+    Affine some;
+    if (!r->affine || !affine_combine(f->c, &r->high, 1, &r->low, -1, &some))
+        return false;
+    return prove_nonneg(&before, &some);
+}
+
+static Expr *bound_variable(Over *o, Expr *atom, bool upper)
+{
+    const Range *r = facts_find(o->f, atom);
+    if (!r)
+        return NULL;
+    bool met = upper ? r->high_met : r->low_met;
+    bool depends = facts_rank(o->f, r->lo) >= 0 || facts_rank(o->f, r->hi) >= 0;
+    if (!met || (depends && !range_is_inhabited(o->f, r)))
+        o->exact = false;
+    return upper ? index_sub(o->f->c, r->hi, expr_index(o->f->c, 1)) : r->lo;
+}
+
+static Expr *bound_literal(Over *o, Expr *atom, bool upper)
+{
+    Bounds b = bounds_of_atom(o->f, atom);
+    o->exact = false;
+    if (upper ? !b.has_max : !b.has_min)
+        return NULL;
+    return expr_index(o->f->c, upper ? b.max : b.min);
+}
+
+static Expr *bound_quotient(Over *o, Expr *atom, bool upper)
+{
+    int64_t d;
+    if (!expr_is_const(atom->u.arg[1], &d) || d <= 0)
+        return bound_literal(o, atom, upper);
+    Expr *x = bound_expr(o, atom->u.arg[0], upper);
+    return x ? index_div(o->f->c, x, atom->u.arg[1]) : NULL;
+}
+
+/* x % d takes 0 and d - 1 if x runs through d values or more. */
+static Expr *bound_remainder(Over *o, Expr *atom, bool upper)
+{
+    Expr *x = atom->u.arg[0];
+    const Range *r = facts_find(o->f, x);
+    int64_t d;
+    bool runs = r && expr_is_const(atom->u.arg[1], &d) && d > 0 && r->stride == 1 &&
+                r->bounds.has_min && r->bounds.has_max && r->bounds.min >= 0 &&
+                expr_is_const(r->lo, &(int64_t){0}) && expr_is_const(r->hi, &(int64_t){0}) &&
+                r->bounds.max - r->bounds.min >= d - 1;
+    bool exact = o->exact && runs;
+    Expr *bound = bound_literal(o, atom, upper);
+    o->exact = exact;
+    return bound;
+}
+
+static Expr *bound_minmax(Over *o, Expr *atom, bool upper)
+{
+    bool both = uses(o, atom->u.arg[0]) && uses(o, atom->u.arg[1]);
+    Expr *a = bound_expr(o, atom->u.arg[0], upper), *b = bound_expr(o, atom->u.arg[1], upper);
+    if (both)
+        o->exact = false;
+    if (!a || !b)
+        return bound_literal(o, atom, upper);
+    return atom->kind == EX_MIN ? index_min(o->f->c, a, b) : index_max(o->f->c, a, b);
+}
+
+static Expr *bound_select(Over *o, Expr *atom, bool upper)
+{
+    Expr *a = bound_expr(o, atom->u.arg[1], upper), *b = bound_expr(o, atom->u.arg[2], upper);
+    o->exact = false;
+    if (!a || !b)
+        return NULL;
+    return upper ? index_max(o->f->c, a, b) : index_min(o->f->c, a, b);
+}
+
+/* One factor varies, and the others are not negative. */
+static Expr *bound_product(Over *o, Expr *atom, bool upper)
+{
+    Expr *a = atom->u.arg[0], *b = atom->u.arg[1];
+    bool first = uses(o, a);
+    if ((first && uses(o, b)) || !bounds_nonneg(o->f, first ? b : a))
+        return bound_literal(o, atom, upper);
+    Expr *varying = bound_expr(o, first ? a : b, upper);
+    if (!varying)
+        return NULL;
+    return first ? index_mul(o->f->c, varying, b) : index_mul(o->f->c, a, varying);
+}
+
+static Expr *bound_atom(Over *o, Expr *atom, bool upper)
+{
+    switch (atom->kind) {
+    case EX_VAR: return bound_variable(o, atom, upper);
+    case EX_DIV: return bound_quotient(o, atom, upper);
+    case EX_MOD: return bound_remainder(o, atom, upper);
+    case EX_MIN:
+    case EX_MAX: return bound_minmax(o, atom, upper);
+    case EX_SELECT: return bound_select(o, atom, upper);
+    case EX_MUL: return bound_product(o, atom, upper);
+    default: return bound_literal(o, atom, upper);
+    }
+}
+
+/* The term to replace next: the innermost, and of equals one that is no plain variable. */
+static int pick(const Over *o, const Affine *a)
+{
+    int best = -1, best_rank = -1;
+    for (int t = 0; t < a->n; t++) {
+        Expr *atom = a->items[t].atom;
+        if (!uses(o, atom))
+            continue;
+        int rank = 2 * (facts_rank(o->f, atom) + 1) + (atom->kind != EX_VAR);
+        if (rank > best_rank) {
+            best = t;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+/* The innermost of the relaxed variables in an atom. */
+static const Var *innermost(const Over *o, const Expr *atom)
+{
+    const Var *best = NULL;
+    int best_rank = -2;
+    for (int k = 0; k < o->n; k++) {
+        if (!expr_uses_var(atom, o->over[k]))
+            continue;
+        int rank = facts_rank_var(o->f, o->over[k]);
+        if (rank > best_rank) {
+            best = o->over[k];
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+/* The bound of term t over its innermost variable only, since the ends of that one may use the
+ * others. */
+static Expr *bound_term(Over *o, const Affine *a, int t, bool upper)
+{
+    const Var *var = innermost(o, a->items[t].atom);
+    Over one = *o;
+    one.over = &var;
+    one.n = 1;
+    for (int s = 0; s < a->n; s++)
+        if (s != t && expr_uses_var(a->items[s].atom, var))
+            one.exact = false;
+    Expr *end = bound_atom(&one, a->items[t].atom, a->items[t].coef > 0 ? upper : !upper);
+    o->exact = one.exact;
+    o->steps = one.steps;
+    return end;
+}
+
+static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
+{
+    Context *c = o->f->c;
+    Affine now = *a;
+    for (int t; (t = pick(o, &now)) >= 0;) {
+        Term term = now.items[t];
+        if (--o->steps < 0)
+            return false;
+        Expr *end = bound_term(o, &now, t, upper);
+        Affine by, next = {.constant = now.constant};
+        if (!end || !simplify_affine(o->f, end, &by))
+            return false;
+        for (int s = 0; s < now.n; s++)
+            if (s != t && !affine_push(c, &next, now.items[s].coef, now.items[s].atom))
+                return false;
+        if (!affine_push_scaled(c, &next, &by, term.coef) || !affine_normalize(&next) ||
+            !affine_recombine(o->f, &next, term.atom->span))
+            return false;
+        now = next;
+    }
+    *out = now;
+    return true;
+}
+
+/* A condition, a second range, or the range of a variable that is not relaxed restricts relaxed
+ * ones. */
+static bool restricted(const Over *o)
+{
+    for (int k = 0; k < o->f->conditions.n; k++)
+        if (!o->f->conditions.items[k].derived && uses(o, o->f->conditions.items[k].expr))
+            return true;
+    for (int k = 0; k < o->f->ranges.n; k++) {
+        const Range *r = &o->f->ranges.items[k];
+        bool relaxed = false;
+        for (int v = 0; v < o->n; v++)
+            relaxed = relaxed || r->var == o->over[v];
+        for (int later = k + 1; relaxed && later < o->f->ranges.n; later++)
+            if (o->f->ranges.items[later].var == r->var)
+                return true;
+        if (!relaxed && (uses(o, r->lo) || uses(o, r->hi)))
+            return true;
+    }
+    return false;
+}
+
+static Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, bool *exact)
+{
+    Over o = {f, over, n, true, OVER_STEPS};
+    o.exact = !restricted(&o);
+    e = simplify(f, e);
+    Expr *bound = expr_has_load(e) && uses(&o, e) ? NULL : bound_expr(&o, e, upper);
+    if (exact)
+        *exact = bound && o.exact;
+    return bound ? simplify(f, bound) : NULL;
+}
+
+Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
+{
+    return bound_over(f, e, over, n, false, exact);
+}
+
+Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
+{
+    return bound_over(f, e, over, n, true, exact);
+}

@@ -1,0 +1,266 @@
+/* compare.c - conditions: comparisons decided or written in one way, and, or, not.
+ *
+ * A comparison of INDEX values is a form that is at least 0.  Where it cannot be decided, terms
+ * that are added stand on one side and terms that are subtracted on the other, so nothing is
+ * negative:
+ *
+ *   0 <= N - i * 32 - j - 1     ->  i * 32 + j < N
+ *   i - 1 >= 0                  ->  i > 0
+ *   i * 32 < 1000               ->  i < 32 */
+#include "passes/analysis/symbolic/affine.h"
+
+/* The positive terms of a form, or the negative ones with their signs turned. */
+static bool side(Context *c, const Affine *a, bool negative, Affine *out)
+{
+    *out = (Affine){0};
+    for (int t = 0; t < a->n; t++) {
+        int64_t coef = a->items[t].coef;
+        if ((coef < 0) != negative)
+            continue;
+        if (negative && !checked_mul(coef, -1, &coef))
+            return false;
+        if (!affine_push(c, out, coef, a->items[t].atom))
+            return false;
+    }
+    return true;
+}
+
+static bool only_sizes(const Affine *a)
+{
+    for (int t = 0; t < a->n; t++)
+        if (a->items[t].atom->kind != EX_VAR || a->items[t].atom->u.var->kind != VAR_SIZE)
+            return false;
+    return true;
+}
+
+static bool divide_terms(Context *c, const Affine *a, int64_t g, Affine *out)
+{
+    *out = (Affine){0};
+    for (int t = 0; t < a->n; t++)
+        if (!affine_push(c, out, a->items[t].coef / g, a->items[t].atom))
+            return false;
+    return true;
+}
+
+static Expr *compare(Context *c, ExprKind kind, const Affine *a, const Affine *b, Span span)
+{
+    return expr_binary(c, kind, affine_expr(c, a, span), affine_expr(c, b, span), span);
+}
+
+/* high >= low with a constant: text for  high - low + k >= 0, neither side negative. */
+static Expr *order_expr(Context *c, Affine *low, Affine *high, int64_t k, Span span)
+{
+    int64_t up;
+    if (low->n == 0) {
+        if (k >= 0 || k == INT64_MIN) {
+            low->constant = k == INT64_MIN ? k : -k;
+            return compare(c, EX_GE, high, low, span);
+        }
+        low->constant = -k - 1;
+        return compare(c, EX_GT, high, low, span);
+    }
+    if (high->n == 0 && checked_add(k, 1, &up)) {
+        high->constant = up;
+        return compare(c, EX_LT, low, high, span);
+    }
+    bool swap = only_sizes(low) && !only_sizes(high);
+    bool strict = k < 0;
+    if (k > 0)
+        high->constant = k;
+    else if (k < 0 && k != INT64_MIN)
+        low->constant = -k - 1;
+    else if (k == INT64_MIN)
+        return NULL;
+    if (swap)
+        return compare(c, strict ? EX_GT : EX_GE, high, low, span);
+    return compare(c, strict ? EX_LT : EX_LE, low, high, span);
+}
+
+/* form >= 0: a literal, its canonical text, or NULL where numbers do not fit. */
+static Expr *order_canonical(Facts *f, const Affine *form, Span span)
+{
+    Context *c = f->c;
+    Affine opposite = {0}, reduced, low, high;
+    if (prove_nonneg(f, form))
+        return expr_bool(c, true);
+    if (affine_push_scaled(c, &opposite, form, -1) &&
+        checked_sub(opposite.constant, 1, &opposite.constant) && prove_nonneg(f, &opposite))
+        return expr_bool(c, false);
+    int64_t g = affine_gcd(form);
+    if (form->n == 0 || g == 0 || !divide_terms(c, form, g, &reduced))
+        return NULL;
+    if (!side(c, &reduced, true, &low) || !side(c, &reduced, false, &high))
+        return NULL;
+    return order_expr(c, &low, &high, floor_div64(form->constant, g), span);
+}
+
+/* form == 0, the side of the first term on the left. */
+static Expr *equality_canonical(Facts *f, const Affine *form, bool equal, Span span)
+{
+    Context *c = f->c;
+    Affine opposite = {0}, above, below, reduced, left, right;
+    if (!affine_push_scaled(c, &opposite, form, -1))
+        return NULL;
+    int64_t g = affine_gcd(form);
+    if (g == 0 || form->constant % g != 0)
+        return expr_bool(c, (g == 0 && form->constant == 0) == equal);
+    above = *form;
+    below = opposite;
+    if (!checked_sub(above.constant, 1, &above.constant) ||
+        !checked_sub(below.constant, 1, &below.constant))
+        return NULL;
+    if (prove_nonneg(f, &above) || prove_nonneg(f, &below))
+        return expr_bool(c, !equal);
+    if (prove_nonneg(f, form) && prove_nonneg(f, &opposite))
+        return expr_bool(c, equal);
+    if (!divide_terms(c, form, g, &reduced))
+        return NULL;
+    int64_t k = form->constant / g;
+    bool turn = reduced.items[0].coef < 0;
+    if (!side(c, &reduced, turn, &left) || !side(c, &reduced, !turn, &right))
+        return NULL;
+    int64_t up;
+    if (k == INT64_MIN)
+        return NULL;
+    up = turn ? k : -k; /* left = right + up */
+    if (right.n == 0 || up > 0)
+        right.constant = up;
+    else
+        left.constant = -up;
+    return compare(c, equal ? EX_EQ : EX_NE, &left, &right, span);
+}
+
+static Expr *compare_index(Facts *f, Expr *e)
+{
+    Affine a, b, form;
+    bool less = e->kind == EX_LT || e->kind == EX_LE;
+    if (!simplify_affine(f, e->u.arg[0], &a) || !simplify_affine(f, e->u.arg[1], &b) ||
+        !affine_combine(f->c, &a, less ? -1 : 1, &b, less ? 1 : -1, &form))
+        return e;
+    Expr *out;
+    if (!affine_recombine(f, &form, e->span))
+        return e;
+    if (e->kind == EX_EQ || e->kind == EX_NE) {
+        out = equality_canonical(f, &form, e->kind == EX_EQ, e->span);
+    } else {
+        bool strict = e->kind == EX_LT || e->kind == EX_GT;
+        if (strict && !checked_sub(form.constant, 1, &form.constant))
+            return e;
+        out = order_canonical(f, &form, e->span);
+    }
+    return out ? out : e;
+}
+
+/* ---- boolean operators ----------------------------------------------------------------------- */
+
+bool cond_is(const Expr *e, bool value)
+{
+    return e->kind == EX_INT && e->type == DT_BOOL && (e->u.i != 0) == value;
+}
+
+static ExprKind opposite_kind(ExprKind kind)
+{
+    switch (kind) {
+    case EX_LT: return EX_GE;
+    case EX_GE: return EX_LT;
+    case EX_LE: return EX_GT;
+    case EX_GT: return EX_LE;
+    case EX_EQ: return EX_NE;
+    default: return EX_EQ;
+    }
+}
+
+Expr *cond_negate(Context *c, Expr *e)
+{
+    if (e->kind == EX_INT)
+        return expr_bool(c, e->u.i == 0);
+    if (e->kind == EX_NOT)
+        return e->u.arg[0];
+    bool exact = op_info(e->kind)->class == OP_COMPARE && !type_is_float(e->u.arg[0]->type);
+    if (exact)
+        return expr_binary(c, opposite_kind(e->kind), e->u.arg[0], e->u.arg[1], e->span);
+    return expr_unary(c, EX_NOT, e, e->span);
+}
+
+static void flatten(Context *c, Expr *e, ExprKind kind, ExprList *out)
+{
+    if (e->kind == kind) {
+        flatten(c, e->u.arg[0], kind, out);
+        flatten(c, e->u.arg[1], kind, out);
+    } else {
+        VEC_PUSH(c->arena, out, e);
+    }
+}
+
+static bool contains(const Expr *chain, ExprKind kind, const Expr *part)
+{
+    while (chain && chain->kind == kind) {
+        if (expr_order(chain->u.arg[1], part) == 0)
+            return true;
+        chain = chain->u.arg[0];
+    }
+    return chain && expr_order(chain, part) == 0;
+}
+
+/* Each part is simplified where the parts before it are true (of an or: false). */
+static Expr *simplify_chain(Facts *f, Expr *e)
+{
+    Context *c = f->c;
+    bool is_and = e->kind == EX_AND;
+    ExprList parts = {0};
+    flatten(c, e, e->kind, &parts);
+    FactsMark mark = facts_mark(f);
+    Expr *out = NULL;
+    for (int k = 0; k < parts.n; k++) {
+        Expr *part = simplify_bool(f, parts.items[k]);
+        if (cond_is(part, is_and) || contains(out, e->kind, part))
+            continue;
+        if (cond_is(part, !is_and)) {
+            facts_reset(f, mark);
+            return part;
+        }
+        out = out ? expr_binary(c, e->kind, out, part, e->span) : part;
+        facts_assume_canonical(f, is_and ? part : cond_negate(c, part));
+    }
+    facts_reset(f, mark);
+    return out ? out : expr_bool(c, is_and);
+}
+
+/* A comparison is turned round before it is simplified, not simplified twice. */
+static Expr *simplify_not(Facts *f, Expr *e)
+{
+    Expr *inner = e->u.arg[0];
+    Expr *turned = cond_negate(f->c, inner);
+    if (turned->kind != EX_NOT)
+        return simplify_bool(f, turned);
+    return cond_negate(f->c, simplify_bool(f, inner));
+}
+
+static Expr *simplify_comparison(Facts *f, Expr *e)
+{
+    Context *c = f->c;
+    if (e->u.arg[0]->type == DT_INDEX)
+        return compare_index(f, e);
+    Expr *a = simplify_once(f, e->u.arg[0]), *b = simplify_once(f, e->u.arg[1]);
+    if (a == e->u.arg[0] && b == e->u.arg[1])
+        return e;
+    return expr_binary(c, e->kind, a, b, e->span);
+}
+
+Expr *simplify_bool(Facts *f, Expr *e)
+{
+    Expr *out = e;
+    switch (op_info(e->kind)->class) {
+    case OP_LOGIC: out = simplify_chain(f, e); break;
+    case OP_COMPARE: out = simplify_comparison(f, e); break;
+    default: out = e->kind == EX_NOT ? simplify_not(f, e) : simplify_once(f, e);
+    }
+    if (out->kind == EX_INT)
+        return out;
+    out = expr_settle(out, e);
+    if (facts_know(f, out))
+        return expr_bool(f->c, true);
+    if (facts_know(f, cond_negate(f->c, out)))
+        return expr_bool(f->c, false);
+    return out;
+}

@@ -1,0 +1,405 @@
+/* divmod.c - quotients and remainders by what is known about their operands.
+ *
+ *   (io * 32 + ii) / 32        ->  io                  for 0 <= ii < 32
+ *   (io * 32 + ii) % 32        ->  ii
+ *   (x / 4) / 8                ->  x / 32
+ *   x / 32 * 32 + x % 32       ->  x
+ *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
+ *
+ * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the
+ * multiples of the divisor can be taken out; the rest must be at least 0 too, or have one known
+ * quotient. */
+#include "passes/analysis/symbolic/affine.h"
+
+/* What a division is pushed to: out += scale * (a / d), or of a % d, with a, d and scale as each
+ * function has them. */
+typedef struct {
+    Facts *f;
+    Affine *out;
+    bool mod;
+    Span span;
+} Division;
+
+static bool push_atom(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
+{
+    Context *c = p->f->c;
+    Expr *atom =
+        expr_binary(c, p->mod ? EX_MOD : EX_DIV, affine_expr(c, a, p->span), divisor, p->span);
+    return affine_push(c, p->out, scale, atom);
+}
+
+static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, int64_t scale);
+
+static bool push_const_atom(const Division *p, const Affine *a, int64_t d, int64_t scale)
+{
+    return push_atom(p, a, expr_int(p->f->c, DT_INDEX, d, p->span), scale);
+}
+
+/* (x / k) / d = x / (k * d) and (x % k) % d = x % d for d dividing k, whatever the signs. */
+static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Affine *x)
+{
+    int64_t k;
+    if (a->n != 1 || a->constant != 0 || a->items[0].coef != 1)
+        return false;
+    const Expr *atom = a->items[0].atom;
+    if (atom->kind != (mod ? EX_MOD : EX_DIV) || !expr_is_const(atom->u.arg[1], &k) || k <= 0)
+        return false;
+    if (mod ? k % *d != 0 : !checked_mul(k, *d, d))
+        return false;
+    return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
+}
+
+/* A term that d divides goes to `multiple`, divided: because of its number, or because its atom is
+ * known to be a multiple. */
+static bool split_term(Facts *f, const Term *t, int64_t d, Affine *multiple, Affine *rest)
+{
+    int64_t g = gcd64(t->coef, d);
+    if (g == d || g <= 0)
+        return affine_push(f->c, g == d ? multiple : rest, g == d ? t->coef / d : t->coef, t->atom);
+    if (!facts_divisible(f, t->atom, d / g))
+        return affine_push(f->c, rest, t->coef, t->atom);
+    Expr *part = expr_binary(f->c, EX_DIV, t->atom, expr_index(f->c, d / g), t->atom->span);
+    return affine_push(f->c, multiple, t->coef / g, part);
+}
+
+/* a = d * multiple + rest, by terms; the constant of the rest is in (-d, d). d > 0. */
+static bool split_multiples(Facts *f, const Affine *a, int64_t d, Affine *multiple, Affine *rest)
+{
+    *multiple = (Affine){.constant = a->constant / d};
+    *rest = (Affine){.constant = a->constant % d};
+    for (int t = 0; t < a->n; t++)
+        if (!split_term(f, &a->items[t], d, multiple, rest))
+            return false;
+    return affine_normalize(multiple);
+}
+
+/* floor(a / d) is the same for all values. */
+static bool one_quotient(Facts *f, const Affine *a, int64_t d, int64_t *quotient)
+{
+    Bounds b = bounds_of_affine(f, a);
+    if (!b.has_min || !b.has_max || floor_div64(b.min, d) != floor_div64(b.max, d)) {
+        Question q = facts_ask(f);
+        b = bounds_tight(f, a);
+        facts_answered(f, &q);
+    }
+    *quotient = b.has_min ? floor_div64(b.min, d) : 0;
+    return b.has_min && b.has_max && floor_div64(b.max, d) == *quotient;
+}
+
+/* All numbers of a / d have a common divisor: it cancels, whatever the signs. */
+static bool push_cancelled(const Division *p, const Affine *a, int64_t d, int64_t scale)
+{
+    int64_t g = gcd64(gcd64(affine_gcd(a), a->constant), d);
+    if (g <= 1)
+        return push_const_atom(p, a, d, scale);
+    Affine less = {.constant = a->constant / g};
+    for (int t = 0; t < a->n; t++)
+        if (!affine_push(p->f->c, &less, a->items[t].coef / g, a->items[t].atom))
+            return false;
+    return (!p->mod || checked_mul(scale, g, &scale)) &&
+           push_const_quotient(p, &less, d / g, scale);
+}
+
+/* In a remainder by d of something non-negative, x % k stands for x if d divides k. */
+static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
+{
+    bool found = false;
+    *out = (Affine){.constant = a->constant};
+    for (int t = 0; t < a->n; t++) {
+        Expr *atom = a->items[t].atom;
+        int64_t k, coef = a->items[t].coef;
+        bool strip = atom->kind == EX_MOD && expr_is_const(atom->u.arg[1], &k) && k > 0 &&
+                     coef > 0 && k % d == 0 && bounds_nonneg(f, atom->u.arg[0]);
+        if (!(strip ? affine_collect(f->c, atom->u.arg[0], coef, PRODUCTS_KEPT, out)
+                    : affine_push(f->c, out, coef, atom)))
+            return false;
+        found = found || strip;
+    }
+    return found && affine_normalize(out);
+}
+
+/* The rest = g * high + low where floor(low / g) is known, for g dividing d: divide by g first.
+ *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8
+ *   (x * 8 + c) % 32 = x % 4 * 8 + c */
+static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64_t scale,
+                         bool *done)
+{
+    for (int t = 0; t < rest->n && !*done; t++) {
+        int64_t g = gcd64(rest->items[t].coef, d), quotient;
+        Affine high, low;
+        if (g <= 1 || !split_multiples(p->f, rest, g, &high, &low) ||
+            !one_quotient(p->f, &low, g, &quotient))
+            continue;
+        if (!checked_add(high.constant, quotient, &high.constant))
+            return false;
+        *done = true;
+        if (!p->mod)
+            return push_const_quotient(p, &high, d / g, scale);
+        int64_t step;
+        return checked_sub(low.constant, g * quotient, &low.constant) &&
+               affine_push_scaled(p->f->c, p->out, &low, scale) && checked_mul(scale, g, &step) &&
+               push_const_quotient(p, &high, d / g, step);
+    }
+    return true;
+}
+
+/* a >= 0 and d > 1. */
+static bool push_floor(const Division *p, const Affine *a, int64_t d, int64_t scale)
+{
+    Facts *f = p->f;
+    Affine multiple, rest;
+    int64_t quotient, k;
+    if (!split_multiples(f, a, d, &multiple, &rest))
+        return false;
+    if (one_quotient(f, &rest, d, &quotient)) {
+        if (p->mod)
+            return checked_mul(quotient, d, &k) && checked_sub(rest.constant, k, &rest.constant) &&
+                   affine_push_scaled(f->c, p->out, &rest, scale);
+        return checked_add(multiple.constant, quotient, &multiple.constant) &&
+               affine_push_scaled(f->c, p->out, &multiple, scale);
+    }
+    if (rest.constant < 0 && multiple.n > 0 && !prove_nonneg(f, &rest)) {
+        rest.constant += d;
+        multiple.constant -= 1;
+    }
+    if (!prove_nonneg(f, &rest)) {
+        rest = *a;
+        multiple = (Affine){0};
+    }
+    if (!p->mod && !affine_push_scaled(f->c, p->out, &multiple, scale))
+        return false;
+    bool done = false;
+    if (!push_coarser(p, &rest, d, scale, &done) || done)
+        return done;
+    return push_const_atom(p, &rest, d, scale);
+}
+
+static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, int64_t scale)
+{
+    Facts *f = p->f;
+    Affine x, multiple, rest;
+    if (d == 0 || d == INT64_MIN)
+        return push_const_atom(p, a, d, scale);
+    if (d < 0) {
+        d = -d;
+        if (!p->mod && !checked_mul(scale, -1, &scale))
+            return false;
+    }
+    if (a->n == 0) {
+        Affine folded = {.constant = p->mod ? a->constant % d : a->constant / d};
+        return affine_push_scaled(f->c, p->out, &folded, scale);
+    }
+    if (d == 1)
+        return p->mod || affine_push_scaled(f->c, p->out, a, scale);
+    if (nested_dividend(f, a, &d, p->mod, &x))
+        return push_const_quotient(p, &x, d, scale);
+    if (!split_multiples(f, a, d, &multiple, &rest))
+        return false;
+    if (rest.n == 0 && rest.constant == 0)
+        return p->mod || affine_push_scaled(f->c, p->out, &multiple, scale);
+    if (!prove_nonneg(f, a))
+        return push_cancelled(p, a, d, scale);
+    if (p->mod && strip_remainders(f, a, d, &x) && prove_nonneg(f, &x))
+        a = &x;
+    return push_floor(p, a, d, scale);
+}
+
+/* ---- symbolic divisors ----------------------------------------------------------------------- */
+
+/* atom = divisor * (the product of what is left); false if a factor of the divisor is missing. */
+static bool remove_factors(Context *c, Expr *atom, const ExprList *divisor, Span span, Expr **left)
+{
+    ExprList factors = {0};
+    product_factors(c, atom, &factors);
+    for (int k = 0; k < divisor->n; k++) {
+        int at = 0;
+        while (at < factors.n && expr_order(factors.items[at], divisor->items[k]) != 0)
+            at++;
+        if (at == factors.n)
+            return false;
+        factors.items[at] = factors.items[--factors.n];
+    }
+    *left = product_build(c, &factors, span);
+    return true;
+}
+
+static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Span span, Affine *multiple,
+                           Affine *rest)
+{
+    ExprList factors = {0};
+    product_factors(c, divisor, &factors);
+    *multiple = (Affine){0};
+    *rest = (Affine){.constant = a->constant};
+    for (int t = 0; t < a->n; t++) {
+        Expr *left;
+        int64_t coef = a->items[t].coef;
+        bool fits;
+        if (!remove_factors(c, a->items[t].atom, &factors, span, &left))
+            fits = affine_push(c, rest, coef, a->items[t].atom);
+        else if (left)
+            fits = affine_collect(c, left, coef, PRODUCTS_KEPT, multiple);
+        else
+            fits = checked_add(multiple->constant, coef, &multiple->constant);
+        if (!fits)
+            return false;
+    }
+    return affine_normalize(multiple);
+}
+
+/* 0 <= a and 0 <= rest < divisor. */
+static bool rest_is_remainder(Facts *f, const Affine *a, const Affine *rest, Expr *divisor)
+{
+    Affine d, room;
+    return prove_nonneg(f, rest) && affine_of(f->c, divisor, PRODUCTS_KEPT, &d) &&
+           affine_combine(f->c, &d, 1, rest, -1, &room) &&
+           checked_sub(room.constant, 1, &room.constant) && prove_nonneg(f, &room) &&
+           prove_nonneg(f, a);
+}
+
+static bool push_symbolic_quotient(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
+{
+    Affine multiple, rest;
+    if (!split_symbolic(p->f->c, a, divisor, p->span, &multiple, &rest))
+        return false;
+    bool exact = rest.n == 0 && rest.constant == 0;
+    if (exact || rest_is_remainder(p->f, a, &rest, divisor))
+        return affine_push_scaled(p->f->c, p->out, p->mod ? &rest : &multiple, scale);
+    return push_atom(p, a, divisor, scale);
+}
+
+bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *b, bool mod,
+                          int64_t scale, Span span)
+{
+    Division p = {f, out, mod, span};
+    if (b->n == 0)
+        return push_const_quotient(&p, a, b->constant, scale);
+    Expr *divisor = affine_expr(f->c, b, span);
+    bool single = b->n == 1 && b->constant == 0 && b->items[0].coef == 1;
+    if (single)
+        return push_symbolic_quotient(&p, a, divisor, scale);
+    if (rest_is_remainder(f, a, a, divisor))
+        return !mod || affine_push_scaled(f->c, out, a, scale);
+    return push_atom(&p, a, divisor, scale);
+}
+
+/* ---- putting together ------------------------------------------------------------------------ */
+
+/* The literal divisor of a quotient or remainder, and what it divides; 0 for other atoms. */
+static int64_t divided(const Expr *atom, ExprKind kind, Expr **x)
+{
+    int64_t d;
+    if (atom->kind != kind || !expr_is_const(atom->u.arg[1], &d) || d <= 0)
+        return 0;
+    *x = atom->u.arg[0];
+    return d;
+}
+
+static bool same(const Expr *a, const Expr *b)
+{
+    return expr_order(a, b) == 0;
+}
+
+/* x / d, in the form that it has for a quotient x: y / (k * d) for x = y / k. */
+static bool is_quotient(const Expr *e, const Expr *x, int64_t d)
+{
+    Expr *y = NULL, *z = NULL;
+    int64_t have = divided(e, EX_DIV, &y), k, whole;
+    if (have == d && same(x, y))
+        return true;
+    k = divided(x, EX_DIV, &z);
+    return have != 0 && k != 0 && checked_mul(k, d, &whole) && have == whole && same(y, z);
+}
+
+/* `upper` * d + (x % d) is one expression: `upper` is x / d, or a remainder of it.
+ *   x / d                                     ->  x
+ *   y / d for y = x % m, d dividing m         ->  y
+ *   x / d % k                                 ->  x % (k * d) */
+static Expr *rejoin(Context *c, Expr *upper, Expr *x, int64_t d, Span span)
+{
+    Expr *y, *z;
+    int64_t whole;
+    if (is_quotient(upper, x, d))
+        return x;
+    if (divided(upper, EX_DIV, &y) == d) {
+        int64_t m = divided(y, EX_MOD, &z);
+        return m != 0 && m % d == 0 && same(x, z) ? y : NULL;
+    }
+    int64_t k = divided(upper, EX_MOD, &y);
+    if (k != 0 && is_quotient(y, x, d) && checked_mul(k, d, &whole))
+        return expr_binary(c, EX_MOD, x, expr_int(c, DT_INDEX, whole, span), span);
+    return NULL;
+}
+
+/* Replaces terms s and t by coef * e. */
+static bool replace_pair(Context *c, Affine *a, int s, int t, int64_t coef, Expr *e)
+{
+    Affine out = {.constant = a->constant};
+    for (int k = 0; k < a->n; k++)
+        if (k != s && k != t && !affine_push(c, &out, a->items[k].coef, a->items[k].atom))
+            return false;
+    if (!affine_collect(c, e, coef, PRODUCTS_KEPT, &out) || !affine_normalize(&out))
+        return false;
+    *a = out;
+    return true;
+}
+
+/* x - x / d * d  ->  x % d, for the quotient at t. */
+static bool subtract_multiple(Context *c, Affine *a, int t, Span span, bool *changed)
+{
+    Expr *x;
+    int64_t d = divided(a->items[t].atom, EX_DIV, &x), coef = a->items[t].coef;
+    Affine form, out = {.constant = a->constant};
+    if (d == 0 || coef % d != 0 || coef == INT64_MIN || !affine_of(c, x, PRODUCTS_KEPT, &form))
+        return true;
+    int64_t m = -(coef / d), k;
+    for (int s = 0; s < form.n; s++) {
+        int at = affine_find(a, form.items[s].atom);
+        if (at < 0 || !checked_mul(form.items[s].coef, m, &k) || a->items[at].coef != k)
+            return true;
+    }
+    Expr *rest = expr_binary(c, EX_MOD, x, expr_int(c, DT_INDEX, d, span), span);
+    for (int s = 0; s < a->n; s++)
+        if (s != t && affine_find(&form, a->items[s].atom) < 0 &&
+            !affine_push(c, &out, a->items[s].coef, a->items[s].atom))
+            return true;
+    if (!checked_mul(form.constant, m, &k) || !checked_sub(out.constant, k, &out.constant) ||
+        !affine_push(c, &out, m, rest) || !affine_normalize(&out))
+        return true;
+    *a = out;
+    *changed = true;
+    return true;
+}
+
+static bool recombine_once(Context *c, Affine *a, Span span, bool *changed)
+{
+    for (int t = 0; t < a->n && !*changed; t++) {
+        Expr *x;
+        int64_t d = divided(a->items[t].atom, EX_MOD, &x), want;
+        for (int s = 0; s < a->n && d != 0 && !*changed; s++) {
+            if (s == t || !checked_mul(a->items[t].coef, d, &want) || a->items[s].coef != want)
+                continue;
+            Expr *joined = rejoin(c, a->items[s].atom, x, d, span);
+            if (!joined)
+                continue;
+            if (!replace_pair(c, a, s, t, a->items[t].coef, joined))
+                return false;
+            *changed = true;
+        }
+    }
+    for (int t = 0; t < a->n && !*changed; t++)
+        if (!subtract_multiple(c, a, t, span, changed))
+            return false;
+    return true;
+}
+
+bool affine_recombine(Facts *f, Affine *a, Span span)
+{
+    enum { TERMS = 32 };
+    bool changed = a->n >= 2 && a->n <= TERMS;
+    while (changed) {
+        changed = false;
+        if (!recombine_once(f->c, a, span, &changed))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,523 @@
+/* index_range.c - what values the index arithmetic of a lowered kernel can take, as numbers and as
+ * sums of products of its sizes. */
+#include "passes/analysis/symbolic/index_range.h"
+
+#include "passes/analysis/symbolic/simplify.h"
+
+typedef struct {
+    const Var *var;
+    IndexRange is;
+} VarRange;
+
+/* A value that a guard bounds. */
+typedef struct {
+    const Expr *e;
+    IndexRange is;
+} Guarded;
+
+typedef struct {
+    const Expr *e; /* NULL: free */
+    unsigned age;
+    IndexRange is;
+} Remembered;
+
+enum { MEMORY = 1024 }; /* a power of two */
+
+struct IndexRanges {
+    Context *c;
+    IndexRange axes[AXIS_COUNT];
+    VEC(VarRange) vars;
+    VEC(Guarded) guards;
+    VEC(const SizeSum *) buffers; /* how many elements each has, positive */
+    Remembered memory[MEMORY];    /* of expressions where we are */
+    unsigned age;                 /* of what is remembered */
+};
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static int64_t clamp(__int128 value)
+{
+    return value <= INT64_MIN ? INT64_MIN : value >= INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static bool has_min(IndexRange a)
+{
+    return a.min != INT64_MIN;
+}
+
+static bool has_max(IndexRange a)
+{
+    return a.max != INT64_MAX;
+}
+
+static bool is_literal(IndexRange a)
+{
+    return has_min(a) && has_max(a);
+}
+
+IndexRange index_range_int(int64_t min, int64_t max)
+{
+    return (IndexRange){min, max, NULL, NULL};
+}
+
+static IndexRange anything(void)
+{
+    return index_range_int(INT64_MIN, INT64_MAX);
+}
+
+const SizeSum *index_range_low(Context *c, IndexRange a)
+{
+    return a.lo ? a.lo : has_min(a) ? size_sum_int(c, a.min) : NULL;
+}
+
+const SizeSum *index_range_high(Context *c, IndexRange a)
+{
+    return a.hi ? a.hi : has_max(a) ? size_sum_int(c, a.max) : NULL;
+}
+
+/* At least |a|. */
+static const SizeSum *magnitude(Context *c, IndexRange a)
+{
+    return size_sum_above(c, size_sum_positive(c, index_range_high(c, a)),
+                          size_sum_positive(c, size_sum_scale(c, index_range_low(c, a), -1, 1)));
+}
+
+static IndexRange between(Context *c, const SizeSum *size)
+{
+    return (IndexRange){INT64_MIN, INT64_MAX, size_sum_scale(c, size, -1, 1), size};
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static int64_t add_min(IndexRange a, IndexRange b)
+{
+    return has_min(a) && has_min(b) ? clamp((__int128)a.min + b.min) : INT64_MIN;
+}
+
+static int64_t add_max(IndexRange a, IndexRange b)
+{
+    return has_max(a) && has_max(b) ? clamp((__int128)a.max + b.max) : INT64_MAX;
+}
+
+IndexRange index_range_sum(Context *c, IndexRange a, IndexRange b)
+{
+    IndexRange sum = {add_min(a, b), add_max(a, b), NULL, NULL};
+    if (a.lo || b.lo)
+        sum.lo = size_sum_add(c, index_range_low(c, a), index_range_low(c, b));
+    if (a.hi || b.hi)
+        sum.hi = size_sum_add(c, index_range_high(c, a), index_range_high(c, b));
+    return sum;
+}
+
+static IndexRange negated(Context *c, IndexRange a)
+{
+    return (IndexRange){has_max(a) ? -a.max : INT64_MIN, has_min(a) ? -a.min : INT64_MAX,
+                        size_sum_scale(c, a.hi, -1, 1), size_sum_scale(c, a.lo, -1, 1)};
+}
+
+IndexRange index_range_rest(Context *c, IndexRange sum, IndexRange b)
+{
+    return index_range_sum(c, sum, negated(c, b));
+}
+
+static IndexRange scaled(Context *c, IndexRange a, int64_t k)
+{
+    IndexRange out = {has_min(a) ? clamp((__int128)a.min * k) : INT64_MIN,
+                      has_max(a) ? clamp((__int128)a.max * k) : INT64_MAX,
+                      size_sum_scale(c, a.lo, k, 1), size_sum_scale(c, a.hi, k, 1)};
+    if (k >= 0)
+        return out;
+    a = negated(c, a);
+    return k == INT64_MIN ? anything() : scaled(c, a, -k);
+}
+
+static IndexRange literal_product(IndexRange a, IndexRange b)
+{
+    IndexRange out = anything();
+    if (a.min >= 0 && b.min >= 0) {
+        out.min = clamp((__int128)a.min * b.min);
+        out.max = has_max(a) && has_max(b) ? clamp((__int128)a.max * b.max) : INT64_MAX;
+    } else if (is_literal(a) && is_literal(b)) {
+        __int128 corners[] = {(__int128)a.min * b.min, (__int128)a.min * b.max,
+                              (__int128)a.max * b.min, (__int128)a.max * b.max};
+        __int128 low = corners[0], high = corners[0];
+        for (int i = 1; i < 4; i++) {
+            low = corners[i] < low ? corners[i] : low;
+            high = corners[i] > high ? corners[i] : high;
+        }
+        out = index_range_int(clamp(low), clamp(high));
+    }
+    return out;
+}
+
+static IndexRange product(Context *c, IndexRange a, IndexRange b)
+{
+    if (a.min == a.max)
+        return scaled(c, b, a.min);
+    if (b.min == b.max)
+        return scaled(c, a, b.min);
+    IndexRange out = literal_product(a, b);
+    if (!a.lo && !a.hi && !b.lo && !b.hi)
+        return out;
+    if (a.min >= 0 && b.min >= 0) {
+        out.hi = size_sum_mul(c, size_sum_positive(c, index_range_high(c, a)),
+                              size_sum_positive(c, index_range_high(c, b)));
+        return out;
+    }
+    IndexRange sides = between(c, size_sum_mul(c, magnitude(c, a), magnitude(c, b)));
+    out.lo = sides.lo;
+    out.hi = sides.hi;
+    return out;
+}
+
+/* Rounds towards 0, so the size of the quotient is at most that of a. */
+static IndexRange quotient(Context *c, IndexRange a, IndexRange b, const Expr *by)
+{
+    IndexRange out = anything();
+    int64_t d = b.min == b.max && b.min > 0 ? b.min : 1;
+    const SizeSum *most = a.min >= 0 ? size_sum_positive(c, a.hi) : NULL;
+    if (b.min >= 0) {
+        out.min = has_min(a) ? (a.min >= 0 ? (d > 1 ? a.min / d : 0) : a.min / d) : INT64_MIN;
+        out.max = has_max(a) ? (a.max >= 0 ? a.max / d : 0) : INT64_MAX;
+    }
+    if (a.lo || a.hi || b.min < 0) {
+        bool by_size = by->kind == EX_VAR && by->u.var->kind == VAR_SIZE;
+        const SizeSum *p = most ? most : magnitude(c, a);
+        p = by_size ? size_sum_div_size(c, p, by->u.var) : size_sum_scale(c, p, 1, d);
+        out.hi = p;
+        out.lo = a.min >= 0 && b.min >= 0 ? NULL : size_sum_scale(c, p, -1, 1);
+    }
+    return out;
+}
+
+/* The remainder has the sign of a, is no larger, and smaller than b. */
+static IndexRange remainder_of(Context *c, IndexRange a, IndexRange b)
+{
+    IndexRange out = anything();
+    int64_t below = is_literal(b) ? (int64_t)(b.max > -b.min ? b.max : -b.min) - 1 : INT64_MAX;
+    const SizeSum *p =
+        below == INT64_MAX ? size_sum_sub(c, magnitude(c, b), size_sum_int(c, 1)) : NULL;
+    out.max = a.max < below ? (a.max < 0 ? 0 : a.max) : below;
+    out.min = a.min >= 0 ? 0 : below == INT64_MAX ? INT64_MIN : -below;
+    out.hi = p;
+    out.lo = a.min >= 0 ? NULL : size_sum_scale(c, p, -1, 1);
+    if (!p && out.max == INT64_MAX)
+        out.hi = a.hi;
+    return out;
+}
+
+/* Either of two values. */
+static IndexRange either(Context *c, IndexRange a, IndexRange b)
+{
+    IndexRange out = {a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max, NULL, NULL};
+    if (a.lo || b.lo)
+        out.lo = size_sum_below(c, index_range_low(c, a), index_range_low(c, b));
+    if (a.hi || b.hi)
+        out.hi = size_sum_above(c, index_range_high(c, a), index_range_high(c, b));
+    return out;
+}
+
+double index_ranges_usual(const IndexRanges *v, const SizeSum *p)
+{
+    const double size = 0x1p20, buffer = 0x1p30;
+    double sum = 0;
+    for (int i = 0; i < p->n; i++) {
+        const SizeTerm *t = &p->terms[i];
+        double usual = 1;
+        for (int k = 0; k < t->degree; k++)
+            usual *= size;
+        for (int k = 0; k < v->buffers.n; k++)
+            for (int j = 0; j < v->buffers.items[k]->n; j++) {
+                const SizeTerm *of = &v->buffers.items[k]->terms[j];
+                int at = 0; /* the sizes of t are among those of the buffer */
+                for (int s = 0; s < of->degree && at < t->degree; s++)
+                    at += of->sizes[s] == t->sizes[at];
+                double room = buffer * (double)of->den / (double)of->num;
+                if (t->degree > 0 && at == t->degree && room < usual)
+                    usual = room;
+            }
+        sum += usual * (double)t->num / (double)t->den;
+    }
+    return sum;
+}
+
+/* The tighter of two ends that both hold. */
+static const SizeSum *tighter(const IndexRanges *v, const SizeSum *a, const SizeSum *b, bool high)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return (index_ranges_usual(v, a) <= index_ranges_usual(v, b)) == high ? a : b;
+}
+
+IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b)
+{
+    return (IndexRange){a.min > b.min ? a.min : b.min, a.max < b.max ? a.max : b.max,
+                        tighter(v, a.lo, b.lo, false), tighter(v, a.hi, b.hi, true)};
+}
+
+static IndexRange smaller(IndexRanges *v, IndexRange a, IndexRange b)
+{
+    IndexRange out = either(v->c, a, b);
+    out.max = a.max < b.max ? a.max : b.max;
+    out.hi = tighter(v, a.hi, b.hi, true);
+    return out;
+}
+
+static IndexRange larger(IndexRanges *v, IndexRange a, IndexRange b)
+{
+    IndexRange out = either(v->c, a, b);
+    out.min = a.min > b.min ? a.min : b.min;
+    out.lo = tighter(v, a.lo, b.lo, false);
+    return out;
+}
+
+/* Of numbers that are not negative, a ^ b and a | b are at most a + b. */
+static IndexRange bits(Context *c, ExprKind kind, IndexRange a, IndexRange b)
+{
+    if (a.min < 0 && b.min < 0)
+        return anything();
+    if (kind == EX_BITAND)
+        return index_range_int(0, a.min < 0 || (b.min >= 0 && b.max < a.max) ? b.max : a.max);
+    if (a.min < 0 || b.min < 0)
+        return anything();
+    IndexRange sum = index_range_sum(c, a, b);
+    return (IndexRange){0, sum.max, NULL, sum.hi};
+}
+
+static IndexRange shifted(Context *c, ExprKind kind, IndexRange a, IndexRange b)
+{
+    if (b.min != b.max || b.min < 0 || b.min > 62)
+        return anything();
+    if (kind == EX_SHL)
+        return scaled(c, a, INT64_C(1) << b.min);
+    return a.min >= 0 ? (IndexRange){0, has_max(a) ? a.max >> b.min : INT64_MAX, NULL, a.hi}
+                      : anything();
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* All values of a type. */
+static IndexRange of_type(DType type)
+{
+    const TypeInfo *info = type_info(type);
+    if (info->class == CLASS_BOOL)
+        return index_range_int(0, 1);
+    if (info->class == CLASS_INT && info->bits < 64)
+        return index_range_int(-(INT64_C(1) << (info->bits - 1)),
+                               (INT64_C(1) << (info->bits - 1)) - 1);
+    if (info->class == CLASS_UINT && info->bits < 64)
+        return index_range_int(0, (INT64_C(1) << info->bits) - 1);
+    return anything();
+}
+
+static bool is_exact(DType type)
+{
+    return type == DT_INDEX || type == DT_I64;
+}
+
+static IndexRange of_var(IndexRanges *v, const Var *var)
+{
+    for (int i = v->vars.n - 1; i >= 0; i--)
+        if (v->vars.items[i].var == var)
+            return v->vars.items[i].is;
+    if (var->kind == VAR_SIZE)
+        return (IndexRange){0, INT64_MAX, NULL, size_sum_of(v->c, var)};
+    return of_type(var->type);
+}
+
+static IndexRange of_binary(IndexRanges *v, Expr *e)
+{
+    Context *c = v->c;
+    IndexRange a = index_range_of(v, e->u.arg[0]), b = index_range_of(v, e->u.arg[1]);
+    switch (e->kind) {
+    case EX_ADD: return index_range_sum(c, a, b);
+    case EX_SUB: return index_range_rest(c, a, b);
+    case EX_MUL: return product(c, a, b);
+    case EX_DIV: return quotient(c, a, b, e->u.arg[1]);
+    case EX_MOD: return remainder_of(c, a, b);
+    case EX_MIN: return smaller(v, a, b);
+    case EX_MAX: return larger(v, a, b);
+    case EX_SHL:
+    case EX_SHR: return shifted(c, e->kind, a, b);
+    case EX_BITAND:
+    case EX_BITOR:
+    case EX_BITXOR: return bits(c, e->kind, a, b);
+    default: return anything();
+    }
+}
+
+static IndexRange by_structure(IndexRanges *v, Expr *e)
+{
+    switch (e->kind) {
+    case EX_INT: return index_range_int(e->u.i, e->u.i);
+    case EX_VAR: return of_var(v, e->u.var);
+    case EX_AXIS: return v->axes[e->u.axis];
+    case EX_SELECT:
+        return either(v->c, index_range_of(v, e->u.arg[1]), index_range_of(v, e->u.arg[2]));
+    case EX_CAST:
+        return type_is_float(e->u.arg[0]->type) ? anything() : index_range_of(v, e->u.arg[0]);
+    case EX_NEG: return negated(v->c, index_range_of(v, e->u.arg[0]));
+    case EX_LOAD:
+    case EX_CALL:
+    case EX_NOT:
+    case EX_BITNOT: return anything();
+    default: return of_binary(v, e);
+    }
+}
+
+static IndexRange with_guards(IndexRanges *v, Expr *e, IndexRange is)
+{
+    for (int i = 0; i < v->guards.n && e->kind != EX_INT; i++)
+        if (expr_equal(v->guards.items[i].e, e))
+            is = index_range_meet(v, is, v->guards.items[i].is);
+    return is;
+}
+
+/* Arithmetic on data wraps around, so all that is known of it is its type. */
+static IndexRange compute(IndexRanges *v, Expr *e)
+{
+    if (!is_exact(e->type))
+        return of_type(e->type);
+    return with_guards(v, e, by_structure(v, e));
+}
+
+IndexRange index_range_of(IndexRanges *v, Expr *e)
+{
+    Remembered *slot = &v->memory[((uintptr_t)e >> 4) % MEMORY];
+    if (slot->e == e && slot->age == v->age)
+        return slot->is;
+    IndexRange is = compute(v, e);
+    *slot = (Remembered){e, v->age, is};
+    return is;
+}
+
+/* ---- what holds at a place ------------------------------------------------------------------- */
+
+IndexRangesMark index_ranges_mark(const IndexRanges *v)
+{
+    return (IndexRangesMark){v->vars.n, v->guards.n};
+}
+
+void index_ranges_reset(IndexRanges *v, IndexRangesMark mark)
+{
+    v->vars.n = mark.vars;
+    v->guards.n = mark.guards;
+    v->age++;
+}
+
+static void define(IndexRanges *v, const Var *var, IndexRange is)
+{
+    VarRange entry = {var, is};
+    VEC_PUSH(v->c->arena, &v->vars, entry);
+}
+
+static void enter_loop(IndexRanges *v, const ForStmt *loop)
+{
+    IndexRange lo = index_range_of(v, loop->lo), hi = index_range_of(v, loop->hi),
+               one = index_range_int(1, 1);
+    IndexRange low = loop->step > 0 ? lo : hi,
+               high = loop->step > 0 ? index_range_rest(v->c, hi, one) : lo;
+    define(v, loop->var, (IndexRange){low.min, high.max, low.lo, high.hi});
+}
+
+/* Memory may change while the guard holds, so what it reads is not remembered. */
+static void bound_guarded(IndexRanges *v, Expr *e, IndexRange is)
+{
+    Guarded entry = {e, is};
+    if (e->kind != EX_INT && is_exact(e->type) && !expr_has_load(e))
+        VEC_PUSH(v->c->arena, &v->guards, entry);
+}
+
+/* small + slack <= large. */
+static void enter_order(IndexRanges *v, Expr *small, Expr *large, int64_t slack)
+{
+    IndexRange gap = index_range_int(slack, slack);
+    IndexRange above = index_range_sum(v->c, index_range_of(v, small), gap);
+    IndexRange below = index_range_rest(v->c, index_range_of(v, large), gap);
+    bound_guarded(v, small, (IndexRange){INT64_MIN, below.max, NULL, below.hi});
+    bound_guarded(v, large, (IndexRange){above.min, INT64_MAX, above.lo, NULL});
+}
+
+static void enter_condition(IndexRanges *v, Expr *cond)
+{
+    Expr *a = cond->u.arg[0], *b = cond->u.arg[1];
+    switch (cond->kind) {
+    case EX_AND:
+        enter_condition(v, a);
+        enter_condition(v, b);
+        return;
+    case EX_LT: enter_order(v, a, b, 1); return;
+    case EX_LE: enter_order(v, a, b, 0); return;
+    case EX_GT: enter_order(v, b, a, 1); return;
+    case EX_GE: enter_order(v, b, a, 0); return;
+    case EX_EQ:
+        enter_order(v, a, b, 0);
+        enter_order(v, b, a, 0);
+        return;
+    default: return;
+    }
+}
+
+/* A grid has less than 2^31 blocks along an axis, or nothing is launched. */
+static void enter_launch(IndexRanges *v, const LaunchStmt *launch)
+{
+    IndexRange one = index_range_int(1, 1);
+    for (int k = 0; k < 3; k++) {
+        IndexRange blocks = index_range_rest(v->c, index_range_of(v, launch->grid[k]), one);
+        int64_t most = blocks.max < INT32_MAX - 1 ? blocks.max : INT32_MAX - 1;
+        v->axes[AXIS_BLOCK_X + k] = (IndexRange){0, most, NULL, blocks.hi};
+        v->axes[AXIS_THREAD_X + k] = index_range_int(0, launch->block[k] - 1);
+    }
+}
+
+void index_ranges_enter(IndexRanges *v, const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_FOR: enter_loop(v, &s->u.loop); break;
+    case ST_LET: define(v, s->u.let.var, index_range_of(v, s->u.let.value)); break;
+    case ST_IF: enter_condition(v, s->u.cond.cond); break;
+    case ST_LAUNCH: enter_launch(v, &s->u.launch); break;
+    default: break;
+    }
+    v->age++;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+IndexRange index_range_elements(IndexRanges *v, const Buffer *buffer)
+{
+    const Buffer *b = buffer_defined(buffer);
+    int64_t elements, *strides = ARENA_ARRAY(v->c->arena, int64_t, b->rank + 1);
+    if (buffer_strides(b, strides, &elements))
+        return index_range_int(0, elements - 1);
+    IndexRange n = index_range_int(1, 1);
+    for (int d = 0; d < b->rank; d++) {
+        IndexRange extent = index_range_of(v, b->shape[d]);
+        extent.min = extent.min < 0 ? 0 : extent.min;
+        n = product(v->c, n, extent);
+    }
+    n = index_range_rest(v->c, n, index_range_int(1, 1));
+    return (IndexRange){0, n.max, NULL, n.hi};
+}
+
+static void note_buffer(IndexRanges *v, const Buffer *b)
+{
+    IndexRange n = b->scope == SCOPE_GLOBAL ? index_range_elements(v, b) : anything();
+    const SizeSum *p = size_sum_positive(v->c, n.hi);
+    if (p)
+        VEC_PUSH(v->c->arena, &v->buffers, p);
+}
+
+IndexRanges *index_ranges_new(Context *c, const Kernel *kernel)
+{
+    IndexRanges *v = ARENA_NEW(c->arena, IndexRanges);
+    v->c = c;
+    v->age = 1;
+    for (int i = 0; i < kernel->n_params; i++)
+        if (kernel->params[i].buffer)
+            note_buffer(v, kernel->params[i].buffer);
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP)
+            note_buffer(v, at.stmt->u.temp);
+    return v;
+}

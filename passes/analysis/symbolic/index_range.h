@@ -1,0 +1,50 @@
+/* index_range.h - what values the index arithmetic of a lowered kernel can take, as numbers and as
+ * sums of products of its sizes.
+ *
+ * Interval arithmetic from the ranges of loops and axes, names and guards; of the text as it
+ * stands, in either width, so that it also bounds what a canonical form would cancel: the steps on
+ * the way to a value. */
+#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
+#define TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
+
+#include "passes/analysis/symbolic/size_sum.h"
+
+/* Both ends inclusive, each known in two ways, which both hold. */
+typedef struct {
+    int64_t min, max;       /* INT64_MIN, INT64_MAX: not known */
+    const SizeSum *lo, *hi; /* NULL: not known, or a number */
+} IndexRange;
+
+typedef struct IndexRanges IndexRanges;
+
+/* No names are known yet but the sizes. */
+IndexRanges *index_ranges_new(Context *c, const Kernel *kernel);
+
+/* What holds below the loop, launch or name, or where the if's condition holds. */
+void index_ranges_enter(IndexRanges *v, const Stmt *s);
+/* What has been entered since a mark is forgotten. */
+typedef struct {
+    int vars, guards;
+} IndexRangesMark;
+IndexRangesMark index_ranges_mark(const IndexRanges *v);
+void index_ranges_reset(IndexRanges *v, IndexRangesMark mark);
+
+/* The values of an expression of index or integer type where it stands. */
+IndexRange index_range_of(IndexRanges *v, Expr *e);
+/* The values of a + b; of a, where a + b is `sum`. */
+IndexRange index_range_sum(Context *c, IndexRange a, IndexRange b);
+IndexRange index_range_rest(Context *c, IndexRange sum, IndexRange b);
+IndexRange index_range_int(int64_t min, int64_t max);
+/* From 0 to below the number of elements of the buffer. */
+IndexRange index_range_elements(IndexRanges *v, const Buffer *b);
+/* The sum for an end, also where it is a number; NULL where it is not known. */
+const SizeSum *index_range_low(Context *c, IndexRange a);
+const SizeSum *index_range_high(Context *c, IndexRange a);
+/* What holds of both. */
+IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b);
+
+/* About how large a positive sum is in a program of a usual size: sizes of a million, buffers of
+ * 2^30 elements. */
+double index_ranges_usual(const IndexRanges *v, const SizeSum *p);
+
+#endif

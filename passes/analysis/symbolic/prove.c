@@ -1,0 +1,300 @@
+/* prove.c - is a linear form never negative?
+ *
+ * A small search in the manner of Fourier and Motzkin: subtract what is known to be non-
+ * negative, or replace the innermost term by the end of its range that makes the form smallest,
+ * until literal bounds decide.  A budget of steps bounds the work; running out of it means "not
+ * proved".
+ *
+ *   (N + 31) / 32 * 32 - N >= 0      32 * q >= N + 31 - 31, so the form is at least 0
+ *   i < N  |-  N - i - 1 >= 0        the form minus the condition is 0 */
+#include "passes/analysis/symbolic/affine.h"
+
+/* ---- eliminating one term -------------------------------------------------------------------- */
+
+/* by[n++] = k * e + constant, expanded. */
+static void offer(Facts *f, Elimination *out, Expr *e, int64_t k, int64_t constant)
+{
+    Affine form;
+    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form)) {
+        Affine zero = {.constant = constant};
+        if (affine_combine(f->c, &form, k, &zero, 1, &out->by[out->n]))
+            out->n++;
+    }
+}
+
+/* k * atom >= k * (the literal end that counts). */
+static void offer_literal(Facts *f, Elimination *out, const Term *t)
+{
+    Bounds b = bounds_of_atom(f, t->atom);
+    int64_t end = t->coef > 0 ? b.min : b.max, value;
+    bool known = t->coef > 0 ? b.has_min : b.has_max;
+    if (out->n < 2 && known && checked_mul(end, t->coef, &value)) {
+        if (out->scale != 1 && !checked_mul(value, out->scale, &value))
+            return;
+        out->by[out->n++] = (Affine){.constant = value};
+    }
+}
+
+static void offer_range(Facts *f, Elimination *out, const Term *t)
+{
+    const Range *r = facts_find(f, t->atom);
+    const Affine *end = r && r->affine ? (t->coef > 0 ? &r->low : &r->high) : NULL;
+    Affine zero = {0};
+    if (end && affine_combine(f->c, end, t->coef, &zero, 1, &out->by[out->n]))
+        out->n++;
+}
+
+/* x - (d - 1) <= d * (x / d) <= x for x >= 0; up to d - 1 above x otherwise; x where it is a
+ * multiple of d. */
+static void offer_quotient(Facts *f, Elimination *out, const Term *t)
+{
+    Expr *x = t->atom->u.arg[0];
+    int64_t d, slack = 0;
+    if (!expr_is_const(t->atom->u.arg[1], &d) || d <= 0)
+        return;
+    if (!facts_divisible(f, x, d) && (t->coef > 0 || !bounds_nonneg(f, x))) {
+        if (!checked_mul(t->coef > 0 ? -t->coef : t->coef, d - 1, &slack))
+            return;
+    }
+    int64_t g = gcd64(t->coef, d);
+    /* scale * coef * q  =  (scale * coef / d) * (d * q)  with  scale = d / g. */
+    if (g > 0 && t->coef != INT64_MIN) {
+        out->scale = d / g;
+        offer(f, out, x, t->coef / g, slack / g);
+    }
+}
+
+static void offer_remainder(Facts *f, Elimination *out, const Term *t)
+{
+    offer_literal(f, out, t);
+    if (t->coef < 0 && bounds_nonneg(f, t->atom->u.arg[0]) && bounds_nonneg(f, t->atom->u.arg[1]))
+        offer(f, out, t->atom->u.arg[0], t->coef, 0);
+}
+
+static void offer_minmax(Facts *f, Elimination *out, const Term *t)
+{
+    bool lower = (t->atom->kind == EX_MIN) == (t->coef > 0);
+    offer(f, out, t->atom->u.arg[0], t->coef, 0);
+    offer(f, out, t->atom->u.arg[1], t->coef, 0);
+    out->all = lower;
+    if (lower && out->n < 2)
+        out->n = 0;
+}
+
+/* Of a product, the innermost factor with a range is replaced, if the others are not negative. */
+static void offer_product(Facts *f, Elimination *out, const Term *t)
+{
+    Context *c = f->c;
+    ExprList factors = {0};
+    product_factors(c, t->atom, &factors);
+    int best = -1, best_rank = -1;
+    for (int k = 0; k < factors.n; k++) {
+        const Range *r = facts_find(f, factors.items[k]);
+        int rank = r && r->affine ? facts_rank(f, factors.items[k]) : -1;
+        if (rank > best_rank)
+            best = k, best_rank = rank;
+    }
+    if (best < 0)
+        return;
+    const Range *r = facts_find(f, factors.items[best]);
+    factors.items[best] = factors.items[--factors.n];
+    for (int k = 0; k < factors.n; k++)
+        if (!bounds_nonneg(f, factors.items[k]))
+            return;
+    Expr *rest = product_build(c, &factors, span_none());
+    Affine product = {0}, others;
+    if (rest && affine_of(c, rest, PRODUCTS_EXPANDED, &others) &&
+        affine_push_product(c, &product, t->coef > 0 ? &r->low : &r->high, &others, t->coef,
+                            PRODUCTS_EXPANDED, span_none()) &&
+        affine_normalize(&product))
+        out->by[out->n++] = product;
+}
+
+static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
+{
+    *out = (Elimination){.scale = 1};
+    if (t->coef == INT64_MIN)
+        return false;
+    switch (t->atom->kind) {
+    case EX_VAR:
+    case EX_AXIS: offer_range(f, out, t); break;
+    case EX_DIV:
+        offer_quotient(f, out, t);
+        offer_literal(f, out, t);
+        break;
+    case EX_MOD: offer_remainder(f, out, t); break;
+    case EX_MIN:
+    case EX_MAX: offer_minmax(f, out, t); break;
+    case EX_SELECT:
+        offer(f, out, t->atom->u.arg[1], t->coef, 0);
+        offer(f, out, t->atom->u.arg[2], t->coef, 0);
+        out->all = true;
+        if (out->n < 2)
+            out->n = 0;
+        break;
+    case EX_MUL: offer_product(f, out, t); break;
+    default: offer_range(f, out, t); offer_literal(f, out, t);
+    }
+    return out->n > 0;
+}
+
+int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
+{
+    int best = -1, best_rank = -3;
+    for (int t = 0; t < a->n; t++) {
+        Expr *atom = a->items[t].atom;
+        bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
+        int rank = 2 * facts_rank(f, atom) + !leaf;
+        Elimination how;
+        if ((!branch && rank <= best_rank) || !eliminations_of(f, &a->items[t], &how))
+            continue;
+        if (how.all && branch) {
+            *out = how;
+            return t;
+        }
+        if (!how.all && rank > best_rank) {
+            best = t;
+            best_rank = rank;
+            *out = how;
+        }
+    }
+    return best;
+}
+
+bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k, Affine *out)
+{
+    Affine rest = {.constant = a->constant};
+    for (int s = 0; s < a->n; s++)
+        if (s != t && !affine_push(c, &rest, a->items[s].coef, a->items[s].atom))
+            return false;
+    return affine_combine(c, &rest, how->scale, &how->by[k], 1, out);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+typedef struct {
+    Facts *f;
+    int steps; /* left */
+} Search;
+
+enum { SEARCH_STEPS = 60, SEARCH_DEPTH = 12, SEARCH_CONDITIONS = 2, SEARCH_OPEN_STEPS = 12 };
+
+static bool search_nonneg(Search *s, const Affine *a, int depth);
+
+/* less = a multiple of `a` minus one of the condition, so that the condition's term t goes away. */
+static bool subtract_condition(Context *c, const Affine *a, const Affine *known, int t,
+                               Affine *less)
+{
+    int k = affine_find(a, known->items[t].atom);
+    int64_t have = k < 0 ? 0 : a->items[k].coef, want = known->items[t].coef;
+    if (have == 0 || (have < 0) != (want < 0) || have == INT64_MIN || want == INT64_MIN)
+        return false;
+    int64_t g = gcd64(have, want);
+    return affine_combine(c, a, (want < 0 ? -want : want) / g, known, (have < 0 ? have : -have) / g,
+                          less);
+}
+
+/* The conditions are tried: with literal bounds only, or by searching on. */
+static bool search_conditions(Search *s, const Affine *a, int depth, bool literal)
+{
+    for (int k = s->f->conditions.n - 1; k >= facts_first_condition(s->f); k--) {
+        const Condition *known = &s->f->conditions.items[k];
+        for (int t = 0; known->affine && t < known->form.n; t++) {
+            Affine less;
+            if (!subtract_condition(s->f->c, a, &known->form, t, &less))
+                continue;
+            Bounds b = bounds_of_affine(s->f, &less);
+            if (literal ? b.has_min && b.min >= 0 : search_nonneg(s, &less, depth + 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool search_elimination(Search *s, const Affine *a, int depth)
+{
+    Elimination how;
+    int t = eliminate_pick(s->f, a, true, &how);
+    if (t < 0)
+        return false;
+    for (int k = 0; k < how.n; k++) {
+        Affine less;
+        bool proved =
+            eliminate_apply(s->f->c, a, t, &how, k, &less) && search_nonneg(s, &less, depth + 1);
+        if (proved != how.all)
+            return proved;
+    }
+    return how.all;
+}
+
+/* The innermost term without a literal bound on the side that counts, and what may take its place;
+ * -1: none. */
+static int pick_open(Facts *f, const Affine *a, Elimination *out)
+{
+    int best = -1, best_rank = -1;
+    for (int t = 0; t < a->n; t++) {
+        Bounds b = bounds_of_atom(f, a->items[t].atom);
+        int rank = facts_rank(f, a->items[t].atom);
+        Elimination how;
+        if ((a->items[t].coef > 0 ? b.has_min : b.has_max) || (best >= 0 && rank <= best_rank) ||
+            !eliminations_of(f, &a->items[t], &how))
+            continue;
+        best = t;
+        best_rank = rank;
+        *out = how;
+    }
+    return best;
+}
+
+/* Only terms that have no literal bound are replaced; those that have one keep it. The digits of a
+ * split loop, `v / 4 * 16 + v % 4`, are nearer to their ends apart than what replaces them.
+ *
+ *   by <= q - 1,  v < 8   |-   32 * q - by * 32 - v / 4 * 16 - v % 4 - 13 >= 0 */
+static bool search_open(Search *s, const Affine *a, int depth)
+{
+    Elimination how;
+    Bounds b = bounds_of_affine(s->f, a);
+    if (b.has_min || depth > SEARCH_DEPTH || --s->steps < 0)
+        return b.has_min && b.min >= 0;
+    int t = pick_open(s->f, a, &how);
+    if (t < 0)
+        return false;
+    for (int k = 0; k < how.n; k++) {
+        Affine less;
+        bool proved =
+            eliminate_apply(s->f->c, a, t, &how, k, &less) && search_open(s, &less, depth + 1);
+        if (proved != how.all)
+            return proved;
+    }
+    return how.all;
+}
+
+static bool search_nonneg(Search *s, const Affine *a, int depth)
+{
+    if (a->n == 0)
+        return a->constant >= 0;
+    Bounds b = bounds_of_affine(s->f, a);
+    if (b.has_min && b.min >= 0)
+        return true;
+    if (b.has_max && b.max < 0)
+        return false;
+    if (depth > SEARCH_DEPTH || --s->steps < 0)
+        return false;
+    return search_conditions(s, a, depth, true) || search_elimination(s, a, depth) ||
+           (depth <= SEARCH_CONDITIONS && search_conditions(s, a, depth, false));
+}
+
+bool prove_nonneg(Facts *f, const Affine *a)
+{
+    Question q = facts_ask(f);
+    Search search = {f, SEARCH_STEPS}, open = {f, SEARCH_OPEN_STEPS};
+    Affine expanded = {.constant = a->constant};
+    bool fits = true;
+    for (int t = 0; t < a->n && fits; t++)
+        fits =
+            affine_collect(f->c, a->items[t].atom, a->items[t].coef, PRODUCTS_EXPANDED, &expanded);
+    bool proved = fits && affine_normalize(&expanded) &&
+                  (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0));
+    facts_answered(f, &q);
+    return proved;
+}

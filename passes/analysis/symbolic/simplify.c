@@ -1,0 +1,366 @@
+/* simplify.c - one canonical form for INDEX and boolean expressions.
+ *
+ * INDEX arithmetic is collected into a linear form whose atoms are simplified first, and written
+ * out again; conditions go through compare.c, quotients and remainders through divmod.c.  A part
+ * whose numbers do not fit is left as it is.  What comes out equal to what went in is returned
+ * as the same pointer, and its scratch is released. */
+#include "passes/analysis/symbolic/affine.h"
+
+static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out);
+
+bool simplify_affine(Facts *f, Expr *e, Affine *out)
+{
+    *out = (Affine){0};
+    return collect(f, e, 1, out) && affine_normalize(out) && affine_recombine(f, out, e->span);
+}
+
+/* ---- atoms ----------------------------------------------------------------------------------- */
+
+static Expr *with_operands(Facts *f, Expr *e, Expr *(*simplify_operand)(Facts *f, Expr *e))
+{
+    Context *c = f->c;
+    int n = expr_operands(e);
+    if (n == 0)
+        return e;
+    Expr **args = ARENA_ARRAY(c->arena, Expr *, n);
+    bool changed = false;
+    for (int k = 0; k < n; k++) {
+        args[k] = simplify_operand(f, expr_operand(e, k));
+        changed = changed || args[k] != expr_operand(e, k);
+    }
+    if (!changed)
+        return e;
+    switch (e->kind) {
+    case EX_LOAD: return expr_load_like(c, e, e->u.load.buffer, args);
+    case EX_CALL: return expr_call(c, e->u.call.call, args, e->span);
+    case EX_SELECT: return expr_select(c, args[0], args[1], args[2], e->span);
+    case EX_CAST: return expr_cast(c, e->type, args[0], e->span);
+    default:
+        return n == 1 ? expr_unary(c, e->kind, args[0], e->span)
+                      : expr_binary(c, e->kind, args[0], args[1], e->span);
+    }
+}
+
+/* Each branch is simplified under its condition. */
+static Expr *simplify_select(Facts *f, Expr *e)
+{
+    Expr *cond = simplify_bool(f, e->u.arg[0]);
+    if (cond->kind == EX_INT)
+        return simplify_once(f, e->u.arg[cond->u.i ? 1 : 2]);
+    FactsMark mark = facts_mark(f);
+    facts_assume_canonical(f, cond);
+    Expr *a = simplify_once(f, e->u.arg[1]);
+    facts_reset(f, mark);
+    facts_assume_canonical(f, cond_negate(f->c, cond));
+    Expr *b = simplify_once(f, e->u.arg[2]);
+    facts_reset(f, mark);
+    if (expr_order(a, b) == 0)
+        return a;
+    if (cond == e->u.arg[0] && a == e->u.arg[1] && b == e->u.arg[2])
+        return e;
+    return expr_select(f->c, cond, a, b, e->span);
+}
+
+static bool fits_type(int64_t value, DType type)
+{
+    const TypeInfo *info = type_info(type);
+    if (info->class == CLASS_INDEX || (info->class == CLASS_INT && info->bits == 64))
+        return true;
+    if (info->class == CLASS_UINT)
+        return value >= 0 && (info->bits == 64 || value < (int64_t)1 << info->bits);
+    int64_t half = info->class == CLASS_INT ? (int64_t)1 << (info->bits - 1) : 0;
+    return value >= -half && value < half;
+}
+
+static bool value_fits(Facts *f, Expr *e, DType type)
+{
+    Affine form;
+    if (!affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
+        return false;
+    Bounds b = bounds_tight(f, &form);
+    return b.has_min && b.has_max && fits_type(b.min, type) && fits_type(b.max, type);
+}
+
+/* Casts that keep every value: of literals, to the same type, and to INDEX and back (which has 64
+ * bits where it runs). */
+static Expr *simplify_cast(Facts *f, Expr *e)
+{
+    Expr *inner = simplify_once(f, e->u.arg[0]);
+    int64_t value;
+    if (inner->type == e->type)
+        return inner;
+    bool integers = type_is_int(inner->type) && type_is_int(e->type);
+    if (integers && expr_is_const(inner, &value) && inner->type != DT_U64 &&
+        fits_type(value, e->type))
+        return expr_int(f->c, e->type, value, e->span);
+    bool back = integers && inner->kind == EX_CAST && inner->u.arg[0]->type == DT_INDEX &&
+                e->type == DT_INDEX;
+    if (back && (inner->type == DT_I64 || value_fits(f, inner->u.arg[0], inner->type)))
+        return inner->u.arg[0];
+    return inner == e->u.arg[0] ? e : expr_cast(f->c, e->type, inner, e->span);
+}
+
+/* ---- minima and maxima ----------------------------------------------------------------------- */
+
+/* a >= b everywhere (for a maximum, a <= b), so that a may go. */
+static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
+{
+    Affine x, y, d;
+    int64_t sign = kind == EX_MIN ? 1 : -1;
+    return affine_of(f->c, a, PRODUCTS_EXPANDED, &x) && affine_of(f->c, b, PRODUCTS_EXPANDED, &y) &&
+           affine_combine(f->c, &x, sign, &y, -sign, &d) && prove_nonneg(f, &d);
+}
+
+/* The operands of nested minima, simplified; `fresh`: they have been. */
+static void flatten(Facts *f, Expr *e, ExprKind kind, bool fresh, ExprList *out)
+{
+    if (e->kind == kind) {
+        flatten(f, e->u.arg[0], kind, fresh, out);
+        flatten(f, e->u.arg[1], kind, fresh, out);
+    } else if (fresh) {
+        VEC_PUSH(f->c->arena, out, e);
+    } else {
+        flatten(f, simplify_once(f, e), kind, true, out);
+    }
+}
+
+/* Inserts in order; drops what others make superfluous. */
+static void insert_candidate(Facts *f, ExprList *list, Expr *e, ExprKind kind)
+{
+    enum { COMPARED = 8 };
+    int n = 0;
+    for (int k = 0; k < list->n && k < COMPARED; k++)
+        if (dominated(f, e, list->items[k], kind))
+            return;
+    for (int k = 0; k < list->n; k++)
+        if (k >= COMPARED || !dominated(f, list->items[k], e, kind))
+            list->items[n++] = list->items[k];
+    list->n = n;
+    VEC_PUSH(f->c->arena, list, e);
+    for (int k = list->n - 1; k > 0 && expr_order(list->items[k - 1], e) > 0; k--) {
+        list->items[k] = list->items[k - 1];
+        list->items[k - 1] = e;
+    }
+}
+
+static Expr *simplify_minmax(Facts *f, Expr *e)
+{
+    ExprList operands = {0}, left = {0};
+    flatten(f, e, e->kind, false, &operands);
+    for (int k = 0; k < operands.n; k++)
+        insert_candidate(f, &left, operands.items[k], e->kind);
+    Expr *out = left.items[0];
+    for (int k = 1; k < left.n; k++)
+        out = expr_binary(f->c, e->kind, out, left.items[k], e->span);
+    return out;
+}
+
+/* ---- INDEX arithmetic ------------------------------------------------------------------------ */
+
+static bool collect_product(Facts *f, Expr *e, int64_t scale, Affine *out)
+{
+    Affine a, b;
+    return simplify_affine(f, e->u.arg[0], &a) && simplify_affine(f, e->u.arg[1], &b) &&
+           affine_push_product(f->c, out, &a, &b, scale, PRODUCTS_KEPT, e->span);
+}
+
+/* 0 divided by anything is 0: where that is 0 as well there is no iteration to compute it for, and
+ * lowering may have moved it out of the loop that says so. */
+static bool collect_quotient(Facts *f, Expr *e, int64_t scale, Affine *out)
+{
+    Affine a, b;
+    if (!simplify_affine(f, e->u.arg[0], &a))
+        return false;
+    if (a.n == 0 && a.constant == 0)
+        return true;
+    return simplify_affine(f, e->u.arg[1], &b) &&
+           affine_push_quotient(f, out, &a, &b, e->kind == EX_MOD, scale, e->span);
+}
+
+/* out += scale * e, simplified. */
+static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out)
+{
+    int64_t negated;
+    const Range *range;
+    switch (e->kind) {
+    case EX_ADD: return collect(f, e->u.arg[0], scale, out) && collect(f, e->u.arg[1], scale, out);
+    case EX_SUB:
+        return checked_mul(scale, -1, &negated) && collect(f, e->u.arg[0], scale, out) &&
+               collect(f, e->u.arg[1], negated, out);
+    case EX_NEG: return checked_mul(scale, -1, &negated) && collect(f, e->u.arg[0], negated, out);
+    case EX_MUL: return collect_product(f, e, scale, out);
+    case EX_DIV:
+    case EX_MOD: return collect_quotient(f, e, scale, out);
+    case EX_MIN:
+    case EX_MAX: return affine_collect(f->c, simplify_minmax(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_SELECT: return affine_collect(f->c, simplify_select(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_CAST: return affine_collect(f->c, simplify_cast(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_VAR:
+    case EX_AXIS:
+        range = facts_find(f, e);
+        return affine_collect(f->c, range && range->value ? range->value : e, scale, PRODUCTS_KEPT,
+                              out);
+    default: return affine_push(f->c, out, scale, with_operands(f, e, simplify_once));
+    }
+}
+
+static Expr *simplify_index(Facts *f, Expr *e)
+{
+    Affine form;
+    if (e->kind == EX_INT || !simplify_affine(f, e, &form))
+        return e;
+    if (form.n == 1 && form.constant == 0 && form.items[0].coef == 1)
+        return expr_settle(form.items[0].atom, e);
+    return expr_settle(affine_expr(f->c, &form, e->span), e);
+}
+
+Expr *simplify_once(Facts *f, Expr *e)
+{
+    if (e->kind == EX_INT || e->kind == EX_FLOAT)
+        return e;
+    if (e->type == DT_INDEX)
+        return simplify_index(f, e);
+    OpClass class = op_info(e->kind)->class;
+    if (e->kind == EX_SELECT)
+        return simplify_select(f, e);
+    if (e->kind == EX_CAST)
+        return simplify_cast(f, e);
+    if (class == OP_LOGIC || class == OP_COMPARE || e->kind == EX_NOT)
+        return simplify_bool(f, e);
+    if (e->type == DT_BOOL && e->kind == EX_VAR)
+        return facts_know(f, e) ? expr_bool(f->c, true) : e;
+    return with_operands(f, e, simplify_once);
+}
+
+/* In lowering, which is no step, what is made of an expression keeps its step. */
+Expr *simplify(Facts *f, Expr *e)
+{
+    enum { PASSES = 4 };
+    int step = f->c->step;
+    if (step == 0)
+        f->c->step = e->step;
+    for (int pass = 0; pass < PASSES; pass++) {
+        Question q = facts_ask(f);
+        Expr *before = e;
+        e = simplify_once(f, before);
+        if (e == before) {
+            facts_answered(f, &q);
+            break;
+        }
+    }
+    f->c->step = step;
+    return e;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+bool prove(Facts *f, Expr *cond)
+{
+    Question q = facts_ask(f);
+    bool proved = cond_is(simplify_once(f, cond), true);
+    facts_answered(f, &q);
+    return proved;
+}
+
+/* coef * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its
+ * step. */
+static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int depth)
+{
+    if (coef % by == 0 || facts_divisible(f, atom, by / gcd64(coef, by)))
+        return true;
+    const Range *r = facts_find(f, atom);
+    int64_t stride;
+    Affine start;
+    if (!r || depth == 0 || r->stride <= 1 || !checked_mul(coef, r->stride, &stride) ||
+        stride % by != 0 || !r->low_met || !affine_of(f->c, r->lo, PRODUCTS_KEPT, &start))
+        return false;
+    bool all = (start.constant % by) * (coef % by) % by == 0;
+    for (int t = 0; t < start.n && all; t++) {
+        int64_t k;
+        all = checked_mul(start.items[t].coef, coef, &k) &&
+              term_divisible(f, k, start.items[t].atom, by, depth - 1);
+    }
+    return all;
+}
+
+/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is
+ * a multiple of 8. */
+static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine *out)
+{
+    *out = (Affine){.constant = form->constant};
+    for (int t = 0; t < form->n; t++) {
+        const Term *term = &form->items[t];
+        int64_t divisor, multiple;
+        bool drops = term->atom->kind == EX_MOD && expr_is_const(term->atom->u.arg[1], &divisor) &&
+                     checked_mul(term->coef, divisor, &multiple) && multiple % by == 0;
+        if (drops ? !affine_collect(f->c, term->atom->u.arg[0], term->coef, PRODUCTS_EXPANDED, out)
+                  : !affine_push(f->c, out, term->coef, term->atom))
+            return false;
+    }
+    return affine_normalize(out);
+}
+
+bool prove_divisible(Facts *f, Expr *e, int64_t by)
+{
+    enum { DEPTH = 4, LARGEST = 1 << 30 };
+    if (by == 0 || by == INT64_MIN)
+        return false;
+    by = by < 0 ? -by : by;
+    if (by > LARGEST)
+        return false;
+    Question q = facts_ask(f);
+    Affine simple, form;
+    bool all = simplify_affine(f, e, &simple) && without_remainders(f, &simple, by, &form) &&
+               form.constant % by == 0;
+    for (int t = 0; t < form.n && all; t++)
+        all = term_divisible(f, form.items[t].coef, form.items[t].atom, by, DEPTH);
+    facts_answered(f, &q);
+    return all;
+}
+
+bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr **rest)
+{
+    Affine form, others;
+    int64_t coef = 0;
+    if (!simplify_affine(f, e, &form))
+        return false;
+    others = (Affine){.constant = form.constant};
+    for (int t = 0; t < form.n; t++) {
+        Expr *atom = form.items[t].atom;
+        if (atom->kind == EX_VAR && atom->u.var == var)
+            coef = form.items[t].coef;
+        else if (expr_uses_var(atom, var) || !affine_push(f->c, &others, form.items[t].coef, atom))
+            return false;
+    }
+    *coefficient = coef;
+    *rest = affine_expr(f->c, &others, e->span);
+    return true;
+}
+
+bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest)
+{
+    Affine form;
+    if (!simplify_affine(f, e, &form))
+        return false;
+    *number = form.constant;
+    form.constant = 0;
+    *rest = affine_expr(f->c, &form, e->span);
+    return true;
+}
+
+bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *factor),
+                 const void *user, Expr **chosen, Expr **rest)
+{
+    Affine form;
+    if (!simplify_affine(f, e, &form))
+        return false;
+    Affine some = {.constant = 0}, others = {.constant = form.constant};
+    for (int t = 0; t < form.n; t++) {
+        Affine *to = chooses(user, form.items[t].atom) ? &some : &others;
+        if (!affine_push(f->c, to, form.items[t].coef, form.items[t].atom))
+            return false;
+    }
+    *chosen = affine_expr(f->c, &some, e->span);
+    *rest = affine_expr(f->c, &others, e->span);
+    return true;
+}

@@ -1,0 +1,96 @@
+/* simplify.h - what is known about integers at a place, and what follows from it.
+ *
+ * Facts hold the ranges of variables and the conditions that are true where an expression stands.
+ * simplify rewrites an INDEX or boolean expression into one canonical form under them; prove and
+ * the bounds answer questions.  All of them are sound: an unknown stays as it is, `false` means
+ * "not proved". */
+#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_SIMPLIFY_H
+#define TIRC_PASSES_ANALYSIS_SYMBOLIC_SIMPLIFY_H
+
+#include "ir/ir.h"
+
+typedef struct Facts Facts;
+
+/* No facts but that sizes are at least 0.  Lives in the context's arena. */
+Facts *facts_new(Context *c);
+/* What holds everywhere in a kernel: its `where` clause. Ranges of inputs count, since nothing
+ * writes them. */
+Facts *facts_of_kernel(Context *c, const Kernel *kernel);
+/* lo <= var < hi. */
+void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi);
+/* The range of `var` has literal ends and is not empty: the loop runs wherever the place before it
+ * is reached. */
+bool facts_range_is_literal(const Facts *f, const Var *var);
+/* 0 <= axis < extent. */
+void facts_axis(Facts *f, Axis axis, Expr *extent);
+/* `cond` (a BOOL expression) holds. */
+void facts_assume(Facts *f, Expr *cond);
+/* What holds inside a loop (its range), a block (domains of its iterators), an if (then), a
+ * launch. */
+void facts_enter(Facts *f, const Stmt *s);
+/* The same, of what a place is inside of. */
+void facts_enter_enclosing(Facts *f, Enclosing around);
+
+/* Facts added since a mark are dropped by facts_reset. */
+typedef struct {
+    int ranges, conditions;
+} FactsMark;
+FactsMark facts_mark(const Facts *f);
+void facts_reset(Facts *f, FactsMark mark);
+
+/* The canonical form of `e`: sums of products sorted, divisions and remainders resolved where
+ * ranges allow, comparisons decided where they can be.  Equal to `e` for every value that the facts
+ * allow. Floating-point arithmetic is left as it is, but indices inside it are simplified.  The
+ * form is the one a person would write: by * 32 + ty, outer terms first, no subtraction of negative
+ * literals. */
+Expr *simplify(Facts *f, Expr *e);
+/* Every INDEX and BOOL expression of a statement simplified under the facts of its place; loops of
+ * one iteration, false ifs and empty loops are resolved (a loop of one iteration becomes its body
+ * unless it is bound, vectorized, or annotated). */
+Stmt *simplify_stmt(Facts *f, Stmt *s);
+
+/* The init of the block and its body are one store each, of one element in the same words. */
+bool block_has_one_element(const BlockStmt *block);
+/* `body`, which a rewriting made of old's beside `init`, with the subscripts of that where old has
+ * one element: the ranges of the reduction's iterators would make words of them that only hold
+ * where it is not empty. */
+Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *body);
+
+/* `cond` holds for all values that the facts allow; false says that it is not known. */
+bool prove(Facts *f, Expr *cond);
+/* Literal bounds, both inclusive. False, and nothing set, where a side is unbounded. */
+bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max);
+/* An expression without the variables in `over` that is at most (largest_over: at least) `e` for
+ * all their values, and reached by some of them if `exact` comes back true. NULL if there is
+ * none. */
+Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
+Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
+/* e is a multiple of `by` for every value. */
+bool prove_divisible(Facts *f, Expr *e, int64_t by);
+/* e = coefficient * var + rest, rest free of var; false where e is not of that form. */
+bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr **rest);
+/* e = rest + number, the number as it stands in the sum; false where that does not fit. */
+bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest);
+
+/* e = chosen + rest: the terms whose factor beside their number `chooses`, and the others. The
+ * number alone is in `rest`. False where e has no such form. */
+bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *factor),
+                 const void *user, Expr **chosen, Expr **rest);
+
+/* Simplifying constructors for INDEX arithmetic, without facts: literals fold, zeros and ones
+ * vanish. */
+Expr *index_add(Context *c, Expr *a, Expr *b);
+Expr *index_sub(Context *c, Expr *a, Expr *b);
+Expr *index_mul(Context *c, Expr *a, Expr *b);
+Expr *index_div(Context *c, Expr *a, Expr *b); /* truncating; for operands known to be >= 0 */
+Expr *index_mod(Context *c, Expr *a, Expr *b);
+Expr *index_min(Context *c, Expr *a, Expr *b);
+Expr *index_max(Context *c, Expr *a, Expr *b);
+/* ceil(a / b) for a >= 0, b > 0. */
+Expr *index_ceildiv(Context *c, Expr *a, Expr *b);
+/* The number of iterations of a loop, as an expression; 0 or less means none. */
+Expr *loop_extent(Context *c, const ForStmt *loop);
+/* a && b, a may be NULL. */
+Expr *cond_and(Context *c, Expr *a, Expr *b);
+
+#endif

@@ -1,0 +1,50 @@
+/* size_sum.h - sums of products of symbolic sizes, with rational factors: bounds of index
+ * arithmetic.
+ *
+ *   (by * 32 + ty) * N + j     is at most  M*N + 31*N - 1
+ *       where  0 <= by < (M + 31) / 32,  0 <= ty < 32,  0 <= j < N
+ *
+ * Sizes are at least 0, so a sum is at most that of its terms that are not negative. A NULL stands
+ * for "not known", which every operation hands on; one that would not fit 64 bits, or has too many
+ * terms, is not known. */
+#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
+#define TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
+
+#include "ir/ir.h"
+
+enum { SIZE_SUM_DEGREE = 6, SIZE_SUM_TERMS = 24 };
+
+/* num / den times a product of sizes. */
+typedef struct {
+    int64_t num, den; /* den > 0, no common divisor, num not 0 */
+    int degree;
+    const Var *sizes[SIZE_SUM_DEGREE]; /* by age; a power repeats its size */
+} SizeTerm;
+
+/* The sum of its terms; no two have the same sizes. */
+typedef struct {
+    int n;
+    const SizeTerm *terms;
+} SizeSum;
+
+const SizeSum *size_sum_int(Context *c, int64_t value);
+const SizeSum *size_sum_of(Context *c, const Var *size);
+const SizeSum *size_sum_add(Context *c, const SizeSum *a, const SizeSum *b);
+const SizeSum *size_sum_sub(Context *c, const SizeSum *a, const SizeSum *b);
+const SizeSum *size_sum_mul(Context *c, const SizeSum *a, const SizeSum *b);
+/* a * num / den; den is not 0. */
+const SizeSum *size_sum_scale(Context *c, const SizeSum *a, int64_t num, int64_t den);
+/* At least a / size, where size >= 1: terms that have the size lose it, others stay unless they are
+ * negative. */
+const SizeSum *size_sum_div_size(Context *c, const SizeSum *a, const Var *size);
+/* At least a and b, and at most both: term by term. */
+const SizeSum *size_sum_above(Context *c, const SizeSum *a, const SizeSum *b);
+const SizeSum *size_sum_below(Context *c, const SizeSum *a, const SizeSum *b);
+/* The terms that are not negative: at least a, and at least 0. */
+const SizeSum *size_sum_positive(Context *c, const SizeSum *a);
+/* No term is negative. */
+bool size_sum_is_positive(const SizeSum *a);
+/* No term of `a` is larger than that of `b`; both are positive. */
+bool size_sum_within(const SizeSum *a, const SizeSum *b);
+
+#endif

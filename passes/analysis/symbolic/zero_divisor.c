@@ -1,0 +1,55 @@
+/* zero_divisor.c - see zero_divisor.h. The divisor is solved for a variable of it, and the extents
+ * are asked whether one of them is empty for that value. */
+#include "passes/analysis/symbolic/zero_divisor.h"
+
+#include "passes/analysis/symbolic/affine.h"
+
+typedef struct {
+    Facts *f;
+    Expr *const *extents;
+    int n;
+} ZeroSearch;
+
+static Var *first_var(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR)
+            return at.expr->u.var;
+    return NULL;
+}
+
+static bool some_loop_is_empty(const ZeroSearch *search, Var *var, Expr *value)
+{
+    Context *c = search->f->c;
+    Subst to = {var, value};
+    int64_t extent;
+    for (int i = 0; i < search->n; i++)
+        if (expr_is_const(simplify(facts_new(c), expr_subst(c, search->extents[i], &to, 1)),
+                          &extent) &&
+            extent <= 0)
+            return true;
+    return false;
+}
+
+static bool is_safe(const ZeroSearch *search, Expr *divisor)
+{
+    Context *c = search->f->c;
+    Var *var = first_var(c, divisor);
+    int64_t coefficient;
+    Expr *rest;
+    if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())))
+        return true;
+    return var && split_linear(search->f, divisor, var, &coefficient, &rest) &&
+           (coefficient == 1 || coefficient == -1) &&
+           some_loop_is_empty(search, var, index_mul(c, expr_index(c, -coefficient), rest));
+}
+
+bool may_divide_by_zero(Facts *f, Expr *e, Expr *const *extents, int n)
+{
+    ZeroSearch search = {f, extents, n};
+    for (Cursor at = cursor_expr(f->c, e); cursor_next(&at);)
+        if ((at.expr->kind == EX_DIV || at.expr->kind == EX_MOD) &&
+            !is_safe(&search, at.expr->u.arg[1]))
+            return true;
+    return false;
+}

@@ -1,0 +1,15 @@
+/* zero_divisor.h - quotients by what may be 0.
+ *
+ * A program does not divide by 0: where N is 0, the loops in which it divides by N have no
+ * iteration. What adds iterations, or evaluates a quotient ahead of the condition that it stands
+ * under, has to ask whether that is still so. */
+#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_ZERO_DIVISOR_H
+#define TIRC_PASSES_ANALYSIS_SYMBOLIC_ZERO_DIVISOR_H
+
+#include "passes/analysis/symbolic/simplify.h"
+
+/* Some divisor in `e` may be 0 while loops with these extents all run. False is certain, true is
+ * not. */
+bool may_divide_by_zero(Facts *f, Expr *e, Expr *const *extents, int n);
+
+#endif

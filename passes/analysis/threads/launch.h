@@ -1,0 +1,97 @@
+/* launch.h - the questions about threads: may a loop run on them, and what do they share?
+ *
+ * Which thread runs what (see also docs/schedules.md): a block instance runs on the thread whose
+ * coordinate on each axis is the value of the innermost loop around the block bound to that axis.
+ * Loops bound to an axis further out, and bound loops that neither the block's bindings nor its
+ * predicate use, do not distribute a block that writes shared or global memory: it runs once, on
+ * coordinate 0 of the axis where it has none. A block that writes only local memory runs on every
+ * thread of the loops around it, and one that writes shared but no global memory in every block of
+ * the grid: each has its own copy to fill. */
+#ifndef TIRC_PASSES_ANALYSIS_THREADS_LAUNCH_H
+#define TIRC_PASSES_ANALYSIS_THREADS_LAUNCH_H
+
+#include "passes/analysis/dependence/dependence.h"
+
+/* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
+ * dependence between different iterations of it (under equal outer loops) but through barriers
+ * where the kind has them: BIND to a thread axis: a dependence between different threads of a block
+ * must be ordered by serial loops or by the order of statements alone, so that a barrier can keep
+ * it, and local memory is not shared. The kernel is looked at as if the loop already had the kind
+ * and axis. A binding under which a block would run a different number of times is refused too: two
+ * loops on one axis that one block depends on; or a bound loop that it does not depend on, where
+ * running it once is not what running it in each iteration does (thread_once.c). Shared and local
+ * buffers that nothing in the launch writes are left to lowering. */
+bool threads_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
+                             Axis axis, Conflict *why);
+
+/* ---- between the threads of a block, for barrier insertion ----------------------------------- */
+
+typedef struct Threads Threads;
+/* A model of one launch: `root` is the outermost bound loop (or the whole serial nest) inside
+ * `kernel`, with physical subscripts (after compaction) and bound loops still in place. */
+Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root);
+
+/* An access `first` of one block and `second` of another (or the same), under the loops that hold
+ * both. */
+typedef struct {
+    uint32_t first_block, second_block;
+    const Buffer *buffer;
+    HazardKind kind;
+    Span first_span, second_span;
+} Hazard;
+
+/* Two different threads of one block touch one element, at least one writing: a block of `before`
+ * in an iteration of the loops around both, a block of `after` later - in the same iteration of all
+ * of them (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops
+ * outside it. Each iteration of the serial loops `passed` passes a barrier: from the first of the
+ * two to its end, or from its beginning to the second, there is none only in the last or first
+ * iteration, and of two iterations of the carrier only in neighbours. Only buffers in `shared` and
+ * `global`. `found` hears of one such access for each two blocks that have some; it is called in no
+ * particular order. Both lists hold ST_BLOCKs of the launch in the order of the text. */
+typedef void HazardFound(void *user, const Hazard *hazard);
+void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found,
+                     void *user);
+
+/* A block of `before` and one of `after` touch one element, one of them writing, by threads of one
+ * block that may be one and the same: in the same iteration of the loops around both, or, with a
+ * carrier, in a later iteration of it that is at most `distance` iterations of `counted` away. That
+ * is the carrier, or a loop further in with nothing between and around it but loops: iterations of
+ * the whole nest are counted, where those numbers are literal. What an asynchronous store is waited
+ * for. */
+bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
+                  const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard);
+
+/* Two different blocks of the grid touch one element of global memory, one writing, not both
+ * atomic. */
+bool threads_grid_conflict(Threads *t, Conflict *why);
+
+/* Nothing in the launch writes an element that the block with id `block` reads of a buffer for
+ * which asked(user, buffer) holds. */
+bool threads_leave_alone(Threads *t, uint32_t block,
+                         bool (*asked)(void *user, const Buffer *buffer), void *user,
+                         Conflict *why);
+
+/* ---- what an allocation in shared or local memory may forget --------------------------------- */
+
+/* Every read of `buffer` finds an element that its owner (the block of the grid for shared memory,
+ * the thread for local) has written before, in the same iteration of the first `n_fixed` loops of
+ * the model's launch. False may be wrong, true is not. */
+bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed);
+
+/* With element x of `axis` in place x % fold (see AxisLayout), every read within an iteration of
+ * the first `n_fixed` loops finds the element that it means, if something wrote it in that
+ * iteration before. Proved by order: seen from the elements being read or written, nothing that
+ * lies `fold` or more ahead is written earlier, either upwards or downwards; so a place is only
+ * ever taken over by an element that comes later, and for good. */
+bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold, int n_fixed,
+                       Conflict *why);
+
+/* ---- the thread that runs a block ------------------------------------------------------------ */
+
+/* The loop on `path` (root first, the block last) that gives the block's coordinate on `axis`;
+ * NULL where the block runs on coordinate 0, or, if `every` comes back true, on every thread of
+ * the axis. */
+const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every);
+
+#endif

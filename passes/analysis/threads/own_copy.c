@@ -1,0 +1,440 @@
+/* own_copy.c - memory that each thread (local) or block of the grid (shared) has its own copy of.
+ *
+ * The program has one copy of a buffer. Giving each owner its own changes nothing when every
+ * element read was written before by the same owner, in the same iteration of the loops that write
+ * and read share or of some of them, and no other owner writes it in that iteration (the program's
+ * one copy would then hold that other value).
+ *
+ * Covered by writes is "for all there is": first a quick proof that computes the iteration that
+ * writes (poly_extend.c), then the exact set difference. */
+#include "passes/analysis/threads/threads.h"
+
+#include <isl/set.h>
+
+/* What every question about one read needs. A definition is a write before the read: in the text
+ * under the same iteration of all loops that they share, or (where `carried`) also in an earlier
+ * iteration of one of them; in the same iteration of the first `from` loops. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int reader;
+    const Touch *read;
+    int n_axes; /* coordinates that own a copy: 3 block axes, or all 6 */
+    bool carried;
+    int from;
+    bool any_run; /* a reader that runs once for all values of a loop may stand for any of them */
+    int n_least;  /* loops with equal values in the read and its definitions */
+    int n_most;   /* loops whose values tell a definition from a later write */
+    bool defined, written; /* it has definitions; is written in the launch at all */
+    int writer;            /* one of them */
+    const Touch *write;
+    Conflict *why;
+} OwnCopy;
+
+/* The touch has instances before the read at this level: in the same iteration of the shared
+ * loops before it, and an earlier one of that loop; with no loop left, above in the text. */
+static bool is_definition(const OwnCopy *o, const Touches *x, int level)
+{
+    const Unit *r = thread_unit(o->t, o->reader), *w = thread_unit(o->t, x->unit);
+    int common = units_common(w, r);
+    if (!x->touch->writes || level > common || level < o->from)
+        return false;
+    if (level == common)
+        return w->order < r->order;
+    return o->carried && loop_has_order(r->loops[level]);
+}
+
+/* The reader runs once for all values of its loop `i`, and which of them does not matter. */
+static bool free_loop(const OwnCopy *o, int i)
+{
+    return o->any_run && o->t->places[o->reader].rerun[i];
+}
+
+static void add_definition(OwnCopy *o, int level, bool carried)
+{
+    int compared = level + carried;
+    o->n_least = o->defined && o->n_least < level ? o->n_least : level;
+    o->n_most = compared > o->n_most ? compared : o->n_most;
+    o->defined = true;
+}
+
+static void find_definitions(OwnCopy *o)
+{
+    const Unit *r = thread_unit(o->t, o->reader);
+    o->n_least = o->n_most = 0;
+    o->defined = o->written = false;
+    for (Touches x = touches_of(o->t->model, o->read->buffer); touches_next(&x);) {
+        if (!x.touch->writes)
+            continue;
+        int common = units_common(thread_unit(o->t, x.unit), r);
+        if (!o->written || is_definition(o, &x, common)) {
+            o->writer = x.unit;
+            o->write = x.touch;
+        }
+        o->written = true;
+        for (int level = 0; level <= common; level++)
+            if (is_definition(o, &x, level))
+                add_definition(o, level, level < common);
+    }
+}
+
+/* ---- the quick proof ------------------------------------------------------------------------- */
+
+/* Rows that a definition may leave open, for the next ones to cover. */
+enum { MAX_LEFT = 4 };
+
+/* An instance of the writer that comes before the reader's `r` at this level, on the same
+ * coordinates; true where all that it needs is in rows. */
+static bool add_earlier(OwnCopy *o, int writer, const Touch *x, int level, const ThreadInstance *r,
+                        const Affine *read)
+{
+    Poly *p = o->p;
+    int n_choices = p->top.choices.n, n_fixed = p->fixed.n, same = 0;
+    const Unit *unit = thread_unit(o->t, writer);
+    int common = units_common(unit, r->at.unit);
+    while (same < level && !free_loop(o, same))
+        same++;
+    p->inexact = false;
+    ThreadInstance w = thread_instance_within(o->t, p, writer, r, same);
+    const Affine *written = instance_index(p, &w.at, x);
+    for (int i = same; i < level; i++)
+        if (!free_loop(o, i))
+            poly_equal(p, &p->top, w.at.turns[i], r->at.turns[i]);
+    if (level < common && !free_loop(o, level))
+        poly_at_most(p, &p->top, w.at.turns[level], r->at.turns[level], -1);
+    for (int i = 0; i < o->n_axes; i++)
+        poly_equal(p, &p->top, w.axis[i], r->axis[i]);
+    for (int i = 0; i < x->buffer->rank; i++)
+        poly_equal(p, &p->top, written[i], read[i]);
+    return !p->inexact && p->top.choices.n == n_choices && p->fixed.n == n_fixed;
+}
+
+/* Solutions of `p` where one of the rows does not hold. */
+static void assume_broken(Poly *p, const Row *rows, int n)
+{
+    Conj **broken = poly_choice(p, &p->top, 2 * n);
+    for (int i = 0; i < n; i++) {
+        poly_at_most(p, broken[2 * i], rows[i].form, affine_const(-1), 0);
+        if (rows[i].equal)
+            poly_at_most(p, broken[2 * i + 1], affine_const(1), rows[i].form, 0);
+        else
+            poly_not_negative(p, broken[2 * i + 1], affine_const(-1));
+    }
+}
+
+/* The unit writes, before `r`, whatever that reads: its iteration can be computed. Where that is so
+ * for some of what is read, `p` goes on with the rest. */
+static bool plainly_covers(OwnCopy *o, int writer, const Touch *x, int level,
+                           const ThreadInstance *r, const Affine *read)
+{
+    Poly *p = o->p;
+    PolyMark mark = poly_mark(p);
+    bool exact = add_earlier(o, writer, x, level, r, read);
+    int n = p->top.rows.n - mark.rows, columns = mark.columns, n_left = -1;
+    Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n), left[MAX_LEFT];
+    for (int i = 0; i < n; i++)
+        rows[i] = p->top.rows.items[mark.rows + i];
+    p->top.rows.n = mark.rows;
+    if (exact)
+        n_left = poly_extend(p, rows, n, columns, left, MAX_LEFT);
+    if (n_left > 0)
+        assume_broken(p, left, n_left);
+    else if (n_left < 0)
+        poly_reset(p, mark);
+    return n_left == 0 || (n_left > 0 && poly_solve(p, NULL, 0, NULL) == POLY_NONE);
+}
+
+/* The definitions cover all that is read, one after the other. */
+static bool all_plainly_cover(OwnCopy *o)
+{
+    PolyMark start = poly_mark(o->p);
+    const Unit *u = thread_unit(o->t, o->reader);
+    ThreadInstance r = thread_instance(o->t, o->p, o->reader);
+    const Affine *read = instance_index(o->p, &r.at, o->read);
+    bool covered = false;
+    for (Touches x = touches_of(o->t->model, o->read->buffer); !covered && touches_next(&x);)
+        for (int level = units_common(thread_unit(o->t, x.unit), u); level >= 0 && !covered;
+             level--)
+            covered =
+                is_definition(o, &x, level) && plainly_covers(o, x.unit, x.touch, level, &r, read);
+    poly_reset(o->p, start);
+    return covered;
+}
+
+/* ---- the exact answer ------------------------------------------------------------------------ */
+
+static const char *owner_text(const OwnCopy *o)
+{
+    return o->n_axes == 3 ? "block of the grid" : "thread";
+}
+
+/* The turn of loop `i` of a reader that reads what `at` has written before: equal for the first
+ * `level` loops, later for the next where that one is `carried`, any for the rest. */
+static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level,
+                          bool carried)
+{
+    Poly *p = o->p;
+    if (free_loop(o, i))
+        return affine_const(0);
+    if (i < level)
+        return at->at.turns[i];
+    Affine turn = poly_column(p, INT64_MIN, INT64_MAX, false);
+    if (i == level && carried)
+        poly_at_most(p, &p->top, at->at.turns[i], turn, -1);
+    return turn;
+}
+
+/* The values of (sizes, the loops of the reader that it may share with definitions, coordinates,
+ * subscripts) of a touch. */
+static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int level, bool carried,
+                            bool *exact)
+{
+    Poly *p = o->p;
+    PolyMark mark = poly_mark(p);
+    p->inexact = p->lost = false;
+    ThreadInstance at = thread_instance(o->t, p, unit);
+    const Affine *index = instance_index(p, &at.at, x);
+    VEC(Affine) forms = {0};
+    Arena *arena = p->ctx->arena;
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(arena, &forms, p->fixed.items[i].value);
+    for (int i = 0; i < o->n_most; i++)
+        VEC_PUSH(arena, &forms, reader_loop(o, &at, i, level, carried));
+    for (int i = 0; i < o->n_axes; i++)
+        VEC_PUSH(arena, &forms, at.axis[i]);
+    for (int i = 0; i < x->buffer->rank; i++)
+        VEC_PUSH(arena, &forms, index[i]);
+    isl_set *set = poly_image(p, forms.items, forms.n, exact);
+    poly_reset(p, mark);
+    return set;
+}
+
+static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const Touch *x, int level,
+                                    bool carried)
+{
+    bool exact;
+    isl_set *part = touch_image(o, writer, x, level, carried, &exact);
+    if (exact || !part)
+        return isl_set_subtract(set, part);
+    isl_set_free(part);
+    return set;
+}
+
+/* Takes `set` (of what is read); the part of it that no definition covers. */
+static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
+{
+    const Unit *r = thread_unit(o->t, o->reader);
+    for (Touches x = touches_of(o->t->model, o->read->buffer); set && touches_next(&x);) {
+        int common = units_common(thread_unit(o->t, x.unit), r);
+        for (int level = common; level >= 0 && set; level--)
+            if (is_definition(o, &x, level))
+                set = subtract_definition(o, set, x.unit, x.touch, level, level < common);
+    }
+    return set;
+}
+
+/* Every element read was written before by the thread, or block of the grid, that reads it. */
+static bool reads_covered(OwnCopy *o)
+{
+    Poly *p = o->p;
+    if (all_plainly_cover(o))
+        return true;
+    bool exact, spent;
+    int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
+    int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
+    isl_set *set = touch_image(o, o->reader, o->read, o->n_most, false, &exact);
+    set = subtract_definitions(o, set);
+    bool some = poly_set_point(set, values, n, &spent);
+    isl_set_free(set);
+    if (!some && !spent)
+        return true;
+    PolyMark mark = poly_mark(p);
+    Instance w = instance_new(p, thread_unit(o->t, o->writer));
+    Instance r = instance_new(p, thread_unit(o->t, o->reader));
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "'%s' is in %s memory, of which each %s has its own, and the %s that reads "
+                     "this element does not write it before%s",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
+                     owner_text(o), spent ? " (not proved: the analysis budget is spent)" : "");
+    conflict_unproved(&w, o->write, &r, o->read, reason, o->why);
+    if (some) {
+        StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
+        const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
+        for (int i = 0; i < o->n_axes; i++)
+            if (o->t->axis[i])
+                strbuf_addf(&thread, "%s%s = %lld", thread.length ? ", " : "", axis_name((Axis)i),
+                            (long long)axes[i]);
+        for (int i = 0; i < o->read->buffer->rank; i++)
+            strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
+        o->why->element =
+            arena_printf(p->ctx->arena, "%s[%s]", o->read->buffer->name, element.text);
+        o->why->second_at = thread.text;
+    }
+    poly_reset(p, mark);
+    return false;
+}
+
+/* No other thread, or block, writes the element while it is in use: in one iteration of the loops
+ * that the read shares with its definitions. What runs on every coordinate of an axis runs on the
+ * reader's, too, and is no other's. */
+static bool writes_own(OwnCopy *o)
+{
+    Poly *p = o->p;
+    const Unit *r = thread_unit(o->t, o->reader);
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "'%s' is in %s memory, of which each %s has its own: the value that one "
+                     "writes is not the one that another reads",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
+    for (Touches x = touches_of(o->t->model, o->read->buffer); touches_next(&x);) {
+        if (!x.touch->writes)
+            continue;
+        PolyMark mark = poly_mark(p);
+        ThreadInstance a = thread_first_run(o->t, p, x.unit);
+        ThreadInstance b = thread_first_run(o->t, p, o->reader);
+        for (int l = 0; l < o->n_least && l < units_common(thread_unit(o->t, x.unit), r); l++)
+            poly_equal(p, &p->top, a.at.turns[l], b.at.turns[l]);
+        instances_collide(p, &a.at, x.touch, &b.at, o->read);
+        for (int axis = 0; axis < o->n_axes; axis++)
+            if (o->t->places[x.unit].every[axis])
+                poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
+        poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
+        if (!conflict_none(p, &a.at, x.touch, &b.at, o->read, reason, o->why)) {
+            poly_reset(p, mark);
+            return false;
+        }
+        poly_reset(p, mark);
+    }
+    return true;
+}
+
+/* ---- values that every owner agrees on ------------------------------------------------------- */
+
+static bool written_in_launch(const Threads *t, const Buffer *buffer)
+{
+    for (Touches x = touches_of(t->model, buffer); touches_next(&x);)
+        if (x.touch->writes)
+            return true;
+    return false;
+}
+
+/* The subscripts say which instance of the unit wrote an element: each iterator is one of them. */
+static bool index_tells_instance(const Unit *u, const Touch *x)
+{
+    for (int i = 0; i < u->block->n_iters; i++) {
+        bool found = false;
+        for (int d = 0; d < x->buffer->rank; d++)
+            found |= x->index[d]->kind == EX_VAR && x->index[d]->u.var == u->block->iters[i].var;
+        if (!found)
+            return false;
+    }
+    return x->n_inner == 0;
+}
+
+/* Whoever writes an element of `buffer`, and whenever, writes the same value: one plain store of
+ * what nothing in the launch changes, by an instance that the subscripts tell. */
+static bool values_constant(const Threads *t, const Buffer *buffer)
+{
+    int writes = 0;
+    for (Touches x = touches_of(t->model, buffer); touches_next(&x);) {
+        const Unit *u = thread_unit(t, x.unit);
+        if (!x.touch->writes)
+            continue;
+        if (++writes > 1 || x.touch->reads || !index_tells_instance(u, x.touch))
+            return false;
+        for (int r = 0; r < u->touches.n; r++)
+            if (u->touches.items[r].reads && written_in_launch(t, u->touches.items[r].buffer))
+                return false;
+    }
+    return writes == 1;
+}
+
+static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Touch *read, Conflict *why)
+{
+    return (OwnCopy){.t = t,
+                     .p = p,
+                     .reader = reader,
+                     .read = read,
+                     .why = why,
+                     .n_axes = read->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
+}
+
+/* What one iteration writes is what it reads; or (`carried`) what it or an earlier one has written,
+ * which asks more of the other owners. */
+static bool plainly_owned(OwnCopy *o, bool carried)
+{
+    o->carried = carried;
+    find_definitions(o);
+    return o->defined && all_plainly_cover(o) && writes_own(o);
+}
+
+/* Nothing is asked of the other owners where all write the same values. The first answer is the one
+ * that is told. */
+static bool exactly_owned(OwnCopy *o)
+{
+    Conflict ignored, *why = o->why;
+    o->carried = false;
+    find_definitions(o);
+    if (!o->written || (reads_covered(o) && writes_own(o)))
+        return true;
+    o->why = &ignored;
+    o->any_run = values_constant(o->t, o->read->buffer);
+    bool owned = o->any_run && o->defined && reads_covered(o);
+    o->any_run = false;
+    o->carried = true;
+    find_definitions(o);
+    owned = owned || (o->defined && reads_covered(o) && writes_own(o));
+    o->why = why;
+    return owned;
+}
+
+/* Most reads are plain, and exact answers take long. */
+static bool read_owned(OwnCopy *o)
+{
+    return plainly_owned(o, false) || plainly_owned(o, true) || exactly_owned(o);
+}
+
+bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
+{
+    Poly *p = threads_question(t);
+    for (Touches x = touches_of(t->model, buffer); touches_next(&x);) {
+        Conflict ignored;
+        if (!x.touch->reads)
+            continue;
+        OwnCopy o = own_copy_of(t, p, x.unit, x.touch, &ignored);
+        o.carried = true;
+        o.from = n_fixed;
+        find_definitions(&o);
+        if (!o.defined || !reads_covered(&o))
+            return false;
+    }
+    return true;
+}
+
+bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed)
+{
+    Conflict ignored;
+    OwnCopy o = own_copy_of(t, p, unit, read, &ignored);
+    o.n_axes = 0;
+    o.carried = true;
+    o.from = n_fixed;
+    find_definitions(&o);
+    return o.defined && reads_covered(&o);
+}
+
+bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
+{
+    for (int i = 0; i < t->model->units.n; i++) {
+        const Unit *u = thread_unit(t, i);
+        for (int k = 0; k < u->touches.n; k++) {
+            const Touch *x = &u->touches.items[k];
+            if (!x->reads || scope_outlives_launch(x->buffer->scope))
+                continue;
+            OwnCopy o = own_copy_of(t, p, i, x, why);
+            if (!read_owned(&o))
+                return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,184 @@
+/* thread_bind.c - may a loop be bound to an axis of a launch?
+ *
+ * Loops bound to axes have no order among their iterations; the order that is left is that of
+ * serial loops and of the text, which barriers can keep between the threads of one block. A
+ * binding is legal when
+ *   - a block that it makes run once in the place of many times changes nothing by that
+ *     (thread_once.c),
+ *   - what the loops ordered in the program is still ordered so where threads of one block meet,
+ *   - different blocks of the grid never meet in global memory, nor two threads in one run of an
+ *     init,
+ *   - what is read from local memory was written by the same thread, and from shared memory by the
+ *     same block, with no write by another one between (own_copy.c). */
+#include "passes/analysis/threads/threads.h"
+
+/* ---- the order that is left ------------------------------------------------------------------ */
+
+/* Conflicts that loop `level` of both, which has no order among threads, ordered in the program:
+ * the serial loops further in and the text must order them the same way. `apart`: they run on
+ * different threads. */
+static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
+{
+    Poly *p = m->p;
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
+    const ForStmt *loop = a->loops[level];
+    const char *reason =
+        arena_printf(p->ctx->arena,
+                     "the two run on %sthreads of one block, and with '%s' "
+                     "%s%s no serial loop and no order of statements puts the first before "
+                     "the second",
+                     apart ? "different " : "", loop->var->name,
+                     loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
+                     loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
+    instance_precedes(p, &m->at_a.at, &m->at_b.at, (Precedence){.level = level});
+    PolyMark mark = poly_mark(p);
+    bool ordered = true;
+    for (int k = level + 1; k <= units_common(a, b) && ordered; k++) {
+        Precedence by = {.from = level + 1, .level = k, .serial = true, .ties = true};
+        ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
+                  conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
+        poly_reset(p, mark);
+    }
+    return ordered;
+}
+
+/* The coordinate of both is loop `level`, so that it has equal values in what one thread runs. */
+static bool tells_threads(const Meeting *m, int level, const ForStmt *loop)
+{
+    return loop->kind == LOOP_BIND && m->t->places[m->pair.a].loop[loop->axis] == level &&
+           m->t->places[m->pair.b].loop[loop->axis] == level;
+}
+
+static bool order_left(Meeting *m, Conflict *why)
+{
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
+    bool ordered = true;
+    for (int level = 0; level < units_common(a, b) && ordered; level++) {
+        const ForStmt *loop = a->loops[level];
+        if (loop_has_order(loop))
+            continue;
+        bool tells = tells_threads(m, level, loop), apart = loop->kind != LOOP_BIND || tells;
+        if (tells && axis_is_block(loop->axis))
+            continue; /* different blocks of the grid */
+        PolyMark mark = poly_mark(m->p);
+        meeting_enter(m);
+        meeting_in_block(m);
+        if (apart)
+            poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X],
+                        &m->at_b.axis[AXIS_THREAD_X], 3);
+        ordered = level_ordered(m, level, apart, why);
+        poly_reset(m->p, mark);
+    }
+    return ordered;
+}
+
+/* Different blocks of the grid never meet. */
+static bool grid_apart(Meeting *m, Conflict *why)
+{
+    if (!scope_outlives_launch(m->pair.x->buffer->scope) || m->pair.a > m->pair.b)
+        return true;
+    meeting_enter(m);
+    poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
+    return conflict_none(m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y,
+                         "the two run in different blocks of the grid, which nothing orders "
+                         "within one launch",
+                         why);
+}
+
+/* ---- inits ----------------------------------------------------------------------------------- */
+
+/* One run of an init sets no element on two threads. */
+static bool sets_once(Meeting *m, Conflict *why)
+{
+    Poly *p = m->p;
+    const Unit *u = thread_unit(m->t, m->pair.a);
+    bool everywhere = scope_outlives_launch(m->pair.x->buffer->scope);
+    meeting_enter(m);
+    for (int i = 0; i < u->n_time; i++)
+        poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
+    if (!everywhere)
+        meeting_in_block(m);
+    poly_differ(p, &p->top, &m->at_a.axis[everywhere ? 0 : AXIS_THREAD_X],
+                &m->at_b.axis[everywhere ? 0 : AXIS_THREAD_X], everywhere ? AXIS_COUNT : 3);
+    const char *reason = arena_printf(p->ctx->arena,
+                                      "the init of block '%s' runs before the loops of its "
+                                      "reduction, and there two threads would set one element",
+                                      u->block->name);
+    return conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
+}
+
+/* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is
+ * the outermost loop around. */
+static bool inits_set_once(Context *c, const Kernel *kernel, Stmt *nest, Conflict *why)
+{
+    Threads *t = threads_model(c, kernel, nest);
+    Poly *p = threads_question(t);
+    for (int i = 0; i < t->model->units.n; i++)
+        for (Meeting m = meetings_of(t, p, i, i); thread_unit(t, i)->init && meeting_next(&m);)
+            if (!sets_once(&m, why))
+                return false;
+    return true;
+}
+
+/* ---- the questions --------------------------------------------------------------------------- */
+
+/* `holds` for all pairs of accesses in the launch. */
+static bool all_pairs(Threads *t, Poly *p, bool (*holds)(Meeting *, Conflict *), Conflict *why)
+{
+    for (Meeting m = meetings_all(t, p); meeting_next(&m);)
+        if (!holds(&m, why))
+            return false;
+    return true;
+}
+
+/* The outermost loop around loop `id`, or the outermost bound one. */
+static Stmt *outermost_loop(Context *c, const Kernel *kernel, uint32_t id, bool bound)
+{
+    StmtPath path = {0};
+    stmt_find(c, kernel->body, id, &path);
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR && (!bound || path.items[i]->u.loop.kind == LOOP_BIND))
+            return path.items[i];
+    return NULL;
+}
+
+static bool bind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, Axis axis, Conflict *why)
+{
+    StmtPath path = {0};
+    stmt_find(c, kernel->body, loop_id, &path);
+    const Stmt *loop = path.items[path.n - 1];
+    ForStmt bound = loop->u.loop;
+    bound.kind = LOOP_BIND;
+    bound.axis = axis;
+    Kernel changed = *kernel;
+    changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
+    Threads *t = threads_model(c, &changed, outermost_loop(c, &changed, bound.id, true));
+    Poly *p = threads_question(t);
+    bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
+    return threads_run_alike(t, p, why) && all_pairs(t, p, order_left, why) &&
+           (!grid || all_pairs(t, p, grid_apart, why)) && threads_copies_own(t, p, why) &&
+           inits_set_once(c, &changed, outermost_loop(c, &changed, bound.id, false), why);
+}
+
+bool threads_grid_conflict(Threads *t, Conflict *why)
+{
+    ArenaMark mark = arena_mark(t->ctx->arena);
+    bool apart = all_pairs(t, threads_question(t), grid_apart, why);
+    if (apart)
+        arena_reset(t->ctx->arena, mark);
+    return !apart;
+}
+
+bool threads_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
+                             Axis axis, Conflict *why)
+{
+    if (kind == LOOP_SERIAL || kind == LOOP_UNROLL)
+        return true;
+    if (kind != LOOP_BIND)
+        return dependence_loop_is_parallel(c, kernel, loop_id, kind, why);
+    ArenaMark mark = arena_mark(c->arena);
+    bool legal = bind_legal(c, kernel, loop_id, axis, why);
+    if (legal)
+        arena_reset(c->arena, mark);
+    return legal;
+}

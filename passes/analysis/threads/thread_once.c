@@ -1,0 +1,201 @@
+/* thread_once.c - what a binding makes run once in the place of many times.
+ *
+ * A block that does not depend on a bound loop around it runs once for all iterations of the loop,
+ * unless it fills memory that each of them has its own of. The program runs it in each iteration:
+ *
+ *   for t in 4 bind threadIdx.x            the launch: b = a once, by thread 0, and behind a
+ *       { b = a;  a = 5;  y[t] = x[t]; }   barrier a = 5 once; the program: b = 5 in the end,
+ *                                          since the second run of b = a finds the 5
+ *
+ * The first run may stand for all of them when the later ones read what the first one read, and
+ * when nothing else writes in between what the block writes. In between, what depends on the loop
+ * writes other elements in each iteration. What does not depend on it does the same in each
+ * iteration, so it only counts where it writes, after a read, what nothing writes again before that
+ * read in the next iteration. */
+#include "passes/analysis/threads/threads.h"
+
+/* A unit that runs once for all iterations of its loop number `at`, and one under the same loop
+ * that may come between two of its runs. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    int at;
+    int again, other; /* units: the one that runs again in the program, the one in between */
+    const Touch *touch, *written; /* an access of each to one buffer */
+    const char *reason;
+    Conflict *why;
+} Between;
+
+/* Rows: the instance is not in the first iteration of its loop `at`. */
+static void run_after_first(Poly *p, const Instance *one, int at)
+{
+    poly_at_most(p, &p->top, instance_first_turn(p, one, at), one->turns[at], -1);
+}
+
+/* Instances of the unit lie in more than the first iteration of its loop `at`. */
+static bool runs_after_first(Poly *p, const Unit *u, int at)
+{
+    PolyMark mark = poly_mark(p);
+    Instance one = instance_new(p, u);
+    run_after_first(p, &one, at);
+    bool some = poly_solve(p, NULL, 0, NULL) != POLY_NONE;
+    poly_reset(p, mark);
+    return some;
+}
+
+/* ---- between two runs ------------------------------------------------------------------------ */
+
+/* Within an iteration of loop `at`; a unit does not come before itself, but its reads before its
+ * writes. */
+static Precedence inside(int at, int level)
+{
+    return (Precedence){.from = at + 1, .level = level, .ties = true};
+}
+
+/* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of
+ * that than its first. */
+static void enter_both(const Between *b, Instance *again, Instance *other)
+{
+    Poly *p = b->p;
+    *again = instance_new(p, thread_unit(b->t, b->again));
+    *other = instance_within(p, thread_unit(b->t, b->other), again, b->at);
+    instances_collide(p, other, b->written, again, b->touch);
+    run_after_first(p, again, b->at);
+}
+
+/* Nothing of the first iteration is written behind the place of what runs again. */
+static bool none_behind(const Between *b)
+{
+    Poly *p = b->p;
+    PolyMark start = poly_mark(p);
+    Instance again, other;
+    enter_both(b, &again, &other);
+    poly_equal(p, &p->top, other.turns[b->at], instance_first_turn(p, &again, b->at));
+    PolyMark mark = poly_mark(p);
+    bool none = true;
+    for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
+        none = !instance_precedes(p, &again, &other, inside(b->at, level)) ||
+               conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+        poly_reset(p, mark);
+    }
+    poly_reset(p, start);
+    return none;
+}
+
+/* Nothing of the iterations after the first is written in front of what runs again. */
+static bool none_in_front(const Between *b)
+{
+    Poly *p = b->p;
+    PolyMark start = poly_mark(p);
+    Instance again, other;
+    enter_both(b, &again, &other);
+    run_after_first(p, &other, b->at);
+    PolyMark mark = poly_mark(p);
+    instance_precedes(p, &other, &again, (Precedence){.from = b->at, .level = b->at});
+    bool none = conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+    for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
+        poly_reset(p, mark);
+        poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
+        none = !instance_precedes(p, &other, &again, inside(b->at, level)) ||
+               conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+    }
+    poly_reset(p, start);
+    return none;
+}
+
+/* ---- the runs are one ------------------------------------------------------------------------ */
+
+/* Why the runs are not one because of this access. */
+static const char *between_reason(const Between *b)
+{
+    Context *c = b->t->ctx;
+    const Unit *u = thread_unit(b->t, b->again);
+    const ForStmt *loop = u->loops[b->at];
+    if (b->other == b->again)
+        return arena_printf(
+            c->arena,
+            "block '%s' updates what it reads, in each iteration of loop '%s'; bound to %s it "
+            "would run once, as its iterators do not depend on the loop",
+            u->block->name, loop->var->name, axis_name(loop->axis));
+    return arena_printf(c->arena,
+                        "block '%s' would run once for all iterations of loop '%s', on which its "
+                        "iterators do not depend, but what it %s in between",
+                        u->block->name, loop->var->name,
+                        b->touch->reads ? "reads is written" : "writes is overwritten");
+}
+
+static bool touch_is_steady(Between *b)
+{
+    bool used = b->t->places[b->other].used[b->at];
+    if (!b->written->writes || !(used || b->touch->reads))
+        return true;
+    b->reason = between_reason(b);
+    if (!used)
+        return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->touch, b->at + 1);
+    return none_behind(b) && none_in_front(b);
+}
+
+/* Nothing between the runs of the unit changes what they read, or what they leave. */
+static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
+{
+    const Unit *u = thread_unit(t, unit);
+    Between b = {.t = t, .p = p, .at = at, .again = unit, .why = why};
+    for (int k = 0; k < u->touches.n; k++) {
+        b.touch = &u->touches.items[k];
+        for (Touches w = touches_of(t->model, b.touch->buffer); touches_next(&w);) {
+            b.other = w.unit;
+            b.written = w.touch;
+            if (units_common(thread_unit(t, w.unit), u) > at && !touch_is_steady(&b))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void describe_unit(const Unit *u, const char *reason, Conflict *why)
+{
+    *why = (Conflict){.first = u->block,
+                      .second = u->block,
+                      .buffer = u->touches.n ? u->touches.items[u->touches.n - 1].buffer : NULL,
+                      .first_span = u->stmt->span,
+                      .second_span = u->stmt->span,
+                      .first_at = "",
+                      .second_at = "",
+                      .element = "",
+                      .reason = reason};
+}
+
+/* The unit takes its coordinate on an axis from one loop. */
+static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
+{
+    const Unit *u = thread_unit(t, unit);
+    const Place *place = &t->places[unit];
+    const ForStmt *loop = u->loops[at];
+    int inner = loop->kind == LOOP_BIND ? place->loop[loop->axis] : -1;
+    if (!place->used[at] || inner < 0 || inner == at)
+        return true;
+    describe_unit(u,
+                  arena_printf(t->ctx->arena,
+                               "block '%s' depends on loops '%s' and '%s', which "
+                               "are one and the same coordinate when both are bound to %s",
+                               u->block->name, loop->var->name, u->loops[inner]->var->name,
+                               axis_name(loop->axis)),
+                  why);
+    return false;
+}
+
+static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
+{
+    return one_loop_counts(t, unit, at, why) &&
+           (!t->places[unit].rerun[at] || !runs_after_first(p, thread_unit(t, unit), at) ||
+            runs_are_one(t, p, unit, at, why));
+}
+
+bool threads_run_alike(Threads *t, Poly *p, Conflict *why)
+{
+    for (int i = 0; i < t->model->units.n; i++)
+        for (int k = 0; k < thread_unit(t, i)->n_loops; k++)
+            if (!loop_places(t, p, i, k, why))
+                return false;
+    return true;
+}

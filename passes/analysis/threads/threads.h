@@ -1,0 +1,102 @@
+/* threads.h - the model of a launch, and pairs of accesses by its threads: what the questions about
+ * threads in launch.h are asked with (thread_bind.c, thread_hazards.c, thread_meet.c,
+ * own_copy.c, leave_alone.c, fold.c). */
+#ifndef TIRC_PASSES_ANALYSIS_THREADS_THREADS_H
+#define TIRC_PASSES_ANALYSIS_THREADS_THREADS_H
+
+#include "passes/analysis/dependence/model.h"
+#include "passes/analysis/threads/launch.h"
+
+typedef struct {
+    int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
+    bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
+    bool *used;             /* [n_loops] a bound loop that tells the unit's instances apart */
+    /* [n_loops] one that does not, and for all of whose iterations it runs once */
+    bool *rerun;
+} Place;
+
+typedef struct {
+    uint32_t block;
+    int unit;
+} UnitOf;
+
+struct Threads {
+    Context *ctx;
+    const Kernel *kernel;
+    Model *model;
+    Place *places;                   /* [units] */
+    UnitOf *unit_of;                 /* [units] by block */
+    const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
+    bool may_be_empty[AXIS_COUNT];   /* it is not known to have an iteration */
+};
+
+typedef struct {
+    Instance at;
+    Affine axis[AXIS_COUNT];
+} ThreadInstance;
+
+static inline const Unit *thread_unit(const Threads *t, int i)
+{
+    return t->model->units.items[i];
+}
+
+/* An instance and the thread it runs on. */
+ThreadInstance thread_instance(Threads *t, Poly *p, int unit);
+/* One that is no rerun. */
+ThreadInstance thread_first_run(Threads *t, Poly *p, int unit);
+/* One in the same iteration of its first n loops as `other` (instance_within). */
+ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const ThreadInstance *other,
+                                      int n);
+
+/* The first unit of a block of the launch. */
+int thread_unit_of(const Threads *t, const Stmt *block);
+
+/* ---- two accesses (thread_pairs.c) ----------------------------------------------------------- */
+
+/* A question about a launch: its sizes and what holds of them. */
+Poly *threads_question(Threads *t);
+
+/* Goes through the pairs of accesses by threads that may clash: of one buffer that they share, one
+ * of them writing, and not both atomic updates by one operator. What is asked of a pair goes before
+ * the next one, or with meeting_end; where neither comes, it stays. */
+typedef struct {
+    Threads *t;
+    Poly *p;
+    Pairs pair;
+    PolyPart part;
+    ThreadInstance at_a, at_b;
+} Meeting;
+/* Of all units; of these two. The next one is the first. */
+Meeting meetings_all(Threads *t, Poly *p);
+Meeting meetings_of(Threads *t, Poly *p, int a, int b);
+bool meeting_next(Meeting *m);
+void meeting_end(Meeting *m);
+
+/* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
+void meeting_enter(Meeting *m);
+/* Rows, after those: they run in one block of the grid. */
+void meeting_in_block(Meeting *m);
+/* Rows: the two touch one element on different threads of one block. */
+void meeting_of_threads(Meeting *m);
+/* The number of the carrier among the loops that both share; how many those are where there is
+ * none. */
+int meeting_level(const Meeting *m, const ForStmt *carrier);
+/* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a
+ * carrier, in a later one of it. False if the text has them the other way round. */
+bool meeting_is_later(Meeting *m, const ForStmt *carrier);
+/* What there is to say about it. */
+Hazard meeting_hazard(const Meeting *m);
+
+/* Each unit takes its coordinate on an axis from one loop, and where it runs once for all
+ * iterations of a bound loop, that is what running it in each of them does. */
+bool threads_run_alike(Threads *t, Poly *p, Conflict *why);
+
+/* All that a unit reads there was written before, by whichever thread, in the same iteration of its
+ * first n_fixed loops. False may be wrong, true is not. */
+bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed);
+
+/* What is read from local or shared memory was written by the same thread or block, and by no
+ * other in between. A buffer that nothing in the launch writes is not its business. */
+bool threads_copies_own(Threads *t, Poly *p, Conflict *why);
+
+#endif
