@@ -189,6 +189,10 @@ static void layouts_mean_the_same(void **state)
         expect_same(TURN_ANY, steps, sizes, 6);
     }
     expect_same(TURN_ANY, "transform_layout(t, [i, j] -> [i / 4, j * 2, i % 4], 5);", sizes, 6);
+    /* No output has digits of one variable alone. */
+    expect_same(TURN_ANY,
+                "transform_layout(t, [i, j] -> [i / 2, (j * 2 + i) % 5, (j * 2 + i) / 5], 5);",
+                sizes, 6);
 }
 
 /* ---- transform_block_layout ------------------------------------------------------------------ */

@@ -1,179 +1,17 @@
 /* relation.c - see relation.h.
  *
- * Whether a key tells is a question about two points, which poly.h answers, products of sizes
- * included. The formula is isl's: expressions become piecewise affine functions, and the function
- * that it finds becomes expressions again. */
+ * Both questions are systems of poly.h. Whether a key tells is one about two points, products of
+ * sizes included. The formula is isl's: the image of (key, sizes, value) is a map from keys and
+ * sizes to values, and the function that isl reads off it becomes expressions. */
 #include "passes/analysis/polyhedral/relation.h"
 
 #include <isl/aff.h>
-#include <isl/id.h>
-#include <isl/local_space.h>
 #include <isl/map.h>
 #include <isl/set.h>
-#include <isl/space.h>
 #include <isl/val.h>
 
 #include "passes/analysis/polyhedral/poly.h"
 #include "passes/analysis/symbolic/simplify.h"
-
-typedef struct {
-    Context *c;
-    isl_ctx *isl;
-    const Relation *r;
-    VEC(const Var *) sizes; /* the parameters of every space */
-} Study;
-
-/* ---- what there is --------------------------------------------------------------------------- */
-
-static int point_index(const Study *s, const Var *var)
-{
-    for (int i = 0; i < s->r->points->n; i++)
-        if (s->r->points->var[i] == var)
-            return i;
-    return -1;
-}
-
-static int size_index(const Study *s, const Var *var)
-{
-    for (int i = 0; i < s->sizes.n; i++)
-        if (s->sizes.items[i] == var)
-            return i;
-    return -1;
-}
-
-static void note_sizes(Study *s, const Expr *e)
-{
-    for (Cursor at = cursor_expr(s->c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_VAR && point_index(s, at.expr->u.var) < 0 &&
-            size_index(s, at.expr->u.var) < 0)
-            VEC_PUSH(s->c->arena, &s->sizes, at.expr->u.var);
-}
-
-static Study study_new(Context *c, const Relation *r)
-{
-    Study s = {.c = c, .isl = poly_new(c)->isl, .r = r};
-    for (int i = 0; i < r->points->n; i++) {
-        note_sizes(&s, r->points->lo[i]);
-        note_sizes(&s, r->points->hi[i]);
-    }
-    for (int i = 0; i < r->n_key; i++)
-        note_sizes(&s, r->key[i]);
-    for (int i = 0; i < r->n_value; i++)
-        note_sizes(&s, r->value[i]);
-    return s;
-}
-
-/* The space of points, with the sizes as parameters. */
-static isl_space *points_space(const Study *s)
-{
-    isl_space *space = isl_space_set_alloc(s->isl, (unsigned)s->sizes.n, (unsigned)s->r->points->n);
-    for (int i = 0; i < s->sizes.n; i++)
-        space = isl_space_set_dim_id(space, isl_dim_param, (unsigned)i,
-                                     isl_id_alloc(s->isl, NULL, (void *)s->sizes.items[i]));
-    return space;
-}
-
-/* ---- expressions to isl; NULL where there is none -------------------------------------------- */
-
-static isl_pw_aff *to_isl(const Study *s, const Expr *e);
-
-static isl_pw_aff *constant(const Study *s, int64_t i)
-{
-    isl_local_space *space = isl_local_space_from_space(points_space(s));
-    return isl_pw_aff_from_aff(isl_aff_val_on_domain(space, isl_val_int_from_si(s->isl, i)));
-}
-
-static isl_pw_aff *variable(const Study *s, const Var *var)
-{
-    int point = point_index(s, var), size = size_index(s, var);
-    isl_local_space *space = isl_local_space_from_space(points_space(s));
-    return isl_pw_aff_var_on_domain(space, point >= 0 ? isl_dim_set : isl_dim_param,
-                                    (unsigned)(point >= 0 ? point : size));
-}
-
-/* a op b; products and quotients by constants only, as isl demands. */
-static isl_pw_aff *combine(ExprKind kind, isl_pw_aff *a, isl_pw_aff *b)
-{
-    bool literal_b = isl_pw_aff_is_cst(b) == isl_bool_true;
-    bool literal = literal_b || isl_pw_aff_is_cst(a) == isl_bool_true;
-    if (kind == EX_ADD)
-        return isl_pw_aff_add(a, b);
-    if (kind == EX_SUB)
-        return isl_pw_aff_sub(a, b);
-    if (kind == EX_MIN)
-        return isl_pw_aff_min(a, b);
-    if (kind == EX_MAX)
-        return isl_pw_aff_max(a, b);
-    if (kind == EX_MUL && literal)
-        return isl_pw_aff_mul(a, b);
-    if (kind == EX_DIV && literal_b)
-        return isl_pw_aff_tdiv_q(a, b);
-    if (kind == EX_MOD && literal_b)
-        return isl_pw_aff_tdiv_r(a, b);
-    isl_pw_aff_free(a);
-    isl_pw_aff_free(b);
-    return NULL;
-}
-
-static isl_pw_aff *to_isl(const Study *s, const Expr *e)
-{
-    int64_t divisor = 1;
-    if (e->type != DT_INDEX)
-        return NULL;
-    if (e->kind == EX_INT)
-        return constant(s, e->u.i);
-    if (e->kind == EX_VAR)
-        return variable(s, e->u.var);
-    if (e->kind == EX_NEG)
-        return isl_pw_aff_neg(to_isl(s, e->u.arg[0]));
-    if (!expr_is_binary(e->kind))
-        return NULL;
-    if ((e->kind == EX_DIV || e->kind == EX_MOD) &&
-        (!expr_is_const(e->u.arg[1], &divisor) || divisor <= 0))
-        return NULL;
-    isl_pw_aff *a = to_isl(s, e->u.arg[0]), *b = to_isl(s, e->u.arg[1]);
-    if (a && b)
-        return combine(e->kind, a, b);
-    isl_pw_aff_free(a);
-    isl_pw_aff_free(b);
-    return NULL;
-}
-
-/* ---- the relation ---------------------------------------------------------------------------- */
-
-/* All points, under sizes of at least 0. */
-static isl_set *all_points(const Study *s)
-{
-    const PointBox *box = s->r->points;
-    isl_set *set = isl_set_universe(points_space(s));
-    for (int i = 0; i < s->sizes.n; i++)
-        if (s->sizes.items[i]->kind == VAR_SIZE)
-            set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
-    for (int i = 0; i < box->n; i++) {
-        isl_pw_aff *var = variable(s, box->var[i]);
-        set =
-            isl_set_intersect(set, isl_pw_aff_ge_set(isl_pw_aff_copy(var), to_isl(s, box->lo[i])));
-        set = isl_set_intersect(set, isl_pw_aff_lt_set(var, to_isl(s, box->hi[i])));
-    }
-    return set;
-}
-
-/* { point -> (e[0], ..., e[n - 1]) } */
-static isl_map *outputs(const Study *s, Expr *const *e, int n)
-{
-    isl_map *map = isl_map_from_domain(all_points(s));
-    for (int i = 0; i < n; i++)
-        map = isl_map_flat_range_product(map, isl_map_from_pw_aff(to_isl(s, e[i])));
-    return map;
-}
-
-/* { key -> value } */
-static isl_map *key_to_value(const Study *s)
-{
-    isl_map *key = outputs(s, s->r->key, s->r->n_key);
-    isl_map *value = outputs(s, s->r->value, s->r->n_value);
-    return isl_map_coalesce(isl_map_apply_range(isl_map_reverse(key), value));
-}
 
 /* ---- does it tell? --------------------------------------------------------------------------- */
 
@@ -252,9 +90,10 @@ Tells relation_tells(Context *c, const Relation *r, const char **clash)
 /* ---- isl to expressions; NULL where there is none -------------------------------------------- */
 
 typedef struct {
-    const Study *s;
-    Var *const *place;
-    isl_set *keys; /* that occur */
+    Poly *p;
+    Context *c;
+    VEC(const Var *) inputs; /* of the map: variables for the keys, then sizes */
+    isl_set *keys;           /* the inputs that occur */
 } Formula;
 
 static Expr *from_isl(const Formula *f, isl_aff *aff);
@@ -276,20 +115,20 @@ static Expr *floor_of(const Formula *f, isl_aff *aff)
         isl_aff_free(aff);
         return NULL;
     }
-    aff = isl_aff_scale_val(aff, isl_val_int_from_si(f->s->isl, divisor));
+    aff = isl_aff_scale_val(aff, isl_val_int_from_si(f->p->isl, divisor));
     isl_set *fine = isl_pw_aff_nonneg_set(isl_pw_aff_from_aff(isl_aff_copy(aff)));
     bool never_negative = isl_set_is_subset(f->keys, fine) == isl_bool_true;
     isl_set_free(fine);
     Expr *numerator = never_negative ? from_isl(f, aff) : NULL;
     if (!never_negative)
         isl_aff_free(aff);
-    return numerator ? index_div(f->s->c, numerator, expr_index(f->s->c, divisor)) : NULL;
+    return numerator ? index_div(f->c, numerator, expr_index(f->c, divisor)) : NULL;
 }
 
 /* sum + coefficient * term; `coefficient` is taken. NULL stays NULL. */
 static Expr *add_term(const Formula *f, Expr *sum, isl_val *coefficient, Expr *term)
 {
-    Context *c = f->s->c;
+    Context *c = f->c;
     int64_t factor;
     if (!to_int(coefficient, &factor) || !sum || !term)
         return NULL;
@@ -298,32 +137,22 @@ static Expr *add_term(const Formula *f, Expr *sum, isl_val *coefficient, Expr *t
     return index_add(c, sum, index_mul(c, term, expr_index(c, factor)));
 }
 
-/* What the dimension number `i` of a kind stands for. */
-static Expr *dimension(const Formula *f, isl_aff *aff, enum isl_dim_type kind, int i)
-{
-    if (kind == isl_dim_div)
-        return floor_of(f, isl_aff_get_div(aff, i));
-    const Var *var = kind == isl_dim_param ? f->s->sizes.items[i] : f->place[i];
-    return expr_var(f->s->c, (Var *)var, span_none());
-}
-
 /* Takes `aff`, whose coefficients are integers. */
 static Expr *from_isl(const Formula *f, isl_aff *aff)
 {
-    static const enum isl_dim_type kinds[] = {isl_dim_in, isl_dim_param, isl_dim_div};
-    Context *c = f->s->c;
-    Expr *sum = expr_index(c, 0);
-    for (int k = 0; k < 3 && sum; k++) {
-        int n = isl_aff_dim(aff, kinds[k]);
-        for (int i = 0; i < n && sum; i++) {
-            isl_val *factor = isl_aff_get_coefficient_val(aff, kinds[k], i);
-            if (isl_val_is_zero(factor) == isl_bool_true)
-                isl_val_free(factor);
-            else
-                sum = add_term(f, sum, factor, dimension(f, aff, kinds[k], i));
-        }
+    Expr *sum = expr_index(f->c, 0);
+    int n = f->inputs.n, n_floors = isl_aff_dim(aff, isl_dim_div);
+    for (int i = 0; i < n + n_floors && sum; i++) {
+        enum isl_dim_type kind = i < n ? isl_dim_in : isl_dim_div;
+        isl_val *factor = isl_aff_get_coefficient_val(aff, kind, i < n ? i : i - n);
+        if (isl_val_is_zero(factor) == isl_bool_true)
+            isl_val_free(factor);
+        else
+            sum = add_term(f, sum, factor,
+                           i < n ? expr_var(f->c, (Var *)f->inputs.items[i], span_none())
+                                 : floor_of(f, isl_aff_get_div(aff, i - n)));
     }
-    sum = add_term(f, sum, isl_aff_get_constant_val(aff), expr_index(c, 1));
+    sum = add_term(f, sum, isl_aff_get_constant_val(aff), expr_index(f->c, 1));
     isl_aff_free(aff);
     return sum;
 }
@@ -331,13 +160,13 @@ static Expr *from_isl(const Formula *f, isl_aff *aff)
 /* An output of the function, which is an integer for every key. */
 static Expr *output_of(const Formula *f, isl_aff *aff)
 {
-    Context *c = f->s->c;
+    Context *c = f->c;
     int64_t divisor;
     if (!to_int(isl_aff_get_denominator_val(aff), &divisor)) {
         isl_aff_free(aff);
         return NULL;
     }
-    Expr *e = from_isl(f, isl_aff_scale_val(aff, isl_val_int_from_si(f->s->isl, divisor)));
+    Expr *e = from_isl(f, isl_aff_scale_val(aff, isl_val_int_from_si(f->p->isl, divisor)));
     return e ? index_div(c, e, expr_index(c, divisor)) : NULL;
 }
 
@@ -361,11 +190,38 @@ static bool solve_nothing(Context *c, const Relation *r, Expr **out)
     return true;
 }
 
+/* { [key, sizes] -> value }; NULL where the points are not known exactly. Sets f->inputs. */
+static isl_map *key_to_value(Formula *f, const Relation *r, Var *const *place)
+{
+    Poly *p = f->p;
+    Env env = {0};
+    VEC(Affine) forms = {0};
+    bool exact;
+    enter_point(p, r->points, &env);
+    Affine *key = values_at(p, &env, r->key, r->n_key);
+    Affine *value = values_at(p, &env, r->value, r->n_value);
+    for (int i = 0; i < r->n_key; i++) {
+        VEC_PUSH(f->c->arena, &f->inputs, place[i]);
+        VEC_PUSH(f->c->arena, &forms, key[i]);
+    }
+    for (int i = 0; i < p->fixed.n; i++) {
+        VEC_PUSH(f->c->arena, &f->inputs, p->fixed.items[i].var);
+        VEC_PUSH(f->c->arena, &forms, p->fixed.items[i].value);
+    }
+    for (int i = 0; i < r->n_value; i++)
+        VEC_PUSH(f->c->arena, &forms, value[i]);
+    isl_set *image = poly_image(p, forms.items, forms.n, &exact);
+    if (!exact)
+        image = isl_set_free(image);
+    return isl_map_move_dims(isl_map_from_range(image), isl_dim_in, 0, isl_dim_out, 0,
+                             (unsigned)f->inputs.n);
+}
+
 bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out)
 {
-    Study s = study_new(c, r);
-    isl_map *map = key_to_value(&s);
-    Formula f = {&s, place, isl_map_domain(isl_map_copy(map))};
+    Formula f = {.p = poly_new(c), .c = c};
+    isl_map *map = isl_map_coalesce(key_to_value(&f, r, place));
+    f.keys = isl_map_domain(isl_map_copy(map));
     bool found = isl_map_is_single_valued(map) == isl_bool_true;
     bool nothing = isl_map_is_empty(map) == isl_bool_true;
     isl_multi_aff *formula = found && !nothing ? one_formula(isl_map_copy(map), f.keys) : NULL;
