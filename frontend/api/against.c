@@ -112,7 +112,7 @@ static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *progr
         diag_error(c, E0706, program->kernel->span, "'%s' cannot be compared with '%s': %s%s",
                    kernel->kernel->name, program->kernel->name,
                    what ? "they differ in "
-                        : "that is no program, but what a schedule or lowering made of one",
+                        : "it is already scheduled or lowered, and not a program",
                    what ? what : "");
         return false;
     }

@@ -83,7 +83,7 @@ static const char *describe(Context *c, const ModuleBuffer *b, const VerifyEleme
     const char *type = type_info(b->type)->name;
     for (int axis = 0; axis < b->rank; axis++)
         strbuf_addf(&place, axis ? ", %lld" : "%lld", (long long)e->index[axis]);
-    return arena_printf(c->arena, "%s[%s] is %.9g, and %.9g there", b->name, place.text,
+    return arena_printf(c->arena, "%s[%s] is %.9g here and %.9g there", b->name, place.text,
                         tirc_element(type, x, 0), tirc_element(type, y, 0));
 }
 
@@ -126,7 +126,7 @@ static bool compare_buffer(tirc *t, const tirc_program *program, const TwoRuns *
     char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
     bool ok = x && y;
     if (!ok)
-        diag_error(t->ctx, E0600, span_none(), "no memory to compare '%s'", b->name);
+        diag_error(t->ctx, E0600, span_none(), "out of memory while comparing '%s'", b->name);
     ok = ok && d->ops->read(d, x, workload_arguments(runs->one)->buffers[i], bytes) &&
          d->ops->read(d, y, workload_arguments(runs->other)->buffers[i], bytes);
     if (ok)

@@ -26,8 +26,8 @@ static bool named_profile(Context *c, const char *name, Profile *out)
     }
     if (!is_path(name)) {
         diag_error(c, E0650, span_none(),
-                   "there is no device profile '%.60s'; tirc ships %s, and a file is named by its "
-                   "path, './%.60s.profile'",
+                   "unknown device profile '%.60s'; tirc ships %s; give a file by its path, as in "
+                   "'./%.60s.profile'",
                    name, profile_names(c), name);
         return false;
     }

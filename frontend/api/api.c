@@ -21,7 +21,7 @@ static const double FULL_WORK = 3e7; /* about a second */
 
 static void texts_out_of_memory(void *user, size_t wanted)
 {
-    ctx_fatal(user, FATAL_OUT_OF_MEMORY, "no memory for %zu bytes of messages", wanted);
+    ctx_fatal(user, FATAL_OUT_OF_MEMORY, "out of memory for %zu bytes of messages", wanted);
 }
 
 static bool copy_options(tirc *t, const tirc_options *options)
@@ -139,7 +139,7 @@ static bool write_bug_report(tirc *t)
     strbuf_addf(&out, "// tirc %s stopped: %.*s\n", tirc_version(), (int)strcspn(message, "\n"),
                 message);
     if (t->subject)
-        strbuf_addf(&out, "// repeat with: %s\n", t->subject);
+        strbuf_addf(&out, "// reproduce with: %s\n", t->subject);
     for (int i = 0; i < c->sources.n; i++) {
         const Source *source = &c->sources.items[i];
         if (is_shipped(source))
@@ -148,7 +148,7 @@ static bool write_bug_report(tirc *t)
         strbuf_addn(&out, source->text, source->length);
     }
     if (c->bug_state)
-        strbuf_addf(&out, "\n/* ---- the program at that moment\n%s*/\n", c->bug_state);
+        strbuf_addf(&out, "\n/* ---- the program at this point\n%s*/\n", c->bug_state);
     t->bug_report = out.text;
     return true;
 }

@@ -16,8 +16,8 @@ static bool open_device(tirc *t, tirc_device_kind kind, int ordinal, const char 
 {
     static const DeviceKind kinds[] = {DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM};
     if ((int)kind < 0 || kind > TIRC_DEVICE_SIM || ordinal < 0) {
-        diag_error(t->ctx, E0704, span_none(), "there is no device of kind %d with the number %d",
-                   (int)kind, ordinal);
+        diag_error(t->ctx, E0704, span_none(), "unknown device: kind %d, number %d", (int)kind,
+                   ordinal);
         return false;
     }
     DeviceOptions options = {kinds[kind], ordinal, arch, t->cache_dir};
@@ -122,7 +122,7 @@ bool api_run(tirc *t, const tirc_program *program, const RunArguments *args)
     bool same = f->other.known && f->other.step == f->step;
     api_note_step(t, program->kernel, f->step, same ? "each of the two" : "the access");
     if (f->other.known && !same)
-        api_note_step(t, program->kernel, f->other.step, "the other one");
+        api_note_step(t, program->kernel, f->other.step, "the other access");
     return false;
 }
 
@@ -183,14 +183,13 @@ const int64_t *api_sizes(tirc *t, const tirc_program *program, const int64_t *va
         const ModuleSize *size = &m->sizes[i];
         if (size->symbolic && !values) {
             diag_error(t->ctx, E0703, span_none(),
-                       "size '%s' of '%s' is symbolic, and a run needs its value", size->name,
-                       m->name);
+                       "size '%s' of '%s' is symbolic; a run needs its value", size->name, m->name);
             return NULL;
         }
         sizes[i] = size->symbolic ? values[next++] : size->value;
         if (sizes[i] < 0) {
             diag_error(t->ctx, E0703, span_none(),
-                       "size '%s' of '%s' cannot be %lld: sizes start at 0", size->name, m->name,
+                       "size '%s' of '%s' cannot be %lld; the minimum is 0", size->name, m->name,
                        (long long)sizes[i]);
             return NULL;
         }
@@ -220,8 +219,8 @@ static bool measure_buffer(tirc *t, const ModuleBuffer *b, const int64_t *sizes,
         fits = dims[i] >= 0 && checked_mul(*bytes, dims[i], bytes);
     if (!fits)
         diag_error(t->ctx, E0633, span_none(),
-                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is "
-                   "negative or the number of bytes is beyond 2^63",
+                   "buffer '%s' does not fit in memory for these sizes: a dimension is negative, "
+                   "or it has more than 2^63 bytes",
                    b->name);
     return fits;
 }
@@ -293,7 +292,7 @@ static bool fill_random(tirc *t, const tirc_program *program, const int64_t *val
                                       .sizes = sizes}))
         return true;
     diag_error(t->ctx, E0653, span_none(),
-               "no random data for '%s' have the order that '%s' asks for", p.name, m->name);
+               "no random data for '%s' satisfy the order that '%s' requires", p.name, m->name);
     return false;
 }
 
@@ -485,7 +484,7 @@ static bool check_pointers(tirc *t, const tirc_program *program, const DevicePtr
         if (m->buffers[i].role != BUFFER_TEMP && buffers[i] % ALIGNMENT != 0) {
             diag_error(
                 t->ctx, E0704, span_none(),
-                "the pointer for '%s' is not a multiple of %d bytes, which vector accesses need",
+                "the pointer for '%s' is not aligned to %d bytes, which vector accesses require",
                 m->buffers[i].name, ALIGNMENT);
             return false;
         }

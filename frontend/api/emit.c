@@ -17,8 +17,8 @@ const Kernel *api_reference(tirc *t, const tirc_kernel *kernel)
     if (kernel_level(t->ctx, kernel->program) == LEVEL_LOWERED) {
         diag_error(
             t->ctx, E0705, span_none(),
-            "'%s' is given as launches, and the program that they compute is not known: there is "
-            "nothing to compare with; give the .tir that it was lowered from, with --against",
+            "'%s' is lowered text, so the original program is not known and there is nothing to "
+            "compare with; give the .tir file that it was lowered from with --against",
             kernel->kernel->name);
         return NULL;
     }
@@ -107,7 +107,7 @@ static bool emit(tirc *t, const tirc_kernel *kernel, tirc_format format,
     case TIRC_CUBIN: return emit_machine_code(t, kernel, NVRTC_CUBIN, options, data, length);
     case TIRC_JSON: return api_emit_json(t, kernel, (const char **)data, length);
     }
-    diag_error(t->ctx, E0704, span_none(), "%d is no format that tirc_emit knows", (int)format);
+    diag_error(t->ctx, E0704, span_none(), "%d is not a format of tirc_emit", (int)format);
     return false;
 }
 

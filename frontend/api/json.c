@@ -228,7 +228,7 @@ bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_
     char *dump = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
     json_decref(json);
     if (!dump)
-        ctx_fatal(t->ctx, FATAL_OUT_OF_MEMORY, "no memory for the JSON of kernel '%s'",
+        ctx_fatal(t->ctx, FATAL_OUT_OF_MEMORY, "out of memory for the JSON of kernel '%s'",
                   lowered->kernel->name);
     char *copy = arena_printf(t->ctx->arena, "%s\n", dump);
     free(dump);

@@ -7,10 +7,9 @@ bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
     if (kernel->level == LEVEL_LOWERED ||
         kernel->apart) /* lowered: to nothing, where no loop runs */
         return true;
-    diag_error(
-        t->ctx, E0702, span_none(),
-        "%s takes a lowered kernel, and '%s' has no launches yet; pass it through tirc_lower first",
-        what, kernel->kernel->name);
+    diag_error(t->ctx, E0702, span_none(),
+               "%s takes a lowered kernel, and '%s' has no launches; call tirc_lower first", what,
+               kernel->kernel->name);
     return false;
 }
 
@@ -18,6 +17,6 @@ void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *wha
 {
     const Schedule *s = kernel->schedule;
     if (s && step >= 1 && step <= schedule_steps(s))
-        diag_note(t->ctx, schedule_step_span(s, step), "%s comes from step %d of the schedule, %s",
+        diag_note(t->ctx, schedule_step_span(s, step), "%s was made by step %d of the schedule, %s",
                   what, step, schedule_step_text(s, step));
 }

@@ -72,7 +72,7 @@ static const char *describe(tirc *t, const VerifyResult *r, const Agreement *who
     StrBuf out = strbuf_new(t->ctx->arena);
     verify_describe(r, &out);
     if (whole->different)
-        strbuf_addf(&out, "\n  %lld of %lld elements are not those of schedule 'default': %s",
+        strbuf_addf(&out, "\n  %lld of %lld elements differ from those of schedule 'default': %s",
                     (long long)whole->different, (long long)whole->elements, whole->first);
     else if (whole->compared)
         strbuf_addf(&out, "; all agree with schedule 'default' within %.3g", 2 * r->largest_bound);
@@ -96,7 +96,7 @@ static void note_origins(tirc *t, const tirc_program *program, VmPlace store)
     for (int i = 0; i < n; i++) {
         const VmFunction *f = program->module->kernels[places[i].kernel].code;
         const char *buffer = f->buffers[f->code[places[i].inst].c].name;
-        diag_note(t->ctx, f->spans[places[i].inst], "it read '%s', which is written here", buffer);
+        diag_note(t->ctx, f->spans[places[i].inst], "it read '%s', which was written here", buffer);
     }
 }
 
@@ -143,10 +143,10 @@ static void report_unchecked(tirc *t, const tirc_program *program, const VerifyR
     int64_t checked = s->result.checked > r->checked ? s->result.checked : r->checked;
     const char *name = program->module->name;
     diag_error(t->ctx, E0636, span_none(),
-               checked ? "the result of '%s' can be checked in %lld of %lld elements only: in the "
-                         "others rounding errors may have grown beyond any%s%s"
-                       : "the result of '%s' cannot be checked on random inputs, %lld of %lld "
-                         "elements have a bound: rounding errors may have grown beyond any%s%s",
+               checked ? "the result of '%s' can be checked in only %lld of %lld elements: the "
+                         "rounding error of the others has no bound%s%s"
+                       : "the result of '%s' cannot be checked on random inputs: only %lld of %lld "
+                         "elements have a bound on their rounding error%s%s",
                name, (long long)checked, (long long)wanted, r->blame ? ": " : "",
                r->blame ? r->blame : "");
 }
@@ -357,8 +357,8 @@ static bool check_agreement(tirc *t, Runner *runners, size_t n)
         r->agrees = i == 0 || found.different == 0;
         if (!r->agrees) {
             diag_error(t->ctx, E0643, span_none(),
-                       "%lld of %lld elements that '%s' computes are not those of '%s', which were "
-                       "verified: %s",
+                       "%lld of %lld elements computed by '%s' differ from those of '%s', which "
+                       "were verified: %s",
                        (long long)found.different, (long long)found.elements, r->name,
                        runners[0].name, found.first);
             return false;
@@ -428,7 +428,7 @@ static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *
         ok = program->device->device == device;
         if (!ok)
             diag_error(t->ctx, E0704, span_none(),
-                       "programs that are measured in turn share one device");
+                       "programs to measure alternately must be on the same device");
         sizes[i] = ok ? api_sizes(t, program, values) : NULL;
         program = sizes[i] ? api_for_sizes(t, program, sizes[i]) : NULL;
         ok = program &&

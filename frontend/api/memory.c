@@ -43,7 +43,7 @@ bool api_stays_inside(tirc *t, const tirc_kernel *lowered, const int64_t *sizes)
         const AccessBounds *a = &found.accesses.items[i];
         if (!a->always)
             continue;
-        diag_error(t->ctx, E0639, origin_of(a).span, "'%s' leaves its buffer: %s", a->element,
+        diag_error(t->ctx, E0639, origin_of(a).span, "'%s' is out of bounds: %s", a->element,
                    a->why);
         api_note_step(t, lowered, origin_of(a).step, "the access");
         inside = false;

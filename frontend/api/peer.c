@@ -34,11 +34,10 @@ static bool product_task(tirc *t, const Kernel *program, const Workload *w, Peer
         return refuse(
             t, task->name, program->name,
             arena_printf(t->ctx->arena,
-                         "its matrices are in %s, and only products in f32 and f64 are compared",
+                         "its matrices are in %s, and only matmuls in f32 and f64 can be compared",
                          type_info(form.type)->name));
     if (form.bias && form.type != DT_F32)
-        return refuse(t, task->name, program->name,
-                      "cublasLt adds a bias in the same routine in f32 only");
+        return refuse(t, task->name, program->name, "cublasLt fuses a bias only in f32");
     PeerProduct *x = &task->product;
     *x = (PeerProduct){.a = {buffer_number(program, form.a), form.a_transposed},
                        .b = {buffer_number(program, form.b), form.b_transposed},
@@ -91,6 +90,6 @@ bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const
     if (!strcmp(peer, "memcpy"))
         return copy_task(t, kernel, w, task);
     return refuse(t, peer, kernel->name,
-                  "the peers are 'cublas', for products of matrices, and 'memcpy', for what reads "
-                  "and writes as many bytes; other names are schedules");
+                  "the peers are 'cublas', for matmuls, 'memcpy', for programs that read as many "
+                  "bytes as they write, and schedules");
 }

@@ -154,10 +154,10 @@ static const AstKernel *choose_kernel(Context *c, const tirc_file *file, const c
     const AstFile *ast = file->ast;
     const char *path = source_get(c, ast->source)->path;
     if (ast->n_kernels == 0) {
-        diag_error(c, E0701, span_none(), "'%s' holds no kernel%s", path,
+        diag_error(c, E0701, span_none(), "'%s' contains no kernel%s", path,
                    ast->n_schedules ? ", only schedules" : "");
         diag_note(c, span_none(),
-                  "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
+                  "write a program as 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'");
         return NULL;
     }
     if (name) {
@@ -166,7 +166,7 @@ static const AstKernel *choose_kernel(Context *c, const tirc_file *file, const c
     }
     if (ast->n_kernels == 1)
         return ast->kernels[0];
-    diag_error(c, E0701, span_none(), "'%s' holds %d kernels; say which one with --kernel: %s",
+    diag_error(c, E0701, span_none(), "'%s' contains %d kernels; choose one with --kernel: %s",
                path, ast->n_kernels, list_kernels(c, ast));
     return NULL;
 }

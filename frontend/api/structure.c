@@ -154,7 +154,7 @@ void api_describe_structure(const Structure *s, StrBuf *out)
         return;
     }
     if (r->checked == 0) {
-        strbuf_add(out, "not checked, no element is exact on small integers");
+        strbuf_add(out, "not checked: no element is exact on small integers");
         if (s->blame)
             strbuf_addf(out, ": %s", s->blame);
         return;
@@ -164,16 +164,16 @@ void api_describe_structure(const Structure *s, StrBuf *out)
     if (from->magnitude == 0)
         strbuf_add(out, "on zeros");
     else if (from->share < 1)
-        strbuf_addf(out, "on ones among zeros, one of %.0f", 1 / from->share);
+        strbuf_addf(out, "on zeros and ones (1/%.0f of them ones)", 1 / from->share);
     else
         strbuf_addf(out, "on integers up to %d", from->magnitude);
     if (s->rounds > 1)
         strbuf_addf(out, ", in %d runs", s->rounds);
     if (s->whole.compared && s->whole.different)
         strbuf_addf(out,
-                    "; %lld of all are not those of schedule 'default', and none of the %d looked "
-                    "at is exact",
+                    "; %lld of all elements differ from those of schedule 'default', and none of "
+                    "the %d examined is exact",
                     (long long)s->whole.different, s->whole.n_shown);
     else if (s->whole.compared)
-        strbuf_add(out, "; all are those of schedule 'default'");
+        strbuf_add(out, "; all equal those of schedule 'default'");
 }

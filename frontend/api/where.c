@@ -5,8 +5,7 @@
 
 static bool refuse(tirc *t, const Module *m, const ModuleFact *fact, const char *found)
 {
-    diag_error(t->ctx, E0652, fact->span, "'%s' is for arguments with %s, but %s", m->name,
-               fact->text, found);
+    diag_error(t->ctx, E0652, fact->span, "'%s' requires %s, but %s", m->name, fact->text, found);
     return false;
 }
 

@@ -36,19 +36,19 @@ static const char *plural(double n)
 
 static void print_kernel_use(const tirc_kernel_use *k)
 {
-    printf("  %s: %" PRId64 " threads and %" PRId64 " bytes of shared memory a block", k->name,
+    printf("  %s: %" PRId64 " threads and %" PRId64 " bytes of shared memory per block", k->name,
            k->block[0] * k->block[1] * k->block[2], k->shared_bytes);
     if (k->registers)
-        printf(", %d registers a thread", k->registers);
+        printf(", %d registers per thread", k->registers);
     if (k->stack_bytes)
-        printf(", of which %d bytes spill to memory", k->stack_bytes);
+        printf(", %d bytes of them spilled to memory", k->stack_bytes);
     printf("\n");
     if (!k->limited_by)
         return;
     printf("    a multiprocessor holds %" PRId64 " block%s, %" PRId64 " threads",
            k->resident_blocks, plural((double)k->resident_blocks), k->resident_threads);
     if (k->occupancy > 0)
-        printf(", %.3g%% of the most", 100 * k->occupancy);
+        printf(", %.3g%% of the maximum", 100 * k->occupancy);
     printf("; %s bind%s", k->limited_by,
            strchr("sm", k->limited_by[strlen(k->limited_by) - 1]) ? "" : "s");
     if (k->waves >= 1)
@@ -108,7 +108,7 @@ static void print_barriers(const tirc_analysis *analysis)
     char times[NUMBER_ROOM];
     for (size_t i = 0; tirc_barrier_at(analysis, i, &b); i++) {
         if (i == 0)
-            printf("\n    barriers, and how often a block waits there\n");
+            printf("\n    barriers, and how often each block executes them\n");
         number_plain(b.per_block, times);
         printf("    %d:%-6d %s in %s: %s\n", b.origin.line, b.origin.column, times, b.kernel,
                b.reason ? b.reason : "");
@@ -125,7 +125,7 @@ static void print_per_element(const tirc_analysis_summary *s)
     } all[] = {{s->loads, "load"}, {s->stores, "store"}, {s->atomics, "atomic"}};
     if (s->output_elements == 0)
         return;
-    printf("    an element of the output takes");
+    printf("    each output element takes");
     for (int i = 0, said = 0; i < 3; i++) {
         char number[NUMBER_ROOM];
         double each = (double)all[i].count / (double)s->output_elements;
@@ -145,17 +145,16 @@ static void print_traffic(const tirc_analysis_summary *s)
     number_short((double)s->bytes_sectors, "B", sectors);
     number_short((double)s->bytes_beyond_l1, "B", beyond);
     number_short((double)s->bytes_least, "B", least);
-    printf("\n    threads name %s of global memory, which are %s in sectors; %s pass the "
-           "first-level cache;\n"
-           "    the parameters have %s\n",
+    printf("\n    threads access %s of global memory, %s in whole sectors; %s pass the L1 cache;\n "
+           "   the parameters have %s\n",
            named, sectors, beyond, least);
     print_per_element(s);
     if (s->bytes_per_flop <= 0)
         return;
     number_short((double)s->program_flops, "flop", flops);
-    printf("    %s: %.3g bytes a flop", flops, s->bytes_per_flop);
+    printf("    %s: %.3g bytes per flop", flops, s->bytes_per_flop);
     if (s->uncached_gflops > 0)
-        printf("; without caches %.4g GB/s would allow %.4g GFLOP/s", s->dram_gbps,
+        printf("; without caches, %.4g GB/s would allow %.4g GFLOP/s", s->dram_gbps,
                s->uncached_gflops);
     if (s->peak_gflops > 0)
         printf(", and %.5g GFLOP/s would need %.4g GB/s", s->peak_gflops,
@@ -176,7 +175,7 @@ void time_text(double ms, char out[NUMBER_ROOM])
 static void print_limits(const tirc_analysis *analysis)
 {
     tirc_limit l;
-    printf("\n    at least, on this GPU\n");
+    printf("\n    minimum time on this GPU\n");
     for (size_t i = 0; tirc_limit_at(analysis, i, &l); i++) {
         char amount[NUMBER_ROOM], rate[NUMBER_ROOM], time[NUMBER_ROOM];
         const char *unit = !strcmp(l.unit, "byte") ? "B" : l.unit;
@@ -185,7 +184,7 @@ static void print_limits(const tirc_analysis *analysis)
         time_text(l.ms, time);
         if (l.rate > 0)
             printf("    %-20s %11s  %s at %s/s%s\n", l.name, time, amount, rate,
-                   l.binds ? "  <- binds" : "");
+                   l.binds ? "  <- bottleneck" : "");
         else
             printf("    %-20s %11s  %s; the profile gives no rate\n", l.name, "?", amount);
     }
@@ -195,7 +194,7 @@ void analysis_print(const tirc_analysis *analysis)
 {
     tirc_analysis_summary s = tirc_analysis_describe(analysis);
     tirc_kernel_use k;
-    printf("  analyze for %s, ", s.profile);
+    printf("  analyze for %s: ", s.profile);
     if (s.counted_blocks == s.blocks)
         printf("%s%" PRId64 " block%s counted\n", s.blocks == 1 ? "" : "all ", s.blocks,
                plural((double)s.blocks));

@@ -93,7 +93,7 @@ static void compare_access(ChangeList *list, const tirc_access *a, const tirc_ac
     access_cost_text(b, second);
     compare(list, subject, "each costs", first, second);
     compare_numbers(list, subject, "requests", (double)a->requests, (double)b->requests);
-    compare_numbers(list, subject, "bytes a lane", a->bytes, b->bytes);
+    compare_numbers(list, subject, "bytes per lane", a->bytes, b->bytes);
     compare_numbers(list, subject, "passes", a->passes_per_request, b->passes_per_request);
 }
 
@@ -146,7 +146,7 @@ static void compare_barriers(ChangeList *list, const tirc_analysis *a, const tir
             const char *reason = at.reason ? at.reason : "";
             snprintf(subject, sizeof subject, "barrier: %.100s", reason);
             if (side == 0 || times_at(a, reason) == 0)
-                compare_numbers(list, subject, "times a block", times_at(a, reason),
+                compare_numbers(list, subject, "times per block", times_at(a, reason),
                                 times_at(b, reason));
         }
 }
@@ -155,7 +155,7 @@ static void compare_kernels(ChangeList *list, const tirc_analysis *a, const tirc
 {
     tirc_kernel_use one, other;
     for (size_t i = 0; tirc_kernel_use_at(a, i, &one) && tirc_kernel_use_at(b, i, &other); i++) {
-        compare_numbers(list, one.name, "threads a block",
+        compare_numbers(list, one.name, "threads per block",
                         (double)(one.block[0] * one.block[1] * one.block[2]),
                         (double)(other.block[0] * other.block[1] * other.block[2]));
         compare_numbers(list, one.name, "blocks", (double)(one.grid[0] * one.grid[1] * one.grid[2]),
@@ -163,7 +163,7 @@ static void compare_kernels(ChangeList *list, const tirc_analysis *a, const tirc
         compare_numbers(list, one.name, "shared bytes", (double)one.shared_bytes,
                         (double)other.shared_bytes);
         compare_numbers(list, one.name, "registers", one.registers, other.registers);
-        compare_numbers(list, one.name, "occupancy in %", 100 * one.occupancy,
+        compare_numbers(list, one.name, "occupancy (%)", 100 * one.occupancy,
                         100 * other.occupancy);
         compare(list, one.name, "limited by", one.limited_by ? one.limited_by : "?",
                 other.limited_by ? other.limited_by : "?");
@@ -178,7 +178,7 @@ static void compare_limits(ChangeList *list, const tirc_analysis *a, const tirc_
         char before[NUMBER_ROOM], after[NUMBER_ROOM];
         time_text(one.ms, before);
         time_text(other.ms, after);
-        compare(list, one.name, "takes at least", before, after);
+        compare(list, one.name, "minimum time", before, after);
         time_text(one.ms, time);
         if (one.binds)
             snprintf(first, sizeof first, "%s, %s", time, one.name);
@@ -204,7 +204,7 @@ bool analysis_compare(const tirc_analysis *a, const tirc_analysis *b, ChangeList
 void changes_print(const ChangeList *list, const char *first, const char *second)
 {
     const char *subject = "";
-    printf("  versus %s: %s\n", second, list->n ? "what is different" : "nothing is different");
+    printf("  versus %s: %s\n", second, list->n ? "differences" : "no differences");
     if (list->n)
         printf("    %-16s %-32s %s\n", "", first, second);
     for (size_t i = 0; i < list->n; i++) {

@@ -34,7 +34,7 @@ tirc_status choice_parse(const char *words, Choice *c)
     if (!open)
         return TIRC_OK;
     if (c->text[length - 1] != ')')
-        return usage_error("--versus takes a schedule, 'padded', or one with settings, "
+        return usage_error("--versus takes a schedule such as 'padded', with settings if needed: "
                            "'padded(row=2)'; found '%.60s'",
                            words);
     c->text[length - 1] = *open = '\0';

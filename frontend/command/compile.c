@@ -157,7 +157,8 @@ static tirc_status schedule_program(Command *c)
     c->scheduled = c->program;
     if (!o->schedule && (!plain || only_text)) {
         if (o->settings.n)
-            return usage_error("--set %s sets a parameter of a schedule; name one with --schedule",
+            return usage_error("--set %s sets a parameter of a schedule, and no schedule is given; "
+                               "choose one with --schedule",
                                o->settings.items[0]);
         return TIRC_OK;
     }
@@ -198,7 +199,7 @@ static tirc_status make_dump_dir(const Command *c)
     const char *dir = c->options->dump_dir;
     if (!dir || mkdir(dir, 0777) == 0 || errno == EEXIST)
         return TIRC_OK;
-    fprintf(stderr, "tirc: cannot make the folder '%s': %s\n", dir, strerror(errno));
+    fprintf(stderr, "tirc: cannot create the folder '%s': %s\n", dir, strerror(errno));
     return TIRC_UNAVAILABLE;
 }
 
@@ -222,7 +223,7 @@ tirc_status command_compile(Command *c)
         status = lower(c);
     if (!status && c->options->print_after && !c->print_found)
         return usage_error(
-            "no step or pass is called '%s'; --trace shows the steps, --time-passes the passes",
+            "no step or pass is named '%s'; --trace lists the steps, --time-passes the passes",
             c->options->print_after);
     return status ? status : c->dump_status;
 }

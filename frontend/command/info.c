@@ -68,8 +68,8 @@ tirc_status command_help(tirc *t, const char *topic)
             n++;
         const char *near = tirc_nearest(topic, names, n);
         if (near)
-            return usage_error("there is no primitive '%.60s'; did you mean '%s'?", topic, near);
-        return usage_error("there is no primitive '%.60s'; tirc --help primitives lists them",
+            return usage_error("unknown primitive '%.60s'; did you mean '%s'?", topic, near);
+        return usage_error("unknown primitive '%.60s'; `tirc --help primitives` lists them all",
                            topic);
     }
     return TIRC_OK;
@@ -88,8 +88,9 @@ tirc_status command_explain(tirc *t, const char *code)
     if (text)
         fputs(text, stdout);
     else if (!tirc_diagnostic_count(t))
-        return usage_error("there is no error '%.60s'; the codes stand in brackets: error[E0413]",
-                           code);
+        return usage_error(
+            "unknown error code '%.60s'; messages show their code in brackets, as in error[E0413]",
+            code);
     return text ? TIRC_OK : TIRC_BUG;
 }
 

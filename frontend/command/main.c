@@ -51,40 +51,40 @@ static bool has_action(const Options *o)
 static tirc_status check_usage(const Options *o)
 {
     if (!o->word)
-        return usage_error("no FILE.tir is given; tirc --help says how to call it");
+        return usage_error("no FILE.tir is given; `tirc --help` shows the usage");
     if (o->list)
         return TIRC_OK;
     if (!has_action(o))
-        return usage_error(
-            "what is to be done with '%.200s'? --emit cuda shows the kernel, --run --verify "
-            "--bench run it, --analyze explains it, --list shows what there is",
-            o->word);
+        return usage_error("no action is given for '%.200s'; use --emit cuda to print the kernel, "
+                           "--run, --verify or --bench to run it, --analyze to explain its speed, "
+                           "or --list to list kernels and schedules",
+                           o->word);
     if (o->output && !o->emit && !o->json && !o->analyze)
         return usage_error(
-            "-o takes what --emit or --json writes, or the page of --analyze, and none is given");
+            "-o needs --emit, --json or --analyze: it names the file for their output");
     if ((o->profile || o->budget) && !o->analyze)
-        return usage_error("--profile and --budget say how --analyze works, which is not given");
+        return usage_error("--profile and --budget need --analyze: they control its analysis");
     if (o->versus && !o->analyze && !o->bench)
-        return usage_error("--versus says what --bench measures or --analyze compares the kernel "
-                           "with, and neither is given");
+        return usage_error(
+            "--versus needs --bench or --analyze: it names what they compare the kernel with");
     if ((o->sizes.n || o->seed) && !options_measure(o))
-        return usage_error("--size and --seed are for --run, --verify, --bench and --analyze, and "
-                           "none is given; -D gives a size its value in the text, too");
+        return usage_error("--size and --seed need --run, --verify, --bench or --analyze: they "
+                           "choose the inputs of a run; use -D to fix a size in the emitted text");
     if (o->against && !o->verify && o->emit != EMIT_CU)
-        return usage_error("--against names the program that --verify, or what --emit cu writes, "
-                           "compares with, and neither is given");
+        return usage_error(
+            "--against needs --verify or --emit cu: it names the program to compare results with");
     if (o->annotate && (o->emit < EMIT_CUDA || o->emit > EMIT_CUBIN))
-        return usage_error("--annotate says where the lines of --emit cuda and cu come from, and "
-                           "neither is given; --emit json always does");
+        return usage_error("--annotate needs --emit cuda or --emit cu: it shows the origin of each "
+                           "line of their text; --emit json always contains the origins");
     if (o->annotate == ANNOTATE_COMMENTS && o->emit > EMIT_CU)
-        return usage_error(
-            "machine code has no comments; --annotate=lines gives it the lines of the program");
+        return usage_error("--annotate=comments does not apply to machine code, which has no "
+                           "comments; use --annotate=lines to add line information");
     if (o->json && !options_measure(o))
-        return usage_error("--json gives the results of --run, --verify, --bench and --analyze; "
-                           "for a kernel as JSON there is --emit json");
+        return usage_error("--json needs --run, --verify, --bench or --analyze: it prints their "
+                           "results; use --emit json to print the kernel as JSON");
     if (o->json && o->emit && !o->output)
-        return usage_error(
-            "--emit and --json both write to standard output; give --emit a file with -o");
+        return usage_error("--emit and --json would both write to standard output; send the output "
+                           "of --emit to a file with -o");
     return TIRC_OK;
 }
 

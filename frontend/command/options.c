@@ -23,61 +23,63 @@ typedef struct {
 #define AT(member) offsetof(Options, member)
 
 static const Option table[] = {
-    {.help = "which kernel"},
-    {"kernel", 0, TEXT, AT(kernel), "NAME", "of a file with several"},
+    {.help = "kernel and schedule"},
+    {"kernel", 0, TEXT, AT(kernel), "NAME", "selects a kernel if the file has several"},
     {"schedule", 0, TEXT, AT(schedule), "NAME",
-     "in the file, NAME.sched beside it, or shipped; or a path.sched (default)"},
+     "from the file, NAME.sched beside it, or shipped; or path.sched (default: default)"},
     {"define", 'D', LIST, AT(defines), "M=512",
-     "fixes a size; M=? makes it an argument; T=f16 sets a type"},
-    {"set", 0, LIST, AT(settings), "T=16", "sets a parameter of the schedule"},
+     "sets a size; M=? makes it an argument; T=f16 sets a type"},
+    {"set", 0, LIST, AT(settings), "T=16", "sets a parameter or tunable of the schedule"},
     {"index64", 0, FLAG, AT(index64), NULL,
-     "64-bit indices: sizes have no limits (runs that need them have them)"},
-    {.help = "text and code"},
+     "uses 64-bit indices, so only the grid limits symbolic sizes"},
+    {.help = "output"},
     {"emit", 0, CHOICE, AT(emit), "tir|lowered|cuda|cu|ptx|cubin|json",
-     "the program after its schedule, or what is made of it"},
+     "prints the scheduled program, its lowered form, or code generated from it"},
     {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines",
-     "where each line of cuda and cu comes from, at its end; or as #line"},
+     "shows the origin of each line of cuda and cu, in comments or as #line"},
     {"output", 'o', TEXT, AT(output), "FILE",
-     "instead of standard output; with --analyze alone a page for a browser"},
+     "writes to FILE, not to standard output; with --analyze: an HTML report"},
     {.help = "running"},
     {"run", 0, FLAG, AT(run), NULL,
-     "once, on seeded random inputs that obey the program's where clause"},
+     "runs once on random inputs that satisfy the program's where clause"},
     {"verify", 0, FLAG, AT(verify), NULL,
      "compares the result with the unscheduled program in higher precision"},
     {"against", 0, TEXT, AT(against), "FILE",
-     "with --verify: the program that lowered text is to compute"},
-    {"bench", 0, FLAG, AT(bench), NULL, "measures"},
+     "with --verify: the program that lowered text must agree with"},
+    {"bench", 0, FLAG, AT(bench), NULL, "measures the time of many runs with a cold L2 cache"},
     {"analyze", 0, FLAG, AT(analyze), NULL,
-     "counts what each access costs, and says what binds on a GPU"},
+     "reports the cost of each memory access, and the bottleneck on a GPU"},
     {"profile", 0, TEXT, AT(profile), "H200",
-     "the GPU to analyze for: a shipped profile or a file (the GPU there is; H200)"},
+     "the GPU to analyze for, shipped or a file (default: this GPU, else H200)"},
     {"budget", 0, NUMBER, AT(budget), "N",
-     "requests to count at most, before blocks are sampled (4000000)"},
+     "requests to count before sampling blocks (default: 4000000)"},
     {"versus", 0, TEXT, AT(versus), "LIST",
-     "with --bench: beside cublas, memcpy or schedules; with --analyze: another schedule, and what "
-     "is different"},
+     "compares with: cublas, memcpy, schedules (--bench); a schedule (--analyze)"},
     {"device", 0, CHOICE, AT(device), "auto|cuda|sim",
-     "the GPU if there is one, else the simulator (auto)"},
-    {"arch", 0, TEXT, AT(arch), "sm_90a", "to compile for; the GPU's own where there is one"},
-    {"size", 0, LIST, AT(sizes), "M=1000", "the value of a symbolic size in this run"},
-    {"seed", 0, NUMBER, AT(seed), "N", "of the inputs (0)"},
-    {"json", 0, FLAG, AT(json), NULL, "results as one JSON object"},
-    {.help = "looking inside"},
-    {"list", 0, FLAG, AT(list), NULL, "the file's kernels, their sizes, schedules and parameters"},
+     "where to run; auto (default): the GPU if there is one, else the simulator"},
+    {"arch", 0, TEXT, AT(arch), "sm_90a",
+     "the architecture to compile for (default: that of this GPU)"},
+    {"size", 0, LIST, AT(sizes), "M=1000", "sets a symbolic size for this run"},
+    {"seed", 0, NUMBER, AT(seed), "N", "selects another set of random inputs (default: 0)"},
+    {"json", 0, FLAG, AT(json), NULL, "prints results as one JSON object"},
+    {.help = "inspecting compilation"},
+    {"list", 0, FLAG, AT(list), NULL,
+     "lists the kernels of the file, their sizes, schedules and parameters"},
     {"print-after", 0, TEXT, AT(print_after), "STEP|all",
-     "the program after a step: its number, its primitive, or a pass"},
+     "prints the program after a step (its number or primitive) or a pass"},
     {"dump-dir", 0, TEXT, AT(dump_dir), "DIR",
      "writes the program after every step and pass into files"},
-    {"trace", 0, FLAG, AT(trace), NULL, "the steps that ran, as a schedule that runs again"},
-    {"time-passes", 0, FLAG, AT(time_passes), NULL, "how long each part took, on standard error"},
+    {"trace", 0, FLAG, AT(trace), NULL, "prints the executed steps as a schedule"},
+    {"time-passes", 0, FLAG, AT(time_passes), NULL,
+     "prints the time of each part of the compilation on standard error"},
     {.help = "help"},
     {"help", 'h', FLAG, AT(help), NULL,
-     "this; with the name of a primitive: what it does; `--help primitives`: all"},
-    {"explain", 0, TEXT, AT(explain), "E0123", "what an error means, with a program that shows it"},
-    {"devices", 0, FLAG, AT(devices), NULL, "what there is to run on"},
+     "`--help split` describes a primitive, `--help primitives` lists them all"},
+    {"explain", 0, TEXT, AT(explain), "E0123", "explains an error, with an example program"},
+    {"devices", 0, FLAG, AT(devices), NULL, "lists the GPUs and the simulator"},
     {"color", 0, CHOICE, AT(color), "auto|always|never",
-     "of diagnostics; auto: on a terminal, unless NO_COLOR is set"},
-    {"version", 0, FLAG, AT(version), NULL, "the version"},
+     "colors diagnostics; auto (default): on a terminal, unless NO_COLOR is set"},
+    {"version", 0, FLAG, AT(version), NULL, "prints the version"},
 };
 enum { OPTIONS = sizeof table / sizeof table[0], FIRST_LONG = 256 };
 
@@ -114,12 +116,10 @@ void options_help(FILE *out)
         bool wide = strlen(left) > 26;
         fprintf(out, wide ? "  %s\n  %-26s  %s\n" : "  %-26s%s  %s\n", left, "", o->help);
     }
-    fputs("\nexit status: 0 done; 1 the input was refused; 2 wrong usage; 3 something outside is "
-          "missing or failed;\n"
-          "4 the result was wrong or the simulator found a fault; 70 a bug in tirc, with a file "
-          "that reproduces it\n"
-          "environment: TIRC_CACHE_DIR, TIRC_NVRTC, TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, "
-          "NO_COLOR, TMPDIR (docs/cli.md)\n",
+    fputs("\nexit status: 0 success; 1 input refused; 2 wrong usage; 3 a device, library or file "
+          "is missing or failed;\n4 wrong result, or a fault found by the simulator; 70 a bug in "
+          "tirc, with a file that reproduces it\nenvironment: TIRC_CACHE_DIR, TIRC_NVRTC, "
+          "TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, NO_COLOR, TMPDIR (docs/cli.md)\n",
           out);
 }
 
@@ -226,11 +226,12 @@ static void refuse_unknown(const char *word)
     }
     const char *near = tirc_nearest(name, names, n);
     if (several > 1)
-        usage_error("'%.60s' could be --%s or --%s; write it out", word, found[0], found[1]);
+        usage_error("'%.60s' is ambiguous: it abbreviates --%s and --%s; write the option in full",
+                    word, found[0], found[1]);
     else if (near)
-        usage_error("there is no option '%.60s'; did you mean --%s?", word, near);
+        usage_error("unknown option '%.60s'; did you mean --%s?", word, near);
     else
-        usage_error("there is no option '%.60s'; tirc --help lists them", word);
+        usage_error("unknown option '%.60s'; `tirc --help` lists the options", word);
 }
 
 static bool refuse_option(char **argv, int value)
@@ -276,7 +277,7 @@ bool options_parse(int argc, char **argv, Options *out)
     out->word = argv[optind];
     if (optind + 1 < argc) {
         usage_error(
-            "one FILE at a time: '%.60s' follows '%.60s'; a schedule is named with --schedule",
+            "expected one FILE, found '%.60s' after '%.60s'; use --schedule to choose a schedule",
             argv[optind + 1], argv[optind]);
         return false;
     }

@@ -133,7 +133,7 @@ tirc_status output_write_own(const char *path, const void *data, size_t length)
         return write_whole(path, new_mode(), data, length);
     if (S_ISREG(info.st_mode))
         return write_whole(path, info.st_mode & 0777, data, length);
-    fprintf(stderr, "tirc: cannot write '%s': it is there already, and is no regular file\n", path);
+    fprintf(stderr, "tirc: cannot write '%s': it exists and is not a regular file\n", path);
     return TIRC_UNAVAILABLE;
 }
 

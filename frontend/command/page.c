@@ -165,7 +165,7 @@ tirc_status report_page(const Command *c, const Report *r)
         fill(&page, r, data);
     bool made = data && !page.out_of_memory;
     if (!made)
-        fputs("tirc: no memory for the page\n", stderr);
+        fputs("tirc: out of memory for the report\n", stderr);
     tirc_status status =
         made ? output_write(c->options->output, page.text, page.length) : TIRC_UNAVAILABLE;
     free(data);

@@ -45,7 +45,7 @@ static void print_output(const OutputReport *o)
 
 static void print_measurement(const tirc_measurement *m)
 {
-    printf("  bench   median %.4f ms, least %.4f, 95%% %.4f  (%d runs, %s L2)\n", m->median_ms,
+    printf("  bench   median %.4f ms, min %.4f, p95 %.4f  (%d runs, %s L2)\n", m->median_ms,
            m->min_ms, m->p95_ms, m->runs, m->cold_l2 ? "cold" : "warm");
     printf("          ");
     if (m->gflops > 0)
@@ -56,7 +56,7 @@ static void print_measurement(const tirc_measurement *m)
 static void print_versus(const Report *r)
 {
     for (size_t i = 0; i < r->n_versus; i++)
-        printf("  versus  %s: median %.4f ms, %.3f of its time%s\n", r->versus[i],
+        printf("  versus  %s: median %.4f ms, this kernel takes %.3f of its time%s\n", r->versus[i],
                r->beside[i].median_ms, r->measurement.median_ms / r->beside[i].median_ms,
                r->beside[i].agrees ? ", the same result" : "");
 }
@@ -64,12 +64,11 @@ static void print_versus(const Report *r)
 static void print_written(const tirc_verification *v)
 {
     bool once = !strcmp(v->written, "once");
-    printf("  once    %s: %s\n",
+    printf("  writes  %s: %s\n",
            once                          ? "proved"
            : !strcmp(v->written, "open") ? "not proved"
                                          : "WRONG",
-           once ? "one thread writes each element of each output, and no other element is written"
-                : v->written_why);
+           once ? "every output element is written exactly once" : v->written_why);
 }
 
 /* Those that leave come first: they are what one looks for. */
@@ -79,16 +78,16 @@ static void print_open_accesses(const Command *c, const Report *r, const char *a
     for (size_t i = 0; tirc_open_access_at(c->t, r->lowered, i, &a); i++)
         if (!strcmp(a.answer, answer))
             printf("          %s%s: %s\n", a.element,
-                   !strcmp(answer, "leaves") ? " leaves its buffer" : "", a.why);
+                   !strcmp(answer, "leaves") ? " is out of bounds" : "", a.why);
 }
 
 static void print_memory(const Command *c, const Report *r)
 {
     const tirc_memory *m = &r->memory;
-    printf("  bounds  %s: %" PRId64 " of %" PRId64 " accesses stay inside their buffers",
-           m->leaving > 0             ? "LEFT at some sizes"
+    printf("  bounds  %s: %" PRId64 " of %" PRId64 " accesses are in bounds",
+           m->leaving > 0             ? "VIOLATED for some sizes"
            : m->proved == m->accesses ? "proved"
-                                      : "proved in part",
+                                      : "partly proved",
            m->proved, m->accesses);
     if (m->data > 0)
         printf(", %" PRId64 " depend%s on data", m->data, m->data == 1 ? "s" : "");
@@ -101,7 +100,7 @@ static void print_memory(const Command *c, const Report *r)
 static void print_verified(const tirc_verification *v)
 {
     if (!*v->method) {
-        printf("  verify  WRONG: the run did not end\n");
+        printf("  verify  WRONG: the run did not finish\n");
         return;
     }
     printf("  verify  %s: %" PRId64 " of %" PRId64 " elements checked",
@@ -124,7 +123,7 @@ void report_print(const Command *c, const Report *r)
     print_head(r);
     print_launches(c, r);
     if (r->ran)
-        printf("  run     %.3f ms with its copies\n", r->run_ms);
+        printf("  run     %.3f ms, including copies\n", r->run_ms);
     for (size_t i = 0; r->ran && i < r->n_outputs; i++)
         print_output(&r->outputs[i]);
     if (r->verified)

@@ -204,7 +204,7 @@ tirc_status report_json(const Command *c, const Report *r)
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(object);
     if (!text) {
-        fputs("tirc: no memory for the JSON\n", stderr);
+        fputs("tirc: out of memory for the JSON output\n", stderr);
         return TIRC_UNAVAILABLE;
     }
     size_t length = strlen(text);

@@ -15,7 +15,8 @@ static tirc_status read_size(const char *text, size_t name_length, int64_t *valu
     errno = 0;
     *value = strtoll(digits, &end, 10);
     if (errno || end == digits || *end || *value < 0)
-        return usage_error("--size %.60s: a size is a number from 0 to 2^63 - 1", text);
+        return usage_error("--size %.60s: expected NAME=VALUE, with a value from 0 to 2^63 - 1",
+                           text);
     return TIRC_OK;
 }
 
@@ -47,9 +48,9 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
         size_t length = strcspn(given->items[i], "=");
         int at = given->items[i][length] ? find_symbolic(c->lowered, given->items[i], length) : -1;
         if (at < 0)
-            return usage_error(
-                "--size %.60s: '%s' has no symbolic size of that name; -D fixes sizes",
-                given->items[i], tirc_kernel_name(c->lowered));
+            return usage_error("--size %.60s: kernel '%s' has no symbolic size of this name; use "
+                               "-D to set other sizes",
+                               given->items[i], tirc_kernel_name(c->lowered));
         tirc_status status = read_size(given->items[i], length, &(*values)[at]);
         if (status)
             return status;
@@ -58,8 +59,8 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
     for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
         if (s.symbolic && (*values)[n++] < 0)
             return usage_error(
-                "size '%s' of '%s' is symbolic; give its value for this run with --size %s=1000",
-                s.name, tirc_kernel_name(c->lowered), s.name);
+                "size '%s' of '%s' is symbolic; set it for this run with --size %s=1000", s.name,
+                tirc_kernel_name(c->lowered), s.name);
     return TIRC_OK;
 }
 
@@ -82,7 +83,7 @@ static void arguments_free(Arguments *a)
 
 static tirc_status no_memory(void)
 {
-    fputs("tirc: no memory for the buffers; choose smaller sizes with -D\n", stderr);
+    fputs("tirc: out of memory for the buffers; choose smaller sizes with -D\n", stderr);
     return TIRC_UNAVAILABLE;
 }
 

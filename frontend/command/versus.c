@@ -47,7 +47,7 @@ static tirc_status versus_read(const Command *c, tirc_device *device, tirc_progr
                   .programs = calloc(length + 2, sizeof(tirc_program *)),
                   .place = calloc(length + 1, sizeof *v->place)};
     if (!v->text || !v->names || !v->peers || !v->programs || !v->place) {
-        fputs("tirc: no memory for the list of --versus\n", stderr);
+        fputs("tirc: out of memory for the list of --versus\n", stderr);
         return TIRC_UNAVAILABLE;
     }
     v->programs[v->n_programs++] = program;

@@ -168,19 +168,19 @@ Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
  * has none yet. */
 static bool refuse_init_domain(Resolver *r, Span span, Name spatial, Name reduce)
 {
-    diag_error(r->ctx, E0221, span,
-               "the range of '%s' changes with '%s', which is reduced over, so that it would not "
-               "be known which elements the init sets before that; leave the range whole, and "
-               "write the condition around the update",
-               spatial, reduce);
+    diag_error(
+        r->ctx, E0221, span,
+        "the range of '%s' depends on the reduction loop '%s', so the elements that the init must "
+        "set are not known before it; use the full range, and put a condition around the update",
+        spatial, reduce);
     return false;
 }
 
 static Stmt *refuse_init(Resolver *r, Span span, const char *why)
 {
     diag_error(r->ctx, E0221, span,
-               "'init' stands in the loops of a reduction, directly before its update, as "
-               "in for k in K { init C[i] = 0; C[i] += A[i, k]; }; here %s",
+               "'init' belongs in the loops of a reduction, directly before the update, as in for "
+               "k in K { init C[i] = 0; C[i] += A[i, k]; }; here %s",
                why);
     return NULL;
 }
@@ -219,7 +219,7 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
 {
     if (r->mode != MODE_PROGRAM)
         return refuse_init(r, s->span,
-                           "it is not the first statement of a block or stands in a launch");
+                           "it is in a launch, or is not the first statement of a block");
     if (!next)
         return refuse_init(r, s->span, "nothing follows it");
     r->mode = MODE_BLOCK;
@@ -230,18 +230,18 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
     bool any;
     const ForStmt *loop = init_uses_reduce(r, init, update, &any);
     if (!any)
-        return refuse_init(
-            r, s->span,
-            "no loop around it is reduced over: each is used in a subscript, or what "
-            "follows is not a single update such as +=");
+        return refuse_init(r, s->span,
+                           "no enclosing loop is a reduction loop: the subscripts use them all, or "
+                           "the next statement is not a single update such as +=");
     if (!check_ranges(r, s->span, update))
         return NULL;
     if (loop)
-        return refuse_init(r, s->span,
-                           ctx_namef(r->ctx,
-                                     "it uses '%s', which is reduced over: it runs once, "
-                                     "before all values of '%s'",
-                                     loop->var->name, loop->var->name));
+        return refuse_init(
+            r, s->span,
+            ctx_namef(
+                r->ctx,
+                "it uses the reduction loop '%s', but it runs once, before all iterations of '%s'",
+                loop->var->name, loop->var->name));
     return block_wrap(r, init, update, r->loops.n, &r->label);
 }
 
@@ -253,7 +253,7 @@ static bool check_control(Resolver *r, const Expr *e, const AstExpr *ast, const 
     if (!e || !expr_has_load(e))
         return e != NULL;
     diag_error(r->ctx, E0213, ast->span,
-               "%s is decided by sizes and loops; it cannot read a buffer", what);
+               "%s may depend only on sizes and loops; it cannot read a buffer", what);
     return false;
 }
 
@@ -262,7 +262,7 @@ static bool check_domain(Resolver *r, const Expr *e, const AstExpr *ast)
     if (!e || expr_is_affine(e))
         return e != NULL;
     diag_error(r->ctx, E0213, ast->span,
-               "the domain of an iterator is affine in sizes and earlier iterators");
+               "the domain of an iterator must be affine in sizes and earlier iterators");
     return false;
 }
 
@@ -333,7 +333,7 @@ static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
         if (iter->kind == ITER_REDUCE && stmt_uses_var(r->ctx, block->init, iter->var))
             return refuse_init(
                 r, s->u.block.body->u.seq.items[0]->span,
-                ctx_namef(r->ctx, "it uses '%s', which is reduced over", iter->var->name));
+                ctx_namef(r->ctx, "it uses the reduction iterator '%s'", iter->var->name));
     }
     if (!block->init || reduces)
         return !block->init || check_init_domains(r, s, block);
@@ -345,8 +345,7 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_PROGRAM) {
         diag_error(r->ctx, E0222, s->u.block.name.span,
-                   "a block cannot stand inside a block, nor in a kernel that "
-                   "has launches");
+                   "a block cannot be inside a block, or in a kernel with launches");
         return NULL;
     }
     int outside = r->symbols.n, loops_from = r->loops_from;

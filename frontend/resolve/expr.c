@@ -18,7 +18,7 @@ static const Value no_value = {0};
 
 static Value refuse_type_name(Resolver *r, Name name, Span span)
 {
-    diag_error(r->ctx, E0218, span, "'%s' is a type, not a value; a conversion is written %s(x)",
+    diag_error(r->ctx, E0218, span, "'%s' is a type, not a value; write a conversion as %s(x)",
                name, name);
     return no_value;
 }
@@ -45,11 +45,11 @@ static Value resolve_name(Resolver *r, Name name, Span span)
     }
     if (s->buffer->rank == 0)
         return value_of(expr_load(r->ctx, s->buffer, NULL, span));
-    diag_error(r->ctx, E0218, span,
-               "'%.60s' is a buffer; an element of it is written with %d subscript%s, as in "
-               "%.60s[%s]",
-               name, s->buffer->rank, s->buffer->rank == 1 ? "" : "s", name,
-               s->buffer->rank == 1 ? "i" : "i, ...");
+    diag_error(
+        r->ctx, E0218, span,
+        "'%.60s' is a buffer; write one of its elements with %d subscript%s, as in %.60s[%s]", name,
+        s->buffer->rank, s->buffer->rank == 1 ? "" : "s", name,
+        s->buffer->rank == 1 ? "i" : "i, ...");
     return no_value;
 }
 
@@ -66,15 +66,14 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
         }
         if (axis != AXIS_NONE) {
             diag_error(r->ctx, E0222, e->span,
-                       "'%s' has a value only inside a launch; a schedule gives a loop "
-                       "to an axis with bind(loop, %s)",
+                       "'%s' has a value only inside a launch; a schedule binds a loop to it with "
+                       "bind(loop, %s)",
                        name, name);
             return no_value;
         }
     }
     diag_error(r->ctx, E0223, e->span,
-               "'.%.60s' means nothing here; only blockIdx.x, .y, .z and threadIdx.x, .y, "
-               ".z have a '.'",
+               "unexpected '.%.60s'; only blockIdx.x, .y, .z and threadIdx.x, .y, .z contain a '.'",
                e->u.field.name.text);
     return no_value;
 }
@@ -119,14 +118,14 @@ bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, HintedAccess 
     *hint = cache_hint_find(name.text);
     if (*hint == HINT_COUNT) {
         diag_error(r->ctx, E0223, name.span,
-                   "there is no cache hint '%.60s'; `tirc --help cache_hint` lists them",
+                   "unknown cache hint '%.60s'; `tirc --help cache_hint` lists the hints",
                    name.text);
         return false;
     }
     if (r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL) {
         diag_error(r->ctx, E0222, name.span,
-                   "only accesses of global memory inside a launch have cache hints, and '%.60s' "
-                   "is %s; a schedule gives them with cache_hint(block, buffer, %s)",
+                   "only accesses to global memory inside a launch can have cache hints, and "
+                   "'%.60s' is %s; a schedule adds them with cache_hint(block, buffer, %s)",
                    buffer->name,
                    buffer->scope != SCOPE_GLOBAL ? scope_name(buffer->scope) : "accessed elsewhere",
                    name.text);
@@ -148,8 +147,8 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
     }
     if (base->kind != AE_NAME) {
         diag_error(r->ctx, E0220, e->span,
-                   "only a buffer has subscripts; all subscripts of one access stand in "
-                   "one pair of brackets, as in A[i, j]");
+                   "only a buffer has subscripts; write all subscripts of an access in one pair of "
+                   "brackets, as in A[i, j]");
         return no_value;
     }
     const Symbol *s = names_find(r, base->u.name);
@@ -280,8 +279,8 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
     if ((op != EX_DIV && op != EX_MOD) || expr_division_levels(out) <= EXPR_MAX_DIVISIONS)
         return value_of(out);
     diag_error(r->ctx, E0239, e->span,
-               "quotients and remainders stand in each other more than %d levels deep in this "
-               "index; keep a part of it in a buffer",
+               "quotients and remainders in this index are nested more than %d levels deep; store "
+               "a part in a buffer",
                EXPR_MAX_DIVISIONS);
     return no_value;
 }
@@ -294,15 +293,14 @@ Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what)
     if (!v.e || is_truth(v))
         return v.e;
     diag_error(r->ctx, E0217, e->span,
-               "%s is %s, but a condition is true or false; compare it with something, as "
-               "in x != 0",
-               what, type_of(v));
+               "%s is %s, but a condition must be a bool; write a comparison, as in x != 0", what,
+               type_of(v));
     return NULL;
 }
 
 static Value choose(Resolver *r, const AstExpr *cond, const AstExpr *a, const AstExpr *b, Span span)
 {
-    Expr *test = resolve_condition(r, cond, "what is chosen by");
+    Expr *test = resolve_condition(r, cond, "the condition of a selection");
     Value va = resolve_value(r, a), vb = resolve_value(r, b);
     Expr *left, *right;
     if (!values_meet(r, va, vb, SMALL_STAY, &left, &right) || !test)
@@ -317,7 +315,7 @@ static bool check_arguments(Resolver *r, const AstExpr *e, int n)
     for (int i = 0; i < e->u.call.n; i++)
         if (e->u.call.args[i].name.text) {
             diag_error(r->ctx, E0216, e->u.call.args[i].name.span,
-                       "functions of programs take their arguments by position, not by name");
+                       "functions take their arguments by position, not by name");
             return false;
         }
     if (e->u.call.n == n)
@@ -345,7 +343,8 @@ static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
     if (!values_meet(r, a, b, SMALL_STAY, &left, &right))
         return no_value;
     if (left->type == DT_BOOL) {
-        diag_error(r->ctx, E0208, e->span, "'%s' needs numbers; of conditions use '&&' and '||'",
+        diag_error(r->ctx, E0208, e->span,
+                   "'%s' needs numbers; combine conditions with '&&' and '||'",
                    e->u.call.callee.text);
         return no_value;
     }
@@ -368,8 +367,8 @@ static Value resolve_shuffle(Resolver *r, const AstExpr *e)
     if (r->mode == MODE_LAUNCH && near && a.e && a.e->type != DT_INDEX)
         return value_of(expr_binary(r->ctx, EX_SHUFFLE_XOR, a.e, b.e, e->span));
     diag_error(r->ctx, E0222, e->span,
-               "'shuffle_xor' takes a value of another thread of a launch in a lowered kernel, at "
-               "a literal distance of 1 to 31 lanes");
+               "'shuffle_xor' is allowed only in the launches of a lowered kernel; it reads a "
+               "value of another lane, at a literal distance of 1 to 31");
     return no_value;
 }
 
@@ -394,8 +393,8 @@ static DType call_type(Resolver *r, const AstExpr *e, const Value *args)
             continue;
         if (!type_is_float(t)) {
             diag_error(r->ctx, E0208, args[i].e->span,
-                       "'%s' works on floating numbers, but this is %s; choose "
-                       "the precision with a conversion, as in %s(f32(x))",
+                       "'%s' needs a floating-point argument, but this is %s; choose the precision "
+                       "with a conversion, as in %s(f32(x))",
                        e->u.call.callee.text, type_of(args[i]), e->u.call.callee.text);
             return DT_COUNT;
         }
@@ -437,21 +436,19 @@ static Value refuse_function(Resolver *r, AstName callee)
     const char *near = diag_suggest(callee.text, words, CALL_COUNT + 3);
     const Symbol *s = names_find(r, callee.text);
     if (s && s->kind == SYMBOL_BUFFER)
-        diag_error(r->ctx, E0215, callee.span,
-                   "'%.60s' is a buffer; its elements are written with brackets, as "
-                   "in %.60s[i]",
-                   callee.text, callee.text);
+        diag_error(
+            r->ctx, E0215, callee.span,
+            "'%.60s' is a buffer, not a function; write its elements with brackets, as in %.60s[i]",
+            callee.text, callee.text);
     else if (!strcmp(callee.text, "range"))
         diag_error(r->ctx, E0215, callee.span,
-                   "there is no function 'range'; a range is written 'i in N' or 'i in 0..N'");
+                   "unknown function 'range'; write a range as 'i in N' or 'i in 0..N'");
     else if (near)
-        diag_error(r->ctx, E0215, callee.span, "there is no function '%.60s'; did you mean '%s'?",
+        diag_error(r->ctx, E0215, callee.span, "unknown function '%.60s'; did you mean '%s'?",
                    callee.text, near);
     else
         diag_error(r->ctx, E0215, callee.span,
-                   "there is no function '%.60s'; docs/language.md lists those "
-                   "that there are",
-                   callee.text);
+                   "unknown function '%.60s'; docs/language.md lists all functions", callee.text);
     return no_value;
 }
 
@@ -481,8 +478,7 @@ static Value resolve_call(Resolver *r, const AstExpr *e)
 static Value refuse_script_value(Resolver *r, const AstExpr *e, const char *what)
 {
     diag_error(r->ctx, E0220, e->span,
-               "%s is a value of schedules; a program computes with numbers and "
-               "conditions",
+               "%s is a value of schedule scripts; a program computes with numbers and conditions",
                what);
     return no_value;
 }

@@ -15,7 +15,7 @@ static Expr *to_index(Resolver *r, Value v, const AstExpr *e, const char *what)
         return value_convert(r, v, DT_INDEX);
     const char *type = v.literal ? "a floating literal" : type_info(v.e->type)->name;
     diag_error(r->ctx, E0225, e->span, "%s is an integer, but this is %s%s", what, type,
-               v.e->type == DT_BOOL ? "" : "; write index(...) to cut off its fraction");
+               v.e->type == DT_BOOL ? "" : "; write index(...) to truncate it");
     return NULL;
 }
 
@@ -67,7 +67,7 @@ static Expr *fold_node(Rewriter *w, Expr *e)
     int64_t a, b, value;
     bool divides = (e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX;
     if (divides && expr_is_const(e->u.arg[1], &b) && b == 0) {
-        diag_error(w->ctx, E0229, e->span, "this divides by zero");
+        diag_error(w->ctx, E0229, e->span, "division by zero");
         *failed = true;
         return e;
     }
@@ -110,9 +110,7 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
     Expr *value = resolve_bound(r, e, what);
     if (value && !expr_is_const(value, out)) {
         diag_error(r->ctx, E0224, e->span,
-                   "%s must be known when the program is read: a number, or an "
-                   "expression of sizes that are constants",
-                   what);
+                   "%s must be a constant: a number, or an expression of constant sizes", what);
         return false;
     }
     return value != NULL;
@@ -135,28 +133,31 @@ static const char *type_in_c(const char *name)
     return NULL;
 }
 
+const char *resolve_nearest_type(const char *word)
+{
+    const char *words[DT_COUNT], *named_in_c = type_in_c(word);
+    for (int i = 0; i < DT_INDEX; i++)
+        words[i] = type_info((DType)i)->name;
+    return named_in_c ? named_in_c : diag_suggest(word, words, DT_INDEX);
+}
+
 DType resolve_type(Resolver *r, AstName name)
 {
-    const char *words[DT_COUNT];
     const Symbol *s = names_find(r, name.text);
     if (s && s->kind == SYMBOL_TYPE)
         return s->type;
     DType type = type_find(name.text);
     if (type < DT_INDEX)
         return type;
-    for (int i = 0; i < DT_INDEX; i++)
-        words[i] = type_info((DType)i)->name;
-    const char *near = type_in_c(name.text);
-    if (!near)
-        near = diag_suggest(name.text, words, DT_INDEX);
+    const char *near = resolve_nearest_type(name.text);
     if (near)
-        diag_error(r->ctx, E0207, name.span, "there is no type '%.60s'; did you mean '%s'?",
-                   name.text, near);
+        diag_error(r->ctx, E0207, name.span, "unknown type '%.60s'; did you mean '%s'?", name.text,
+                   near);
     else
         diag_error(r->ctx, E0207, name.span,
-                   "there is no type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 "
-                   "f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool%s",
-                   name.text, type == DT_INDEX ? ", and index has no storage" : "");
+                   "unknown type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 "
+                   "i8 u64 u32 u16 u8 bool%s",
+                   name.text, type == DT_INDEX ? "; index values cannot be stored" : "");
     return DT_COUNT;
 }
 
@@ -177,19 +178,18 @@ static Expr *resolve_extent(Resolver *r, const AstExpr *e)
         return NULL;
     if (uses_scalar(r->ctx, extent)) {
         diag_error(r->ctx, E0226, e->span,
-                   "an extent speaks of sizes, not of scalar parameters; declare the "
-                   "number as a size, in <...> behind the kernel's name");
+                   "an extent may use sizes, but not scalar parameters; declare this number as a "
+                   "size, in <...> after the kernel's name");
         return NULL;
     }
     if (expr_has_load(extent)) {
         diag_error(r->ctx, E0226, e->span,
-                   "an extent is known before the kernel runs; it cannot read a "
-                   "buffer");
+                   "an extent must be known before the kernel runs, so it cannot read a buffer");
         return NULL;
     }
     if (expr_is_const(extent, &value) && value < 1) {
-        diag_error(r->ctx, E0204, e->span,
-                   "this axis would have %lld elements; an axis has at least 1", (long long)value);
+        diag_error(r->ctx, E0204, e->span, "this axis would have %lld elements; the minimum is 1",
+                   (long long)value);
         return NULL;
     }
     return extent;

@@ -141,6 +141,8 @@ typedef enum { HINTED_LOAD, HINTED_STORE } HintedAccess;
 /* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
 bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, HintedAccess access,
                   CacheHint *hint);
+/* The type whose name is nearest to a word that names none; NULL if none is near. */
+const char *resolve_nearest_type(const char *word);
 /* The element type that a name stands for; DT_COUNT after an error. */
 DType resolve_type(Resolver *r, AstName name);
 /* The shape of a buffer: extents at least 1, a size that fits; NULL after an error. */

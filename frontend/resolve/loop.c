@@ -52,12 +52,11 @@ static bool check_affine(Resolver *r, const ForStmt *loop)
                                                   : NULL;
     if (!bad || r->mode != MODE_PROGRAM || expr_has_load(loop->lo) || expr_has_load(loop->hi))
         return true;
-    diag_error(r->ctx, E0213, bad->span,
-               "the bounds of loop '%.60s' must be affine in sizes and outer loops: "
-               "sums, and products with and quotients by sizes; a number of the run is declared as "
-               "a size in "
-               "<...>",
-               loop->var->name);
+    diag_error(
+        r->ctx, E0213, bad->span,
+        "the bounds of loop '%.60s' must be affine in outer loops: sums, and products with and "
+        "quotients by sizes; declare a number that is known only at run time as a size in <...>",
+        loop->var->name);
     return false;
 }
 
@@ -70,8 +69,8 @@ static bool resolve_step(Resolver *r, const AstLoop *loop, int64_t *step)
         return false;
     if (*step == 0)
         diag_error(r->ctx, E0214, loop->step->span,
-                   "loop '%.60s' has step 0 and would not end; a step is at least 1, "
-                   "or at most -1 to go down",
+                   "loop '%.60s' has step 0 and would not terminate; use a step of at least 1, or "
+                   "at most -1 to count down",
                    loop->name.text);
     return *step != 0;
 }
@@ -84,8 +83,8 @@ static void warn_downward(Resolver *r, const AstLoop *ast, const ForStmt *loop)
         hi != 0)
         return;
     diag_warning(r->ctx, E0214, ast->span,
-                 "loop '%.60s' goes up from %lld to 0 and runs no iteration; a loop goes "
-                 "down with 'step -1'",
+                 "loop '%.60s' counts up from %lld to 0, so it has no iterations; add 'step -1' to "
+                 "count down",
                  ast->name.text, (long long)lo);
 }
 
@@ -97,13 +96,13 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
     *axis = axis_find(ctx_namef(r->ctx, "%s.%s", loop->axis->u.field.base->u.name,
                                 loop->axis->u.field.name.text));
     if (*axis == AXIS_NONE)
-        diag_error(r->ctx, E0223, loop->axis->span,
-                   "a loop is bound to blockIdx.x, .y, .z or threadIdx.x, .y, .z, "
-                   "not to this");
+        diag_error(
+            r->ctx, E0223, loop->axis->span,
+            "expected an axis to bind the loop to: blockIdx.x, .y, .z or threadIdx.x, .y, .z");
     else if (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)
         diag_error(r->ctx, E0222, loop->axis->span,
-                   "no loop is bound in a kernel that has launches: blocks and "
-                   "threads are the launch's");
+                   "a kernel with launches has no bound loops: each launch defines its blocks and "
+                   "threads");
     else
         return true;
     return false;

@@ -31,7 +31,7 @@ const char *symbol_describe(const Symbol *s)
     switch (s->kind) {
     case SYMBOL_SIZE: return "a size";
     case SYMBOL_TYPE: return "a type parameter";
-    case SYMBOL_BUFFER: return s->buffer->role == ROLE_TEMP ? "a temporary" : "a buffer";
+    case SYMBOL_BUFFER: return s->buffer->role == ROLE_TEMP ? "a temp" : "a buffer";
     case SYMBOL_VAR: break;
     }
     switch (s->var->kind) {
@@ -69,15 +69,13 @@ void names_add(Resolver *r, Symbol symbol)
     const Symbol *other = find_clash(r, &symbol);
     if (other) {
         diag_error(r->ctx, E0202, symbol.span,
-                   "'%.60s' is already the name of %s; a name means one thing at a time, so choose "
-                   "another "
-                   "for this one",
-                   symbol.name, symbol_describe(other));
+                   "'%.60s' is already the name of %s; choose another name here", symbol.name,
+                   symbol_describe(other));
         diag_note(r->ctx, other->span, "'%.60s' is declared here", other->name);
     } else if (ended) {
         diag_error(r->ctx, E0202, symbol.span,
-                   "'%.60s' names another temporary already, which ended before; schedules find "
-                   "buffers by name, so each needs its own",
+                   "'%.60s' is already the name of an earlier temp; schedules find buffers by "
+                   "name, so each temp needs a name of its own",
                    symbol.name);
         diag_note(r->ctx, ended->span, "'%.60s' is declared here", ended->name);
     } else if (type_find(symbol.name) != DT_COUNT) {
@@ -128,23 +126,21 @@ void names_unknown(Resolver *r, AstName name, const char *what)
 {
     const Symbol *ended = find_ended(r, name.text);
     if (ended) {
-        diag_error(
-            r->ctx, E0201, name.span,
-            "'%.60s' is no longer in scope; a temporary lives to the end of the braces around its "
-            "declaration, so declare it further out",
-            name.text);
+        diag_error(r->ctx, E0201, name.span,
+                   "'%.60s' is no longer in scope; the scope of a temp ends with the braces around "
+                   "its declaration, so declare it further out",
+                   name.text);
         diag_note(r->ctx, ended->span, "'%.60s' is declared here", name.text);
         return;
     }
     const char *near = suggest(r, name.text);
     if (near)
-        diag_error(r->ctx, E0201, name.span, "there is no %s '%.60s' here; did you mean '%s'?",
-                   what, name.text, near);
+        diag_error(r->ctx, E0201, name.span, "unknown %s '%.60s'; did you mean '%s'?", what,
+                   name.text, near);
     else
         diag_error(r->ctx, E0201, name.span,
-                   "there is no %s '%.60s' here; declare it as a size, a parameter, a "
-                   "temporary or a loop",
-                   what, name.text);
+                   "unknown %s '%.60s'; declare it as a size, a parameter, a temp or a loop", what,
+                   name.text);
 }
 
 /* ---- names of blocks: a hash table by the interned pointer ---- */
@@ -189,8 +185,8 @@ static void claim(Resolver *r, AstName name)
 {
     if ((*table_use(r->ctx, &r->blocks, name.text))++ > 0)
         diag_error(r->ctx, E0202, name.span,
-                   "'%.60s' already names another block; schedules find blocks by name, "
-                   "so each needs its own",
+                   "'%.60s' is already the name of another block; schedules find blocks by name, "
+                   "so each block needs a name of its own",
                    name.text);
 }
 

@@ -16,11 +16,10 @@
 
 static bool refuse_size(Context *c, Span span, const char *name, const char *value)
 {
-    diag_error(
-        c, E0204, span,
-        "the size '%.60s' is %.40s; a size is an integer from 1 to 9223372036854775807, or ? to "
-        "leave it to the run",
-        name, value);
+    diag_error(c, E0204, span,
+               "size '%.60s' is %.40s; expected an integer from 1 to 9223372036854775807, or ? to "
+               "make it an argument of the kernel",
+               name, value);
     return false;
 }
 
@@ -32,7 +31,8 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out)
     *out = (SizeOverride){.kind = SIZE_CONSTANT};
     if (!equals || equals == text || !*value) {
         diag_error(c, E0231, span_none(),
-                   "-D takes NAME=VALUE, as in -D M=512, -D M=? or -D T=f16; found '%.60s'", text);
+                   "-D expects NAME=VALUE, as in -D M=512, -D M=? or -D T=f16; found '%.60s'",
+                   text);
         return false;
     }
     out->name = interner_get(c->names, text, (size_t)(equals - text));
@@ -46,8 +46,10 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out)
         return true;
     }
     if (digits != strlen(value)) {
-        diag_error(c, E0231, span_none(), "-D %.60s: '%.60s' is no integer, no type, and not ?",
-                   out->name, value);
+        const char *near = resolve_nearest_type(value);
+        diag_error(c, E0231, span_none(),
+                   "-D %.60s: expected an integer, a type or ?, found '%.60s'%s%s%s", out->name,
+                   value, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         return false;
     }
     errno = 0;
@@ -65,23 +67,33 @@ static const SizeOverride *find_override(const SizeOverride *overrides, int n, N
     return NULL;
 }
 
-static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n)
+/* "; did you mean 'M'?", or what the kernel has. */
+static const char *known_sizes(Resolver *r, const AstKernel *k, Name name)
 {
+    StrBuf text = strbuf_new(r->ctx->arena);
     const char **words = ARENA_ARRAY(r->ctx->arena, const char *, k->n_sizes + 1);
     for (int i = 0; i < k->n_sizes; i++)
         words[i] = k->sizes[i].name.text;
+    const char *near = diag_suggest(name, words, k->n_sizes);
+    if (near)
+        strbuf_addf(&text, "; did you mean '%s'?", near);
+    else
+        strbuf_add(&text, k->n_sizes ? "; it has " : "; it has none");
+    for (int i = 0; !near && i < k->n_sizes && i < 16; i++)
+        strbuf_addf(&text, "%s%.60s", i ? ", " : "", words[i]);
+    return text.text;
+}
+
+static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n)
+{
     for (int i = 0; i < n; i++) {
         bool known = false;
         for (int j = 0; j < k->n_sizes; j++)
             known = known || k->sizes[j].name.text == overrides[i].name;
-        const char *near = known ? NULL : diag_suggest(overrides[i].name, words, k->n_sizes);
         if (!known)
             diag_error(r->ctx, E0205, k->name.span,
-                       "-D %.60s: kernel '%.60s' has no size of that name%s%s%s", overrides[i].name,
-                       k->name.text, near ? "; did you mean '" : "", near ? near : "",
-                       near         ? "'?"
-                       : k->n_sizes ? "; its sizes stand in <...>, here"
-                                    : "; it has no sizes at all");
+                       "-D %.60s: kernel '%.60s' has no size or type of this name%s",
+                       overrides[i].name, k->name.text, known_sizes(r, k, overrides[i].name));
     }
 }
 
@@ -126,15 +138,15 @@ static bool resolve_type_param(Resolver *r, const AstSize *s, const SizeOverride
     *type = DT_COUNT;
     if (o && o->kind != SIZE_TYPE)
         diag_error(r->ctx, E0205, s->span,
-                   "-D %.60s: '%.60s' is a type; give it one, as in -D %.60s=f16", s->name.text,
-                   s->name.text, s->name.text);
+                   "-D %.60s: '%.60s' is a type parameter; give it a type, as in -D %.60s=f16",
+                   s->name.text, s->name.text, s->name.text);
     else if (o)
         *type = o->type;
     else if (s->type_value.text)
         *type = resolve_type(r, s->type_value);
     else
         diag_error(r->ctx, E0228, s->span,
-                   "the type '%.60s' has no default; give one with -D %.60s=f32, or in the "
+                   "the type parameter '%.60s' has no default; set it with -D %.60s=f32, or in the "
                    "kernel: %.60s: type = f32",
                    s->name.text, s->name.text, s->name.text);
     return *type != DT_COUNT;
@@ -209,8 +221,8 @@ static bool resolve_params(Resolver *r, const AstKernel *k, Kernel *kernel)
         const AstParam *p = &k->outputs[i];
         if (p->inout) {
             diag_error(r->ctx, E0226, p->span,
-                       "'%.60s' stands after '->' and is an output only; a buffer that is "
-                       "read and written stands before it",
+                       "'%.60s' is declared after '->', so it is only an output; declare a buffer "
+                       "that is read and written before '->'",
                        p->name.text);
             good = false;
         }
@@ -248,22 +260,22 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
             continue;
         writable = true;
         if (b->role == ROLE_OUT && !is_written(r, b))
-            diag_error(r->ctx, E0212, b->span,
-                       "the output '%.60s' is never written; every element of an output "
-                       "gets a value",
-                       b->name);
-        else if (b->role == ROLE_OUT && !is_set(r->ctx, kernel, b))
             diag_error(
                 r->ctx, E0212, b->span,
-                "the output '%.60s' is updated, but nothing gives it a first value; set it before, "
-                "as in %.60s[...] = 0, or declare it 'inout' among the inputs if the caller does",
-                b->name, b->name);
+                "output '%.60s' is never written; the kernel must set every element of an output",
+                b->name);
+        else if (b->role == ROLE_OUT && !is_set(r->ctx, kernel, b))
+            diag_error(r->ctx, E0212, b->span,
+                       "output '%.60s' is updated but never initialized; set it before the update, "
+                       "as in %.60s[...] = 0, or declare it 'inout' among the inputs if the caller "
+                       "initializes it",
+                       b->name, b->name);
     }
     if (!writable)
-        diag_error(r->ctx, E0212, kernel->span,
-                   "kernel '%.60s' has no result; name its outputs after '->', or mark a "
-                   "parameter 'inout'",
-                   kernel->name);
+        diag_error(
+            r->ctx, E0212, kernel->span,
+            "kernel '%.60s' has no output; declare outputs after '->', or mark a parameter 'inout'",
+            kernel->name);
 }
 
 static bool has_launch(const AstStmt *s)

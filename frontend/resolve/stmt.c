@@ -35,10 +35,10 @@ static Buffer *find_target(Resolver *r, const AstStmt *s)
     if (symbol->broken)
         return NULL;
     if (symbol->kind != SYMBOL_BUFFER) {
-        diag_error(r->ctx, E0211, name.span,
-                   "'%.60s' is %s and cannot be written; only outputs, inout "
-                   "parameters and temporaries can",
-                   name.text, symbol_describe(symbol));
+        diag_error(
+            r->ctx, E0211, name.span,
+            "'%.60s' is %s and cannot be written; only outputs, inout parameters and temps can be",
+            name.text, symbol_describe(symbol));
         return NULL;
     }
     if (symbol->buffer->role == ROLE_IN) {
@@ -51,7 +51,7 @@ static Buffer *find_target(Resolver *r, const AstStmt *s)
     }
     if (r->mode == MODE_HOST) {
         diag_error(r->ctx, E0222, s->span,
-                   "a store stands inside a launch in a kernel that has launches");
+                   "in a kernel with launches, each store must be inside a launch");
         return NULL;
     }
     return symbol->buffer;
@@ -94,11 +94,11 @@ static bool async_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
 {
     if (r->mode != MODE_LAUNCH)
         diag_error(r->ctx, E0222, s->u.store.op_span,
-                   "an asynchronous store stands inside a launch; a schedule makes a copy "
-                   "asynchronous with copy_async(block)");
+                   "an asynchronous store must be inside a launch; in a schedule, "
+                   "copy_async(block) makes a copy asynchronous");
     else if (buffer->scope != SCOPE_SHARED || s->u.store.atomic)
         diag_error(r->ctx, E0222, s->u.store.op_span,
-                   "an asynchronous store copies into shared memory, and '%.60s' is in %s memory; "
+                   "an asynchronous store must write shared memory, but '%.60s' is in %s memory; "
                    "use = here",
                    buffer->name, scope_name(buffer->scope));
     else
@@ -121,8 +121,8 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
         return NULL;
     if (s->u.store.atomic && r->mode != MODE_LAUNCH) {
         diag_error(r->ctx, E0222, s->u.store.op_span,
-                   "a store is marked atomic only inside a launch; a schedule "
-                   "makes the updates of a block atomic with atomic(block)");
+                   "a store can be atomic only inside a launch; in a schedule, atomic(block) makes "
+                   "the updates of a block atomic");
         return NULL;
     }
     StoreOp store_op = find_store_op(s->u.store.op);
@@ -203,7 +203,7 @@ static LayoutKind layout_kind(Resolver *r, const AstLayout *l)
         kind++;
     if (kind == LAYOUT_COUNT)
         diag_error(r->ctx, E0223, l->name.span,
-                   "there is no layout '%.60s'; there are pad(axis, n), align(axis, factor, "
+                   "unknown layout '%.60s'; the layouts are pad(axis, n), align(axis, factor, "
                    "offset), fold(axis, n) and swizzle(axis, by, chunk, count, every)",
                    l->name.text);
     return (LayoutKind)kind;
@@ -221,7 +221,7 @@ static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int
 {
     bool chosen = layout_is_auto(l, kind), fold = kind == LAYOUT_FOLD;
     if (l->n != layout_kinds[kind].numbers && !chosen) {
-        diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, but %d are given", l->name.text,
+        diag_error(r->ctx, E0216, l->span, "'%s' takes %d numbers, found %d", l->name.text,
                    layout_kinds[kind].numbers, l->n);
         return false;
     }
@@ -230,11 +230,10 @@ static bool layout_numbers(Resolver *r, const AstLayout *l, LayoutKind kind, int
             return false;
     if (values[0] >= 0 && values[0] < rank && (chosen || values[1] >= fold))
         return true;
-    diag_error(r->ctx, E0223, l->span,
-               "%s of axis %lld by %lld is not possible; the axes are 0 to %d, and "
-               "amounts at least %d",
-               l->name.text, (long long)values[0], (long long)(chosen ? 0 : values[1]), rank - 1,
-               fold);
+    diag_error(
+        r->ctx, E0223, l->span,
+        "invalid %s of axis %lld by %lld; the axes are 0 to %d, and the minimum amount is %d",
+        l->name.text, (long long)values[0], (long long)(chosen ? 0 : values[1]), rank - 1, fold);
     return false;
 }
 
@@ -299,8 +298,8 @@ static bool resolve_copy_of(Resolver *r, const AstLayout *l, Buffer *buffer)
         buffer->copy_of = from;
     else
         diag_error(r->ctx, E0223, l->span,
-                   "'%.60s' is a copy of one input or temporary in global memory that has its type "
-                   "and shape: of(NAME)",
+                   "'%.60s' must be a copy of an input or temp in global memory of the same type "
+                   "and shape; name it with of(NAME)",
                    buffer->name);
     return good;
 }
@@ -315,8 +314,8 @@ static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
         return resolve_copy_of(r, first, buffer);
     if (scope_outlives_launch(buffer->scope)) {
         diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
-                   "'%.60s' is in %s memory, where buffers are dense; "
-                   "only temporaries in shared or local have a layout",
+                   "'%.60s' is in %s memory, where buffers are dense; only temps in shared or "
+                   "local memory can have a layout",
                    buffer->name, scope_name(buffer->scope));
         return false;
     }
@@ -333,10 +332,10 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     AstName name = s->u.temp.scope;
     Scope scope = name.text ? scope_find(name.text) : SCOPE_GLOBAL;
     if (scope == SCOPE_COUNT)
-        diag_error(r->ctx, E0223, name.span,
-                   "there is no memory scope '%.60s'; there are global, shared, "
-                   "local and constant",
-                   name.text);
+        diag_error(
+            r->ctx, E0223, name.span,
+            "unknown memory scope '%.60s'; the scopes are global, shared, local and constant",
+            name.text);
     return scope;
 }
 
@@ -349,8 +348,7 @@ static Stmt *temp_statement(Resolver *r, const AstStmt *s)
     Scope scope = resolve_scope(r, s);
     if (r->mode == MODE_BLOCK) {
         diag_error(r->ctx, E0222, s->span,
-                   "a temporary cannot be declared inside a block; declare '%.60s' before "
-                   "it",
+                   "a temp cannot be declared inside a block; declare '%.60s' before the block",
                    name.text);
         return NULL;
     }
@@ -379,8 +377,8 @@ static Stmt *resolve_let(Resolver *r, const AstStmt *s)
     Expr *value = value_settle(r, resolve_value(r, s->u.let.value));
     if (r->mode == MODE_PROGRAM) {
         diag_error(r->ctx, E0222, s->span,
-                   "'let' stands in launches and in the bodies of blocks; a program keeps "
-                   "values in buffers, as in temp %.60s: f32[1]",
+                   "'let' is allowed only in launches and in the bodies of blocks; store the value "
+                   "in a buffer, as in temp %.60s: f32[1]",
                    name);
         return NULL;
     }
@@ -401,8 +399,8 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
         return s->u.barrier.kind == SYNC_COMMIT ? stmt_commit(r->ctx, why, s->span)
                                                 : stmt_barrier(r->ctx, why, s->span);
     diag_error(r->ctx, E0222, s->span,
-               "a barrier stands inside a launch; tirc places barriers itself where "
-               "threads exchange data");
+               "a barrier must be inside a launch; in scheduled programs, tirc inserts barriers "
+               "where threads exchange data");
     return NULL;
 }
 
@@ -410,8 +408,8 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
 {
     if (s->u.launch.n_grid != 3 || s->u.launch.n_block != 3) {
         diag_error(r->ctx, E0216, s->u.launch.name.span,
-                   "a launch has three extents each for grid(x, y, z) and "
-                   "block(x, y, z); write 1 where there is one only");
+                   "a launch has three extents each for grid(x, y, z) and block(x, y, z); write 1 "
+                   "for unused ones");
         return false;
     }
     bool good = true;
@@ -421,15 +419,14 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
         good = good && out->grid[i];
         if (out->grid[i] && expr_has_load(out->grid[i])) {
             diag_error(r->ctx, E0226, s->u.launch.grid[i]->span,
-                       "the grid is known before the launch; it cannot "
-                       "read a buffer");
+                       "the grid must be known before the launch, so it cannot read a buffer");
             good = false;
         }
         if (!resolve_literal(r, threads, "an extent of a thread block", &out->block[i])) {
             good = false;
         } else if (out->block[i] < 1) {
             diag_error(r->ctx, E0204, threads->span,
-                       "a thread block has at least 1 thread along each axis");
+                       "a thread block must have at least 1 thread along each axis");
             good = false;
         }
     }
@@ -447,7 +444,7 @@ static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
         if (annotation_key(said.items[i].key) != ANNOTATION_MIN_BLOCKS ||
             said.items[i].kind != ANNOTATION_INT || said.items[i].i < 1) {
             diag_error(r->ctx, E0223, at,
-                       "a launch has one annotation, @min_blocks(n) with n of 1 or more");
+                       "a launch takes one annotation: @min_blocks(n) with n of at least 1");
             return false;
         }
         out->min_blocks = said.items[i].i;
@@ -459,7 +456,7 @@ static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_HOST) {
         diag_error(r->ctx, E0222, s->u.launch.name.span,
-                   "a launch cannot stand inside a launch or a block");
+                   "a launch cannot be inside a launch or a block");
         return NULL;
     }
     LaunchStmt launch = {.name = s->u.launch.name.text};
@@ -525,7 +522,7 @@ static Stmt *resolve_label(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_PROGRAM) {
         diag_error(r->ctx, E0219, s->u.label.name.span,
-                   "a label names a block, and there is none to name in here");
+                   "a label must name a block, and this statement contains none");
         return NULL;
     }
     Label outside = r->label;
@@ -536,8 +533,8 @@ static Stmt *resolve_label(Resolver *r, const AstStmt *s)
     if (!out || used)
         return out;
     diag_error(r->ctx, E0219, s->u.label.name.span,
-               "the label '%.60s' names no block: a label stands before a "
-               "statement that writes a buffer and has no other name",
+               "the label '%.60s' names no block; put a label before an unnamed statement that "
+               "writes a buffer",
                s->u.label.name.text);
     return NULL;
 }

@@ -93,7 +93,8 @@ static Expr *literal_too_large(Resolver *r, const Expr *e, LiteralSign sign, DTy
     const char *name = type_info(type)->name;
     if (e->kind == EX_FLOAT)
         diag_error(r->ctx, E0210, e->span,
-                   "the literal %g does not fit in %s; it would become infinite", e->u.f, name);
+                   "the literal %g does not fit in %s: it would overflow to infinity", e->u.f,
+                   name);
     else if (sign == LITERAL_UNSIGNED)
         diag_error(r->ctx, E0210, e->span, "the literal %llu does not fit in %s",
                    (unsigned long long)e->u.i, name);
@@ -166,9 +167,8 @@ Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
         return value_convert(r, v, type);
     const char *name = type_info(type)->name, *have = type_info(from)->name;
     diag_error(r->ctx, E0209, v.e->span,
-               "%s has type %s, but this has type %s, which does not become %s by itself because "
-               "values could be "
-               "lost; write %s(...) if that is meant",
+               "%s has type %s, but this has type %s; tirc does not convert it to %s implicitly "
+               "because values could be lost; write %s(...) to convert it",
                to, name, have, name, name);
     return NULL;
 }

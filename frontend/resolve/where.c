@@ -24,8 +24,8 @@ typedef struct {
 static bool refuse(WhereClause *w, Span span, const char *what)
 {
     diag_error(w->r->ctx, E0240, span,
-               "%s; an item of 'where' compares sizes (N %% 4 == 0), gives an input a range (eps > "
-               "0, id[i] in 0..V), or names an order (ptr is nondecreasing)",
+               "%s; a condition of 'where' compares sizes (N %% 4 == 0), gives an input a range "
+               "(eps > 0, id[i] in 0..V), or states an order (ptr is nondecreasing)",
                what);
     return false;
 }
@@ -63,18 +63,18 @@ static const Symbol *find_subject(const WhereClause *w, const AstExpr *e)
 static bool check_indices(WhereClause *w, const AstExpr *e, const Buffer *buffer)
 {
     if (e->u.index.n != buffer->rank)
-        return refuse(w, e->span, "this has another number of subscripts than the buffer has axes");
+        return refuse(w, e->span,
+                      "the number of subscripts differs from the number of axes of the buffer");
     for (int i = 0; i < e->u.index.n; i++) {
         const AstExpr *name = e->u.index.items[i];
         if (name->kind != AE_NAME || names_find(w->r, name->u.name))
-            return refuse(
-                w, name->span,
-                "a subscript here stands for every index, and is a name with no other meaning");
+            return refuse(w, name->span,
+                          "a subscript here stands for every index, so it must be an unused name");
         for (int j = 0; j < i; j++)
             if (e->u.index.items[j]->u.name == name->u.name)
                 return refuse(
                     w, name->span,
-                    "two subscripts here have one name, so that they would speak of a diagonal");
+                    "two subscripts have the same name, which would restrict only a diagonal");
     }
     return true;
 }
@@ -87,9 +87,9 @@ static bool resolve_subject(WhereClause *w, const AstExpr *e, Param *out)
     if (s->broken)
         return false;
     if (out->buffer && out->buffer->role == ROLE_OUT)
-        return refuse(w, e->span, "this is an output, which has no values before the kernel runs");
+        return refuse(w, e->span, "this is an output, and has no values before the kernel runs");
     if (subject_type(out) == DT_BOOL)
-        return refuse(w, e->span, "a bool has no range");
+        return refuse(w, e->span, "a bool cannot have a range");
     if (e->kind == AE_INDEX && !out->buffer)
         return refuse(w, e->span, "a scalar has no subscripts");
     return e->kind != AE_INDEX || check_indices(w, e, out->buffer);
@@ -105,7 +105,7 @@ static Expr *resolve_float_bound(WhereClause *w, const AstExpr *e, DType type)
     if (!v.e || (v.literal && !number))
         return NULL;
     if (!v.literal || number->kind != EX_FLOAT || number->u.f != number->u.f) {
-        refuse(w, e->span, "a bound of floating values is a number");
+        refuse(w, e->span, "a bound of floating-point values must be a number");
         return NULL;
     }
     return number;
@@ -117,7 +117,7 @@ static Expr *resolve_end(WhereClause *w, const AstExpr *e, DType type)
         return resolve_float_bound(w, e, type);
     Expr *end = resolve_bound(w->r, e, "a bound");
     if (end && !expr_of_sizes(end)) {
-        refuse(w, e->span, "a bound of an input is a number, or an expression of sizes");
+        refuse(w, e->span, "a bound of an input must be a number or an expression of sizes");
         return NULL;
     }
     return end;
@@ -161,7 +161,7 @@ static bool resolve_values(WhereClause *w, const AstExpr *subject, ExprKind op,
     if (!resolve_subject(w, subject, &fact.subject))
         return false;
     if (op == EX_NE)
-        return refuse(w, span, "'!=' leaves values on both sides");
+        return refuse(w, span, "'!=' does not define a range");
     Expr *end = resolve_end(w, bound, subject_type(&fact.subject));
     if (!end)
         return false;
@@ -191,11 +191,11 @@ static bool resolve_sizes_fact(WhereClause *w, const AstExpr *e)
 {
     Fact fact = {.kind = FACT_SIZES,
                  .span = e->span,
-                 .cond = resolve_condition(w->r, e, "an item of 'where'")};
+                 .cond = resolve_condition(w->r, e, "a condition of 'where'")};
     if (!fact.cond)
         return false;
     if (!expr_of_sizes(fact.cond))
-        return refuse(w, e->span, "this mixes an input with something else");
+        return refuse(w, e->span, "this combines an input with other operands");
     VEC_PUSH(w->r->ctx->arena, &w->facts, fact);
     return true;
 }
@@ -250,8 +250,8 @@ static bool refuse_order(WhereClause *w, AstName name)
     StrBuf all = strbuf_new(w->r->ctx->arena);
     for (int i = 0; i < ORDER_COUNT; i++)
         strbuf_addf(&all, "%s%s", i ? ", " : "", order_name((Order)i));
-    diag_error(w->r->ctx, E0240, name.span, "there is no order '%.60s'; elements may be %s",
-               name.text, all.text);
+    diag_error(w->r->ctx, E0240, name.span, "unknown order '%.60s'; elements can be %s", name.text,
+               all.text);
     return false;
 }
 
@@ -261,15 +261,15 @@ static bool resolve_order(WhereClause *w, const AstFact *f)
     if (fact.order == ORDER_COUNT)
         return refuse_order(w, f->order);
     if (!find_subject(w, f->value))
-        return refuse(w, f->value->span, "an order is one of the elements of an input");
+        return refuse(w, f->value->span, "only the elements of an input can have an order");
     if (!resolve_subject(w, f->value, &fact.subject))
         return false;
     bool integers = fact.order == ORDER_NONDECREASING || fact.order == ORDER_INCREASING ||
                     type_is_int(subject_type(&fact.subject));
     if (!fact.subject.buffer || fact.subject.buffer->rank != 1 || !integers)
         return refuse(w, f->value->span,
-                      integers ? "only a buffer with one axis has an order"
-                               : "only integers may be distinct or a permutation");
+                      integers ? "only a buffer with one axis can have an order"
+                               : "only integers can be distinct or a permutation");
     VEC_PUSH(w->r->ctx->arena, &w->facts, fact);
     return true;
 }
@@ -343,8 +343,7 @@ static bool check_ranges(WhereClause *w)
                         a->subject.buffer == b->subject.buffer &&
                         a->subject.scalar == b->subject.scalar;
             if (same && leaves_nothing(a, b))
-                return refuse_contradiction(w, (i > j ? a : b)->span,
-                                            "no value is left in this range");
+                return refuse_contradiction(w, (i > j ? a : b)->span, "this range is empty");
         }
     return true;
 }
@@ -360,9 +359,9 @@ bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel)
     good = good && settle_sizes(&w) && check_ranges(&w);
     for (int n = 1; good && n <= w.facts.n; n++)
         if (w.facts.items[n - 1].kind == FACT_SIZES && !sizes_exist(&w, n))
-            good =
-                refuse_contradiction(&w, w.facts.items[n - 1].span,
-                                     "no sizes satisfy this together with what stands before it");
+            good = refuse_contradiction(
+                &w, w.facts.items[n - 1].span,
+                "no sizes satisfy this together with the preceding conditions");
     kernel->facts = w.facts.items;
     kernel->n_facts = w.facts.n;
     return good;

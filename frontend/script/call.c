@@ -26,7 +26,7 @@ static bool call_len(Script *s, const AstExpr *call, const Value *args, int n, V
     if (!takes(s, call, n, 1))
         return false;
     if (args[0].kind != VALUE_LIST)
-        return script_error(s, E0304, args[0].span, "'len' counts the values of a list, found %s",
+        return script_error(s, E0304, args[0].span, "'len' takes a list, found %s",
                             value_kind_name(args[0].kind));
     *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = args[0].u.list.n};
     return true;
@@ -38,9 +38,10 @@ static bool call_ceildiv(Script *s, const AstExpr *call, const Value *args, int 
     if (!two_ints(s, call, args, n, &a, &b))
         return false;
     if (a < 0 || b <= 0)
-        return script_error(s, E0305, call->span,
-                            "ceildiv(%lld, %lld): it divides a number from 0 up by one from 1 up",
-                            (long long)a, (long long)b);
+        return script_error(
+            s, E0305, call->span,
+            "ceildiv(%lld, %lld): expected a dividend of at least 0 and a divisor of at least 1",
+            (long long)a, (long long)b);
     *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = a / b + (a % b != 0)};
     return true;
 }
@@ -105,7 +106,7 @@ static bool match_arguments(Script *s, const AstExpr *call, const AstProc *proc,
         if (p >= proc->n_params)
             return script_error(s, E0308, arg->value->span,
                                 arg->name.text ? "proc '%s' has no parameter '%s'"
-                                               : "proc '%s' takes no further argument",
+                                               : "too many arguments for proc '%s'",
                                 proc->name.text, arg->name.text);
         if (argument[p] >= 0)
             return script_error(s, E0308, arg->value->span,
@@ -121,15 +122,14 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
     for (const Frame *f = s->frame; f; f = f->caller)
         if (f->proc == proc)
             return script_error(s, E0309, call->span,
-                                "proc '%s' is being called already; a script cannot recurse",
+                                "proc '%s' is called recursively; scripts cannot recurse",
                                 proc->name.text);
     int *argument = ARENA_ARRAY(s->c->arena, int, proc->n_params + 1);
     if (!match_arguments(s, call, proc, argument))
         return false;
     if (s->calls == SCRIPT_CALLS)
         return script_error(s, E0318, call->span,
-                            "procs call procs %d levels deep here; more are not allowed",
-                            SCRIPT_CALLS);
+                            "calls of procs are nested more than %d levels deep", SCRIPT_CALLS);
     Frame frame = {.proc = proc, .file = file, .call = call->span, .caller = s->frame};
     Frame *outer = s->frame;
     bool ok = true;
@@ -193,17 +193,18 @@ static bool no_such_function(Script *s, const AstExpr *call)
     Span span = call->u.call.callee.span;
     const char *here = known_to_tvm_as(callee);
     if (here)
-        return script_error(s, E0303, span,
-                            "there is no primitive '%s'; what TVM calls so is '%s' here", callee,
-                            here);
+        return script_error(
+            s, E0303, span,
+            "unknown primitive '%s'; TVM's primitive of this name is called '%s' here", callee,
+            here);
     int n = callable_names(s->c, s->frame->file, &names);
     const char *near = diag_suggest(callee, names, n);
     return near ? script_error(s, E0303, span,
-                               "there is no primitive, proc or function '%s'; did you mean '%s'?",
+                               "unknown primitive, proc or function '%s'; did you mean '%s'?",
                                callee, near)
                 : script_error(s, E0303, span,
-                               "there is no primitive, proc or function '%s'; tirc --help "
-                               "primitives lists the primitives",
+                               "unknown primitive, proc or function '%s'; `tirc --help primitives` "
+                               "lists the primitives",
                                callee);
 }
 

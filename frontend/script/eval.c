@@ -33,12 +33,11 @@ static bool make_list(Script *s, const Value *items, int n, Span span, Value *ou
 {
     *out = value_of_items(items, n, span);
     if (out->u.list.depth > LIST_DEPTH)
-        return script_error(s, E0318, span,
-                            "lists stand in lists %d levels deep here; %d are allowed",
+        return script_error(s, E0318, span, "lists are nested %d levels deep; the limit is %d",
                             (int)out->u.list.depth, LIST_DEPTH);
     if (out->u.list.total > RANGE_LIMIT)
         return script_error(s, E0310, span,
-                            "the list has more than %d values, with those of the lists in it",
+                            "the list has more than %d values, including those of nested lists",
                             RANGE_LIMIT);
     return script_spend(s, n, span);
 }
@@ -51,8 +50,8 @@ bool script_int(Script *s, const Value *value, const char *what, int64_t *out)
     }
     if (value->kind == VALUE_WORD)
         return script_error(s, E0302, value->span,
-                            "'%s' is no variable of this script and no size of kernel '%s', and %s "
-                            "must be an integer",
+                            "'%s' is neither a variable of this script nor a size of kernel '%s'; "
+                            "%s must be an integer",
                             value->u.s, s->kernel->name, what);
     return script_error(s, E0304, value->span, "%s must be an integer, found %s", what,
                         value_kind_name(value->kind));
@@ -81,8 +80,8 @@ static bool eval_name(Script *s, const AstExpr *e, Value *out)
             continue;
         if (size->symbolic)
             return script_error(s, E0313, e->span,
-                                "size '%s' is symbolic here, so it has no value; give it one with "
-                                "-D %s=1024, or keep it out of the arithmetic",
+                                "size '%s' is symbolic, so it has no value here; set it with -D "
+                                "%s=1024, or do not compute with it",
                                 size->name, size->name);
         *out = script_number(size->value, e->span);
         return true;
@@ -346,7 +345,7 @@ static bool eval_select(Script *s, const AstExpr *e, Value *out)
 static bool eval_field(Script *s, const AstExpr *e, Value *out)
 {
     if (e->u.field.base->kind != AE_NAME)
-        return script_error(s, E0304, e->span, "only words such as blockIdx.x have a point");
+        return script_error(s, E0304, e->span, "only names such as blockIdx.x contain a '.'");
     Name word = ctx_namef(s->c, "%s.%s", e->u.field.base->u.name, e->u.field.name.text);
     *out = (Value){.kind = VALUE_WORD, .span = e->span, .u.s = word};
     return true;
@@ -362,7 +361,7 @@ static bool eval(Script *s, const AstExpr *e, Value *out)
         *out = script_number((int64_t)e->u.i, e->span);
         return true;
     case AE_FLOAT:
-        return script_error(s, E0304, e->span, "scripts compute with integers, not with '%g'",
+        return script_error(s, E0304, e->span, "scripts compute with integers only, found '%g'",
                             e->u.f);
     case AE_BOOL: *out = value_of_bool(e->u.b, e->span); return true;
     case AE_STRING:
@@ -379,7 +378,7 @@ static bool eval(Script *s, const AstExpr *e, Value *out)
     case AE_MAP: return script_map(s, e, out);
     case AE_INDEX: return eval_index(s, e, out);
     case AE_SLICE:
-        return script_error(s, E0304, e->span, "a slice stands only in the brackets of a list");
+        return script_error(s, E0304, e->span, "a slice is allowed only in the brackets of a list");
     case AE_FIELD: return eval_field(s, e, out);
     case AE_CALL: return script_call(s, e, out);
     case AE_UNARY: return eval_unary(s, e, out);

@@ -78,7 +78,7 @@ uint32_t script_read_stream(Context *c, FILE *f, const char *path, Span from)
     if (read_all(c, f, &text))
         return source_add(c, path, text.text, text.length);
     if (errno == EFBIG)
-        diag_error(c, E0314, from, "'%s' is not read: it has more than %d MiB", path,
+        diag_error(c, E0314, from, "'%s' is not read: it is larger than %d MiB", path,
                    FILE_LIMIT >> 20);
     else
         diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(errno));
@@ -125,18 +125,17 @@ static FILE *open_schedules(Context *c, const char *path, Span from)
     struct stat status;
     if (!is_path(path)) {
         diag_error(c, E0314, from,
-                   "'%s' is not read: the name of a file of schedules ends in .sched", path);
+                   "'%s' is not read: the name of a schedule file must end in .sched", path);
         return NULL;
     }
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* which waits for no pipe */
     if (file < 0 || fstat(file, &status) != 0)
         diag_error(c, E0314, from, "'%s' cannot be read: %s", path, strerror(errno));
     else if (!S_ISREG(status.st_mode))
-        diag_error(c, E0314, from, "'%s' is not read: it is no regular file", path);
+        diag_error(c, E0314, from, "'%s' is not read: it is not a regular file", path);
     else if (!leads_to_schedules(path))
         diag_error(c, E0314, from,
-                   "'%s' is not read: it is a link to a file whose name does not end in .sched",
-                   path);
+                   "'%s' is not read: it links to a file whose name does not end in .sched", path);
     else
         return fdopen(file, "rb");
     if (file >= 0)
@@ -359,11 +358,13 @@ static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedul
         return true;
     }
     if (all.n == 0)
-        diag_error(c, E0300, span_none(), "'%s' holds no schedule for kernel '%s'", path, kernel);
+        diag_error(c, E0300, span_none(), "'%s' contains no schedule for kernel '%s'", path,
+                   kernel);
     else
-        diag_error(c, E0300, span_none(),
-                   "'%s' holds %d schedules for kernel '%s'; name one of them and include the file",
-                   path, all.n, kernel);
+        diag_error(
+            c, E0300, span_none(),
+            "'%s' contains %d schedules for kernel '%s'; include the file and choose one by name",
+            path, all.n, kernel);
     for (int i = 0; i < file->n_schedules; i++)
         diag_note(c, file->schedules[i]->name.span, "schedule '%s' for %s",
                   file->schedules[i]->name.text, kernels_of(c, file->schedules[i]));
@@ -393,8 +394,8 @@ static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *
     }
     const char *near = diag_suggest(name, names, n);
     diag_error(c, E0300, span_none(),
-               near ? "there is no schedule '%s' for kernel '%s'; did you mean '%s'?"
-                    : "there is no schedule '%s' for kernel '%s'",
+               near ? "unknown schedule '%s' for kernel '%s'; did you mean '%s'?"
+                    : "unknown schedule '%s' for kernel '%s'",
                name, kernel, near);
     diag_note(c, span_none(), "schedules for '%s': %s", kernel, listed.text);
     return false;

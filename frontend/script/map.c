@@ -28,21 +28,19 @@ static bool read_parameters(MapText *m, const AstExpr *left)
     if (left->kind != AE_LIST)
         return script_error(
             s, E0350, left->span,
-            "the left side of an index map is a list of names, as in  [i, j] -> [j, i]");
+            "the left side of an index map must be a list of names, as in  [i, j] -> [j, i]");
     if (left->u.list.n > MOST_NUMBERS)
-        return script_error(s, E0350, left->span,
-                            "an index map takes %d numbers at most, and these are %d", MOST_NUMBERS,
-                            left->u.list.n);
+        return script_error(s, E0350, left->span, "an index map takes at most %d inputs, found %d",
+                            MOST_NUMBERS, left->u.list.n);
     Var **from = ARENA_ARRAY(s->c->arena, Var *, left->u.list.n + 1);
     m->map.from = from;
     for (int i = 0; i < left->u.list.n; i++) {
         const AstExpr *name = left->u.list.items[i];
         if (name->kind != AE_NAME)
             return script_error(s, E0350, name->span,
-                                "each entry on the left of an index map is a name of its own, "
-                                "for the values that it maps");
+                                "each entry on the left side of an index map must be a new name");
         if (find_parameter(m, name->u.name))
-            return script_error(s, E0350, name->span, "'%s' stands on the left twice",
+            return script_error(s, E0350, name->span, "'%s' appears twice on the left side",
                                 name->u.name);
         from[i] = var_new(s->c, name->u.name, DT_INDEX, VAR_ITER, name->span);
         m->map.n_from++;
@@ -64,7 +62,7 @@ static bool read_number(MapText *m, const AstExpr *e, Expr **out)
 {
     Value v;
     int64_t i;
-    if (!script_eval(m->s, e, &v) || !script_int(m->s, &v, "a part of an index map", &i))
+    if (!script_eval(m->s, e, &v) || !script_int(m->s, &v, "an output of an index map", &i))
         return false;
     *out = expr_int(m->s->c, DT_INDEX, i, e->span);
     return true;
@@ -79,20 +77,18 @@ static bool read_binary(MapText *m, const AstExpr *e, Expr **out)
     Expr *a, *b;
     int64_t divisor;
     if (op != EX_ADD && op != EX_SUB && op != EX_MUL && op != EX_DIV && op != EX_MOD)
-        return script_error(m->s, E0350, e->span,
-                            "an index map computes with + - * / and %%, not with '%s'",
+        return script_error(m->s, E0350, e->span, "an index map may use + - * / and %%, not '%s'",
                             op_info(op)->token);
     if (!read_output(m, e->u.op.a, &a) || !read_output(m, e->u.op.b, &b))
         return false;
     if ((op == EX_DIV || op == EX_MOD) && (!expr_is_const(b, &divisor) || divisor <= 0))
         return script_error(m->s, E0350, e->u.op.b->span,
-                            "an index map divides by numbers from 1 up");
+                            "an index map may divide only by constants of at least 1");
     *out = expr_binary(c, op, a, b, e->span);
     if (expr_division_levels(*out) > EXPR_MAX_DIVISIONS)
-        return script_error(
-            m->s, E0350, e->span,
-            "quotients and remainders stand in each other more than %d levels deep here",
-            EXPR_MAX_DIVISIONS);
+        return script_error(m->s, E0350, e->span,
+                            "quotients and remainders are nested more than %d levels deep",
+                            EXPR_MAX_DIVISIONS);
     *out = simplify(facts_new(c), *out);
     return true;
 }
@@ -126,12 +122,12 @@ bool script_map(Script *s, const AstExpr *e, Value *out)
     if (!read_parameters(&m, e->u.map.lo))
         return false;
     if (right->kind != AE_LIST)
-        return script_error(s, E0350, right->span,
-                            "the right side of an index map is a list, as in  [i, j] -> [j, i]");
+        return script_error(
+            s, E0350, right->span,
+            "the right side of an index map must be a list, as in  [i, j] -> [j, i]");
     if (right->u.list.n > MOST_NUMBERS)
-        return script_error(s, E0350, right->span,
-                            "an index map gives %d numbers at most, and these are %d", MOST_NUMBERS,
-                            right->u.list.n);
+        return script_error(s, E0350, right->span, "an index map has at most %d outputs, found %d",
+                            MOST_NUMBERS, right->u.list.n);
     Expr **to = ARENA_ARRAY(s->c->arena, Expr *, right->u.list.n + 1);
     m.map.to = to;
     m.map.n_to = right->u.list.n;

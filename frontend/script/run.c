@@ -14,7 +14,7 @@ void script_note_callers(Script *s)
         if (n++ < SHOWN)
             diag_note(s->c, f->call, "in proc '%s', called here", f->proc->name.text);
     if (n > SHOWN)
-        diag_note(s->c, span_none(), "and in %d more, one calling another", n - SHOWN);
+        diag_note(s->c, span_none(), "and in %d more nested calls", n - SHOWN);
 }
 
 bool script_error(Script *s, ErrorCode code, Span span, const char *format, ...)
@@ -33,8 +33,8 @@ bool script_spend(Script *s, int64_t steps, Span span)
     if (s->budget >= 0)
         return true;
     return script_error(s, E0310, span,
-                        "the script has done %d steps without coming to its end; a step is an "
-                        "expression, a value of a list, or a hundredth of a call",
+                        "the script has exceeded the limit of %d steps; a step is an expression, a "
+                        "value of a list, or a hundredth of a call",
                         SCRIPT_BUDGET);
 }
 
@@ -42,10 +42,10 @@ bool script_enter(Script *s, Span span)
 {
     if (s->depth++ < SCRIPT_DEPTH)
         return true;
-    return script_error(s, E0318, span,
-                        "the script does more than %d things one inside another here, with those "
-                        "of the procs that it is in",
-                        SCRIPT_DEPTH);
+    return script_error(
+        s, E0318, span,
+        "statements, expressions and calls of the script are nested more than %d levels deep",
+        SCRIPT_DEPTH);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -92,13 +92,13 @@ bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *valu
     }
     if (value->kind != VALUE_LIST)
         return script_error(s, E0307, pattern->span,
-                            "%d name%s in brackets for %s, which is no list", pattern->n,
+                            "%d name%s in brackets for %s, which is not a list", pattern->n,
                             pattern->n == 1 ? "" : "s", value_kind_name(value->kind));
     if (value->u.list.n != pattern->n)
-        return script_error(
-            s, E0307, pattern->span, "%d name%s for a list of %d value%s%s", pattern->n,
-            pattern->n == 1 ? "" : "s", value->u.list.n, value->u.list.n == 1 ? "" : "s",
-            pattern->n < value->u.list.n ? "; write _ for a value that is not wanted" : "");
+        return script_error(s, E0307, pattern->span, "%d name%s for a list of %d value%s%s",
+                            pattern->n, pattern->n == 1 ? "" : "s", value->u.list.n,
+                            value->u.list.n == 1 ? "" : "s",
+                            pattern->n < value->u.list.n ? "; write _ for an unused value" : "");
     for (int i = 0; i < pattern->n; i++)
         if (!script_bind_pattern(s, &pattern->items[i], &value->u.list.items[i]))
             return false;
@@ -159,9 +159,10 @@ static bool run_each(Script *s, const AstStmt *stmt)
     if (!script_eval(s, stmt->u.each.value, &list))
         return false;
     if (list.kind != VALUE_LIST)
-        return script_error(s, E0304, stmt->u.each.value->span,
-                            "'for' runs over a list, found %s; the integers below n are 0..n",
-                            value_kind_name(list.kind));
+        return script_error(
+            s, E0304, stmt->u.each.value->span,
+            "'for' iterates over a list, found %s; write the integers below n as 0..n",
+            value_kind_name(list.kind));
     for (int i = 0; i < list.u.list.n && !s->frame->returned; i++) {
         Value item = list.u.list.items[i];
         if (!run_for(s, stmt, &item))
@@ -194,7 +195,7 @@ static bool run_assert(Script *s, const AstStmt *stmt)
         return true;
     if (stmt->u.assertion.message && !script_eval(s, stmt->u.assertion.message, &message))
         return false;
-    return script_error(s, E0311, stmt->u.assertion.cond->span, "the assertion does not hold%s%s",
+    return script_error(s, E0311, stmt->u.assertion.cond->span, "assertion failed%s%s",
                         message.kind == VALUE_STRING ? ": " : "",
                         message.kind == VALUE_STRING ? message.u.s : "");
 }
@@ -202,7 +203,7 @@ static bool run_assert(Script *s, const AstStmt *stmt)
 static bool run_return(Script *s, const AstStmt *stmt)
 {
     if (!s->frame->proc)
-        return script_error(s, E0316, stmt->span, "'return' stands outside a proc");
+        return script_error(s, E0316, stmt->span, "'return' outside a proc");
     if (stmt->u.value && !script_eval(s, stmt->u.value, &s->frame->result))
         return false;
     s->frame->returned = true;
@@ -254,7 +255,7 @@ static bool bind_parameters(Script *s)
         }
         if (v.kind == VALUE_NONE)
             return script_error(s, E0312, param->pattern.span,
-                                "parameter '%s' has no value; give it one with --set %s=VALUE",
+                                "parameter '%s' has no value; set it with --set %s=VALUE",
                                 param->pattern.name, param->pattern.name);
         script_bind(s, param->pattern.name, &v);
     }

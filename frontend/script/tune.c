@@ -46,7 +46,7 @@ bool script_setting_parse(Context *c, const char *text, ScriptSetting *out)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text || !equals[1]) {
-        diag_error(c, E0312, span_none(), "'--set %s' is not NAME=VALUE", text);
+        diag_error(c, E0312, span_none(), "'--set %s': expected NAME=VALUE", text);
         return false;
     }
     out->name = interner_get(c->names, text, (size_t)(equals - text));
@@ -56,7 +56,7 @@ bool script_setting_parse(Context *c, const char *text, ScriptSetting *out)
     }
     if (read_list(c, equals + 1, &out->value))
         return true;
-    diag_error(c, E0312, span_none(), "'--set %s': a list is written [4, 8]", text);
+    diag_error(c, E0312, span_none(), "'--set %s': write a list as [4, 8]", text);
     return false;
 }
 
@@ -192,7 +192,7 @@ static bool declare(Script *s, const AstStmt *stmt, const Value *choices, Value 
         StrBuf text = strbuf_new(s->c->arena);
         script_value_text(set, &text);
         return script_error(s, E0317, stmt->u.tune.values->span,
-                            "'%s' cannot be %s; it is one of %s", name, text.text,
+                            "'%s' cannot be %s; choose one of %s", name, text.text,
                             choices_text(s, choices));
     }
     value->span = stmt->u.tune.name.span;
@@ -209,7 +209,7 @@ static bool require_new(Script *s, const AstStmt *stmt)
         if (knobs[i].name == name)
             return script_error(
                 s, E0315, stmt->u.tune.name.span,
-                "'%s' is tuned twice; each decision has one list of values, and --set sets it once",
+                "'%s' is tuned twice; each tunable has one list of values, and --set sets it once",
                 name);
     return true;
 }
@@ -223,18 +223,17 @@ bool script_tune(Script *s, const AstStmt *stmt)
     if (s->frame->proc || (known && !parameter))
         return script_error(s, E0315, stmt->u.tune.name.span,
                             s->frame->proc
-                                ? "'%s' is tuned in a proc; what can be set belongs to the "
-                                  "schedule: tune it there, and give the proc its value"
-                                : "'%s' has a value already, and is no parameter of this schedule; "
-                                  "tune another name",
+                                ? "'%s' is tuned in a proc; tunables belong to the schedule: tune "
+                                  "the name there, and pass its value to the proc"
+                                : "'%s' already has a value and is not a parameter of this "
+                                  "schedule; choose another name to tune",
                             name);
     if (!require_new(s, stmt) || !script_eval(s, stmt->u.tune.values, &choices))
         return false;
     if (choices.kind != VALUE_LIST || choices.u.list.n == 0)
-        return script_error(s, E0304, stmt->u.tune.values->span,
-                            "'tune' takes a list of the values to try, found %s",
-                            choices.kind == VALUE_LIST ? "an empty one"
-                                                       : value_kind_name(choices.kind));
+        return script_error(
+            s, E0304, stmt->u.tune.values->span, "'tune' expects a list of values to try, found %s",
+            choices.kind == VALUE_LIST ? "an empty list" : value_kind_name(choices.kind));
     if (parameter)
         value = known->value;
     else if (!declare(s, stmt, &choices, &value))

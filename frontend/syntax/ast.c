@@ -10,9 +10,8 @@ void parse_too_deep(Parser *p, Span span)
     if (!p->gave_up)
         diag_error(
             p->ctx, E0109, span,
-            "expressions and statements are nested too deeply here; at most "
-            "about %d levels of brackets, operators and bodies may stand inside each other; name "
-            "parts of it in buffers or split it into several statements",
+            "expressions and statements are nested too deeply; the limit is about %d levels of "
+            "brackets, operators and bodies; store parts in buffers, or split the statement",
             AST_MAX_DEPTH);
     p->gave_up = true;
 }

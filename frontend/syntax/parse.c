@@ -172,37 +172,37 @@ static bool is_word(Parser *p, Span at, const char *words)
 static const char *habit_of_programs(Parser *p, const Expected *e)
 {
     if (p->before_last == TOKEN_FOR && p->last == '(')
-        return "a loop is written 'for i in 0..N', without parentheses and types";
+        return "write a loop as 'for i in 0..N', without parentheses and types";
     if (p->last == '=' && has(e, "'=='"))
-        return "a comparison is written '=='";
+        return "write a comparison as '=='";
     if (p->last == '=' && p->before_last == TOKEN_NAME && has(e, "'in'"))
-        return "a range is written 'i in 0..N'";
+        return "write a range as 'i in 0..N'";
     if (p->last == '[' && p->before_last == ']')
-        return "all subscripts stand in one pair of brackets, 'x[i, j]'";
+        return "write all subscripts in one pair of brackets: 'x[i, j]'";
     if ((p->last == '+' || p->last == '-') && has(e, "'='"))
-        return "a statement stores, 'x[i] = ...', or updates, 'x[i] += 1'";
+        return "a statement stores ('x[i] = ...') or updates ('x[i] += 1')";
     if (p->last == TOKEN_NAME &&
         is_word(p, p->before_span, "auto bool double float half int long var"))
-        return "a variable is a buffer of one element, 'temp t: f32;'";
+        return "declare a variable as a buffer of one element: 'temp t: f32;'";
     if (is_word(p, p->last_span, "def func fn void"))
-        return "a program is written 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'";
+        return "write a program as 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'";
     return NULL;
 }
 
 static const char *habit_of_schedules(Parser *p, const Expected *e)
 {
     if (p->last == ',' && p->before_last == TOKEN_NAME && has(e, "'='"))
-        return "a list is taken apart with brackets, 'let [a, b] = ...'";
+        return "use brackets to name the values of a list: 'let [a, b] = ...'";
     if (p->last == '(' && p->before_last == TOKEN_NAME && has(e, "';'"))
-        return "a primitive is called by its name alone, 'split(loop, [_, 32])'";
+        return "call a primitive by its name alone: 'split(loop, [_, 32])'";
     if (p->last == TOKEN_NAME && has(e, "'..'") && has(e, "'{'"))
-        return "in a schedule the bodies of 'if' and 'for' stand in braces";
+        return "in a schedule, enclose the bodies of 'if' and 'for' in braces";
     return NULL;
 }
 
 static void note_habit(Parser *p, const Expected *e)
 {
-    const char *note = "logic is written '&&', '||' and '!'";
+    const char *note = "the logical operators are '&&', '||' and '!'";
     /* `i > 0 and i < 5` reads on to the token after the word. */
     if (!is_word(p, p->last_span, "and or not") && !is_word(p, p->before_span, "and or not"))
         note = habit_of_programs(p, e);
@@ -269,7 +269,7 @@ void parse_report(Parser *p, const char *const *expected, int n)
         diag_error(p->ctx, E0108, error_place(p, &e), "expected %s, found %s", wanted,
                    describe_found(p));
     else
-        diag_error(p->ctx, E0108, error_place(p, &e), "%s cannot stand here", describe_found(p));
+        diag_error(p->ctx, E0108, error_place(p, &e), "%s is not allowed here", describe_found(p));
     note_habit(p, &e);
     start_skipping(p);
     p->gave_up = p->gave_up || p->ctx->n_errors > p->ctx->max_errors; /* nobody hears of more */
@@ -284,6 +284,5 @@ void parse_expect_word(Parser *p, AstName found, const char *expected)
 void parse_no_assignment(Parser *p, Span op)
 {
     diag_error(p->ctx, E0110, op,
-               "a script does not assign; a value gets its name once, "
-               "with 'let name = value;'");
+               "a script has no assignments; name each value once, with 'let name = value;'");
 }

@@ -13,11 +13,11 @@ SHARED = (TRANSPOSE, "--schedule", "shared", *SIZES, "--device", "sim", "--analy
 def test_a_table_for_people(tirc):
     r = tirc(*SHARED)
     assert r.status == 0
-    assert "analyze for NVIDIA H200, all 128 blocks counted\n" in r.out
+    assert "analyze for NVIDIA H200: all 128 blocks counted\n" in r.out
     assert "    4:21     load in_shared (shared)              4         4096  32 wavefronts    1\n" \
            "             32 lanes fall into 1 bank: pad the row by 1\n" in r.out
-    assert "    an element of the output takes 1 load, 1 store of global memory\n" in r.out
-    assert r.out.count("<- binds") == 1
+    assert "    each output element takes 1 load, 1 store of global memory\n" in r.out
+    assert r.out.count("<- bottleneck") == 1
 
 
 def test_constant_memory_is_a_kind_of_its_own(tirc):
@@ -147,18 +147,18 @@ def test_a_profile_that_knows_nothing(tirc):
     tirc.write("empty.profile", "")
     r = tirc(*SHARED, "--profile", "empty.profile")
     assert r.status == 0
-    assert "the profile gives no rate" in r.out and "<- binds" not in r.out
+    assert "the profile gives no rate" in r.out and "<- bottleneck" not in r.out
 
 
 def test_usage(tirc):
     r = tirc(MATMUL, "--run", "--profile", "h200")
-    assert r.status == 2 and "say how --analyze works" in r.err or "--versus says what" in r.err
+    assert r.status == 2 and "--profile and --budget need --analyze" in r.err or "--versus needs --bench or --analyze" in r.err
 
 
 def test_versus(tirc):
     r = tirc(*SHARED, "--versus", "padded")
     assert r.status == 0
-    assert """  versus padded: what is different
+    assert """  versus padded: differences
                      shared                           padded
     load in_shared (shared)
       each costs       32 wavefronts                  1 wavefront
@@ -173,8 +173,8 @@ def test_versus(tirc):
 
 def test_versus_with_settings(tirc):
     changes = tirc(*SHARED, "--versus", "padded(row=2, T=16)").out.split("versus")[1]
-    assert "threads a block  256                            128" in changes
-    assert tirc(*SHARED, "--versus", "shared").out.endswith("versus shared: nothing is different\n")
+    assert "threads per block 256                            128" in changes
+    assert tirc(*SHARED, "--versus", "shared").out.endswith("versus shared: no differences\n")
 
 
 def test_versus_another_kind_of_schedule(tirc):
@@ -182,7 +182,7 @@ def test_versus_another_kind_of_schedule(tirc):
     assert "    store in_shared (shared)\n      requests         4096 x 1 wavefront             none\n" in changes
     assert "    store out (global)\n      each costs       4 sectors                      32 sectors\n" in changes
     assert "    barrier: in_shared: written above by other threads, read below\n" \
-           "      times a block    1                              0\n" in changes
+           "      times per block  1                              0\n" in changes
 
 
 def test_versus_refuses(tirc):

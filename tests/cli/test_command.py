@@ -22,7 +22,7 @@ kernel gather<N = 8>(x: f32[N], at: i32[N]) -> y: f32[N] { for i in N y[i] = x[a
 """
 
 
-# ---- text and code ----------------------------------------------------------------------------------
+# ---- text and code -----------------------------------------------------------------------------
 
 
 def test_cuda_goes_to_standard_output(tirc):
@@ -230,7 +230,7 @@ def test_symbolic_sizes_get_values(tirc):
     r = tirc(*symbolic, "--size", "M=7")
     assert r.status == 2 and "size 'N' of 'matmul' is symbolic" in r.err and "--size N=1000" in r.err
     r = tirc(*symbolic, "--size", "K=7")
-    assert r.status == 2 and "has no symbolic size of that name" in r.err
+    assert r.status == 2 and "has no symbolic size of this name" in r.err
 
 
 def test_lowered_text_runs(tirc):
@@ -252,9 +252,9 @@ def test_lowered_text_is_verified_against_its_program(tirc):
     assert r.status == 4 and "error[E0635]" in r.err and "C[0, 0] = " in r.err
     line = 1 + text.split("\n").index(next(s for s in text.split("\n") if "C[ty * 33 + j] = C_acc[0];" in s))
     assert f"wrong.tir:{line}:" in r.err and "thread (0, 0, 0) of block (0, 0, 0) of kernel 'matmul' was the last to write" in r.err
-    assert "note: it read 'C_acc', which is written here" in r.err
+    assert "note: it read 'C_acc', which was written here" in r.err
     r = tirc("wrong.tir", "--verify", "--against", "right.tir", "--device", "sim")
-    assert r.status == 2 and "error[E0706]" in r.err and "that is no program" in r.err
+    assert r.status == 2 and "error[E0706]" in r.err and "it is already scheduled or lowered" in r.err
     tirc.write("other.tir", MATMUL.read_text().replace("B: f32", "B: f64").replace("A[i, k] * B[k, j]", "A[i, k] * f32(B[k, j])"))
     r = tirc("wrong.tir", "--verify", "--against", "other.tir", "--device", "sim")
     assert r.status == 2 and "they differ in B" in r.err
@@ -309,7 +309,7 @@ def test_print_after(tirc):
     every = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "all")
     assert every.out.count("// ---- after") > 20
     r = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "fltten")
-    assert r.status == 2 and "no step or pass is called 'fltten'" in r.err
+    assert r.status == 2 and "no step or pass is named 'fltten'" in r.err
 
 
 def test_dump_dir(tirc):
@@ -347,7 +347,7 @@ def test_time_passes_goes_to_standard_error(tirc):
 
 def test_help(tirc):
     r = tirc("--help")
-    assert r.status == 0 and "--print-after STEP|all" in r.out and "exit status: 0 done" in r.out
+    assert r.status == 0 and "--print-after STEP|all" in r.out and "exit status: 0 success" in r.out
     r = tirc("--help", "split")
     assert r.status == 0 and r.out.startswith("split(loop, factors..., tail (optional))")
     assert all(part in r.out for part in ("before:", "after:", "legal when:", "in TVM: Schedule.split"))
@@ -358,9 +358,9 @@ def test_help(tirc):
     for name in names:
         assert tirc("--help", name).status == 0
     r = tirc("--help", "splt")
-    assert r.status == 2 and "there is no primitive 'splt'; did you mean 'split'?" in r.err
+    assert r.status == 2 and "unknown primitive 'splt'; did you mean 'split'?" in r.err
     r = tirc("--help", "frobnicate")
-    assert r.status == 2 and "there is no primitive 'frobnicate'; tirc --help primitives lists them" in r.err
+    assert r.status == 2 and "unknown primitive 'frobnicate'; `tirc --help primitives` lists them all" in r.err
 
 
 def test_explain(tirc):
@@ -384,31 +384,33 @@ def test_version(tirc):
 
 @pytest.mark.parametrize("args, text", [
     ((), "no FILE.tir is given"),
-    ((MATMUL,), "what is to be done with"),
+    ((MATMUL,), "no action is given for"),
     ((MATMUL, "--emit"), "--emit needs an argument"),
     ((MATMUL, "--emit", "cud"), "--emit takes one of tir|lowered|cuda"),
-    ((MATMUL, "--emti", "cuda"), "there is no option '--emti'; did you mean --emit?"),
-    ((MATMUL, "--shedule=naive"), "there is no option '--shedule=naive'; did you mean --schedule?"),
-    ((MATMUL, "--frobnicate"), "there is no option '--frobnicate'; tirc --help lists them"),
-    ((MATMUL, "--vers"), "'--vers' could be --versus or --version; write it out"),
-    ((MATMUL, "-x"), "there is no option '-x'; tirc --help lists them"),
+    ((MATMUL, "--emti", "cuda"), "unknown option '--emti'; did you mean --emit?"),
+    ((MATMUL, "--shedule=naive"), "unknown option '--shedule=naive'; did you mean --schedule?"),
+    ((MATMUL, "--frobnicate"), "unknown option '--frobnicate'; `tirc --help` lists the options"),
+    ((MATMUL, "--vers"), "'--vers' is ambiguous: it abbreviates --versus and --version"),
+    ((MATMUL, "-x"), "unknown option '-x'; `tirc --help` lists the options"),
     ((MATMUL, "--run=yes"), "--run takes no argument"),
-    ((MATMUL, TRANSPOSE, "--emit", "cuda"), "; a schedule is named with --schedule"),
-    ((MATMUL, "--run", "-o", "x"), "-o takes what --emit or --json writes, or the page of --analyze"),
-    ((MATMUL, "--emit", "tir", "--annotate"), "where the lines of --emit cuda and cu come from"),
-    ((MATMUL, "--run", "--annotate"), "where the lines of --emit cuda and cu come from"),
-    ((MATMUL, "--emit", "ptx", "--annotate"), "machine code has no comments"),
+    ((MATMUL, TRANSPOSE, "--emit", "cuda"), "use --schedule to choose a schedule"),
+    ((MATMUL, "--run", "-o", "x"), "-o needs --emit, --json or --analyze"),
+    ((MATMUL, "--emit", "tir", "--annotate"), "--annotate needs --emit cuda or --emit cu"),
+    ((MATMUL, "--run", "--annotate"), "--annotate needs --emit cuda or --emit cu"),
+    ((MATMUL, "--emit", "ptx", "--annotate"), "machine code, which has no comments"),
     ((MATMUL, "--emit", "cuda", "--annotate=words"), "--annotate takes one of comments|lines, found 'words'"),
-    ((MATMUL, "--emit", "cuda", "--json"), "--json gives the results of"),
+    ((MATMUL, "--emit", "cuda", "--json"), "--json needs --run, --verify, --bench or --analyze"),
     ((MATMUL, "--emit", "cuda", "--run", "--json"), "both write to standard output"),
     ((MATMUL, "--run", "--seed", "-1"), "--seed takes a number"),
-    ((MATMUL, "--emit", "cuda", "--size", "M=7"), "--size and --seed are for --run, --verify, --bench and --analyze"),
-    ((MATMUL, "--emit", "cuda", "--seed", "7"), "--size and --seed are for --run, --verify, --bench and --analyze"),
-    ((MATMUL, "--run", "--against", MATMUL), "--against names the program that --verify"),
-    ((MATMUL, "--emit", "cuda", "-D", "M"), "-D takes NAME=VALUE"),
-    ((MATMUL, "--emit", "cuda", "-D", "Q=4"), "has no size of that name"),
-    ((MATMUL, "--emit", "cuda", "--set", "T"), "is not NAME=VALUE"),
-    ((MATMUL, "--emit", "tir", "--set", "T=4"), "name one with --schedule"),
+    ((MATMUL, "--emit", "cuda", "--size", "M=7"), "--size and --seed need --run, --verify, --bench or --analyze"),
+    ((MATMUL, "--emit", "cuda", "--seed", "7"), "--size and --seed need --run, --verify, --bench or --analyze"),
+    ((MATMUL, "--run", "--against", MATMUL), "--against needs --verify or --emit cu"),
+    ((MATMUL, "--emit", "cuda", "-D", "M"), "-D expects NAME=VALUE"),
+    ((MATMUL, "--emit", "cuda", "-D", "Q=4"), "has no size or type of this name"),
+    ((MATMUL, "--emit", "cuda", "-D", "MM=4"), "has no size or type of this name; it has M, N, K"),
+    ((MATMUL, "--emit", "cuda", "-D", "M=f23"), "expected an integer, a type or ?, found 'f23'; did you mean 'f32'?"),
+    ((MATMUL, "--emit", "cuda", "--set", "T"), "'--set T': expected NAME=VALUE"),
+    ((MATMUL, "--emit", "tir", "--set", "T=4"), "choose one with --schedule"),
     ((MATMUL, "--kernel", "matmull", "--emit", "cuda"), "did you mean 'matmul'?"),
     ((MATMUL, "--emit", "ptx", "--arch", "hopper"), "is not a GPU architecture"),
 ])
@@ -422,7 +424,7 @@ def test_wrong_usage(tirc, args, text):
 def test_several_kernels_need_a_name(tirc):
     tirc.write("two.tir", TWO_KERNELS)
     r = tirc("two.tir", "--emit", "cuda")
-    assert r.status == 2 and "say which one with --kernel: 'one', 'two'" in r.err
+    assert r.status == 2 and "choose one with --kernel: 'one', 'two'" in r.err
     assert "two(const float" in tirc("two.tir", "--kernel", "two", "--emit", "cuda").out
 
 

@@ -31,9 +31,9 @@ PROGRAMS = {
     "logic in words": (program("if i > 0 and i < 5 y[i] = x[i];"), "4:22", "'&&'"),
     "a range as in Python": (program("for k in range(3) y[i] += x[i];"), "4:18", "'i in 0..N'"),
     "a type of C": (HEAD.replace("x: f32", "x: float") + BODY, "1:26", "did you mean 'f32'?"),
-    "a sum from nowhere": (program("y[i] += x[i];"), "1:37", "nothing gives it a first value; set it before, as in y[...] = 0"),
-    "size of 0": (HEAD.replace("4096", "0") + BODY, "1:17", "the size 'N' is 0"),
-    "size of -1": (HEAD.replace("4096", "-1") + BODY, "1:17", "the size 'N' is -1"),
+    "a sum from nowhere": (program("y[i] += x[i];"), "1:37", "but never initialized; set it before the update, as in y[...] = 0"),
+    "size of 0": (HEAD.replace("4096", "0") + BODY, "1:17", "size 'N' is 0"),
+    "size of -1": (HEAD.replace("4096", "-1") + BODY, "1:17", "size 'N' is -1"),
     "size of 2^63": (HEAD.replace("4096", "9223372036854775808") + BODY, "1:", "9223372036854775807"),
 }
 
@@ -49,11 +49,11 @@ SCHEDULES = {
     "pad on a global buffer": (["pad(x, 1);"], "9:9", "cache_read(block, x, shared)"),
     "a list without brackets": (["let a, b = split(i, [_, 32]);"], "9:10", "'let [a, b] = ...'"),
     "a method": (["y.split(i, [_, 32]);"], "9:12", "by its name alone"),
-    "a body without braces": (["if N > 3 unroll(i);"], "9:14", "stand in braces"),
+    "a body without braces": (["if N > 3 unroll(i);"], "9:14", "enclose the bodies of 'if' and 'for' in braces"),
     "too few names": (["let [a] = split(i, [_, 32]);"], "9:9", "1 name for a list of 2 values; write _"),
-    "a number for a list": (["for n in 3 { split(i, [_, 2]); }"], "9:14", "found an integer; the integers below n are 0..n"),
-    "a name of TVM": (["get_loops(y);"], "9:5", "what TVM calls so is 'loops' here"),
-    "a primitive that is none": (["frobnicate(i);"], "9:5", "tirc --help primitives lists the primitives"),
+    "a number for a list": (["for n in 3 { split(i, [_, 2]); }"], "9:14", "found an integer; write the integers below n as 0..n"),
+    "a name of TVM": (["get_loops(y);"], "9:5", "TVM's primitive of this name is called 'loops' here"),
+    "a primitive that is none": (["frobnicate(i);"], "9:5", "`tirc --help primitives` lists the primitives"),
     "a buffer for a block": (["cache_read(x, y, shared);"], "9:16", "no block called 'x', only a buffer"),
     "misspelt scope": (["cache_read(y, x, sharde);"], "9:22", "did you mean 'shared'? (there are: global, shared, local, constant)"),
     "misspelt axis": (["bind(i, threadidx.x);"], "9:13", "did you mean 'threadIdx.x'?"),
@@ -108,7 +108,7 @@ def test_unknown_schedule(tirc):
 def test_sizes_on_the_command_line(tirc, value):
     r = tirc(MATMUL, "-D", f"M={value}", "--emit", "cuda")
     assert (r.status, r.out) == (1, "")
-    assert f"the size 'M' is {value}; a size is an integer from 1 to 9223372036854775807" in r.err
+    assert f"size 'M' is {value}; expected an integer from 1 to 9223372036854775807" in r.err
 
 
 def test_binary_garbage(tirc):

@@ -46,9 +46,9 @@ def test_every_promise_has_a_test():
 
 
 @promise("Only schedules are included.", "Messages quote no other file.")
-@pytest.mark.parametrize("name, words", [("{}/passwd", "ends in .sched"), ("link.sched", "is a link to a file"),
-                                         ("pipe.sched", "no regular file"), ("folder.sched", "no regular file"),
-                                         ("/dev/zero", "ends in .sched"), ("../passwd", "ends in .sched")])
+@pytest.mark.parametrize("name, words", [("{}/passwd", "must end in .sched"), ("link.sched", "it links to a file"),
+                                         ("pipe.sched", "not a regular file"), ("folder.sched", "not a regular file"),
+                                         ("/dev/zero", "must end in .sched"), ("../passwd", "must end in .sched")])
 def test_includes(tirc, name, words):
     tirc.write("passwd", SECRET + "\n")
     (tirc.folder / "link.sched").symlink_to("passwd")
@@ -66,7 +66,7 @@ def test_large_files(tirc):
     with open(tirc.folder / "large.sched", "wb") as f:
         f.truncate(65 * MIB)
     result = emit(tirc, script('f();\n}\ninclude "large.sched";\nproc g()\n{'))
-    assert result.status == 1 and "more than 64 MiB" in result.err
+    assert result.status == 1 and "larger than 64 MiB" in result.err
     assert tirc("large.sched", "--emit", "cuda").status == 1
 
 
@@ -112,7 +112,7 @@ def test_dump_dir(tirc, name):
     (dump / name).unlink()
     (dump / name).symlink_to("../precious")
     result = tirc(*options)
-    assert result.status == 3 and "is no regular file" in result.err
+    assert result.status == 3 and "not a regular file" in result.err
     assert (tirc.folder / "precious").read_text() == "mine"
     (dump / name).unlink()
     os.mkfifo(dump / name)

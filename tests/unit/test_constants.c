@@ -86,7 +86,7 @@ static void refusals(void **state)
            TIRC_REFUSED, "E0223", "in constant memory, where buffers are dense");
     expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[5] in constant of(c); launch k grid(1, "
            "1, 1) block(1, 1, 1) { for i in 64 y[i] = t[0]; } }",
-           TIRC_REFUSED, "E0223", "has its type and shape");
+           TIRC_REFUSED, "E0223", "of the same type and shape");
 }
 
 int main(void)

@@ -213,7 +213,7 @@ static void runs_refuse_other_arguments(void **state)
     assert_int_equal(tirc_run(t, program, sizes, arguments), TIRC_OK);
     assert_true(y[1] == 5 && y[3] == 12);
     expect(t, tirc_run(t, program, odd, arguments), "E0652",
-           "for arguments with N % 4 == 0, but the sizes are N = 3, V = 3");
+           "requires N % 4 == 0, but the sizes are N = 3, V = 3");
     expect(t, tirc_run(t, program, large, arguments), "E0652", "V <= 100");
     id[2] = 3;
     expect(t, tirc_run(t, program, sizes, arguments), "E0652",

@@ -538,10 +538,10 @@ static void shuffles_are_checked(void **state)
 {
     (void)state;
     refuse("kernel k(x: f32[32]) -> y: f32[32] { for i in 32 y[i] = shuffle_xor(x[i], 1); }\n", "",
-           "E0222", "takes a value of another thread");
+           "E0222", "reads a value of another lane, at a literal distance of 1 to 31");
     refuse("kernel k(x: f32[32]) -> y: f32[32] { launch k grid(1, 1, 1) block(32, 1, 1) {\n"
            "let t = threadIdx.x; y[t] = shuffle_xor(x[t], 32); } }\n",
-           "", "E0222", "1 to 31 lanes");
+           "", "E0222", "reads a value of another lane, at a literal distance of 1 to 31");
     const char *program =
         "kernel k(x: f32[32]) -> y: f32[32] { launch k grid(1, 1, 1) block(32, 1, 1) {\n"
         "let t = threadIdx.x; if t < 31 y[t] = shuffle_xor(x[t], 1); } }\n";

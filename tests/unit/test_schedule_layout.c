@@ -50,15 +50,17 @@ static void maps_stand_in_the_trace(void **state)
 static void refuses_what_is_no_map(void **state)
 {
     (void)state;
-    refuse(TURN, "let m = 3 -> [1];", E0350, "the left side of an index map is a list of names");
+    refuse(TURN, "let m = 3 -> [1];", E0350,
+           "the left side of an index map must be a list of names");
     refuse(TURN, "let m = [i, 2] -> [i];", E0350,
-           "each entry on the left of an index map is a name");
-    refuse(TURN, "let m = [i, i] -> [i];", E0350, "'i' stands on the left twice");
-    refuse(TURN, "let m = [i] -> i;", E0350, "the right side of an index map is a list");
-    refuse(TURN, "let m = [i] -> [i / 0];", E0350, "divides by numbers from 1 up");
-    refuse(TURN, "let m = [i] -> [8 / i];", E0350, "divides by numbers from 1 up");
-    refuse(TURN, "let m = [i] -> [i ^ 1];", E0350, "not with '^'");
-    refuse(TURN, "let m = [i] -> [k];", E0302, "'k' is no variable of this script");
+           "on the left side of an index map must be a new name");
+    refuse(TURN, "let m = [i, i] -> [i];", E0350, "'i' appears twice on the left side");
+    refuse(TURN, "let m = [i] -> i;", E0350, "the right side of an index map must be a list");
+    refuse(TURN, "let m = [i] -> [i / 0];", E0350, "may divide only by constants of at least 1");
+    refuse(TURN, "let m = [i] -> [8 / i];", E0350, "may divide only by constants of at least 1");
+    refuse(TURN, "let m = [i] -> [i ^ 1];", E0350, "may use + - * / and %, not '^'");
+    refuse(TURN, "let m = [i] -> [k];", E0302,
+           "'k' is neither a variable of this script nor a size of kernel 'turn'");
     refuse(TURN, "transform_layout(t, 3);", E0401,
            "takes an index map such as [i, j] -> [j, i], found 3");
     refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401, "found an index map");

@@ -115,10 +115,10 @@ static void refusals(void **state)
 {
     (void)state;
     expect_refusal(TEXT, NULL, "tile=[2, 2, 4]", "E0317",
-                   "it is one of [2, 2, 3], [1, 4, 3], [1, 6, 2]");
+                   "choose one of [2, 2, 3], [1, 4, 3], [1, 6, 2]");
     expect_refusal(TEXT, NULL, "tile=12", "E0317", "'tile' cannot be 12");
-    expect_refusal(TEXT, NULL, "tile=[2, 2", "E0312", "a list is written [4, 8]");
-    expect_refusal(TEXT, NULL, "tile=[]", "E0312", "a list is written [4, 8]");
+    expect_refusal(TEXT, NULL, "tile=[2, 2", "E0312", "write a list as [4, 8]");
+    expect_refusal(TEXT, NULL, "tile=[]", "E0312", "write a list as [4, 8]");
     expect_refusal(TEXT, NULL, "tike=[2]", "E0312", "no parameter 'tike'");
     expect_refusal(TEXT, "N=?", NULL, "E0800", "loop 'i' has N iterations");
     expect_refusal(COPY("tune a in sample_perfect_tile(i, 1);"), NULL, NULL, "E0801",
@@ -134,12 +134,12 @@ static void refusals(void **state)
     expect_refusal(COPY("tune a in sample_categorical([1, 2], [1, -1]);"), NULL, NULL, "E0802",
                    "candidate 2 is -1");
     expect_refusal(COPY("tune a in [1]; tune a in [2];"), NULL, NULL, "E0315",
-                   "has a value already");
+                   "already has a value");
     expect_refusal(COPY("for n in [1, 2] { tune a in [1]; }"), NULL, NULL, "E0315",
                    "'a' is tuned twice");
     expect_refusal(COPY("p(); ") "proc p() { tune a in [1]; }", NULL, NULL, "E0315",
                    "tuned in a proc");
-    expect_refusal(COPY("tune a in [];"), NULL, NULL, "E0304", "an empty one");
+    expect_refusal(COPY("tune a in [];"), NULL, NULL, "E0304", "an empty list");
 }
 
 static void the_list_shows_the_space(void **state)
