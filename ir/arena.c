@@ -135,21 +135,6 @@ void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size
     return moved;
 }
 
-bool checked_add(int64_t a, int64_t b, int64_t *out)
-{
-    return !__builtin_add_overflow(a, b, out);
-}
-
-bool checked_sub(int64_t a, int64_t b, int64_t *out)
-{
-    return !__builtin_sub_overflow(a, b, out);
-}
-
-bool checked_mul(int64_t a, int64_t b, int64_t *out)
-{
-    return !__builtin_mul_overflow(a, b, out);
-}
-
 int64_t gcd64(int64_t a, int64_t b)
 {
     uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;

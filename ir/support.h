@@ -87,9 +87,18 @@ Interner *interner_new(Arena *arena);
 Name interner_get(Interner *interner, const char *text, size_t length);
 
 /* Integer arithmetic that says when it does not fit: false on overflow. */
-bool checked_add(int64_t a, int64_t b, int64_t *out);
-bool checked_sub(int64_t a, int64_t b, int64_t *out);
-bool checked_mul(int64_t a, int64_t b, int64_t *out);
+static inline bool checked_add(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+static inline bool checked_sub(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_sub_overflow(a, b, out);
+}
+static inline bool checked_mul(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
 /* The greatest common divisor, at least 0; 0 of zeros, and 1 where it does not fit. */
 int64_t gcd64(int64_t a, int64_t b);
 /* a / d, rounded down, and up, for d > 0. */

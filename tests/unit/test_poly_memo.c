@@ -19,10 +19,10 @@ typedef struct {
 
 static void make_pair(Pair *p, int x, int y, int64_t a, int64_t b)
 {
-    p->terms[0] = (Term){x, -1};
-    p->terms[1] = (Term){y, 3};
-    p->rows[0] = (Row){{a, &p->terms[0], 1}, false};
-    p->rows[1] = (Row){{-b, &p->terms[1], 1}, true};
+    p->terms[0] = (Term){x, -1, NULL};
+    p->terms[1] = (Term){y, 3, NULL};
+    p->rows[0] = (Row){{a, &p->terms[0], 1, 1}, false};
+    p->rows[1] = (Row){{-b, &p->terms[1], 1, 1}, true};
 }
 
 static Answer find(PolyMemo *m, const Pair *p)

@@ -105,7 +105,7 @@ static bool learn(Digits *d, const Expr *atom, Expr *value)
 static void sort_terms(Term *terms, int n)
 {
     for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && terms[k].coef < terms[k - 1].coef; k--) {
+        for (int k = i; k > 0 && terms[k].factor < terms[k - 1].factor; k--) {
             Term term = terms[k];
             terms[k] = terms[k - 1];
             terms[k - 1] = term;
@@ -118,24 +118,25 @@ static bool is_apart(const Digits *d, const Term *terms, int n)
     Expr *low = expr_index(d->c, 0);
     int64_t min, max;
     for (int i = 0; i < n; i++)
-        low = index_add(d->c, low, index_mul(d->c, terms[i].atom, expr_index(d->c, terms[i].coef)));
-    return terms[0].coef > 0 && bounds_const(d->f, low, &min, &max) && min >= 0 &&
-           max < terms[n].coef;
+        low =
+            index_add(d->c, low, index_mul(d->c, terms[i].atom, expr_index(d->c, terms[i].factor)));
+    return terms[0].factor > 0 && bounds_const(d->f, low, &min, &max) && min >= 0 &&
+           max < terms[n].factor;
 }
 
 /* The terms are digits of the number `rest`. */
 static bool take_apart(Digits *d, Term *terms, int n, Expr *rest)
 {
     sort_terms(terms, n);
-    if (n == 1 && terms[0].coef < 0) {
+    if (n == 1 && terms[0].factor < 0) {
         rest = index_sub(d->c, expr_index(d->c, 0), rest);
-        return learn(d, terms[0].atom, index_div(d->c, rest, expr_index(d->c, -terms[0].coef)));
+        return learn(d, terms[0].atom, index_div(d->c, rest, expr_index(d->c, -terms[0].factor)));
     }
     for (int i = 1; i < n; i++)
         if (!is_apart(d, terms, i))
             return false;
     for (int i = n - 1; i >= 0; i--) {
-        Expr *factor = expr_index(d->c, terms[i].coef);
+        Expr *factor = expr_index(d->c, terms[i].factor);
         if (!learn(d, terms[i].atom, index_div(d->c, rest, factor)))
             return false;
         rest = i > 0 ? index_mod(d->c, rest, factor) : rest;
@@ -153,11 +154,11 @@ static bool read_output(Digits *d, Expr *output, Var *place)
     Term *open = ARENA_ARRAY(d->c->arena, Term, form.n + 1);
     int n = 0;
     for (int i = 0; i < form.n; i++) {
-        Expr *value = known_value(d, form.items[i].atom);
+        Expr *value = known_value(d, form.terms[i].atom);
         if (value)
-            rest = without(d->c, rest, form.items[i].coef, value);
+            rest = without(d->c, rest, form.terms[i].factor, value);
         else
-            open[n++] = form.items[i];
+            open[n++] = form.terms[i];
     }
     rest = without(d->c, rest, form.constant, expr_index(d->c, 1));
     int known = d->known.n;

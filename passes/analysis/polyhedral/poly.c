@@ -1,4 +1,4 @@
-/* poly.c - columns, rows and choices of a system, and arithmetic on affine forms.  See poly.h. */
+/* poly.c - columns, rows and choices of a system, and their linear forms.  See poly.h. */
 #include "passes/analysis/polyhedral/poly_memo.h"
 
 #include <isl/ctx.h>
@@ -116,32 +116,11 @@ void poly_raise(Poly *p, int column, int64_t min)
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
 
-Affine affine_const(int64_t value)
-{
-    return (Affine){value, NULL, 0};
-}
-
 Affine poly_term(Poly *p, int64_t factor, int column)
 {
     Term *term = ARENA_NEW(p->ctx->arena, Term);
-    *term = (Term){column, factor};
-    return (Affine){0, term, 1};
-}
-
-int64_t affine_factor(Affine a, int column)
-{
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].column == column)
-            return a.terms[i].factor;
-    return 0;
-}
-
-int64_t affine_divisor(Affine a)
-{
-    int64_t g = 0;
-    for (int i = 0; i < a.n && g != 1; i++)
-        g = gcd64(g, a.terms[i].factor);
-    return g;
+    *term = (Term){column, factor, NULL};
+    return (Affine){.terms = term, .n = 1};
 }
 
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
@@ -156,47 +135,13 @@ Affine poly_unknown(Poly *p)
     return poly_column(p, INT64_MIN, INT64_MAX, false);
 }
 
-/* a * factor_of_a + b * factor, where both products are checked. */
-static bool add_scaled(int64_t a, int64_t b, int64_t factor, int64_t *out)
-{
-    int64_t product;
-    return checked_mul(b, factor, &product) && checked_add(a, product, out);
-}
-
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)
 {
-    Affine sum = {0, NULL, 0};
+    Affine sum;
     p->ctx->work_left -= 40 + a.n + b.n; /* what surrounds a sum costs as much as some 40 numbers */
-    bool fits = add_scaled(a.constant, b.constant, factor, &sum.constant);
-    if (factor == 0 || b.n == 0)
-        return fits ? (Affine){sum.constant, a.terms, a.n} : poly_unknown(p);
-    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, a.n + b.n);
-    int i = 0, j = 0;
-    while (i < a.n || j < b.n) {
-        Term term;
-        if (j == b.n || (i < a.n && a.terms[i].column < b.terms[j].column)) {
-            term = a.terms[i++];
-        } else {
-            term = (Term){b.terms[j].column, 0};
-            if (i < a.n && a.terms[i].column == term.column)
-                term.factor = a.terms[i++].factor;
-            fits &= add_scaled(term.factor, b.terms[j++].factor, factor, &term.factor);
-        }
-        if (term.factor != 0)
-            terms[sum.n++] = term;
-    }
-    sum.terms = terms;
-    return fits ? sum : poly_unknown(p);
-}
-
-bool poly_affine_equal(Affine a, Affine b)
-{
-    if (a.constant != b.constant || a.n != b.n)
-        return false;
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].column != b.terms[i].column || a.terms[i].factor != b.terms[i].factor)
-            return false;
-    return true;
+    if (factor != 0 && b.n > 0)
+        return affine_combine(p->ctx, a, 1, b, factor, &sum) ? sum : poly_unknown(p);
+    return add_product(&a.constant, b.constant, factor) ? a : poly_unknown(p);
 }
 
 bool affine_is_fixed(const Poly *p, Affine a)
@@ -216,10 +161,8 @@ void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
         int64_t factor = a.terms[i].factor;
         int64_t least = factor > 0 ? column->min : column->max;
         int64_t most = factor > 0 ? column->max : column->min;
-        low =
-            low && least != INT64_MIN && least != INT64_MAX && add_scaled(*min, least, factor, min);
-        high =
-            high && most != INT64_MIN && most != INT64_MAX && add_scaled(*max, most, factor, max);
+        low = low && least != INT64_MIN && least != INT64_MAX && add_product(min, least, factor);
+        high = high && most != INT64_MIN && most != INT64_MAX && add_product(max, most, factor);
     }
     if (!low)
         *min = INT64_MIN;
@@ -268,10 +211,10 @@ void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n)
 {
     int n_possible = 0;
     for (int i = 0; i < n; i++)
-        n_possible += !poly_affine_equal(a[i], b[i]);
+        n_possible += !affine_equal(a[i], b[i]);
     Conj **alternative = poly_choice(p, into, 2 * n_possible);
     for (int i = 0; i < n; i++) {
-        if (poly_affine_equal(a[i], b[i]))
+        if (affine_equal(a[i], b[i]))
             continue;
         poly_at_most(p, *alternative++, a[i], b[i], -1);
         poly_at_most(p, *alternative++, b[i], a[i], -1);

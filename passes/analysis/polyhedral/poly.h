@@ -16,21 +16,9 @@
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_H
 
-#include "ir/ir.h"
+#include "passes/analysis/symbolic/linear.h"
 
 struct isl_set;
-
-typedef struct {
-    int column;
-    int64_t factor;
-} Term;
-
-/* constant + sum of factor * column; terms are sorted by column and have no zero factor. */
-typedef struct {
-    int64_t constant;
-    const Term *terms;
-    int n;
-} Affine;
 
 /* What is known of a column without solving: [min, max], INT64_MIN and INT64_MAX for no bound. */
 typedef struct {
@@ -121,19 +109,13 @@ void poly_raise(Poly *p, int column, int64_t min);
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
 
-Affine affine_const(int64_t value);
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
 /* factor * column. */
 Affine poly_term(Poly *p, int64_t factor, int column);
-/* Of a column in a form; 0: it is not there. */
-int64_t affine_factor(Affine a, int column);
-/* The greatest common divisor of the factors; 0 if there are none. */
-int64_t affine_divisor(Affine a);
 /* A value of which nothing is known; makes the system inexact. */
 Affine poly_unknown(Poly *p);
 /* a + factor * b; unknown where a number does not fit. */
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor);
-bool poly_affine_equal(Affine a, Affine b);
 bool affine_is_fixed(const Poly *p, Affine a);
 /* Bounds from those of the columns. */
 void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max);

@@ -49,8 +49,7 @@ static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *foun
 {
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *known = &p->quotients.items[i];
-        if (poly_affine_equal(known->dividend, dividend) &&
-            poly_affine_equal(known->divisor, divisor)) {
+        if (affine_equal(known->dividend, dividend) && affine_equal(known->divisor, divisor)) {
             *found = poly_term(p, 1, known->column);
             return true;
         }
@@ -61,11 +60,8 @@ static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *foun
 /* e = d * known + rest with rest proved to be in 0..d: 32 by + ty over 32 is by.  For e >= 0. */
 static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
 {
-    Term *terms = ARENA_ARRAY(p->ctx->arena, Term, e.n);
-    *known = (Affine){e.constant / d - (e.constant % d < 0), terms, 0};
-    for (int i = 0; i < e.n; i++)
-        if (e.terms[i].factor % d == 0)
-            terms[known->n++] = (Term){e.terms[i].column, e.terms[i].factor / d};
+    *known = affine_multiples(p->ctx, e, d);
+    known->constant = floor_div64(e.constant, d);
     int64_t min, max;
     affine_range(p, poly_add(p, e, *known, -d), &min, &max);
     return min >= 0 && max < d;
@@ -129,7 +125,7 @@ static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
 {
     for (int i = 0; i < p->products.n; i++) {
         const Product *known = &p->products.items[i];
-        if (poly_affine_equal(known->factor, a) && poly_affine_equal(known->size, b)) {
+        if (affine_equal(known->factor, a) && affine_equal(known->size, b)) {
             *found = poly_term(p, 1, known->column);
             return true;
         }
@@ -244,8 +240,8 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
         return false;
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *known = &p->quotients.items[i];
-        if (known->remainder >= 0 && poly_affine_equal(known->dividend, e) &&
-            poly_affine_equal(known->divisor, by)) {
+        if (known->remainder >= 0 && affine_equal(known->dividend, e) &&
+            affine_equal(known->divisor, by)) {
             *q = poly_term(p, 1, known->column);
             *rest = poly_term(p, 1, known->remainder);
             return true;

@@ -64,11 +64,10 @@ static void give_value(Extension *e, int column, Affine value)
 
 static Affine some_terms(const Extension *e, Affine a, bool open)
 {
-    Term *terms = ARENA_ARRAY(e->p->ctx->arena, Term, a.n);
-    Affine part = {0, terms, 0};
+    Affine part = {0};
     for (int i = 0; i < a.n; i++)
         if (is_open(e, a.terms[i].column) == open)
-            terms[part.n++] = a.terms[i];
+            affine_append(e->p->ctx, &part, a.terms[i]);
     return part;
 }
 
@@ -86,25 +85,13 @@ static Affine known_part(const Extension *e, Affine a)
     return part;
 }
 
-/* The terms whose factors `g` divides, divided by it; no constant. */
-static Affine multiples_of(const Extension *e, Affine a, int64_t g)
-{
-    Term *terms = ARENA_ARRAY(e->p->ctx->arena, Term, a.n);
-    Affine part = {0, terms, 0};
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].factor % g == 0)
-            terms[part.n++] = (Term){a.terms[i].column, a.terms[i].factor / g};
-    return part;
-}
-
-/* The others, as they are; no constant. */
+/* The terms whose factors `g` does not divide; no constant. */
 static Affine remainders_of(const Extension *e, Affine a, int64_t g)
 {
-    Term *terms = ARENA_ARRAY(e->p->ctx->arena, Term, a.n);
-    Affine part = {0, terms, 0};
+    Affine part = {0};
     for (int i = 0; i < a.n; i++)
         if (a.terms[i].factor % g != 0)
-            terms[part.n++] = a.terms[i];
+            affine_append(e->p->ctx, &part, a.terms[i]);
     return part;
 }
 
@@ -123,7 +110,7 @@ static void shorten_quotient(Extension *e, Quotient *q)
         affine_range(e->p, low, &min, &max);
         if (min < 0 || max >= g)
             continue;
-        Affine high = multiples_of(e, *form, g);
+        Affine high = affine_multiples(e->p->ctx, *form, g);
         high.constant = floor_div64(form->constant, g);
         *form = high;
         q->divisor.constant /= g;
@@ -186,7 +173,7 @@ static void name_remainder(Extension *e, int i)
  * no lower digits. */
 static Term low_term(Affine open)
 {
-    Term low = {-1, 0};
+    Term low = {.column = -1};
     for (int i = 0; i < open.n && open.n > 1; i++)
         if (low.column < 0 || magnitude(open.terms[i].factor) < magnitude(low.factor))
             low = open.terms[i];
@@ -197,7 +184,7 @@ static Term low_term(Affine open)
  * none. */
 static bool term_range(const Extension *e, Term t, int64_t *min, int64_t *max)
 {
-    Affine form = {0, &t, t.factor != 0};
+    Affine form = {.terms = &t, .n = t.factor != 0};
     affine_range(e->p, form, min, max);
     return *min != INT64_MIN && *max != INT64_MAX;
 }
@@ -208,7 +195,7 @@ static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, 
     Poly *p = e->p;
     Affine form = e->rows.items[row].form;
     Affine known = known_part(e, form);
-    Affine low = remainders_of(e, known, g), high = multiples_of(e, form, g);
+    Affine low = remainders_of(e, known, g), high = affine_multiples(e->p->ctx, form, g);
     int64_t min, max, least, greatest;
     affine_range(p, low, &min, &max);
     if (min == INT64_MIN || max == INT64_MAX || !checked_add(b, min, &least) ||
@@ -242,7 +229,7 @@ static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t 
     Affine low = poly_add(p, known, q, g);
     if (x.factor)
         low = poly_add(p, low, poly_term(e->p, 1, x.column), x.factor);
-    Affine high = multiples_of(e, open_part(e, form), g);
+    Affine high = affine_multiples(e->p->ctx, open_part(e, form), g);
     e->rows.items[row].form = poly_add(p, high, q, -1);
     VEC_PUSH(p->ctx->arena, &e->rows, ((Row){low, true}));
     return true;
@@ -310,7 +297,7 @@ static bool holds_plainly(const Poly *p, Row row)
         return true;
     for (int i = 0; i < p->top.rows.n; i++)
         if (p->top.rows.items[i].equal >= row.equal &&
-            poly_affine_equal(p->top.rows.items[i].form, row.form))
+            affine_equal(p->top.rows.items[i].form, row.form))
             return true;
     return false;
 }
@@ -344,10 +331,10 @@ static int only_open(const Extension *e, Affine form)
 /* Divides a row by what its factors have in common. */
 static Row normal_row(const Extension *e, Row row)
 {
-    int64_t g = affine_divisor(row.form);
+    int64_t g = affine_gcd(row.form);
     if (g < 2 || row.equal)
         return row;
-    Affine form = multiples_of(e, row.form, g);
+    Affine form = affine_multiples(e->p->ctx, row.form, g);
     form.constant = floor_div64(row.form.constant, g);
     return (Row){form, false};
 }

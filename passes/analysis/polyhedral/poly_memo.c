@@ -104,7 +104,7 @@ static Row renamed(PolyMemo *m, Row row, const int *dimension)
 {
     Term *terms = ARENA_ARRAY(m->arena, Term, row.form.n + 1);
     for (int k = 0; k < row.form.n; k++)
-        terms[k] = (Term){dimension[row.form.terms[k].column], row.form.terms[k].factor};
+        terms[k] = (Term){dimension[row.form.terms[k].column], row.form.terms[k].factor, NULL};
     row.form.terms = terms;
     return row;
 }

@@ -116,7 +116,7 @@ static bool merge_in(Radix *r, const Digit *d, Affine form)
         Term t = form.terms[i];
         Affine part;
         if (t.factor % factor != 0 ||
-            !radix_divide_term(r, (Term){t.column, t.factor / factor}, d->width, &part) ||
+            !radix_divide_term(r, (Term){t.column, t.factor / factor, NULL}, d->width, &part) ||
             part.n != 1 || part.terms[0].factor != 1 || radix_monomial(r, part.terms[0].column))
             continue;
         int b = part.terms[0].column;

@@ -55,8 +55,7 @@ static bool forget_quotient(Radix *r, int i, int j, Affine width)
         bool dropped = true;
         for (int k = 0; k < r->rows->n && dropped; k++) {
             Affine row = r->rows->items[k].form;
-            if (!radix_mentions(r, row, q) || poly_affine_equal(row, lower) ||
-                poly_affine_equal(row, upper))
+            if (!radix_mentions(r, row, q) || affine_equal(row, lower) || affine_equal(row, upper))
                 continue;
             dropped = radix_implied(r, row, k);
             if (dropped)

@@ -10,13 +10,10 @@ void radix_drop_row(Radix *r, int at)
 /* The form divided by what its factors have in common, where that is the same row. */
 static Affine reduced(Radix *r, Affine form, bool equal)
 {
-    int64_t g = affine_divisor(form);
+    int64_t g = affine_gcd(form);
     if (g < 2 || (equal && form.constant % g != 0))
         return form;
-    Term *terms = ARENA_ARRAY(r->p->ctx->arena, Term, form.n);
-    for (int i = 0; i < form.n; i++)
-        terms[i] = (Term){form.terms[i].column, form.terms[i].factor / g};
-    return (Affine){floor_div64(form.constant, g), terms, form.n};
+    return affine_divide(r->p->ctx, form, g);
 }
 
 void radix_add_row(Radix *r, Affine form, bool equal)
@@ -25,7 +22,7 @@ void radix_add_row(Radix *r, Affine form, bool equal)
     if (form.n == 0 && (equal ? form.constant == 0 : form.constant >= 0))
         return;
     for (int i = 0; i < r->rows->n; i++)
-        if (r->rows->items[i].equal == equal && poly_affine_equal(r->rows->items[i].form, form))
+        if (r->rows->items[i].equal == equal && affine_equal(r->rows->items[i].form, form))
             return;
     VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){form, equal}));
 }

@@ -54,7 +54,7 @@ static bool add_term(Run *runs, int *n_runs, int64_t factor, int64_t n)
 
 static int compare_terms(const void *a, const void *b)
 {
-    int64_t x = ((const Term *)a)->coef, y = ((const Term *)b)->coef;
+    int64_t x = ((const Term *)a)->factor, y = ((const Term *)b)->factor;
     return (x > y) - (x < y);
 }
 
@@ -67,24 +67,24 @@ static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **le
     int n_runs = 0;
     *least = expr_index(c, form->constant);
     for (int i = 0; i < form->n; i++) {
-        Term t = form->items[i];
+        Term t = form->terms[i];
         Expr *low = t.atom;
         int64_t min, max;
         if (uses_ranges_from(f, t.atom, first)) {
-            if (t.coef <= 0 || uses_ranges_before(f, t.atom, first) ||
+            if (t.factor <= 0 || uses_ranges_before(f, t.atom, first) ||
                 !bounds_const(f, t.atom, &min, &max))
                 return 0;
             low = expr_index(c, min);
             VEC_PUSH(c->arena, &moving, t);
         }
-        *least = index_add(c, *least, index_mul(c, expr_index(c, t.coef), low));
+        *least = index_add(c, *least, index_mul(c, expr_index(c, t.factor), low));
     }
     if (moving.n > 1)
         qsort(moving.items, (size_t)moving.n, sizeof *moving.items, compare_terms);
     for (int i = 0; i < moving.n; i++) {
         int64_t min, max, n;
         if (!bounds_const(f, moving.items[i].atom, &min, &max) || !checked_sub(max, min, &n) ||
-            !checked_add(n, 1, &n) || !add_term(runs, &n_runs, moving.items[i].coef, n))
+            !checked_add(n, 1, &n) || !add_term(runs, &n_runs, moving.items[i].factor, n))
             return 0;
     }
     return n_runs;

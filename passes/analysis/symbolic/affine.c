@@ -1,4 +1,4 @@
-/* affine.c - sums of coefficient * atom + constant.
+/* affine.c - expressions as sums of factor * atom + constant.
  *
  *   (i + 2) * 4 - j + i    ->    5 * i - 1 * j + 8
  *
@@ -8,43 +8,12 @@
 
 #include "passes/analysis/symbolic/affine.h"
 
-bool affine_push(Context *c, Affine *a, int64_t coef, Expr *atom)
+bool affine_push(Context *c, Affine *a, int64_t factor, Expr *atom)
 {
     if (atom->kind == EX_INT)
-        return checked_mul(coef, atom->u.i, &coef) && checked_add(a->constant, coef, &a->constant);
-    if (coef != 0)
-        VEC_PUSH(c->arena, a, ((Term){coef, atom}));
-    return true;
-}
-
-bool affine_push_scaled(Context *c, Affine *out, const Affine *a, int64_t scale)
-{
-    int64_t k;
-    for (int t = 0; t < a->n; t++)
-        if (!checked_mul(a->items[t].coef, scale, &k) || !affine_push(c, out, k, a->items[t].atom))
-            return false;
-    return checked_mul(a->constant, scale, &k) && checked_add(out->constant, k, &out->constant);
-}
-
-static int term_order(const void *a, const void *b)
-{
-    return expr_order(((const Term *)a)->atom, ((const Term *)b)->atom);
-}
-
-bool affine_normalize(Affine *a)
-{
-    if (a->n > 1)
-        qsort(a->items, (size_t)a->n, sizeof *a->items, term_order);
-    int n = 0;
-    for (int t = 0; t < a->n;) {
-        Term sum = a->items[t++];
-        while (t < a->n && expr_order(a->items[t].atom, sum.atom) == 0)
-            if (!checked_add(sum.coef, a->items[t++].coef, &sum.coef))
-                return false;
-        if (sum.coef != 0)
-            a->items[n++] = sum;
-    }
-    a->n = n;
+        return checked_mul(factor, atom->u.i, &factor) &&
+               checked_add(a->constant, factor, &a->constant);
+    affine_append(c, a, (Term){.factor = factor, .atom = atom});
     return true;
 }
 
@@ -91,9 +60,9 @@ static bool push_multiplied(Context *c, Affine *out, const Affine *a, const Affi
     int64_t k;
     for (int s = 0; s < a->n; s++)
         for (int t = 0; t < b->n; t++)
-            if (!checked_mul(a->items[s].coef, b->items[t].coef, &k) ||
+            if (!checked_mul(a->terms[s].factor, b->terms[t].factor, &k) ||
                 !checked_mul(k, scale, &k) ||
-                !affine_push(c, out, k, atom_product(c, a->items[s].atom, b->items[t].atom, span)))
+                !affine_push(c, out, k, atom_product(c, a->terms[s].atom, b->terms[t].atom, span)))
                 return false;
     Affine rest_a = *a, rest_b = *b;
     rest_a.constant = 0;
@@ -144,42 +113,4 @@ bool affine_of(Context *c, Expr *e, Products products, Affine *out)
 {
     *out = (Affine){0};
     return affine_collect(c, e, 1, products, out) && affine_normalize(out);
-}
-
-bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,
-                    Affine *out)
-{
-    Affine sum = {0};
-    if (!affine_push_scaled(c, &sum, a, ka) || !affine_push_scaled(c, &sum, b, kb) ||
-        !affine_normalize(&sum))
-        return false;
-    *out = sum;
-    return true;
-}
-
-int affine_find(const Affine *a, const Expr *atom)
-{
-    for (int t = 0; t < a->n; t++)
-        if (expr_order(a->items[t].atom, atom) == 0)
-            return t;
-    return -1;
-}
-
-bool affine_equal(const Affine *a, const Affine *b)
-{
-    if (a->n != b->n || a->constant != b->constant)
-        return false;
-    for (int t = 0; t < a->n; t++)
-        if (a->items[t].coef != b->items[t].coef ||
-            expr_order(a->items[t].atom, b->items[t].atom) != 0)
-            return false;
-    return true;
-}
-
-int64_t affine_gcd(const Affine *a)
-{
-    int64_t g = 0;
-    for (int t = 0; t < a->n; t++)
-        g = gcd64(g, a->items[t].coef);
-    return g;
 }

@@ -1,42 +1,22 @@
-/* affine.h - the linear form behind the simplifier, and the store of facts; private to
- * analysis/.
+/* affine.h - linear forms of expressions, and the store of facts; private to analysis/.
  *
- * An Affine is  sum of coefficient * atom + constant.  An atom is an INDEX expression that the
- * form does not look into: a variable, an axis, a quotient, a remainder, a minimum, a product of
- * atoms.  Equal linear expressions have equal forms, so sameness is decided by subtraction.
- * Every operation on coefficients is checked: a false says that a number did not fit, and the
- * caller leaves its expression alone. */
+ * Forms are over atoms (linear.h) here.  Where a number does not fit, the caller leaves its
+ * expression alone. */
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_AFFINE_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_AFFINE_H
 
+#include "passes/analysis/symbolic/linear.h"
 #include "passes/analysis/symbolic/simplify.h"
-
-typedef struct {
-    int64_t coef;
-    Expr *atom;
-} Term;
-
-/* Normal: terms sorted by expr_order of their atoms, each atom once, no zero coefficient. */
-typedef struct {
-    Term *items;
-    int n, capacity;
-    int64_t constant;
-} Affine;
 
 /* ---- order.c: expressions in a row ----------------------------------------------------------- */
 
-/* A total order of expressions by structure; 0 only for equal ones.  Axes first, then variables
- * by age, then other expressions, literals last. */
-int expr_order(const Expr *a, const Expr *b);
-/* The same for factors of a product: sizes come last, `i * N`. */
+/* expr_order for factors of a product: sizes come last, `i * N`. */
 int factor_order(const Expr *a, const Expr *b);
 
 /* ---- affine.c -------------------------------------------------------------------------------- */
 
-/* Adds to a form; the result is normal only after affine_normalize. */
-bool affine_push(Context *c, Affine *a, int64_t coef, Expr *atom);
-bool affine_push_scaled(Context *c, Affine *out, const Affine *a, int64_t scale);
-bool affine_normalize(Affine *a);
+/* Adds factor * atom to the end of a form; a literal goes to the constant. */
+bool affine_push(Context *c, Affine *a, int64_t factor, Expr *atom);
 /* What becomes of products of sums. */
 typedef enum {
     PRODUCTS_KEPT,     /* they are atoms: the form that is printed */
@@ -46,17 +26,9 @@ typedef enum {
 bool affine_collect(Context *c, Expr *e, int64_t scale, Products products, Affine *out);
 /* out = e, normal. */
 bool affine_of(Context *c, Expr *e, Products products, Affine *out);
-/* out = a * ka + b * kb, normal. */
-bool affine_combine(Context *c, const Affine *a, int64_t ka, const Affine *b, int64_t kb,
-                    Affine *out);
 /* Adds scale * a * b to `out`. */
 bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
                          Products products, Span span);
-/* The position of `atom` in a normal form, or -1. */
-int affine_find(const Affine *a, const Expr *atom);
-bool affine_equal(const Affine *a, const Affine *b);
-/* The greatest common divisor of all coefficients, 0 if there are none. */
-int64_t affine_gcd(const Affine *a);
 /* The factors of a product atom, in order; itself alone for another. */
 void product_factors(Context *c, Expr *atom, ExprList *out);
 /* Their product again, in canonical order (sorts `factors`); NULL for none. */
@@ -152,7 +124,7 @@ Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
 /* e >= 0, by its bounds alone. */
 bool bounds_nonneg(Facts *f, Expr *e);
 
-/* What a term scale * coef * atom is at least.  `all`: it is one of `by`, so that all must be
+/* What a term scale * factor * atom is at least.  `all`: it is one of `by`, so that all must be
  * looked at; else each of them is a bound. */
 typedef struct {
     int n;
@@ -176,7 +148,7 @@ bool prove_nonneg(Facts *f, const Affine *a);
 bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *b, bool mod,
                           int64_t scale, Span span);
 /* Quotients and remainders of one number that belong together: x / 32 * 32 + x % 32 = x. */
-bool affine_recombine(Facts *f, Affine *a, Span span);
+void affine_recombine(Context *c, Affine *a, Span span);
 
 /* ---- compare.c, simplify.c ------------------------------------------------------------------- */
 

@@ -45,7 +45,7 @@ static bool range_is_inhabited(Facts *f, const Range *r)
 {
     Facts before = facts_outside(f, (FactsMark){(int)(r - f->ranges.items), r->conditions_before});
     Affine some;
-    if (!r->affine || !affine_combine(f->c, &r->high, 1, &r->low, -1, &some))
+    if (!r->affine || !affine_combine(f->c, r->high, 1, r->low, -1, &some))
         return false;
     return prove_nonneg(&before, &some);
 }
@@ -148,7 +148,7 @@ static int pick(const Over *o, const Affine *a)
 {
     int best = -1, best_rank = -1;
     for (int t = 0; t < a->n; t++) {
-        Expr *atom = a->items[t].atom;
+        Expr *atom = a->terms[t].atom;
         if (!uses(o, atom))
             continue;
         int rank = 2 * (facts_rank(o->f, atom) + 1) + (atom->kind != EX_VAR);
@@ -181,14 +181,14 @@ static const Var *innermost(const Over *o, const Expr *atom)
  * others. */
 static Expr *bound_term(Over *o, const Affine *a, int t, bool upper)
 {
-    const Var *var = innermost(o, a->items[t].atom);
+    const Var *var = innermost(o, a->terms[t].atom);
     Over one = *o;
     one.over = &var;
     one.n = 1;
     for (int s = 0; s < a->n; s++)
-        if (s != t && expr_uses_var(a->items[s].atom, var))
+        if (s != t && expr_uses_var(a->terms[s].atom, var))
             one.exact = false;
-    Expr *end = bound_atom(&one, a->items[t].atom, a->items[t].coef > 0 ? upper : !upper);
+    Expr *end = bound_atom(&one, a->terms[t].atom, a->terms[t].factor > 0 ? upper : !upper);
     o->exact = one.exact;
     o->steps = one.steps;
     return end;
@@ -199,20 +199,15 @@ static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
     Context *c = o->f->c;
     Affine now = *a;
     for (int t; (t = pick(o, &now)) >= 0;) {
-        Term term = now.items[t];
+        Term term = now.terms[t];
         if (--o->steps < 0)
             return false;
         Expr *end = bound_term(o, &now, t, upper);
-        Affine by, next = {.constant = now.constant};
-        if (!end || !simplify_affine(o->f, end, &by))
+        Affine by;
+        if (!end || !simplify_affine(o->f, end, &by) ||
+            !affine_combine(c, affine_without(c, now, t), 1, by, term.factor, &now))
             return false;
-        for (int s = 0; s < now.n; s++)
-            if (s != t && !affine_push(c, &next, now.items[s].coef, now.items[s].atom))
-                return false;
-        if (!affine_push_scaled(c, &next, &by, term.coef) || !affine_normalize(&next) ||
-            !affine_recombine(o->f, &next, term.atom->span))
-            return false;
-        now = next;
+        affine_recombine(c, &now, term.atom->span);
     }
     *out = now;
     return true;

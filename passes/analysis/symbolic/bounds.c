@@ -197,16 +197,16 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
     }
 }
 
-/* coef * atom + constant >= 0. */
-static void bounds_refine(Bounds *b, int64_t coef, int64_t constant)
+/* factor * atom + constant >= 0. */
+static void bounds_refine(Bounds *b, int64_t factor, int64_t constant)
 {
-    if (coef == INT64_MIN || constant == INT64_MIN)
+    if (factor == INT64_MIN || constant == INT64_MIN)
         return;
-    if (coef > 0) {
+    if (factor > 0) {
         int64_t k = -constant;
-        bounds_at_least(b, k / coef + (k % coef > 0));
+        bounds_at_least(b, k / factor + (k % factor > 0));
     } else {
-        int64_t k = -coef;
+        int64_t k = -factor;
         bounds_at_most(b, constant / k - (constant % k < 0));
     }
 }
@@ -216,8 +216,8 @@ Bounds bounds_of_atom(Facts *f, Expr *atom)
     Bounds b = bounds_by_structure(f, atom);
     for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--) {
         const Condition *known = &f->conditions.items[k];
-        if (known->affine && known->form.n == 1 && expr_order(known->form.items[0].atom, atom) == 0)
-            bounds_refine(&b, known->form.items[0].coef, known->form.constant);
+        if (known->affine && known->form.n == 1 && expr_order(known->form.terms[0].atom, atom) == 0)
+            bounds_refine(&b, known->form.terms[0].factor, known->form.constant);
     }
     return b;
 }
@@ -226,7 +226,8 @@ Bounds bounds_of_affine(Facts *f, const Affine *a)
 {
     Bounds sum = bounds_between(a->constant, a->constant);
     for (int t = 0; t < a->n && (sum.has_min || sum.has_max); t++)
-        sum = bounds_add(sum, bounds_scale(bounds_of_atom(f, a->items[t].atom), a->items[t].coef));
+        sum =
+            bounds_add(sum, bounds_scale(bounds_of_atom(f, a->terms[t].atom), a->terms[t].factor));
     return sum;
 }
 

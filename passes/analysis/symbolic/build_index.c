@@ -27,7 +27,7 @@ static int written_order(const void *x, const void *y)
     int da = degree(a->atom), db = degree(b->atom);
     if (da != db)
         return db - da;
-    uint64_t ma = magnitude(a->coef), mb = magnitude(b->coef);
+    uint64_t ma = magnitude(a->factor), mb = magnitude(b->factor);
     if (ma != mb)
         return ma < mb ? 1 : -1;
     return expr_order(a->atom, b->atom);
@@ -52,7 +52,7 @@ static Expr *group_sum(Context *c, const Term *terms, int n, bool first_negative
     Expr *sum = NULL;
     for (int pass = 0; pass < 2; pass++)
         for (int t = 0; t < n; t++)
-            if ((terms[t].coef < 0) == (first_negative ^ (pass == 1)))
+            if ((terms[t].factor < 0) == (first_negative ^ (pass == 1)))
                 sum = append(c, sum, pass == 1, terms[t].atom, span);
     return sum;
 }
@@ -67,28 +67,28 @@ typedef struct {
 static Expr *group_expr(Context *c, const Group *g, bool lead, Span span)
 {
     Expr *sum = group_sum(c, g->terms, g->n, g->negative, span);
-    int64_t coef = g->terms[0].coef;
-    if (coef == INT64_MIN)
-        return expr_binary(c, EX_MUL, sum, literal(c, coef, span), span);
-    coef = coef < 0 ? -coef : coef;
+    int64_t factor = g->terms[0].factor;
+    if (factor == INT64_MIN)
+        return expr_binary(c, EX_MUL, sum, literal(c, factor, span), span);
+    factor = factor < 0 ? -factor : factor;
     if (g->negative && lead)
-        coef = -coef;
-    if (coef == 1)
+        factor = -factor;
+    if (factor == 1)
         return sum;
-    if (coef == -1)
+    if (factor == -1)
         return expr_unary(c, EX_NEG, sum, span);
-    return expr_binary(c, EX_MUL, sum, literal(c, coef, span), span);
+    return expr_binary(c, EX_MUL, sum, literal(c, factor, span), span);
 }
 
 /* The next terms that are written together: of one magnitude other than 1. */
 static Group group_next(const Term *terms, int n)
 {
-    Group g = {terms, 1, terms[0].coef < 0 && terms[0].coef != INT64_MIN};
-    if (magnitude(terms[0].coef) == 1 || terms[0].coef == INT64_MIN)
+    Group g = {terms, 1, terms[0].factor < 0 && terms[0].factor != INT64_MIN};
+    if (magnitude(terms[0].factor) == 1 || terms[0].factor == INT64_MIN)
         return g;
-    while (g.n < n && magnitude(terms[g.n].coef) == magnitude(terms[0].coef) &&
+    while (g.n < n && magnitude(terms[g.n].factor) == magnitude(terms[0].factor) &&
            degree(terms[g.n].atom) == degree(terms[0].atom)) {
-        g.negative = g.negative && terms[g.n].coef < 0;
+        g.negative = g.negative && terms[g.n].factor < 0;
         g.n++;
     }
     return g;
@@ -110,7 +110,7 @@ Expr *affine_expr(Context *c, const Affine *a, Span span)
         return literal(c, a->constant, span);
     Term *terms = ARENA_ARRAY(c->arena, Term, a->n);
     for (int t = 0; t < a->n; t++)
-        terms[t] = a->items[t];
+        terms[t] = a->terms[t];
     qsort(terms, (size_t)a->n, sizeof *terms, written_order);
     Expr *sum = NULL;
     int64_t constant = a->constant;
@@ -257,7 +257,7 @@ static Expr *difference(Context *c, Expr *a, Expr *b)
     if (is_literal(b, 0))
         return a;
     if (affine_of(c, a, PRODUCTS_KEPT, &x) && affine_of(c, b, PRODUCTS_KEPT, &y) &&
-        affine_combine(c, &x, 1, &y, -1, &d))
+        affine_combine(c, x, 1, y, -1, &d))
         return affine_expr(c, &d, a->span);
     return index_sub(c, a, b);
 }

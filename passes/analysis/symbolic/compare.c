@@ -14,12 +14,12 @@ static bool side(Context *c, const Affine *a, bool negative, Affine *out)
 {
     *out = (Affine){0};
     for (int t = 0; t < a->n; t++) {
-        int64_t coef = a->items[t].coef;
-        if ((coef < 0) != negative)
+        int64_t factor = a->terms[t].factor;
+        if ((factor < 0) != negative)
             continue;
-        if (negative && !checked_mul(coef, -1, &coef))
+        if (negative && !checked_mul(factor, -1, &factor))
             return false;
-        if (!affine_push(c, out, coef, a->items[t].atom))
+        if (!affine_push(c, out, factor, a->terms[t].atom))
             return false;
     }
     return true;
@@ -28,16 +28,7 @@ static bool side(Context *c, const Affine *a, bool negative, Affine *out)
 static bool only_sizes(const Affine *a)
 {
     for (int t = 0; t < a->n; t++)
-        if (a->items[t].atom->kind != EX_VAR || a->items[t].atom->u.var->kind != VAR_SIZE)
-            return false;
-    return true;
-}
-
-static bool divide_terms(Context *c, const Affine *a, int64_t g, Affine *out)
-{
-    *out = (Affine){0};
-    for (int t = 0; t < a->n; t++)
-        if (!affine_push(c, out, a->items[t].coef / g, a->items[t].atom))
+        if (a->terms[t].atom->kind != EX_VAR || a->terms[t].atom->u.var->kind != VAR_SIZE)
             return false;
     return true;
 }
@@ -86,12 +77,12 @@ static Expr *order_canonical(Facts *f, const Affine *form, Span span)
     if (affine_push_scaled(c, &opposite, form, -1) &&
         checked_sub(opposite.constant, 1, &opposite.constant) && prove_nonneg(f, &opposite))
         return expr_bool(c, false);
-    int64_t g = affine_gcd(form);
-    if (form->n == 0 || g == 0 || !divide_terms(c, form, g, &reduced))
+    if (form->n == 0)
         return NULL;
+    reduced = affine_divide(c, *form, affine_gcd(*form));
     if (!side(c, &reduced, true, &low) || !side(c, &reduced, false, &high))
         return NULL;
-    return order_expr(c, &low, &high, floor_div64(form->constant, g), span);
+    return order_expr(c, &low, &high, reduced.constant, span);
 }
 
 /* form == 0, the side of the first term on the left. */
@@ -101,7 +92,7 @@ static Expr *equality_canonical(Facts *f, const Affine *form, bool equal, Span s
     Affine opposite = {0}, above, below, reduced, left, right;
     if (!affine_push_scaled(c, &opposite, form, -1))
         return NULL;
-    int64_t g = affine_gcd(form);
+    int64_t g = affine_gcd(*form);
     if (g == 0 || form->constant % g != 0)
         return expr_bool(c, (g == 0 && form->constant == 0) == equal);
     above = *form;
@@ -113,10 +104,9 @@ static Expr *equality_canonical(Facts *f, const Affine *form, bool equal, Span s
         return expr_bool(c, !equal);
     if (prove_nonneg(f, form) && prove_nonneg(f, &opposite))
         return expr_bool(c, equal);
-    if (!divide_terms(c, form, g, &reduced))
-        return NULL;
-    int64_t k = form->constant / g;
-    bool turn = reduced.items[0].coef < 0;
+    reduced = affine_divide(c, *form, g);
+    int64_t k = reduced.constant;
+    bool turn = reduced.terms[0].factor < 0;
     if (!side(c, &reduced, turn, &left) || !side(c, &reduced, !turn, &right))
         return NULL;
     int64_t up;
@@ -135,11 +125,10 @@ static Expr *compare_index(Facts *f, Expr *e)
     Affine a, b, form;
     bool less = e->kind == EX_LT || e->kind == EX_LE;
     if (!simplify_affine(f, e->u.arg[0], &a) || !simplify_affine(f, e->u.arg[1], &b) ||
-        !affine_combine(f->c, &a, less ? -1 : 1, &b, less ? 1 : -1, &form))
+        !affine_combine(f->c, a, less ? -1 : 1, b, less ? 1 : -1, &form))
         return e;
     Expr *out;
-    if (!affine_recombine(f, &form, e->span))
-        return e;
+    affine_recombine(f->c, &form, e->span);
     if (e->kind == EX_EQ || e->kind == EX_NE) {
         out = equality_canonical(f, &form, e->kind == EX_EQ, e->span);
     } else {

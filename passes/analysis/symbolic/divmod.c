@@ -39,9 +39,9 @@ static bool push_const_atom(const Division *p, const Affine *a, int64_t d, int64
 static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Affine *x)
 {
     int64_t k;
-    if (a->n != 1 || a->constant != 0 || a->items[0].coef != 1)
+    if (a->n != 1 || a->constant != 0 || a->terms[0].factor != 1)
         return false;
-    const Expr *atom = a->items[0].atom;
+    const Expr *atom = a->terms[0].atom;
     if (atom->kind != (mod ? EX_MOD : EX_DIV) || !expr_is_const(atom->u.arg[1], &k) || k <= 0)
         return false;
     if (mod ? k % *d != 0 : !checked_mul(k, *d, d))
@@ -53,13 +53,14 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
  * known to be a multiple. */
 static bool split_term(Facts *f, const Term *t, int64_t d, Affine *multiple, Affine *rest)
 {
-    int64_t g = gcd64(t->coef, d);
+    int64_t g = gcd64(t->factor, d);
     if (g == d || g <= 0)
-        return affine_push(f->c, g == d ? multiple : rest, g == d ? t->coef / d : t->coef, t->atom);
+        return affine_push(f->c, g == d ? multiple : rest, g == d ? t->factor / d : t->factor,
+                           t->atom);
     if (!facts_divisible(f, t->atom, d / g))
-        return affine_push(f->c, rest, t->coef, t->atom);
+        return affine_push(f->c, rest, t->factor, t->atom);
     Expr *part = expr_binary(f->c, EX_DIV, t->atom, expr_index(f->c, d / g), t->atom->span);
-    return affine_push(f->c, multiple, t->coef / g, part);
+    return affine_push(f->c, multiple, t->factor / g, part);
 }
 
 /* a = d * multiple + rest, by terms; the constant of the rest is in (-d, d). d > 0. */
@@ -68,7 +69,7 @@ static bool split_multiples(Facts *f, const Affine *a, int64_t d, Affine *multip
     *multiple = (Affine){.constant = a->constant / d};
     *rest = (Affine){.constant = a->constant % d};
     for (int t = 0; t < a->n; t++)
-        if (!split_term(f, &a->items[t], d, multiple, rest))
+        if (!split_term(f, &a->terms[t], d, multiple, rest))
             return false;
     return affine_normalize(multiple);
 }
@@ -89,13 +90,10 @@ static bool one_quotient(Facts *f, const Affine *a, int64_t d, int64_t *quotient
 /* All numbers of a / d have a common divisor: it cancels, whatever the signs. */
 static bool push_cancelled(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
-    int64_t g = gcd64(gcd64(affine_gcd(a), a->constant), d);
+    int64_t g = gcd64(gcd64(affine_gcd(*a), a->constant), d);
     if (g <= 1)
         return push_const_atom(p, a, d, scale);
-    Affine less = {.constant = a->constant / g};
-    for (int t = 0; t < a->n; t++)
-        if (!affine_push(p->f->c, &less, a->items[t].coef / g, a->items[t].atom))
-            return false;
+    Affine less = affine_divide(p->f->c, *a, g);
     return (!p->mod || checked_mul(scale, g, &scale)) &&
            push_const_quotient(p, &less, d / g, scale);
 }
@@ -106,12 +104,12 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
     bool found = false;
     *out = (Affine){.constant = a->constant};
     for (int t = 0; t < a->n; t++) {
-        Expr *atom = a->items[t].atom;
-        int64_t k, coef = a->items[t].coef;
+        Expr *atom = a->terms[t].atom;
+        int64_t k, factor = a->terms[t].factor;
         bool strip = atom->kind == EX_MOD && expr_is_const(atom->u.arg[1], &k) && k > 0 &&
-                     coef > 0 && k % d == 0 && bounds_nonneg(f, atom->u.arg[0]);
-        if (!(strip ? affine_collect(f->c, atom->u.arg[0], coef, PRODUCTS_KEPT, out)
-                    : affine_push(f->c, out, coef, atom)))
+                     factor > 0 && k % d == 0 && bounds_nonneg(f, atom->u.arg[0]);
+        if (!(strip ? affine_collect(f->c, atom->u.arg[0], factor, PRODUCTS_KEPT, out)
+                    : affine_push(f->c, out, factor, atom)))
             return false;
         found = found || strip;
     }
@@ -125,7 +123,7 @@ static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64
                          bool *done)
 {
     for (int t = 0; t < rest->n && !*done; t++) {
-        int64_t g = gcd64(rest->items[t].coef, d), quotient;
+        int64_t g = gcd64(rest->terms[t].factor, d), quotient;
         Affine high, low;
         if (g <= 1 || !split_multiples(p->f, rest, g, &high, &low) ||
             !one_quotient(p->f, &low, g, &quotient))
@@ -232,14 +230,14 @@ static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Span span
     *rest = (Affine){.constant = a->constant};
     for (int t = 0; t < a->n; t++) {
         Expr *left;
-        int64_t coef = a->items[t].coef;
+        int64_t factor = a->terms[t].factor;
         bool fits;
-        if (!remove_factors(c, a->items[t].atom, &factors, span, &left))
-            fits = affine_push(c, rest, coef, a->items[t].atom);
+        if (!remove_factors(c, a->terms[t].atom, &factors, span, &left))
+            fits = affine_push(c, rest, factor, a->terms[t].atom);
         else if (left)
-            fits = affine_collect(c, left, coef, PRODUCTS_KEPT, multiple);
+            fits = affine_collect(c, left, factor, PRODUCTS_KEPT, multiple);
         else
-            fits = checked_add(multiple->constant, coef, &multiple->constant);
+            fits = checked_add(multiple->constant, factor, &multiple->constant);
         if (!fits)
             return false;
     }
@@ -251,7 +249,7 @@ static bool rest_is_remainder(Facts *f, const Affine *a, const Affine *rest, Exp
 {
     Affine d, room;
     return prove_nonneg(f, rest) && affine_of(f->c, divisor, PRODUCTS_KEPT, &d) &&
-           affine_combine(f->c, &d, 1, rest, -1, &room) &&
+           affine_combine(f->c, d, 1, *rest, -1, &room) &&
            checked_sub(room.constant, 1, &room.constant) && prove_nonneg(f, &room) &&
            prove_nonneg(f, a);
 }
@@ -274,7 +272,7 @@ bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *
     if (b->n == 0)
         return push_const_quotient(&p, a, b->constant, scale);
     Expr *divisor = affine_expr(f->c, b, span);
-    bool single = b->n == 1 && b->constant == 0 && b->items[0].coef == 1;
+    bool single = b->n == 1 && b->constant == 0 && b->terms[0].factor == 1;
     if (single)
         return push_symbolic_quotient(&p, a, divisor, scale);
     if (rest_is_remainder(f, a, a, divisor))
@@ -330,76 +328,56 @@ static Expr *rejoin(Context *c, Expr *upper, Expr *x, int64_t d, Span span)
     return NULL;
 }
 
-/* Replaces terms s and t by coef * e. */
-static bool replace_pair(Context *c, Affine *a, int s, int t, int64_t coef, Expr *e)
+/* Replaces terms s and t by factor * e. */
+static bool replace_pair(Context *c, Affine *a, int s, int t, int64_t factor, Expr *e)
 {
-    Affine out = {.constant = a->constant};
-    for (int k = 0; k < a->n; k++)
-        if (k != s && k != t && !affine_push(c, &out, a->items[k].coef, a->items[k].atom))
-            return false;
-    if (!affine_collect(c, e, coef, PRODUCTS_KEPT, &out) || !affine_normalize(&out))
+    Affine out = affine_without(c, affine_without(c, *a, s > t ? s : t), s > t ? t : s);
+    if (!affine_collect(c, e, factor, PRODUCTS_KEPT, &out) || !affine_normalize(&out))
         return false;
     *a = out;
     return true;
 }
 
 /* x - x / d * d  ->  x % d, for the quotient at t. */
-static bool subtract_multiple(Context *c, Affine *a, int t, Span span, bool *changed)
+static bool subtract_multiple(Context *c, Affine *a, int t, Span span)
 {
     Expr *x;
-    int64_t d = divided(a->items[t].atom, EX_DIV, &x), coef = a->items[t].coef;
-    Affine form, out = {.constant = a->constant};
-    if (d == 0 || coef % d != 0 || coef == INT64_MIN || !affine_of(c, x, PRODUCTS_KEPT, &form))
-        return true;
-    int64_t m = -(coef / d), k;
-    for (int s = 0; s < form.n; s++) {
-        int at = affine_find(a, form.items[s].atom);
-        if (at < 0 || !checked_mul(form.items[s].coef, m, &k) || a->items[at].coef != k)
-            return true;
-    }
+    int64_t d = divided(a->terms[t].atom, EX_DIV, &x), factor = a->terms[t].factor;
+    Affine form, out;
+    if (d == 0 || factor % d != 0 || factor == INT64_MIN ||
+        !affine_of(c, x, PRODUCTS_KEPT, &form) ||
+        !affine_combine(c, affine_without(c, *a, t), 1, form, factor / d, &out) ||
+        out.n != a->n - 1 - form.n) /* all terms of x cancel */
+        return false;
     Expr *rest = expr_binary(c, EX_MOD, x, expr_int(c, DT_INDEX, d, span), span);
-    for (int s = 0; s < a->n; s++)
-        if (s != t && affine_find(&form, a->items[s].atom) < 0 &&
-            !affine_push(c, &out, a->items[s].coef, a->items[s].atom))
-            return true;
-    if (!checked_mul(form.constant, m, &k) || !checked_sub(out.constant, k, &out.constant) ||
-        !affine_push(c, &out, m, rest) || !affine_normalize(&out))
-        return true;
+    if (!affine_push(c, &out, -(factor / d), rest) || !affine_normalize(&out))
+        return false;
     *a = out;
-    *changed = true;
     return true;
 }
 
-static bool recombine_once(Context *c, Affine *a, Span span, bool *changed)
+static bool recombine_once(Context *c, Affine *a, Span span)
 {
-    for (int t = 0; t < a->n && !*changed; t++) {
+    for (int t = 0; t < a->n; t++) {
         Expr *x;
-        int64_t d = divided(a->items[t].atom, EX_MOD, &x), want;
-        for (int s = 0; s < a->n && d != 0 && !*changed; s++) {
-            if (s == t || !checked_mul(a->items[t].coef, d, &want) || a->items[s].coef != want)
+        int64_t d = divided(a->terms[t].atom, EX_MOD, &x), want;
+        for (int s = 0; s < a->n && d != 0; s++) {
+            if (s == t || !checked_mul(a->terms[t].factor, d, &want) || a->terms[s].factor != want)
                 continue;
-            Expr *joined = rejoin(c, a->items[s].atom, x, d, span);
-            if (!joined)
-                continue;
-            if (!replace_pair(c, a, s, t, a->items[t].coef, joined))
-                return false;
-            *changed = true;
+            Expr *joined = rejoin(c, a->terms[s].atom, x, d, span);
+            if (joined && replace_pair(c, a, s, t, a->terms[t].factor, joined))
+                return true;
         }
     }
-    for (int t = 0; t < a->n && !*changed; t++)
-        if (!subtract_multiple(c, a, t, span, changed))
-            return false;
-    return true;
+    for (int t = 0; t < a->n; t++)
+        if (subtract_multiple(c, a, t, span))
+            return true;
+    return false;
 }
 
-bool affine_recombine(Facts *f, Affine *a, Span span)
+void affine_recombine(Context *c, Affine *a, Span span)
 {
     enum { TERMS = 32 };
-    bool changed = a->n >= 2 && a->n <= TERMS;
-    while (changed) {
-        changed = false;
-        if (!recombine_once(f->c, a, span, &changed))
-            return false;
-    }
-    return true;
+    while (a->n >= 2 && a->n <= TERMS && recombine_once(c, a, span))
+        continue;
 }

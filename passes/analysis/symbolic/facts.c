@@ -140,7 +140,7 @@ static void push_difference(Facts *f, Expr *cond, Expr *a, Expr *b, int64_t slac
 {
     Affine x, y, d;
     if (affine_of(f->c, a, PRODUCTS_EXPANDED, &x) && affine_of(f->c, b, PRODUCTS_EXPANDED, &y) &&
-        affine_combine(f->c, &x, 1, &y, -1, &d) && checked_sub(d.constant, slack, &d.constant))
+        affine_combine(f->c, x, 1, y, -1, &d) && checked_sub(d.constant, slack, &d.constant))
         push_form(f, cond, d);
 }
 
@@ -209,7 +209,7 @@ static Bounds range_bounds(Facts *f, const Range *r)
 /* The one value left, if there is one. */
 static Expr *range_value(Facts *f, const Range *r)
 {
-    if (r->affine && affine_equal(&r->low, &r->high))
+    if (r->affine && affine_equal(r->low, r->high))
         return r->lo;
     if (r->bounds.has_min && r->bounds.has_max && r->bounds.min == r->bounds.max)
         return expr_index(f->c, r->bounds.min);
@@ -260,7 +260,7 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     r.value = range_value(f, &r);
     VEC_PUSH(c->arena, &f->ranges, r);
     Affine some;
-    if (r.affine && !r.buffer && affine_combine(c, &r.high, 1, &r.low, -1, &some))
+    if (r.affine && !r.buffer && affine_combine(c, r.high, 1, r.low, -1, &some))
         push_form(f, NULL, some);
 }
 

@@ -15,20 +15,18 @@
 static void offer(Facts *f, Elimination *out, Expr *e, int64_t k, int64_t constant)
 {
     Affine form;
-    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form)) {
-        Affine zero = {.constant = constant};
-        if (affine_combine(f->c, &form, k, &zero, 1, &out->by[out->n]))
-            out->n++;
-    }
+    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form) &&
+        affine_combine(f->c, form, k, affine_const(constant), 1, &out->by[out->n]))
+        out->n++;
 }
 
 /* k * atom >= k * (the literal end that counts). */
 static void offer_literal(Facts *f, Elimination *out, const Term *t)
 {
     Bounds b = bounds_of_atom(f, t->atom);
-    int64_t end = t->coef > 0 ? b.min : b.max, value;
-    bool known = t->coef > 0 ? b.has_min : b.has_max;
-    if (out->n < 2 && known && checked_mul(end, t->coef, &value)) {
+    int64_t end = t->factor > 0 ? b.min : b.max, value;
+    bool known = t->factor > 0 ? b.has_min : b.has_max;
+    if (out->n < 2 && known && checked_mul(end, t->factor, &value)) {
         if (out->scale != 1 && !checked_mul(value, out->scale, &value))
             return;
         out->by[out->n++] = (Affine){.constant = value};
@@ -38,9 +36,8 @@ static void offer_literal(Facts *f, Elimination *out, const Term *t)
 static void offer_range(Facts *f, Elimination *out, const Term *t)
 {
     const Range *r = facts_find(f, t->atom);
-    const Affine *end = r && r->affine ? (t->coef > 0 ? &r->low : &r->high) : NULL;
-    Affine zero = {0};
-    if (end && affine_combine(f->c, end, t->coef, &zero, 1, &out->by[out->n]))
+    const Affine *end = r && r->affine ? (t->factor > 0 ? &r->low : &r->high) : NULL;
+    if (end && affine_combine(f->c, *end, t->factor, affine_const(0), 1, &out->by[out->n]))
         out->n++;
 }
 
@@ -52,30 +49,30 @@ static void offer_quotient(Facts *f, Elimination *out, const Term *t)
     int64_t d, slack = 0;
     if (!expr_is_const(t->atom->u.arg[1], &d) || d <= 0)
         return;
-    if (!facts_divisible(f, x, d) && (t->coef > 0 || !bounds_nonneg(f, x))) {
-        if (!checked_mul(t->coef > 0 ? -t->coef : t->coef, d - 1, &slack))
+    if (!facts_divisible(f, x, d) && (t->factor > 0 || !bounds_nonneg(f, x))) {
+        if (!checked_mul(t->factor > 0 ? -t->factor : t->factor, d - 1, &slack))
             return;
     }
-    int64_t g = gcd64(t->coef, d);
-    /* scale * coef * q  =  (scale * coef / d) * (d * q)  with  scale = d / g. */
-    if (g > 0 && t->coef != INT64_MIN) {
+    int64_t g = gcd64(t->factor, d);
+    /* scale * factor * q  =  (scale * factor / d) * (d * q)  with  scale = d / g. */
+    if (g > 0 && t->factor != INT64_MIN) {
         out->scale = d / g;
-        offer(f, out, x, t->coef / g, slack / g);
+        offer(f, out, x, t->factor / g, slack / g);
     }
 }
 
 static void offer_remainder(Facts *f, Elimination *out, const Term *t)
 {
     offer_literal(f, out, t);
-    if (t->coef < 0 && bounds_nonneg(f, t->atom->u.arg[0]) && bounds_nonneg(f, t->atom->u.arg[1]))
-        offer(f, out, t->atom->u.arg[0], t->coef, 0);
+    if (t->factor < 0 && bounds_nonneg(f, t->atom->u.arg[0]) && bounds_nonneg(f, t->atom->u.arg[1]))
+        offer(f, out, t->atom->u.arg[0], t->factor, 0);
 }
 
 static void offer_minmax(Facts *f, Elimination *out, const Term *t)
 {
-    bool lower = (t->atom->kind == EX_MIN) == (t->coef > 0);
-    offer(f, out, t->atom->u.arg[0], t->coef, 0);
-    offer(f, out, t->atom->u.arg[1], t->coef, 0);
+    bool lower = (t->atom->kind == EX_MIN) == (t->factor > 0);
+    offer(f, out, t->atom->u.arg[0], t->factor, 0);
+    offer(f, out, t->atom->u.arg[1], t->factor, 0);
     out->all = lower;
     if (lower && out->n < 2)
         out->n = 0;
@@ -104,7 +101,7 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
     Expr *rest = product_build(c, &factors, span_none());
     Affine product = {0}, others;
     if (rest && affine_of(c, rest, PRODUCTS_EXPANDED, &others) &&
-        affine_push_product(c, &product, t->coef > 0 ? &r->low : &r->high, &others, t->coef,
+        affine_push_product(c, &product, t->factor > 0 ? &r->low : &r->high, &others, t->factor,
                             PRODUCTS_EXPANDED, span_none()) &&
         affine_normalize(&product))
         out->by[out->n++] = product;
@@ -113,7 +110,7 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
 static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
 {
     *out = (Elimination){.scale = 1};
-    if (t->coef == INT64_MIN)
+    if (t->factor == INT64_MIN)
         return false;
     switch (t->atom->kind) {
     case EX_VAR:
@@ -126,8 +123,8 @@ static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
     case EX_MIN:
     case EX_MAX: offer_minmax(f, out, t); break;
     case EX_SELECT:
-        offer(f, out, t->atom->u.arg[1], t->coef, 0);
-        offer(f, out, t->atom->u.arg[2], t->coef, 0);
+        offer(f, out, t->atom->u.arg[1], t->factor, 0);
+        offer(f, out, t->atom->u.arg[2], t->factor, 0);
         out->all = true;
         if (out->n < 2)
             out->n = 0;
@@ -142,11 +139,11 @@ int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
 {
     int best = -1, best_rank = -3;
     for (int t = 0; t < a->n; t++) {
-        Expr *atom = a->items[t].atom;
+        Expr *atom = a->terms[t].atom;
         bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
         int rank = 2 * facts_rank(f, atom) + !leaf;
         Elimination how;
-        if ((!branch && rank <= best_rank) || !eliminations_of(f, &a->items[t], &how))
+        if ((!branch && rank <= best_rank) || !eliminations_of(f, &a->terms[t], &how))
             continue;
         if (how.all && branch) {
             *out = how;
@@ -163,11 +160,7 @@ int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
 
 bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k, Affine *out)
 {
-    Affine rest = {.constant = a->constant};
-    for (int s = 0; s < a->n; s++)
-        if (s != t && !affine_push(c, &rest, a->items[s].coef, a->items[s].atom))
-            return false;
-    return affine_combine(c, &rest, how->scale, &how->by[k], 1, out);
+    return affine_combine(c, affine_without(c, *a, t), how->scale, how->by[k], 1, out);
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
@@ -185,13 +178,13 @@ static bool search_nonneg(Search *s, const Affine *a, int depth);
 static bool subtract_condition(Context *c, const Affine *a, const Affine *known, int t,
                                Affine *less)
 {
-    int k = affine_find(a, known->items[t].atom);
-    int64_t have = k < 0 ? 0 : a->items[k].coef, want = known->items[t].coef;
+    int k = affine_find(*a, &known->terms[t]);
+    int64_t have = k < 0 ? 0 : a->terms[k].factor, want = known->terms[t].factor;
     if (have == 0 || (have < 0) != (want < 0) || have == INT64_MIN || want == INT64_MIN)
         return false;
     int64_t g = gcd64(have, want);
-    return affine_combine(c, a, (want < 0 ? -want : want) / g, known, (have < 0 ? have : -have) / g,
-                          less);
+    return affine_combine(c, *a, (want < 0 ? -want : want) / g, *known,
+                          (have < 0 ? have : -have) / g, less);
 }
 
 /* The conditions are tried: with literal bounds only, or by searching on. */
@@ -233,11 +226,11 @@ static int pick_open(Facts *f, const Affine *a, Elimination *out)
 {
     int best = -1, best_rank = -1;
     for (int t = 0; t < a->n; t++) {
-        Bounds b = bounds_of_atom(f, a->items[t].atom);
-        int rank = facts_rank(f, a->items[t].atom);
+        Bounds b = bounds_of_atom(f, a->terms[t].atom);
+        int rank = facts_rank(f, a->terms[t].atom);
         Elimination how;
-        if ((a->items[t].coef > 0 ? b.has_min : b.has_max) || (best >= 0 && rank <= best_rank) ||
-            !eliminations_of(f, &a->items[t], &how))
+        if ((a->terms[t].factor > 0 ? b.has_min : b.has_max) || (best >= 0 && rank <= best_rank) ||
+            !eliminations_of(f, &a->terms[t], &how))
             continue;
         best = t;
         best_rank = rank;
@@ -291,8 +284,8 @@ bool prove_nonneg(Facts *f, const Affine *a)
     Affine expanded = {.constant = a->constant};
     bool fits = true;
     for (int t = 0; t < a->n && fits; t++)
-        fits =
-            affine_collect(f->c, a->items[t].atom, a->items[t].coef, PRODUCTS_EXPANDED, &expanded);
+        fits = affine_collect(f->c, a->terms[t].atom, a->terms[t].factor, PRODUCTS_EXPANDED,
+                              &expanded);
     bool proved = fits && affine_normalize(&expanded) &&
                   (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0));
     facts_answered(f, &q);

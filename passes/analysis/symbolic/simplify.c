@@ -11,7 +11,10 @@ static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out);
 bool simplify_affine(Facts *f, Expr *e, Affine *out)
 {
     *out = (Affine){0};
-    return collect(f, e, 1, out) && affine_normalize(out) && affine_recombine(f, out, e->span);
+    if (!collect(f, e, 1, out) || !affine_normalize(out))
+        return false;
+    affine_recombine(f->c, out, e->span);
+    return true;
 }
 
 /* ---- atoms ----------------------------------------------------------------------------------- */
@@ -108,7 +111,7 @@ static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
     Affine x, y, d;
     int64_t sign = kind == EX_MIN ? 1 : -1;
     return affine_of(f->c, a, PRODUCTS_EXPANDED, &x) && affine_of(f->c, b, PRODUCTS_EXPANDED, &y) &&
-           affine_combine(f->c, &x, sign, &y, -sign, &d) && prove_nonneg(f, &d);
+           affine_combine(f->c, x, sign, y, -sign, &d) && prove_nonneg(f, &d);
 }
 
 /* The operands of nested minima, simplified; `fresh`: they have been. */
@@ -209,8 +212,8 @@ static Expr *simplify_index(Facts *f, Expr *e)
     Affine form;
     if (e->kind == EX_INT || !simplify_affine(f, e, &form))
         return e;
-    if (form.n == 1 && form.constant == 0 && form.items[0].coef == 1)
-        return expr_settle(form.items[0].atom, e);
+    if (form.n == 1 && form.constant == 0 && form.terms[0].factor == 1)
+        return expr_settle(form.terms[0].atom, e);
     return expr_settle(affine_expr(f->c, &form, e->span), e);
 }
 
@@ -262,23 +265,23 @@ bool prove(Facts *f, Expr *cond)
     return proved;
 }
 
-/* coef * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its
+/* factor * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its
  * step. */
-static bool term_divisible(Facts *f, int64_t coef, Expr *atom, int64_t by, int depth)
+static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int depth)
 {
-    if (coef % by == 0 || facts_divisible(f, atom, by / gcd64(coef, by)))
+    if (factor % by == 0 || facts_divisible(f, atom, by / gcd64(factor, by)))
         return true;
     const Range *r = facts_find(f, atom);
     int64_t stride;
     Affine start;
-    if (!r || depth == 0 || r->stride <= 1 || !checked_mul(coef, r->stride, &stride) ||
+    if (!r || depth == 0 || r->stride <= 1 || !checked_mul(factor, r->stride, &stride) ||
         stride % by != 0 || !r->low_met || !affine_of(f->c, r->lo, PRODUCTS_KEPT, &start))
         return false;
-    bool all = (start.constant % by) * (coef % by) % by == 0;
+    bool all = (start.constant % by) * (factor % by) % by == 0;
     for (int t = 0; t < start.n && all; t++) {
         int64_t k;
-        all = checked_mul(start.items[t].coef, coef, &k) &&
-              term_divisible(f, k, start.items[t].atom, by, depth - 1);
+        all = checked_mul(start.terms[t].factor, factor, &k) &&
+              term_divisible(f, k, start.terms[t].atom, by, depth - 1);
     }
     return all;
 }
@@ -289,12 +292,13 @@ static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine 
 {
     *out = (Affine){.constant = form->constant};
     for (int t = 0; t < form->n; t++) {
-        const Term *term = &form->items[t];
+        const Term *term = &form->terms[t];
         int64_t divisor, multiple;
         bool drops = term->atom->kind == EX_MOD && expr_is_const(term->atom->u.arg[1], &divisor) &&
-                     checked_mul(term->coef, divisor, &multiple) && multiple % by == 0;
-        if (drops ? !affine_collect(f->c, term->atom->u.arg[0], term->coef, PRODUCTS_EXPANDED, out)
-                  : !affine_push(f->c, out, term->coef, term->atom))
+                     checked_mul(term->factor, divisor, &multiple) && multiple % by == 0;
+        if (drops
+                ? !affine_collect(f->c, term->atom->u.arg[0], term->factor, PRODUCTS_EXPANDED, out)
+                : !affine_push(f->c, out, term->factor, term->atom))
             return false;
     }
     return affine_normalize(out);
@@ -313,7 +317,7 @@ bool prove_divisible(Facts *f, Expr *e, int64_t by)
     bool all = simplify_affine(f, e, &simple) && without_remainders(f, &simple, by, &form) &&
                form.constant % by == 0;
     for (int t = 0; t < form.n && all; t++)
-        all = term_divisible(f, form.items[t].coef, form.items[t].atom, by, DEPTH);
+        all = term_divisible(f, form.terms[t].factor, form.terms[t].atom, by, DEPTH);
     facts_answered(f, &q);
     return all;
 }
@@ -321,18 +325,19 @@ bool prove_divisible(Facts *f, Expr *e, int64_t by)
 bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr **rest)
 {
     Affine form, others;
-    int64_t coef = 0;
+    int64_t factor = 0;
     if (!simplify_affine(f, e, &form))
         return false;
     others = (Affine){.constant = form.constant};
     for (int t = 0; t < form.n; t++) {
-        Expr *atom = form.items[t].atom;
+        Expr *atom = form.terms[t].atom;
         if (atom->kind == EX_VAR && atom->u.var == var)
-            coef = form.items[t].coef;
-        else if (expr_uses_var(atom, var) || !affine_push(f->c, &others, form.items[t].coef, atom))
+            factor = form.terms[t].factor;
+        else if (expr_uses_var(atom, var) ||
+                 !affine_push(f->c, &others, form.terms[t].factor, atom))
             return false;
     }
-    *coefficient = coef;
+    *coefficient = factor;
     *rest = affine_expr(f->c, &others, e->span);
     return true;
 }
@@ -356,8 +361,8 @@ bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *fact
         return false;
     Affine some = {.constant = 0}, others = {.constant = form.constant};
     for (int t = 0; t < form.n; t++) {
-        Affine *to = chooses(user, form.items[t].atom) ? &some : &others;
-        if (!affine_push(f->c, to, form.items[t].coef, form.items[t].atom))
+        Affine *to = chooses(user, form.terms[t].atom) ? &some : &others;
+        if (!affine_push(f->c, to, form.terms[t].factor, form.terms[t].atom))
             return false;
     }
     *chosen = affine_expr(f->c, &some, e->span);

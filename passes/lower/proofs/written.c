@@ -276,8 +276,8 @@ static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
 static bool in_step(Question *q, Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
 {
     return stmts_of_kind(q->c, loop->body, ST_BARRIER).n > 0 ||
-           (poly_affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
-            poly_affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
+           (affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
+            affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
 }
 
 /* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where
