@@ -12,40 +12,6 @@ typedef struct {
     Expr *expr;
 } Child;
 
-/* How many children of a statement are expressions; its statements come after them. */
-static int expr_children(const Stmt *s)
-{
-    switch (s->kind) {
-    case ST_FOR: return 2;
-    case ST_IF:
-    case ST_LET: return 1;
-    case ST_BLOCK: return 3 * s->u.block.n_iters + (s->u.block.predicate != NULL);
-    case ST_STORE: return s->u.store.buffer->rank + 1;
-    case ST_LAUNCH: return 3;
-    case ST_SEQ:
-    case ST_TEMP:
-    case ST_BARRIER: break;
-    }
-    return 0;
-}
-
-static Expr *expr_child(const Stmt *s, int at)
-{
-    switch (s->kind) {
-    case ST_FOR: return at == 0 ? s->u.loop.lo : s->u.loop.hi;
-    case ST_IF: return s->u.cond.cond;
-    case ST_LET: return s->u.let.value;
-    case ST_BLOCK: {
-        if (at == 3 * s->u.block.n_iters)
-            return s->u.block.predicate;
-        const BlockIter *iter = &s->u.block.iters[at / 3];
-        return at % 3 == 0 ? iter->lo : at % 3 == 1 ? iter->hi : iter->binding;
-    }
-    case ST_STORE: return at < s->u.store.buffer->rank ? s->u.store.index[at] : s->u.store.value;
-    default: return s->u.launch.grid[at];
-    }
-}
-
 /* NULL where there are no more. */
 static Stmt *inner_stmt(const Stmt *s, int at)
 {
@@ -66,8 +32,8 @@ static Stmt *inner_stmt(const Stmt *s, int at)
 /* Child number `at` in the order of the text; neither where there are no more. */
 static Child stmt_child(const Stmt *s, int at)
 {
-    int exprs = expr_children(s);
-    return at < exprs ? (Child){.expr = expr_child(s, at)}
+    int exprs = stmt_operands(s);
+    return at < exprs ? (Child){.expr = stmt_operand(s, at)}
                       : (Child){.stmt = inner_stmt(s, at - exprs)};
 }
 
@@ -104,11 +70,19 @@ Cursor cursor_expr(Context *c, const Expr *root)
     return (Cursor){.ctx = c, .root = {.expr = (Expr *)root}, .capacity = CURSOR_FEW};
 }
 
+EnclosingList enclosing_copy(Context *c, const EnclosingList *path)
+{
+    EnclosingList copy = {0};
+    for (int i = 0; i < path->n; i++)
+        VEC_PUSH(c->arena, &copy, path->items[i]);
+    return copy;
+}
+
 Cursor cursor_with_path(Cursor at, const EnclosingList *outer)
 {
     at.keeps_path = true;
-    for (int i = 0; outer && i < outer->n; i++)
-        VEC_PUSH(at.ctx->arena, &at.path, outer->items[i]);
+    if (outer)
+        at.path = enclosing_copy(at.ctx, outer);
     at.root.n_path = at.path.n;
     return at;
 }
@@ -135,7 +109,7 @@ static bool enter(Cursor *at, CursorFrame frame)
     at->stmt = frame.stmt;
     at->expr = frame.expr;
     if (at->stmts_only)
-        frame.next = expr_children(frame.stmt);
+        frame.next = stmt_operands(frame.stmt);
     push(at, frame);
     return true;
 }

@@ -572,6 +572,9 @@ enum { EXPR_MAX_DIVISIONS = 32 };
  * each. */
 int expr_operands(const Expr *e);
 Expr *expr_operand(const Expr *e, int k);
+/* The same of a statement: its own expressions, none of those of statements below it. */
+int stmt_operands(const Stmt *s);
+Expr *stmt_operand(const Stmt *s, int k);
 bool expr_equal(const Expr *a, const Expr *b); /* structure; variables by identity */
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
@@ -603,6 +606,8 @@ typedef struct {
     bool otherwise;   /* the other branch of the if */
 } Enclosing;
 typedef VEC(Enclosing) EnclosingList;
+/* A path of its own; that of a cursor changes with each step. */
+EnclosingList enclosing_copy(Context *c, const EnclosingList *path);
 
 /* ---- cursors (cursor.c): a search is a loop with a return in it --------------------------------
  *   for (Cursor at = cursor_stmt(c, root); cursor_next(&at);)

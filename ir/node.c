@@ -24,6 +24,39 @@ Expr *expr_operand(const Expr *e, int k)
     return e->kind == EX_LOAD ? e->u.load.index[k] : e->u.arg[k];
 }
 
+int stmt_operands(const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_FOR: return 2;
+    case ST_IF:
+    case ST_LET: return 1;
+    case ST_BLOCK: return 3 * s->u.block.n_iters + (s->u.block.predicate != NULL);
+    case ST_STORE: return s->u.store.buffer->rank + 1;
+    case ST_LAUNCH: return 3;
+    case ST_SEQ:
+    case ST_TEMP:
+    case ST_BARRIER: break;
+    }
+    return 0;
+}
+
+Expr *stmt_operand(const Stmt *s, int k)
+{
+    switch (s->kind) {
+    case ST_FOR: return k == 0 ? s->u.loop.lo : s->u.loop.hi;
+    case ST_IF: return s->u.cond.cond;
+    case ST_LET: return s->u.let.value;
+    case ST_BLOCK: {
+        if (k == 3 * s->u.block.n_iters)
+            return s->u.block.predicate;
+        const BlockIter *iter = &s->u.block.iters[k / 3];
+        return k % 3 == 0 ? iter->lo : k % 3 == 1 ? iter->hi : iter->binding;
+    }
+    case ST_STORE: return k < s->u.store.buffer->rank ? s->u.store.index[k] : s->u.store.value;
+    default: return s->u.launch.grid[k];
+    }
+}
+
 bool expr_is_const(const Expr *e, int64_t *value)
 {
     if (e->kind == EX_INT)

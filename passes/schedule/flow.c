@@ -8,7 +8,7 @@ void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode,
 {
     StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++)
-        if (stmt_touches(s->ctx, blocks.items[i], buffer, mode))
+        if (stmt_accesses(s->ctx, blocks.items[i], buffer, mode))
             VEC_PUSH(s->ctx->arena, out, blocks.items[i]);
 }
 
@@ -17,7 +17,7 @@ void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out)
     AccessList all = {0};
     access_collect(s->ctx, block, NULL, mode, &all);
     for (int i = 0; i < all.n; i++) {
-        bool seen = !(all.items[i].mode & mode);
+        bool seen = false;
         for (int j = 0; j < out->n && !seen; j++)
             seen = out->items[j]->id == all.items[i].buffer->id;
         if (!seen)
@@ -59,9 +59,9 @@ bool flow_reads_other_element(Context *c, const Stmt *store)
 bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer)
 {
     if (store->u.store.op == STORE_SET)
-        return !stmt_touches(c, block, buffer, ACCESS_READ);
+        return !stmt_accesses(c, block, buffer, ACCESS_READ);
     return block_has_one_element(&block->u.block) &&
-           !stmt_touches(c, block->u.block.init, buffer, ACCESS_READ) &&
+           !stmt_accesses(c, block->u.block.init, buffer, ACCESS_READ) &&
            !flow_reads_other_element(c, store);
 }
 

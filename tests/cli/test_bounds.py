@@ -49,6 +49,8 @@ def test_symbolic_sizes(tirc):
 CERTAIN = {
     "y[i + 1] = x[i];": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, and the axis ends at 0",
     "y[i] = x[i - 1];": "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, and axes begin at 0",
+    "{ y[i] = 0; for k in p[i]..p[i + 1] y[i] += w[k]; }":
+        "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, and the axis ends at 0",
     "if i > 0 y[i] = x[i + 1];": None,
     "y[i] = i > 0 ? x[i - 1] : x[i + 1];": None,
     "y[i] = w[i];": None,  # where M >= N
@@ -58,7 +60,7 @@ CERTAIN = {
 
 @pytest.mark.parametrize("statement", CERTAIN)
 def test_what_is_certain_is_refused(tirc, statement):
-    tirc.write("k.tir", "kernel k<N, M>(x: f32[N], w: f32[M], s: i32) -> y: f32[N] { for i in N " + statement + " }")
+    tirc.write("k.tir", "kernel k<N, M>(x: f32[N], w: f32[M], p: i32[N], s: i32) -> y: f32[N] { for i in N " + statement + " }")
     r = tirc("k.tir", "--emit", "cuda")
     if CERTAIN[statement]:
         assert (r.status, r.out) == (1, "") and "error[E0232]" in r.err and CERTAIN[statement] in r.err

@@ -275,11 +275,11 @@ static bool buffer_suits(Context *c, BufferFit fit, const Buffer *buffer, Stmt *
     switch (fit) {
     case BUFFER_TEMP: return buffer->role == ROLE_TEMP;
     case BUFFER_BANKED: return buffer->role == ROLE_TEMP && buffer->scope == SCOPE_SHARED;
-    case BUFFER_READ: return stmt_touches(c, block, buffer, ACCESS_READ);
-    case BUFFER_WRITTEN: return stmt_touches(c, block, buffer, ACCESS_WRITE);
+    case BUFFER_READ: return stmt_accesses(c, block, buffer, ACCESS_READ);
+    case BUFFER_WRITTEN: return stmt_accesses(c, block, buffer, ACCESS_WRITE);
     case BUFFER_UPDATED:
-        return stmt_touches(c, block, buffer, ACCESS_WRITE) &&
-               stmt_touches(c, block, buffer, ACCESS_READ);
+        return stmt_accesses(c, block, buffer, ACCESS_WRITE) &&
+               stmt_accesses(c, block, buffer, ACCESS_READ);
     default: return true;
     }
 }

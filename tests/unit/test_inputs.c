@@ -37,7 +37,7 @@ static const Derivation derivations[] = {
     {"", "for i in N y[id[i]] = 1;", "id >= 0, id < N"},
     {"", "temp t: i32[N]; for i in N t[i] = id[i] + 1; for j in N y[j] = x[j, t[j] + 2];",
      "id >= -3, id < 7"},
-    {"", "for i in N { y[i] = 0; for j in ptr[i]..ptr[i + 1] y[i] += v[j]; }",
+    {"", "for i in N - 1 { y[i] = 0; for j in ptr[i]..ptr[i + 1] y[i] += v[j]; }",
      "ptr is nondecreasing, ptr >= 0, ptr < M + 1"},
     {"", "for i in N { y[i] = 0; for j in 0..id[i] y[i] += v[j + 1]; }", "id < M"},
     {"where id in -1..M", "for i in N y[i] = x[i, id[i]];", ""},

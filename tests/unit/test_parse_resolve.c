@@ -126,11 +126,12 @@ static void test_control(void **state)
               "            }\n"
               "        }\n"},
         {HEAD,
-         REST "for i in N y[i] = 0; rows: for i in N for k in idx[i]..idx[i + 1] y[i] += x[i, k];",
+         REST
+         "for i in N y[i] = 0; rows: for i in N - 1 for k in idx[i]..idx[i + 1] y[i] += x[i, k];",
          REST "    for i in 8\n"
               "        y[i] = 0.0;\n"
-              "    for i in 8\n"
-              "        block rows(i in 8 = i) {\n"
+              "    for i in 7\n"
+              "        block rows(i in 7 = i) {\n"
               "            for k in idx[i]..idx[i + 1]\n"
               "                y[i] += x[i, k];\n"
               "        }\n"},

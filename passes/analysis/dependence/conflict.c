@@ -17,7 +17,7 @@ const char *hazard_text(HazardKind kind)
     return text[kind];
 }
 
-HazardKind touches_hazard(const Touch *x, const Touch *y)
+HazardKind accesses_hazard(const Access *x, const Access *y)
 {
     if (x->writes && y->writes)
         return HAZARD_WAW;
@@ -51,7 +51,7 @@ const char *instance_text(Poly *p, const Instance *at, const int64_t *point)
     return values_text(p, at, false, point);
 }
 
-static const char *element_text(Poly *p, const Touch *x, const Affine *index, const int64_t *point)
+static const char *element_text(Poly *p, const Access *x, const Affine *index, const int64_t *point)
 {
     StrBuf out = strbuf_new(p->ctx->arena);
     strbuf_addf(&out, "%s[", x->buffer->name);
@@ -61,7 +61,7 @@ static const char *element_text(Poly *p, const Touch *x, const Affine *index, co
     return out.text;
 }
 
-void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+void conflict_unproved(const Instance *a, const Access *x, const Instance *b, const Access *y,
                        const char *reason, Conflict *why)
 {
     *why = (Conflict){.first = a->unit->block,
@@ -69,7 +69,7 @@ void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, con
                       .buffer = x->buffer,
                       .first_span = x->span,
                       .second_span = y->span,
-                      .kind = touches_hazard(x, y),
+                      .kind = accesses_hazard(x, y),
                       .first_at = "",
                       .second_at = "",
                       .element = x->buffer->name,
@@ -77,7 +77,7 @@ void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, con
 }
 
 /* The subscripts of `x` may be any element. */
-static bool unknown_index(Poly *p, const Instance *at, const Touch *x)
+static bool unknown_index(Poly *p, const Instance *at, const Access *x)
 {
     bool before = p->inexact;
     p->inexact = false;
@@ -99,7 +99,7 @@ static bool runs_before(const Instance *a, const Instance *b, const int64_t *poi
     return a->unit->order < b->unit->order;
 }
 
-bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *b, const Access *y,
                    const char *reason, Conflict *why)
 {
     Context *c = p->ctx;

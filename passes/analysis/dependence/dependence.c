@@ -1,7 +1,7 @@
 /* dependence.c - the questions about order: is it kept, what does a loop carry, may its iterations
  * run at once?  See dependence.h.
  *
- * Each is asked of two touches of one buffer at a time, one writing: rows for the domains of both
+ * Each is asked of two accesses of one buffer at a time, one writing: rows for the domains of both
  * instances, for "the same element", for "first comes before second", and for what must not be
  * (second before first in the new tree; different iterations of a parallel loop). No solution for
  * any pair means legal. */
@@ -51,8 +51,8 @@ static void match_instances(Poly *p, const Instance *a, const Instance *b)
 }
 
 /* Writing the same values again is no conflict. */
-static void skip_repeats(Poly *p, const Instance *a, const Touch *x, const Instance *b,
-                         const Touch *y)
+static void skip_repeats(Poly *p, const Instance *a, const Access *x, const Instance *b,
+                         const Access *y)
 {
     if (a->unit == b->unit && a->unit->repeats && a->unit->idempotent && x->writes && y->writes)
         poly_differ(p, &p->top, a->iters, b->iters, a->unit->block->n_iters);
@@ -82,8 +82,8 @@ static bool level_unchanged(const OrderPair *o, int level)
 }
 
 /* No instance where x comes before y at `level`, and after it in the new order. */
-static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const Instance *b,
-                       const Touch *y, int level)
+static bool level_kept(OrderPair *o, const Instance *a, const Access *x, const Instance *b,
+                       const Access *y, int level)
 {
     Poly *p = o->p;
     if (level_unchanged(o, level) || !instance_precedes(p, a, b, (Precedence){.level = level}) ||
@@ -108,7 +108,7 @@ static bool level_kept(OrderPair *o, const Instance *a, const Touch *x, const In
     return true;
 }
 
-static bool touches_kept(OrderPair *o, const Touch *x, const Touch *y)
+static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
 {
     Poly *p = o->p;
     PolyMark start = poly_mark(p);
@@ -127,12 +127,12 @@ static bool touches_kept(OrderPair *o, const Touch *x, const Touch *y)
 
 /* x then y are updates of one reduction: they may change places, which rounds differently in
  * floats. */
-static bool reduction_pair(const Unit *a, const Touch *x, const Unit *b, const Touch *y)
+static bool reduction_pair(const Unit *a, const Access *x, const Unit *b, const Access *y)
 {
-    return a == b && touches_commute(x, y);
+    return a == b && accesses_commute(x, y);
 }
 
-static bool rounds(const Touch *x)
+static bool rounds(const Access *x)
 {
     return type_is_float(x->buffer->type) && (x->op == STORE_ADD || x->op == STORE_MUL);
 }
@@ -150,7 +150,7 @@ static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassoc
         o.new_b = same_unit(after, o.b);
         if (reduction)
             o.why = NULL;
-        bool kept = !o.new_a || !o.new_b || touches_kept(&o, at.x, at.y);
+        bool kept = !o.new_a || !o.new_b || accesses_kept(&o, at.x, at.y);
         if (!kept && !reduction)
             return false;
         *reassociates |= !kept;
@@ -326,8 +326,8 @@ static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 }
 
 /* No x in an iteration of the root loop and y in a later one touch the same element. */
-static bool touches_carry_none(Poly *p, const Unit *a, const Touch *x, const Unit *b,
-                               const Touch *y, const char *reason, Conflict *why)
+static bool accesses_carry_none(Poly *p, const Unit *a, const Access *x, const Unit *b,
+                                const Access *y, const char *reason, Conflict *why)
 {
     unit_assume_runs(p, a);
     unit_assume_runs(p, b);
@@ -350,7 +350,7 @@ typedef struct {
 static bool may_carry(const CarryQuestion *q, const Pairs *at)
 {
     return !is_inside(at->model, at->x->buffer, q->threads) &&
-           !(q->atomic_counts && at->x->atomic && at->y->atomic && touches_commute(at->x, at->y));
+           !(q->atomic_counts && at->x->atomic && at->y->atomic && accesses_commute(at->x, at->y));
 }
 
 static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQuestion *q,
@@ -365,7 +365,7 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
         if (units_common(a, b) == 0 || !may_carry(q, &at))
             continue;
         PolyPart part = poly_begin(p);
-        bool none = touches_carry_none(p, a, at.x, b, at.y, q->reason, why);
+        bool none = accesses_carry_none(p, a, at.x, b, at.y, q->reason, why);
         if (!none && !(q->reduction_counts && reduction_pair(a, at.x, b, at.y)))
             return false;
         q->reduction_seen |= !none;
@@ -375,8 +375,8 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
 }
 
 /* No x of `a` comes before a y of the init `b` and touches the same element. */
-static bool touch_comes_after(Poly *p, const Unit *a, const Touch *x, const Unit *b, const Touch *y,
-                              Conflict *why)
+static bool access_comes_after(Poly *p, const Unit *a, const Access *x, const Unit *b,
+                               const Access *y, Conflict *why)
 {
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     instances_collide(p, &at_a, x, &at_b, y);
@@ -408,7 +408,7 @@ static bool unit_comes_after(Poly *p, Model *m, int a, int init, Conflict *why)
 {
     for (Pairs at = pairs_of(m, a, init); pairs_next(&at);) {
         PolyPart part = poly_begin(p);
-        if (!touch_comes_after(p, m->units.items[a], at.x, m->units.items[init], at.y, why))
+        if (!access_comes_after(p, m->units.items[a], at.x, m->units.items[init], at.y, why))
             return false;
         poly_end(p, &part);
     }

@@ -137,8 +137,8 @@ Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_
     Instance at = {.unit = unit,
                    .loops = ARENA_ARRAY(arena, Affine, unit->n_loops),
                    .turns = ARENA_ARRAY(arena, Affine, unit->n_loops)};
-    for (int i = 0; i < unit->n_scopes; i++) {
-        Enclosing scope = unit->scopes[i];
+    for (int i = 0; i < unit->scopes.n; i++) {
+        Enclosing scope = unit->scopes.items[i];
         if (scope.stmt->kind == ST_IF)
             assume_known(p, &at, scope.stmt->u.cond.cond, !scope.otherwise);
         if (scope.stmt->kind == ST_FOR)
@@ -150,22 +150,22 @@ Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_
     return at;
 }
 
-const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch)
+const Affine *instance_index(Poly *p, const Instance *at, const Access *access)
 {
     Env env = {0};
     for (int i = 0; i < at->env.n; i++)
         VEC_PUSH(p->ctx->arena, &env, at->env.items[i]);
-    for (int i = 0; i < touch->n_inner; i++)
-        model_enter_scope(p, &env, touch->inner[i]);
-    int rank = touch->buffer->rank;
+    for (int i = 0; i < access->path.n; i++)
+        model_enter_scope(p, &env, access->path.items[i]);
+    int rank = access->buffer->rank;
     Affine *index = ARENA_ARRAY(p->ctx->arena, Affine, rank);
     for (int i = 0; i < rank; i++) {
         bool before = p->inexact;
         p->inexact = false;
-        index[i] = poly_value(p, &env, touch->index[i]);
+        index[i] = poly_value(p, &env, access->index[i]);
         if (p->inexact) {
             poly_not_negative(p, &p->top, index[i]);
-            poly_at_most(p, &p->top, index[i], poly_value(p, &p->fixed, touch->buffer->shape[i]),
+            poly_at_most(p, &p->top, index[i], poly_value(p, &p->fixed, access->buffer->shape[i]),
                          -1);
         }
         p->inexact |= before;
@@ -209,8 +209,8 @@ Affine instance_first_turn(Poly *p, const Instance *at, int i)
     return turn_of(p, loop, poly_value(p, &at->env, loop->lo));
 }
 
-void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
-                       const Touch *y)
+void instances_collide(Poly *p, const Instance *a, const Access *x, const Instance *b,
+                       const Access *y)
 {
     const Affine *at_x = instance_index(p, a, x), *at_y = instance_index(p, b, y);
     for (int i = 0; i < x->buffer->rank; i++)

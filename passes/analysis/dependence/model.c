@@ -1,111 +1,19 @@
-/* model.c - from a tree to units and touches: what runs there, when, and what it accesses. See
+/* model.c - from a tree to units and accesses: what runs there, when, and what it accesses. See
  * model.h. */
 #include "passes/analysis/dependence/model.h"
 
 #include "passes/analysis/regions/inits.h"
 #include "passes/analysis/regions/region.h"
 
-/* ---- collecting the touches of a block ------------------------------------------------------- */
-
-static const Enclosing *copy_path(Context *c, const EnclosingList *path)
-{
-    Enclosing *copy = ARENA_ARRAY(c->arena, Enclosing, path->n);
-    for (int i = 0; i < path->n; i++)
-        copy[i] = path->items[i];
-    return copy;
-}
-
-/* Collecting the touches of a unit. */
-typedef struct {
-    Context *c;
-    Unit *unit;
-    EnclosingList *path; /* in the block, around the place at work */
-} Toucher;
-
-static void add_touch(Toucher *t, Touch touch)
-{
-    touch.inner = copy_path(t->c, t->path);
-    touch.n_inner = t->path->n;
-    VEC_PUSH(t->c->arena, &t->unit->touches, touch);
-}
-
-static void touch_expr(Toucher *t, Expr *e);
-
-/* What is only evaluated where `cond` holds (or does not), as under an if. */
-static void touch_under(Toucher *t, Expr *cond, bool holds, Expr *e)
-{
-    Context *c = t->c;
-    if (!expr_has_load(e))
-        return;
-    const Stmt *branch = stmt_if(c, cond, stmt_seq(c, NULL, 0, cond->span), NULL, cond->span);
-    VEC_PUSH(c->arena, t->path, ((Enclosing){branch, !holds}));
-    touch_expr(t, e);
-    t->path->n--;
-}
-
-/* The loads of an expression; the arms of ?: and the right sides of && and || only where they are
- * evaluated. */
-static void touch_expr(Toucher *t, Expr *e)
-{
-    if (!e || !expr_has_load(e))
-        return;
-    if (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR) {
-        touch_expr(t, e->u.arg[0]);
-        touch_under(t, e->u.arg[0], e->kind != EX_OR, e->u.arg[1]);
-        if (e->kind == EX_SELECT)
-            touch_under(t, e->u.arg[0], false, e->u.arg[2]);
-        return;
-    }
-    for (int i = 0; i < expr_operands(e); i++)
-        touch_expr(t, expr_operand(e, i));
-    if (e->kind == EX_LOAD)
-        add_touch(t, (Touch){.buffer = e->u.load.buffer,
-                             .index = e->u.load.index,
-                             .reads = true,
-                             .span = e->span});
-}
-
-static void touch_store(Toucher *t, const Stmt *s)
-{
-    const Unit *unit = t->unit;
-    bool atomic = s->u.store.atomic || (unit->block->atomic && !unit->init);
-    touch_expr(t, s->u.store.value);
-    for (int i = 0; i < s->u.store.buffer->rank; i++)
-        touch_expr(t, s->u.store.index[i]);
-    add_touch(t, (Touch){.buffer = s->u.store.buffer,
-                         .index = s->u.store.index,
-                         .writes = true,
-                         .reads = store_updates(s->u.store.op),
-                         .op = s->u.store.op,
-                         .atomic = atomic,
-                         .span = s->span});
-}
-
-static void touch_stmt(Toucher *t, const Stmt *s)
-{
-    if (s->kind == ST_FOR) {
-        touch_expr(t, s->u.loop.lo);
-        touch_expr(t, s->u.loop.hi);
-    }
-    if (s->kind == ST_IF)
-        touch_expr(t, s->u.cond.cond);
-    if (s->kind == ST_STORE)
-        touch_store(t, s);
-    if (s->kind == ST_LET)
-        touch_expr(t, s->u.let.value);
-}
-
 static bool reads_own_writes(const Unit *u)
 {
-    for (int i = 0; i < u->touches.n; i++)
-        for (int j = 0; j < u->touches.n; j++)
-            if (u->touches.items[i].writes && u->touches.items[j].reads &&
-                u->touches.items[i].buffer == u->touches.items[j].buffer)
+    for (int i = 0; i < u->accesses.n; i++)
+        for (int j = 0; j < u->accesses.n; j++)
+            if (u->accesses.items[i].writes && u->accesses.items[j].reads &&
+                u->accesses.items[i].buffer == u->accesses.items[j].buffer)
                 return true;
     return false;
 }
-
-/* ---- units ----------------------------------------------------------------------------------- */
 
 static bool iters_use(const BlockStmt *b, const Var *var, bool spatial_only)
 {
@@ -164,20 +72,16 @@ static void place_init(const Units *units, Unit *u, Stmt *block)
         u->absent[i] = !iters_use(u->block, u->loops[i]->var, true);
 }
 
-static void touch_unit(Context *c, Unit *u)
+static void collect_accesses(Context *c, Unit *u)
 {
-    EnclosingList nothing = {0};
-    Toucher t = {c, u, &nothing};
-    if (!u->init) {
-        touch_expr(&t, u->block->predicate);
-        for (int i = 0; i < u->block->n_iters; i++)
-            touch_expr(&t, u->block->iters[i].binding);
-    }
-    Stmt *body = u->init ? u->block->init : u->block->body;
-    for (Cursor at = cursor_with_path(cursor_outer(c, body), NULL); cursor_next(&at);) {
-        t.path = &at.path;
-        touch_stmt(&t, at.stmt);
-    }
+    const BlockStmt *block = u->block;
+    if (!u->init && block->predicate)
+        access_collect_expr(c, block->predicate, NULL, &u->accesses);
+    for (int i = 0; i < block->n_iters && !u->init; i++)
+        access_collect_expr(c, block->iters[i].binding, NULL, &u->accesses);
+    access_collect(c, u->init ? block->init : block->body, NULL, ACCESS_ANY, &u->accesses);
+    for (int i = 0; i < u->accesses.n && !u->init; i++)
+        u->accesses.items[i].atomic |= block->atomic && u->accesses.items[i].writes;
     u->idempotent = !reads_own_writes(u);
 }
 
@@ -190,8 +94,7 @@ static void add_unit(Units *units, Stmt *s, bool init)
     u->stmt = s;
     u->block = &s->u.block;
     u->init = init;
-    u->scopes = copy_path(c, path);
-    u->n_scopes = path->n;
+    u->scopes = enclosing_copy(c, path);
     u->loops = ARENA_ARRAY(arena, const ForStmt *, path->n);
     for (int i = 0; i < path->n; i++)
         if (path->items[i].stmt->kind == ST_FOR)
@@ -203,7 +106,7 @@ static void add_unit(Units *units, Stmt *s, bool init)
         place_init(units, u, s);
     for (int i = 0; i < u->n_loops; i++)
         u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, init);
-    touch_unit(c, u);
+    collect_accesses(c, u);
     VEC_PUSH(arena, &units->model->units, u);
 }
 
@@ -236,6 +139,6 @@ Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)
         units.path = &at.path;
         collect_units(&units, at.stmt);
     }
-    model_index_touches(m);
+    model_index_accesses(m);
     return m;
 }

@@ -1,4 +1,4 @@
-/* model.h - a piece of program as units that run, what each touches, and when.
+/* model.h - a piece of program as units that run, what each accesses, and when.
  *
  * A unit is a block's body, or its init. The loops and ifs from the root down to it say which
  * instances there are; the first n_time of its loops and its place in the text say when each runs.
@@ -6,7 +6,7 @@
  * outside that one in its time, and those further in that spatial iterators need as plain
  * dimensions.
  *
- * An instance is a unit under fresh columns of a Poly; touches of instances give affine
+ * An instance is a unit under fresh columns of a Poly; accesses of instances give affine
  * subscripts. A question joins instances of two units with rows for "the same element" and
  * "before". */
 #ifndef TIRC_PASSES_ANALYSIS_DEPENDENCE_MODEL_H
@@ -15,24 +15,11 @@
 #include "passes/analysis/dependence/dependence.h"
 #include "passes/analysis/polyhedral/poly.h"
 
-/* One access of a unit. */
-typedef struct {
-    const Buffer *buffer;
-    Expr *const *index; /* of iterators, and loops and lets of the body */
-    bool reads, writes;
-    StoreOp op; /* of a write */
-    bool atomic;
-    Span span;
-    const Enclosing *inner; /* in the block's body */
-    int n_inner;
-} Touch;
-
 typedef struct {
     const Stmt *stmt; /* the ST_BLOCK */
     const BlockStmt *block;
     bool init;
-    const Enclosing *scopes; /* from the root down to the block */
-    int n_scopes;
+    EnclosingList scopes;  /* from the root down to the block */
     const ForStmt **loops; /* those of scopes */
     int n_loops;
     int n_time;      /* how many of them order the unit */
@@ -40,17 +27,17 @@ typedef struct {
     bool *absent;    /* [n_loops] an init has no value of this loop */
     bool repeats;    /* runs more than once with the same iterators */
     bool idempotent; /* reads nothing that it writes: running again changes nothing */
-    VEC(Touch) touches;
+    AccessList accesses;
 } Unit;
 
-/* A touch of a unit, by its buffer and, where that is a literal, its first subscript. */
+/* An access of a unit, by its buffer and, where that is a literal, its first subscript. */
 typedef struct {
     uint32_t buffer;
     bool literal;
     int64_t first;
     int unit;
-} TouchRef;
-typedef VEC(TouchRef) TouchRefs;
+} AccessRef;
+typedef VEC(AccessRef) AccessRefs;
 
 typedef struct {
     Context *ctx;
@@ -59,7 +46,7 @@ typedef struct {
     EnclosingList outer; /* loops and ifs of the kernel around the root */
     VEC(Unit *) units;
     VEC(const Buffer *) inside; /* buffers declared below the root */
-    TouchRefs all, writes;      /* touches by what they touch */
+    AccessRefs all, writes;     /* accesses, by what they access */
     int *met, stamp;            /* [units] the last list of neighbours that has the unit */
 } Model;
 
@@ -68,22 +55,22 @@ Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)
 
 /* ---- which units can meet (neighbours.c) ----------------------------------------------------- */
 
-/* The two touch one buffer and one of them writes it, and no literal subscripts tell them apart. */
-bool touches_meet(const Touch *a, const Touch *b);
+/* The two are of one buffer, one of them writes, and no literal subscripts tell them apart. */
+bool accesses_meet(const Access *a, const Access *b);
 /* Both are updates by one operator, so that they may change places. */
-bool touches_commute(const Touch *a, const Touch *b);
+bool accesses_commute(const Access *a, const Access *b);
 /* Fills in m->all, m->writes and m->met, which model_neighbours goes by. */
-void model_index_touches(Model *m);
-/* The units with a touch that may meet one of unit `unit` (touches_meet), ascending. In the
+void model_index_accesses(Model *m);
+/* The units with an access that may meet one of unit `unit` (accesses_meet), ascending. In the
  * arena. */
 typedef VEC(int) UnitList;
 UnitList model_neighbours(Model *m, int unit);
 
-/* Goes through the pairs of touches that may meet: x of unit a, y of unit b. */
+/* Goes through the pairs of accesses that may meet: x of unit a, y of unit b. */
 typedef struct {
     Model *model;
     int a, b;
-    const Touch *x, *y;
+    const Access *x, *y;
     int last;             /* value of a */
     UnitList met;         /* values of b */
     int at_b, at_x, at_y; /* the next ones */
@@ -94,16 +81,16 @@ Pairs pairs_of(Model *m, int a, int b);
 /* False behind the last one. */
 bool pairs_next(Pairs *at);
 
-/* Goes through the touches of a buffer. */
+/* Goes through the accesses of a buffer. */
 typedef struct {
     const Model *model;
     const Buffer *buffer;
     int unit;
-    const Touch *touch;
+    const Access *access;
     int at; /* the next one of the unit */
-} Touches;
-Touches touches_of(const Model *m, const Buffer *buffer);
-bool touches_next(Touches *at);
+} BufferAccesses;
+BufferAccesses accesses_of(const Model *m, const Buffer *buffer);
+bool accesses_next(BufferAccesses *at);
 
 /* ---- instances (instance.c) ------------------------------------------------------------------ */
 
@@ -132,8 +119,8 @@ Instance instance_new(Poly *p, const Unit *unit);
 /* An instance in the same iteration of its first n_shared loops as `like`: what is computed from
  * them, quotients and products too, is then the same column in both. */
 Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared);
-/* The subscripts [rank] of a touch, with columns and rows for the loops inside the block. */
-const Affine *instance_index(Poly *p, const Instance *at, const Touch *touch);
+/* The subscripts [rank] of an access, with columns and rows for the loops inside the block. */
+const Affine *instance_index(Poly *p, const Instance *at, const Access *access);
 
 /* How many of the loops that order them two units share. */
 int units_common(const Unit *a, const Unit *b);
@@ -158,19 +145,19 @@ bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence
 Affine instance_first_turn(Poly *p, const Instance *at, int i);
 
 /* Rows: both touch the same element. */
-void instances_collide(Poly *p, const Instance *a, const Touch *x, const Instance *b,
-                       const Touch *y);
+void instances_collide(Poly *p, const Instance *a, const Access *x, const Instance *b,
+                       const Access *y);
 
 /* ---- answers in words (conflict.c) ----------------------------------------------------------- */
 
 /* The hazard of x, which writes or reads, and then y. */
-HazardKind touches_hazard(const Touch *x, const Touch *y);
+HazardKind accesses_hazard(const Access *x, const Access *y);
 /* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b`.
  * `reason` is a whole sentence, in the arena. True if there is none. */
-bool conflict_none(Poly *p, const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *b, const Access *y,
                    const char *reason, Conflict *why);
 /* The answer "not proved" about a block or two, without numbers. */
-void conflict_unproved(const Instance *a, const Touch *x, const Instance *b, const Touch *y,
+void conflict_unproved(const Instance *a, const Access *x, const Instance *b, const Access *y,
                        const char *reason, Conflict *why);
 /* "N = 2, i = 3": sizes, then the iterators of a block at a point. */
 const char *instance_text(Poly *p, const Instance *at, const int64_t *point);

@@ -1,4 +1,4 @@
-/* neighbours.c - which units of a model can meet at all: an index of their touches by buffer and
+/* neighbours.c - which units of a model can meet at all: an index of their accesses by buffer and
  * first subscript.
  *
  * Kernels with thousands of blocks, such as an unrolled program has, ask for all pairs of accesses
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-bool touches_meet(const Touch *a, const Touch *b)
+bool accesses_meet(const Access *a, const Access *b)
 {
     if (a->buffer->id != b->buffer->id || !(a->writes || b->writes))
         return false;
@@ -18,22 +18,22 @@ bool touches_meet(const Touch *a, const Touch *b)
     return true;
 }
 
-bool touches_commute(const Touch *a, const Touch *b)
+bool accesses_commute(const Access *a, const Access *b)
 {
     return a->writes && b->writes && a->reads && b->reads && a->op == b->op;
 }
 
-static TouchRef touch_ref(const Touch *touch, int unit)
+static AccessRef access_ref(const Access *access, int unit)
 {
-    TouchRef ref = {.buffer = touch->buffer->id, .unit = unit};
-    ref.literal = touch->buffer->rank > 0 && expr_is_const(touch->index[0], &ref.first);
+    AccessRef ref = {.buffer = access->buffer->id, .unit = unit};
+    ref.literal = access->buffer->rank > 0 && expr_is_const(access->index[0], &ref.first);
     return ref;
 }
 
 /* By buffer, then literal subscripts in order, then the others, then units. */
 static int compare_refs(const void *a, const void *b)
 {
-    const TouchRef *x = a, *y = b;
+    const AccessRef *x = a, *y = b;
     if (x->buffer != y->buffer)
         return x->buffer < y->buffer ? -1 : 1;
     if (x->literal != y->literal)
@@ -43,15 +43,15 @@ static int compare_refs(const void *a, const void *b)
     return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-void model_index_touches(Model *m)
+void model_index_accesses(Model *m)
 {
     Arena *arena = m->ctx->arena;
     for (int i = 0; i < m->units.n; i++)
-        for (int k = 0; k < m->units.items[i]->touches.n; k++) {
-            const Touch *touch = &m->units.items[i]->touches.items[k];
-            VEC_PUSH(arena, &m->all, touch_ref(touch, i));
-            if (touch->writes)
-                VEC_PUSH(arena, &m->writes, touch_ref(touch, i));
+        for (int k = 0; k < m->units.items[i]->accesses.n; k++) {
+            const Access *access = &m->units.items[i]->accesses.items[k];
+            VEC_PUSH(arena, &m->all, access_ref(access, i));
+            if (access->writes)
+                VEC_PUSH(arena, &m->writes, access_ref(access, i));
         }
     if (m->all.n > 0)
         qsort(m->all.items, (size_t)m->all.n, sizeof *m->all.items, compare_refs);
@@ -61,7 +61,7 @@ void model_index_touches(Model *m)
 }
 
 /* The place of the first entry that is not before `ref`. */
-static int refs_from(const TouchRefs *refs, const TouchRef *ref)
+static int refs_from(const AccessRefs *refs, const AccessRef *ref)
 {
     int low = 0, high = refs->n;
     while (low < high) {
@@ -76,10 +76,10 @@ static int refs_from(const TouchRefs *refs, const TouchRef *ref)
 
 /* Adds the units of the entries from `from` on that have its buffer and, with `same`, its
  * literal. */
-static void add_met(Model *m, const TouchRefs *refs, TouchRef from, bool same, UnitList *out)
+static void add_met(Model *m, const AccessRefs *refs, AccessRef from, bool same, UnitList *out)
 {
     for (int at = refs_from(refs, &from); at < refs->n; at++) {
-        const TouchRef *ref = &refs->items[at];
+        const AccessRef *ref = &refs->items[at];
         if (ref->buffer != from.buffer ||
             (same && (ref->literal != from.literal || (ref->literal && ref->first != from.first))))
             break;
@@ -100,9 +100,9 @@ UnitList model_neighbours(Model *m, int unit)
     UnitList out = {0};
     const Unit *u = m->units.items[unit];
     m->stamp++;
-    for (int k = 0; k < u->touches.n; k++) {
-        const TouchRefs *refs = u->touches.items[k].writes ? &m->all : &m->writes;
-        TouchRef from = touch_ref(&u->touches.items[k], 0);
+    for (int k = 0; k < u->accesses.n; k++) {
+        const AccessRefs *refs = u->accesses.items[k].writes ? &m->all : &m->writes;
+        AccessRef from = access_ref(&u->accesses.items[k], 0);
         if (from.literal) {
             add_met(m, refs, from, true, &out);
             from.literal = false;
@@ -129,14 +129,14 @@ Pairs pairs_of(Model *m, int a, int b)
     return (Pairs){.model = m, .a = a, .b = b, .last = a};
 }
 
-static bool next_touches(Pairs *at)
+static bool next_accesses(Pairs *at)
 {
     const Unit *a = at->model->units.items[at->a], *b = at->model->units.items[at->b];
-    for (; at->at_x < a->touches.n; at->at_x++, at->at_y = 0)
-        while (at->at_y < b->touches.n) {
-            at->x = &a->touches.items[at->at_x];
-            at->y = &b->touches.items[at->at_y++];
-            if (touches_meet(at->x, at->y))
+    for (; at->at_x < a->accesses.n; at->at_x++, at->at_y = 0)
+        while (at->at_y < b->accesses.n) {
+            at->x = &a->accesses.items[at->at_x];
+            at->y = &b->accesses.items[at->at_y++];
+            if (accesses_meet(at->x, at->y))
                 return true;
         }
     return false;
@@ -157,24 +157,24 @@ static bool next_units(Pairs *at)
 
 bool pairs_next(Pairs *at)
 {
-    while (at->a < 0 || !next_touches(at))
+    while (at->a < 0 || !next_accesses(at))
         if (!next_units(at))
             return false;
     return true;
 }
 
-Touches touches_of(const Model *m, const Buffer *buffer)
+BufferAccesses accesses_of(const Model *m, const Buffer *buffer)
 {
-    return (Touches){.model = m, .buffer = buffer};
+    return (BufferAccesses){.model = m, .buffer = buffer};
 }
 
-bool touches_next(Touches *at)
+bool accesses_next(BufferAccesses *at)
 {
     for (; at->unit < at->model->units.n; at->unit++, at->at = 0) {
         const Unit *u = at->model->units.items[at->unit];
-        while (at->at < u->touches.n) {
-            at->touch = &u->touches.items[at->at++];
-            if (at->touch->buffer->id == at->buffer->id)
+        while (at->at < u->accesses.n) {
+            at->access = &u->accesses.items[at->at++];
+            if (at->access->buffer->id == at->buffer->id)
                 return true;
         }
     }

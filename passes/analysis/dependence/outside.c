@@ -16,12 +16,14 @@
 
 enum { MAX_GIVEN = 64 };
 
+typedef enum { SIDE_ABOVE, SIDE_BELOW, SIDES } Side;
+
 typedef struct {
     Context *c;
     const Kernel *kernel;
     const EnclosingList *path; /* around the block */
     const BlockStmt *block;
-    const EnclosingList *inner; /* in the block, around the access */
+    const Access *access;
     bool found;
 } Outside;
 
@@ -57,8 +59,8 @@ static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
         poly_at_most(p, &p->top, value, poly_value(p, env, iter->hi), -1);
         VEC_PUSH(o->c->arena, env, ((Meaning){iter->var, value}));
     }
-    for (int i = 0; i < o->inner->n; i++)
-        model_enter_scope(p, env, o->inner->items[i]);
+    for (int i = 0; i < o->access->path.n; i++)
+        model_enter_scope(p, env, o->access->path.items[i]);
     return p;
 }
 
@@ -109,33 +111,32 @@ static bool are_all(const Outside *o, isl_set *leaving)
     return all;
 }
 
-static void refuse(Outside *o, const Buffer *buffer, Expr *subscript, Span span, const char *where,
-                   int64_t value, int64_t extent)
+static void refuse(Outside *o, int axis, const char *where, int64_t value, int64_t extent)
 {
     StrBuf text = strbuf_new(o->c->arena);
-    print_expr(subscript, &text);
+    print_expr(o->access->index[axis], &text);
     const char *end =
         value < 0 ? "axes begin at 0"
                   : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
-    diag_error(o->c, E0232, span,
+    diag_error(o->c, E0232, o->access->span,
                "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put "
                "the access under a condition",
-               where, text.text, buffer->name, (long long)value, end);
+               where, text.text, o->access->buffer->name, (long long)value, end);
     o->found = true;
 }
 
 /* The subscript leaves on one side, below 0 or above, for all sizes for which it is evaluated. */
-static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, bool above,
-                   Span span)
+static bool leaves(Outside *o, int axis, Side side)
 {
+    Expr *subscript = o->access->index[axis];
     Affine given[MAX_GIVEN];
     Env env = {0};
     int n;
     int64_t *point = NULL;
     Poly *p = iterations(o, &env, given, &n);
     Affine at = poly_value(p, &env, subscript),
-           extent = poly_value(p, &p->fixed, buffer->shape[axis]);
-    if (above)
+           extent = poly_value(p, &p->fixed, o->access->buffer->shape[axis]);
+    if (side == SIDE_ABOVE)
         poly_at_most(p, &p->top, extent, at, 0);
     else
         poly_at_most(p, &p->top, at, affine_const(0), -1);
@@ -147,62 +148,54 @@ static bool leaves(Outside *o, const Buffer *buffer, int axis, Expr *subscript, 
     bool certain = leaving && are_all(o, leaving);
     isl_set_free(leaving);
     if (certain)
-        refuse(o, buffer, subscript, span, where, value, end);
+        refuse(o, axis, where, value, end);
     return certain;
 }
 
 /* Most stay inside, which facts know at once. */
-static bool stays_inside(const Outside *o, const Buffer *buffer, int axis, Expr *subscript)
+static bool stays_inside(const Outside *o, int axis)
 {
+    Expr *subscript = o->access->index[axis];
     Facts *f = facts_of_kernel(o->c, o->kernel);
     for (int i = 0; i < o->path->n; i++)
         facts_enter_enclosing(f, o->path->items[i]);
     Stmt block = {.kind = ST_BLOCK, .u.block = *o->block};
     facts_enter(f, &block);
-    for (int i = 0; i < o->inner->n; i++)
-        facts_enter_enclosing(f, o->inner->items[i]);
+    for (int i = 0; i < o->access->path.n; i++)
+        facts_enter_enclosing(f, o->access->path.items[i]);
     return prove(f, expr_binary(o->c, EX_GE, subscript, expr_index(o->c, 0), subscript->span)) &&
-           prove(f, expr_binary(o->c, EX_LT, subscript, buffer->shape[axis], subscript->span));
+           prove(f, expr_binary(o->c, EX_LT, subscript, o->access->buffer->shape[axis],
+                                subscript->span));
 }
 
-static void check_access(Outside *o, const Buffer *buffer, Expr *const *index, Span span)
+/* Under a condition, which decides what runs. */
+static bool is_conditional(const Access *access)
 {
-    for (int axis = 0; axis < buffer->rank; axis++)
-        if (!expr_has_load(index[axis]) && !stays_inside(o, buffer, axis, index[axis]) &&
-            (leaves(o, buffer, axis, index[axis], true, span) ||
-             leaves(o, buffer, axis, index[axis], false, span)))
-            return;
+    for (int i = 0; i < access->path.n; i++)
+        if (access->path.items[i].stmt->kind == ST_IF)
+            return true;
+    return false;
 }
 
-/* Operands that are evaluated under a condition are not looked at. */
-static void check_loads(Outside *o, const Expr *e)
+static void check_access(Outside *o)
 {
-    if (e->kind == EX_LOAD)
-        check_access(o, e->u.load.buffer, e->u.load.index, e->span);
-    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
-    for (int i = 0; i < (lazy ? 1 : expr_operands(e)); i++)
-        check_loads(o, expr_operand(e, i));
+    for (int axis = 0; axis < o->access->buffer->rank; axis++) {
+        if (expr_has_load(o->access->index[axis]) || stays_inside(o, axis))
+            continue;
+        for (Side side = 0; side < SIDES; side++)
+            if (leaves(o, axis, side))
+                return;
+    }
 }
 
-static void check_store(Outside *o, const Stmt *s)
-{
-    check_access(o, s->u.store.buffer, s->u.store.index, s->span);
-    for (int axis = 0; axis < s->u.store.buffer->rank; axis++)
-        check_loads(o, s->u.store.index[axis]);
-    check_loads(o, s->u.store.value);
-}
-
-/* A condition decides what runs, so nothing under one is asked. */
 static void check_body(Outside *o, const Stmt *body)
 {
-    for (Cursor at = cursor_with_path(cursor_outer(o->c, body), NULL); cursor_next(&at);) {
-        o->inner = &at.path;
-        if (at.stmt->kind == ST_LET)
-            check_loads(o, at.stmt->u.let.value);
-        if (at.stmt->kind == ST_STORE)
-            check_store(o, at.stmt);
-        if (at.stmt->kind == ST_IF)
-            cursor_prune(&at);
+    AccessList all = {0};
+    access_collect(o->c, body, NULL, ACCESS_ANY, &all);
+    for (int i = 0; i < all.n; i++) {
+        o->access = &all.items[i];
+        if (!is_conditional(o->access))
+            check_access(o);
     }
 }
 

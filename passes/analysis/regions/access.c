@@ -9,104 +9,101 @@ typedef struct {
     Context *c;
     const Buffer *buffer; /* NULL: every one */
     AccessMode mode;
-    const BlockStmt *block;
+    const BlockStmt *block; /* of the statement at work */
     AccessList *out;
 } Collector;
 
-static void add_access(Collector *k, const Access *access)
+static void add_access(Collector *k, Access access)
 {
-    if ((access->mode & k->mode) && (!k->buffer || access->buffer->id == k->buffer->id))
-        VEC_PUSH(k->c->arena, k->out, *access);
+    bool wanted =
+        (access.reads && k->mode & ACCESS_READ) || (access.writes && k->mode & ACCESS_WRITE);
+    access.block = k->block;
+    if (wanted && (!k->buffer || access.buffer->id == k->buffer->id))
+        VEC_PUSH(k->c->arena, k->out, access);
 }
 
-static void collect_expr(Collector *k, Expr *e)
+static void collect_expr(Collector *k, Expr *e, const EnclosingList *path);
+
+/* An operand that is only evaluated where `cond` holds (or does not), as under an if. */
+static void collect_under(Collector *k, Expr *cond, bool holds, Expr *e, const EnclosingList *path)
 {
-    for (int i = 0; i < expr_operands(e); i++)
-        collect_expr(k, expr_operand(e, i));
+    Context *c = k->c;
+    const Stmt *branch = stmt_if(c, cond, stmt_seq(c, NULL, 0, cond->span), NULL, cond->span);
+    EnclosingList inner = enclosing_copy(c, path);
+    VEC_PUSH(c->arena, &inner, ((Enclosing){branch, !holds}));
+    collect_expr(k, e, &inner);
+}
+
+static void collect_expr(Collector *k, Expr *e, const EnclosingList *path)
+{
+    if (!expr_has_load(e))
+        return;
+    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
+    for (int i = 0; i < expr_operands(e); i++) {
+        if (lazy && i > 0 && expr_has_load(e->u.arg[i]))
+            collect_under(k, e->u.arg[0], i == 1 && e->kind != EX_OR, e->u.arg[i], path);
+        else
+            collect_expr(k, expr_operand(e, i), path);
+    }
     if (e->kind == EX_LOAD)
-        add_access(k, &(Access){.buffer = e->u.load.buffer,
-                                .index = e->u.load.index,
-                                .mode = ACCESS_READ,
-                                .block = k->block,
-                                .span = e->span});
+        add_access(k, (Access){.buffer = e->u.load.buffer,
+                               .index = e->u.load.index,
+                               .reads = true,
+                               .path = *path,
+                               .span = e->span});
 }
 
-static void collect_store(Collector *k, Stmt *s)
+static void collect_store(Collector *k, const Stmt *s, const EnclosingList *path)
 {
-    const Buffer *buffer = s->u.store.buffer;
-    for (int d = 0; d < buffer->rank; d++)
-        collect_expr(k, s->u.store.index[d]);
-    collect_expr(k, s->u.store.value);
-    bool reads = store_updates(s->u.store.op);
-    add_access(k, &(Access){.buffer = buffer,
-                            .index = s->u.store.index,
-                            .mode = reads ? ACCESS_ANY : ACCESS_WRITE,
-                            .op = s->u.store.op,
-                            .atomic = s->u.store.atomic || (k->block && k->block->atomic),
-                            .block = k->block,
-                            .store = s,
-                            .span = s->span});
+    add_access(k, (Access){.buffer = s->u.store.buffer,
+                           .index = s->u.store.index,
+                           .reads = store_updates(s->u.store.op),
+                           .writes = true,
+                           .op = s->u.store.op,
+                           .atomic = s->u.store.atomic || (k->block && k->block->atomic),
+                           .path = *path,
+                           .span = s->span});
 }
 
-static void collect_stmt(Collector *k, Stmt *s);
-
-static void collect_block(Collector *k, const BlockStmt *block)
+static const BlockStmt *innermost_block(const EnclosingList *path)
 {
-    const BlockStmt *outer = k->block;
-    k->block = block;
-    for (int i = 0; i < block->n_iters; i++) {
-        collect_expr(k, block->iters[i].lo);
-        collect_expr(k, block->iters[i].hi);
-        collect_expr(k, block->iters[i].binding);
-    }
-    if (block->predicate)
-        collect_expr(k, block->predicate);
-    if (block->init)
-        collect_stmt(k, block->init);
-    collect_stmt(k, block->body);
-    k->block = outer;
+    for (int i = path->n; i-- > 0;)
+        if (path->items[i].stmt->kind == ST_BLOCK)
+            return &path->items[i].stmt->u.block;
+    return NULL;
 }
 
-static void collect_stmt(Collector *k, Stmt *s)
+/* What the statement itself accesses, apart from those below it. */
+static void collect_own(Collector *k, const Stmt *s, const EnclosingList *around)
 {
-    switch (s->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            collect_stmt(k, s->u.seq.items[i]);
-        break;
-    case ST_FOR:
-        collect_expr(k, s->u.loop.lo);
-        collect_expr(k, s->u.loop.hi);
-        collect_stmt(k, s->u.loop.body);
-        break;
-    case ST_IF:
-        collect_expr(k, s->u.cond.cond);
-        collect_stmt(k, s->u.cond.then);
-        if (s->u.cond.otherwise)
-            collect_stmt(k, s->u.cond.otherwise);
-        break;
-    case ST_BLOCK: collect_block(k, &s->u.block); break;
-    case ST_STORE: collect_store(k, s); break;
-    case ST_LET: collect_expr(k, s->u.let.value); break;
-    case ST_LAUNCH: collect_stmt(k, s->u.launch.body); break;
-    case ST_TEMP:
-    case ST_BARRIER: break;
-    }
+    bool accesses = s->kind == ST_STORE;
+    for (int i = 0; i < stmt_operands(s) && !accesses; i++)
+        accesses = expr_has_load(stmt_operand(s, i));
+    if (!accesses)
+        return;
+    EnclosingList path = enclosing_copy(k->c, around);
+    k->block = s->kind == ST_BLOCK ? &s->u.block : innermost_block(&path);
+    for (int i = 0; i < stmt_operands(s); i++)
+        collect_expr(k, stmt_operand(s, i), &path);
+    if (s->kind == ST_STORE)
+        collect_store(k, s, &path);
 }
 
-void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, AccessList *out)
+void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode,
+                    AccessList *out)
 {
     Collector k = {c, buffer, mode, NULL, out};
-    collect_stmt(&k, s);
+    for (Cursor at = cursor_with_path(cursor_stmts(c, s), NULL); cursor_next(&at);)
+        collect_own(&k, at.stmt, &at.path);
 }
 
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out)
 {
     Collector k = {c, buffer, ACCESS_READ, NULL, out};
-    collect_expr(&k, e);
+    collect_expr(&k, e, &(EnclosingList){0});
 }
 
-bool stmt_touches(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode)
+bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode)
 {
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);) {
         const Stmt *store = at.stmt && at.stmt->kind == ST_STORE ? at.stmt : NULL;
@@ -205,23 +202,21 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
     return true;
 }
 
-/* s itself reads or writes the buffer, apart from the statements below it. */
-static bool touches_itself(Context *c, const Stmt *s, const Buffer *buffer)
+/* s itself reads or writes the buffer, apart from the statements below it; a block is one. */
+static bool accesses_itself(Context *c, const Stmt *s, const Buffer *buffer)
 {
-    switch (s->kind) {
-    case ST_FOR: return expr_reads(s->u.loop.lo, buffer) || expr_reads(s->u.loop.hi, buffer);
-    case ST_IF: return expr_reads(s->u.cond.cond, buffer);
-    case ST_BLOCK:
-    case ST_STORE:
-    case ST_LET: return stmt_touches(c, s, buffer, ACCESS_ANY);
-    default: return false;
-    }
+    if (s->kind == ST_BLOCK || s->kind == ST_STORE)
+        return stmt_accesses(c, s, buffer, ACCESS_ANY);
+    for (int i = 0; i < stmt_operands(s); i++)
+        if (expr_reads(stmt_operand(s, i), buffer))
+            return true;
+    return false;
 }
 
 /* A block is not looked into: nothing can be placed inside it. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer)
 {
-    if (touches_itself(c, root, buffer))
+    if (accesses_itself(c, root, buffer))
         return root;
     if (root->kind == ST_BLOCK)
         return NULL;

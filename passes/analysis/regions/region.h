@@ -14,27 +14,28 @@ typedef struct {
     Expr *extent; /* at least 1; a literal where one can be found */
 } Interval;
 
-/* One subscripted access. `update` stores read and write. */
+/* One subscripted access. An update reads and writes. */
 typedef struct {
     const Buffer *buffer;
-    Expr *const *index; /* in the terms of the place, iterators not replaced */
-    AccessMode mode;
+    Expr *const *index; /* in the terms of the place: iterators and lets are not replaced */
+    bool reads, writes;
     StoreOp op; /* of a write */
     bool atomic;
     const BlockStmt *block; /* the block it is in, or NULL */
-    const Stmt *store;      /* the ST_STORE that writes, or NULL */
+    EnclosingList path;     /* around it, below the root; of an operand of ?:, && or ||, also the
+                             * condition under which it is evaluated, as an if */
     Span span;
 } Access;
 typedef VEC(Access) AccessList;
 
-/* All accesses below `s` in program order; of `buffer` only, or of every buffer (NULL).
+/* Adds all accesses below `s` in program order; of `buffer` only, or of every buffer (NULL).
  * Conditions of ifs, bounds of loops and predicates count as reads. */
-void access_collect(Context *c, Stmt *s, const Buffer *buffer, AccessMode mode, AccessList *out);
-
+void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode,
+                    AccessList *out);
 /* The reads in an expression, likewise. */
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
-/* Is there such an access of `buffer` below `s`, or in the expression? */
-bool stmt_touches(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);
+/* Is there such an access of `buffer` below `s`? */
+bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);
 
 /* The loops, blocks, ifs and lets from `root` down to `target` (by pointer, itself not entered)
  * are entered, so that `facts` hold there.  False, and nothing entered, when it is not below

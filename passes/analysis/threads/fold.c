@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
     int a, b; /* units */
-    const Touch *x, *y;
+    const Access *x, *y;
 } FoldPair;
 
 /* Rows: the two are in one copy of the memory, in one place, `fold` or more apart. */
@@ -74,9 +74,9 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
 static bool direction_kept(Fold *q)
 {
     const Model *m = q->t->model;
-    for (Touches x = touches_of(m, q->buffer); touches_next(&x);)
-        for (Touches y = touches_of(m, q->buffer); x.touch->writes && touches_next(&y);)
-            if (!pair_kept(q, &(FoldPair){x.unit, y.unit, x.touch, y.touch}))
+    for (BufferAccesses x = accesses_of(m, q->buffer); accesses_next(&x);)
+        for (BufferAccesses y = accesses_of(m, q->buffer); x.access->writes && accesses_next(&y);)
+            if (!pair_kept(q, &(FoldPair){x.unit, y.unit, x.access, y.access}))
                 return false;
     return true;
 }

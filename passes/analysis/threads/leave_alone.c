@@ -3,15 +3,15 @@
 #include "passes/analysis/threads/threads.h"
 
 /* Nothing writes what the unit reads with `x`. */
-static bool read_alone(Threads *t, Poly *p, const Unit *reader, const Touch *x, Conflict *why)
+static bool read_alone(Threads *t, Poly *p, const Unit *reader, const Access *x, Conflict *why)
 {
-    for (Touches y = touches_of(t->model, x->buffer); touches_next(&y);) {
-        if (!y.touch->writes || !touches_meet(x, y.touch))
+    for (BufferAccesses y = accesses_of(t->model, x->buffer); accesses_next(&y);) {
+        if (!y.access->writes || !accesses_meet(x, y.access))
             continue;
         PolyMark mark = poly_mark(p);
         Instance a = instance_new(p, reader), b = instance_new(p, thread_unit(t, y.unit));
-        instances_collide(p, &a, x, &b, y.touch);
-        if (!conflict_none(p, &a, x, &b, y.touch,
+        instances_collide(p, &a, x, &b, y.access);
+        if (!conflict_none(p, &a, x, &b, y.access,
                            "what is only read may come from a cache that sees no writes", why))
             return false;
         poly_reset(p, mark);
@@ -25,8 +25,8 @@ bool threads_leave_alone(Threads *t, uint32_t block,
     Poly *p = threads_question(t);
     for (int i = 0; i < t->model->units.n; i++) {
         const Unit *u = thread_unit(t, i);
-        for (int k = 0; k < u->touches.n && u->block->id == block; k++) {
-            const Touch *x = &u->touches.items[k]; /* an update's load goes with its store */
+        for (int k = 0; k < u->accesses.n && u->block->id == block; k++) {
+            const Access *x = &u->accesses.items[k]; /* an update's load goes with its store */
             if (x->reads && !x->writes && asked(user, x->buffer) && !read_alone(t, p, u, x, why))
                 return false;
         }

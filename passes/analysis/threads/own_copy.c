@@ -18,7 +18,7 @@ typedef struct {
     Threads *t;
     Poly *p;
     int reader;
-    const Touch *read;
+    const Access *read;
     int n_axes; /* coordinates that own a copy: 3 block axes, or all 6 */
     bool carried;
     int from;
@@ -27,17 +27,17 @@ typedef struct {
     int n_most;   /* loops whose values tell a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
-    const Touch *write;
+    const Access *write;
     Conflict *why;
 } OwnCopy;
 
-/* The touch has instances before the read at this level: in the same iteration of the shared
+/* The access has instances before the read at this level: in the same iteration of the shared
  * loops before it, and an earlier one of that loop; with no loop left, above in the text. */
-static bool is_definition(const OwnCopy *o, const Touches *x, int level)
+static bool is_definition(const OwnCopy *o, const BufferAccesses *x, int level)
 {
     const Unit *r = thread_unit(o->t, o->reader), *w = thread_unit(o->t, x->unit);
     int common = units_common(w, r);
-    if (!x->touch->writes || level > common || level < o->from)
+    if (!x->access->writes || level > common || level < o->from)
         return false;
     if (level == common)
         return w->order < r->order;
@@ -63,13 +63,13 @@ static void find_definitions(OwnCopy *o)
     const Unit *r = thread_unit(o->t, o->reader);
     o->n_least = o->n_most = 0;
     o->defined = o->written = false;
-    for (Touches x = touches_of(o->t->model, o->read->buffer); touches_next(&x);) {
-        if (!x.touch->writes)
+    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);) {
+        if (!x.access->writes)
             continue;
         int common = units_common(thread_unit(o->t, x.unit), r);
         if (!o->written || is_definition(o, &x, common)) {
             o->writer = x.unit;
-            o->write = x.touch;
+            o->write = x.access;
         }
         o->written = true;
         for (int level = 0; level <= common; level++)
@@ -85,7 +85,7 @@ enum { MAX_LEFT = 4 };
 
 /* An instance of the writer that comes before the reader's `r` at this level, on the same
  * coordinates; true where all that it needs is in rows. */
-static bool add_earlier(OwnCopy *o, int writer, const Touch *x, int level, const ThreadInstance *r,
+static bool add_earlier(OwnCopy *o, int writer, const Access *x, int level, const ThreadInstance *r,
                         const Affine *read)
 {
     Poly *p = o->p;
@@ -124,7 +124,7 @@ static void assume_broken(Poly *p, const Row *rows, int n)
 
 /* The unit writes, before `r`, whatever that reads: its iteration can be computed. Where that is so
  * for some of what is read, `p` goes on with the rest. */
-static bool plainly_covers(OwnCopy *o, int writer, const Touch *x, int level,
+static bool plainly_covers(OwnCopy *o, int writer, const Access *x, int level,
                            const ThreadInstance *r, const Affine *read)
 {
     Poly *p = o->p;
@@ -152,11 +152,12 @@ static bool all_plainly_cover(OwnCopy *o)
     ThreadInstance r = thread_instance(o->t, o->p, o->reader);
     const Affine *read = instance_index(o->p, &r.at, o->read);
     bool covered = false;
-    for (Touches x = touches_of(o->t->model, o->read->buffer); !covered && touches_next(&x);)
+    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer);
+         !covered && accesses_next(&x);)
         for (int level = units_common(thread_unit(o->t, x.unit), u); level >= 0 && !covered;
              level--)
             covered =
-                is_definition(o, &x, level) && plainly_covers(o, x.unit, x.touch, level, &r, read);
+                is_definition(o, &x, level) && plainly_covers(o, x.unit, x.access, level, &r, read);
     poly_reset(o->p, start);
     return covered;
 }
@@ -185,9 +186,9 @@ static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int
 }
 
 /* The values of (sizes, the loops of the reader that it may share with definitions, coordinates,
- * subscripts) of a touch. */
-static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int level, bool carried,
-                            bool *exact)
+ * subscripts) of an access. */
+static isl_set *access_image(const OwnCopy *o, int unit, const Access *x, int level, bool carried,
+                             bool *exact)
 {
     Poly *p = o->p;
     PolyMark mark = poly_mark(p);
@@ -209,11 +210,11 @@ static isl_set *touch_image(const OwnCopy *o, int unit, const Touch *x, int leve
     return set;
 }
 
-static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const Touch *x, int level,
-                                    bool carried)
+static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const Access *x,
+                                    int level, bool carried)
 {
     bool exact;
-    isl_set *part = touch_image(o, writer, x, level, carried, &exact);
+    isl_set *part = access_image(o, writer, x, level, carried, &exact);
     if (exact || !part)
         return isl_set_subtract(set, part);
     isl_set_free(part);
@@ -224,11 +225,11 @@ static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const 
 static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
 {
     const Unit *r = thread_unit(o->t, o->reader);
-    for (Touches x = touches_of(o->t->model, o->read->buffer); set && touches_next(&x);) {
+    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); set && accesses_next(&x);) {
         int common = units_common(thread_unit(o->t, x.unit), r);
         for (int level = common; level >= 0 && set; level--)
             if (is_definition(o, &x, level))
-                set = subtract_definition(o, set, x.unit, x.touch, level, level < common);
+                set = subtract_definition(o, set, x.unit, x.access, level, level < common);
     }
     return set;
 }
@@ -242,7 +243,7 @@ static bool reads_covered(OwnCopy *o)
     bool exact, spent;
     int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
     int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
-    isl_set *set = touch_image(o, o->reader, o->read, o->n_most, false, &exact);
+    isl_set *set = access_image(o, o->reader, o->read, o->n_most, false, &exact);
     set = subtract_definitions(o, set);
     bool some = poly_set_point(set, values, n, &spent);
     isl_set_free(set);
@@ -287,20 +288,20 @@ static bool writes_own(OwnCopy *o)
                      "'%s' is in %s memory, of which each %s has its own: the value that one "
                      "writes is not the one that another reads",
                      o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
-    for (Touches x = touches_of(o->t->model, o->read->buffer); touches_next(&x);) {
-        if (!x.touch->writes)
+    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);) {
+        if (!x.access->writes)
             continue;
         PolyMark mark = poly_mark(p);
         ThreadInstance a = thread_first_run(o->t, p, x.unit);
         ThreadInstance b = thread_first_run(o->t, p, o->reader);
         for (int l = 0; l < o->n_least && l < units_common(thread_unit(o->t, x.unit), r); l++)
             poly_equal(p, &p->top, a.at.turns[l], b.at.turns[l]);
-        instances_collide(p, &a.at, x.touch, &b.at, o->read);
+        instances_collide(p, &a.at, x.access, &b.at, o->read);
         for (int axis = 0; axis < o->n_axes; axis++)
             if (o->t->places[x.unit].every[axis])
                 poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
         poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
-        if (!conflict_none(p, &a.at, x.touch, &b.at, o->read, reason, o->why)) {
+        if (!conflict_none(p, &a.at, x.access, &b.at, o->read, reason, o->why)) {
             poly_reset(p, mark);
             return false;
         }
@@ -313,14 +314,14 @@ static bool writes_own(OwnCopy *o)
 
 static bool written_in_launch(const Threads *t, const Buffer *buffer)
 {
-    for (Touches x = touches_of(t->model, buffer); touches_next(&x);)
-        if (x.touch->writes)
+    for (BufferAccesses x = accesses_of(t->model, buffer); accesses_next(&x);)
+        if (x.access->writes)
             return true;
     return false;
 }
 
 /* The subscripts say which instance of the unit wrote an element: each iterator is one of them. */
-static bool index_tells_instance(const Unit *u, const Touch *x)
+static bool index_tells_instance(const Unit *u, const Access *x)
 {
     for (int i = 0; i < u->block->n_iters; i++) {
         bool found = false;
@@ -329,7 +330,7 @@ static bool index_tells_instance(const Unit *u, const Touch *x)
         if (!found)
             return false;
     }
-    return x->n_inner == 0;
+    return x->path.n == 0;
 }
 
 /* Whoever writes an element of `buffer`, and whenever, writes the same value: one plain store of
@@ -337,20 +338,20 @@ static bool index_tells_instance(const Unit *u, const Touch *x)
 static bool values_constant(const Threads *t, const Buffer *buffer)
 {
     int writes = 0;
-    for (Touches x = touches_of(t->model, buffer); touches_next(&x);) {
+    for (BufferAccesses x = accesses_of(t->model, buffer); accesses_next(&x);) {
         const Unit *u = thread_unit(t, x.unit);
-        if (!x.touch->writes)
+        if (!x.access->writes)
             continue;
-        if (++writes > 1 || x.touch->reads || !index_tells_instance(u, x.touch))
+        if (++writes > 1 || x.access->reads || !index_tells_instance(u, x.access))
             return false;
-        for (int r = 0; r < u->touches.n; r++)
-            if (u->touches.items[r].reads && written_in_launch(t, u->touches.items[r].buffer))
+        for (int r = 0; r < u->accesses.n; r++)
+            if (u->accesses.items[r].reads && written_in_launch(t, u->accesses.items[r].buffer))
                 return false;
     }
     return writes == 1;
 }
 
-static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Touch *read, Conflict *why)
+static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Access *read, Conflict *why)
 {
     return (OwnCopy){.t = t,
                      .p = p,
@@ -398,11 +399,11 @@ static bool read_owned(OwnCopy *o)
 bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
 {
     Poly *p = threads_question(t);
-    for (Touches x = touches_of(t->model, buffer); touches_next(&x);) {
+    for (BufferAccesses x = accesses_of(t->model, buffer); accesses_next(&x);) {
         Conflict ignored;
-        if (!x.touch->reads)
+        if (!x.access->reads)
             continue;
-        OwnCopy o = own_copy_of(t, p, x.unit, x.touch, &ignored);
+        OwnCopy o = own_copy_of(t, p, x.unit, x.access, &ignored);
         o.carried = true;
         o.from = n_fixed;
         find_definitions(&o);
@@ -412,7 +413,7 @@ bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
     return true;
 }
 
-bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed)
+bool threads_read_renewed(Threads *t, Poly *p, int unit, const Access *read, int n_fixed)
 {
     Conflict ignored;
     OwnCopy o = own_copy_of(t, p, unit, read, &ignored);
@@ -427,8 +428,8 @@ bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
 {
     for (int i = 0; i < t->model->units.n; i++) {
         const Unit *u = thread_unit(t, i);
-        for (int k = 0; k < u->touches.n; k++) {
-            const Touch *x = &u->touches.items[k];
+        for (int k = 0; k < u->accesses.n; k++) {
+            const Access *x = &u->accesses.items[k];
             if (!x->reads || scope_outlives_launch(x->buffer->scope))
                 continue;
             OwnCopy o = own_copy_of(t, p, i, x, why);

@@ -21,7 +21,7 @@ typedef struct {
     Poly *p;
     int at;
     int again, other; /* units: the one that runs again in the program, the one in between */
-    const Touch *touch, *written; /* an access of each to one buffer */
+    const Access *access, *written; /* an access of each to one buffer */
     const char *reason;
     Conflict *why;
 } Between;
@@ -59,7 +59,7 @@ static void enter_both(const Between *b, Instance *again, Instance *other)
     Poly *p = b->p;
     *again = instance_new(p, thread_unit(b->t, b->again));
     *other = instance_within(p, thread_unit(b->t, b->other), again, b->at);
-    instances_collide(p, other, b->written, again, b->touch);
+    instances_collide(p, other, b->written, again, b->access);
     run_after_first(p, again, b->at);
 }
 
@@ -75,7 +75,7 @@ static bool none_behind(const Between *b)
     bool none = true;
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
         none = !instance_precedes(p, &again, &other, inside(b->at, level)) ||
-               conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+               conflict_none(p, &other, b->written, &again, b->access, b->reason, b->why);
         poly_reset(p, mark);
     }
     poly_reset(p, start);
@@ -92,12 +92,12 @@ static bool none_in_front(const Between *b)
     run_after_first(p, &other, b->at);
     PolyMark mark = poly_mark(p);
     instance_precedes(p, &other, &again, (Precedence){.from = b->at, .level = b->at});
-    bool none = conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+    bool none = conflict_none(p, &other, b->written, &again, b->access, b->reason, b->why);
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
         poly_reset(p, mark);
         poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
         none = !instance_precedes(p, &other, &again, inside(b->at, level)) ||
-               conflict_none(p, &other, b->written, &again, b->touch, b->reason, b->why);
+               conflict_none(p, &other, b->written, &again, b->access, b->reason, b->why);
     }
     poly_reset(p, start);
     return none;
@@ -121,17 +121,17 @@ static const char *between_reason(const Between *b)
                         "block '%s' would run once for all iterations of loop '%s', on which its "
                         "iterators do not depend, but what it %s in between",
                         u->block->name, loop->var->name,
-                        b->touch->reads ? "reads is written" : "writes is overwritten");
+                        b->access->reads ? "reads is written" : "writes is overwritten");
 }
 
-static bool touch_is_steady(Between *b)
+static bool access_is_steady(Between *b)
 {
     bool used = b->t->places[b->other].used[b->at];
-    if (!b->written->writes || !(used || b->touch->reads))
+    if (!b->written->writes || !(used || b->access->reads))
         return true;
     b->reason = between_reason(b);
     if (!used)
-        return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->touch, b->at + 1);
+        return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->access, b->at + 1);
     return none_behind(b) && none_in_front(b);
 }
 
@@ -140,12 +140,12 @@ static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
     const Unit *u = thread_unit(t, unit);
     Between b = {.t = t, .p = p, .at = at, .again = unit, .why = why};
-    for (int k = 0; k < u->touches.n; k++) {
-        b.touch = &u->touches.items[k];
-        for (Touches w = touches_of(t->model, b.touch->buffer); touches_next(&w);) {
+    for (int k = 0; k < u->accesses.n; k++) {
+        b.access = &u->accesses.items[k];
+        for (BufferAccesses w = accesses_of(t->model, b.access->buffer); accesses_next(&w);) {
             b.other = w.unit;
-            b.written = w.touch;
-            if (units_common(thread_unit(t, w.unit), u) > at && !touch_is_steady(&b))
+            b.written = w.access;
+            if (units_common(thread_unit(t, w.unit), u) > at && !access_is_steady(&b))
                 return false;
         }
     }
@@ -156,7 +156,7 @@ static void describe_unit(const Unit *u, const char *reason, Conflict *why)
 {
     *why = (Conflict){.first = u->block,
                       .second = u->block,
-                      .buffer = u->touches.n ? u->touches.items[u->touches.n - 1].buffer : NULL,
+                      .buffer = u->accesses.n ? u->accesses.items[u->accesses.n - 1].buffer : NULL,
                       .first_span = u->stmt->span,
                       .second_span = u->stmt->span,
                       .first_at = "",

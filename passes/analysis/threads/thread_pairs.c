@@ -9,9 +9,9 @@ Poly *threads_question(Threads *t)
     return p;
 }
 
-static bool may_clash(const Touch *x, const Touch *y)
+static bool may_clash(const Access *x, const Access *y)
 {
-    return x->buffer->scope != SCOPE_LOCAL && !(x->atomic && y->atomic && touches_commute(x, y));
+    return x->buffer->scope != SCOPE_LOCAL && !(x->atomic && y->atomic && accesses_commute(x, y));
 }
 
 Meeting meetings_all(Threads *t, Poly *p)
@@ -84,7 +84,7 @@ Hazard meeting_hazard(const Meeting *m)
     return (Hazard){.first_block = thread_unit(m->t, m->pair.a)->block->id,
                     .second_block = thread_unit(m->t, m->pair.b)->block->id,
                     .buffer = m->pair.x->buffer,
-                    .kind = touches_hazard(m->pair.x, m->pair.y),
+                    .kind = accesses_hazard(m->pair.x, m->pair.y),
                     .first_span = m->pair.x->span,
                     .second_span = m->pair.y->span};
 }

@@ -79,13 +79,13 @@ const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every
 static void place_unit(Threads *t, const Unit *u, Place *place)
 {
     Arena *arena = t->ctx->arena;
-    const Stmt **path = ARENA_ARRAY(arena, const Stmt *, u->n_scopes + 1);
-    for (int i = 0; i < u->n_scopes; i++)
-        path[i] = u->scopes[i].stmt;
-    path[u->n_scopes] = u->stmt;
+    const Stmt **path = ARENA_ARRAY(arena, const Stmt *, u->scopes.n + 1);
+    for (int i = 0; i < u->scopes.n; i++)
+        path[i] = u->scopes.items[i].stmt;
+    path[u->scopes.n] = u->stmt;
     for (Axis axis = 0; axis < AXIS_COUNT; axis++) {
         const Stmt *loop =
-            coordinate_loop(t->ctx, path, u->n_scopes + 1, axis, &place->every[axis]);
+            coordinate_loop(t->ctx, path, u->scopes.n + 1, axis, &place->every[axis]);
         place->loop[axis] = -1;
         for (int i = 0; i < u->n_loops; i++)
             if (loop && u->loops[i] == &loop->u.loop && !u->absent[i])
@@ -93,12 +93,12 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
     }
     place->used = ARENA_ARRAY(arena, bool, u->n_loops);
     place->rerun = ARENA_ARRAY(arena, bool, u->n_loops);
-    for (int i = 0, n = 0; i < u->n_scopes; i++) {
+    for (int i = 0, n = 0; i < u->scopes.n; i++) {
         if (path[i]->kind != ST_FOR)
             continue;
         const ForStmt *loop = &path[i]->u.loop;
         bool bound = loop->kind == LOOP_BIND && !u->absent[n];
-        place->used[n] = bound && path_uses(path, u->n_scopes + 1, i, loop->var);
+        place->used[n] = bound && path_uses(path, u->scopes.n + 1, i, loop->var);
         place->rerun[n] = bound && !place->used[n] && place->loop[loop->axis] != n;
         n++;
     }

@@ -93,7 +93,7 @@ bool threads_run_alike(Threads *t, Poly *p, Conflict *why);
 
 /* All that a unit reads there was written before, by whichever thread, in the same iteration of its
  * first n_fixed loops. False may be wrong, true is not. */
-bool threads_read_renewed(Threads *t, Poly *p, int unit, const Touch *read, int n_fixed);
+bool threads_read_renewed(Threads *t, Poly *p, int unit, const Access *read, int n_fixed);
 
 /* What is read from local or shared memory was written by the same thread or block, and by no
  * other in between. A buffer that nothing in the launch writes is not its business. */

@@ -191,9 +191,8 @@ static bool holds_what_it_held(Context *c, Stmt *loop)
         return false;
     access_collect(c, loop, NULL, ACCESS_ANY, &all);
     for (int i = 0; i < all.n; i++)
-        for (int k = 0; k < all.n && all.items[i].mode & ACCESS_WRITE; k++)
-            if (all.items[k].mode == ACCESS_READ &&
-                all.items[k].buffer->id == all.items[i].buffer->id)
+        for (int k = 0; k < all.n && all.items[i].writes; k++)
+            if (!all.items[k].writes && all.items[k].buffer->id == all.items[i].buffer->id)
                 return false;
     return true;
 }

@@ -214,7 +214,7 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
         p.loops.items[i] = p.loops.items[j];
         p.loops.items[j] = loop;
     }
-    if (!stmt_touches(c, s, b, ACCESS_READ))
+    if (!stmt_accesses(c, s, b, ACCESS_READ))
         return true;
     while (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND) {
         facts_enter(p.facts, s);
@@ -227,7 +227,7 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
         !prepare(&p, box))
         return false;
     for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {
-        if (stmt_touches(c, s->u.seq.items[i], b, ACCESS_READ))
+        if (stmt_accesses(c, s->u.seq.items[i], b, ACCESS_READ))
             return false;
         write_item(&p, s->u.seq.items[i]);
     }

@@ -45,7 +45,7 @@ static Expr *take_init(Scan *scan, Stmt *s, const ExprList *around, Stmt **rest)
             *rest = stmt_replace(c, s, s->u.seq.items[i], left);
             return value;
         }
-        if (stmt_touches(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
+        if (stmt_accesses(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
             return NULL;
     }
     return NULL;
@@ -64,7 +64,7 @@ Expr *promote_take_start(Scan *scan, StmtList *before)
         before->n -= start && !rest;
         if (start)
             return start;
-        if (stmt_touches(scan->p->c, before->items[i], scan->buffer, ACCESS_ANY))
+        if (stmt_accesses(scan->p->c, before->items[i], scan->buffer, ACCESS_ANY))
             return NULL;
     }
     return NULL;
@@ -100,7 +100,7 @@ static First first_in(Scan *scan, Stmt *s, ExprList *around)
         return first == FIRST_SETS && !certainly_runs(scan, &s->u.loop) ? FIRST_MAY_SET : first;
     }
     for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        if (stmt_touches(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
+        if (stmt_accesses(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
             return first_in(scan, s->u.seq.items[i], around);
     return FIRST_READS;
 }
@@ -129,7 +129,7 @@ static Stmt *only_loop(const Scan *scan, Stmt *s)
     if (s->kind == ST_IF && !s->u.cond.otherwise)
         return only_loop(scan, s->u.cond.then);
     for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        if (stmt_touches(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY)) {
+        if (stmt_accesses(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY)) {
             if (found)
                 return NULL;
             found = s->u.seq.items[i];

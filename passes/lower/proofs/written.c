@@ -19,8 +19,7 @@ enum { MAX_DIMENSIONS = 64 };
 /* A store to an output, and what is around it. */
 typedef struct {
     const Stmt *store;
-    const Enclosing *scopes;
-    int n_scopes;
+    EnclosingList scopes;
     int launch; /* how many of the scopes are outside of the launch; behind them stand its axes */
     int epoch;  /* how many barriers stand before it in the text */
 } Writer;
@@ -59,10 +58,8 @@ static void add_writer(Question *q, const Stmt *s, const EnclosingList *path)
 {
     if (!is_output(buffer_defined(s->u.store.buffer)))
         return;
-    Enclosing *scopes = ARENA_ARRAY(q->c->arena, Enclosing, path->n + 1);
-    for (int i = 0; i < path->n; i++)
-        scopes[i] = path->items[i];
-    VEC_PUSH(q->c->arena, &q->writers, ((Writer){s, scopes, path->n, q->launch, q->epoch}));
+    Writer writer = {s, enclosing_copy(q->c, path), q->launch, q->epoch};
+    VEC_PUSH(q->c->arena, &q->writers, writer);
 }
 
 /* The two kernels may have been read from two texts. */
@@ -135,13 +132,13 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 {
     Affine dims[2 * MAX_DIMENSIONS];
     isl_set *set = no_elements(q, dims, buffer);
-    for (Touches at = touches_of(m, buffer); touches_next(&at);) {
-        if (!at.touch->writes)
+    for (BufferAccesses at = accesses_of(m, buffer); accesses_next(&at);) {
+        if (!at.access->writes)
             continue;
         Poly *p = poly_new(q->c);
         int n = enter_parameters(q->program, p, dims);
         Instance writer = instance_new(p, m->units.items[at.unit]);
-        const Affine *index = instance_index(p, &writer, at.touch);
+        const Affine *index = instance_index(p, &writer, at.access);
         if (!add_image(p, dims, n, index, buffer->rank, &set))
             return isl_set_free(set);
     }
@@ -151,14 +148,14 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 static void enter_scopes(Poly *p, Env *env, const Writer *w, int from, int to)
 {
     for (int i = from; i < to; i++)
-        model_enter_scope(p, env, w->scopes[i]);
+        model_enter_scope(p, env, w->scopes.items[i]);
 }
 
 /* The sizes are such that the launch has blocks. */
 static void assume_launched(Poly *p, const Writer *w)
 {
     for (int k = 0; k < AXIS_COUNT && w->launch >= 0; k++)
-        poly_assume_positive(p, w->scopes[w->launch + k].stmt->u.loop.hi);
+        poly_assume_positive(p, w->scopes.items[w->launch + k].stmt->u.loop.hi);
 }
 
 static const Affine *subscripts(Question *q, Poly *p, const Env *env, const Writer *w)
@@ -182,7 +179,7 @@ static isl_set *lowered_image(Question *q, const Buffer *buffer)
         int n = enter_parameters(q->lowered, p, dims);
         Env env = {0};
         assume_launched(p, w);
-        enter_scopes(p, &env, w, 0, w->n_scopes);
+        enter_scopes(p, &env, w, 0, w->scopes.n);
         if (!add_image(p, dims, n, subscripts(q, p, &env, w), buffer->rank, &set))
             return isl_set_free(set);
     }
@@ -286,22 +283,22 @@ static void enter_like(Question *q, Poly *p, Env *env, const Writer *w, const Wr
                        const Env *theirs)
 {
     enter_scopes(p, env, w, w->launch, w->launch + AXIS_COUNT);
-    for (int i = w->launch + AXIS_COUNT; i < w->n_scopes; i++) {
-        const Stmt *s = w->scopes[i].stmt;
-        bool shared = s->kind == ST_FOR && i < like->n_scopes && like->scopes[i].stmt == s &&
+    for (int i = w->launch + AXIS_COUNT; i < w->scopes.n; i++) {
+        const Stmt *s = w->scopes.items[i].stmt;
+        bool shared = s->kind == ST_FOR && i < like->scopes.n && like->scopes.items[i].stmt == s &&
                       in_step(q, p, &s->u.loop, env, theirs);
         if (shared)
             VEC_PUSH(p->ctx->arena, env,
                      ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
         else
-            model_enter_scope(p, env, w->scopes[i]);
+            model_enter_scope(p, env, w->scopes.items[i]);
     }
 }
 
 static bool same_launch(const Writer *a, const Writer *b)
 {
     return a->launch >= 0 && a->launch == b->launch &&
-           a->scopes[a->launch].stmt == b->scopes[b->launch].stmt;
+           a->scopes.items[a->launch].stmt == b->scopes.items[b->launch].stmt;
 }
 
 /* A loop around `a` and not around `b` has barriers inside: those of its iterations that come
@@ -309,12 +306,12 @@ static bool same_launch(const Writer *a, const Writer *b)
 static bool parted_in_loop(Question *q, const Writer *a, const Writer *b)
 {
     int shared = 0;
-    while (shared < a->n_scopes && shared < b->n_scopes &&
-           a->scopes[shared].stmt == b->scopes[shared].stmt)
+    while (shared < a->scopes.n && shared < b->scopes.n &&
+           a->scopes.items[shared].stmt == b->scopes.items[shared].stmt)
         shared++;
-    for (int i = shared; i < a->n_scopes; i++)
-        if (a->scopes[i].stmt->kind == ST_FOR &&
-            stmts_of_kind(q->c, a->scopes[i].stmt->u.loop.body, ST_BARRIER).n > 0)
+    for (int i = shared; i < a->scopes.n; i++)
+        if (a->scopes.items[i].stmt->kind == ST_FOR &&
+            stmts_of_kind(q->c, a->scopes.items[i].stmt->u.loop.body, ST_BARRIER).n > 0)
             return true;
     return false;
 }
@@ -328,15 +325,15 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
     enter_parameters(q->lowered, p, parameters);
     assume_launched(p, a);
     for (int i = 0; i < a->launch; i++)
-        model_enter_scope(p, &p->fixed, a->scopes[i]);
+        model_enter_scope(p, &p->fixed, a->scopes.items[i]);
     Env env_a = {0}, env_b = {0};
-    enter_scopes(p, &env_a, a, a->launch, a->n_scopes);
+    enter_scopes(p, &env_a, a, a->launch, a->scopes.n);
     enter_like(q, p, &env_b, b, a, &env_a);
     const Affine *index_a = subscripts(q, p, &env_a, a), *index_b = subscripts(q, p, &env_b, b);
     for (int i = 0; i < a->store->u.store.buffer->rank; i++)
         poly_equal(p, &p->top, index_a[i], index_b[i]);
     for (int k = 0; k < AXIS_COUNT; k++) {
-        const Var *axis = a->scopes[a->launch + k].stmt->u.loop.var;
+        const Var *axis = a->scopes.items[a->launch + k].stmt->u.loop.var;
         at_a[k] = *env_find(&env_a, axis);
         at_b[k] = *env_find(&env_b, axis);
     }

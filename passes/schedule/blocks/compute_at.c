@@ -95,7 +95,7 @@ static const Stmt *init_before(Schedule *s, const Buffer *buffer, const Stmt *lo
         StmtPath path = {0};
         int place = 0;
         if (at.stmt->kind != ST_BLOCK || !at.stmt->u.block.init ||
-            !stmt_touches(s->ctx, at.stmt->u.block.init, buffer, ACCESS_READ))
+            !stmt_accesses(s->ctx, at.stmt->u.block.init, buffer, ACCESS_READ))
             continue;
         state_path(s, at.stmt->u.block.id, &path);
         while (path.items[place] != loop)

@@ -97,7 +97,7 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
     REQUIRE(s, E0822, span, writers.n == 1,
             "%d blocks write '%s'; the reduction must be its only writer", writers.n, sum->name);
     REQUIRE(s, E0822, span,
-            stmt_touches(s->ctx, epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
+            stmt_accesses(s->ctx, epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
                 flow_single_store(epilogue)->u.store.op == STORE_SET && !epilogue->u.block.init &&
                 !epilogue->u.block.predicate && !reduction->u.block.predicate &&
                 flow_single_store(epilogue)->u.store.buffer->type == sum->type,
@@ -139,7 +139,7 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
             "blocks '%s' and '%s' do not access '%s' at their own iterators over the same ranges",
             reduction->u.block.name, epilogue->u.block.name, sum->name);
     REQUIRE(s, E0461, call->span,
-            !stmt_touches(s->ctx, reduction, store->u.store.buffer, ACCESS_ANY),
+            !stmt_accesses(s->ctx, reduction, store->u.store.buffer, ACCESS_ANY),
             "block '%s' reads '%s', which block '%s' writes after the reduction, so it would read "
             "partial results",
             reduction->u.block.name, store->u.store.buffer->name, epilogue->u.block.name);

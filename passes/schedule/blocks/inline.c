@@ -40,7 +40,7 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
             "buffer",
             what, name);
     const Buffer *buffer = store->u.store.buffer;
-    REQUIRE(s, E0460, span, !stmt_touches(s->ctx, block, buffer, ACCESS_READ),
+    REQUIRE(s, E0460, span, !stmt_accesses(s->ctx, block, buffer, ACCESS_READ),
             "%s '%s' reads '%s', which it writes", what, name, buffer->name);
     REQUIRE(s, E0460, span, buffer->role == ROLE_TEMP,
             "%s '%s' writes '%s', a parameter, which must exist after the kernel", what, name,
@@ -338,7 +338,7 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
                 !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
             "block '%s' does not read '%s' in one plain store, with each iterator as one subscript",
             name, between->name);
-    REQUIRE(s, E0460, span, !stmt_touches(s->ctx, block, flow_written(s, block), ACCESS_READ),
+    REQUIRE(s, E0460, span, !stmt_accesses(s->ctx, block, flow_written(s, block), ACCESS_READ),
             "block '%s' reads its own output, in the order of its own loops, which differs from "
             "its producer's",
             name);

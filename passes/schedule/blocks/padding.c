@@ -70,7 +70,7 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
                 "choose an inner loop",
                 others.items[i]->u.block.name, stmt_label(path->items[anchor]), buffer->name);
     REQUIRE(s, E0830, call->span,
-            !stmt_touches(s->ctx, path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),
+            !stmt_accesses(s->ctx, path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),
             "block '%s' reads '%s'", block->u.block.name, buffer->name);
     return true;
 }

@@ -126,12 +126,12 @@ static int place_in(const Move *m)
     Stmt *body = m->loop->u.loop.body;
     int at = 0, n = body_items(body);
     if (m->side->loop_does == ACCESS_READ) {
-        while (at < n && !stmt_touches(m->s->ctx, body_item(body, at), m->buffer, ACCESS_READ))
+        while (at < n && !stmt_accesses(m->s->ctx, body_item(body, at), m->buffer, ACCESS_READ))
             at++;
         return at;
     }
     at = n;
-    while (at > 0 && !stmt_touches(m->s->ctx, body_item(body, at - 1), m->buffer, ACCESS_WRITE))
+    while (at > 0 && !stmt_accesses(m->s->ctx, body_item(body, at - 1), m->buffer, ACCESS_WRITE))
         at--;
     return at;
 }
@@ -197,7 +197,7 @@ static bool stays_in_scope(const Move *m)
             const Stmt *item = seq->u.seq.items[k];
             REQUIRE(s, E0465, m->at_block,
                     item->kind != ST_TEMP ||
-                        !stmt_touches(s->ctx, m->block, item->u.temp, ACCESS_ANY),
+                        !stmt_accesses(s->ctx, m->block, item->u.temp, ACCESS_ANY),
                     "block '%s' accesses '%s', which is declared in the loops that it would leave",
                     block_name(m), item->u.temp->name);
         }
@@ -234,7 +234,7 @@ static bool temps_come_before(const Move *m)
     for (int i = m->seq->u.seq.n - 1; i >= 0 && m->seq->u.seq.items[i] != loop; i--) {
         const Stmt *item = m->seq->u.seq.items[i];
         REQUIRE(s, E0465, m->at_block,
-                item->kind != ST_TEMP || !stmt_touches(s->ctx, m->block, item->u.temp, ACCESS_ANY),
+                item->kind != ST_TEMP || !stmt_accesses(s->ctx, m->block, item->u.temp, ACCESS_ANY),
                 "block '%s' accesses '%s', which is declared after loop '%s'", block_name(m),
                 item->u.temp->name, loop_name(m));
     }

@@ -30,7 +30,7 @@ static const Buffer *temp_of_init(Schedule *s, const Stmt *block, Stmt *loop)
 {
     StmtList temps = stmts_of_kind(s->ctx, loop, ST_TEMP);
     for (int i = 0; i < temps.n; i++)
-        if (stmt_touches(s->ctx, block->u.block.init, temps.items[i]->u.temp, ACCESS_ANY))
+        if (stmt_accesses(s->ctx, block->u.block.init, temps.items[i]->u.temp, ACCESS_ANY))
             return temps.items[i]->u.temp;
     return NULL;
 }

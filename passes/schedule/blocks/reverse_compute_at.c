@@ -24,7 +24,7 @@ static bool find_made(Move *m)
     for (int r = 0; r < reads.n; r++) {
         const Buffer *b = reads.items[r].buffer;
         int *axes = ARENA_ARRAY(c->arena, int, b->rank + 1);
-        if (!stmt_touches(c, m->loop, b, ACCESS_WRITE) ||
+        if (!stmt_accesses(c, m->loop, b, ACCESS_WRITE) ||
             !flow_pure_index(block, b, reads.items[r].index, axes))
             continue;
         for (int i = 0; i < block->n_iters; i++)

@@ -55,7 +55,7 @@ static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buff
     for (int i = 0; i < call->cache_read.consumers.u.list.n; i++) {
         const Value *v = &call->cache_read.consumers.u.list.items[i];
         Stmt *block = sched_block(s, v, &path);
-        REQUIRE(s, E0442, v->span, stmt_touches(s->ctx, block, buffer, ACCESS_READ),
+        REQUIRE(s, E0442, v->span, stmt_accesses(s->ctx, block, buffer, ACCESS_READ),
                 "block '%s' does not read '%s', so it cannot read its copy", block->u.block.name,
                 buffer->name);
         VEC_PUSH(s->ctx->arena, out, block);
@@ -99,7 +99,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     BufferSet staged = {0};
     StagePlace place;
     REQUIRE(s, E0442, call->cache_read.buffer.span,
-            stmt_touches(s->ctx, block, buffer, ACCESS_READ),
+            stmt_accesses(s->ctx, block, buffer, ACCESS_READ),
             "block '%s' does not read '%s'; name a buffer that it reads", block->u.block.name,
             buffer->name);
     if (!flow_require_fixed_shape(s, buffer, E0443, call->cache_read.buffer.span) ||
@@ -117,7 +117,7 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     }
     for (int i = 0; i < consumers.n; i++)
         REQUIRE(s, E0443, call->cache_read.buffer.span,
-                !stmt_touches(s->ctx, consumers.items[i], buffer, ACCESS_WRITE),
+                !stmt_accesses(s->ctx, consumers.items[i], buffer, ACCESS_WRITE),
                 "block '%s' also writes '%s', so a copy made before it would miss what it writes",
                 consumers.items[i]->u.block.name, buffer->name);
     VEC_PUSH(s->ctx->arena, &staged, buffer);

@@ -38,8 +38,8 @@ bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
     Stmt *node = sched_block(s, &call->cache_hint.block, &path);
     BlockStmt block = node->u.block;
     const Buffer *buffer = sched_buffer(s, call->cache_hint.buffer.u.id);
-    bool reads = stmt_touches(s->ctx, node, buffer, ACCESS_READ),
-         writes = stmt_touches(s->ctx, node, buffer, ACCESS_WRITE);
+    bool reads = stmt_accesses(s->ctx, node, buffer, ACCESS_READ),
+         writes = stmt_accesses(s->ctx, node, buffer, ACCESS_WRITE);
     REQUIRE(s, E0449, call->span, buffer->scope == SCOPE_GLOBAL && buffer->rank > 0,
             "'%s' is %s; hints apply to arrays in global memory", buffer->name,
             buffer->scope == SCOPE_GLOBAL

@@ -145,8 +145,8 @@ static bool check_written(InPlace *p, Stmt *out)
 
 static bool check_block(const InPlace *p)
 {
-    bool reads = stmt_touches(p->s->ctx, p->block, p->from, ACCESS_READ);
-    bool writes = stmt_touches(p->s->ctx, p->block, p->from, ACCESS_WRITE);
+    bool reads = stmt_accesses(p->s->ctx, p->block, p->from, ACCESS_READ);
+    bool writes = stmt_accesses(p->s->ctx, p->block, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, reads && writes,
             "block '%s' only %s '%s'; use %s instead", p->block->u.block.name,
             reads    ? "reads"
@@ -154,7 +154,7 @@ static bool check_block(const InPlace *p)
                      : "runs beside",
             p->from->name, writes ? "cache_write" : "cache_read");
     bool starts = p->block->u.block.init &&
-                  stmt_touches(p->s->ctx, p->block->u.block.init, p->from, ACCESS_WRITE);
+                  stmt_accesses(p->s->ctx, p->block->u.block.init, p->from, ACCESS_WRITE);
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
             "block '%s' initializes '%s' itself, so copy-in is useless; use cache_write instead",
             p->block->u.block.name, p->from->name);

@@ -338,7 +338,7 @@ static bool check_gather(const Reindex *r, Expr **where)
 static bool check_init(const Reindex *r)
 {
     const BlockStmt *block = &r->stmt->u.block;
-    bool reads = block->init && stmt_touches(r->s->ctx, block->init, r->from, ACCESS_READ);
+    bool reads = block->init && stmt_accesses(r->s->ctx, block->init, r->from, ACCESS_READ);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
             "the init of block '%s' reads '%s' even for empty ranges of '%s', for which the copy "
@@ -490,7 +490,7 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
     *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
     r->stmt = sched_block(s, &call->reindex.block, &r->path);
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
-    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_touches(r->s->ctx, r->stmt, r->from, mode),
+    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_accesses(r->s->ctx, r->stmt, r->from, mode),
             "block '%s' does not %s '%s'; name a buffer that it accesses this way",
             r->stmt->u.block.name,
             mode == ACCESS_READ    ? "read"
@@ -514,7 +514,7 @@ bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
     r.suffix = "reindex";
     r.scope = SCOPE_GLOBAL;
     place_by_iterators(&r);
-    bool writes = stmt_touches(s->ctx, r.stmt, r.from, ACCESS_WRITE);
+    bool writes = stmt_accesses(s->ctx, r.stmt, r.from, ACCESS_WRITE);
     if ((writes && !check_not_reduced(&r)) || !solve(&r))
         return false;
     return writes ? stage_write(&r, result) : stage_read(&r, result);

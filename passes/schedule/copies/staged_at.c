@@ -30,7 +30,7 @@ bool prim_write_at(Schedule *s, const PrimCall *call, Value *result)
     const Value *loop = &call->write_at.loop, *block = &call->write_at.block;
     Stmt *stmt = sched_block(s, block, &path);
     const Buffer *buffer = sched_buffer(s, call->write_at.buffer.u.id);
-    REQUIRE(s, E0442, call->write_at.buffer.span, stmt_touches(s->ctx, stmt, buffer, ACCESS_WRITE),
+    REQUIRE(s, E0442, call->write_at.buffer.span, stmt_accesses(s->ctx, stmt, buffer, ACCESS_WRITE),
             "block '%s' does not write '%s'; name the buffer that it writes", stmt->u.block.name,
             buffer->name);
     Value ignored;

@@ -47,7 +47,7 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     if (!store || writers.n != 1 || buffer->role != ROLE_TEMP)
         return "it is not a single store to a temp and the temp's only writer";
-    if (store->u.store.op == STORE_SET ? stmt_touches(s->ctx, stmt, buffer, ACCESS_READ)
+    if (store->u.store.op == STORE_SET ? stmt_accesses(s->ctx, stmt, buffer, ACCESS_READ)
                                        : !block->init)
         return "it updates the buffer's previous contents";
     if (!flow_pure_index(block, buffer, store->u.store.index, axes))

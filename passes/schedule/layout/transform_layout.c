@@ -263,7 +263,7 @@ static Stmt *with_padding(const Relayout *r, Stmt *body, Stmt *nest)
         return body;
     StagePlace place = {at, 0, 0};
     while (at->kind == ST_SEQ &&
-           !stmt_touches(r->s->ctx, at->u.seq.items[place.first], r->to, ACCESS_ANY))
+           !stmt_accesses(r->s->ctx, at->u.seq.items[place.first], r->to, ACCESS_ANY))
         place.first = ++place.last;
     return stmt_replace(c, body, at, stage_insert(r->s, &place, nest, NULL));
 }

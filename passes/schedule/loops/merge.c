@@ -375,7 +375,7 @@ typedef struct {
 static bool touches_any(Context *c, Stmt *const *items, int n, const Buffer *buffer)
 {
     for (int i = 0; i < n; i++)
-        if (stmt_touches(c, items[i], buffer, ACCESS_ANY))
+        if (stmt_accesses(c, items[i], buffer, ACCESS_ANY))
             return true;
     return false;
 }

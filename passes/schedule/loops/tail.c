@@ -97,13 +97,13 @@ static bool is_made(const Tail *t, const Buffer *b)
 static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *iter)
 {
     Context *c = t->s->ctx;
-    if (a->mode & ACCESS_WRITE && !block->u.block.init) {
+    if (a->writes && !block->u.block.init) {
         refuse(t, block,
                arena_printf(c->arena, "they would update uninitialized elements of '%s'",
                             a->buffer->name));
         return;
     }
-    for (int axis = 0; axis < a->buffer->rank && !(a->mode & ACCESS_WRITE); axis++)
+    for (int axis = 0; axis < a->buffer->rank && !a->writes; axis++)
         if (expr_uses_var(a->index[axis], iter) && is_grown(t, a->buffer, axis) &&
             !is_made(t, a->buffer)) {
             refuse(t, block,
@@ -145,10 +145,10 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
     t->n_made = t->grown.n;
     access_collect(c, stmt, NULL, ACCESS_ANY, &all);
     for (int i = 0; i < all.n && !t->failed; i++)
-        if (all.items[i].mode & ACCESS_WRITE)
+        if (all.items[i].writes)
             check_write(t, stmt, &all.items[i], block.iters[at].var);
     for (int i = 0; i < all.n && !t->failed; i++)
-        if (all.items[i].mode & ACCESS_READ)
+        if (all.items[i].reads)
             check_read(t, stmt, &all.items[i], block.iters[at].var);
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters);
     for (int i = 0; i < block.n_iters; i++)

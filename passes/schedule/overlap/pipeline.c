@@ -93,7 +93,7 @@ static bool touches_own_temp(const Pipeline *p, Stmt *block)
 {
     for (int i = 0; i < ahead_items(&p->at); i++) {
         const Stmt *item = ahead_item(&p->at, i);
-        if (item->kind == ST_TEMP && stmt_touches(p->s->ctx, block, item->u.temp, ACCESS_ANY))
+        if (item->kind == ST_TEMP && stmt_accesses(p->s->ctx, block, item->u.temp, ACCESS_ANY))
             return true;
     }
     return false;
@@ -107,7 +107,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         store->u.store.buffer->role != ROLE_TEMP ||
         scope_outlives_launch(store->u.store.buffer->scope) ||
-        stmt_touches(p->s->ctx, block, store->u.store.buffer, ACCESS_READ) ||
+        stmt_accesses(p->s->ctx, block, store->u.store.buffer, ACCESS_READ) ||
         touches_own_temp(p, block) || !reads_ahead(p, block, &ahead.drains))
         return false;
     ahead.buffer = sched_buffer(p->s, store->u.store.buffer->id);
@@ -120,7 +120,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
 static bool read_ahead_only(const Pipeline *p, const Buffer *buffer)
 {
     for (int i = 0; i < p->rest.n; i++)
-        if (stmt_touches(p->s->ctx, p->rest.items[i], buffer, ACCESS_READ))
+        if (stmt_accesses(p->s->ctx, p->rest.items[i], buffer, ACCESS_READ))
             return false;
     return true;
 }

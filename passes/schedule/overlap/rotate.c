@@ -102,7 +102,7 @@ static bool check_temps(const Rotate *r)
         if (item->kind != ST_TEMP)
             continue;
         REQUIRE(r->s, E0463, r->call->span,
-                !stmt_touches(r->s->ctx, r->moved, item->u.temp, ACCESS_ANY),
+                !stmt_accesses(r->s->ctx, r->moved, item->u.temp, ACCESS_ANY),
                 "temp '%s' is made anew in each iteration of loop '%s', and what moves into the "
                 "iteration before would use another one; declare it outside of the loop, with an "
                 "element for each iteration",

@@ -42,7 +42,7 @@ bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
 static bool touches_any(Context *c, Stmt *stmt, AccessMode mode, const AccessList *list)
 {
     for (int i = 0; i < list->n; i++)
-        if (stmt_touches(c, stmt, list->items[i].buffer, mode))
+        if (stmt_accesses(c, stmt, list->items[i].buffer, mode))
             return true;
     return false;
 }
