@@ -5,6 +5,7 @@
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_AFFINE_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_AFFINE_H
 
+#include "passes/analysis/symbolic/interval.h"
 #include "passes/analysis/symbolic/linear.h"
 #include "passes/analysis/symbolic/simplify.h"
 
@@ -40,12 +41,6 @@ Expr *product_build(Context *c, ExprList *factors, Span span);
 Expr *affine_expr(Context *c, const Affine *a, Span span);
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
-
-/* Integers between two ends, both inclusive; an end without its flag is unbounded. */
-typedef struct {
-    bool has_min, has_max;
-    int64_t min, max;
-} Bounds;
 
 typedef struct {
     const Var *var;         /* or */
@@ -111,16 +106,12 @@ void facts_answered(Facts *f, const Question *q);
 
 /* ---- bounds.c, prove.c ----------------------------------------------------------------------- */
 
-/* Of an integer type; without ends for 64 bits. */
-Bounds bounds_of_type(DType type);
 /* Of an atom: by its structure, and by the conditions that are about it. */
 Bounds bounds_of_atom(Facts *f, Expr *atom);
 /* By the literal bounds of atoms alone: fast. */
 Bounds bounds_of_affine(Facts *f, const Affine *a);
 /* Also by replacing variables by their symbolic ends. */
 Bounds bounds_tight(Facts *f, const Affine *a);
-/* Of the minimum (EX_MIN) or maximum of two values with bounds. */
-Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
 /* e >= 0, by its bounds alone. */
 bool bounds_nonneg(Facts *f, Expr *e);
 

@@ -66,7 +66,7 @@ static Expr *bound_literal(Over *o, Expr *atom, bool upper)
 {
     Bounds b = bounds_of_atom(o->f, atom);
     o->exact = false;
-    if (upper ? !b.has_max : !b.has_min)
+    if (upper ? !bounds_has_max(b) : !bounds_has_min(b))
         return NULL;
     return expr_index(o->f->c, upper ? b.max : b.min);
 }
@@ -87,7 +87,7 @@ static Expr *bound_remainder(Over *o, Expr *atom, bool upper)
     const Range *r = facts_find(o->f, x);
     int64_t d;
     bool runs = r && expr_is_const(atom->u.arg[1], &d) && d > 0 && r->stride == 1 &&
-                r->bounds.has_min && r->bounds.has_max && r->bounds.min >= 0 &&
+                r->bounds.min >= 0 && bounds_has_max(r->bounds) &&
                 expr_is_const(r->lo, &(int64_t){0}) && expr_is_const(r->hi, &(int64_t){0}) &&
                 r->bounds.max - r->bounds.min >= d - 1;
     bool exact = o->exact && runs;

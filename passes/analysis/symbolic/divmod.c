@@ -78,13 +78,13 @@ static bool split_multiples(Facts *f, const Affine *a, int64_t d, Affine *multip
 static bool one_quotient(Facts *f, const Affine *a, int64_t d, int64_t *quotient)
 {
     Bounds b = bounds_of_affine(f, a);
-    if (!b.has_min || !b.has_max || floor_div64(b.min, d) != floor_div64(b.max, d)) {
+    if (!bounds_are_finite(b) || floor_div64(b.min, d) != floor_div64(b.max, d)) {
         Question q = facts_ask(f);
         b = bounds_tight(f, a);
         facts_answered(f, &q);
     }
-    *quotient = b.has_min ? floor_div64(b.min, d) : 0;
-    return b.has_min && b.has_max && floor_div64(b.max, d) == *quotient;
+    *quotient = floor_div64(b.min, d);
+    return bounds_are_finite(b) && floor_div64(b.max, d) == *quotient;
 }
 
 /* All numbers of a / d have a common divisor: it cancels, whatever the signs. */

@@ -191,19 +191,9 @@ void facts_assume(Facts *f, Expr *cond)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static Bounds intersect(Bounds a, Bounds b)
-{
-    if (b.has_min && (!a.has_min || b.min > a.min))
-        a.min = b.min, a.has_min = true;
-    if (b.has_max && (!a.has_max || b.max < a.max))
-        a.max = b.max, a.has_max = true;
-    return a;
-}
-
 static Bounds range_bounds(Facts *f, const Range *r)
 {
-    Bounds low = bounds_tight(f, &r->low), high = bounds_tight(f, &r->high);
-    return (Bounds){low.has_min, high.has_max, low.min, high.max};
+    return (Bounds){bounds_tight(f, &r->low).min, bounds_tight(f, &r->high).max};
 }
 
 /* The one value left, if there is one. */
@@ -211,7 +201,7 @@ static Expr *range_value(Facts *f, const Range *r)
 {
     if (r->affine && affine_equal(r->low, r->high))
         return r->lo;
-    if (r->bounds.has_min && r->bounds.has_max && r->bounds.min == r->bounds.max)
+    if (bounds_are_exact(r->bounds))
         return expr_index(f->c, r->bounds.min);
     return NULL;
 }
@@ -250,13 +240,12 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     r.affine = affine_of(c, r.lo, PRODUCTS_EXPANDED, &r.low) &&
                affine_of(c, r.hi, PRODUCTS_EXPANDED, &r.high) &&
                checked_sub(r.high.constant, 1, &r.high.constant);
-    if (r.affine)
-        r.bounds = range_bounds(f, &r);
+    r.bounds = r.affine ? range_bounds(f, &r) : bounds_none();
     if (reads_changing(f->c, r.lo) || reads_changing(f->c, r.hi))
         r.affine = false; /* what memory holds may change while the range is remembered */
     const Range *before = range_before(f, &r);
     if (before)
-        r.bounds = intersect(r.bounds, before->bounds);
+        r.bounds = bounds_meet(r.bounds, before->bounds);
     r.value = range_value(f, &r);
     VEC_PUSH(c->arena, &f->ranges, r);
     Affine some;
@@ -289,7 +278,7 @@ void facts_axis(Facts *f, Axis axis, Expr *extent)
 static Bounds tight_bounds(Facts *f, Expr *e)
 {
     Affine form;
-    return affine_of(f->c, e, PRODUCTS_EXPANDED, &form) ? bounds_tight(f, &form) : (Bounds){0};
+    return affine_of(f->c, e, PRODUCTS_EXPANDED, &form) ? bounds_tight(f, &form) : bounds_none();
 }
 
 /* Of a value that gets a name: a min or max is followed into its operands, once. */
@@ -366,8 +355,9 @@ static void assume_values(Facts *f, const Fact *fact)
         return;
     Bounds limits = bounds_of_type(type);
     Expr *one = expr_index(c, 1);
-    Expr *lo = fact->lo ? fact->lo : expr_index(c, limits.has_min ? limits.min : INT64_MIN);
-    Expr *hi = fact->hi ? fact->hi : expr_index(c, limits.has_max ? limits.max + 1 : INT64_MAX);
+    Expr *lo = fact->lo ? fact->lo : expr_index(c, limits.min);
+    Expr *hi =
+        fact->hi ? fact->hi : expr_index(c, bounds_has_max(limits) ? limits.max + 1 : INT64_MAX);
     push_range(f, r, fact->excludes_lo ? index_add(c, lo, one) : lo,
                fact->hi && !fact->excludes_hi ? index_add(c, hi, one) : hi);
 }

@@ -35,44 +35,24 @@ struct IndexRanges {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static int64_t clamp(__int128 value)
-{
-    return value <= INT64_MIN ? INT64_MIN : value >= INT64_MAX ? INT64_MAX : (int64_t)value;
-}
-
-static bool has_min(IndexRange a)
-{
-    return a.min != INT64_MIN;
-}
-
-static bool has_max(IndexRange a)
-{
-    return a.max != INT64_MAX;
-}
-
-static bool is_literal(IndexRange a)
-{
-    return has_min(a) && has_max(a);
-}
-
 IndexRange index_range_int(int64_t min, int64_t max)
 {
-    return (IndexRange){min, max, NULL, NULL};
+    return (IndexRange){{min, max}, NULL, NULL};
 }
 
 static IndexRange anything(void)
 {
-    return index_range_int(INT64_MIN, INT64_MAX);
+    return (IndexRange){bounds_none(), NULL, NULL};
 }
 
 const SizeSum *index_range_low(Context *c, IndexRange a)
 {
-    return a.lo ? a.lo : has_min(a) ? size_sum_int(c, a.min) : NULL;
+    return a.lo ? a.lo : bounds_has_min(a.number) ? size_sum_int(c, a.number.min) : NULL;
 }
 
 const SizeSum *index_range_high(Context *c, IndexRange a)
 {
-    return a.hi ? a.hi : has_max(a) ? size_sum_int(c, a.max) : NULL;
+    return a.hi ? a.hi : bounds_has_max(a.number) ? size_sum_int(c, a.number.max) : NULL;
 }
 
 /* At least |a|. */
@@ -84,24 +64,14 @@ static const SizeSum *magnitude(Context *c, IndexRange a)
 
 static IndexRange between(Context *c, const SizeSum *size)
 {
-    return (IndexRange){INT64_MIN, INT64_MAX, size_sum_scale(c, size, -1, 1), size};
+    return (IndexRange){bounds_none(), size_sum_scale(c, size, -1, 1), size};
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static int64_t add_min(IndexRange a, IndexRange b)
-{
-    return has_min(a) && has_min(b) ? clamp((__int128)a.min + b.min) : INT64_MIN;
-}
-
-static int64_t add_max(IndexRange a, IndexRange b)
-{
-    return has_max(a) && has_max(b) ? clamp((__int128)a.max + b.max) : INT64_MAX;
-}
-
 IndexRange index_range_sum(Context *c, IndexRange a, IndexRange b)
 {
-    IndexRange sum = {add_min(a, b), add_max(a, b), NULL, NULL};
+    IndexRange sum = {bounds_add(a.number, b.number), NULL, NULL};
     if (a.lo || b.lo)
         sum.lo = size_sum_add(c, index_range_low(c, a), index_range_low(c, b));
     if (a.hi || b.hi)
@@ -109,99 +79,58 @@ IndexRange index_range_sum(Context *c, IndexRange a, IndexRange b)
     return sum;
 }
 
-static IndexRange negated(Context *c, IndexRange a)
+static IndexRange scaled(Context *c, IndexRange a, int64_t k)
 {
-    return (IndexRange){has_max(a) ? -a.max : INT64_MIN, has_min(a) ? -a.min : INT64_MAX,
-                        size_sum_scale(c, a.hi, -1, 1), size_sum_scale(c, a.lo, -1, 1)};
+    return (IndexRange){bounds_scale(a.number, k), size_sum_scale(c, k < 0 ? a.hi : a.lo, k, 1),
+                        size_sum_scale(c, k < 0 ? a.lo : a.hi, k, 1)};
 }
 
 IndexRange index_range_rest(Context *c, IndexRange sum, IndexRange b)
 {
-    return index_range_sum(c, sum, negated(c, b));
-}
-
-static IndexRange scaled(Context *c, IndexRange a, int64_t k)
-{
-    IndexRange out = {has_min(a) ? clamp((__int128)a.min * k) : INT64_MIN,
-                      has_max(a) ? clamp((__int128)a.max * k) : INT64_MAX,
-                      size_sum_scale(c, a.lo, k, 1), size_sum_scale(c, a.hi, k, 1)};
-    if (k >= 0)
-        return out;
-    a = negated(c, a);
-    return k == INT64_MIN ? anything() : scaled(c, a, -k);
-}
-
-static IndexRange literal_product(IndexRange a, IndexRange b)
-{
-    IndexRange out = anything();
-    if (a.min >= 0 && b.min >= 0) {
-        out.min = clamp((__int128)a.min * b.min);
-        out.max = has_max(a) && has_max(b) ? clamp((__int128)a.max * b.max) : INT64_MAX;
-    } else if (is_literal(a) && is_literal(b)) {
-        __int128 corners[] = {(__int128)a.min * b.min, (__int128)a.min * b.max,
-                              (__int128)a.max * b.min, (__int128)a.max * b.max};
-        __int128 low = corners[0], high = corners[0];
-        for (int i = 1; i < 4; i++) {
-            low = corners[i] < low ? corners[i] : low;
-            high = corners[i] > high ? corners[i] : high;
-        }
-        out = index_range_int(clamp(low), clamp(high));
-    }
-    return out;
+    return index_range_sum(c, sum, scaled(c, b, -1));
 }
 
 static IndexRange product(Context *c, IndexRange a, IndexRange b)
 {
-    if (a.min == a.max)
-        return scaled(c, b, a.min);
-    if (b.min == b.max)
-        return scaled(c, a, b.min);
-    IndexRange out = literal_product(a, b);
+    if (bounds_are_exact(a.number))
+        return scaled(c, b, a.number.min);
+    if (bounds_are_exact(b.number))
+        return scaled(c, a, b.number.min);
+    IndexRange out = {bounds_multiply(a.number, b.number), NULL, NULL};
     if (!a.lo && !a.hi && !b.lo && !b.hi)
         return out;
-    if (a.min >= 0 && b.min >= 0) {
+    if (a.number.min >= 0 && b.number.min >= 0) {
         out.hi = size_sum_mul(c, size_sum_positive(c, index_range_high(c, a)),
                               size_sum_positive(c, index_range_high(c, b)));
         return out;
     }
     IndexRange sides = between(c, size_sum_mul(c, magnitude(c, a), magnitude(c, b)));
-    out.lo = sides.lo;
-    out.hi = sides.hi;
-    return out;
+    return (IndexRange){out.number, sides.lo, sides.hi};
 }
 
 /* Rounds towards 0, so the size of the quotient is at most that of a. */
 static IndexRange quotient(Context *c, IndexRange a, IndexRange b, const Expr *by)
 {
-    IndexRange out = anything();
-    int64_t d = b.min == b.max && b.min > 0 ? b.min : 1;
-    const SizeSum *most = a.min >= 0 ? size_sum_positive(c, a.hi) : NULL;
-    if (b.min >= 0) {
-        out.min = has_min(a) ? (a.min >= 0 ? (d > 1 ? a.min / d : 0) : a.min / d) : INT64_MIN;
-        out.max = has_max(a) ? (a.max >= 0 ? a.max / d : 0) : INT64_MAX;
-    }
-    if (a.lo || a.hi || b.min < 0) {
-        bool by_size = by->kind == EX_VAR && by->u.var->kind == VAR_SIZE;
+    IndexRange out = {bounds_divide(a.number, b.number), NULL, NULL};
+    if (a.lo || a.hi || b.number.min < 0) {
+        int64_t d = bounds_are_exact(b.number) && b.number.min > 0 ? b.number.min : 1;
+        const SizeSum *most = a.number.min >= 0 ? size_sum_positive(c, a.hi) : NULL;
         const SizeSum *p = most ? most : magnitude(c, a);
-        p = by_size ? size_sum_div_size(c, p, by->u.var) : size_sum_scale(c, p, 1, d);
-        out.hi = p;
-        out.lo = a.min >= 0 && b.min >= 0 ? NULL : size_sum_scale(c, p, -1, 1);
+        bool by_size = by->kind == EX_VAR && by->u.var->kind == VAR_SIZE;
+        out.hi = by_size ? size_sum_div_size(c, p, by->u.var) : size_sum_scale(c, p, 1, d);
+        out.lo = a.number.min >= 0 && b.number.min >= 0 ? NULL : size_sum_scale(c, out.hi, -1, 1);
     }
     return out;
 }
 
-/* The remainder has the sign of a, is no larger, and smaller than b. */
 static IndexRange remainder_of(Context *c, IndexRange a, IndexRange b)
 {
-    IndexRange out = anything();
-    int64_t below = is_literal(b) ? (int64_t)(b.max > -b.min ? b.max : -b.min) - 1 : INT64_MAX;
-    const SizeSum *p =
-        below == INT64_MAX ? size_sum_sub(c, magnitude(c, b), size_sum_int(c, 1)) : NULL;
-    out.max = a.max < below ? (a.max < 0 ? 0 : a.max) : below;
-    out.min = a.min >= 0 ? 0 : below == INT64_MAX ? INT64_MIN : -below;
-    out.hi = p;
-    out.lo = a.min >= 0 ? NULL : size_sum_scale(c, p, -1, 1);
-    if (!p && out.max == INT64_MAX)
+    IndexRange out = {bounds_remainder(a.number, b.number), NULL, NULL};
+    if (!bounds_are_finite(b.number))
+        out.hi = size_sum_sub(c, magnitude(c, b), size_sum_int(c, 1));
+    if (a.number.min < 0)
+        out.lo = size_sum_scale(c, out.hi, -1, 1);
+    if (!out.hi && !bounds_has_max(out.number))
         out.hi = a.hi;
     return out;
 }
@@ -209,7 +138,7 @@ static IndexRange remainder_of(Context *c, IndexRange a, IndexRange b)
 /* Either of two values. */
 static IndexRange either(Context *c, IndexRange a, IndexRange b)
 {
-    IndexRange out = {a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max, NULL, NULL};
+    IndexRange out = {bounds_join(a.number, b.number), NULL, NULL};
     if (a.lo || b.lo)
         out.lo = size_sum_below(c, index_range_low(c, a), index_range_low(c, b));
     if (a.hi || b.hi)
@@ -251,64 +180,43 @@ static const SizeSum *tighter(const IndexRanges *v, const SizeSum *a, const Size
 
 IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b)
 {
-    return (IndexRange){a.min > b.min ? a.min : b.min, a.max < b.max ? a.max : b.max,
-                        tighter(v, a.lo, b.lo, false), tighter(v, a.hi, b.hi, true)};
+    return (IndexRange){bounds_meet(a.number, b.number), tighter(v, a.lo, b.lo, false),
+                        tighter(v, a.hi, b.hi, true)};
 }
 
-static IndexRange smaller(IndexRanges *v, IndexRange a, IndexRange b)
+static IndexRange extreme(IndexRanges *v, ExprKind kind, IndexRange a, IndexRange b)
 {
     IndexRange out = either(v->c, a, b);
-    out.max = a.max < b.max ? a.max : b.max;
-    out.hi = tighter(v, a.hi, b.hi, true);
-    return out;
-}
-
-static IndexRange larger(IndexRanges *v, IndexRange a, IndexRange b)
-{
-    IndexRange out = either(v->c, a, b);
-    out.min = a.min > b.min ? a.min : b.min;
-    out.lo = tighter(v, a.lo, b.lo, false);
+    out.number = bounds_minmax(kind, a.number, b.number);
+    if (kind == EX_MIN)
+        out.hi = tighter(v, a.hi, b.hi, true);
+    else
+        out.lo = tighter(v, a.lo, b.lo, false);
     return out;
 }
 
 /* Of numbers that are not negative, a ^ b and a | b are at most a + b. */
 static IndexRange bits(Context *c, ExprKind kind, IndexRange a, IndexRange b)
 {
-    if (a.min < 0 && b.min < 0)
-        return anything();
-    if (kind == EX_BITAND)
-        return index_range_int(0, a.min < 0 || (b.min >= 0 && b.max < a.max) ? b.max : a.max);
-    if (a.min < 0 || b.min < 0)
-        return anything();
-    IndexRange sum = index_range_sum(c, a, b);
-    return (IndexRange){0, sum.max, NULL, sum.hi};
+    IndexRange out = {bounds_bits(kind, a.number, b.number), NULL, NULL};
+    if (kind != EX_BITAND && out.number.min == 0)
+        out.hi = index_range_sum(c, a, b).hi;
+    return out;
 }
 
 static IndexRange shifted(Context *c, ExprKind kind, IndexRange a, IndexRange b)
 {
-    if (b.min != b.max || b.min < 0 || b.min > 62)
+    if (b.number.min != b.number.max || b.number.min < 0 || b.number.min > 62)
         return anything();
     if (kind == EX_SHL)
-        return scaled(c, a, INT64_C(1) << b.min);
-    return a.min >= 0 ? (IndexRange){0, has_max(a) ? a.max >> b.min : INT64_MAX, NULL, a.hi}
-                      : anything();
+        return scaled(c, a, INT64_C(1) << b.number.min);
+    bool open = a.number.min < 0 || !bounds_has_max(a.number);
+    return a.number.min < 0
+               ? anything()
+               : (IndexRange){{0, open ? INT64_MAX : a.number.max >> b.number.min}, NULL, a.hi};
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
-
-/* All values of a type. */
-static IndexRange of_type(DType type)
-{
-    const TypeInfo *info = type_info(type);
-    if (info->class == CLASS_BOOL)
-        return index_range_int(0, 1);
-    if (info->class == CLASS_INT && info->bits < 64)
-        return index_range_int(-(INT64_C(1) << (info->bits - 1)),
-                               (INT64_C(1) << (info->bits - 1)) - 1);
-    if (info->class == CLASS_UINT && info->bits < 64)
-        return index_range_int(0, (INT64_C(1) << info->bits) - 1);
-    return anything();
-}
 
 static bool is_exact(DType type)
 {
@@ -321,8 +229,8 @@ static IndexRange of_var(IndexRanges *v, const Var *var)
         if (v->vars.items[i].var == var)
             return v->vars.items[i].is;
     if (var->kind == VAR_SIZE)
-        return (IndexRange){0, INT64_MAX, NULL, size_sum_of(v->c, var)};
-    return of_type(var->type);
+        return (IndexRange){{0, INT64_MAX}, NULL, size_sum_of(v->c, var)};
+    return (IndexRange){bounds_of_type(var->type), NULL, NULL};
 }
 
 static IndexRange of_binary(IndexRanges *v, Expr *e)
@@ -335,8 +243,8 @@ static IndexRange of_binary(IndexRanges *v, Expr *e)
     case EX_MUL: return product(c, a, b);
     case EX_DIV: return quotient(c, a, b, e->u.arg[1]);
     case EX_MOD: return remainder_of(c, a, b);
-    case EX_MIN: return smaller(v, a, b);
-    case EX_MAX: return larger(v, a, b);
+    case EX_MIN:
+    case EX_MAX: return extreme(v, e->kind, a, b);
     case EX_SHL:
     case EX_SHR: return shifted(c, e->kind, a, b);
     case EX_BITAND:
@@ -349,14 +257,14 @@ static IndexRange of_binary(IndexRanges *v, Expr *e)
 static IndexRange by_structure(IndexRanges *v, Expr *e)
 {
     switch (e->kind) {
-    case EX_INT: return index_range_int(e->u.i, e->u.i);
+    case EX_INT: return (IndexRange){bounds_exactly(e->u.i), NULL, NULL};
     case EX_VAR: return of_var(v, e->u.var);
     case EX_AXIS: return v->axes[e->u.axis];
     case EX_SELECT:
         return either(v->c, index_range_of(v, e->u.arg[1]), index_range_of(v, e->u.arg[2]));
     case EX_CAST:
         return type_is_float(e->u.arg[0]->type) ? anything() : index_range_of(v, e->u.arg[0]);
-    case EX_NEG: return negated(v->c, index_range_of(v, e->u.arg[0]));
+    case EX_NEG: return scaled(v->c, index_range_of(v, e->u.arg[0]), -1);
     case EX_LOAD:
     case EX_CALL:
     case EX_NOT:
@@ -377,7 +285,7 @@ static IndexRange with_guards(IndexRanges *v, Expr *e, IndexRange is)
 static IndexRange compute(IndexRanges *v, Expr *e)
 {
     if (!is_exact(e->type))
-        return of_type(e->type);
+        return (IndexRange){bounds_of_type(e->type), NULL, NULL};
     return with_guards(v, e, by_structure(v, e));
 }
 
@@ -417,7 +325,7 @@ static void enter_loop(IndexRanges *v, const ForStmt *loop)
                one = index_range_int(1, 1);
     IndexRange low = loop->step > 0 ? lo : hi,
                high = loop->step > 0 ? index_range_rest(v->c, hi, one) : lo;
-    define(v, loop->var, (IndexRange){low.min, high.max, low.lo, high.hi});
+    define(v, loop->var, (IndexRange){{low.number.min, high.number.max}, low.lo, high.hi});
 }
 
 /* Memory may change while the guard holds, so what it reads is not remembered. */
@@ -434,8 +342,8 @@ static void enter_order(IndexRanges *v, Expr *small, Expr *large, int64_t slack)
     IndexRange gap = index_range_int(slack, slack);
     IndexRange above = index_range_sum(v->c, index_range_of(v, small), gap);
     IndexRange below = index_range_rest(v->c, index_range_of(v, large), gap);
-    bound_guarded(v, small, (IndexRange){INT64_MIN, below.max, NULL, below.hi});
-    bound_guarded(v, large, (IndexRange){above.min, INT64_MAX, above.lo, NULL});
+    bound_guarded(v, small, (IndexRange){{INT64_MIN, below.number.max}, NULL, below.hi});
+    bound_guarded(v, large, (IndexRange){{above.number.min, INT64_MAX}, above.lo, NULL});
 }
 
 static void enter_condition(IndexRanges *v, Expr *cond)
@@ -464,8 +372,8 @@ static void enter_launch(IndexRanges *v, const LaunchStmt *launch)
     IndexRange one = index_range_int(1, 1);
     for (int k = 0; k < 3; k++) {
         IndexRange blocks = index_range_rest(v->c, index_range_of(v, launch->grid[k]), one);
-        int64_t most = blocks.max < INT32_MAX - 1 ? blocks.max : INT32_MAX - 1;
-        v->axes[AXIS_BLOCK_X + k] = (IndexRange){0, most, NULL, blocks.hi};
+        int64_t most = blocks.number.max < INT32_MAX - 1 ? blocks.number.max : INT32_MAX - 1;
+        v->axes[AXIS_BLOCK_X + k] = (IndexRange){{0, most}, NULL, blocks.hi};
         v->axes[AXIS_THREAD_X + k] = index_range_int(0, launch->block[k] - 1);
     }
 }
@@ -493,11 +401,11 @@ IndexRange index_range_elements(IndexRanges *v, const Buffer *buffer)
     IndexRange n = index_range_int(1, 1);
     for (int d = 0; d < b->rank; d++) {
         IndexRange extent = index_range_of(v, b->shape[d]);
-        extent.min = extent.min < 0 ? 0 : extent.min;
+        extent.number = bounds_minmax(EX_MAX, extent.number, bounds_exactly(0));
         n = product(v->c, n, extent);
     }
     n = index_range_rest(v->c, n, index_range_int(1, 1));
-    return (IndexRange){0, n.max, NULL, n.hi};
+    return (IndexRange){{0, n.number.max}, NULL, n.hi};
 }
 
 static void note_buffer(IndexRanges *v, const Buffer *b)

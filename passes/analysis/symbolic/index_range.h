@@ -7,11 +7,12 @@
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
 
+#include "passes/analysis/symbolic/interval.h"
 #include "passes/analysis/symbolic/size_sum.h"
 
-/* Both ends inclusive, each known in two ways, which both hold. */
+/* The ends are known in two ways, which both hold. */
 typedef struct {
-    int64_t min, max;       /* INT64_MIN, INT64_MAX: not known */
+    Bounds number;
     const SizeSum *lo, *hi; /* NULL: not known, or a number */
 } IndexRange;
 

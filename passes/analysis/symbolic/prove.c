@@ -25,7 +25,7 @@ static void offer_literal(Facts *f, Elimination *out, const Term *t)
 {
     Bounds b = bounds_of_atom(f, t->atom);
     int64_t end = t->factor > 0 ? b.min : b.max, value;
-    bool known = t->factor > 0 ? b.has_min : b.has_max;
+    bool known = t->factor > 0 ? bounds_has_min(b) : bounds_has_max(b);
     if (out->n < 2 && known && checked_mul(end, t->factor, &value)) {
         if (out->scale != 1 && !checked_mul(value, out->scale, &value))
             return;
@@ -196,8 +196,8 @@ static bool search_conditions(Search *s, const Affine *a, int depth, bool litera
             Affine less;
             if (!subtract_condition(s->f->c, a, &known->form, t, &less))
                 continue;
-            Bounds b = bounds_of_affine(s->f, &less);
-            if (literal ? b.has_min && b.min >= 0 : search_nonneg(s, &less, depth + 1))
+            if (literal ? bounds_of_affine(s->f, &less).min >= 0
+                        : search_nonneg(s, &less, depth + 1))
                 return true;
         }
     }
@@ -229,8 +229,8 @@ static int pick_open(Facts *f, const Affine *a, Elimination *out)
         Bounds b = bounds_of_atom(f, a->terms[t].atom);
         int rank = facts_rank(f, a->terms[t].atom);
         Elimination how;
-        if ((a->terms[t].factor > 0 ? b.has_min : b.has_max) || (best >= 0 && rank <= best_rank) ||
-            !eliminations_of(f, &a->terms[t], &how))
+        if ((a->terms[t].factor > 0 ? bounds_has_min(b) : bounds_has_max(b)) ||
+            (best >= 0 && rank <= best_rank) || !eliminations_of(f, &a->terms[t], &how))
             continue;
         best = t;
         best_rank = rank;
@@ -247,8 +247,8 @@ static bool search_open(Search *s, const Affine *a, int depth)
 {
     Elimination how;
     Bounds b = bounds_of_affine(s->f, a);
-    if (b.has_min || depth > SEARCH_DEPTH || --s->steps < 0)
-        return b.has_min && b.min >= 0;
+    if (bounds_has_min(b) || depth > SEARCH_DEPTH || --s->steps < 0)
+        return b.min >= 0;
     int t = pick_open(s->f, a, &how);
     if (t < 0)
         return false;
@@ -267,10 +267,8 @@ static bool search_nonneg(Search *s, const Affine *a, int depth)
     if (a->n == 0)
         return a->constant >= 0;
     Bounds b = bounds_of_affine(s->f, a);
-    if (b.has_min && b.min >= 0)
-        return true;
-    if (b.has_max && b.max < 0)
-        return false;
+    if (b.min >= 0 || b.max < 0)
+        return b.min >= 0;
     if (depth > SEARCH_DEPTH || --s->steps < 0)
         return false;
     return search_conditions(s, a, depth, true) || search_elimination(s, a, depth) ||

@@ -81,7 +81,7 @@ static bool value_fits(Facts *f, Expr *e, DType type)
     if (!affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
         return false;
     Bounds b = bounds_tight(f, &form);
-    return b.has_min && b.has_max && fits_type(b.min, type) && fits_type(b.max, type);
+    return bounds_are_finite(b) && fits_type(b.min, type) && fits_type(b.max, type);
 }
 
 /* Casts that keep every value: of literals, to the same type, and to INDEX and back (which has 64

@@ -37,9 +37,9 @@ typedef struct {
 
 /* ---- does it fit? ---------------------------------------------------------------------------- */
 
-static bool is_int(int64_t min, int64_t max)
+static bool is_int(Bounds is)
 {
-    return min >= INT32_MIN && max <= INT32_MAX;
+    return is.min >= INT32_MIN && is.max <= INT32_MAX;
 }
 
 /* What the sizes must keep for one end: NULL with `known` where it is a literal that fits; false
@@ -53,10 +53,10 @@ static bool end_fits(Widen *w, bool literal, const SizeSum *end, const SizeSum *
 static bool range_fits(Widen *w, IndexRange is)
 {
     const SizeSum *low, *high;
-    if (is_int(is.min, is.max))
+    if (is_int(is.number))
         return true;
-    if (w->index64 || !end_fits(w, is.max <= INT32_MAX, is.hi, &high) ||
-        !end_fits(w, is.min >= INT32_MIN, size_sum_scale(w->c, is.lo, -1, 1), &low))
+    if (w->index64 || !end_fits(w, is.number.max <= INT32_MAX, is.hi, &high) ||
+        !end_fits(w, is.number.min >= INT32_MIN, size_sum_scale(w->c, is.lo, -1, 1), &low))
         return false;
     size_limits_add(w->limits, low);
     size_limits_add(w->limits, high);
@@ -70,8 +70,8 @@ static bool fits(Widen *w, Expr *e, const Room *room)
     IndexRange is = index_range_of(w->values, e);
     if (room)
         is = index_range_meet(w->values, is, room->is);
-    if (is_int(is.min, is.max) ||
-        (e->type == DT_INDEX && bounds_const(w->facts, e, &min, &max) && is_int(min, max)))
+    if (is_int(is.number) || (e->type == DT_INDEX && bounds_const(w->facts, e, &min, &max) &&
+                              is_int((Bounds){min, max})))
         return true;
     return range_fits(w, is);
 }
@@ -98,8 +98,8 @@ static bool is_at_least_1(const Buffer *buffer, const Expr *factor)
 static IndexRange factor_room(Context *c, IndexRange is)
 {
     const SizeSum *low = size_sum_positive(c, size_sum_scale(c, is.lo, -1, 1));
-    return (IndexRange){is.min > 0 ? 0 : is.min, is.max < 0 ? 0 : is.max,
-                        size_sum_scale(c, low, -1, 1), size_sum_positive(c, is.hi)};
+    return (IndexRange){bounds_join(is.number, bounds_exactly(0)), size_sum_scale(c, low, -1, 1),
+                        size_sum_positive(c, is.hi)};
 }
 
 /* The room of operand k of `e`, which has `room`; NULL where nothing follows for it. */
@@ -278,7 +278,7 @@ static Expr *widen(Widen *w, Expr *e, const Room *room)
     switch (e->kind) {
     case EX_FLOAT:
     case EX_AXIS: return e;
-    case EX_INT: return e->type == DT_INDEX && !is_int(e->u.i, e->u.i) ? to_i64(w, e) : e;
+    case EX_INT: return e->type == DT_INDEX && !is_int(bounds_exactly(e->u.i)) ? to_i64(w, e) : e;
     case EX_VAR: return widen_var(w, e);
     case EX_LOAD: return widen_load(w, e);
     case EX_CALL:
@@ -390,7 +390,7 @@ static Stmt *widen_launch(Widen *w, Stmt *s)
 {
     for (int k = 0; k < 3; k++) {
         IndexRange grid = index_range_of(w->values, s->u.launch.grid[k]);
-        if (grid.max > INT32_MAX)
+        if (grid.number.max > INT32_MAX)
             size_limits_add(w->limits, size_sum_positive(w->c, grid.hi));
     }
     facts_enter(w->facts, s);

@@ -1,0 +1,54 @@
+/* interval.h - literal bounds of integers, and what arithmetic makes of them.
+ *
+ * Ends are inclusive; INT64_MIN and INT64_MAX stand for no end. Values are exact integers: a result
+ * beyond 64 bits loses the end that does not fit, so bounds are always true. */
+#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_INTERVAL_H
+#define TIRC_PASSES_ANALYSIS_SYMBOLIC_INTERVAL_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    int64_t min, max;
+} Bounds;
+
+static inline bool bounds_has_min(Bounds b)
+{
+    return b.min != INT64_MIN;
+}
+static inline bool bounds_has_max(Bounds b)
+{
+    return b.max != INT64_MAX;
+}
+static inline bool bounds_are_finite(Bounds b)
+{
+    return bounds_has_min(b) && bounds_has_max(b);
+}
+/* One value, known. */
+static inline bool bounds_are_exact(Bounds b)
+{
+    return b.min == b.max && bounds_are_finite(b);
+}
+/* Nothing is known. */
+static inline Bounds bounds_none(void)
+{
+    return (Bounds){INT64_MIN, INT64_MAX};
+}
+Bounds bounds_exactly(int64_t value);
+Bounds bounds_of_type(DType type); /* an integer type; none for 64 bits */
+
+/* Of one of two values; of a value within both. */
+Bounds bounds_join(Bounds a, Bounds b);
+Bounds bounds_meet(Bounds a, Bounds b);
+
+Bounds bounds_add(Bounds a, Bounds b);
+Bounds bounds_scale(Bounds a, int64_t k);
+Bounds bounds_multiply(Bounds a, Bounds b);
+/* a / b and a % b, truncating; b is not 0. */
+Bounds bounds_divide(Bounds a, Bounds b);
+Bounds bounds_remainder(Bounds a, Bounds b);
+/* Of the minimum (EX_MIN) or maximum. */
+Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
+/* Of EX_BITAND, EX_BITOR, EX_BITXOR. */
+Bounds bounds_bits(ExprKind kind, Bounds a, Bounds b);
+
+#endif
