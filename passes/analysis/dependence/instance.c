@@ -9,21 +9,17 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
 {
     bool fixed = env == &p->fixed;
     Affine lo = poly_value(p, env, loop->lo), hi = poly_value(p, env, loop->hi), value;
-    int64_t lo_min, lo_max, hi_min, hi_max;
-    affine_range(p, lo, &lo_min, &lo_max);
-    affine_range(p, hi, &hi_min, &hi_max);
     if (loop->step == 1) {
-        value = poly_column(p, lo_min, hi_max == INT64_MAX ? hi_max : hi_max - 1, fixed);
-        poly_at_most(p, &p->top, lo, value, 0);
+        value = poly_between(p, lo, hi, fixed);
     } else {
         Affine t = poly_column(p, 0, INT64_MAX, fixed);
         poly_not_negative(p, &p->top, t);
         value = poly_add(p, lo, t, loop->step);
+        if (loop->step > 0)
+            poly_at_most(p, &p->top, value, hi, -1);
+        else
+            poly_at_most(p, &p->top, hi, value, 0);
     }
-    if (loop->step > 0)
-        poly_at_most(p, &p->top, value, hi, -1);
-    else
-        poly_at_most(p, &p->top, hi, value, 0);
     VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value}));
     return value;
 }

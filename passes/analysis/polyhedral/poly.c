@@ -129,6 +129,15 @@ Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
     return poly_term(p, 1, p->columns.n - 1);
 }
 
+Affine poly_between(Poly *p, Affine lo, Affine hi, bool fixed)
+{
+    Bounds below = bounds_add(affine_range(p, hi), bounds_exactly(-1));
+    Affine column = poly_column(p, affine_range(p, lo).min, below.max, fixed);
+    poly_at_most(p, &p->top, lo, column, 0);
+    poly_at_most(p, &p->top, column, hi, -1);
+    return column;
+}
+
 Affine poly_unknown(Poly *p)
 {
     p->inexact = p->lost = true;
@@ -152,22 +161,14 @@ bool affine_is_fixed(const Poly *p, Affine a)
     return true;
 }
 
-void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
+Bounds affine_range(const Poly *p, Affine a)
 {
-    bool low = true, high = true;
-    *min = *max = a.constant;
+    Bounds sum = bounds_exactly(a.constant);
     for (int i = 0; i < a.n; i++) {
         const Column *column = &p->columns.items[a.terms[i].column];
-        int64_t factor = a.terms[i].factor;
-        int64_t least = factor > 0 ? column->min : column->max;
-        int64_t most = factor > 0 ? column->max : column->min;
-        low = low && least != INT64_MIN && least != INT64_MAX && add_product(min, least, factor);
-        high = high && most != INT64_MIN && most != INT64_MAX && add_product(max, most, factor);
+        sum = bounds_add(sum, bounds_scale((Bounds){column->min, column->max}, a.terms[i].factor));
     }
-    if (!low)
-        *min = INT64_MIN;
-    if (!high)
-        *max = INT64_MAX;
+    return sum;
 }
 
 /* ---- constraints ----------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_H
 
+#include "passes/analysis/symbolic/interval.h"
 #include "passes/analysis/symbolic/linear.h"
 
 struct isl_set;
@@ -112,13 +113,15 @@ void poly_raise(Poly *p, int column, int64_t min);
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
 /* factor * column. */
 Affine poly_term(Poly *p, int64_t factor, int column);
+/* A column x with lo <= x < hi. */
+Affine poly_between(Poly *p, Affine lo, Affine hi, bool fixed);
 /* A value of which nothing is known; makes the system inexact. */
 Affine poly_unknown(Poly *p);
 /* a + factor * b; unknown where a number does not fit. */
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor);
 bool affine_is_fixed(const Poly *p, Affine a);
 /* Bounds from those of the columns. */
-void affine_range(const Poly *p, Affine a, int64_t *min, int64_t *max);
+Bounds affine_range(const Poly *p, Affine a);
 
 /* Adds a row to `into`: form >= 0, */
 void poly_not_negative(Poly *p, Conj *into, Affine form);

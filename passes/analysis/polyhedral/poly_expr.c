@@ -62,9 +62,8 @@ static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
 {
     *known = affine_multiples(p->ctx, e, d);
     known->constant = floor_div64(e.constant, d);
-    int64_t min, max;
-    affine_range(p, poly_add(p, e, *known, -d), &min, &max);
-    return min >= 0 && max < d;
+    Bounds rest = affine_range(p, poly_add(p, e, *known, -d));
+    return rest.min >= 0 && rest.max < d;
 }
 
 /* e = x / c for a column e: e / d is x / (c d), which one column stands for however it is written.
@@ -75,9 +74,9 @@ static bool quotient_of_quotient(Poly *p, Affine e, int64_t d, Affine *known)
         return false;
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *inner = &p->quotients.items[i];
-        int64_t min, max, product;
-        affine_range(p, inner->dividend, &min, &max);
-        if (inner->column == e.terms[0].column && inner->divisor.n == 0 && min >= 0 &&
+        int64_t product;
+        if (inner->column == e.terms[0].column && inner->divisor.n == 0 &&
+            affine_range(p, inner->dividend).min >= 0 &&
             checked_mul(inner->divisor.constant, d, &product)) {
             *known = poly_quotient(p, inner->dividend, product);
             return true;
@@ -93,23 +92,21 @@ Affine poly_quotient(Poly *p, Affine e, int64_t d)
         return e;
     if (e.n == 0)
         return affine_const(e.constant / d);
-    int64_t min, max;
-    affine_range(p, e, &min, &max);
     Affine known;
-    if ((min >= 0 && quotient_exact(p, e, d, &known)) ||
+    Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
+    if ((range.min >= 0 && quotient_exact(p, e, d, &known)) ||
         find_quotient(p, e, affine_const(d), &known))
         return known;
-    if (min >= 0 && quotient_of_quotient(p, e, d, &known)) {
+    if (range.min >= 0 && quotient_of_quotient(p, e, d, &known)) {
         if (known.n == 1 && known.terms[0].factor == 1 && known.constant == 0)
             VEC_PUSH(p->ctx->arena, &p->quotients,
                      ((Quotient){e, affine_const(d), known.terms[0].column, -1}));
         row_quotient(p, &p->top, e, known, d, 1);
         return known;
     }
-    Affine q = poly_column(p, min == INT64_MIN ? min : min / d, max == INT64_MAX ? max : max / d,
-                           affine_is_fixed(p, e));
+    Affine q = poly_column(p, quotient.min, quotient.max, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column, -1}));
-    if (min >= 0) {
+    if (range.min >= 0) {
         row_quotient(p, &p->top, e, q, d, 1);
         return q;
     }
@@ -136,20 +133,17 @@ static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
 /* Whether `a` may be the size of a Product. */
 static bool is_size(const Poly *p, Affine a)
 {
-    int64_t min, max;
-    affine_range(p, a, &min, &max);
-    return affine_is_fixed(p, a) && min >= 0;
+    return affine_is_fixed(p, a) && affine_range(p, a).min >= 0;
 }
 
 /* Also what is known of remainders, e - d (e / d). */
-static void value_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
+static Bounds value_range(const Poly *p, Affine a)
 {
-    int64_t least, most;
-    affine_range(p, a, min, max);
+    Bounds range = affine_range(p, a);
     for (int i = 0; i < p->quotients.n && a.n > 0; i++) {
         const Quotient *q = &p->quotients.items[i];
-        affine_range(p, q->dividend, &least, &most);
-        if (q->divisor.n > 0 || least < 0 || a.constant != q->dividend.constant)
+        if (q->divisor.n > 0 || a.constant != q->dividend.constant ||
+            affine_range(p, q->dividend).min < 0)
             continue;
         int k = 0, met = 0;
         for (int j = 0; j < a.n; j++) {
@@ -160,11 +154,10 @@ static void value_range(const Poly *p, Affine a, int64_t *min, int64_t *max)
                      q->dividend.terms[k].factor == t.factor)
                 k++;
         }
-        if (met != 1 || k != q->dividend.n || a.n != k + 1)
-            continue;
-        *min = *min < 0 ? 0 : *min;
-        *max = *max >= q->divisor.constant ? q->divisor.constant - 1 : *max;
+        if (met == 1 && k == q->dividend.n && a.n == k + 1)
+            range = bounds_meet(range, (Bounds){0, q->divisor.constant - 1});
     }
+    return range;
 }
 
 /* factor * size for a form of fixed columns; unknown where neither is. */
@@ -179,10 +172,7 @@ static Affine times_size(Poly *p, Affine a, Affine b)
         return poly_unknown(p);
     if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
         return product;
-    int64_t a_min, b_min, max;
-    value_range(p, a, &a_min, &max);
-    value_range(p, b, &b_min, &max);
-    bool positive = a_min >= 0 && b_min >= 0;
+    bool positive = value_range(p, a).min >= 0 && value_range(p, b).min >= 0;
     product = poly_column(p, positive ? 0 : INT64_MIN, INT64_MAX,
                           affine_is_fixed(p, a) && affine_is_fixed(p, b));
     int column = product.terms[0].column;
@@ -199,9 +189,7 @@ static Affine times_size(Poly *p, Affine a, Affine b)
 /* e / size: the program divides, so the size is not 0. */
 static Affine quotient_size(Poly *p, Affine e, Affine size)
 {
-    int64_t min, max;
-    affine_range(p, e, &min, &max);
-    if (min < 0 || !is_size(p, size))
+    if (affine_range(p, e).min < 0 || !is_size(p, size))
         return poly_unknown(p);
     Affine known;
     if (find_quotient(p, e, size, &known))
@@ -233,9 +221,8 @@ enum { MOST_DIVISORS = 8 };
 /* e / by and e % by for `by` in 1..MOST_DIVISORS + 1; in what a program runs it is not 0. */
 static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
 {
-    int64_t min, max, by_min, by_max;
-    affine_range(p, e, &min, &max);
-    affine_range(p, by, &by_min, &by_max);
+    Bounds range = affine_range(p, e);
+    int64_t by_min = affine_range(p, by).min, by_max = affine_range(p, by).max;
     if (by_max > MOST_DIVISORS || by_max < 1 || affine_is_fixed(p, by))
         return false;
     for (int i = 0; i < p->quotients.n; i++) {
@@ -247,9 +234,9 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
             return true;
         }
     }
-    if (min < 0 && !never_negative(p, e))
+    if (range.min < 0 && !never_negative(p, e))
         return false;
-    *q = poly_column(p, by_min < 1 ? INT64_MIN : 0, max, false);
+    *q = poly_column(p, by_min < 1 ? INT64_MIN : 0, range.max, false);
     *rest = poly_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1, false);
     VEC_PUSH(p->ctx->arena, &p->quotients,
              ((Quotient){e, by, q->terms[0].column, rest->terms[0].column}));
@@ -293,33 +280,19 @@ static Affine remainder_of(Poly *p, Affine e, Affine by)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Bounds of one of two values. */
-static Affine either(Poly *p, Affine a, Affine b)
+/* A column for one of two values. */
+static Affine either(Poly *p, Affine a, Affine b, Bounds bounds)
 {
-    int64_t a_min, a_max, b_min, b_max;
-    affine_range(p, a, &a_min, &a_max);
-    affine_range(p, b, &b_min, &b_max);
-    return poly_column(p, a_min < b_min ? a_min : b_min, a_max > b_max ? a_max : b_max,
-                       affine_is_fixed(p, a) && affine_is_fixed(p, b));
+    return poly_column(p, bounds.min, bounds.max, affine_is_fixed(p, a) && affine_is_fixed(p, b));
 }
 
-static Affine extreme(Poly *p, Affine a, Affine b, bool least)
+static Affine extreme(Poly *p, ExprKind kind, Affine a, Affine b)
 {
-    int64_t min, max;
-    affine_range(p, poly_add(p, b, a, -1), &min, &max);
-    if (min >= 0)
-        return least ? a : b;
-    if (max <= 0)
-        return least ? b : a;
-    Affine m = either(p, a, b);
-    int64_t a_min, a_max, b_min, b_max;
-    affine_range(p, a, &a_min, &a_max);
-    affine_range(p, b, &b_min, &b_max);
-    Column *known = &p->columns.items[m.terms[0].column];
-    if (least)
-        known->max = a_max < b_max ? a_max : b_max;
-    else
-        known->min = a_min > b_min ? a_min : b_min;
+    bool least = kind == EX_MIN;
+    Bounds gap = affine_range(p, poly_add(p, b, a, -1));
+    if (gap.min >= 0 || gap.max <= 0)
+        return least == (gap.min >= 0) ? a : b;
+    Affine m = either(p, a, b, bounds_minmax(kind, affine_range(p, a), affine_range(p, b)));
     Conj **which = poly_choice(p, &p->top, 2);
     poly_at_most(p, which[0], a, b, 0);
     poly_equal(p, which[0], m, least ? a : b);
@@ -331,20 +304,16 @@ static Affine extreme(Poly *p, Affine a, Affine b, bool least)
 /* a ^ b for a, b >= 0 below a power of two stays below it; nothing else is said. */
 static Affine exclusive(Poly *p, Affine a, Affine b)
 {
-    int64_t a_min, a_max, b_min, b_max, mask = 0;
     if (a.n == 0 && a.constant == 0)
         return b;
     if (b.n == 0 && b.constant == 0)
         return a;
-    affine_range(p, a, &a_min, &a_max);
-    affine_range(p, b, &b_min, &b_max);
+    Bounds range = bounds_bits(EX_BITXOR, affine_range(p, a), affine_range(p, b));
     Affine value = poly_unknown(p);
-    if (a_min < 0 || b_min < 0 || a_max == INT64_MAX || b_max == INT64_MAX)
-        return value;
-    while (mask < a_max || mask < b_max)
-        mask = mask * 2 + 1;
-    poly_not_negative(p, &p->top, value);
-    poly_at_most(p, &p->top, value, affine_const(mask), 0);
+    if (bounds_are_finite(range)) {
+        poly_not_negative(p, &p->top, value);
+        poly_at_most(p, &p->top, value, affine_const(range.max), 0);
+    }
     return value;
 }
 
@@ -352,7 +321,7 @@ static Affine selected(Poly *p, const Env *env, const Expr *e)
 {
     Affine a = poly_value(p, env, e->u.arg[1]);
     Affine b = poly_value(p, env, e->u.arg[2]);
-    Affine m = either(p, a, b);
+    Affine m = either(p, a, b, bounds_join(affine_range(p, a), affine_range(p, b)));
     if (!affine_is_fixed(p, a) || !affine_is_fixed(p, b) || e->u.arg[0]->kind != EX_INT)
         p->columns.items[m.terms[0].column].fixed = false;
     Conj **which = poly_choice(p, &p->top, 2);
@@ -382,9 +351,7 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     case EX_DIV: return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_MOD: return remainder_of(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_MIN:
-    case EX_MAX:
-        return extreme(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]),
-                       e->kind == EX_MIN);
+    case EX_MAX: return extreme(p, e->kind, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_SELECT: return selected(p, env, e);
     case EX_BITXOR: return exclusive(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_CAST: return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
@@ -407,14 +374,13 @@ bool expr_of_sizes(const Expr *e)
 /* A value that is never negative, as it stands in the program. */
 static bool size_not_negative(Poly *p, const Expr *e)
 {
-    int64_t min, max, value;
+    int64_t value;
     if (e->kind == EX_MAX)
         return (expr_is_const(e->u.arg[0], &value) && value >= 0) ||
                (expr_is_const(e->u.arg[1], &value) && value >= 0);
     if (e->kind == EX_MUL)
         return size_not_negative(p, e->u.arg[0]) && size_not_negative(p, e->u.arg[1]);
-    affine_range(p, poly_value(p, &p->fixed, e), &min, &max);
-    return min >= 0;
+    return affine_range(p, poly_value(p, &p->fixed, e)).min >= 0;
 }
 
 /* max(e, 0) >= 1 says e >= 1; one that is at least 1 anyway says nothing of the other. */

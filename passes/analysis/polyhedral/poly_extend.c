@@ -102,13 +102,13 @@ static void shorten_quotient(Extension *e, Quotient *q)
 {
     Affine *form = &q->dividend;
     for (int i = 0; i < form->n; i++) {
-        int64_t g = magnitude(form->terms[i].factor), min, max;
+        int64_t g = magnitude(form->terms[i].factor);
         if (g < 2 || q->divisor.constant % g != 0)
             continue;
         Affine low = remainders_of(e, *form, g);
         low.constant = form->constant - g * floor_div64(form->constant, g);
-        affine_range(e->p, low, &min, &max);
-        if (min < 0 || max >= g)
+        Bounds range = affine_range(e->p, low);
+        if (range.min < 0 || range.max >= g)
             continue;
         Affine high = affine_multiples(e->p->ctx, *form, g);
         high.constant = floor_div64(form->constant, g);
@@ -133,15 +133,13 @@ static int replaced_column(const Extension *e, const Quotient *q)
 static void name_remainder(Extension *e, int i)
 {
     Poly *p = e->p;
-    int64_t min, max;
     Quotient *q = &e->quotients.items[i];
-    affine_range(p, e->whole.items[i].dividend, &min, &max);
-    if (q->divisor.n > 0 || q->divisor.constant < 2 || min < 0)
+    if (q->divisor.n > 0 || q->divisor.constant < 2 ||
+        affine_range(p, e->whole.items[i].dividend).min < 0)
         return;
     bool open = is_open(e, q->column);
     if (open && open_part(e, q->dividend).n == 0) {
-        affine_range(p, q->dividend, &min, &max);
-        if (min >= 0)
+        if (affine_range(p, q->dividend).min >= 0)
             give_value(e, q->column, poly_quotient(p, q->dividend, q->divisor.constant));
         return;
     }
@@ -180,15 +178,6 @@ static Term low_term(Affine open)
     return low;
 }
 
-/* The least and greatest value of the term, from the bounds of its column; false where there are
- * none. */
-static bool term_range(const Extension *e, Term t, int64_t *min, int64_t *max)
-{
-    Affine form = {.terms = &t, .n = t.factor != 0};
-    affine_range(e->p, form, min, max);
-    return *min != INT64_MIN && *max != INT64_MAX;
-}
-
 /* f x + low + c + g (open + high + m) == 0 with f x + low + c == 0 for the x that there are. */
 static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, int64_t b)
 {
@@ -196,14 +185,14 @@ static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, 
     Affine form = e->rows.items[row].form;
     Affine known = known_part(e, form);
     Affine low = remainders_of(e, known, g), high = affine_multiples(e->p->ctx, form, g);
-    int64_t min, max, least, greatest;
-    affine_range(p, low, &min, &max);
-    if (min == INT64_MIN || max == INT64_MAX || !checked_add(b, min, &least) ||
+    int64_t least, greatest;
+    Bounds range = affine_range(p, low);
+    if (!bounds_are_finite(range) || !checked_add(b, range.min, &least) ||
         !checked_add(known.constant, least, &least))
         return false;
     high.constant = floor_div64(least, g);
     low.constant = known.constant - g * high.constant; /* c, the least that is >= -b - min */
-    if (!checked_add(low.constant, max, &greatest) || !checked_add(greatest, a, &greatest) ||
+    if (!checked_add(low.constant, range.max, &greatest) || !checked_add(greatest, a, &greatest) ||
         greatest > 0)
         return false;
     if (x.factor)
@@ -219,8 +208,7 @@ static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t 
     Poly *p = e->p;
     Affine form = e->rows.items[row].form, known = known_part(e, form);
     Affine y = poly_add(p, affine_const(-a), known, -1);
-    int64_t min, max;
-    affine_range(p, y, &min, &max);
+    int64_t min = affine_range(p, y).min;
     if (min == INT64_MIN)
         return false;
     int64_t m = min < 0 ? -floor_div64(min, g) : 0; /* quotients are of what is at least 0 */
@@ -248,13 +236,14 @@ static bool solve_row(Extension *e, int row)
         return true;
     }
     Term x = low_term(open);
-    int64_t g = 0, a, b, span;
+    int64_t g = 0, span;
     for (int i = 0; i < open.n; i++)
         if (open.terms[i].column != x.column)
             g = gcd64(g, open.terms[i].factor);
-    if (!term_range(e, x, &a, &b) || !checked_sub(b, a, &span) || span >= g || g < 2)
+    Bounds of = affine_range(e->p, (Affine){.terms = &x, .n = x.factor != 0});
+    if (!bounds_are_finite(of) || !checked_sub(of.max, of.min, &span) || span >= g || g < 2)
         return false;
-    return split_by_terms(e, row, x, g, a, b) || split_by_quotient(e, row, x, g, a);
+    return split_by_terms(e, row, x, g, of.min, of.max) || split_by_quotient(e, row, x, g, of.min);
 }
 
 /* x from an equality in which it has factor 1 or -1, beside other open columns. */
@@ -291,9 +280,8 @@ static void solve_equalities(Extension *e)
 
 static bool holds_plainly(const Poly *p, Row row)
 {
-    int64_t min, max;
-    affine_range(p, row.form, &min, &max);
-    if (min >= 0 && (!row.equal || max == 0))
+    Bounds range = affine_range(p, row.form);
+    if (range.min >= 0 && (!row.equal || range.max == 0))
         return true;
     for (int i = 0; i < p->top.rows.n; i++)
         if (p->top.rows.items[i].equal >= row.equal &&

@@ -20,13 +20,8 @@ static Affine *enter_point(Poly *p, const PointBox *box, Env *env)
 {
     Affine *at = ARENA_ARRAY(p->ctx->arena, Affine, box->n + 1);
     for (int i = 0; i < box->n; i++) {
-        Affine lo = poly_value(p, env, box->lo[i]), hi = poly_value(p, env, box->hi[i]);
-        int64_t least, most, ignored;
-        affine_range(p, lo, &least, &ignored);
-        affine_range(p, hi, &ignored, &most);
-        at[i] = poly_column(p, least, most == INT64_MAX ? most : most - 1, false);
-        poly_at_most(p, &p->top, lo, at[i], 0);
-        poly_at_most(p, &p->top, at[i], hi, -1);
+        at[i] =
+            poly_between(p, poly_value(p, env, box->lo[i]), poly_value(p, env, box->hi[i]), false);
         VEC_PUSH(p->ctx->arena, env, ((Meaning){box->var[i], at[i]}));
     }
     return at;
