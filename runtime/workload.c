@@ -47,8 +47,8 @@ static bool size_data(Workload *w, int index)
         fits = dims[i] >= 0 && checked_mul(data->elements, dims[i], &data->elements);
     if (!fits || !checked_mul(data->elements, type_bytes(b->type), &bytes)) {
         diag_error(c, E0633, span_none(),
-                   "buffer '%s' has no size that fits in memory for these sizes; a dimension is "
-                   "negative or the number of bytes is beyond 2^63",
+                   "buffer '%s' does not fit in memory for these sizes: a dimension is negative, "
+                   "or it has more than 2^63 bytes",
                    b->name);
         return false;
     }
@@ -91,7 +91,7 @@ static bool make_input(Workload *w, int index)
     Data *data = &w->data[index];
     data->host = malloc(data->bytes + 1);
     if (!data->host) {
-        diag_error(w->d->ctx, E0600, span_none(), "no memory for %.1f MB of input '%s'",
+        diag_error(w->d->ctx, E0600, span_none(), "out of memory for %.1f MB of input '%s'",
                    (double)data->bytes / 1e6, b->name);
         return false;
     }
@@ -109,7 +109,7 @@ static bool make_input(Workload *w, int index)
                                                 .small = w->small});
     if (!filled)
         diag_error(w->d->ctx, E0653, span_none(),
-                   "no random data for '%s' have the order that '%s' asks for", b->name,
+                   "no random data for '%s' satisfy the order that '%s' requires", b->name,
                    w->m->name);
     if (filled && w->gentle && type_is_float(b->type) && !is_spoken_of(w->m, index))
         make_gentle(b, data);

@@ -159,9 +159,10 @@ static void refuse_condition(InitBuild *b, const Expr *cond, const char *why)
 {
     StrBuf text = strbuf_new(b->w->c->arena);
     print_expr(cond, &text);
-    diag_error(b->w->c, E0501, b->block->init->span,
-               "the init of block '%s' has no place of its own: the condition '%s' %s",
-               b->block->name, text.text, why);
+    diag_error(
+        b->w->c, E0501, b->block->init->span,
+        "the init of block '%s' cannot be placed before the reduction: the condition '%s' %s",
+        b->block->name, text.text, why);
     diag_note(b->w->c, b->block->init->span,
               "use decompose_reduction to place the init before the loops are split or reordered");
     b->w->failed = true;
@@ -169,14 +170,14 @@ static void refuse_condition(InitBuild *b, const Expr *cond, const char *why)
 
 static void refuse_idle_loop(InitBuild *b, const Expr *cond)
 {
-    refuse_condition(b, cond, "ties a loop around the reduction to one inside it");
+    refuse_condition(b, cond, "relates a loop outside the reduction to one inside it");
 }
 
 static void refuse_shared_loop(InitBuild *b, const Expr *cond)
 {
     refuse_condition(
         b, cond,
-        "is on a loop that carries the reduction and also says which elements are computed");
+        "depends on a loop that both carries the reduction and selects the elements to compute");
 }
 
 /* Facts at the block, with the loops that are dropped still there. */
@@ -352,12 +353,11 @@ static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
     Expr *lo = least_over(f, iter->binding, b->dropped.items, b->dropped.n, &exact_lo);
     Expr *hi = largest_over(f, iter->binding, b->dropped.items, b->dropped.n, &exact_hi);
     if (!lo || !hi || !exact_lo || !exact_hi || !takes_every_value(b, f, iter->binding, lo, hi)) {
-        diag_error(
-            c, E0501, block->span,
-            "the init of block '%s' has no place of its own: iterator '%s' takes its values from "
-            "loops that "
-            "also carry the reduction, and the values between two reductions are not a range",
-            b->block->name, iter->var->name);
+        diag_error(c, E0501, block->span,
+                   "the init of block '%s' cannot be placed before the reduction: iterator '%s' "
+                   "depends on loops that also carry the reduction, and its values within one "
+                   "reduction are not a range",
+                   b->block->name, iter->var->name);
         diag_note(c, block->span,
                   "use decompose_reduction to place the init before the loops are fused");
         w->failed = true;

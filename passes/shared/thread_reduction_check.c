@@ -53,13 +53,13 @@ static bool check_lanes(Apart *a)
     const ForStmt *loop = &a->lanes->u.loop;
     if (second)
         return refuse(a,
-                      "block '%s' would reduce over '%s' and '%s', both of threads; fuse the loops "
-                      "and bind the one",
+                      "block '%s' would reduce over two thread loops, '%s' and '%s'; fuse them, "
+                      "and bind the fused loop",
                       a->block->name, loop->var->name, second->u.loop.var->name);
     if (!loop_const_extent(loop, &a->extent) || a->extent > MAX_LANES)
         return refuse(a,
-                      "loop '%s' needs a literal number of iterations, at most %d, to be the "
-                      "threads of a reduction",
+                      "loop '%s' must have a literal number of iterations, at most %d, to reduce "
+                      "across threads",
                       loop->var->name, MAX_LANES);
     return true;
 }
@@ -73,21 +73,21 @@ static bool check_inner(Apart *a, const Stmt *s)
          spatial = reduction_uses(a->block, ITER_SPATIAL, s);
     if (loop->kind == LOOP_BIND && axis_is_block(loop->axis))
         return refuse(a,
-                      "loop '%s', of blocks, is inside the reduction, whose threads are of one "
-                      "block; bind it outside",
+                      "loop '%s' is bound to blocks inside the reduction, but the threads that "
+                      "reduce must be in one block; bind a loop outside the reduction instead",
                       loop->var->name);
     if (reduces && spatial)
         return refuse(a,
-                      "loop '%s' carries both the reduction and elements of '%s'; split it so that "
-                      "each has its own",
+                      "loop '%s' carries the reduction and also selects elements of '%s'; split it "
+                      "into one loop for each",
                       loop->var->name, a->r.update->u.store.buffer->name);
     if (!spatial)
         return true;
     if (!loop_const_extent(loop, &extent))
         return refuse(a,
-                      "loop '%s' is inside the reduction, so each thread keeps a result for every "
-                      "iteration of it, and their "
-                      "number must be a literal; split it, and reorder the outer part outside",
+                      "loop '%s' is inside the reduction, so each thread keeps one result per "
+                      "iteration, and the number of iterations must be a literal; split it, and "
+                      "reorder the outer part outside",
                       loop->var->name);
     VEC_PUSH(a->c->arena, &a->dims, loop);
     return true;
@@ -120,8 +120,8 @@ static bool check_convergent(Apart *a)
                                          : false;
         if (apart)
             return refuse(a,
-                          "the threads of the reduction wait for each other, and %s '%s' around it "
-                          "is not the same for all",
+                          "the threads of the reduction synchronize, but %s '%s' around it differs "
+                          "between threads",
                           s->kind == ST_IF ? "the condition of" : "loop",
                           s->kind == ST_IF ? a->block->name : s->u.loop.var->name);
         if (is_thread_loop(s))
@@ -143,7 +143,7 @@ static bool check_alone(Apart *a)
         if (other != a->block)
             return refuse(a,
                           "'%s' is also accessed by block '%s' inside the reduction, where no "
-                          "thread has all of it",
+                          "thread has the full result",
                           buffer->name, other ? other->name : "");
     }
     access_collect_expr(a->c, a->r.start, NULL, &start);
@@ -152,8 +152,8 @@ static bool check_alone(Apart *a)
         access_collect(a->c, anchor, start.items[i].buffer, ACCESS_WRITE, &touched);
         if (touched.n > 0)
             return refuse(a,
-                          "the init reads '%s', which is written inside the reduction; the init is "
-                          "added at its end",
+                          "the init reads '%s', which the reduction writes; a cross-thread "
+                          "reduction adds the init at its end",
                           start.items[i].buffer->name);
     }
     return true;

@@ -172,7 +172,7 @@ static bool choose_arch(CudaDevice *d, const char *given)
              major == 9 && minor == 0 ? "a" : "");
     if (given && strlen(given) >= sizeof info->arch) {
         diag_error(d->base.ctx, E0606, span_none(),
-                   "'%s' is not a GPU architecture; this GPU's is '%s'", given, info->arch);
+                   "'%s' is not a GPU architecture; that of this GPU is '%s'", given, info->arch);
         return false;
     }
     if (given)
@@ -236,8 +236,7 @@ static bool check_ordinal(Context *ctx, const CudartApi *rt, int ordinal)
     }
     if (ordinal < 0 || ordinal >= count) {
         diag_error(ctx, E0613, span_none(),
-                   "there is no GPU number %d: the driver lists %d, numbered from 0", ordinal,
-                   count);
+                   "unknown GPU number %d; the driver lists %d, numbered from 0", ordinal, count);
         return false;
     }
     return true;
@@ -249,7 +248,7 @@ Device *cuda_open_with(Context *ctx, const DeviceOptions *options, const CudaApi
         return NULL;
     CudaDevice *d = calloc(1, sizeof *d);
     if (!d) {
-        diag_error(ctx, E0600, span_none(), "no memory to open a device");
+        diag_error(ctx, E0600, span_none(), "out of memory while opening a device");
         return NULL;
     }
     d->base.ops = &CUDA_OPS;

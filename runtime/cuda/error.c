@@ -12,7 +12,7 @@ typedef struct {
 
 static const StatusText STATUS_TEXTS[] = {
     {CUDA_ERROR_MEMORY, E0614, false,
-     "other programs may hold the GPU's memory (nvidia-smi lists them); smaller sizes need less"},
+     "other programs may use the GPU's memory (nvidia-smi lists them); choose smaller sizes"},
     {CUDA_ERROR_ILLEGAL_ADDRESS, E0615, true, RUN_ON_SIM},
     {CUDA_ERROR_MISALIGNED, E0615, true, RUN_ON_SIM},
     {CUDA_ERROR_ADDRESS_SPACE, E0615, true, RUN_ON_SIM},
@@ -22,16 +22,15 @@ static const StatusText STATUS_TEXTS[] = {
     {CUDA_ERROR_ASSERT, E0615, true, RUN_ON_SIM},
     {CUDA_ERROR_LAUNCH, E0615, true, RUN_ON_SIM},
     {CUDA_ERROR_TIMEOUT, E0615, true,
-     "the kernel ran longer than the driver allows on a GPU with a display; smaller sizes take "
-     "less time"},
+     "the kernel exceeded the driver's time limit for a GPU with a display; choose smaller sizes"},
     {CUDA_ERROR_RESOURCES, E0617, false,
-     "threads times registers exceed a multiprocessor's: bind fewer threads or compute less in "
-     "each"},
+     "the threads need more registers than a multiprocessor has; bind fewer threads, or compute "
+     "less in each"},
     {CUDA_ERROR_CONFIGURATION, E0617, false,
-     "the grid, the block or its shared memory is larger than the GPU allows"},
-    {CUDA_ERROR_NO_IMAGE, E0619, false, "leave out --arch to compile for the GPU that is there"},
+     "the grid, the block or its shared memory exceeds the limits of the GPU"},
+    {CUDA_ERROR_NO_IMAGE, E0619, false, "omit --arch to compile for this GPU"},
     {CUDA_ERROR_UNAVAILABLE, E0616, false,
-     "another process has the GPU for itself (its compute mode is exclusive)"},
+     "another process uses the GPU exclusively (compute mode)"},
 };
 
 static const StatusText *find_status(int status)
@@ -54,7 +53,7 @@ bool cuda_check(CudaDevice *d, int status, const char *call)
                d->base.info.name, rt->cudaGetErrorString(status), rt->cudaGetErrorName(status));
     if (d->lost)
         diag_note(d->base.ctx, span_none(),
-                  "an earlier kernel failed, which ends this process's use of the GPU");
+                  "an earlier kernel failed, so this process can no longer use the GPU");
     else if (text->advice)
         diag_note(d->base.ctx, span_none(), "%s", text->advice);
     d->lost = d->lost || text->lost;
@@ -74,11 +73,11 @@ void cuda_refuse_alloc(CudaDevice *d, size_t bytes)
     (void)d->api.rt.cudaGetLastError();
     if (d->api.rt.cudaMemGetInfo(&unused, &total) == CUDA_OK)
         diag_error(d->base.ctx, E0614, span_none(),
-                   "no room for %.1f MiB on '%s': %.1f of its %.1f MiB are free",
+                   "cannot allocate %.1f MiB on '%s': %.1f of its %.1f MiB are free",
                    (double)bytes / mib, d->base.info.name, (double)unused / mib,
                    (double)total / mib);
     else
-        diag_error(d->base.ctx, E0614, span_none(), "no room for %.1f MiB on '%s'",
+        diag_error(d->base.ctx, E0614, span_none(), "cannot allocate %.1f MiB on '%s'",
                    (double)bytes / mib, d->base.info.name);
     diag_note(d->base.ctx, span_none(), "%s", find_status(CUDA_ERROR_MEMORY)->advice);
 }
@@ -89,12 +88,12 @@ static void refuse_driver(Context *ctx, const CudartApi *rt)
     int driver = 0, runtime = 0;
     (void)rt->cudaRuntimeGetVersion(&runtime);
     if (rt->cudaDriverGetVersion(&driver) == CUDA_OK && driver > 0)
-        diag_error(
-            ctx, E0612, span_none(),
-            "the NVIDIA driver is for CUDA up to %d.%d, but '%s' is the runtime of CUDA %d.%d: "
-            "update the driver, or name an older libcudart in $TIRC_CUDART; --device sim works "
-            "without a GPU",
-            driver / 1000, driver % 1000 / 10, rt->path, runtime / 1000, runtime % 1000 / 10);
+        diag_error(ctx, E0612, span_none(),
+                   "the NVIDIA driver supports CUDA up to %d.%d, but '%s' is the runtime of CUDA "
+                   "%d.%d; update the driver, or name an older libcudart in $TIRC_CUDART; --device "
+                   "sim works without a GPU",
+                   driver / 1000, driver % 1000 / 10, rt->path, runtime / 1000,
+                   runtime % 1000 / 10);
     else
         diag_error(
             ctx, E0612, span_none(),
@@ -116,7 +115,7 @@ void cuda_refuse_open(Context *ctx, const CudartApi *rt, int status)
         return;
     default:
         diag_error(ctx, E0616, span_none(),
-                   "CUDA cannot be started: %s (%s); --device sim works without it",
+                   "CUDA does not start: %s (%s); --device sim works without it",
                    rt->cudaGetErrorString(status), rt->cudaGetErrorName(status));
     }
 }

@@ -178,7 +178,7 @@ void *library_find(LibrarySearch *s)
     s->searched = strbuf_new(s->ctx->arena);
     const char *given = getenv(s->variable);
     if (given && *given) {
-        strbuf_addf(&s->searched, "\n  %s, which $%s names", given, s->variable);
+        strbuf_addf(&s->searched, "\n  %s, named by $%s", given, s->variable);
         return open_file(s, given, REPORT_FAILURE);
     }
     void *library = open_by_loader(s);

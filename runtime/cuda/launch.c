@@ -56,12 +56,11 @@ static bool check_shared(CudaDevice *d, const ModuleKernel *k)
     int64_t wanted = k->shared_static + k->shared_dynamic;
     if (wanted <= d->base.info.max_shared_per_block)
         return true;
-    diag_error(
-        d->base.ctx, E0617, span_none(),
-        "kernel '%s' needs %lld bytes of shared memory a block, but '%s' has %lld: choose smaller "
-        "tiles",
-        k->name, (long long)wanted, d->base.info.name,
-        (long long)d->base.info.max_shared_per_block);
+    diag_error(d->base.ctx, E0617, span_none(),
+               "kernel '%s' needs %lld bytes of shared memory per block, but '%s' has %lld; choose "
+               "smaller tiles",
+               k->name, (long long)wanted, d->base.info.name,
+               (long long)d->base.info.max_shared_per_block);
     return false;
 }
 
@@ -131,7 +130,8 @@ LoadedModule *cuda_load(Device *device, const Module *module)
                  module->name);
     LoadedModule *l = new_loaded(module);
     if (!l) {
-        diag_error(device->ctx, E0600, span_none(), "no memory to load '%s'", module->name);
+        diag_error(device->ctx, E0600, span_none(), "out of memory while loading '%s'",
+                   module->name);
         return NULL;
     }
     if (module->n_kernels == 0 || load_library(d, l))
@@ -161,8 +161,8 @@ typedef struct {
 static bool refuse_index(const CudaRun *r, const char *what, const char *is)
 {
     diag_error(r->device->base.ctx, E0618, span_none(),
-               "%s is %s, but this kernel indexes with 32 bits (at most %d); give sizes as "
-               "constants, or lower it with 64-bit indices (--index64)",
+               "%s is %s, but this kernel uses 32-bit indices (at most %d); set the sizes with -D, "
+               "or use 64-bit indices (--index64)",
                what, is, INT32_MAX);
     return false;
 }
@@ -212,12 +212,12 @@ static bool check_grid(const CudaRun *r, const ModuleKernel *k, const int64_t gr
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     for (int i = 0; i < 3; i++)
         if (grid[i] < 1 || grid[i] > limit[i]) {
-            diag_error(r->device->base.ctx, E0617, span_none(),
-                       "kernel '%s' would launch a grid of %lld x %lld x %lld blocks, but CUDA "
-                       "allows at most "
-                       "%lld in %c: give each block more work, or bind the loop to blockIdx.x",
-                       k->name, (long long)grid[0], (long long)grid[1], (long long)grid[2],
-                       (long long)limit[i], "xyz"[i]);
+            diag_error(
+                r->device->base.ctx, E0617, span_none(),
+                "kernel '%s' would launch a grid of %lld x %lld x %lld blocks, but CUDA allows at "
+                "most %lld in %c; give each block more work, or bind the loop to blockIdx.x",
+                k->name, (long long)grid[0], (long long)grid[1], (long long)grid[2],
+                (long long)limit[i], "xyz"[i]);
             return false;
         }
     return true;

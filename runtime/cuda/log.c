@@ -36,7 +36,8 @@ static Span line_span(const LogReport *r, long line)
 static void show(LogReport *r, Span span, const char *message)
 {
     if (r->shown++ == 0)
-        diag_error(r->ctx, E0604, span, "NVRTC refused the CUDA that tirc wrote: %s", message);
+        diag_error(r->ctx, E0604, span, "NVRTC rejected the CUDA text that tirc generated: %s",
+                   message);
     else if (r->shown <= MAX_SHOWN)
         diag_note(r->ctx, span, "%s", message);
 }
@@ -72,7 +73,7 @@ void nvrtc_report_log(Context *ctx, const NvrtcJob *job, const char *log)
         rest += length + (rest[length] == '\n');
     }
     if (r.shown == 0)
-        show(&r, span_none(), *log ? log : "it gave no reason");
+        show(&r, span_none(), *log ? log : "no reason given");
     if (r.shown > MAX_SHOWN)
         diag_note(ctx, span_none(), "and %d more", r.shown - MAX_SHOWN);
     diag_note(ctx, span_none(),

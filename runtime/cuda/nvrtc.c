@@ -48,7 +48,7 @@ bool nvrtc_settings(Context *ctx, const NvrtcApi *api, const char *arch, NvrtcKi
     if (!suffix) {
         diag_error(ctx, E0606, span_none(),
                    "'%s' is not a GPU architecture; write it as sm_90a or compute_90a: the compute "
-                   "capability without its point",
+                   "capability without the dot",
                    arch);
         return false;
     }
@@ -69,7 +69,7 @@ static bool refuse_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *
     for (int i = 0; i < n; i++)
         strbuf_addf(&list, "%s%d", i ? ", " : "", known[i]);
     diag_error(ctx, E0603, span_none(),
-               "NVRTC %s ('%s') does not compile for '%s'; it knows sm_ %s: install another "
+               "NVRTC %s ('%s') does not support '%s'; it supports sm_ %s; install another "
                "version, or choose one of these with --arch",
                settings->version, api->path, arch, list.text);
     return false;
@@ -105,7 +105,7 @@ static const char *get_log(Context *ctx, const NvrtcApi *api, void *program)
 
 static void *refuse_memory(Context *ctx, size_t bytes)
 {
-    diag_error(ctx, E0600, span_none(), "no memory for %zu bytes of compiled code", bytes);
+    diag_error(ctx, E0600, span_none(), "out of memory for %zu bytes of compiled code", bytes);
     return NULL;
 }
 

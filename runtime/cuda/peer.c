@@ -126,7 +126,7 @@ static bool open_cublas(LibraryPeer *p)
     const PeerProduct *x = &p->task.product;
     if (x->rows > INT32_MAX || x->columns > INT32_MAX || x->depth > INT32_MAX ||
         x->batch > INT32_MAX) {
-        diag_error(p->d->base.ctx, E0641, span_none(), "cublas takes sizes up to 2147483647");
+        diag_error(p->d->base.ctx, E0641, span_none(), "cuBLAS takes sizes up to 2147483647");
         return false;
     }
     return x->bias >= 0 ? open_lt(p)
@@ -141,8 +141,7 @@ LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w)
 {
     if (strcmp(d->info.kind, "cuda") != 0) {
         diag_error(d->ctx, E0640, span_none(),
-                   "'%s' runs on a GPU, and this is the simulator; choose --device cuda",
-                   task->name);
+                   "'%s' needs a GPU, and this is the simulator; use --device cuda", task->name);
         return NULL;
     }
     LibraryPeer *p = ARENA_NEW(d->ctx->arena, LibraryPeer);

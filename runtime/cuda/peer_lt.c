@@ -59,7 +59,7 @@ static bool choose(LtProduct *p)
         return false;
     if (n < 1)
         diag_error(p->d->base.ctx, E0641, span_none(),
-                   "'%s' has no algorithm for this product with its bias", p->api.path);
+                   "'%s' has no algorithm for this matmul with a bias", p->api.path);
     return n >= 1;
 }
 

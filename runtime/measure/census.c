@@ -147,7 +147,7 @@ static bool take_launch(void *user, const SimLaunch *l)
             counters_begin_launch(t->workers[w]);
     int64_t *numbers = malloc((size_t)blocks * sizeof *numbers);
     if (!numbers) {
-        diag_error(t->sim->ctx, E0600, span_none(), "no memory to choose among %lld blocks",
+        diag_error(t->sim->ctx, E0600, span_none(), "out of memory while sampling %lld blocks",
                    (long long)blocks);
         return false;
     }
@@ -177,7 +177,7 @@ static bool gather(Taker *t)
         counters_free(t->workers[w]);
     }
     if (!ok)
-        diag_error(t->sim->ctx, E0600, span_none(), "no memory for the counters of '%s'",
+        diag_error(t->sim->ctx, E0600, span_none(), "out of memory for the counters of '%s'",
                    t->m->name);
     return ok;
 }
@@ -187,7 +187,7 @@ bool census_take(Device *sim, const CensusRun *run, int64_t budget, Census *out)
     Taker t = {.sim = sim, .m = run->module, .out = out};
     *out = (Census){.kernels = calloc((size_t)run->module->n_kernels + 1, sizeof *out->kernels)};
     if (!out->kernels) {
-        diag_error(sim->ctx, E0600, span_none(), "no memory for the counters of '%s'",
+        diag_error(sim->ctx, E0600, span_none(), "out of memory for the counters of '%s'",
                    run->module->name);
         return false;
     }

@@ -67,8 +67,8 @@ static bool refuse_key(const ProfileReader *r, Part part, const char *key)
         words[i + 1] = keys[i].name;
     const char *near = diag_suggest(key, words, KEYS + 1);
     diag_error(r->c, E0651, span_of(r, part),
-               near ? "'%.60s' is no key of a device profile; did you mean '%s'?"
-                    : "'%.60s' is no key of a device profile",
+               near ? "unknown key '%.60s' of a device profile; did you mean '%s'?"
+                    : "unknown key '%.60s' of a device profile",
                key, near);
     StrBuf all = strbuf_new(r->c->arena);
     for (int i = 0; i <= KEYS; i++)
@@ -81,7 +81,7 @@ static bool set_number(ProfileReader *r, Part key_part, Part value_part, int key
 {
     if (r->seen[key]) {
         diag_error(r->c, E0651, span_of(r, key_part),
-                   "'%s' stands twice; keep one of the two lines", keys[key].name);
+                   "'%s' is set twice; keep one of the two lines", keys[key].name);
         return false;
     }
     r->seen[key] = true;
@@ -90,7 +90,7 @@ static bool set_number(ProfileReader *r, Part key_part, Part value_part, int key
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value) || value < 0) {
         diag_error(r->c, E0651, span_of(r, value_part),
-                   "'%s' takes a number that is not negative, found '%.60s'", keys[key].name, text);
+                   "'%s' takes a nonnegative number, found '%.60s'", keys[key].name, text);
         return false;
     }
     *value_of(r->out, key) = value;
@@ -123,7 +123,7 @@ static bool read_line(ProfileReader *r, size_t begin, size_t end)
         equals++;
     if (equals == line.end) {
         diag_error(r->c, E0651, span_of(r, line),
-                   "a line of a device profile is 'key = number'; this one has no '='");
+                   "expected 'key = number' in a device profile, found a line without '='");
         return false;
     }
     return read_pair(r, trim(r, line.begin, equals), trim(r, equals + 1, line.end));

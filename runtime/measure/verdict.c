@@ -42,22 +42,21 @@ static const char *global_verdict(Context *c, const AccessCounter *a)
     Pattern p = pattern_of(worst);
     int sectors = memory_sectors(worst), ideal = memory_sectors_ideal(worst);
     int64_t distance = p.step < 0 ? -p.step : p.step;
-    const char *cost = arena_printf(c->arena, "%d lanes touch %d sectors where %d would do",
+    const char *cost = arena_printf(c->arena, "%d lanes access %d sectors; %d would suffice",
                                     p.lanes, sectors, ideal);
     if (distance == a->bytes && p.common == p.pairs)
         return arena_printf(c->arena,
-                            "%s: neighbouring elements, but the first lies %lld bytes into a "
+                            "%s: the elements are adjacent, but the first is %lld bytes into a "
                             "sector; align it to 32 bytes",
                             cost,
                             (long long)(((p.first % SECTOR_BYTES) + SECTOR_BYTES) % SECTOR_BYTES));
     if (distance != 0 && distance != a->bytes && 2 * p.common > p.pairs)
         return arena_printf(c->arena,
-                            "%s: neighbouring lanes are %lld bytes apart; let threadIdx.x run "
-                            "along the last axis of '%s'",
+                            "%s: adjacent lanes are %lld bytes apart; let threadIdx.x run along "
+                            "the last axis of '%s'",
                             cost, (long long)distance, a->buffer->name);
-    return arena_printf(c->arena,
-                        "%s: neighbouring lanes should touch neighbouring elements of '%s'", cost,
-                        a->buffer->name);
+    return arena_printf(c->arena, "%s: adjacent lanes should access adjacent elements of '%s'",
+                        cost, a->buffer->name);
 }
 
 /* ---- shared memory ------------------------------------------------------------------------- */
@@ -119,8 +118,8 @@ static const char *shared_verdict(Context *c, const AccessGroup *accesses, int w
     if (use.words <= 1)
         return arena_printf(
             c->arena,
-            "no bank is asked for two words, but %d lanes of %d bytes are served at a time: twice "
-            "as many where each reads what its neighbour (lane i ^ 1, or lane i ^ 2) reads",
+            "no bank conflicts, but only %d lanes of %d bytes are served at a time; twice as many "
+            "if each lane reads the address of lane i ^ 1 (or i ^ 2)",
             lanes, worst->bytes);
     int active = __builtin_popcount(worst->active), wavefronts;
     StrBuf out = strbuf_new(c->arena);
@@ -128,15 +127,15 @@ static const char *shared_verdict(Context *c, const AccessGroup *accesses, int w
                 use.banks == 1 ? "" : "s");
     int pad = useful_pad(accesses, which, &wavefronts);
     if (pad == 0) {
-        strbuf_add(&out, ", and no pad of the row helps: swizzle it, or let neighbouring lanes "
-                         "walk along the row");
+        strbuf_add(&out, ", and no padding of the row helps: swizzle it, or let adjacent lanes "
+                         "access adjacent elements of the row");
         return out.text;
     }
     strbuf_addf(&out, ": pad the row by %lld", (long long)(a->buffer->pad + pad));
     if (a->buffer->pad)
         strbuf_addf(&out, " instead of %lld", (long long)a->buffer->pad);
     if (wavefronts > memory_wavefronts_ideal(worst))
-        strbuf_addf(&out, ", which leaves %d wavefronts of %d", wavefronts,
+        strbuf_addf(&out, ", so that %d of %d wavefronts remain", wavefronts,
                     memory_wavefronts(worst));
     return out.text;
 }
@@ -148,7 +147,7 @@ static const char *collision_verdict(Context *c, const AccessCounter *a)
     int passes = memory_collisions(&a->worst.lanes);
     return arena_printf(c->arena,
                         "up to %d lanes of a warp update one element of '%s', one after the other: "
-                        "%.1f passes a request",
+                        "%.1f passes per request",
                         passes, a->buffer->name, (double)a->cost.passes / (double)a->cost.requests);
 }
 
@@ -156,8 +155,8 @@ static const char *constant_verdict(Context *c, const AccessCounter *a)
 {
     return arena_printf(
         c->arena,
-        "%d lanes read %d different words of '%s', and constant memory gives one after the other: "
-        "read one element with all lanes of a warp, or leave it in global or shared memory",
+        "%d lanes read %d different words of '%s', and constant memory serves one at a time: read "
+        "the same element in all lanes of a warp, or keep it in global or shared memory",
         __builtin_popcount(a->worst.lanes.active), memory_words(&a->worst.lanes), a->buffer->name);
 }
 

@@ -62,7 +62,7 @@ static const void *part_data(const Verify *v, const char *name, BufferPart part)
 
 static bool no_memory(Verify *v, const char *name)
 {
-    diag_error(v->d->ctx, E0600, span_none(), "no memory for '%s' of the reference", name);
+    diag_error(v->d->ctx, E0600, span_none(), "out of memory for '%s' of the reference", name);
     return false;
 }
 
@@ -484,16 +484,17 @@ static const char *blame_at(const Verify *v, int at)
     const ModuleBuffer *b = &v->reference->buffers[at];
     if (b->part == PART_UNSURE && *(const uint8_t *)v->data[at])
         return arena_printf(c->arena,
-                            "rounding may decide what is written to '%s': a subscript, a condition "
-                            "or the bound of a loop depends on rounded values",
+                            "rounding may decide which values '%s' gets: a subscript, a condition "
+                            "or a loop bound depends on rounded values",
                             b->part_of);
     if (b->part != PART_ERROR)
         return NULL;
     int64_t element = first_without_bound(v->data[at], v->elements[at]);
     if (element == v->elements[at])
         return NULL;
-    return arena_printf(c->arena, "no bound is left in '%s', first in its element %lld", b->part_of,
-                        (long long)element);
+    return arena_printf(c->arena,
+                        "'%s' has elements without an error bound, the first is element %lld",
+                        b->part_of, (long long)element);
 }
 
 static const char *find_blame(const Verify *v)
@@ -611,10 +612,8 @@ void verify_describe(const VerifyResult *r, StrBuf *out)
     strbuf_addf(out, "%lld of %lld elements checked%s", (long long)r->checked, (long long)r->total,
                 r->gentle ? " on well-conditioned inputs" : "");
     if (r->wide)
-        strbuf_addf(
-            out,
-            ", %lld of them within bounds that tell little (beyond 1/%.0f of the largest element)",
-            (long long)r->wide, 1 / VERIFY_WIDE);
+        strbuf_addf(out, ", %lld of them with weak bounds (above 1/%.0f of the largest element)",
+                    (long long)r->wide, 1 / VERIFY_WIDE);
     describe_rest(r, out);
     if (r->wrong)
         strbuf_addf(out, ", %lld wrong", (long long)r->wrong);

@@ -57,7 +57,7 @@ bool vm_async_source(VmState *st, const VmStep *load)
     struct VmAsync *async = begun(st);
     const int64_t *index = load->a;
     if (!async)
-        return vm_fault(st, load, FAULT_STOPPED, 0, "no memory for an asynchronous store");
+        return vm_fault(st, load, FAULT_STOPPED, 0, "out of memory for an asynchronous store");
     async->load = load;
     for (int i = 0; i < st->lanes; i++)
         async->from[i] = vm_runs(st, i) ? index[load->lanes_a ? i : 0] : -1;
@@ -89,7 +89,7 @@ bool vm_async_defer(VmState *st, const VmStep *s)
             continue;
         Copy *copy = new_copy(st);
         if (!copy)
-            return vm_fault(st, s, FAULT_STOPPED, i, "no memory for an asynchronous store");
+            return vm_fault(st, s, FAULT_STOPPED, i, "out of memory for an asynchronous store");
         int64_t element = index[s->lanes_a ? i : 0];
         const VmStep *load = st->async->load && st->async->load->into == s ? st->async->load : NULL;
         *copy = (Copy){.to = (uint8_t *)s->memory + element * size,

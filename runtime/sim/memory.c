@@ -59,10 +59,10 @@ static bool check_alignment(VmState *st, const VmStep *s, const char *how)
         return true;
     for (int i = 0; i < (s->lanes_a ? st->lanes : 1); i++)
         if (index[i] % s->width != 0 && vm_runs(st, i))
-            return vm_fault(
-                st, s, FAULT_MISALIGNED, i,
-                "%s %d elements of '%s' at once from element %lld on, which is no multiple of %d",
-                how, s->width, buffer->name, (long long)index[i], s->width);
+            return vm_fault(st, s, FAULT_MISALIGNED, i,
+                            "%s %d elements of '%s' at once from element %lld on, which is not a "
+                            "multiple of %d",
+                            how, s->width, buffer->name, (long long)index[i], s->width);
     return true;
 }
 
@@ -98,7 +98,7 @@ VM_LANES bool vm_fit(VmState *st, const VmStep *s)
     for (int i = 0; i < n && bad; i++)
         if (index[i] != (int32_t)index[i] && (n == 1 || vm_runs(st, i)))
             return vm_fault(st, s, FAULT_INDEX_TOO_LARGE, i,
-                            "an index is %lld, which is no value of an int", (long long)index[i]);
+                            "an index is %lld, which an int cannot hold", (long long)index[i]);
     return true;
 }
 
@@ -113,8 +113,8 @@ VM_LANES static bool check_subscript(VmState *st, const VmStep *s)
         if ((at >= 0 && at < end) || (n > 1 && !vm_runs(st, i)))
             continue;
         return vm_fault(st, s, FAULT_OUT_OF_BOUNDS, i,
-                        "subscript %d of '%s' is %lld; its extent there is %lld", s->inst->sub + 1,
-                        buffer_of(st, s)->name, (long long)at, (long long)end);
+                        "subscript %d of '%s' is %lld, but the extent of this axis is %lld",
+                        s->inst->sub + 1, buffer_of(st, s)->name, (long long)at, (long long)end);
     }
     return true;
 }

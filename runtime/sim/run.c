@@ -337,7 +337,7 @@ static bool run_barrier(VmState *st, const VmStep *s)
             missing++;
         }
     return vm_fault(st, s, FAULT_DIVERGENT_BARRIER, lane,
-                    "%d of %d threads do not reach this barrier, on which the others wait", missing,
+                    "%d of %d threads do not reach this barrier, and the others wait", missing,
                     st->lanes);
 }
 

@@ -66,9 +66,9 @@ static void thread_of(const VmState *st, int lane, int64_t thread[3])
 static const char *missing(const VmInst *other, bool in_flight, bool far)
 {
     return in_flight            ? "nothing has waited for that copy"
-           : far                ? "nothing orders the blocks of a launch"
-           : vm_is_async(other) ? "no barrier stands behind the wait for that copy"
-                                : "no barrier stands between the two";
+           : far                ? "blocks of a launch have no order"
+           : vm_is_async(other) ? "no barrier follows the wait for that copy"
+                                : "no barrier separates the two";
 }
 
 void vm_other(VmState *st, const Party *other)
@@ -124,7 +124,8 @@ bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool 
     char what[160];
     name_element(st, s, element, what, sizeof what);
     return vm_fault(st, s, FAULT_UNINITIALIZED, lane, "%s %s, which %s", does(s->inst), what,
-                    copied ? "holds a copy of what nothing has written" : "nothing has written");
+                    copied ? "holds a copy of an element that was never written"
+                           : "was never written");
 }
 
 /* ---- a run --------------------------------------------------------------------------------- */
@@ -289,8 +290,8 @@ bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault)
         *fault = (VmFault){.kind = FAULT_NEVER_WRITTEN, .function = shadow->module->name};
         find_writer(shadow->module, i, fault);
         snprintf(fault->message, sizeof fault->message,
-                 "element %s of output '%s' was never written, and %lld others of its %lld", where,
-                 g->buffer->name, (long long)(g->elements - g->written - 1),
+                 "element %s of output '%s' was never written (and %lld more of its %lld elements)",
+                 where, g->buffer->name, (long long)(g->elements - g->written - 1),
                  (long long)g->elements);
         return false;
     }

@@ -156,7 +156,7 @@ static bool claim(Access *a, int lane, int64_t element)
     }
     vm_shadow_place(a->g, element, where, sizeof where);
     return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane,
-                    "reads element %s of '%s' as read only, and has written it in this launch",
+                    "reads element %s of '%s' as read-only, but has written it in this launch",
                     where, a->g->buffer->name);
 }
 
@@ -167,7 +167,7 @@ static bool is_unclaimed(Access *a, int lane, int64_t element)
         return true;
     vm_shadow_place(a->g, element, where, sizeof where);
     return vm_fault(a->st, a->s, FAULT_READ_ONLY, lane,
-                    "writes element %s of '%s', which was read as read only in this launch", where,
+                    "writes element %s of '%s', which was read as read-only in this launch", where,
                     a->g->buffer->name);
 }
 

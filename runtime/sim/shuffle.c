@@ -17,7 +17,7 @@ static bool warps_whole(VmState *st, const VmStep *s)
         }
         if (here > 0 && here < end - first)
             return vm_fault(st, s, FAULT_DIVERGENT_SHUFFLE, missing,
-                            "%d of the %d threads of a warp do not reach this exchange of values",
+                            "%d of the %d threads of a warp do not reach this shuffle",
                             end - first - here, end - first);
     }
     return true;
@@ -30,8 +30,7 @@ static bool partners_exist(VmState *st, const VmStep *s)
         if ((lane ^ s->inst->sub) >= st->lanes && vm_runs(st, lane))
             return vm_fault(
                 st, s, FAULT_DIVERGENT_SHUFFLE, lane,
-                "lane %d takes the value of lane %d, which the block of %d threads does "
-                "not have",
+                "lane %d reads the value of lane %d, which does not exist in a block of %d threads",
                 lane % WARP, (lane ^ s->inst->sub) % WARP, st->lanes);
     return true;
 }

@@ -43,8 +43,8 @@ static DevicePtr sim_alloc(Device *d, size_t bytes)
     void *p = rounded < bytes ? NULL : aligned_alloc(ALIGNMENT, rounded ? rounded : ALIGNMENT);
     if (!p)
         diag_error(d->ctx, E0631, span_none(),
-                   "the simulator needs %.1f MB of memory for one buffer, and the machine has none "
-                   "left; choose smaller sizes with -D",
+                   "the simulator is out of memory: it needs %.1f MB for one buffer; choose "
+                   "smaller sizes with -D",
                    (double)bytes / 1e6);
     return (DevicePtr)(uintptr_t)p;
 }
@@ -92,8 +92,8 @@ static LoadedModule *sim_load(Device *d, const Module *module)
         if (threads <= MAX_THREADS && k->code->shared_bytes <= MAX_SHARED)
             continue;
         diag_error(d->ctx, E0632, span_none(),
-                   "kernel '%s' asks for blocks of %lldx%lldx%lld threads with %lld bytes of "
-                   "shared memory; a block has at most %d threads and %d bytes",
+                   "kernel '%s' has blocks of %lldx%lldx%lld threads with %lld bytes of shared "
+                   "memory, but a block has at most %d threads and %d bytes",
                    k->name, (long long)k->block[0], (long long)k->block[1], (long long)k->block[2],
                    (long long)k->code->shared_bytes, MAX_THREADS, MAX_SHARED);
         return NULL;
@@ -143,11 +143,11 @@ static bool sim_launch(void *user, const VmLaunch *launch)
     const int64_t *grid = launch->grid;
     if (grid[0] <= INT32_MAX && grid[1] <= MAX_GRID_YZ && grid[2] <= MAX_GRID_YZ)
         return run->take ? run->take(run->user, &l) : sim_run_blocks(&l, &checked);
-    diag_error(
-        run->d->ctx, E0632, span_none(),
-        "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks; a grid has at most %dx%dx%d",
-        run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],
-        (long long)grid[2], INT32_MAX, MAX_GRID_YZ, MAX_GRID_YZ);
+    diag_error(run->d->ctx, E0632, span_none(),
+               "kernel '%s' is launched with a grid of %lldx%lldx%lld blocks, but a grid has at "
+               "most %dx%dx%d",
+               run->module->kernels[launch->kernel].name, (long long)grid[0], (long long)grid[1],
+               (long long)grid[2], INT32_MAX, MAX_GRID_YZ, MAX_GRID_YZ);
     return false;
 }
 
@@ -178,8 +178,8 @@ static void report_fault(Device *d, const VmFault *f)
 static bool no_notes(Device *d)
 {
     diag_error(d->ctx, E0631, span_none(),
-               "the simulator has no memory left for what it notes about each element; choose "
-               "smaller sizes with -D");
+               "the simulator is out of memory for its record of each element; choose smaller "
+               "sizes with -D");
     return false;
 }
 
@@ -264,7 +264,7 @@ Device *device_open_sim(Context *ctx, const DeviceOptions *options)
     };
     SimDevice *sim = calloc(1, sizeof *sim);
     if (!sim) {
-        diag_error(ctx, E0600, span_none(), "no memory for the simulator");
+        diag_error(ctx, E0600, span_none(), "out of memory for the simulator");
         return NULL;
     }
     sim->base.ops = &ops;

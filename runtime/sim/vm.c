@@ -39,7 +39,7 @@ static bool no_memory(const VmFunction *f, VmFault *fault)
 {
     *fault = (VmFault){.kind = FAULT_NO_MEMORY,
                        .function = f->name,
-                       .message = "no memory for the registers of a block"};
+                       .message = "out of memory for the registers of a block"};
     return false;
 }
 

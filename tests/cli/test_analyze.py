@@ -40,7 +40,7 @@ def test_constant_memory_is_a_kind_of_its_own(tirc):
     accesses = json.loads(tirc(*command, "--json").out)["accesses"]
     spread, same = (a for a in accesses if a["scope"] == "constant")
     assert (spread["passes_per_request"], spread["ideal"], same["passes_per_request"], same["verdict"]) == (32, 1, 1, None)
-    assert "constant memory gives one after the other" in spread["verdict"]
+    assert "constant memory serves one at a time" in spread["verdict"]
     assert re.search(r"load table_constant \(constant\) +4 +32  32 words +1\n", tirc(*command).out)
 
 
@@ -127,7 +127,7 @@ def test_symbolic_sizes(tirc):
 
 @pytest.mark.parametrize("text, message, status", [
     ("dram_gpbs = 3", "did you mean 'dram_gbps'?", 1),
-    ("dram_gbps", "this one has no '='", 1),
+    ("dram_gbps", "found a line without '='", 1),
 ])
 def test_bad_profiles(tirc, text, message, status):
     tirc.write("mine.profile", text)

@@ -34,23 +34,23 @@ LABELS = """kernel k<N = 8, M = 4>(label: u8[N], x: f32[N, M]) -> y: f32[N]
 def test_a_subscript_beyond_its_axis(tirc, action, schedule):
     tirc.write("k.tir", ROWS)
     r = tirc("k.tir", *SIM, "--schedule", schedule, action)
-    assert r.status == 4 and "out_of_bounds" in r.err and "subscript 2 of 'x' is 4; its extent there is 4" in r.err
+    assert r.status == 4 and "out_of_bounds" in r.err and "subscript 2 of 'x' is 4, but the extent of this axis is 4" in r.err
 
 
 def test_symbolic_sizes(tirc):
     tirc.write("k.tir", ROWS)
     r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=7", "--verify")
-    assert r.status == 4 and "subscript 2 of 'x' is 4; its extent there is 4" in r.err
+    assert r.status == 4 and "subscript 2 of 'x' is 4, but the extent of this axis is 4" in r.err
     r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=6", "--verify")
     assert r.status == 0 and "bounds  VIOLATED for some sizes: 2 of 3 accesses are in bounds" in r.out
     assert "is out of bounds: at N = 7, " in r.out
 
 
 CERTAIN = {
-    "y[i + 1] = x[i];": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, and the axis ends at 0",
-    "y[i] = x[i - 1];": "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, and axes begin at 0",
+    "y[i + 1] = x[i];": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, but the axis ends at 0",
+    "y[i] = x[i - 1];": "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, but axes start at 0",
     "{ y[i] = 0; for k in p[i]..p[i + 1] y[i] += w[k]; }":
-        "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, and the axis ends at 0",
+        "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, but the axis ends at 0",
     "if i > 0 y[i] = x[i + 1];": None,
     "y[i] = i > 0 ? x[i - 1] : x[i + 1];": None,
     "y[i] = w[i];": None,  # where M >= N

@@ -81,9 +81,9 @@ def test_a_subscript_one_too_far(tirc):
     tirc.write("copy.tir", program("y[i] = x[i + 1];"))
     r = tirc("copy.tir", "--emit", "cuda")
     assert (r.status, r.out) == (1, "") and "copy.tir:4:16: error[E0232]: at i = 4095 the subscript i + 1 of 'x' is 4096" in r.err
-    assert "the axis ends at 4095; let the loop end earlier" in r.err
+    assert "the axis ends at 4095; shorten the loop" in r.err
     tirc.write("copy.tir", program("y[i - 1] = x[i];"))
-    assert "at i = 0 the subscript i - 1 of 'y' is -1, and axes begin at 0" in tirc("copy.tir", "--emit", "cuda").err
+    assert "at i = 0 the subscript i - 1 of 'y' is -1, but axes start at 0" in tirc("copy.tir", "--emit", "cuda").err
     tirc.write("copy.tir", program("y[i] = i + 1 < N ? x[i + 1] : 0;"))
     assert tirc("copy.tir", "--emit", "cuda").err == ""
 

@@ -96,7 +96,7 @@ def test_what_it_shows(tirc, page):
     assert seen["sections"] == ["What binds", "Memory accesses", "Versus shared", "Program, schedule, CUDA",
                                 "The loops after each step", "Kernels and barriers"]
     assert len(seen["binds"]) == 1 and seen["point"] == 1
-    assert len(seen["verdicts"]) == 1 and "32 sectors where 4 would do" in seen["verdicts"][0]
+    assert len(seen["verdicts"]) == 1 and "32 sectors; 4 would suffice" in seen["verdicts"][0]
     assert seen["shown"] == ["32"] and seen["then"] == ["4"]  # the costliest first; then the load
     assert "32 sectors" in seen["versus"][0]
     assert any("out[" in line and "in[" in line for line in seen["lit"]) and any("out[c, r] = in[r, c]" in line for line in seen["lit"])

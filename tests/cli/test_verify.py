@@ -43,7 +43,7 @@ def test_a_long_sum_that_is_right(tirc):
     tirc.write("sum.tir", SUM)
     r, found = verify(tirc, "sum.tir")
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 1
-    assert found["rounding"]["wide"] == 1 and "tell little" in found["method"]
+    assert found["rounding"]["wide"] == 1 and "with weak bounds" in found["method"]
     assert found["rounding"]["sums"] == 1 and found["rounding"]["unlikely"] == 0
     assert 0 < found["max_error"] < found["bound"] and found["rounding"]["nearest"] < 1
     assert "structure: exact, 1 of 1 elements" in tirc("sum.tir", "--device", "sim", "--verify").out
@@ -130,7 +130,7 @@ kernel part<N = 100>(x: f32[N]) -> y: f32[N] {
 }
 """)
     r, found = verify(tirc, "part.tir", "--schedule", "none")
-    assert r.status == 4 and "error[E0636]" in r.err and "10 of 100 elements" in r.err and "'y', first in its element 10" in r.err, r.err
+    assert r.status == 4 and "error[E0636]" in r.err and "10 of 100 elements" in r.err and "'y' has elements without an error bound, the first is element 10" in r.err, r.err
     assert not found["ok"] and found["checked"] == 10 and found["rounding"]["unbounded"] == 90
     assert "verify  PARTLY: 10 of 100" in tirc("part.tir", "--schedule", "none", "--device", "sim", "--verify").out
 

@@ -416,7 +416,7 @@ static void an_access_that_leaves_is_found_before_a_gpu_runs_it(void **state)
     assert_string_equal(d.code, "E0639");
     assert_int_equal(d.column, 63);
     assert_non_null(strstr(d.message, "'x[i + 1]' is out of bounds: at N = 5, M = 5, "));
-    assert_non_null(strstr(d.message, "the subscript i + 1 is 5, and the axis has 5 elements"));
+    assert_non_null(strstr(d.message, "the subscript i + 1 is 5, but the axis has 5 elements"));
     tirc_free(t);
 }
 

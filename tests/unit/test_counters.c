@@ -166,8 +166,8 @@ static void words_about_banks(void **state)
     expect(event(&wide, ACCESS_LOAD, 0, 32, 256, 0), NULL,
            "16 lanes fall into 2 banks: pad the row by 1");
     expect(event(&vector, ACCESS_LOAD, 0, 32, 128, 0), NULL,
-           "32 lanes fall into 1 bank, and no pad of the row helps: swizzle it, or let "
-           "neighbouring lanes walk along the row");
+           "32 lanes fall into 1 bank, and no padding of the row helps: swizzle it, or let "
+           "adjacent lanes access adjacent elements of the row");
 }
 
 static void words_about_sectors(void **state)
@@ -175,19 +175,19 @@ static void words_about_sectors(void **state)
     (void)state;
     expect(event(&out, ACCESS_STORE, 0, 32, 4, 0), NULL, NULL);
     expect(event(&out, ACCESS_STORE, 0, 32, 4096, 0), NULL,
-           "32 lanes touch 32 sectors where 4 would do: neighbouring lanes are 4096 bytes apart; "
-           "let threadIdx.x run along the last axis of 'out'");
+           "32 lanes access 32 sectors; 4 would suffice: adjacent lanes are 4096 bytes apart; let "
+           "threadIdx.x run along the last axis of 'out'");
     AccessEvent e = event(&out, ACCESS_LOAD, 0, 32, 4, 0);
     for (int lane = 0; lane < WARP_LANES; lane++)
         e.lanes.address[lane] -= 4;
     expect(e, NULL,
-           "32 lanes touch 5 sectors where 4 would do: neighbouring elements, but the first lies "
-           "28 bytes into a sector; align it to 32 bytes");
+           "32 lanes access 5 sectors; 4 would suffice: the elements are adjacent, but the first "
+           "is 28 bytes into a sector; align it to 32 bytes");
     for (int lane = 0; lane < WARP_LANES; lane++)
         e.lanes.address[lane] = lane * lane * 64;
     expect(e, NULL,
-           "32 lanes touch 32 sectors where 4 would do: neighbouring lanes should touch "
-           "neighbouring elements of 'out'");
+           "32 lanes access 32 sectors; 4 would suffice: adjacent lanes should access adjacent "
+           "elements of 'out'");
 }
 
 /* It has a cache of its own, whose lines no sector and no line of the first-level cache counts. */
@@ -207,10 +207,9 @@ static void constant_memory_costs_its_words(void **state)
     assert_int_equal(counters_beyond_l1(c, 0), 0);
     counters_free(c);
     expect(same, NULL, NULL);
-    expect(
-        pairs, NULL,
-        "32 lanes read 16 different words of 'table', and constant memory gives one after the "
-        "other: read one element with all lanes of a warp, or leave it in global or shared memory");
+    expect(pairs, NULL,
+           "32 lanes read 16 different words of 'table', and constant memory serves one at a time: "
+           "read the same element in all lanes of a warp, or keep it in global or shared memory");
 }
 
 static void words_about_collisions(void **state)
@@ -218,7 +217,7 @@ static void words_about_collisions(void **state)
     (void)state;
     expect(event(&out, ACCESS_ATOMIC, 0, 32, 0, 0), NULL,
            "up to 32 lanes of a warp update one element of 'out', one after the other: 32.0 passes "
-           "a request");
+           "per request");
     expect(event(&out, ACCESS_ATOMIC, 0, 32, 4, 0), NULL, NULL);
 }
 

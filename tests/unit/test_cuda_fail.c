@@ -198,7 +198,7 @@ static void names_other_architectures_plainly(void **state)
     fake.minor = 1;
     assert_string_equal(opened(f)->info.arch, "sm_121");
     assert_null(open_fake(f->ctx, "an architecture with a long name", ""));
-    expect_error(f, E0606, "this GPU's is 'sm_121'");
+    expect_error(f, E0606, "that of this GPU is 'sm_121'");
 }
 
 static void no_driver(void **state)
@@ -216,7 +216,8 @@ static void an_old_driver(void **state)
     fake.count_status = CUDA_ERROR_OLD_DRIVER;
     fake.driver_version = 12040;
     assert_null(open_fake(f->ctx, NULL, ""));
-    expect_error(f, E0612, "for CUDA up to 12.4, but 'libfakert.so' is the runtime of CUDA 13.0");
+    expect_error(f, E0612,
+                 "supports CUDA up to 12.4, but 'libfakert.so' is the runtime of CUDA 13.0");
 }
 
 static void no_gpu(void **state)
@@ -232,7 +233,7 @@ static void too_few_gpus(void **state)
     Fixture *f = *state;
     fake.devices = 1;
     assert_null(open_fake(f->ctx, NULL, ""));
-    expect_error(f, E0613, "there is no GPU number 1: the driver lists 1");
+    expect_error(f, E0613, "unknown GPU number 1; the driver lists 1");
 }
 
 /* ---- choosing, with the libraries that this machine has -------------------------------------- */
@@ -278,7 +279,8 @@ static void no_memory(void **state)
     Fixture *f = *state;
     Device *d = opened(f);
     assert_int_equal(d->ops->alloc(d, (size_t)200 << 20), 0);
-    expect_error(f, E0614, "no room for 200.0 MiB on 'Fake GPU 1': 3.0 of its 128.0 MiB are free");
+    expect_error(f, E0614,
+                 "cannot allocate 200.0 MiB on 'Fake GPU 1': 3.0 of its 128.0 MiB are free");
 }
 
 static void empty_buffers_have_an_address(void **state)
@@ -342,7 +344,7 @@ static void unknown_architectures_are_told(void **state)
     Fixture *f = *state;
     f->device = open_fake(f->ctx, "sm_100", "");
     assert_null(f->device->ops->load(f->device, &MODULE_SCALE));
-    expect_error(f, E0603, "does not compile for 'sm_100'; it knows sm_ 80, 90");
+    expect_error(f, E0603, "does not support 'sm_100'; it supports sm_ 80, 90");
 }
 
 /* x is an input, so it is copied once in a run that launches twice. */
@@ -402,7 +404,7 @@ static void much_shared_memory_is_asked_for(void **state)
     d->ops->unload(d, m);
     assert_null(load_with_shared(d, &kernel, &module, 1024, 227 * 1024));
     expect_error(f, E0617,
-                 "needs 233472 bytes of shared memory a block, but 'Fake GPU 1' has 232448");
+                 "needs 233472 bytes of shared memory per block, but 'Fake GPU 1' has 232448");
 }
 
 /* ---- launching ------------------------------------------------------------------------------- */
@@ -440,7 +442,7 @@ static void indices_have_the_width_of_the_kernel(void **state)
     assert_true(run_size(d, false, INT32_MAX));
     assert_int_equal(fake.n, INT32_MAX);
     assert_false(run_size(d, false, (int64_t)1 << 31));
-    expect_error(f, E0618, "'N' is 2147483648, but this kernel indexes with 32 bits");
+    expect_error(f, E0618, "'N' is 2147483648, but this kernel uses 32-bit indices");
 }
 
 /* What is launched keeps every limit of its indices, also those of products. */
@@ -471,7 +473,7 @@ static void limits_of_sizes_are_kept(void **state)
     int before = fake.launches;
     assert_false(run_module(d, &module, (int64_t)INT32_MAX + 1));
     assert_int_equal(fake.launches, before);
-    expect_error(f, E0618, "N is larger, but this kernel indexes with 32 bits");
+    expect_error(f, E0618, "N is larger, but this kernel uses 32-bit indices");
 }
 
 static void empty_grids_launch_nothing(void **state)

@@ -43,7 +43,7 @@ static void guards(void **state)
     expect(BY_THREADS(COPY, "if i < N y[i] = x[i];"), 0, BOUNDS_PROVED, NULL);
     expect(BY_THREADS(COPY, "if i < N y[i] = x[i];"), 1, BOUNDS_PROVED, NULL);
     expect(BY_THREADS(COPY, "if i < N + 1 y[i] = x[i];"), 1, BOUNDS_LEAVES,
-           "at N = 1, blockIdx.x = 0, threadIdx.x = 1 the subscript i is 1, and the axis has 1 "
+           "at N = 1, blockIdx.x = 0, threadIdx.x = 1 the subscript i is 1, but the axis has 1 "
            "elements");
     expect(BY_THREADS(COPY, "y[i] = x[i];"), 0, BOUNDS_LEAVES, "at N = 1, ");
     expect(BY_THREADS(COPY, "if i < N y[i] = x[i - 1];"), 0, BOUNDS_LEAVES,
@@ -162,12 +162,12 @@ static void wide_accesses(void **state)
                 "    }\n"
                 "}\n",
            0, BOUNDS_LEAVES,
-           "threadIdx.x = 1, v = 0 a wide access of 4 elements begins at threadIdx.x * 2 = 2");
+           "threadIdx.x = 1, v = 0 a wide access of 4 elements starts at threadIdx.x * 2 = 2");
     expect(TILE "        for v in 4 vectorize\n"
                 "            s[threadIdx.x, v] = x[v];\n"
                 "    }\n"
                 "}\n",
-           1, BOUNDS_LEAVES, "begins at threadIdx.x * 6 = 6, which is no multiple of it");
+           1, BOUNDS_LEAVES, "starts at threadIdx.x * 6 = 6, which is not a multiple of its width");
     expect(TILE "        for v in 4 vectorize\n"
                 "            y[threadIdx.x * 4 + 4 + v] = x[v];\n"
                 "    }\n"

@@ -161,8 +161,7 @@ static void swizzles_become_subscripts(void **state)
     Case k;
     case_run(&k, TRANSPOSE, TILES "swizzle(out_shared, 2, 4);");
     case_lowered(&k);
-    if (!strstr(text_report(&k.text),
-                "the swizzle of 'out_shared' moves chunks of 2 elements apart"))
+    if (!strstr(text_report(&k.text), "the swizzle of 'out_shared' separates chunks of 2 elements"))
         fail_msg("%s", text_report(&k.text));
     text_close(&k.text);
 }
@@ -231,7 +230,7 @@ static void pads_are_the_smallest(void **state)
     expect_choice("f16", 32, 8, "pad(tile, auto);", "f16[32, 32] in shared pad(1, 2);", NULL);
     /* half a row of threads: columns want a pad of 2, and rows none */
     expect_choice("f32", 16, 16, "pad(tile, auto);", "pad(1, 2);",
-                  "this store takes 2 wavefronts a request, where 1 is ideal");
+                  "this store takes 2 wavefronts per request; the ideal is 1");
 }
 
 static void swizzles_are_chosen(void **state)

@@ -66,14 +66,14 @@ static void expect_refusal(const char *text, const char *message, int line, int 
 static void bad_lines_are_refused(void **state)
 {
     (void)state;
-    expect_refusal("dram_gbps 5", "'key = number'; this one has no '='", 1, 1);
+    expect_refusal("dram_gbps 5", "found a line without '='", 1, 1);
     expect_refusal("\n dram_gpbs = 5", "did you mean 'dram_gbps'?", 2, 2);
-    expect_refusal("= 5", "'' is no key", 1, 1);
+    expect_refusal("= 5", "unknown key ''", 1, 1);
     expect_refusal("dram_gbps =", "found ''", 1, 12);
     expect_refusal("dram_gbps = fast", "found 'fast'", 1, 13);
-    expect_refusal("dram_gbps = -1", "not negative", 1, 13);
-    expect_refusal("dram_gbps = nan", "not negative", 1, 13);
-    expect_refusal("dram_gbps = 1\ndram_gbps = 2", "'dram_gbps' stands twice", 2, 1);
+    expect_refusal("dram_gbps = -1", "takes a nonnegative number", 1, 13);
+    expect_refusal("dram_gbps = nan", "takes a nonnegative number", 1, 13);
+    expect_refusal("dram_gbps = 1\ndram_gbps = 2", "'dram_gbps' is set twice", 2, 1);
 }
 
 static void a_gpu_describes_itself(void **state)

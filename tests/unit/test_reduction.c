@@ -455,22 +455,23 @@ static void reductions_that_threads_cannot_share(void **state)
     refuse(ROWS,
            RC "let [a, b] = split(c, [_, 4]); let [o, d] = split(a, [_, 4]); bind(b, threadIdx.x); "
               "bind(d, threadIdx.y);",
-           "E0480", "fuse the loops and bind the one");
+           "E0480", "would reduce over two thread loops");
     refuse(ROWS, RC "let f = fuse(r, c); let [o, t] = split(f, [_, 32]); bind(t, threadIdx.x);",
            "E0424", "is a reduction loop of block 'y'");
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f32[N]\n{ for r in N { y[r] = 1; for c in N y[r] "
            "+= y[r] * x[r, c]; } }\n",
-           RC THREADS, "E0480", "what it adds is computed from 'y' itself");
+           RC THREADS, "E0480", "the value it adds depends on 'y' itself");
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f8e4m3[N]\n{ for r in N { y[r] = 0; for c in N "
            "y[r] += f8e4m3(x[r, c]); } }\n",
-           RC THREADS, "E0480", "'+=' of f8e4m3 has no partial results");
+           RC THREADS, "E0480", "'+=' on f8e4m3 cannot be computed from partial results");
     refuse("kernel k<N>(x: f32[N, N]) -> y: f32[N]\n{ for r in N { y[r] = 0; for c in 64 y[r] += "
            "x[r, c]; } }\n",
-           RC "reorder(c, r); bind(c, threadIdx.x);", "E0480", "their number must be a literal");
+           RC "reorder(c, r); bind(c, threadIdx.x);", "E0480",
+           "the number of iterations must be a literal");
     refuse(ROWS,
            RC "let [co, ci] = split(c, [_, 32]); reorder(co, r, ci); bind(r, blockIdx.x); bind(ci, "
               "threadIdx.x);",
-           "E0480", "loop 'r', of blocks, is inside the reduction");
+           "E0480", "loop 'r' is bound to blocks inside the reduction");
     refuse("kernel k<N = 8>(x: f32[N, 64]) -> y: f32[N], z: f32[N, 64]\n"
            "{ for r in N { for c in 64 { block y(r in N = r, reduce c in 64 = c) { init y[r] = 0; "
            "y[r] += x[r, c]; }\n"
@@ -481,18 +482,17 @@ static void reductions_that_threads_cannot_share(void **state)
            "{ for r in N { for c in 64 { block y(r in N = r, reduce c in 64 = c) { init y[r] = "
            "b[r]; y[r] += x[r, c]; }\n"
            "block z(r in N = r, c in 64 = c) where c == 63 { b[r] = 0; } } } }\n",
-           RC "bind(c, threadIdx.x);", "E0480",
-           "the init reads 'b', which is written inside the reduction");
+           RC "bind(c, threadIdx.x);", "E0480", "the init reads 'b', which the reduction writes");
     refuse(
         "kernel k<N = 64>(x: f32[N, N]) -> y: f32[N]\n"
         "{ for o in 8, t in 8 if t < 5 for c in N block y(r in N = o * 8 + t, reduce c in N = c) "
         "{ init y[r] = 0; y[r] += x[r, c]; } }\n",
         "let [o, t, c] = loops(y); bind(t, threadIdx.y); " THREADS, "E0480",
-        "is not the same for all");
+        "around it differs between threads");
     refuse("kernel k<N = 64>(x: f32[N, N]) -> y: f32[N]\n"
            "{ for r in N for c in N block y(r in N = r, reduce c in N = c) { init y[r / 2] = 0; "
            "y[r / 2] += x[r, c]; } }\n",
-           RC THREADS, "E0480", "iterator 'r' is no subscript of 'y' by itself");
+           RC THREADS, "E0480", "iterator 'r' is not by itself a subscript of 'y'");
     /* without an init nobody knows what the threads start from */
     refuse("kernel k<N = 64>(inout y: f32[N], x: f32[N, N])\n{ for r in N, c in N y[r] += x[r, c]; "
            "}\n",
@@ -505,7 +505,7 @@ static void reductions_that_threads_cannot_share(void **state)
            "bind threadIdx.x "
            "for b in 8 bind threadIdx.y\n"
            "block y(r in N = r, reduce c in N = a * 8 + b) { init y[r] = 0; y[r] += x[r, c]; } }\n",
-           "", "E0480", "would reduce over 'a' and 'b'");
+           "", "E0480", "would reduce over two thread loops, 'a' and 'b'");
 }
 
 static void loops_that_rfactor_cannot_take(void **state)
@@ -560,8 +560,7 @@ static void shuffles_are_checked(void **state)
     tirc_fault fault;
     assert_true(tirc_fault_at(t, device, 0, &fault));
     assert_string_equal(fault.kind, "divergent_shuffle");
-    assert_string_equal(fault.message,
-                        "1 of the 32 threads of a warp do not reach this exchange of values");
+    assert_string_equal(fault.message, "1 of the 32 threads of a warp do not reach this shuffle");
     tirc_free(t);
 }
 

@@ -195,7 +195,7 @@ static void registers_of_fused_rows_are_each_threads_own(void **state)
     if (!r.schedule)
         fail_msg("%s", text_report(&r.text));
     text_close(&r.text);
-    refuse(REGISTERS("max(j - 1, 0)"), steps, E0423, "each thread has its own");
+    refuse(REGISTERS("max(j - 1, 0)"), steps, E0423, "private to each thread");
 }
 
 int main(void)

@@ -253,7 +253,7 @@ static void split_refuses(void **state)
 {
     (void)state;
     refuse(MATMUL, IJK "bind(i, blockIdx.x); split(i, [_, 4]);", E0410,
-           "loop 'i' is already bound to blockIdx.x");
+           "call split before the loop is bound to blockIdx.x");
     refuse(MATMUL, IJK "unroll(k); split(k, [_, 4]);", E0410, "    for k in 32 unroll\n    ^^^^");
     refuse(MATMUL, IJK "annotate(i, note); split(i, [_, 4]);", E0411, "has the annotation 'note'");
     refuse(MATMUL, IJK "split(i, [_, _, 4]);", E0412, "[_, _, 4] have several _");

@@ -251,7 +251,7 @@ static void refuses_loops_with_nothing_to_copy(void **state)
 static void refuses_what_cannot_be_asynchronous(void **state)
 {
     (void)state;
-    refuse(SCALE, "copy_async(y);", E0440, "block 'y' does more than move bytes");
+    refuse(SCALE, "copy_async(y);", E0440, "block 'y' does more than copy");
     refuse(SCALE, "let s = cache_read(y, x, local); copy_async(s);", E0440,
            "copies 'x' (f32, global) to 'x_local' (f32, local)");
 }
@@ -323,7 +323,7 @@ static void lowering_checks_folds(void **state)
     assert_null(lower_kernel(k.text.ctx, schedule_kernel(k.schedule), &options));
     const char *report = text_report(&k.text);
     if (k.text.ctx->first->code != E0513 ||
-        !strstr(report, "axis 0 of 't' is a circle of 15 elements"))
+        !strstr(report, "axis 0 of 't' is circular with 15 elements"))
         fail_msg("%s", report);
     text_close(&k.text);
 }

@@ -159,7 +159,7 @@ static void test_misaligned_accesses_are_faults(void **state)
     assert_int_equal(r.d->fault.kind, FAULT_MISALIGNED);
     assert_string_equal(
         r.d->fault.message,
-        "reads 4 elements of 'x' at once from element 2 on, which is no multiple of 4");
+        "reads 4 elements of 'x' at once from element 2 on, which is not a multiple of 4");
     run_close(&r);
     r = run_open(c, parsed(c, KERNEL("for v in 4 vectorize y[threadIdx.x * 4 + v] = x[4092 - "
                                      "threadIdx.x * 4 + v + 4];")));

@@ -12,8 +12,8 @@ typedef struct {
  * written in full. */
 static const Sample samples[] = {
     {"reads what another thread writes", "s[tx] = x[at]; y[at] = s[63 - tx];", FAULT_RACE,
-     "element 63 of 's' in shared memory, which thread (63, 0, 0) writes, too; no barrier stands "
-     "between the two"},
+     "element 63 of 's' in shared memory, which thread (63, 0, 0) writes, too; no barrier "
+     "separates the two"},
     {"a barrier orders them", "s[tx] = x[at]; barrier \"s\"; y[at] = s[63 - tx];", FAULT_NONE,
      NULL},
     {"overwrites what another thread reads",
@@ -42,8 +42,8 @@ static const Sample samples[] = {
      "if (tx == 0) s[0] = 0.0; barrier \"s\"; y[at] = s[0]; s[0] atomic += 1.0;", FAULT_RACE,
      "updates element 0 of 's'"},
     {"two blocks write one element", "y[tx * 4] = 0.0;", FAULT_WRITTEN_TWICE,
-     "writes element 0 of 'y', which thread (0, 0, 0) of another block writes, too; nothing orders "
-     "the blocks of a launch"},
+     "writes element 0 of 'y', which thread (0, 0, 0) of another block writes, too; blocks of a "
+     "launch have no order"},
     {"two threads compute one element", "y[at / 2] = 0.0;", FAULT_WRITTEN_TWICE,
      "writes element 0 of 'y', which thread (0, 0, 0) writes, too"},
     {"a block reads what another writes", "z[at] = 1.0; y[at] = z[(at + 64) % 256];", FAULT_RACE,
@@ -57,7 +57,7 @@ static const Sample samples[] = {
     {"a barrier orders global memory in a block", "z[at] = 1.0; barrier \"z\"; y[at] = z[at ^ 1];",
      FAULT_NONE, NULL},
     {"shared memory that nothing wrote", "y[at] = s[tx];", FAULT_UNINITIALIZED,
-     "reads element 0 of 's' in shared memory, which nothing has written"},
+     "reads element 0 of 's' in shared memory, which was never written"},
     {"a halo that nothing wrote",
      "s[tx] = x[at]; barrier \"s\"; y[at] = tx > 0 ? s[tx - 1] : s[64];", FAULT_UNINITIALIZED,
      "element 64 of 's'"},
@@ -67,7 +67,7 @@ static const Sample samples[] = {
      "for k in 2 { temp a: f32[1] in local; if (k == 0) a[0] = 1.0; y[at] = a[0]; }",
      FAULT_UNINITIALIZED, "reads element 0 of 'a' in local memory"},
     {"a temp that nothing wrote", "y[at] = t[at];", FAULT_UNINITIALIZED,
-     "reads element 0 of 't', which nothing has written"},
+     "reads element 0 of 't', which was never written"},
     {"a copy of what nothing wrote, which nobody uses",
      "temp a: f32[4] in local; temp b: f32[4] in local; a[1] = 1.0; for k in 4 b[k] = a[k]; y[at] "
      "= b[1];",
@@ -76,7 +76,8 @@ static const Sample samples[] = {
      "temp a: f32[4] in local; temp b: f32[4] in local; a[1] = 1.0; for k in 4 b[k] = a[k]; y[at] "
      "= b[2];",
      FAULT_UNINITIALIZED,
-     "reads element 2 of 'b' in local memory, which holds a copy of what nothing has written"},
+     "reads element 2 of 'b' in local memory, which holds a copy of an element that was never "
+     "written"},
     {"a copy in shared memory of what nothing wrote, which nobody uses",
      "if (tx > 0) s[tx] = x[at]; barrier \"s\"; t[at] = s[tx]; y[at] = tx > 0 ? t[at] : 0.0;",
      FAULT_NONE, NULL},
@@ -85,21 +86,21 @@ static const Sample samples[] = {
      "reads element 0 of 'a' in local memory, which holds a copy"},
     {"a copy into shared memory of what nothing wrote",
      "temp a: f32[2] in local; a[0] = 1.0; s[tx] = a[1]; y[at] = s[tx];", FAULT_UNINITIALIZED,
-     "element 0 of 's' in shared memory, which holds a copy of what nothing has written"},
+     "element 0 of 's' in shared memory, which holds a copy of an element that was never written"},
     {"a copy that is overwritten",
      "temp a: f32[2] in local; s[tx] = a[1]; s[tx] = x[at]; y[at] = s[tx];", FAULT_NONE, NULL},
     {"a copy into a temp of what nothing wrote",
      "temp a: f32[2] in local; t[at] = a[1]; y[at] = t[at] * 2.0;", FAULT_UNINITIALIZED,
-     "reads element 0 of 't', which holds a copy of what nothing has written"},
+     "reads element 0 of 't', which holds a copy of an element that was never written"},
     {"a value that is copied and used",
      "temp a: f32[1] in local; let v = s[tx]; a[0] = v; y[at] = v;", FAULT_UNINITIALIZED,
      "reads element 0 of 's'"},
     {"read only, what the launch has written", "z[at] = 1.0; y[at] = z.read_only[at];",
-     FAULT_READ_ONLY, "reads element 0 of 'z' as read only, and has written it in this launch"},
+     FAULT_READ_ONLY, "reads element 0 of 'z' as read-only, but has written it in this launch"},
     {"read only, what the launch writes later", "y[at] = z.read_only[at]; z[at] = 1.0;",
-     FAULT_READ_ONLY, "writes element 0 of 'z', which was read as read only in this launch"},
+     FAULT_READ_ONLY, "writes element 0 of 'z', which was read as read-only in this launch"},
     {"read only, what the launch updates later", "y[at] = z.read_only[at]; z[at] atomic += 1.0;",
-     FAULT_READ_ONLY, "writes element 0 of 'z', which was read as read only"},
+     FAULT_READ_ONLY, "writes element 0 of 'z', which was read as read-only"},
     {"read only, what another block writes", "y[at] = z.read_only[at]; z[(at + 64) % 256] = 1.0;",
      FAULT_RACE, "of another block"},
     {"read only, another part of what the launch writes",
@@ -109,7 +110,7 @@ static const Sample samples[] = {
     {"an output that nothing wrote", "y[at] += 1.0;", FAULT_UNINITIALIZED,
      "reads element 0 of 'y'"},
     {"an output that is not written", "if (at != 77) y[at] = 1.0;", FAULT_NEVER_WRITTEN,
-     "element 77 of output 'y' was never written, and 0 others of its 256"},
+     "element 77 of output 'y' was never written (and 0 more of its 256 elements)"},
 };
 
 static const char frame[] = "kernel t(x: f32[256], inout z: f32[256]) -> y: f32[256] {\n"

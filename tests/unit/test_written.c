@@ -68,7 +68,7 @@ static void guards_that_do_not(void **state)
 {
     (void)state;
     expect(COPIES, BY_THREADS("if i < N + 1"), WRITTEN_WRONG,
-           "element y[1] at N = 1 is written, and the program leaves it alone");
+           "element y[1] at N = 1 is written, but the program does not write it");
     expect(COPIES, BY_THREADS("if i <= N"), WRITTEN_WRONG, "element y[1] at N = 1 is written");
     expect(COPIES, BY_THREADS("if true"), WRITTEN_WRONG, "element y[1] at N = 1 is written");
     expect(COPIES, BY_THREADS("if i < N - 1"), WRITTEN_WRONG,
@@ -83,7 +83,7 @@ static void two_threads(void **state)
     expect(COPIES,
            COPY "    launch copy grid(N, 1, 1) block(2, 1, 1) {\n        y[blockIdx.x] = "
                 "x[blockIdx.x];\n    }\n}\n",
-           WRITTEN_WRONG, "two threads of a launch write one element of 'y'");
+           WRITTEN_WRONG, "two threads of a launch write the same element of 'y'");
     expect(COPIES,
            COPY "    launch copy grid(N, 1, 1) block(2, 1, 1) {\n        if threadIdx.x == 0\n"
                 "            y[blockIdx.x] = x[blockIdx.x];\n    }\n}\n",
@@ -102,7 +102,7 @@ static void two_threads(void **state)
                 "                y[i] = x[i];\n"
                 "    }\n"
                 "}\n",
-           WRITTEN_OPEN, "that one thread writes each element of 'y' is not proved");
+           WRITTEN_OPEN, "not proved: exactly one thread writes each element of 'y'");
     /* A full part, and a rest that begins one too early. */
 #define PARTS(rest)                                                                                \
     COPY "    launch copy grid(1, 1, 1) block(4, 1, 1) {\n        for o in N / 4\n"                \
@@ -111,7 +111,7 @@ static void two_threads(void **state)
          " + threadIdx.x;\n        if r < N\n            y[r] = x[r];\n    }\n}\n"
     expect(COPIES, PARTS("N / 4 * 4"), WRITTEN_ONCE, NULL);
     expect(COPIES, PARTS("max(N / 4 * 4 - 1, 0)"), WRITTEN_WRONG,
-           "two threads of a launch write one element of 'y'");
+           "two threads of a launch write the same element of 'y'");
 }
 
 /* Loops whose ends depend on the thread: each thread goes through its own. `body` is what thread t
@@ -176,7 +176,7 @@ static void data_leave_it_open(void **state)
     expect(SCATTER "    for i in N\n        y[at[i]] = x[i];\n}\n",
            SCATTER "    launch scatter grid(N, 1, 1) block(1, 1, 1) {\n        y[at[blockIdx.x]] = "
                    "x[blockIdx.x];\n    }\n}\n",
-           WRITTEN_OPEN, "depends on data");
+           WRITTEN_OPEN, "depend on data");
 }
 
 int main(void)

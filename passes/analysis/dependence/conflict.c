@@ -108,10 +108,10 @@ bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *
         return true;
     PolyMark mark = poly_mark(p);
     if (unknown_index(p, a, x) || unknown_index(p, b, y))
-        reason = arena_printf(c->arena,
-                              "%s; a subscript of '%s' that is not affine in loops and "
-                              "sizes may be any element",
-                              reason, x->buffer->name);
+        reason = arena_printf(
+            c->arena,
+            "%s; a subscript of '%s' is not affine in loops and sizes, so it can be any element",
+            reason, x->buffer->name);
     poly_reset(p, mark);
     conflict_unproved(a, x, b, y, reason, why);
     VEC(Affine) first = {0};
@@ -139,8 +139,8 @@ bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *
         why->element = element_text(p, x, index, point);
     } else {
         why->reason = arena_printf(c->arena,
-                                   "%s (not proved: no such iterations were found, and "
-                                   "none were excluded within the analysis budget)",
+                                   "%s (not proved: the analysis budget was spent before such "
+                                   "iterations were found or excluded)",
                                    reason);
     }
     poly_reset(p, mark);

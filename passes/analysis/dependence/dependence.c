@@ -223,7 +223,7 @@ static bool instances_within(Poly *p, const Unit *u, int n_fixed, isl_set *part,
     bool some = poly_set_point(rest, values, n, &spent);
     isl_set_free(rest);
     if (spent)
-        describe_instance(u, "", "not proved: the analysis budget is spent", why);
+        describe_instance(u, "", "not proved: the analysis budget was spent", why);
     else if (some)
         describe_instance(u, values_text(p, u, n_fixed, values), reason, why);
     return !spent && !some;
@@ -242,7 +242,7 @@ static bool runs_once(Poly *p, const Unit *u, Conflict *why)
     if (answer != POLY_NONE)
         describe_instance(u, at,
                           answer == POLY_SOME ? "this instance would run more than once"
-                                              : "not proved: that each instance runs once",
+                                              : "not proved: each instance runs exactly once",
                           why);
     poly_reset(p, mark);
     return answer == POLY_NONE;
@@ -276,7 +276,7 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
         (!how.all || instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
                                       "this instance would no longer run", why)) &&
         instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
-                         "this instance would run, and did not before", why);
+                         "this instance would run, but did not before", why);
     isl_set_free(old_set);
     isl_set_free(new_set);
     return kept && (!how.once || runs_once(p, new, why));
@@ -465,7 +465,7 @@ bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, 
         if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
             poly_differ(p, &p->top, x, y, n_loops);
         if (!conflict_none(p, &at_a, at.x, &at_b, at.y,
-                           "the two would no longer run one after the other as a whole", why))
+                           "the two would no longer run completely one after the other", why))
             return false;
         poly_end(p, &part);
     }
@@ -502,12 +502,10 @@ bool dependence_loop_is_parallel(Context *c, const Kernel *kernel, uint32_t loop
     StmtPath path = {0};
     Stmt *loop = find_stmt(c, kernel, loop_id, &path);
     CarryQuestion q = {.atomic_counts = kind == LOOP_PARALLEL};
-    q.reason = arena_printf(c->arena,
-                            "iterations of loop '%s' would run %s, so the order of these "
-                            "two accesses would be lost",
-                            loop->u.loop.var->name,
-                            kind == LOOP_PARALLEL ? "at the same time"
-                                                  : "together as one vector operation");
+    q.reason = arena_printf(
+        c->arena, "iterations of loop '%s' would run %s, so these two accesses would have no order",
+        loop->u.loop.var->name,
+        kind == LOOP_PARALLEL ? "at the same time" : "together as one vector operation");
     bool none = carries_none(c, kernel, loop, &q, why);
     if (none)
         arena_reset(c->arena, mark);

@@ -116,11 +116,11 @@ static void refuse(Outside *o, int axis, const char *where, int64_t value, int64
     StrBuf text = strbuf_new(o->c->arena);
     print_expr(o->access->index[axis], &text);
     const char *end =
-        value < 0 ? "axes begin at 0"
+        value < 0 ? "axes start at 0"
                   : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
     diag_error(o->c, E0232, o->access->span,
-               "at %s the subscript %s of '%s' is %lld, and %s; let the loop end earlier, or put "
-               "the access under a condition",
+               "at %s the subscript %s of '%s' is %lld, but %s; shorten the loop, or guard the "
+               "access with a condition",
                where, text.text, o->access->buffer->name, (long long)value, end);
     o->found = true;
 }

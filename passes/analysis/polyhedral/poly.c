@@ -35,7 +35,7 @@ static const struct PolySolver *context_solver(Context *c)
             solver->memo = memo_new(c);
         }
         if (!solver || !solver->isl || !solver->memo)
-            ctx_fatal(c, FATAL_OUT_OF_MEMORY, "no memory for the dependence analysis");
+            ctx_fatal(c, FATAL_OUT_OF_MEMORY, "out of memory in the dependence analysis");
         isl_options_set_on_error(solver->isl, ISL_ON_ERROR_CONTINUE);
     }
     return c->solver;

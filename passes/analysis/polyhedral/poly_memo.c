@@ -26,7 +26,7 @@ struct PolyMemo {
 
 static void out_of_memory(void *user, size_t wanted)
 {
-    ctx_fatal(user, FATAL_OUT_OF_MEMORY, "no memory for %zu bytes of the dependence analysis",
+    ctx_fatal(user, FATAL_OUT_OF_MEMORY, "out of memory for %zu bytes in the dependence analysis",
               wanted);
 }
 

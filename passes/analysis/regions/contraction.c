@@ -25,7 +25,7 @@ static const char *read_statement(const BlockStmt *block, Contraction *out, cons
     out->c = update->u.store.buffer;
     out->type = out->c->type;
     if (out->a->type != out->type || out->b->type != out->type)
-        return "its matrices are not of one type";
+        return "its matrices differ in type";
     return NULL;
 }
 
@@ -67,9 +67,8 @@ static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const 
 static const char *read_subscripts(Context *ctx, const BlockStmt *block, const Expr *a,
                                    const Expr *b, Contraction *out)
 {
-    static const char wrong[] =
-        "its subscripts are not those of C[.., i, j] += A[.., i, k] * B[.., k, j], with the last "
-        "two of each in either order, over whole matrices";
+    static const char wrong[] = "it is not C[.., i, j] += A[.., i, k] * B[.., k, j] over whole "
+                                "matrices, with the last two subscripts of each in either order";
     int rank = out->c->rank, ar, ac, br, bc, cr, cc;
     if (out->a->rank != rank || out->b->rank != rank || rank < 2 || block->n_iters != rank + 1)
         return wrong;
@@ -94,7 +93,7 @@ static const char *read_subscripts(Context *ctx, const BlockStmt *block, const E
 static const char *read_epilogue(const BlockStmt *block, Contraction *out)
 {
     static const char wrong[] =
-        "what follows the product is not C[i, j] = sum[i, j] + bias[j], or max of that and 0";
+        "the statement after the matmul is not C[i, j] = sum[i, j] + bias[j], or its max with 0";
     const Stmt *store = block->body;
     if (block->init || block->n_iters != 2 || store->kind != ST_STORE ||
         store->u.store.op != STORE_SET)
@@ -127,7 +126,7 @@ bool contraction_of(Context *c, const Kernel *program, Contraction *out, const c
     *out = (Contraction){0};
     bool few = blocks.n == 1 || blocks.n == 2;
     *why = few ? read_statement(&blocks.items[0]->u.block, out, &a, &b)
-               : "it is not one statement, or two of which the second adds a bias";
+               : "it is neither a single matmul nor a matmul followed by adding a bias";
     if (!*why)
         *why = read_subscripts(c, &blocks.items[0]->u.block, a, b, out);
     if (!*why && blocks.n == 2)

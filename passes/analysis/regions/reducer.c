@@ -111,11 +111,10 @@ static const char *element_apart(Context *c, const BlockStmt *block, const Stmt 
             return arena_printf(c->arena, "reduction iterator '%s' is part of a subscript of '%s'",
                                 iter->var->name, store->u.store.buffer->name);
         if (iter->kind == ITER_SPATIAL && n < 1 && !is_single(iter))
-            return arena_printf(
-                c->arena,
-                "iterator '%s' is no subscript of '%s' by itself, so several of its "
-                "values may update one element",
-                iter->var->name, store->u.store.buffer->name);
+            return arena_printf(c->arena,
+                                "iterator '%s' is not by itself a subscript of '%s', so several of "
+                                "its values may update one element",
+                                iter->var->name, store->u.store.buffer->name);
     }
     for (int d = 0; d < store->u.store.buffer->rank; d++)
         if (expr_has_load(store->u.store.index[d]))
@@ -130,19 +129,19 @@ static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
     if (block->atomic)
         return "its updates are atomic";
     if (!stmt_is_reduction(block) || !block->init)
-        return "it has no init: what the sum starts from stands in a block of its own, or nowhere";
+        return "it has no init: a separate block initializes the sum, or none does";
     if (!update || !init || init->u.store.op != STORE_SET || !same_element(update, init))
-        return "it is more than one update of the element that its init sets";
+        return "its body is not a single update of the element that its init sets";
     const Buffer *buffer = update->u.store.buffer;
     /* 8-bit floats have no infinity that is stored as one, and nobody adds in them */
     bool tiny = type_is_float(buffer->type) && type_info(buffer->type)->bits == 8;
     r->identity =
         identity_of(c, update->u.store.op, buffer->type, init->u.store.value, update->span);
     if (tiny || !r->identity)
-        return arena_printf(c->arena, "'%s' of %s has no partial results that can be combined",
+        return arena_printf(c->arena, "'%s' on %s cannot be computed from partial results",
                             store_op_token(update->u.store.op), type_info(buffer->type)->name);
     if (expr_reads(update->u.store.value, buffer) || expr_reads(init->u.store.value, buffer))
-        return arena_printf(c->arena, "what it adds is computed from '%s' itself", buffer->name);
+        return arena_printf(c->arena, "the value it adds depends on '%s' itself", buffer->name);
     r->update = update;
     r->op = update->u.store.op;
     r->start = init->u.store.value;

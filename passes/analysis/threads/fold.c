@@ -52,7 +52,7 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
     Poly *p = q->p;
     const char *reason = arena_printf(
         p->ctx->arena,
-        "the first writes an element of '%s' %lld or more %s the one that the second %s",
+        "the first writes an element of '%s' at least %lld %s the one that the second %s",
         q->buffer->name, (long long)q->fold, q->sign > 0 ? "after" : "before",
         pair->y->writes ? "writes" : "reads");
     int common = units_common(thread_unit(q->t, pair->a), thread_unit(q->t, pair->b));

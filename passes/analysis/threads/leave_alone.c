@@ -12,7 +12,7 @@ static bool read_alone(Threads *t, Poly *p, const Unit *reader, const Access *x,
         Instance a = instance_new(p, reader), b = instance_new(p, thread_unit(t, y.unit));
         instances_collide(p, &a, x, &b, y.access);
         if (!conflict_none(p, &a, x, &b, y.access,
-                           "what is only read may come from a cache that sees no writes", why))
+                           "read-only data may come from a cache that does not see writes", why))
             return false;
         poly_reset(p, mark);
     }

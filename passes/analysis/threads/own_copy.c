@@ -254,10 +254,10 @@ static bool reads_covered(OwnCopy *o)
     Instance r = instance_new(p, thread_unit(o->t, o->reader));
     const char *reason =
         arena_printf(p->ctx->arena,
-                     "'%s' is in %s memory, of which each %s has its own, and the %s that reads "
-                     "this element does not write it before%s",
+                     "'%s' is in %s memory, which is private to each %s, and the %s that reads "
+                     "this element has not written it%s",
                      o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
-                     owner_text(o), spent ? " (not proved: the analysis budget is spent)" : "");
+                     owner_text(o), spent ? " (not proved: the analysis budget was spent)" : "");
     conflict_unproved(&w, o->write, &r, o->read, reason, o->why);
     if (some) {
         StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
@@ -285,8 +285,8 @@ static bool writes_own(OwnCopy *o)
     const Unit *r = thread_unit(o->t, o->reader);
     const char *reason =
         arena_printf(p->ctx->arena,
-                     "'%s' is in %s memory, of which each %s has its own: the value that one "
-                     "writes is not the one that another reads",
+                     "'%s' is in %s memory, which is private to each %s: one would read a value "
+                     "that another wrote",
                      o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
     for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);) {
         if (!x.access->writes)

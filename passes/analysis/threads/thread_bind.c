@@ -24,9 +24,8 @@ static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
     const ForStmt *loop = a->loops[level];
     const char *reason =
         arena_printf(p->ctx->arena,
-                     "the two run on %sthreads of one block, and with '%s' "
-                     "%s%s no serial loop and no order of statements puts the first before "
-                     "the second",
+                     "the two run on %sthreads of one block, and with '%s' %s%s neither a serial "
+                     "loop nor the order of statements puts the first before the second",
                      apart ? "different " : "", loop->var->name,
                      loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
                      loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
@@ -79,10 +78,9 @@ static bool grid_apart(Meeting *m, Conflict *why)
         return true;
     meeting_enter(m);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
-    return conflict_none(m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y,
-                         "the two run in different blocks of the grid, which nothing orders "
-                         "within one launch",
-                         why);
+    return conflict_none(
+        m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y,
+        "the two run in different blocks of the grid, which have no order within one launch", why);
 }
 
 /* ---- inits ----------------------------------------------------------------------------------- */
@@ -102,7 +100,7 @@ static bool sets_once(Meeting *m, Conflict *why)
                 &m->at_b.axis[everywhere ? 0 : AXIS_THREAD_X], everywhere ? AXIS_COUNT : 3);
     const char *reason = arena_printf(p->ctx->arena,
                                       "the init of block '%s' runs before the loops of its "
-                                      "reduction, and there two threads would set one element",
+                                      "reduction, where two threads would set the same element",
                                       u->block->name);
     return conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
 }

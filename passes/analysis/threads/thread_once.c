@@ -112,14 +112,14 @@ static const char *between_reason(const Between *b)
     const Unit *u = thread_unit(b->t, b->again);
     const ForStmt *loop = u->loops[b->at];
     if (b->other == b->again)
-        return arena_printf(
-            c->arena,
-            "block '%s' updates what it reads, in each iteration of loop '%s'; bound to %s it "
-            "would run once, as its iterators do not depend on the loop",
-            u->block->name, loop->var->name, axis_name(loop->axis));
+        return arena_printf(c->arena,
+                            "block '%s' updates an element that it reads, in each iteration of "
+                            "loop '%s'; with the loop bound to %s it would run only once, because "
+                            "its iterators do not depend on the loop",
+                            u->block->name, loop->var->name, axis_name(loop->axis));
     return arena_printf(c->arena,
-                        "block '%s' would run once for all iterations of loop '%s', on which its "
-                        "iterators do not depend, but what it %s in between",
+                        "block '%s' would run once for all iterations of loop '%s', because its "
+                        "iterators do not depend on the loop, but an element that it %s in between",
                         u->block->name, loop->var->name,
                         b->access->reads ? "reads is written" : "writes is overwritten");
 }
@@ -176,8 +176,8 @@ static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
         return true;
     describe_unit(u,
                   arena_printf(t->ctx->arena,
-                               "block '%s' depends on loops '%s' and '%s', which "
-                               "are one and the same coordinate when both are bound to %s",
+                               "block '%s' depends on loops '%s' and '%s', but both bound to %s "
+                               "they are the same coordinate",
                                u->block->name, loop->var->name, u->loops[inner]->var->name,
                                axis_name(loop->axis)),
                   why);

@@ -162,15 +162,12 @@ static void report_access(const Choice *ch, const Buffer *b, const int64_t *stri
     const char *op = access->is_store ? "store" : "load";
     if (!access->known)
         diag_note(ch->c, access->span,
-                  "this %s was left out of the choice: which elements it touches depends on data "
-                  "or on sizes",
-                  op);
+                  "this %s was ignored: the elements it accesses depend on data or on sizes", op);
     else if (cost(b, strides, access, &worst, &free), !free)
-        diag_note(ch->c, access->span, "this %s takes %d wavefronts a request, where %d is ideal",
+        diag_note(ch->c, access->span, "this %s takes %d wavefronts per request; the ideal is %d",
                   op, memory_wavefronts(&worst), memory_wavefronts_ideal(&worst));
     else if (!access->complete)
-        diag_note(ch->c, access->span,
-                  "the first %d requests of this %s were looked at, and there are more",
+        diag_note(ch->c, access->span, "only the first %d requests of this %s were examined",
                   REQUESTS_MAX, op);
 }
 
@@ -187,7 +184,7 @@ static void report(const Choice *ch, const Buffer *b, bool pad)
         return;
     diag_warning(
         ch->c, E0516, span_of(b),
-        "no %s of axis %d is known to free all accesses to '%s' of bank conflicts; it has %s",
+        "no %s of axis %d is known to avoid bank conflicts in all accesses to '%s'; tirc chose %s",
         pad ? "pad" : "swizzle", ch->axis, b->name, rule_text(ch, pad));
     for (int i = 0; i < ch->accesses->n; i++)
         report_access(ch, b, strides, &ch->accesses->items[i]);

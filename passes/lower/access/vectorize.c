@@ -159,7 +159,7 @@ static Stmt *vectorize_loop(WideCheck *v, Stmt *s)
     Stmt *wide = as_wide(v, s, 0);
     if (wide)
         return wide;
-    diag_warning(v->c, E0511, s->span, "no wide access: %s", v->why);
+    diag_warning(v->c, E0511, s->span, "loop not vectorized: %s", v->why);
     diag_note(v->c, s->span, "loop '%s' is unrolled instead; %s", s->u.loop.var->name, v->remedy);
     return unrolled(v, s);
 }

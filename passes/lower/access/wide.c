@@ -43,11 +43,12 @@ static void check_width(WideCheck *v, const Buffer *b)
 {
     int64_t bytes = v->lanes * type_bytes(b->type);
     if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16)
-        refuse(v,
-               arena_printf(v->c->arena,
-                            "%lld elements of '%s' are %lld bytes; an access has 2, 4, 8 or 16",
-                            (long long)v->lanes, b->name, (long long)bytes),
-               "split the loop by a factor that makes one of those widths");
+        refuse(
+            v,
+            arena_printf(v->c->arena,
+                         "%lld elements of '%s' have %lld bytes; a wide access has 2, 4, 8 or 16",
+                         (long long)v->lanes, b->name, (long long)bytes),
+            "split the loop by a factor that gives one of these widths");
 }
 
 /* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it
@@ -56,7 +57,8 @@ static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const 
 {
     int64_t apart;
     if (expr_is_const(stride_of(v->c, b, b->rank - 1), &apart) && apart > 1)
-        return "lay its last axis out without storage_align, so that neighbours lie side by side";
+        return "do not apply storage_align to its last axis, so that adjacent elements stay "
+               "adjacent in memory";
     Expr *last = simplify(v->facts, lanes_expand(v->c, &v->lets, index[b->rank - 1])), *rest;
     for (int i = v->around.n - 1; i >= 0; i--) {
         const ForStmt *loop = &v->around.items[i]->u.loop;
@@ -75,9 +77,9 @@ static void check_chunks(WideCheck *v, const Buffer *b)
     int last = b->rank - 1;
     if (buffer_is_swizzled(b, last) && b->layout[last].swizzle.chunk % v->lanes != 0)
         refuse(v,
-               arena_printf(v->c->arena, "the swizzle of '%s' moves chunks of %lld elements apart",
+               arena_printf(v->c->arena, "the swizzle of '%s' separates chunks of %lld elements",
                             b->name, (long long)b->layout[last].swizzle.chunk),
-               arena_printf(v->c->arena, "give it chunks of a multiple of %lld elements",
+               arena_printf(v->c->arena, "swizzle by chunks of a multiple of %lld elements",
                             (long long)v->lanes));
 }
 
@@ -119,9 +121,9 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
                     v,
                     arena_printf(
                         c->arena,
-                        "the first element of '%s' is not known to be at a multiple of %lld",
+                        "the first element of '%s' is not known to be aligned to %lld elements",
                         b->name, (long long)v->lanes),
-                    "make the last extent a multiple of the width, or pad a shared buffer to one");
+                    "make the last extent a multiple of the width; pad a shared buffer if needed");
         }
     }
 }
@@ -163,8 +165,8 @@ static void check_lazy(WideCheck *v, const Expr *e)
 {
     for (Cursor at = cursor_expr(v->c, e); cursor_next(&at) && !v->why;)
         if (wide_is_lazy(v, at.expr))
-            refuse(v, "a condition in it may hold for some lanes and not for others",
-                   "make the extent a multiple of the lanes");
+            refuse(v, "a condition inside it may differ between lanes",
+                   "make the extent a multiple of the number of lanes");
 }
 
 static bool subscripts_use(const Stmt *store, const Var *var)
@@ -184,15 +186,17 @@ void wide_check(WideCheck *w, Stmt *loop)
     if (!loop_const_extent(f, &w->lanes) || f->step != 1)
         refuse(w, "the number of lanes is not a constant", "split the loop by a constant");
     else if (store->kind == ST_IF)
-        refuse(w, "its guard may be true for some lanes and false for others",
-               "make the extent a multiple of the lanes");
+        refuse(w, "its guard may differ between lanes",
+               "make the extent a multiple of the number of lanes");
     else if (store->kind != ST_STORE)
-        refuse(w, "the loop is more than one store", "cache what else is in the loop");
+        refuse(w, "the loop body is more than one store",
+               "move its other statements out of the loop, for example with cache_read or "
+               "cache_write");
     else if (store->u.store.atomic)
-        refuse(w, "an atomic update is not wide", "leave the loop serial");
+        refuse(w, "an atomic update cannot be wide", "leave the loop serial");
     else if (!subscripts_use(store, f->var))
         refuse(w,
-               arena_printf(w->c->arena, "all lanes store to one element of '%s'",
+               arena_printf(w->c->arena, "all lanes store to the same element of '%s'",
                             store->u.store.buffer->name),
                "vectorize a loop along which it is contiguous");
     if (w->why)

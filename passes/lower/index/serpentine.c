@@ -204,12 +204,12 @@ static bool check_turn(Context *c, const Kernel *kernel, Stmt *s)
     if (holds_what_it_held(c, s) || may_turn(c, kernel, s, &why))
         return true;
     diag_error(c, E0499, why.first_span,
-               "loop '%s' runs forwards and backwards in turn, and with all steps done that "
-               "changes what is computed: block '%s' at %s touches %s ...",
+               "serpentine loop '%s' changes the result after later steps of the schedule: block "
+               "'%s' at %s accesses %s ...",
                s->u.loop.var->name, why.first->name, why.first_at, why.element);
     diag_note(c, why.second_span,
-              "... and so does block '%s' at %s: %s; leave out serpentine, or the step that bound "
-              "or filled the loops",
+              "... and so does block '%s' at %s: %s; remove serpentine, or the step that bound the "
+              "loops or moved blocks into them",
               why.second->name, why.second_at, why.reason);
     return false;
 }

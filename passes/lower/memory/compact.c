@@ -58,12 +58,11 @@ static bool find_place(Compact *k, const Stmt *at, Place *place)
 
 static void refuse_launches(Compact *k, const Buffer *b)
 {
-    diag_error(
-        k->c, E0502, buffer_span(b),
-        "'%s' is in %s memory, which lasts for one launch, but it is used by several launches",
-        b->name, scope_of(b));
+    diag_error(k->c, E0502, buffer_span(b),
+               "'%s' is in %s memory, which lasts for one launch, but several launches use it",
+               b->name, scope_of(b));
     diag_note(k->c, buffer_span(b),
-              "keep it in global memory with set_scope, or bring its accesses under one bound loop "
+              "keep it in global memory with set_scope, or move its accesses into one bound loop "
               "with compute_at");
     k->failed = true;
 }
@@ -71,9 +70,8 @@ static void refuse_launches(Compact *k, const Buffer *b)
 static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
 {
     diag_error(k->c, E0502, buffer_span(b),
-               "'%s' is in %s memory, which lasts for one launch, but an iteration of '%s', which "
-               "runs on the host, may read "
-               "what an earlier one wrote",
+               "'%s' is in %s memory, which lasts for one launch, but an iteration of the host "
+               "loop '%s' may read what an earlier one wrote",
                b->name, scope_of(b), loop->u.loop.var->name);
     diag_note(k->c, loop->span, "keep it in global memory, or bind a loop outside '%s'",
               loop->u.loop.var->name);
@@ -112,8 +110,8 @@ static void enter_path(Facts *f, const Place *place, PathLoops loops)
 static bool refuse_unbounded(Compact *k, const Buffer *b, int axis)
 {
     diag_error(k->c, E0512, buffer_span(b),
-               "'%s' is in %s memory, whose sizes must be constants, but what is used of its axis "
-               "%d has no constant bound",
+               "'%s' is in %s memory, which needs constant sizes, but the part of its axis %d in "
+               "use has no constant bound",
                b->name, scope_of(b), axis);
     diag_note(k->c, buffer_span(b),
               "split the loops along this axis by constants and compute_at the inner ones, or keep "
@@ -152,7 +150,7 @@ static bool refuse_fold(Compact *k, const Buffer *b, int axis, const Conflict *w
 {
     diag_error(
         k->c, E0513, buffer_span(b),
-        "axis %d of '%s' is a circle of %lld elements, but in the order that statements run now "
+        "axis %d of '%s' is circular with %lld elements, but in the current order of statements "
         "%s%s%s",
         axis, b->name, (long long)fold_of(b, axis), why->reason, *why->first_at ? ": at " : "",
         *why->first_at ? arena_printf(k->c->arena, "%s, and at %s", why->first_at, why->second_at)

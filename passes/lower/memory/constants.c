@@ -59,12 +59,12 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
     if (!u.write || !u.read)
         return s;
     diag_error(w->c, E0804, buffer_span(b),
-               "'%s' is in constant memory, which does not change while a launch runs, but one "
-               "launch would write and read it; let the loops that write it be a launch of their "
-               "own, or choose global or shared memory",
+               "'%s' is in constant memory, which does not change during a launch, but one launch "
+               "would write and read it; give the loops that write it a launch of their own, or "
+               "choose global or shared memory",
                b->name);
     diag_note(w->c, u.write->span, "it is written here");
-    diag_note(w->c, u.read->span, "and read here");
+    diag_note(w->c, u.read->span, "it is read here");
     return NULL;
 }
 
@@ -74,8 +74,8 @@ static bool require_literal_size(Constants *k, const Buffer *b)
     if (buffer_strides(b, strides, &elements))
         return true;
     diag_error(k->c, E0803, buffer_span(b),
-               "'%s' is in constant memory, whose sizes must be constants, but its shape is not; "
-               "give the sizes values with -D, or keep the buffer in global memory",
+               "'%s' is in constant memory, which needs constant sizes, but its shape is symbolic; "
+               "set the sizes with -D, or keep the buffer in global memory",
                b->name);
     return false;
 }
@@ -325,10 +325,10 @@ static void check_read(const Lanes *l, const Expr *load)
         if (asked.n <= 1)
             continue;
         diag_warning(l->c, E0805, load->span,
-                     "lanes of a warp ask for %d different elements of '%s': lane 0 for %s and "
-                     "lane %d for %s; constant memory serves one at a time, so this read takes %d "
-                     "times as long as one that is the same for all: keep the buffer in global or "
-                     "shared memory, or let the subscript not depend on threadIdx",
+                     "lanes of a warp read %d different elements of '%s': lane 0 %s, lane %d %s; "
+                     "constant memory serves one element at a time, so this read takes %d times as "
+                     "long as a uniform one; keep the buffer in global or shared memory, or make "
+                     "the subscript independent of threadIdx",
                      asked.n, b->name, element_text(l, b, asked.first), asked.lane,
                      element_text(l, b, asked.other), asked.n);
         return;
@@ -382,7 +382,7 @@ bool check_constants(Context *c, const Kernel *lowered, const Limits *limits)
         }
     if (bytes > limits->max_constant) {
         diag_error(c, E0803, buffer_span(last),
-                   "buffers in constant memory take %lld bytes, '%s' among them, and there are "
+                   "buffers in constant memory take %lld bytes, including '%s', but the limit is "
                    "%lld; keep the larger ones in global or shared memory",
                    (long long)bytes, last->name, (long long)limits->max_constant);
         return false;

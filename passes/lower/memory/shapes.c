@@ -34,9 +34,8 @@ static void refuse_extent(Shapes *s, const Buffer *b, int axis)
     StrBuf text = strbuf_new(s->c->arena);
     print_expr(b->shape[axis], &text);
     diag_error(s->c, E0515, b->span,
-               "axis %d of temp '%s' has %s elements, and it is not known how many that are at "
-               "most; write a bound "
-               "in sizes instead, a temp may be larger than what is used of it",
+               "axis %d of temp '%s' has %s elements, which has no known upper bound; write a "
+               "bound in terms of sizes instead: a temp may be larger than the part in use",
                axis, b->name, text.text);
 }
 

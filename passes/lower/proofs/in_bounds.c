@@ -211,11 +211,11 @@ static const char *violation_text(const Question *q, int axis, const char *where
     Arena *arena = q->proof->c->arena;
     const char *subscript = expr_text(q->proof->c, subscript_of(q, axis));
     if (axis == FIRST_MISALIGNED)
-        return arena_printf(
-            arena,
-            "at %s a wide access of %lld elements begins at %s = %lld, which is no multiple of it",
-            where, (long long)q->lanes, subscript, (long long)at);
-    return arena_printf(arena, "at %s the subscript %s is %lld, and the axis has %lld elements",
+        return arena_printf(arena,
+                            "at %s a wide access of %lld elements starts at %s = %lld, which is "
+                            "not a multiple of its width",
+                            where, (long long)q->lanes, subscript, (long long)at);
+    return arena_printf(arena, "at %s the subscript %s is %lld, but the axis has %lld elements",
                         where, subscript, (long long)at, (long long)extent);
 }
 
@@ -286,7 +286,7 @@ static void judge(Question *q, int axis, Violation found)
     if (data) {
         answer(q, BOUNDS_DATA, arena_printf(c->arena, "it depends on %s", data));
     } else if (found.found == POLY_SPENT) {
-        answer(q, BOUNDS_UNPROVED, "the question is too hard for its budget");
+        answer(q, BOUNDS_UNPROVED, "the proof exceeds its budget");
     } else if (!found.exact) {
         answer(q, BOUNDS_UNPROVED,
                "it depends on products of sizes, or on a value that is not linear");

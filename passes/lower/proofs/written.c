@@ -235,7 +235,7 @@ static void ask_missing(Question *q, const Buffer *buffer, isl_set *all, isl_set
     if (!missing)
         answer(q, WRITTEN_OPEN,
                arena_printf(q->c->arena,
-                            "which elements of '%s' are written is too hard a question",
+                            "the proof of which elements of '%s' are written exceeds its budget",
                             buffer->name));
     else if (find_point(q, missing, point, &spent))
         answer(q, WRITTEN_WRONG,
@@ -243,7 +243,7 @@ static void ask_missing(Question *q, const Buffer *buffer, isl_set *all, isl_set
     else if (spent)
         answer(q, WRITTEN_OPEN,
                arena_printf(q->c->arena,
-                            "which elements of '%s' are written is too hard a question",
+                            "the proof of which elements of '%s' are written exceeds its budget",
                             buffer->name));
     isl_set_free(missing);
 }
@@ -256,11 +256,11 @@ static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
         answer(q, WRITTEN_OPEN,
                arena_printf(
                    q->c->arena,
-                   "which elements of '%s' are written depends on data, or on products of sizes",
+                   "the elements of '%s' that are written depend on data, or on products of sizes",
                    buffer->name));
     } else {
         ask_missing(q, buffer, wanted, written, "is never written");
-        ask_missing(q, buffer, written, wanted, "is written, and the program leaves it alone");
+        ask_missing(q, buffer, written, wanted, "is written, but the program does not write it");
     }
     isl_set_free(wanted);
     isl_set_free(written);
@@ -342,12 +342,12 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
     const Buffer *buffer = a->store->u.store.buffer;
     if (found == POLY_SOME && !p->inexact && !parted_in_loop(q, a, b) && !parted_in_loop(q, b, a))
         answer(q, WRITTEN_WRONG,
-               arena_printf(q->c->arena, "two threads of a launch write one element of '%s'",
+               arena_printf(q->c->arena, "two threads of a launch write the same element of '%s'",
                             buffer->name));
     else if (found != POLY_NONE)
         answer(q, WRITTEN_OPEN,
                arena_printf(q->c->arena,
-                            "that one thread writes each element of '%s' is not proved",
+                            "not proved: exactly one thread writes each element of '%s'",
                             buffer->name));
 }
 

@@ -69,8 +69,8 @@ bool async_copies_can(Context *c, Stmt *root)
             continue;
         diag_error(c, E0440, blocks.items[i]->span, "%s", obstacle);
         diag_note(c, blocks.items[i]->span,
-                  "a step after copy_async has made that of it; call copy_async for what copies, "
-                  "or not at all");
+                  "a step after copy_async changed the block; apply copy_async only to blocks that "
+                  "still copy at the end");
         return false;
     }
     return true;

@@ -185,19 +185,17 @@ static void refuse_divergent(Barriers *b, const Reasons *r)
     const char *what =
         s->kind == ST_FOR
             ? arena_printf(b->c->arena,
-                           "loop '%s', which has more iterations for some threads than for "
-                           "others",
+                           "loop '%s', whose number of iterations differs between threads",
                            s->u.loop.var->name)
-            : "an 'if' that is true for some threads only";
+            : "an 'if' that is true for only some threads";
     diag_error(b->c, E0503, s->span,
-               "threads of a block must wait for each other inside %s: a barrier there would not "
-               "be reached by all",
+               "this needs a barrier inside %s, which not all threads of the block would reach",
                what);
     diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...",
               r->example.buffer->name, hazard_text(r->example.kind));
     diag_note(b->c, r->example.second_span,
-              "... and here by another thread; place both on the same side of the %s, or move "
-              "what differs between threads into the block",
+              "... and here by another thread; move both accesses into the %s or both out of it, "
+              "or move the condition that differs between threads into the block",
               s->kind == ST_FOR ? "loop" : "if");
     b->failed = true;
 }
@@ -389,14 +387,13 @@ static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
 
 static void refuse_grid(Context *c, const Conflict *why)
 {
-    diag_error(c, E0504, why->first_span,
-               "blocks of one launch cannot wait for each other, but two of them touch %s (%s): at "
-               "%s and at %s",
-               why->element, hazard_text(why->kind), why->first_at, why->second_at);
-    diag_note(
-        c, why->second_span,
-        "the second access; put it into a launch of its own, or leave the loop that separates "
-        "the two unbound");
+    diag_error(
+        c, E0504, why->first_span,
+        "blocks of one launch cannot synchronize, but two of them access %s (%s): at %s and at %s",
+        why->element, hazard_text(why->kind), why->first_at, why->second_at);
+    diag_note(c, why->second_span,
+              "the second access; give it a launch of its own, or do not bind the loop that "
+              "separates the two");
 }
 
 static bool has_async(Context *c, Stmt *root)

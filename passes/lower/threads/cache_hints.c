@@ -96,12 +96,13 @@ static Stmt *check_launch(LaunchWalk *w, Stmt *root)
         if (threads_leave_alone(model, block->id, claimed, block, &why))
             continue;
         diag_error(c, E0517, why.first_span,
-                   "block '%s' says that '%s' is only read, but the launch writes %s%s%s%s%s: %s",
+                   "the cache hint of block '%s' requires '%s' to be read-only, but the launch "
+                   "writes %s%s%s%s%s: %s",
                    block->name, why.buffer->name, why.element, *why.second_at ? " at " : "",
                    why.second_at, *why.first_at ? ", and the block reads it at " : "", why.first_at,
                    why.reason);
         diag_note(c, why.second_span,
-                  "the write; take the hint away, or put the write into a launch of its own");
+                  "the write; remove the hint, or give the write a launch of its own");
         return NULL;
     }
     return root;

@@ -16,13 +16,12 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
     if (!loop ||
         threads_loop_kind_legal(w->c, &around, loop->u.loop.id, LOOP_BIND, loop->u.loop.axis, &why))
         return s;
-    diag_error(w->c, E0514, loop->span,
-               "the threads of the launch that begins at loop '%s' would not compute what the "
-               "program does: %s",
-               loop->u.loop.var->name,
-               why.reason ? why.reason : "their accesses depend on each other");
+    diag_error(
+        w->c, E0514, loop->span,
+        "the launch that starts at loop '%s' would not preserve the result of the program: %s",
+        loop->u.loop.var->name, why.reason ? why.reason : "their accesses depend on each other");
     if (why.second && why.buffer)
-        diag_note(w->c, why.second_span, "block '%s' at %s touches %s", why.second->name,
+        diag_note(w->c, why.second_span, "block '%s' at %s accesses %s", why.second->name,
                   why.second_at, why.element);
     if (why.first && why.buffer)
         diag_note(w->c, why.first_span, "so does block '%s'%s%s", why.first->name,

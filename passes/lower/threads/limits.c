@@ -26,7 +26,7 @@ static void check_threads(Check *k, const Stmt *s)
         if (launch->block[d] <= k->limits->max_block[d])
             continue;
         diag_error(k->c, E0508, axis_span(k, s, axis),
-                   "%s has %lld threads, and a block has at most %lld on this axis",
+                   "%s has %lld threads, but a block has at most %lld on this axis",
                    axis_name(axis), (long long)launch->block[d],
                    (long long)k->limits->max_block[d]);
         diag_note(k->c, axis_span(k, s, axis),
@@ -37,13 +37,13 @@ static void check_threads(Check *k, const Stmt *s)
         return;
     Span at = axis_span(k, s, launch->block[0] > 1 ? AXIS_THREAD_X : AXIS_THREAD_Y);
     diag_error(k->c, E0507, at,
-               "launch '%s' has %lld x %lld x %lld = %lld threads a block, and the limit is %lld",
+               "launch '%s' has %lld x %lld x %lld = %lld threads per block, but the limit is %lld",
                launch->name, (long long)launch->block[0], (long long)launch->block[1],
                (long long)launch->block[2], (long long)threads,
                (long long)k->limits->max_threads_per_block);
     diag_note(k->c, at,
-              "use a smaller tile, or let each thread do several elements: split again and "
-              "leave the inner loop serial");
+              "use a smaller tile, or compute several elements per thread: split again and leave "
+              "the inner loop serial");
     k->failed = true;
 }
 
@@ -55,12 +55,12 @@ static void check_grid(Check *k, const Stmt *s)
         if (!expr_is_const(s->u.launch.grid[d], &n) || n <= k->limits->max_grid[d])
             continue;
         diag_error(k->c, E0509, axis_span(k, s, axis),
-                   "%s has %lld blocks, and a grid has at most %lld on this axis", axis_name(axis),
+                   "%s has %lld blocks, but a grid has at most %lld on this axis", axis_name(axis),
                    (long long)n, (long long)k->limits->max_grid[d]);
         diag_note(k->c, axis_span(k, s, axis),
                   axis == AXIS_BLOCK_X
-                      ? "let each block do more: split the loop by a larger factor"
-                      : "bind the longest loop to blockIdx.x, which has room for 2147483647");
+                      ? "give each block more work: split the loop by a larger factor"
+                      : "bind the longest loop to blockIdx.x, which allows 2147483647");
         k->failed = true;
     }
 }
@@ -96,8 +96,8 @@ static void check_shared(Check *k, const Stmt *s)
     if (total <= k->limits->max_shared)
         return;
     diag_error(k->c, E0510, temp_span(worst),
-               "launch '%s' needs %lld bytes of shared memory, and a block has at most %lld; the "
-               "largest part is '%s' with %lld",
+               "launch '%s' needs %lld bytes of shared memory, but a block has at most %lld; the "
+               "largest buffer is '%s' with %lld",
                s->u.launch.name, (long long)total, (long long)k->limits->max_shared, worst->name,
                (long long)largest);
     for (int i = 0; i < k->temps.n; i++) {
@@ -111,8 +111,8 @@ static void check_shared(Check *k, const Stmt *s)
                   shape.text);
     }
     diag_note(k->c, temp_span(worst),
-              "compute_at a loop further in, or choose smaller tiles, so that less of it is "
-              "alive at a time");
+              "compute_at a loop further in, or choose smaller tiles, so that a smaller part is "
+              "live at a time");
     k->failed = true;
 }
 
@@ -133,14 +133,14 @@ static void check_min_blocks(Check *k, const Stmt *s)
         blocks * shared <= most->max_resident_shared)
         return;
     diag_error(k->c, E0518, s->span,
-               "launch '%s' wants %lld blocks of %lld threads and %lld bytes of shared memory each "
-               "(%lld of them are the system's) at a time, and a multiprocessor has room for %lld "
-               "blocks, %lld threads, %lld bytes",
+               "launch '%s' requests %lld resident blocks of %lld threads and %lld bytes of shared "
+               "memory each (including %lld for the system), but a multiprocessor has room for "
+               "%lld blocks, %lld threads, %lld bytes",
                launch->name, (long long)blocks, (long long)threads, (long long)shared,
                (long long)most->reserved_shared, (long long)most->max_resident_blocks,
                (long long)most->max_resident_threads, (long long)most->max_resident_shared);
     diag_note(k->c, s->span,
-              "ask for fewer with annotate(loop, min_blocks, n), or use a smaller tile");
+              "request fewer blocks with annotate(loop, min_blocks, n), or use a smaller tile");
     k->failed = true;
 }
 

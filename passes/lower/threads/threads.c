@@ -88,8 +88,8 @@ static void refuse_unequal(Mapper *m, const Stmt *s, const AxisUse *use, Expr *e
     print_expr(extent, &mine);
     print_expr(use->extent, &other);
     diag_error(m->c, E0505, s->span,
-               "loops on one axis of a launch must have equal extents: '%s' has %s iterations on "
-               "%s, but '%s' has %s",
+               "loops bound to one axis of a launch must have equal extents: '%s' has %s "
+               "iterations on %s, but '%s' has %s",
                s->u.loop.var->name, mine.text, axis_name(s->u.loop.axis), use->by->u.loop.var->name,
                other.text);
     diag_note(m->c, use->by->span, "'%s' is bound to %s here", use->by->u.loop.var->name,
@@ -135,8 +135,7 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
     if (blocks || !annotation_find(said, ANNOTATION_MIN_BLOCKS))
         return;
     const AnnotationInfo *info = annotation_info(ANNOTATION_MIN_BLOCKS);
-    diag_error(m->c, E0518, s->span,
-               "min_blocks of loop '%s' is not a number of blocks from %d to %d",
+    diag_error(m->c, E0518, s->span, "min_blocks of loop '%s' must be a number from %d to %d",
                s->u.loop.var->name, (int)info->least, (int)info->most);
     m->failed = true;
 }
@@ -251,9 +250,7 @@ static Stmt *map_bound_loop(Mapper *m, Stmt *s)
     Expr *inside = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, value, hi, s->span);
     if (axis_is_thread(loop->axis) && stmt_has_barrier(m->c, body)) {
         diag_error(c, E0503, s->span,
-                   "threads must wait for each other inside loop '%s', but how many of them run it "
-                   "is not the "
-                   "same everywhere",
+                   "loop '%s' needs a barrier inside, but not all threads of the block run it",
                    loop->var->name);
         m->failed = true;
     }

@@ -31,9 +31,11 @@ bool sched_require_serial(Schedule *s, const Stmt *stmt, Span span)
     const ForStmt *loop = &stmt->u.loop;
     if (loop->kind == LOOP_SERIAL)
         return true;
-    sched_refuse(s, E0410, span,
-                 "loop '%s' is already %s, but this primitive takes a serial loop; use it first",
-                 loop->var->name, kind_text(s, loop));
+    const char *primitive = s->running ? s->running->name : "this step", *kind = kind_text(s, loop);
+    sched_refuse(
+        s, E0410, span,
+        "loop '%s' is already %s, but %s takes a serial loop; call %s before the loop is %s",
+        loop->var->name, kind, primitive, primitive, kind);
     sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
     return false;
 }
