@@ -1,4 +1,4 @@
-/* codegen.h - from the IR to something that runs: the module of a lowered kernel.
+/* codegen.h - Builds the module of a lowered kernel, which devices run.
  *
  * Everything lives in the context's arena.  The text for CUDA is in cuda.h. */
 #ifndef TIRC_CODEGEN_CODEGEN_H

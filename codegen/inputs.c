@@ -1,4 +1,4 @@
-/* inputs.c - collects what a kernel says of one of its inputs into one range. */
+/* inputs.c - Collects what a kernel states about one of its inputs into one range. */
 #include "codegen/inputs.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* inputs.h - which values an input may have: the `where` clause, and what random data are drawn
- * from besides. */
+/* inputs.h - Computes the values that an input may have, from the `where` clause and from its uses.
+ */
 #ifndef TIRC_CODEGEN_INPUTS_H
 #define TIRC_CODEGEN_INPUTS_H
 

@@ -1,4 +1,4 @@
-/* launch_use.h - what each launch of a lowered kernel uses: its arguments, its shared memory, its
+/* launch_use.h - Collects what each launch of a lowered kernel uses: arguments, shared memory,
  * barriers. */
 #ifndef TIRC_CODEGEN_LAUNCH_USE_H
 #define TIRC_CODEGEN_LAUNCH_USE_H

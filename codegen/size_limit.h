@@ -1,4 +1,4 @@
-/* size_limit.h - limits of the sizes of a run, as text and as values. */
+/* size_limit.h - Represents limits on the sizes of a run, as text and as values. */
 #ifndef TIRC_CODEGEN_SIZE_LIMIT_H
 #define TIRC_CODEGEN_SIZE_LIMIT_H
 

@@ -1,5 +1,5 @@
-/* vector.h - a vectorized loop as wide accesses: what the text for the GPU and the simulator's
- * machine agree on. */
+/* vector.h - Plans the wide accesses of a vectorized loop, for both the CUDA text and the virtual
+ * machine. */
 #ifndef TIRC_CODEGEN_VECTOR_H
 #define TIRC_CODEGEN_VECTOR_H
 

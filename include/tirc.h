@@ -1,4 +1,4 @@
-/* tirc.h - tirc as a library: from .tir text and a schedule to a checked, measured CUDA kernel.
+/* tirc.h - Compiles .tir text and a schedule to a checked, measured CUDA kernel, as a library.
  *
  *     tirc *t = tirc_new(NULL);
  *     tirc_file *file;  tirc_kernel *program, *scheduled, *lowered;

@@ -1,4 +1,4 @@
-/* annotation.c - lists of annotations: looking one up, and lists with one more or one less. */
+/* annotation.c - Looks up, adds and removes annotations in immutable lists. */
 #include <stdint.h>
 #include <string.h>
 

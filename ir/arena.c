@@ -1,4 +1,4 @@
-/* arena.c - memory by lifetime, growable arrays, checked arithmetic.
+/* arena.c - Allocates memory by lifetime, grows arrays, and checks arithmetic for overflow.
  *
  * An arena is a list of chunks, newest first, from which allocations are cut in order.  Chunks grow
  * from 64 KiB to 1 MiB, so that a small compile stays small and a large one makes few calls; an

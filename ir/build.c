@@ -1,4 +1,4 @@
-/* build.c - making expressions, statements, variables and buffers.
+/* build.c - Builds expressions, statements, variables and buffers.
  *
  * Builders compute types and check what they are given: a wrong operand here is a bug of the
  * caller, who has resolved the user's names and types already.  Nothing is simplified, with one

@@ -1,4 +1,5 @@
-/* context.c - one use of the library: its memory, names, sources, and the way out of a fatal error.
+/* context.c - Creates and frees the context of one use of the library: memory, names, sources, and
+ * the guard that fatal errors unwind to.
  *
  * Two things cannot be reported as diagnostics: memory that is spent, and a rule of tirc's own that
  * is broken.  Both unwind to the guard that the entry of the public library set.  Their message is

@@ -1,4 +1,4 @@
-/* cursor.c - goes through the nodes below a statement or expression, in the order of the text.
+/* cursor.c - Iterates over the nodes below a statement or expression in text order.
  *
  * That is outer first, and of a block its iterators, its predicate, init, body. A cursor keeps the
  * way from its root to its node as a stack of frames: a node, and which of its children comes

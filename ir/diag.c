@@ -1,4 +1,4 @@
-/* diag.c - collecting diagnostics.  How they look is diag_render.c's. */
+/* diag.c - Collects diagnostics. How they look is diag_render.c's. */
 #include "ir/diag.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* diag.h - the context of one use of the library: memory, sources, messages.
+/* diag.h - Declares the context of one use of the library: memory, sources, messages.
  *
  * A Context is the only state there is: no globals, nothing printed, no exit.  Every refusal is a
  * Diag with a stable code (errors.def), a place, a message that says what was expected, what was

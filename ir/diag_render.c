@@ -1,4 +1,4 @@
-/* diag_render.c - diagnostics as text.
+/* diag_render.c - Renders diagnostics as text with source lines and carets.
  *
  *     matmul.tir:3:12: error[E0203]: expected 2 subscripts for 'A', found 1
  *         3 |     C[i] = A[i];

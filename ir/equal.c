@@ -1,4 +1,4 @@
-/* equal.c - structural equality of expressions, statements and kernels.
+/* equal.c - Compares expressions, statements and kernels for structural equality.
  *
  * Two kernels are equal when they print the same meaning: variables and buffers are matched by
  * where they are defined, ids, spans and steps do not count.  The matches of a path are a list on

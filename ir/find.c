@@ -1,5 +1,4 @@
-/* find.c - answers questions about trees with cursors: what a tree uses, which statements it has,
- * what is around a node. */
+/* find.c - Searches trees: what a tree uses, which statements it contains, what encloses a node. */
 #include <math.h>
 
 #include "ir/ir.h"

@@ -1,4 +1,4 @@
-/* implied.c - the block that a plain statement stands for.
+/* implied.c - Derives the block that a plain statement stands for.
  *
  *     for i in M, j in N, k in K          block C(i in M = i, j in N = j, reduce k in K = k) {
  *         C[i, j] += A[i, k] * B[k, j];       C[i, j] += A[i, k] * B[k, j];

@@ -1,4 +1,4 @@
-/* ir.h - the intermediate representation, at every level.
+/* ir.h - Defines the intermediate representation at every level.
  *
  * A kernel is a tree of loops over blocks, after TVM's TensorIR (Feng et al., ASPLOS 2023):
  *

@@ -1,4 +1,4 @@
-/* layout.c - where the elements of a buffer lie.
+/* layout.c - Computes the addresses of a buffer's elements from its layout.
  *
  * Row major; the layout of an axis may lengthen its rows (`pad`), choose its stride (`align`) and
  * exchange chunks of a row (`swizzle`). The one place that knows, so that the text of a kernel and

@@ -1,4 +1,4 @@
-/* memory_model.c - sectors, banks and wavefronts of one request.
+/* memory_model.c - Counts the sectors, banks and wavefronts of one request.
  *
  * The lanes name pieces (sectors, words, bytes in a run); distinct pieces are counted.
  * Neighbouring lanes mostly name neighbouring pieces, so the search for an equal one starts at the

@@ -1,4 +1,4 @@
-/* memory_model.h - what a warp's request costs in the memory of a GPU.
+/* memory_model.h - Computes the cost of a warp's request in the memory of a GPU.
  *
  * A warp-wide load or store is one request of up to 32 addresses.  Global memory answers it in
  * sectors of 32 bytes; shared memory in wavefronts, each of which moves at most one 4-byte word of

@@ -1,4 +1,4 @@
-/* names.c - the names that are in use, as a hash table, and new ones beside them. */
+/* names.c - Keeps a hash table of the names in use and makes new names that differ from them. */
 #include "ir/names.h"
 
 /* Where `name` is in the table, or would be. */

@@ -1,4 +1,4 @@
-/* names.h - the names that are in use, and new ones beside them. */
+/* names.h - Keeps the names in use and makes new ones. */
 #ifndef TIRC_IR_NAMES_H
 #define TIRC_IR_NAMES_H
 

@@ -1,4 +1,4 @@
-/* node.c - what can be read off one node: operands, constants, extents. */
+/* node.c - Reads properties of single nodes: operands, constants, extents. */
 #include "ir/ir.h"
 
 int expr_arity(ExprKind kind)

@@ -1,5 +1,5 @@
-/* print.c - kernels and statements as .tir text (docs/language.md), which parses back to an equal
- * kernel.
+/* print.c - Prints kernels and statements as .tir text (docs/language.md) that parses back to an
+ * equal kernel.
  *
  * What the reader would fill in is left out: a block that is what a plain statement stands for
  * (implied.c) prints as that statement, and loops that nest without anything between them share one

@@ -1,4 +1,4 @@
-/* print_expr.c - expressions as text that reads back as the same expression.
+/* print_expr.c - Prints expressions as text that parses back to the same expression.
  *
  * Parentheses stand only where precedence and associativity ask for them.  The delicate part is the
  * type of literals: in text a literal takes the type of what it meets, so it is printed bare only

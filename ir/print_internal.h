@@ -1,4 +1,4 @@
-/* print_internal.h - what print.c and print_expr.c share. */
+/* print_internal.h - Declares functions that print.c and print_expr.c share. */
 #ifndef TIRC_IR_PRINT_INTERNAL_H
 #define TIRC_IR_PRINT_INTERNAL_H
 

@@ -1,4 +1,4 @@
-/* rewrite.c - rebuilding trees: rewriters, substitution, fresh copies.
+/* rewrite.c - Rewrites trees: rewriters, substitution, fresh copies.
  *
  * Everything rests on two functions that map the children of one node: when no child changes they
  * give back the node itself, so unchanged subtrees stay shared and "nothing happened" is pointer

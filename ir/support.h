@@ -1,4 +1,4 @@
-/* support.h - memory, strings and growable arrays.
+/* support.h - Declares memory, strings and growable arrays.
  *
  * Everything the compiler builds lives in an Arena and is released with it; nothing is freed one
  * by one.  Running out of memory does not return: it unwinds to the guard that the caller of the

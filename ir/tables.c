@@ -1,6 +1,6 @@
-/* tables.c - what the .def tables say, as data: types, operators, functions, errors; and the small
- * fixed vocabularies of scopes, axes, loop kinds and updates.  The parser looks words up here and
- * the printer prints them from here, so they cannot disagree. */
+/* tables.c - Turns the .def tables into data: types, operators, functions, errors, scopes, axes,
+ * loop kinds and updates. The parser looks words up here and the printer prints them from here, so
+ * they cannot disagree. */
 #include "ir/ir.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* text.c - strings: copies in an arena, strings under construction, and interning.
+/* text.c - Copies strings into an arena, builds them, and interns names.
  *
  * The interner is an open hash table of the texts seen so far.  Interned names compare by pointer,
  * which is what makes look-ups by name cheap everywhere else. */

@@ -1,4 +1,4 @@
-/* type.h - the element types, from type.def. */
+/* type.h - Declares the element types of type.def. */
 #ifndef TIRC_IR_TYPE_H
 #define TIRC_IR_TYPE_H
 

@@ -1,4 +1,4 @@
-/* verify.c - the invariants that every pass relies on and must keep.
+/* verify.c - Verifies the invariants that every pass relies on and must preserve.
  *
  * One walk with a stack of what is in scope.  The first broken rule stops it; the answer names the
  * things involved, because the reader is the author of the pass that broke it.  Scoping is checked

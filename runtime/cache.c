@@ -1,4 +1,4 @@
-/* cache.c - see cache.h.
+/* cache.c - Caches compiled kernels on disk, keyed by the content that they were compiled from.
  *
  *   file := "tirc" version(4) length(8) key(16) checksum(16) data(length)
  *           integers little-endian, hashes canonical

@@ -1,4 +1,4 @@
-/* device.c - chooses a device.
+/* device.c - Chooses a device.
  *
  * `auto` means the GPU where there is one.  That there is none is no news: the simulator is taken
  * without a word, and DeviceInfo says so.  That there is one which cannot be used is told as a

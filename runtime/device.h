@@ -1,4 +1,5 @@
-/* device.h - one interface for everything that can run a module: the GPU and the simulator. */
+/* device.h - Declares one interface for everything that can run a module: the GPU and the
+ * simulator. */
 #ifndef TIRC_RUNTIME_DEVICE_H
 #define TIRC_RUNTIME_DEVICE_H
 

@@ -1,4 +1,4 @@
-/* float.c - 16- and 8-bit floats, bit for bit as the hardware converts them.
+/* float.c - Converts 16- and 8-bit floats, bit for bit as the hardware does.
  *
  * All four conversions from f32 are one algorithm: cut the significand to the digits that the
  * exponent leaves, and add one in the last place where the rest is more than half, or half and the

@@ -1,4 +1,4 @@
-/* module.c - which sizes a module takes. */
+/* module.c - Checks which sizes a module accepts. */
 #include "runtime/module.h"
 
 const ModuleLimit *module_broken_limit(const Module *m, const int64_t *sizes)

@@ -1,5 +1,4 @@
-/* module.h - a compiled kernel as data: what there is to launch, with which arguments, in which
- * order.
+/* module.h - Represents a compiled kernel as data: its launches, their arguments and their order.
  *
  * Made by codegen/, executed here. Knows no IR: sizes, shapes and grids are small programs of the
  * virtual machine (vm.h), which runs the host part for every device and the kernels of the

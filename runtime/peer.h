@@ -1,5 +1,4 @@
-/* peer.h - what a kernel is measured against: routines of libraries that are looked for at run
- * time.
+/* peer.h - Declares the peers of a benchmark: library routines that are loaded at run time.
  *
  * A peer works on a workload like the kernel's own: the same seeded inputs, in buffers of its own,
  * in the same interleaved measurement with the same treatment of the caches. */

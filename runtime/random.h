@@ -1,5 +1,5 @@
-/* random.h - reproducible random data: xoshiro256** seeded by splitmix64 (Blackman and Vigna,
- * 2018). */
+/* random.h - Generates reproducible random data: xoshiro256** seeded by splitmix64 (Blackman and
+ * Vigna, 2018). */
 #ifndef TIRC_RUNTIME_RANDOM_H
 #define TIRC_RUNTIME_RANDOM_H
 

@@ -1,4 +1,4 @@
-/* values.c - the values of inputs: see values.h.
+/* values.c - Draws and checks the values of inputs: see values.h.
  *
  * A range with one end is given another, about as far away as random data without a range reach;
  * one of floats stays in [-1, 1) if it can. Ordered data are drawn, sorted, and spread where they

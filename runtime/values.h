@@ -1,4 +1,4 @@
-/* values.h - the values of inputs: drawn at random from a range, or checked against it. */
+/* values.h - Draws the values of inputs at random from a range, or checks them against it. */
 #ifndef TIRC_RUNTIME_VALUES_H
 #define TIRC_RUNTIME_VALUES_H
 

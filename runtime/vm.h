@@ -1,5 +1,5 @@
-/* vm.h - the machine that executes the kernels of the simulator, the host part of every module,
- * shapes, and reference programs.
+/* vm.h - Executes the kernels of the simulator, the host part of every module, shapes, and
+ * reference programs, on a virtual machine.
  *
  * One instruction does its work for all threads of a block.  A register is an array with one value
  * for each thread ("lane"), or a single one where all threads agree ("uniform": loop counters,

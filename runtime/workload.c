@@ -1,5 +1,4 @@
-/* workload.c - the data of a run: inputs that are random and reproducible, outputs that are
- * poisoned. */
+/* workload.c - Generates the data of a run: reproducible random inputs and poisoned outputs. */
 #include <stdlib.h>
 #include <string.h>
 

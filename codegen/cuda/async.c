@@ -1,5 +1,4 @@
-/* async.c - the text of an asynchronous store: cp.async of 4, 8 or 16 bytes, from global to
- * shared memory.
+/* async.c - Emits asynchronous stores: cp.async of 4, 8 or 16 bytes, from global to shared memory.
  *
  *   s[k][i] async= A[i * 64 + k];
  *       copy_async<4>(&s[k][i], &A[i * 64 + k]);

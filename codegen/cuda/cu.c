@@ -1,4 +1,5 @@
-/* cu.c - a complete program: the kernels, and a host main that launches them and checks the result.
+/* cu.c - Emits a complete program: the kernels, and a host main that launches them and verifies the
+ * result.
  *
  * A run fills the inputs, launches, and compares with a reference, which stands in the program as
  * plain C++ in a namespace of its own. main makes the two runs of --verify: on small integers, for

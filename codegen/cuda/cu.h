@@ -1,4 +1,4 @@
-/* cu.h - the parts of a complete program's host side (internal to codegen). */
+/* cu.h - Declares the parts of a complete program's host side (internal to codegen). */
 #ifndef TIRC_CODEGEN_CUDA_CU_H
 #define TIRC_CODEGEN_CUDA_CU_H
 

@@ -1,5 +1,5 @@
-/* cu_check.c - the references of a complete program, and the comparison of what its launches wrote
- * with them.
+/* cu_check.c - Emits the references of a complete program, and the comparison of its outputs with
+ * them.
  *
  * A reference is a function of its own, and has arrays of its own:
  *

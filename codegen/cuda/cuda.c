@@ -1,5 +1,5 @@
-/* cuda.c - the kernels of a lowered program: a comment that says how to launch each, its signature,
- * its body. */
+/* cuda.c - Emits the kernels of a lowered program: a comment that shows how to launch each, its
+ * signature, its body. */
 #include "codegen/cuda/text.h"
 #include "codegen/size_limit.h"
 

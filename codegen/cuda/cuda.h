@@ -1,4 +1,4 @@
-/* cuda.h - CUDA C from a lowered kernel: text that a person would be glad to have written.
+/* cuda.h - Emits readable CUDA C from a lowered kernel.
  *
  * One __global__ function for each launch, in order, self-contained: no header is included, so
  * NVRTC and nvcc compile it alike. 16- and 8-bit floats are stored as integers and computed in f32,

@@ -1,4 +1,4 @@
-/* expr.c - expressions as CUDA C.
+/* expr.c - Emits expressions as CUDA C.
  *
  * Floating types of 16 and 8 bits have two forms: the bits they are stored as (cuda_stored) and the
  * f32 that arithmetic uses (cuda_expr). An operation's result is rounded to its own type before it

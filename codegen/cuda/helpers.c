@@ -1,5 +1,4 @@
-/* helpers.c - the helper functions that emitted text may need: their names, their texts, and which
- * are used. */
+/* helpers.c - Defines the helper functions of emitted text: names, texts, and which are used. */
 #include "codegen/cuda/text.h"
 
 static const struct {

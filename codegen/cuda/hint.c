@@ -1,5 +1,4 @@
-/* hint.c - accesses with a cache hint: CUDA's intrinsics where it has them, PTX where it has
- * not.
+/* hint.c - Emits accesses with a cache hint: CUDA's intrinsics where they exist, PTX elsewhere.
  *
  *   y[i] = x.streaming[i];                y[i] = __ldcs(&x[i]);
  *   y.evict_first[i] = x[i];              store_evict_first(&y[i], x[i]);

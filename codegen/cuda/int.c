@@ -1,5 +1,4 @@
-/* int.c - integer arithmetic that means in CUDA C what it means in the language, where C
- * leaves it undefined.
+/* int.c - Emits integer arithmetic with the meaning of the language where C leaves it undefined.
  *
  *   x[i] * y + z      (int)((unsigned int)x[i] * y + z)
  *   a / b             wrapping_div<int>(a, b)

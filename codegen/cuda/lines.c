@@ -1,5 +1,4 @@
-/* lines.c - which statement each line of the text comes from, and what comments about that may
- * hold.
+/* lines.c - Records which statement each line of the text comes from.
  *
  * Writers mark where the text of a statement begins; what follows a mark comes from there, up to
  * the next mark. Marks stand at the beginnings of lines. */

@@ -1,4 +1,4 @@
-/* names.c - what everything is called in a text of CUDA C.
+/* names.c - Chooses all names of a CUDA text.
  *
  *   kernel clamp(x: f32[N], max: f32) with a loop `max_`   `max` becomes max_1, the loop stays
  *   kernel exp(...), which CUDA has                        exp_

@@ -1,4 +1,4 @@
-/* names.h - what everything is called in a text of CUDA C (internal to codegen).
+/* names.h - Chooses all names of a CUDA text (internal to codegen).
  *
  * In a lowered kernel a name means one thing on a path. So that this holds in the text, too, all
  * names of a text are given out together, and no two get one: a name stays as it is unless it means

@@ -1,4 +1,4 @@
-/* stmt.c - statements as CUDA C, one line each, in the program's own names. */
+/* stmt.c - Emits statements as CUDA C, one line each, with the program's own names. */
 #include "codegen/cuda/text.h"
 
 #include <string.h>

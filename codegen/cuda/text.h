@@ -1,4 +1,4 @@
-/* text.h - the parts of the CUDA text writer (internal to codegen).
+/* text.h - Declares the parts of the CUDA emitter (internal to codegen).
  *
  * A CudaWriter holds the text under way and which helper functions the text has come to need;
  * helpers are put in front when all kernels are written. */

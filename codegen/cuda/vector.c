@@ -1,5 +1,5 @@
-/* vector.c - the text of a vectorized loop: accesses of 2, 4, 8 or 16 bytes (vector.h says
- * which loops have them). */
+/* vector.c - Emits vectorized loops as accesses of 2, 4, 8 or 16 bytes (vector.h decides which
+ * loops have them). */
 #include "codegen/cuda/text.h"
 
 #include "codegen/vector.h"

@@ -1,4 +1,4 @@
-/* writer.c - what all parts of the CUDA text writer write with: lines and names. */
+/* writer.c - Writes lines and names, for all parts of the CUDA emitter. */
 #include "codegen/cuda/text.h"
 
 void cuda_indent(CudaWriter *w)

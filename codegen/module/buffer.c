@@ -1,4 +1,4 @@
-/* buffer.c - where the elements of a buffer are, for the machine.
+/* buffer.c - Computes addresses of buffer elements for the virtual machine.
  *
  * Literal strides come from buffer_strides, as in the text for the GPU; a buffer of symbolic shape
  * is row major over extents that the prologue computes. Each subscript of an access with several,

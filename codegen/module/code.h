@@ -1,4 +1,4 @@
-/* code.h - writing a function for the machine (internal to codegen).
+/* code.h - Builds a function of the virtual machine (internal to codegen).
  *
  * A VmCoder holds one function under way.  Expressions give registers: a variable's own, a
  * constant's, or a temporary that the caller gives back when it has used it, so that a long body

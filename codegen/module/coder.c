@@ -1,5 +1,4 @@
-/* coder.c - a function for the machine under construction: registers, constants,
- * instructions. */
+/* coder.c - Builds a function of the virtual machine: registers, constants, instructions. */
 #include <string.h>
 
 #include "codegen/module/code.h"

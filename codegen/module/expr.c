@@ -1,4 +1,4 @@
-/* expr.c - expressions for the machine.
+/* expr.c - Translates expressions for the virtual machine.
  *
  * An operand that C would not evaluate is not evaluated where that could be seen: an arm of a
  * selection or the right side of && and || that reads memory or divides integers runs under a

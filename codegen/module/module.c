@@ -1,4 +1,5 @@
-/* module.c - a kernel as the data that a device runs: tables, shapes, host part, kernels. */
+/* module.c - Translates a kernel to the data that a device runs: tables, shapes, host part,
+ * kernels. */
 #include <string.h>
 
 #include "codegen/cuda/names.h"

@@ -1,4 +1,4 @@
-/* outputs.c - which outputs a run has to write in full.
+/* outputs.c - Decides which outputs a run must write in full.
  *
  * A program may leave elements of an output alone (the border of a stencil), so that one which
  * nothing has written is a fault only where the program is sure to write it: by a store that runs

@@ -1,4 +1,4 @@
-/* stmt.c - statements for the machine.
+/* stmt.c - Translates statements for the virtual machine.
  *
  * Loops of every kind run one iteration after the other; inside a launch the threads are lanes, so
  * bound loops are gone, and outside one a bound loop is a loop: the meaning of a program at any

@@ -1,5 +1,5 @@
-/* vector.c - a vectorized loop for the machine: one wide load for each buffer that its variable
- * walks through, the value of each lane, one wide store. */
+/* vector.c - Translates a vectorized loop for the virtual machine: one wide load for each buffer
+ * that it walks through, the value of each lane, one wide store. */
 #include "codegen/module/code.h"
 
 /* Checks the axes of every lane. */

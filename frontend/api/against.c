@@ -1,4 +1,4 @@
-/* against.c - text that has been lowered says what it is to be compared with: a program of the
+/* against.c - Relates lowered text to the program that it is compared with, which must have the
  * same interface. */
 #include "frontend/api/internal.h"
 

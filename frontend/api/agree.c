@@ -1,5 +1,5 @@
-/* agree.c - whole outputs, where the reference can compute only a sample: compared with a
- * second run of the program, under the schedule `default`.
+/* agree.c - Compares whole outputs with a second run under the schedule `default`, when the
+ * reference can compute only a sample.
  *
  * A result lies within its bound of the true value, so two results lie within two bounds of each
  * other. The bounds of elements outside the sample are not known; the largest of the sample stands

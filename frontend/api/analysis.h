@@ -1,4 +1,4 @@
-/* analysis.h - what stands behind tirc_analysis. */
+/* analysis.h - Defines the data behind tirc_analysis. */
 #ifndef TIRC_FRONTEND_API_ANALYSIS_H
 #define TIRC_FRONTEND_API_ANALYSIS_H
 

@@ -1,4 +1,4 @@
-/* analysis_access.c - from counters of instructions to rows about accesses of the program.
+/* analysis_access.c - Turns counters of instructions into rows about accesses of the program.
  *
  * Instructions that come from one place of the text and touch one buffer alike (the copies of an
  * unrolled or peeled loop) are one row. */

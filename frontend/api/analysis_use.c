@@ -1,5 +1,5 @@
-/* analysis_use.c - what the kernels of an analysis take of a multiprocessor, and where their blocks
- * wait. */
+/* analysis_use.c - Reports which resources of a multiprocessor the kernels of an analysis use, and
+ * where their blocks wait. */
 #include "frontend/api/analysis.h"
 #include "runtime/cuda/cubin.h"
 

@@ -1,5 +1,5 @@
-/* analyze.c - tirc_analyze: a census of the kernel's memory accesses on the simulator, set
- * against a device profile. */
+/* analyze.c - Implements tirc_analyze: counts memory accesses on the simulator and relates them to
+ * a device profile. */
 #include "frontend/api/analysis.h"
 
 #include <string.h>

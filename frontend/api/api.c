@@ -1,5 +1,5 @@
-/* api.c - a use of the library: its life, its diagnostics, and the way back from whatever goes
- * wrong below. */
+/* api.c - Creates and frees a use of the library, returns its diagnostics, and recovers from fatal
+ * errors below. */
 #include "frontend/api/internal.h"
 
 #include <stdlib.h>

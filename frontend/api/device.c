@@ -1,4 +1,4 @@
-/* device.c - the calls that open a device, compile for it, and run there. */
+/* device.c - Implements the calls that open a device, compile for it, and run on it. */
 #include "frontend/api/internal.h"
 #include "passes/analysis/threads/idle.h"
 

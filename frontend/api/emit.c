@@ -1,4 +1,4 @@
-/* emit.c - the calls from a kernel to text and machine code. */
+/* emit.c - Implements the calls from a kernel to text and machine code. */
 #include "frontend/api/internal.h"
 
 #include <string.h>

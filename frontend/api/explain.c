@@ -1,4 +1,4 @@
-/* explain.c - the calls that read the manual. */
+/* explain.c - Implements the calls that read the manual. */
 #include "frontend/api/internal.h"
 
 #include "frontend/api/manual.h"

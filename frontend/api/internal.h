@@ -1,4 +1,5 @@
-/* internal.h - what stands behind the handles of tirc.h, and how a call of it starts and ends.
+/* internal.h - Defines the data behind the handles of tirc.h, and how each public call starts and
+ * ends.
  *
  * A public function that can fail consists of one API_GUARDED around a function that returns bool:
  * whatever unwinds from below (memory that is spent, a broken rule) lands there, and the status

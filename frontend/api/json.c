@@ -1,4 +1,5 @@
-/* json.c - a lowered kernel as JSON: what another program needs to launch it.
+/* json.c - Describes a lowered kernel as JSON, with everything that another program needs to launch
+ * it.
  *
  * Numbers that depend on symbolic sizes are strings, in the syntax of .tir, which is C's. */
 #include "codegen/cuda/names.h"

@@ -1,5 +1,5 @@
-/* kernel.c - what several calls ask of a kernel: is it lowered, and which step made a part of it?
- * */
+/* kernel.c - Answers shared questions about a kernel: is it lowered, and which step made a part of
+ * it? */
 #include "frontend/api/internal.h"
 
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)

@@ -1,4 +1,4 @@
-/* lines.c - where the lines of CUDA text come from: the line of the program, and the schedule
+/* lines.c - Maps lines of CUDA text to their origins: the line of the program, and the schedule
  * step that made it.
  *
  *     const int i = by * 32 + ty;    // matmul.tir:4, tiled32.sched:5: split(i, [_, 32])

@@ -1,4 +1,4 @@
-/* manual.h - the manual that tirc carries: primitives and errors, from their tables. */
+/* manual.h - Generates the built-in manual of primitives and errors from their tables. */
 #ifndef TIRC_FRONTEND_API_MANUAL_H
 #define TIRC_FRONTEND_API_MANUAL_H
 

@@ -1,4 +1,4 @@
-/* measure.c - the calls that say whether a program is right, and how fast it is. */
+/* measure.c - Implements verification and benchmarks. */
 #include "frontend/api/internal.h"
 
 #include <string.h>

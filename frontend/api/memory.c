@@ -1,4 +1,4 @@
-/* memory.c - the calls that say which accesses are proved to stay inside their buffers. */
+/* memory.c - Implements the calls that prove accesses in bounds. */
 #include "frontend/api/internal.h"
 
 const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered)

@@ -1,5 +1,5 @@
-/* program.c - the calls from text to a lowered kernel: parse, resolve, apply, lower, and the
- * steps between. */
+/* program.c - Implements the calls from text to a lowered kernel: parse, resolve, apply, lower, and
+ * the steps between. */
 #include "frontend/api/internal.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* structure.c - runs a program on small integers, for which every order of evaluation is exact:
- * results must be equal bit for bit, which shows a term that is missing, doubled or misplaced.
+/* structure.c - Verifies a program on small integers, for which every order of evaluation is exact:
+ * results must be equal bit for bit, which reveals missing, doubled or misplaced terms.
  *
  * How small they must be depends on the program: sums of many terms in a narrow type have room for
  * few ones among zeros. The exact reference knows which elements are the same in every order; a

@@ -1,4 +1,4 @@
-/* where.c - checks the arguments of a run against the program's `where` clause. */
+/* where.c - Checks the arguments of a run against the program's `where` clause. */
 #include "frontend/api/internal.h"
 
 #include "runtime/values.h"

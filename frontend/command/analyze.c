@@ -1,4 +1,4 @@
-/* analyze.c - --analyze, and --versus, which analyzes a second schedule of the same program. */
+/* analyze.c - Implements --analyze, with --versus for a second schedule of the same program. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* analyze.h - how an analysis is told: as a table, as JSON, as a comparison. */
+/* analyze.h - Declares the forms of an analysis: table, JSON, comparison. */
 #ifndef TIRC_COMMAND_ANALYZE_H
 #define TIRC_COMMAND_ANALYZE_H
 

@@ -1,4 +1,4 @@
-/* analyze_json.c - an analysis for programs. */
+/* analyze_json.c - Prints an analysis as JSON. */
 #include <math.h>
 
 #include "analyze.h"

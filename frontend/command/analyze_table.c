@@ -1,4 +1,4 @@
-/* analyze_table.c - an analysis for people. */
+/* analyze_table.c - Prints an analysis as text. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* analyze_versus.c - what is different between two analyses of one program: which access, which
- * counter, which barrier. */
+/* analyze_versus.c - Prints the differences between two analyses of one program: accesses,
+ * counters, barriers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* choice.h - a schedule as --versus names it, with settings or without: "padded", "padded(row=2,
- * T=16)", and lists of them. */
+/* choice.h - Parses the schedules that --versus names, with or without settings, "padded",
+ * "padded(row=2, T=16)", and lists of them. */
 #ifndef TIRC_COMMAND_CHOICE_H
 #define TIRC_COMMAND_CHOICE_H
 

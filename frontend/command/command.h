@@ -1,4 +1,5 @@
-/* command.h - what the parts of the command share: one file, one kernel, one device. */
+/* command.h - Declares the state that the parts of the command share: one file, one kernel, one
+ * device. */
 #ifndef TIRC_COMMAND_COMMAND_H
 #define TIRC_COMMAND_COMMAND_H
 

@@ -1,5 +1,5 @@
-/* compile.c - from the file to a lowered kernel, with the steps on the way: --print-after,
- * --dump-dir, --trace, --time-passes. */
+/* compile.c - Compiles a file to a lowered kernel and shows the steps: --print-after, --dump-dir,
+ * --trace, --time-passes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

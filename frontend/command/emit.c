@@ -1,4 +1,4 @@
-/* emit.c - --emit: the kernel as text or code, to a file or standard output. */
+/* emit.c - Implements --emit: writes the kernel as text or code to a file or standard output. */
 #include "command.h"
 #include "output.h"
 

@@ -1,4 +1,4 @@
-/* info.c - --list, --help, --explain, --devices. */
+/* info.c - Implements --list, --help, --explain and --devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* main.c - the command: reads the command line, calls the library, prints what it says.
+/* main.c - Implements the command: reads the command line, calls the library, prints the results.
  *
  * Results go to standard output, diagnostics to standard error, and the exit status is the
  * tirc_status of the first thing that did not go well. */

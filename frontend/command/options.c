@@ -1,4 +1,4 @@
-/* options.c - one table of options, which parsing and --help both read. */
+/* options.c - Defines one table of options, from which both parsing and --help work. */
 #include "options.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* options.h - the command line, read. */
+/* options.h - Declares the parsed command line. */
 #ifndef TIRC_COMMAND_OPTIONS_H
 #define TIRC_COMMAND_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* output.c - see output.h. */
+/* output.c - Writes files whole or not at all, and shows progress. */
 #define _GNU_SOURCE
 #include "output.h"
 

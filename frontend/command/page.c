@@ -1,4 +1,4 @@
-/* page.c - the report as one self-contained page: a frame, its style and its script
+/* page.c - Writes the report as one self-contained page: a frame, its style and its script
  * (frontend/command/page), and the data.
  *
  * The data are those of --json, and with them what the pictures need: the texts, where the lines of

@@ -1,4 +1,4 @@
-/* page.h - the report of an analysis as one page for a browser. */
+/* page.h - Writes the report of an analysis as one page for a browser. */
 #ifndef TIRC_COMMAND_PAGE_H
 #define TIRC_COMMAND_PAGE_H
 

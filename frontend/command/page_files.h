@@ -1,5 +1,5 @@
-/* page_files.h - the frame, the style and the script of the report page, embedded by the build from
- * frontend/command/page. */
+/* page_files.h - Declares the frame, style and script of the report page, which the build embeds
+ * from frontend/command/page. */
 #ifndef TIRC_COMMAND_PAGE_FILES_H
 #define TIRC_COMMAND_PAGE_FILES_H
 

@@ -1,5 +1,4 @@
-/* report.c - results for people: what --run, --verify, --bench and --analyze found, as lines of
- * text. */
+/* report.c - Prints the results of --run, --verify, --bench and --analyze as text. */
 #include "report.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* report.h - what --run, --verify, --bench and --analyze found, and how it is told: as a table or
- * as JSON. */
+/* report.h - Declares the results of --run, --verify, --bench and --analyze, and their printers for
+ * text and JSON. */
 #ifndef TIRC_COMMAND_REPORT_H
 #define TIRC_COMMAND_REPORT_H
 

@@ -1,4 +1,4 @@
-/* report_json.c - results for programs: one JSON object, whose keys stay. */
+/* report_json.c - Prints results as one JSON object with stable keys. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>

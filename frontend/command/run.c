@@ -1,4 +1,5 @@
-/* run.c - --run, --verify, --bench and --analyze: on one device, with one program compiled once. */
+/* run.c - Implements --run, --verify, --bench and --analyze on one device, with one compiled
+ * program. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

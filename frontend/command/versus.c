@@ -1,5 +1,5 @@
-/* versus.c - --bench --versus LIST: the program in turn with peers and with other schedules of
- * itself. */
+/* versus.c - Implements --bench --versus: runs the program alternately with peers and with other
+ * schedules. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* block.c - from statements to blocks.
+/* block.c - Turns statements into blocks.
  *
  *     C[i, j] = 0;                      for k in K {
  *     for k in K                   =>       init C[i, j] = 0;

@@ -1,4 +1,4 @@
-/* expr.c - expressions: what their names mean and what types their operators work in.
+/* expr.c - Resolves expressions: the meaning of names, and the types of operators.
  *
  * Each kind of tree has one function, which gives a Value whose node has its final type unless it
  * is a bare literal.  No conversion is left implicit in the result: what C would convert silently

@@ -1,4 +1,4 @@
-/* index.c - integers that shape a program: subscripts, bounds, extents, literals.
+/* index.c - Resolves the integers that shape a program: subscripts, bounds, extents, literals.
  *
  * They have type INDEX.  Bounds and extents are folded (literals only), so that `N - 1` is a number
  * wherever N is one: loops and buffers of known size are known by their literals. */

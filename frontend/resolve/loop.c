@@ -1,4 +1,4 @@
-/* loop.c - loops and conditions.
+/* loop.c - Resolves loops and conditions.
  *
  * Outside of blocks they decide from sizes and loops alone, so that the analysis knows which
  * iterations there are.  One that reads a buffer to decide becomes, with all that is in it, the

@@ -1,4 +1,4 @@
-/* names.c - names in scope, and names of blocks.
+/* names.c - Keeps the names in scope and the names of blocks.
  *
  * A name means one thing at a time: declaring one that is in sight is an error, so text can move
  * through rewrites without renaming.  Loops are out of sight in the body of a written block, which

@@ -1,5 +1,5 @@
-/* resolve.c - from the tree of a kernel to the IR: sizes, parameters, and the rules of a whole
- * kernel.
+/* resolve.c - Resolves the syntax tree of a kernel to IR: sizes, parameters, and the rules for the
+ * whole kernel.
  *
  * Sizes come first, because everything else is written in terms of them: a constant is replaced by
  * its value wherever it is named, a symbolic one becomes a variable.  Then parameters, then the

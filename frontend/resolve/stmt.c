@@ -1,4 +1,4 @@
-/* stmt.c - stores, temporaries, sequences, and the statements of lowered kernels. */
+/* stmt.c - Resolves stores, temps, sequences, and the statements of lowered kernels. */
 #include <string.h>
 
 #include "frontend/resolve/internal.h"

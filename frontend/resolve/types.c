@@ -1,4 +1,4 @@
-/* types.c - how types meet, convert and adapt.
+/* types.c - Unifies and converts the types of operands.
  *
  * Typed operands meet by C's usual conversions (C11 6.3.1.8) with two additions: 16-bit floats stay
  * what they are among themselves, and 8-bit floats compute as f32.  Integer literals, sizes and

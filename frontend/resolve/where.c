@@ -1,4 +1,4 @@
-/* where.c - the `where` clause of a kernel: conditions on sizes, ranges and orders of
+/* where.c - Resolves the `where` clause of a kernel: conditions on sizes, ranges and orders of
  * inputs.
  *
  *   where N % 4 == 0, eps > 0, 0 < p <= 1, label[b] in 0..C, ptr is nondecreasing

@@ -1,5 +1,4 @@
-/* call.c - calls of scripts: primitives, procs and a few functions, looked up in this
- * order. */
+/* call.c - Evaluates calls in scripts: looks up primitives, then procs, then built-in functions. */
 #include "frontend/script/internal.h"
 
 #include <string.h>

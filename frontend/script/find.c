@@ -1,5 +1,4 @@
-/* find.c - files of schedules: reading them once, and looking for schedules and procs by
- * name.
+/* find.c - Reads each schedule file once, and finds schedules and procs by name.
  *
  * The library that ships with tirc is part of the program (library/NAME.sched, embedded by the
  * build), so that the command needs no installed files. */

@@ -1,4 +1,4 @@
-/* internal.h - the state of a running script (internal to script_*.c). */
+/* internal.h - Declares the state of a running script (internal to frontend/script). */
 #ifndef TIRC_FRONTEND_SCRIPT_INTERNAL_H
 #define TIRC_FRONTEND_SCRIPT_INTERNAL_H
 

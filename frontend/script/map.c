@@ -1,4 +1,4 @@
-/* map.c - index maps of scripts: [i, j] -> [i / T, j, i % T].
+/* map.c - Evaluates index maps in scripts: [i, j] -> [i / T, j, i % T].
  *
  * The names on the left are the map's own and hide variables of the script. On the right stand
  * sums, products, quotients and remainders of them, of numbers that the script computes, and of

@@ -1,4 +1,4 @@
-/* run.c - statements of scripts, and a schedule from its first line to its last. */
+/* run.c - Runs a schedule: the statements of its script, from first to last. */
 #include "frontend/script/internal.h"
 
 #include <stdlib.h>

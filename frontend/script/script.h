@@ -1,4 +1,4 @@
-/* script.h - schedule scripts: finding one by name, and running it on a kernel.
+/* script.h - Finds a schedule script by name and runs it on a kernel.
  *
  * A script always ends: its loops run over lists that exist before they start, and a proc cannot
  * call itself, directly or through others. */

@@ -1,4 +1,4 @@
-/* tune.c - what a schedule leaves open: --set NAME=VALUE, and tune NAME in VALUES.
+/* tune.c - Sets the open parameters of a schedule: --set NAME=VALUE, and tune NAME in VALUES.
  *
  * A name that is a parameter of the schedule has its value from there, and the list only says what
  * else a tuner may try. Any other name is declared by its `tune`: it takes the first value of the

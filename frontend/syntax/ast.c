@@ -1,4 +1,4 @@
-/* ast.c - building the syntax tree, and bounding its depth.
+/* ast.c - Builds the syntax tree and limits its depth.
  *
  * Every builder computes the depth of its node from its children's.  Whoever walks the tree
  * recurses, so a deeper tree than AST_MAX_DEPTH is refused here, once, and the rest of the text is

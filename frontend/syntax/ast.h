@@ -1,4 +1,4 @@
-/* ast.h - what a file says, before anyone asks what it means.
+/* ast.h - Defines the syntax tree: the content of a file before name resolution.
  *
  * One parser reads kernels and schedules, so one tree holds both: expressions are shared,
  * statements have the kinds of a kernel's body and those of a script.  The parser keeps the two

@@ -1,4 +1,5 @@
-/* internal.h - what lexer, words, grammar and tree builders share while one text is parsed.
+/* internal.h - Declares the state that lexer, words, grammar and tree builders share while they
+ * parse one text.
  *
  *   lexer.l    bytes to raw tokens; every word that is not reserved is a NAME
  *   words.c    gives words such as `in` and `step` their role from their neighbours; skips to the

@@ -1,4 +1,4 @@
-/* parse.c - the entry of the parser, and syntax errors in the user's words.
+/* parse.c - Runs the parser and words its syntax errors for users.
  *
  * The grammar knows which tokens could stand where an error is.  That list is exact but long; a
  * reader wants its meaning: "an expression", "a statement", "';' after the statement".  Groups of

@@ -1,4 +1,4 @@
-/* parse.h - from text to syntax tree, and from a kernel's tree to the IR.
+/* parse.h - Declares the steps from text to syntax tree, and from a kernel's tree to the IR.
  *
  * Both steps record what they refuse in the context and return NULL; they go on after an error to
  * report several at once, but never return half a result. */

@@ -1,4 +1,5 @@
-/* parser.y - the grammar of kernels at every level and of schedules; docs/language.md explains it.
+/* parser.y - Defines the grammar of kernels at every level and of schedules; docs/language.md
+ * explains it.
  *
  * Actions only build the tree of ast.h.  Values on the stack are at most 24 bytes, and the stack
  * has a fixed size on the C stack: nothing to free, and a text that needs more is refused as nested

@@ -1,4 +1,4 @@
-/* words.c - which role a word plays.
+/* words.c - Decides from its neighbours whether a word is a keyword or a name.
  *
  * Only the words that start items and statements everywhere are reserved.  `in`, `step`, `block`
  * and the like are names unless their neighbours make them keywords, so that a buffer may be called

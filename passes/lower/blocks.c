@@ -1,4 +1,4 @@
-/* blocks.c - iterators become named values, domains become guards, blocks vanish.
+/* blocks.c - Lowers blocks: iterators become named values, and domains become guards.
  *
  *   for ko in 32, ki in 32                              for ko in 32
  *       block C(i in 1000 = by * 32 + ty,      =>           if (i < 1000)

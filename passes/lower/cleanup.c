@@ -1,4 +1,4 @@
-/* cleanup.c - simplification of the whole kernel, as one pass.
+/* cleanup.c - Simplifies the whole kernel, as a pass.
  *
  * Names that nothing uses any more go with it, and launches that have nothing to do. One walk from
  * the last statement to the first finds them: when it comes to a definition it has seen all uses

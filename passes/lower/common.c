@@ -1,4 +1,4 @@
-/* common.c - finding launches, axes and names, for the lowering passes. */
+/* common.c - Finds launches, axes and names for the lowering passes. */
 #include "passes/lower/pass.h"
 
 #include <string.h>

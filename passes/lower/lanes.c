@@ -1,4 +1,4 @@
-/* lanes.c - what a condition says about all lanes of an access at once.
+/* lanes.c - Evaluates a condition for all lanes of an access at once.
  *
  *   for v in 4   x * 4 + v < 1000       all lanes agree: x * 4 < 1000
  *   for v in 4   x * 4 + v < 1001       all lanes pass where the last one does: x * 4 + 3 < 1001

@@ -1,4 +1,4 @@
-/* lanes.h - one condition for all lanes of an access (internal to passes/lower). */
+/* lanes.h - Evaluates one condition for all lanes of an access (internal to passes/lower). */
 #ifndef TIRC_PASSES_LOWER_LANES_H
 #define TIRC_PASSES_LOWER_LANES_H
 

@@ -1,4 +1,4 @@
-/* lower.h - from a scheduled kernel to launches: the pipeline of passes.
+/* lower.h - Lowers a scheduled kernel to launches with a pipeline of passes.
  *
  * The passes are the rows of pipeline.def, in order; each is a function from kernel to kernel that
  * refuses with diagnostics and NULL. The runner times, prints and verifies around each. A kernel

@@ -1,4 +1,4 @@
-/* names.c - one meaning for a name on every path of a lowered kernel.
+/* names.c - Renames values of a lowered kernel so that a name means one thing on every path.
  *
  * Passes name what they make after the program: two blocks may both have an iterator `k`, and a
  * value of that name may stand inside a loop of that name. The outer one keeps it; the inner

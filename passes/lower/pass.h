@@ -1,4 +1,4 @@
-/* pass.h - what the lowering passes share (internal to passes/lower).
+/* pass.h - Declares what the lowering passes share (internal to passes/lower).
  *
  * A pass is a function from kernel to kernel: NULL, with diagnostics, when it refuses. Nodes that a
  * pass builds keep the span and the schedule step of the node that they come from. */

@@ -1,4 +1,4 @@
-/* pipeline.c - runs the passes of pipeline.def: times each, reports it, and checks what it left. */
+/* pipeline.c - Runs the passes of pipeline.def: times each, reports it, and verifies its result. */
 #include "passes/lower/pass.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
-/* reductions.c - the passes that take reductions apart: across threads (thread_reduction.c), and
- * their init (init.c). */
+/* reductions.c - Implements the passes that decompose reductions: across threads
+ * (thread_reduction.c), and their init (init.c). */
 #include "passes/shared/reductions.h"
 #include "passes/lower/pass.h"
 

@@ -1,4 +1,4 @@
-/* args.c - the table of primitives, and the arguments of a call.
+/* args.c - Looks up primitives in their table and checks the arguments of calls.
  *
  * Checks every call against the parameters in its row of prim.def, so that no primitive checks the
  * kind of its arguments. */

@@ -1,4 +1,5 @@
-/* flow.c - who writes and who reads what; small rewrites that several primitives share. */
+/* flow.c - Finds the writers and readers of buffers, and makes small rewrites that several
+ * primitives share. */
 #include "passes/schedule/flow.h"
 
 #include "passes/analysis/regions/inits.h"

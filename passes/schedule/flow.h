@@ -1,4 +1,4 @@
-/* flow.h - who writes and who reads what, as primitives that move blocks ask it (internal to
+/* flow.h - Finds the writers and readers of buffers, for primitives that move blocks (internal to
  * passes/schedule). */
 #ifndef TIRC_PASSES_SCHEDULE_FLOW_H
 #define TIRC_PASSES_SCHEDULE_FLOW_H

@@ -1,5 +1,5 @@
-/* refuse.c - how a primitive refuses: errors that name it, and notes that show loops and blocks as
- * text. */
+/* refuse.c - Refuses a step: errors that name the primitive, and notes that show loops and blocks
+ * as text. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"

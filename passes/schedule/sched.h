@@ -1,4 +1,4 @@
-/* sched.h - what primitives are written with (internal to passes/schedule).
+/* sched.h - Declares the building blocks of primitives (internal to passes/schedule).
  *
  * Every primitive has the same shape, in this order:
  *   check    REQUIRE one condition a line; nothing built in the kernel, no name used up

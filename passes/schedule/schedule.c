@@ -1,4 +1,4 @@
-/* schedule.c - running primitives: checks around them, steps, and how they refuse.
+/* schedule.c - Runs primitives: checks them, records the steps, and reports refusals.
  *
  *   arguments checked -> the primitive runs -> verified -> recorded as a step
  *                     -> refuses           -> the kernel is the one from before

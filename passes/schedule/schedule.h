@@ -1,4 +1,4 @@
-/* schedule.h - a kernel being scheduled: primitives, handles, the trace.
+/* schedule.h - Represents a kernel under a schedule: primitives, handles, the trace.
  *
  * A Schedule owns the current kernel of one context and changes it only through primitives, each a
  * row of prim.def. A primitive checks its conditions, builds, replaces once, and reports; a refused

@@ -1,4 +1,4 @@
-/* state.c - what a schedule knows about its kernel: handles, names, paths, replacement.
+/* state.c - Tracks the kernel of a schedule: handles, names, paths, replacement.
  *
  * Every loop, block and buffer is known by its id: what it is called, which loop or block it stands
  * in, which step made it and which removed it. Names are counted, so that a fresh one is found

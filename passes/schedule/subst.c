@@ -1,4 +1,4 @@
-/* subst.c - what a loop rewrite does to the statements below it.
+/* subst.c - Rewrites the statements below a loop after the loop was rewritten.
  *
  * Variables of loops stand in the bounds of inner loops, in conditions, and in the bindings and
  * predicates of blocks; the bodies of blocks speak of iterators and stay. A rewrite that adds

@@ -1,4 +1,4 @@
-/* trace.c - the text of calls, and of a whole schedule that runs again to the same kernel.
+/* trace.c - Prints calls, and a whole schedule that reproduces the same kernel.
  *
  * The trace has every step, and of the queries those whose loops a step uses. Blocks and buffers
  * stand as their names, loops as variables. `let` names the loops that a step makes, so a step's

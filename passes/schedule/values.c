@@ -1,5 +1,5 @@
-/* values.c - what calls and steps are: values of every kind, and a step's text, place and remarks.
- * */
+/* values.c - Represents calls and steps: values of every kind, and a step's text, position and
+ * remarks. */
 #include "passes/schedule/sched.h"
 
 const char *value_kind_name(ValueKind kind)

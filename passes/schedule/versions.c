@@ -1,4 +1,5 @@
-/* versions.c - long lists of statements, changed in place, and the kernels before the change.
+/* versions.c - Changes long lists of statements in place, and restores the kernels before each
+ * change.
  *
  * A step that replaces one statement rebuilds the nodes above it. Where one of them is a list of
  * thousands, its copies would be most of the memory of a schedule that goes through all of them. So

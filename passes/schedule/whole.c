@@ -1,4 +1,5 @@
-/* whole.c - whether a block runs for all that its iterators may be, and once (flow.h).
+/* whole.c - Decides whether a block runs exactly once for each value of its iterators' domains
+ * (flow.h).
  *
  * Domains say what may run; loops with steps, with other bounds and under conditions run a part of
  * it, or something more than once. */

@@ -1,4 +1,4 @@
-/* init.c - a reduction's init becomes a block of its own.
+/* init.c - Moves a reduction's init into a block of its own.
  *
  *   for i in 8, ko in 4, ii in 2, ki in 4         for i in 8, ii in 2
  *       block C(... reduce k = ko * 4 + ki) {  =>     block C_init(...) { C[..] = 0; }

@@ -1,4 +1,5 @@
-/* rebuild.c - see rebuild.h. */
+/* rebuild.c - Rebuilds statements in small steps: other children, another loop body, conditions
+ * split and joined. */
 #include "passes/shared/rebuild.h"
 
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)

@@ -1,5 +1,5 @@
-/* reductions.h - what lowering makes of reductions, for the passes that do it and for the
- * primitives that do it earlier or have to know what it will be. */
+/* reductions.h - Declares how lowering decomposes reductions, for its passes and for primitives
+ * that do it earlier or need to know the result. */
 #ifndef TIRC_PASSES_SHARED_REDUCTIONS_H
 #define TIRC_PASSES_SHARED_REDUCTIONS_H
 

@@ -1,5 +1,5 @@
-/* thread_partials.c - the partial results of a reduction's threads: the blocks that begin with
- * them, and that make one of them all.
+/* thread_partials.c - Builds the blocks that initialize the partial results of a reduction's
+ * threads and that combine them.
  *
  * Warps combine by butterflies of shuffles, after which all their lanes hold the same value;
  * several warps hand theirs over in shared memory. Threads that are not in whole warps along x

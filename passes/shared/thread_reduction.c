@@ -1,4 +1,4 @@
-/* thread_reduction.c - reductions across the threads of a block.
+/* thread_reduction.c - Distributes reductions across the threads of a block.
  *
  *   for k in 32 bind threadIdx.x             for t in 32 bind threadIdx.x
  *       block y(i in N = i, reduce ...)          y_part[t] = 0;

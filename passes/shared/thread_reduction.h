@@ -1,5 +1,5 @@
-/* thread_reduction.h - one reduction across the threads of a block, on its way apart (internal to
- * passes/shared; thread_reduction.c says what becomes of it). */
+/* thread_reduction.h - Declares the state of one reduction across the threads of a block (internal
+ * to passes/shared; see thread_reduction.c). */
 #ifndef TIRC_PASSES_SHARED_THREAD_REDUCTION_H
 #define TIRC_PASSES_SHARED_THREAD_REDUCTION_H
 

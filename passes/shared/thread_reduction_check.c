@@ -1,5 +1,5 @@
-/* thread_reduction_check.c - may a reduction be taken apart across the threads of a block? See
- * thread_reduction.h. */
+/* thread_reduction_check.c - Decides whether a reduction can be distributed across the threads of a
+ * block. See thread_reduction.h. */
 #include "passes/shared/thread_reduction.h"
 
 enum { MAX_LANES = 1024 };

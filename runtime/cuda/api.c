@@ -1,4 +1,4 @@
-/* api.c - fills the tables of api.h from the libraries that find.c finds. */
+/* api.c - Loads NVIDIA's libraries and fills the function tables of api.h. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

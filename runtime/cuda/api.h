@@ -1,4 +1,4 @@
-/* api.h - NVIDIA's libraries as tables of function pointers.
+/* api.h - Declares NVIDIA's libraries as tables of function pointers.
  *
  * tirc is built without CUDA's headers and linked without its libraries.  Each table is filled from
  * the shared library that is found when it is first needed (find.c), or by a test with functions of

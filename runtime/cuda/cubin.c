@@ -1,4 +1,5 @@
-/* cubin.c - see cubin.h.  A cubin is a 64-bit little-endian ELF file.
+/* cubin.c - Reads the registers and the stack size of kernels from machine code. A cubin is a
+ * 64-bit little-endian ELF file.
  *
  * A record of .nv.info is a format byte, an attribute byte and 16 bits: a value, or for the format
  * "sized" the number of bytes that follow.  Attributes of a kernel follow as its symbol's number

@@ -1,4 +1,4 @@
-/* cuda.c - the CUDA device: memory, order and time on one GPU, through the CUDA runtime.
+/* cuda.c - Implements the CUDA device: memory, order and time on one GPU, through the CUDA runtime.
  *
  * Everything is queued on one stream, so a run may be asynchronous while reads and writes, which
  * wait for it, stay in order. One thread uses a device at a time; a process may have several. */

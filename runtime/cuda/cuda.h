@@ -1,4 +1,4 @@
-/* cuda.h - the CUDA device, inside the runtime. */
+/* cuda.h - Declares the CUDA device (internal to runtime). */
 #ifndef TIRC_RUNTIME_CUDA_CUDA_H
 #define TIRC_RUNTIME_CUDA_CUDA_H
 

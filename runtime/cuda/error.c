@@ -1,4 +1,4 @@
-/* error.c - what the CUDA runtime's error codes mean for the user of tirc. */
+/* error.c - Explains error codes of the CUDA runtime to users of tirc. */
 #include "runtime/cuda/cuda.h"
 
 typedef struct {

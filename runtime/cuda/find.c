@@ -1,4 +1,4 @@
-/* find.c - where NVIDIA's libraries are.
+/* find.c - Finds NVIDIA's libraries.
  *
  * A CUDA toolkit tells the loader where they are, or lies under /usr/local/cuda; Python's packages
  * bring them along under site-packages/nvidia, one folder a library up to CUDA 12 and one for all

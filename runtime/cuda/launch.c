@@ -1,4 +1,5 @@
-/* launch.c - a module on the GPU: compiled or taken from the cache, loaded, its kernels launched.
+/* launch.c - Runs a module on the GPU: compiles it or takes it from the cache, loads it, and
+ * launches its kernels.
  *
  * The host part of a module is a program of the virtual machine, the same for every device; it
  * calls back for each launch, and the arguments that the kernel declares are gathered here. */

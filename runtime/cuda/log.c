@@ -1,4 +1,4 @@
-/* log.c - a compiler's log as diagnostics that point into the emitted source.
+/* log.c - Turns a compiler's log into diagnostics that point into the emitted source.
  *
  *   matmul.cu(3): error: identifier "x" is undefined      =>   matmul.cu:3:5: error[E0604]: ...
  * with the line below

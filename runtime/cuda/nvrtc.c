@@ -1,4 +1,4 @@
-/* nvrtc.c - compiles CUDA C with NVRTC, straight to machine code (CUBIN) or to PTX.
+/* nvrtc.c - Compiles CUDA C with NVRTC, directly to machine code (CUBIN) or to PTX.
  *
  * Straight to CUBIN because the driver's own compiler, which takes PTX, is older than the toolkit's
  * and is paid for at every start.  Nothing here needs a GPU or a driver. */

@@ -1,4 +1,4 @@
-/* nvrtc.h - CUDA text to machine code, inside the runtime. */
+/* nvrtc.h - Compiles CUDA text to machine code (internal to runtime). */
 #ifndef TIRC_RUNTIME_CUDA_NVRTC_H
 #define TIRC_RUNTIME_CUDA_NVRTC_H
 

@@ -1,4 +1,4 @@
-/* peer.c - cuBLAS and cudaMemcpy as contenders.
+/* peer.c - Runs cuBLAS and cudaMemcpy as peers.
  *
  * cuBLAS counts columns first. A row-major matrix is its transpose there, so c = a b is computed as
  * c' = b' a'. Products in f32 use no tensor cores: TF32 would be another result. */

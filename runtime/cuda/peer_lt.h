@@ -1,4 +1,4 @@
-/* peer_lt.h - a product of matrices with a bias and an activation, in one routine of cuBLASLt. */
+/* peer_lt.h - Runs a matmul with a bias and an activation, in one routine of cuBLASLt. */
 #ifndef TIRC_RUNTIME_CUDA_PEER_LT_H
 #define TIRC_RUNTIME_CUDA_PEER_LT_H
 

@@ -1,4 +1,4 @@
-/* warmup.c - NVRTC gets ready on a thread of its own.
+/* warmup.c - Initializes NVRTC on a separate thread.
  *
  * A process pays for its first compilation before it begins: 100 MB of library are mapped and
  * touched page by page, tables of options and passes are built. That is as long as tirc takes to

@@ -1,4 +1,4 @@
-/* census.h - running a module on the simulator once, and counting on the way.
+/* census.h - Runs a module on the simulator once, and counts its accesses.
  *
  * Every block is counted where that takes at most a given number of requests, or as much arithmetic
  * as they take time; else blocks at even distances are, and what was counted stands for the rest.

@@ -1,4 +1,4 @@
-/* counters.h - what each access of a kernel costs, counted while the simulator runs it.
+/* counters.h - Counts the cost of each access of a kernel while the simulator runs it.
  *
  * The simulator shows every warp-wide request; here it is priced by the memory model
  * (ir/memory_model.h) and added to the counter of its instruction.  A Counters belongs to one

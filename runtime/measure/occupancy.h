@@ -1,4 +1,4 @@
-/* occupancy.h - how many blocks a multiprocessor holds at a time, and what limits that. */
+/* occupancy.h - Computes how many blocks are resident on a multiprocessor, and what limits them. */
 #ifndef TIRC_RUNTIME_MEASURE_OCCUPANCY_H
 #define TIRC_RUNTIME_MEASURE_OCCUPANCY_H
 

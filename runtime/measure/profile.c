@@ -1,4 +1,4 @@
-/* profile.c - device profiles: reading their text, and making one from the attributes of a GPU. */
+/* profile.c - Reads device profiles, and makes one from the attributes of a GPU. */
 #include "runtime/measure/profile.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* profile.h - what a GPU can do, as numbers: the device that an analysis is for.
+/* profile.h - Describes the performance of a GPU in numbers: the device that an analysis is for.
  *
  * A profile is a text of `key = value` lines; '#' starts a comment.  `name` is its title, every
  * other key a row of profile.def.  Those of runtime/profiles ship inside the library; a user's own

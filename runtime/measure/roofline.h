@@ -1,4 +1,4 @@
-/* roofline.h - how long a kernel must at least take on a device, and what makes it so.
+/* roofline.h - Computes the minimum time of a kernel on a device, and the bottleneck.
  *
  * The roofline model of Williams, Waterman and Patterson (2009) with a roof for each part of the
  * device that could be the bottleneck: the work that a part has to do over the rate at which it

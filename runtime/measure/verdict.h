@@ -1,4 +1,4 @@
-/* verdict.h - why an access costs more than it must, in words, and what to do. */
+/* verdict.h - Explains why an access costs more than the minimum, and suggests a remedy. */
 #ifndef TIRC_RUNTIME_MEASURE_VERDICT_H
 #define TIRC_RUNTIME_MEASURE_VERDICT_H
 

@@ -1,4 +1,4 @@
-/* verify.h - are the outputs of a run right?
+/* verify.h - Verifies the outputs of a run.
  *
  * The reference program (reference_kernel in passes/lower/lower.h, made a module) computes every
  * wanted element in higher precision together with a bound on what rounding may do to it; each

@@ -1,5 +1,5 @@
-/* arithmetic.c - operators on registers: one loop over the lanes for each operator, type and
- * shape of operands.
+/* arithmetic.c - Implements operators on registers: one loop over the lanes for each operator, type
+ * and shape of operands.
  *
  * Integers wrap around: signed arithmetic is done in the unsigned type of the same width.  Lanes
  * that rest are computed too, since nobody looks at their values; only the divisor of a lane that

@@ -1,5 +1,5 @@
-/* async.c - asynchronous stores: what they write can be seen when their thread has waited for
- * their group, and not before.
+/* async.c - Simulates asynchronous stores: their values become visible when their thread has waited
+ * for their group.
  *
  * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result
  * and not a lucky one, and where memory is watched, its mark says that a copy is under way: whoever

@@ -1,4 +1,5 @@
-/* cast.c - conversions between machine types, rounding to narrow types, and functions.
+/* cast.c - Implements conversions between machine types, rounding to narrow types, and math
+ * functions.
  *
  * Floats become integers as CUDA's cvt.rzi does it: towards zero, saturating, NaN to 0. */
 #include <math.h>

@@ -1,6 +1,6 @@
-/* copies.c - which loads only move a value into other memory, as they are or by way of a
- * selection: `s[i] = in ? x[i] : 0.0` moves the element in the lanes whose condition holds, which
- * are those that load.
+/* copies.c - Finds loads that only move a value to other memory, directly or through a selection:
+ * `s[i] = in ? x[i] : 0.0` moves the element in the lanes whose condition holds, and only these
+ * lanes load.
  *
  * A copy of an element that nothing has written is no fault by itself: a copy of a whole buffer
  * takes what nobody needs along. So the mark "undefined" goes where the value goes, as in

@@ -1,4 +1,4 @@
-/* fault.c - what a thread of the machine did wrong: which one, where, in words. */
+/* fault.c - Describes the fault of a thread: which thread, where, and what it did. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* groups.c - a launch with the threads of a block in groups, which take turns at barriers.
+/* groups.c - Runs a launch with the threads of a block in groups, which take turns at barriers.
  *
  * The machine runs all threads of a block in step, so a barrier that is missing goes unseen where
  * the step happens to order what the barrier should.  Here a group runs from barrier to barrier

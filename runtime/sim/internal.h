@@ -1,4 +1,4 @@
-/* internal.h - the machine at work.
+/* internal.h - Declares the running virtual machine.
  *
  * A function is decoded into steps once for each thread that executes it: operands become
  * addresses, so that an instruction costs one indirect call and its loop. */

@@ -1,4 +1,4 @@
-/* memory.c - loads, stores, atomics and subscript checks.
+/* memory.c - Implements loads, stores, atomics and subscript checks.
  *
  * Every access is checked against its buffer before any lane touches memory.  Elements of shared
  * and global memory are one array; those of local memory lie lane beside lane, so that threads

@@ -1,4 +1,4 @@
-/* observe.c - telling an observer what a block does, warp by warp. */
+/* observe.c - Notifies an observer of the actions of a block, warp by warp. */
 #include <string.h>
 
 #include "runtime/sim/internal.h"

@@ -1,4 +1,4 @@
-/* origin.c - where the value of a store comes from: the stores that write what it has loaded.
+/* origin.c - Finds where the value of a store comes from: the stores that wrote what it has loaded.
  *
  * The operands of an instruction are followed backwards through the text to the loads behind them.
  * That is the way of every value in straight code, and of each that is made in front of a loop and

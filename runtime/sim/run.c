@@ -1,4 +1,4 @@
-/* run.c - decoding a function for one thread of the machine, and executing it.
+/* run.c - Decodes a function for one thread of the machine, and executes it.
  *
  * Masks form a stack with one row for each level of divergent control; row 0 is all ones.  Control
  * on uniform registers only jumps. */

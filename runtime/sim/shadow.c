@@ -1,5 +1,5 @@
-/* shadow.c - the life of the marks: of a run, of a launch, of a block; and the words of what
- * they show. */
+/* shadow.c - Manages shadow memory for a run, a launch and a block, and words the faults that it
+ * detects. */
 #include "runtime/sim/shadow.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* shadow.h - what the machine knows about memory beside its contents: who wrote and who read
- * each element, and when.
+/* shadow.h - Records the accesses to each element, who wrote it and who read it and when, beside
+ * its contents.
  *
  * Two accesses of one element by different threads, one of them a write, are a race unless
  * something orders them. Within a block only barriers do, and every thread meets every barrier, so

@@ -1,5 +1,5 @@
-/* shadow_global.c - races between the threads of a launch, undefined reads and forbidden writes
- * in global memory.
+/* shadow_global.c - Detects races between the threads of a launch, undefined reads and forbidden
+ * writes in global memory.
  *
  * Blocks run on several threads of the machine, so an element's marks are read and changed under a
  * lock. A race between two blocks is found by the one that comes second, which depends on chance;

@@ -1,5 +1,4 @@
-/* shadow_local.c - reads of local memory that nothing has written. A thread's own memory cannot
- * race. */
+/* shadow_local.c - Detects undefined reads in local memory. A thread's own memory cannot race. */
 #include "runtime/sim/shadow.h"
 
 /* The flag of an element of lane 0, those of the others beside it. */

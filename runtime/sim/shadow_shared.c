@@ -1,4 +1,4 @@
-/* shadow_shared.c - races and undefined reads in shared memory.
+/* shadow_shared.c - Detects races and undefined reads in shared memory.
  *
  * Most reads find that two threads have read their element in this epoch, or that all lanes of
  * their warp read the same one; both are decided without looking at a lane. */

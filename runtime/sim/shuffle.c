@@ -1,4 +1,4 @@
-/* shuffle.c - lanes of one warp exchange values.
+/* shuffle.c - Exchanges values between the lanes of one warp.
  *
  * A warp is 32 threads in a row, x fastest, as on the GPU; the last one of a block may be shorter.
  * The emitted code names all 32 lanes, so each lane that the warp has must be here. */

@@ -1,5 +1,5 @@
-/* sim.c - the simulated GPU as a device: memory is this process's, kernels run on the machine
- * (vm.h).
+/* sim.c - Implements the simulated GPU as a device: its memory is the memory of this process, and
+ * kernels run on the virtual machine (vm.h).
  *
  * Launches obey the limits of compute capability 9.0, so that what runs here can run there. A
  * fault stops the run, is kept in device->fault, and becomes a diagnostic at the program line that

@@ -1,4 +1,4 @@
-/* vm.c - what others ask of the machine: run a host part, a launch, a shape. */
+/* vm.c - Implements the entry points of the virtual machine: run a host part, a launch, a shape. */
 #include "runtime/vm.h"
 
 #include <pthread.h>

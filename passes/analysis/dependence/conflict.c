@@ -1,4 +1,4 @@
-/* conflict.c - a solution of a system in the words of the program.
+/* conflict.c - Describes a solution of a system, two clashing iterations, in terms of the program.
  *
  * The numbers shown are the smallest that clash: sizes first, then the loops of the first
  * instance, then of the second. Instances of one block with the same iterators are told apart by

@@ -1,5 +1,5 @@
-/* dependence.c - the questions about order: is it kept, what does a loop carry, may its iterations
- * run at once?  See dependence.h.
+/* dependence.c - Answers questions about order: is it preserved, what does a loop carry, can its
+ * iterations run concurrently? See dependence.h.
  *
  * Each is asked of two accesses of one buffer at a time, one writing: rows for the domains of both
  * instances, for "the same element", for "first comes before second", and for what must not be

@@ -1,4 +1,4 @@
-/* dependence.h - which iterations touch which elements, and in which order.
+/* dependence.h - Decides which iterations access which elements, and in which order.
  *
  * The polyhedral model (Feautrier 1992; Bondhugula et al. 2008) on isl: every block has a set of
  * instances (values of its loops under their bounds, ifs, domains and predicate), every access a

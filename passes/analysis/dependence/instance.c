@@ -1,5 +1,5 @@
-/* instance.c - from units to instances: columns and rows for the iterations of a unit, and for what
- * two of them have to do with each other. See model.h. */
+/* instance.c - Builds statement instances: columns and rows for the iterations of a statement, and
+ * rows that relate two instances. See model.h. */
 #include "passes/analysis/dependence/model.h"
 
 /* ---- instances ------------------------------------------------------------------------------- */

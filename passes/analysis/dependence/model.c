@@ -1,5 +1,5 @@
-/* model.c - from a tree to units and accesses: what runs there, when, and what it accesses. See
- * model.h. */
+/* model.c - Builds the polyhedral model of a tree: its statements, when each runs, and what it
+ * accesses. See model.h. */
 #include "passes/analysis/dependence/model.h"
 
 #include "passes/analysis/regions/inits.h"

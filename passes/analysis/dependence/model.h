@@ -1,4 +1,5 @@
-/* model.h - a piece of program as units that run, what each accesses, and when.
+/* model.h - Models a piece of program as statements, the accesses of each, and their order of
+ * execution.
  *
  * A unit is a block's body, or its init. The loops and ifs from the root down to it say which
  * instances there are; the first n_time of its loops and its place in the text say when each runs.

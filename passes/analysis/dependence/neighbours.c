@@ -1,5 +1,5 @@
-/* neighbours.c - which units of a model can meet at all: an index of their accesses by buffer and
- * first subscript.
+/* neighbours.c - Finds which statements of a model can access the same element, with an index of
+ * accesses by buffer and first subscript.
  *
  * Kernels with thousands of blocks, such as an unrolled program has, ask for all pairs of accesses
  * that meet; going through all pairs there are would take longer than answering. */

@@ -1,4 +1,4 @@
-/* outside.h - refuses accesses of a program that certainly leave their buffer. */
+/* outside.h - Refuses accesses that are certainly out of bounds. */
 #ifndef TIRC_PASSES_ANALYSIS_DEPENDENCE_OUTSIDE_H
 #define TIRC_PASSES_ANALYSIS_DEPENDENCE_OUTSIDE_H
 

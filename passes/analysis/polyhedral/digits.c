@@ -1,4 +1,4 @@
-/* digits.c - the way back through an index map, read off its outputs.
+/* digits.c - Inverts an index map by reading the mixed-radix digits off its outputs.
  *
  *   [i / 4, j * 4 + i % 4] at the place [a, b]:
  *       i / 4 = a,  j = b / 4,  i % 4 = b % 4,  so  i = a * 4 + b % 4

@@ -1,5 +1,5 @@
-/* index_map.h - index maps, [i, j] -> [i / 4, j, i % 4]: where the points of one space lie in
- * another.
+/* index_map.h - Represents index maps, [i, j] -> [i / 4, j, i % 4], which take the points of one
+ * space to another.
  *
  * The value that schedules write down for a layout. What a map does to a box is asked of relation.h
  * and of the simplifier: how large the new box is, whether points stay apart, and the way back. */

@@ -1,4 +1,5 @@
-/* poly.c - columns, rows and choices of a system, and their linear forms.  See poly.h. */
+/* poly.c - Builds systems of constraints: columns, rows and choices, and linear forms over the
+ * columns. See poly.h. */
 #include "passes/analysis/polyhedral/poly_memo.h"
 
 #include <isl/ctx.h>

@@ -1,4 +1,5 @@
-/* poly.h - systems of affine constraints over integers, and whether they have a solution.
+/* poly.h - Represents systems of affine constraints over integers, and decides whether they have a
+ * solution.
  *
  * A question about iterations is put as a Poly: columns (sizes, loop variables of each instance,
  * helpers), rows (affine forms that are >= 0 or == 0), and choices between sets of rows.

@@ -1,4 +1,5 @@
-/* poly_digits.c - numbers of tiles are numbers with digits.
+/* poly_digits.c - Splits equations between mixed-radix numbers, which tiles make, into equations
+ * between their digits.
  *
  * Loops that were split and fused make subscripts like 64 wy + 16 m + 4 ly + t, in which each
  * variable is a digit: the part behind one is smaller than its factor. Two such numbers are equal

@@ -1,4 +1,4 @@
-/* poly_expr.c - expressions and conditions of the program as rows of a system.
+/* poly_expr.c - Translates expressions and conditions of the program into rows of a system.
  *
  * Helper columns are defined at the top of the system even where the expression stands in one
  * branch of a choice: they are total functions, so that costs no solution, and equal quotients

@@ -1,5 +1,5 @@
-/* poly_extend.c - does every solution of a system extend to values of further columns with which
- * further rows hold?
+/* poly_extend.c - Finds witnesses: for every solution of a system, values of further columns that
+ * satisfy further rows.
  *
  * "Each element read was written": for every iteration that reads, there is one that writes. Its
  * loops are computed from the equalities as a person would do it, because numbers of tiles are

@@ -1,5 +1,4 @@
-/* poly_memo.c - sets of rows that have been decided: a table from rows to answers, which compares
- * whole rows.
+/* poly_memo.c - Memoizes decided sets of rows in a table that compares whole rows.
  *
  * It has an arena of its own, because the arena of the context is cut back after each question. */
 #include "passes/analysis/polyhedral/poly_memo.h"

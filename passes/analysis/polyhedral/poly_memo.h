@@ -1,4 +1,4 @@
-/* poly_memo.h - sets of rows that have been decided (internal to passes/analysis).
+/* poly_memo.h - Memoizes decided sets of rows (internal to passes/analysis).
  *
  * A step of a schedule asks again what the steps before it have asked: whether each pair of
  * accesses of a launch still has its order, whether each thread still reads what it has written.

@@ -1,4 +1,4 @@
-/* poly_products.c - numbers with digits of symbolic width.
+/* poly_products.c - Splits mixed-radix numbers whose digits have symbolic width.
  *
  * Loops of symbolic extents that were fused make numbers like q N + r with r in 0..N, and quotients
  * of tiled loops by N. What a set of rows says of such a number it says of its digits, and then no

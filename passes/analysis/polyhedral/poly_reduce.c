@@ -1,4 +1,4 @@
-/* poly_reduce.c - decide a set of rows by elimination and bounds.
+/* poly_reduce.c - Decides a set of rows by elimination and bounds, without isl.
  *
  *   0. the digits of tiles are told apart (poly_digits.c)
  *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor

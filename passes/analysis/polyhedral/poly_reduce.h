@@ -1,4 +1,4 @@
-/* poly_reduce.h - most systems are decided without a solver. */
+/* poly_reduce.h - Decides most systems without a solver. */
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_REDUCE_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_REDUCE_H
 

@@ -1,4 +1,4 @@
-/* poly_solve.c - does a system have a solution, which one, and which values does it take.
+/* poly_solve.c - Decides whether a system has a solution, and computes one, or the range of a form.
  *
  * Choices are tried one alternative at a time. A full set of rows becomes one isl_basic_set over
  * the columns that it mentions; isl says whether it holds an integer point. Where products of

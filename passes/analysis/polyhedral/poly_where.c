@@ -1,4 +1,4 @@
-/* poly_where.c - puts the `where` clause of a kernel into a system: conditions on sizes, ranges of
+/* poly_where.c - Adds the `where` clause of a kernel to a system: conditions on sizes, ranges of
  * integer inputs.
  *
  *   where N >= M         the row N - M >= 0

@@ -1,5 +1,5 @@
-/* radix.h - numbers with digits of symbolic width, in rows of a system (internal to
- * passes/analysis; poly_products.c says what for). */
+/* radix.h - Declares rows over mixed-radix numbers with digits of symbolic width (internal to
+ * passes/analysis; poly_products.c uses them). */
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_RADIX_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_RADIX_H
 

@@ -1,4 +1,4 @@
-/* radix_digits.c - q N + r becomes one number where rows and forms speak of it only as a whole. See
+/* radix_digits.c - Replaces q N + r by one number where rows and forms use it only as a whole. See
  * radix.h.
  *
  *   e = 256 b + t, t in 0..256, b in 0..G       =>       e in 0..256 G */

@@ -1,5 +1,5 @@
-/* radix_high.c - comparisons of numbers with digits are comparisons of their high digits. See
- * radix.h.
+/* radix_high.c - Replaces comparisons of mixed-radix numbers by comparisons of their high digits.
+ * See radix.h.
  *
  *   q N + r < M N, r in 0..N                    =>       q < M */
 #include "passes/analysis/polyhedral/radix.h"

@@ -1,4 +1,5 @@
-/* radix_pairs.c - what two rows 0 <= x <= width - 1 say of a sum of columns x. See radix.h.
+/* radix_pairs.c - Eliminates a sum of columns that two rows 0 <= x <= width - 1 constrain. See
+ * radix.h.
  *
  *   0 <= 256 G - S < 256, G nowhere else        =>       (nothing): there is one such G
  *   0 <= e - q N < N                            =>       r in 0..N, for r = e - q N in the place of

@@ -1,5 +1,5 @@
-/* radix_polynomial.c - forms as polynomials: products of columns, and what divides by a width. See
- * radix.h. */
+/* radix_polynomial.c - Represents linear forms with products of columns as polynomials, and divides
+ * them by a width. See radix.h. */
 #include "passes/analysis/polyhedral/radix.h"
 
 const Monomial *radix_monomial(const Radix *r, int column)

@@ -1,5 +1,5 @@
-/* radix_rows.c - rows of polynomials: adding them, putting a value in the place of a column, what
- * follows from the others. See radix.h. */
+/* radix_rows.c - Adds polynomial rows, substitutes values for columns, and drops rows that follow
+ * from others. See radix.h. */
 #include "passes/analysis/polyhedral/radix.h"
 
 void radix_drop_row(Radix *r, int at)

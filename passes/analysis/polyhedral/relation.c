@@ -1,4 +1,5 @@
-/* relation.c - see relation.h.
+/* relation.c - Decides whether one list of integer expressions functionally determines another over
+ * the same points, and by which formula.
  *
  * Both questions are systems of poly.h. Whether a key tells is one about two points, products of
  * sizes included. The formula is isl's: the image of (key, sizes, value) is a map from keys and

@@ -1,5 +1,5 @@
-/* relation.h - two lists of integer expressions over the same points: does one tell the other, and
- * how?
+/* relation.h - Decides whether one list of integer expressions, the key, functionally determines
+ * another, the value.
  *
  *   points        key               value
  *   i in 0..64    [i / 4, i % 4]    [i]      the key tells the value: key0 * 4 + key1

@@ -1,4 +1,4 @@
-/* access.c - the subscripted reads and writes of a piece of program, and where they stand.
+/* access.c - Collects the subscripted reads and writes of a piece of program and their positions.
  *
  * Program order: what a statement reads comes before what it writes, the inner of nested subscripts
  * first. */

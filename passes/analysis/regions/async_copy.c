@@ -1,4 +1,4 @@
-/* async_copy.c - see async_copy.h. */
+/* async_copy.c - Recognizes copies that the hardware can do asynchronously. */
 #include "passes/analysis/regions/async_copy.h"
 
 const char *async_copy_obstacle(Context *c, const BlockStmt *block)

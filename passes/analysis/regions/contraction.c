@@ -1,4 +1,4 @@
-/* contraction.c - see contraction.h. */
+/* contraction.c - Recognizes a program that is one matmul. */
 #include "passes/analysis/regions/contraction.h"
 
 static bool is_zero(const Expr *e)

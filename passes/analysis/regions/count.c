@@ -1,4 +1,4 @@
-/* count.c - see count.h. */
+/* count.c - Counts the arithmetic operations of a program, the numerator of GFLOP/s. */
 #include "passes/analysis/regions/count.h"
 
 enum { WALK_LIMIT = 20000000 };

@@ -1,4 +1,4 @@
-/* draws.c - derives the ranges of random inputs from how a program uses them.
+/* draws.c - Derives the ranges of random inputs from their uses in the program.
  *
  *   y[b] = x[b, label[b] + 1]                0 <= label + 1 < the extent of axis 1 of x
  *   y[i] = x[N - 1 - id[i]]                  0 <= N - 1 - id < N

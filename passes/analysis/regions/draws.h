@@ -1,4 +1,4 @@
-/* draws.h - the values that random inputs of a program are drawn from. */
+/* draws.h - Derives the values that random inputs of a program are drawn from. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_DRAWS_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_DRAWS_H
 

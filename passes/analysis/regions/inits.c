@@ -1,4 +1,5 @@
-/* inits.c - see inits.h. */
+/* inits.c - Finds where the init of a reduction runs, as lowering places it and as dependences and
+ * primitives assume. */
 #include "passes/analysis/regions/inits.h"
 
 #include "passes/analysis/regions/region.h"

@@ -1,4 +1,5 @@
-/* reducer.c - which blocks are reductions that may be taken apart.  See reducer.h. */
+/* reducer.c - Recognizes blocks that are reductions which can be computed from partial results. See
+ * reducer.h. */
 #include "passes/analysis/regions/reducer.h"
 
 #include <math.h>

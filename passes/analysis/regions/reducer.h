@@ -1,5 +1,5 @@
-/* reducer.h - reductions that may be taken apart: into partial results, each from some of the
- * values, which are combined at last.
+/* reducer.h - Describes reductions that can be computed as partial results, each over some of the
+ * values, and then combined.
  *
  * That is right for operators that are commutative and associative and have an identity, which
  * stands for the result of no values at all. Floating-point sums and products then round in another

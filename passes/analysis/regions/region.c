@@ -1,4 +1,4 @@
-/* region.c - the box of a buffer that a piece of program touches.
+/* region.c - Computes the box of a buffer that a piece of program accesses.
  *
  *   for ty in 0..32, d in -1..2
  *       ... x[by * 32 + ty + d] ...        box of x:  by * 32 - 1, 34 elements

@@ -1,4 +1,4 @@
-/* region.h - which part of a buffer a piece of program touches, as a box.
+/* region.h - Computes the part of a buffer that a piece of program accesses, as a box.
  *
  * After TVM's region analysis (arith/int_set): per dimension an interval whose ends are
  * expressions of what is fixed outside. Boxes may be larger than what is touched, never smaller. */

@@ -1,5 +1,4 @@
-/* runs.c - the elements of an axis that a piece of program touches, where there are gaps between
- * them.
+/* runs.c - Computes the accessed elements of an axis where they have gaps.
  *
  *   for row in 8 ... x[w * 32 + row / 4 * 16 + row % 4]
  *       two runs of 4 elements, 16 apart; the box has 20

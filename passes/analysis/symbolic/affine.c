@@ -1,4 +1,4 @@
-/* affine.c - expressions as sums of factor * atom + constant.
+/* affine.c - Translates INDEX expressions to linear forms: sums of factor * atom + constant.
  *
  *   (i + 2) * 4 - j + i    ->    5 * i - 1 * j + 8
  *

@@ -1,4 +1,5 @@
-/* affine.h - linear forms of expressions, and the store of facts; private to analysis/.
+/* affine.h - Declares linear forms of expressions and the store of facts (internal to
+ * passes/analysis).
  *
  * Forms are over atoms (linear.h) here.  Where a number does not fit, the caller leaves its
  * expression alone. */

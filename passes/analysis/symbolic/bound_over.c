@@ -1,4 +1,4 @@
-/* bound_over.c - an expression bounded by one without given variables.
+/* bound_over.c - Bounds an expression by one without given variables.
  *
  *   by * 32 + ty  over ty in 0..32      at least by * 32, at most by * 32 + 31
  *   f % 32        over f in 0..1024     0 and 31

@@ -1,4 +1,4 @@
-/* bounds.c - literal bounds of expressions, by interval arithmetic and by what is known. */
+/* bounds.c - Bounds expressions by literals, with interval arithmetic. */
 #include "passes/analysis/symbolic/affine.h"
 
 /* Atoms in atoms are looked into only so far: every question stays cheap, also of hostile

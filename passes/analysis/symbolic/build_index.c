@@ -1,4 +1,4 @@
-/* build_index.c - INDEX expressions as a person writes them.
+/* build_index.c - Builds INDEX expressions the way a person writes them.
  *
  * The text of a linear form, and constructors that fold literals and drop zeros and ones.
  *

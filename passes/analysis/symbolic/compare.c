@@ -1,4 +1,5 @@
-/* compare.c - conditions: comparisons decided or written in one way, and, or, not.
+/* compare.c - Simplifies conditions: decides comparisons or normalizes them, and combines and, or,
+ * not.
  *
  * A comparison of INDEX values is a form that is at least 0.  Where it cannot be decided, terms
  * that are added stand on one side and terms that are subtracted on the other, so nothing is

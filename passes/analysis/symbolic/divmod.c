@@ -1,4 +1,4 @@
-/* divmod.c - quotients and remainders by what is known about their operands.
+/* divmod.c - Simplifies quotients and remainders from what is known about their operands.
  *
  *   (io * 32 + ii) / 32        ->  io                  for 0 <= ii < 32
  *   (io * 32 + ii) % 32        ->  ii

@@ -1,4 +1,4 @@
-/* facts.c - what is known where an expression stands: ranges and conditions, as two stacks.
+/* facts.c - Keeps the facts that hold at an expression, ranges and conditions, on two stacks.
  *
  * A range is kept in three ways: its ends as written, as expanded linear forms for proofs, and
  * as literal bounds for quick answers.  A condition is kept as written and, where it compares

@@ -1,4 +1,4 @@
-/* index_range.c - what values the index arithmetic of a lowered kernel can take, as numbers and as
+/* index_range.c - Computes the range of index arithmetic in a lowered kernel, as numbers and as
  * sums of products of its sizes. */
 #include "passes/analysis/symbolic/index_range.h"
 

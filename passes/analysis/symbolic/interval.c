@@ -1,4 +1,4 @@
-/* interval.c - literal bounds of integers, and what arithmetic makes of them. */
+/* interval.c - Computes with literal bounds of integers (interval arithmetic). */
 #include "passes/analysis/symbolic/interval.h"
 
 static int64_t lesser(int64_t a, int64_t b)

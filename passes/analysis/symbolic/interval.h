@@ -1,4 +1,4 @@
-/* interval.h - literal bounds of integers, and what arithmetic makes of them.
+/* interval.h - Computes with literal bounds of integers (interval arithmetic).
  *
  * Ends are inclusive; INT64_MIN and INT64_MAX stand for no end. Values are exact integers: a result
  * beyond 64 bits loses the end that does not fit, so bounds are always true. */

@@ -1,4 +1,4 @@
-/* linear.h - linear forms over integers: a constant and a sum of factor * term.
+/* linear.h - Represents linear forms over integers: a constant plus a sum of factor * term.
  *
  *   N - i * 32 - 1       over atoms, for the simplifier: INDEX expressions that the form does not
  *                        look into, a variable, an axis, a quotient, a minimum, a product of atoms

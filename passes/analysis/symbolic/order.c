@@ -1,4 +1,4 @@
-/* order.c - a total order of expressions.
+/* order.c - Defines a total order of expressions.
  *
  * The order makes canonical forms canonical: terms, factors, minima and conditions are sorted by
  * it.  It depends on structure and on the age of variables only, never on addresses. */

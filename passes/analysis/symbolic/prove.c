@@ -1,4 +1,4 @@
-/* prove.c - is a linear form never negative?
+/* prove.c - Proves that a linear form is never negative.
  *
  * A small search in the manner of Fourier and Motzkin: subtract what is known to be non-
  * negative, or replace the innermost term by the end of its range that makes the form smallest,

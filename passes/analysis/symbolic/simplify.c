@@ -1,4 +1,4 @@
-/* simplify.c - one canonical form for INDEX and boolean expressions.
+/* simplify.c - Rewrites INDEX and boolean expressions to a canonical form.
  *
  * INDEX arithmetic is collected into a linear form whose atoms are simplified first, and written
  * out again; conditions go through compare.c, quotients and remainders through divmod.c.  A part

@@ -1,4 +1,4 @@
-/* simplify.h - what is known about integers at a place, and what follows from it.
+/* simplify.h - Collects what is known about integers at a place, and simplifies and proves with it.
  *
  * Facts hold the ranges of variables and the conditions that are true where an expression stands.
  * simplify rewrites an INDEX or boolean expression into one canonical form under them; prove and

@@ -1,4 +1,4 @@
-/* simplify_stmt.c - simplify, through statements.
+/* simplify_stmt.c - Simplifies all expressions of a statement, with the facts that hold at each.
  *
  * Facts are entered and left on the way down, so that every expression is simplified under what
  * holds in its place.  Statements that do nothing go away, with one exception: a loop without

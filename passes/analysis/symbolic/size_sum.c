@@ -1,5 +1,5 @@
-/* size_sum.c - sums of products of symbolic sizes, with rational factors: bounds of index
- * arithmetic. */
+/* size_sum.c - Bounds index arithmetic by sums of products of symbolic sizes with rational factors.
+ */
 #include "passes/analysis/symbolic/size_sum.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* zero_divisor.h - quotients by what may be 0.
+/* zero_divisor.h - Decides whether a divisor can be 0 in an iteration that runs.
  *
  * A program does not divide by 0: where N is 0, the loops in which it divides by N have no
  * iteration. What adds iterations, or evaluates a quotient ahead of the condition that it stands

@@ -1,4 +1,4 @@
-/* fold.c - may the elements of an axis share places in a circle?
+/* fold.c - Decides whether the elements of an axis can share the places of a circular buffer.
  *
  *   place of x = x % fold; written in this order, e.g. in tiles of 32 with fold 64:
  *       0..31 -> 0..31    32..63 -> 32..63    64..95 -> 0..31

@@ -1,4 +1,4 @@
-/* idle.c - see idle.h.
+/* idle.c - Counts the threads of a launch that do nothing.
  *
  * Counted exactly, and without a walk over all threads: guards are evaluated on intervals, for a
  * box of threads at once. A box in which all are busy, or none is, is done; another one is halved.

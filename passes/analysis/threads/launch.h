@@ -1,4 +1,4 @@
-/* launch.h - the questions about threads: may a loop run on them, and what do they share?
+/* launch.h - Declares the questions about threads: can a loop run on them, and what do they share?
  *
  * Which thread runs what (see also docs/schedules.md): a block instance runs on the thread whose
  * coordinate on each axis is the value of the innermost loop around the block bound to that axis.

@@ -1,5 +1,5 @@
-/* leave_alone.c - elements that a block reads and that nothing in its launch writes, at whatever
- * time. */
+/* leave_alone.c - Proves that elements are read-only: nothing in the launch writes what a block
+ * reads. */
 #include "passes/analysis/threads/threads.h"
 
 /* Nothing writes what the unit reads with `x`. */

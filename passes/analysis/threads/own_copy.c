@@ -1,4 +1,5 @@
-/* own_copy.c - memory that each thread (local) or block of the grid (shared) has its own copy of.
+/* own_copy.c - Checks privatization: each thread (local memory) or block (shared memory) reads only
+ * what it has written itself.
  *
  * The program has one copy of a buffer. Giving each owner its own changes nothing when every
  * element read was written before by the same owner, in the same iteration of the loops that write

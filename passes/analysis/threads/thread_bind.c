@@ -1,4 +1,4 @@
-/* thread_bind.c - may a loop be bound to an axis of a launch?
+/* thread_bind.c - Decides whether a loop may be bound to an axis of a launch.
  *
  * Loops bound to axes have no order among their iterations; the order that is left is that of
  * serial loops and of the text, which barriers can keep between the threads of one block. A

@@ -1,4 +1,4 @@
-/* thread_hazards.c - accesses of one element by different threads of a block that only a barrier
+/* thread_hazards.c - Finds pairs of accesses by different threads of a block that only a barrier
  * orders.
  *
  * Between two lists of blocks, such as what stands before a place and what stands after it. A

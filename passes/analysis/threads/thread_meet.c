@@ -1,5 +1,5 @@
-/* thread_meet.c - what an asynchronous store is waited for: an access of its element that comes
- * soon after it, by any thread of the block, also by its own. */
+/* thread_meet.c - Finds the accesses that force a wait on an asynchronous store, by any thread of
+ * the block, including its own. */
 #include "passes/analysis/threads/threads.h"
 
 /* Loops from `carrier` to `counted`, a perfect nest, and how far apart two iterations of it may

@@ -1,4 +1,5 @@
-/* thread_once.c - what a binding makes run once in the place of many times.
+/* thread_once.c - Decides whether a statement that a binding runs once, instead of in each
+ * iteration of a loop, still computes the same.
  *
  * A block that does not depend on a bound loop around it runs once for all iterations of the loop,
  * unless it fills memory that each of them has its own of. The program runs it in each iteration:

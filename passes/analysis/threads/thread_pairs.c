@@ -1,5 +1,5 @@
-/* thread_pairs.c - two accesses by threads of one launch: can they touch one element, and in which
- * order? See threads.h. */
+/* thread_pairs.c - Enumerates pairs of accesses by threads of one launch that can conflict, and
+ * their order. See threads.h. */
 #include "passes/analysis/threads/threads.h"
 
 Poly *threads_question(Threads *t)

@@ -1,4 +1,4 @@
-/* threads.c - the threads of a launch: which of them runs an instance of a block.
+/* threads.c - Models the threads of a launch: which of them runs an instance of a block.
  *
  * A block's coordinate on an axis is the innermost loop around it that is bound to the axis and
  * tells its instances apart. Where it has none, every copy of the memory that it writes needs its

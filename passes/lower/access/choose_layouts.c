@@ -1,4 +1,4 @@
-/* choose_layouts.c - `pad(t, auto)` and `swizzle(t, auto)` get their numbers.
+/* choose_layouts.c - Chooses the numbers of `pad(t, auto)` and `swizzle(t, auto)`.
  *
  *   temp t: f32[16, 32] in shared pad(1, auto);     t[ty, tx] = ...;  ... = t[tx % 16, ...]
  *                                              =>   temp t: f32[16, 32] in shared pad(1, 2);

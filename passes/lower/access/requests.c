@@ -1,4 +1,5 @@
-/* requests.c - see requests.h. */
+/* requests.c - Enumerates the requests of all warps of a launch to a buffer, with the subscripts of
+ * each lane. */
 #include "passes/lower/access/requests.h"
 
 /* What stands around an access: loops, outermost first, conditions, values of names. */

@@ -1,4 +1,4 @@
-/* swizzle.c - swizzles become subscripts.
+/* swizzle.c - Lowers swizzles to subscripts.
  *
  *   temp t: f32[64, 64] in shared swizzle(1, 0, 4, 8, 1);   temp t: f32[64, 64] in shared;
  *   ... t[y, x]                                        =>   ... t[y, (x / 4 ^ y % 8) * 4 + x % 4]

@@ -1,5 +1,5 @@
-/* vectorize.c - which vectorized loops become wide accesses; the others unroll, and a warning says
- * why.
+/* vectorize.c - Turns vectorized loops into wide accesses where possible; unrolls the others with a
+ * warning.
  *
  *   for v in 4 vectorize  C[i, j * 4 + v] = A[i, j * 4 + v];    one load and one store of 16 bytes
  *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];    A is strided: unrolls

@@ -1,4 +1,4 @@
-/* wide.c - see wide.h.
+/* wide.c - Decides whether a vectorized loop is one wide access (internal to passes/lower).
  *
  * Every access has to be contiguous in the loop's variable or not use it, and the contiguous ones
  * in memory start at multiples of their width, 2 to 16 bytes. Registers have no addresses: local

@@ -1,5 +1,5 @@
-/* advance.c - addresses as sums in 64 bits: of asynchronous copies that advance with a loop, and of
- * stores that are written out often.
+/* advance.c - Turns addresses into 64-bit sums: those of asynchronous copies advance with a loop,
+ * those of stores in unrolled code share a base.
  *
  *   for ko in 128
  *       s[x] async= A[(by * 64 + y) * 4096 + ko * 32 + x + 96]

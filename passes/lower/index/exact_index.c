@@ -1,4 +1,4 @@
-/* exact_index.c - see exact_index.h.
+/* exact_index.c - Translates index arithmetic of a lowered kernel to exact integers, for proofs.
  *
  *   i64(blockIdx.x * 64 + y) * 4096 + i64(k) * 32 + 96   =>   (b * 64 + y) * 4096 + k * 32 + 96 */
 #include "passes/lower/index/exact_index.h"

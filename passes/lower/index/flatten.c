@@ -1,4 +1,4 @@
-/* flatten.c - one subscript for each access of global memory.
+/* flatten.c - Linearizes the subscripts of each access to global memory.
  *
  *   A[ko * 32 + ty, j]   =>   A[(ko * 32 + ty) * 1024 + j]         for A: f32[1024, 1024]
  *

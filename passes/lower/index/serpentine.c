@@ -1,4 +1,4 @@
-/* serpentine.c - loops that run forwards and backwards in turn.
+/* serpentine.c - Lowers loops that alternate their direction.
  *
  *   for i in 16 unroll                          for i in 16 unroll
  *       for j in 8 unroll @serpentine    =>         for j_turn in 8 unroll {

@@ -1,4 +1,4 @@
-/* size_limits.c - what the sizes of a run must keep, gathered while arithmetic is given its width.
+/* size_limits.c - Collects the limits on the sizes of a run that 32-bit arithmetic needs.
  *
  * A limit is a sum of products of sizes: M * N + 31 * N <= 2147483647. One that follows from
  * another, term by term, is left out. */

@@ -1,5 +1,5 @@
-/* widen.c - which index arithmetic has 32 bits, which has 64, and what the sizes must keep for
- * that.
+/* widen.c - Decides which index arithmetic needs 64 bits, and which limits on sizes keep the rest
+ * in 32 bits.
  *
  *   let j = (block * 256 + t) % 65536    =>   let j = index((i64(block) * 256 + t) % 65536)
  *   y[i] = f32(i * M * M)                =>   y[i] = f32(i64(i) * i64(M) * i64(M))

@@ -1,4 +1,5 @@
-/* compact.c - buffers in shared and local memory shrink to what is used, where it is used.
+/* compact.c - Shrinks shared and local buffers to the part in use, and moves them to where it is
+ * used.
  *
  *   temp S: f32[1024, 1024] in shared;              for ko in 32 {
  *   for ko in 32 {                          =>          temp S: f32[32, 32] in shared;

@@ -1,4 +1,5 @@
-/* constants.c - buffers in constant memory: what they are copies of, and how they are read.
+/* constants.c - Lowers buffers in constant memory: finds what they are copies of, and checks their
+ * reads.
  *
  *   temp c: f32[8] in constant;                  temp c: f32[8] in constant of(coef);
  *   for i in 8                          =>       for j in 1024 bind blockIdx.x

@@ -1,4 +1,4 @@
-/* own_writes.c - does an iteration read only what it has written itself?
+/* own_writes.c - Decides whether an iteration reads only what it has written itself.
  *
  * The first statements of the place that only write the buffer are run on paper: all values of the
  * loops inside, whose numbers must be literal, give the elements that are written, relative to the

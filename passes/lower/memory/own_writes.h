@@ -1,5 +1,5 @@
-/* own_writes.h - does an iteration read only what it has written itself? (internal to
- * passes/lower) */
+/* own_writes.h - Decides whether an iteration reads only what it has written itself (internal to
+ * passes/lower). */
 #ifndef TIRC_PASSES_LOWER_MEMORY_OWN_WRITES_H
 #define TIRC_PASSES_LOWER_MEMORY_OWN_WRITES_H
 

@@ -1,4 +1,5 @@
-/* promote.c - scalar replacement: an element that one thread keeps updating lives in a register.
+/* promote.c - Replaces an element that one thread keeps updating by a register (scalar
+ * replacement).
  *
  *   C[i, j] = 0;                              temp C_acc: f32[1] in local;
  *   for ko in 32 {                            C_acc[0] = 0;

@@ -1,5 +1,5 @@
-/* promote.h - an element that may live in a register for the whole of a loop (internal to
- * passes/lower; promote.c says when and why). */
+/* promote.h - Describes an element that can live in a register for a whole loop (internal to
+ * passes/lower; see promote.c). */
 #ifndef TIRC_PASSES_LOWER_MEMORY_PROMOTE_H
 #define TIRC_PASSES_LOWER_MEMORY_PROMOTE_H
 

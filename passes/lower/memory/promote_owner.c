@@ -1,5 +1,5 @@
-/* promote_owner.c - whose is the element that a loop keeps updating? Which threads share it, and
- * what other threads do with it, in the loop and beyond barriers. See promote.h. */
+/* promote_owner.c - Finds which threads share the element that a loop keeps updating. Which threads
+ * share it, and what other threads do with it, in the loop and beyond barriers. See promote.h. */
 #include "passes/lower/memory/promote.h"
 
 /* ---- who owns the element -------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* promote_scan.c - what all accesses of one buffer in a loop have in common: the element, and the
- * conditions around them. See promote.h. */
+/* promote_scan.c - Finds what all accesses of one buffer in a loop have in common: the element, and
+ * the conditions around them. See promote.h. */
 #include "passes/lower/memory/promote.h"
 
 bool promote_is_invariant(const Scan *scan, const Expr *e)

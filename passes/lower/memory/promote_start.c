@@ -1,5 +1,5 @@
-/* promote_start.c - what an element holds when a loop that keeps updating it begins: the value that
- * a store before it sets, or one that must be loaded, or nothing that matters. See promote.h. */
+/* promote_start.c - Finds what an element holds when the loop that updates it starts: a value
+ * stored before, a value to load, or one that is not needed. See promote.h. */
 #include "passes/lower/memory/promote.h"
 
 static bool is_element_store(const Scan *scan, const Stmt *s)

@@ -1,5 +1,4 @@
-/* shapes.c - a temp of global memory gets a shape that does not change from one iteration to the
- * next.
+/* shapes.c - Gives a temp in global memory a shape that is the same in every iteration.
  *
  *   for i in N {                          for i in N {
  *       temp s: f32[i + 1];          =>       temp s: f32[N];

@@ -1,4 +1,4 @@
-/* spread.c - which elements of an axis of registers are in use.
+/* spread.c - Finds which elements along an axis of a register array are in use.
  *
  *   t[row / 4 * 32 + row % 4], row in 16        =>        t[row]
  *

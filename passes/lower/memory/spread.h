@@ -1,4 +1,5 @@
-/* spread.h - which elements of an axis of registers are in use (internal to passes/lower). */
+/* spread.h - Finds which elements along an axis of a register array are in use (internal to
+ * passes/lower). */
 #ifndef TIRC_PASSES_LOWER_MEMORY_SPREAD_H
 #define TIRC_PASSES_LOWER_MEMORY_SPREAD_H
 

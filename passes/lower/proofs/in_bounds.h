@@ -1,4 +1,4 @@
-/* in_bounds.h - proves that the accesses of a lowered kernel stay inside their buffers.
+/* in_bounds.h - Proves that the accesses of a lowered kernel stay inside their buffers.
  *
  * The kernel is read as it is emitted: launches, loops, names, guards, conditions inside of
  * expressions, and the subscripts as they stand. What earlier passes proved plays no part. Each

@@ -1,4 +1,5 @@
-/* written.h - who writes the outputs of a kernel that has been lowered.
+/* written.h - Proves which elements of its outputs a lowered kernel writes, and that it writes each
+ * exactly once.
  *
  * Guards are derived in lowering, and an output is right at its edges only where they are. Of the
  * text that comes out is asked, for all values of the sizes at once: do the launches write the

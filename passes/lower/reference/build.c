@@ -1,4 +1,4 @@
-/* build.c - small pieces of a reference: numbers, sums, named values, buffers. */
+/* build.c - Builds small pieces of a reference: numbers, sums, named values, buffers. */
 #include "passes/lower/reference/reference.h"
 
 Expr *ref_float(RefBuilder *b, double value)

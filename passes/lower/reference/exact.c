@@ -1,4 +1,4 @@
-/* exact.c - tells which values are the same in every order of evaluation.
+/* exact.c - Decides which values are the same in every order of evaluation.
  *
  *   s[0] += x[i] * y[i];   =>   s[0] += r;               let r = f64(x[i]) * f64(y[i]);
  *                               s_err[0] += f64(f32(r)) == r ? 0.0 : inf;

@@ -1,4 +1,4 @@
-/* expr.c - expressions with a bound on their error.
+/* expr.c - Translates expressions to double precision, with a bound on their rounding error.
  *
  * Each rule is |fl(x' op y') - x op y| <= (error that comes through the operands) + (rounding of
  * this operation), after Higham, Accuracy and Stability of Numerical Algorithms, chapters 2 and 3.

@@ -1,4 +1,4 @@
-/* reference.c - the program that --verify compares with.
+/* reference.c - Builds the reference program that --verify compares with.
  *
  *   C[i, j] += A[i, k] * B[k, j];     =>      let r = f64(A[i, k]);  let r_1 = f64(B[k, j]);
  *                                             let r_2 = r * r_1;     let r_3 = u * abs(r_2) + eta;

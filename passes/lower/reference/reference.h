@@ -1,4 +1,4 @@
-/* reference.h - building the reference program (internal to passes/lower; docs/verification.md has
+/* reference.h - Builds the reference program (internal to passes/lower; docs/verification.md has
  * the formulas). */
 #ifndef TIRC_PASSES_LOWER_REFERENCE_REFERENCE_H
 #define TIRC_PASSES_LOWER_REFERENCE_REFERENCE_H

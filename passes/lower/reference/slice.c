@@ -1,4 +1,4 @@
-/* slice.c - running a reference for some elements only.
+/* slice.c - Restricts a reference to some of its elements.
  *
  *   for i in M, j in N {                 for i in M if (C_need_0[i] != 0)
  *       C[i, j] = 0;                         for j in N if (C_need_1[j] != 0) {

@@ -1,5 +1,5 @@
-/* sum_depth.h - how many rounded additions, one after another, a value of a lowered kernel went
- * through: the height of the tree in which the schedule adds. */
+/* sum_depth.h - Counts the longest chain of rounded additions behind a value of a lowered kernel:
+ * the height of the tree in which the schedule adds. */
 #ifndef TIRC_PASSES_LOWER_REFERENCE_SUM_DEPTH_H
 #define TIRC_PASSES_LOWER_REFERENCE_SUM_DEPTH_H
 

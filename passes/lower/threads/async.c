@@ -1,5 +1,4 @@
-/* async.c - the groups of asynchronous copies: which statements make one, and what is waited for
- * when (see barriers.c).
+/* async.c - Groups asynchronous copies and decides which groups to wait for (see barriers.c).
  *
  *   for ko in n {                                          for ko in n {
  *       if (ko + 3 < n) { copy A(ko + 3); copy B(ko + 3) }      ...

@@ -1,4 +1,4 @@
-/* async.h - groups of asynchronous copies, for the pass that places barriers (internal to
+/* async.h - Groups asynchronous copies, for the pass that inserts barriers (internal to
  * passes/lower). */
 #ifndef TIRC_PASSES_LOWER_THREADS_ASYNC_H
 #define TIRC_PASSES_LOWER_THREADS_ASYNC_H

@@ -1,4 +1,4 @@
-/* barriers.c - barriers where data cross threads, and nowhere else.
+/* barriers.c - Inserts barriers where data cross threads, and nowhere else.
  *
  * The walk goes through a launch in program order and keeps the blocks that have run since the last
  * barrier. In front of each item of a sequence, a pair of such a block and one that the item may

@@ -1,5 +1,5 @@
-/* cache_hints.c - what a block asks of the caches becomes a property of its accesses; claims of
- * `read_only` are proved first.
+/* cache_hints.c - Turns the cache hints of blocks into properties of accesses, and proves claims of
+ * `read_only` first.
  *
  *   block y(i in 64 = i) @cache_hint_x("streaming") {          y[i] = x.streaming[i];
  *       y[i] = x[i];                                       =>

@@ -1,4 +1,4 @@
-/* check_threads.c - the bindings of every launch, once more.
+/* check_threads.c - Re-checks the bindings of every launch.
  *
  * A binding is proved when it is made, and again when a block moves under it. What a cache put
  * between its loops since, and a program whose bindings came as text, are proved here, of the

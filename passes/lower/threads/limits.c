@@ -1,5 +1,5 @@
-/* limits.c - a launch that cannot start is refused here, with numbers, where the schedule asked for
- * it. */
+/* limits.c - Refuses launches that exceed hardware limits, at the schedule line that asked for
+ * them. */
 #include "passes/lower/pass.h"
 
 typedef struct {

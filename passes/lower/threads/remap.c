@@ -1,4 +1,4 @@
-/* remap.c - the coordinates of a grid whose blocks walk over the tiles in another order.
+/* remap.c - Computes the coordinates of a grid whose blocks visit the tiles in another order.
  *
  *   @remap_diagonal(1)  row    = blockIdx.y
  *                       column = (blockIdx.x + blockIdx.y) % columns

@@ -1,4 +1,4 @@
-/* threads.c - bound loops become the axes of launches.
+/* threads.c - Turns bound loops into the axes of launches.
  *
  *   for by in 32 bind blockIdx.y                  launch matmul grid(1, 32, 1) block(1, 32, 1) {
  *       for ty in 32 bind threadIdx.y                 let by = blockIdx.y;

@@ -1,4 +1,4 @@
-/* blockize.c - a loop nest, or blocks beside each other, become the body of one block.
+/* blockize.c - Implements blockize: makes a loop nest, or adjacent blocks, the body of one block.
  *
  *   for io in 4, jo in 4, ko in 8          for io in 4, jo in 4, ko in 8
  *       for i in 16, j in 16, k in 16          block C_o(io in 4 = io, jo in 4 = jo,

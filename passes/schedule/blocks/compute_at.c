@@ -1,5 +1,5 @@
-/* compute_at.c - compute_at: a block computes what its readers need in an iteration of a loop,
- * there.
+/* compute_at.c - Implements compute_at: computes, in each iteration of a loop, what the readers of
+ * a block need there.
  *
  *   block B: b[i] = f(a[i])  (i in N)           for io in N / 32
  *   for io in N / 32                                for ax0 in 32

@@ -1,5 +1,5 @@
-/* epilogue.c - fuse_reduction_epilogue: a reduction starts from what its result would be combined
- * with.
+/* epilogue.c - Implements fuse_reduction_epilogue: starts a reduction from the value that its
+ * result would be combined with.
  *
  *   for i in N {                            for i in N {
  *       t[i] = 0;                               y[i] = b[i];

@@ -1,5 +1,5 @@
-/* inline.c - compute_inline and reverse_compute_inline: a block dissolves into its readers, or into
- * its producer.
+/* inline.c - Implements compute_inline and reverse_compute_inline: substitutes a block into its
+ * readers, or into its producer.
  *
  * Legal: a producer is one store, a function of its iterators, that nothing it reads changes before
  * its readers; a consumer reads one element of what its only producer makes.

@@ -1,4 +1,4 @@
-/* inline.h - what blocks that are put into others must be like (internal to passes/schedule;
+/* inline.h - Checks blocks that are substituted into others (internal to passes/schedule;
  * inline.c). */
 #ifndef TIRC_PASSES_SCHEDULE_BLOCKS_INLINE_H
 #define TIRC_PASSES_SCHEDULE_BLOCKS_INLINE_H

@@ -1,4 +1,5 @@
-/* pad_einsum.c - pad_einsum: iterations beyond the edge, on zeros, so that tiles need no guards.
+/* pad_einsum.c - Implements pad_einsum: extends a contraction with zeros to whole tiles, so that
+ * tiles need no guards.
  *
  *   pad_einsum(C, [16, 16, 16]):
  *       A_pad = A with zeros up to multiples of 16;

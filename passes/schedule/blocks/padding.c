@@ -1,5 +1,5 @@
-/* padding.c - decompose_padding, can_decompose_padding: a fill and a copy instead of a conditional
- * copy.
+/* padding.c - Implements decompose_padding and can_decompose_padding: replaces a conditional copy
+ * by a fill and a copy.
  *
  *   for i in 66                                        for i in 66
  *       p[i] = i >= 1 && i < 65 ? x[i - 1] : 0;  =>        block p_pad(..) { p[i] = 0; }

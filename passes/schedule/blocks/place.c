@@ -1,5 +1,4 @@
-/* place.c - moving a block into other loops (place.h): what must hold of both places, and the nest
- * that it gets there.
+/* place.c - Moves a block into other loops (place.h): checks both places and builds the new nest.
  *
  * The moved block keeps its iterators and their domains. Its loops are made anew over the part of
  * the buffer that is needed (or was written) in one iteration of the target loop; where the part

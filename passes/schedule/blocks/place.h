@@ -1,5 +1,5 @@
-/* place.h - moving a block into other loops: what compute_at and reverse_compute_at share (internal
- * to passes/schedule).
+/* place.h - Moves a block into other loops, for compute_at and reverse_compute_at (internal to
+ * passes/schedule).
  *
  * The two are one move seen from two sides. A buffer ties the block to the loop: the loop reads
  * what the block makes (compute_at), or makes what the block reads (reverse_compute_at). */

@@ -1,5 +1,5 @@
-/* reduce.c - decompose_reduction: the init of a reduction becomes a block of its own, before a
- * loop.
+/* reduce.c - Implements decompose_reduction: moves the init of a reduction into a block of its own,
+ * before a loop.
  *
  * Legal: the loop is one that carries the reduction, or stands around all that do.
  * Invariant: each init runs once, before the first update of its element. */

@@ -1,5 +1,5 @@
-/* reverse_compute_at.c - reverse_compute_at: a block does, in an iteration of a loop, what it can
- * do with what is made there.
+/* reverse_compute_at.c - Implements reverse_compute_at: runs, in each iteration of a loop, the
+ * instances of a block whose inputs are ready there.
  *
  *   for io in N / 32                            for io in N / 32
  *       for ii in 32                                for ii in 32

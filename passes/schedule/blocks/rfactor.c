@@ -1,4 +1,4 @@
-/* rfactor.c - a reduction through a buffer of partial results.
+/* rfactor.c - Implements rfactor: computes a reduction through a buffer of partial results.
  *
  *   for i in 8, ko in 4, ki in 32               for i in 8, ko in 4, ki in 32
  *       block y(i in 8 = i, reduce k in 128         block y_rf(i in 8 = i, ki in 32 = ki,

@@ -1,4 +1,5 @@
-/* cache.c - cache_read, cache_write, set_scope: the same values in another memory.
+/* cache.c - Implements cache_read, cache_write and set_scope: keeps the same values in another
+ * memory.
  *
  * Legal: all accesses of the buffer that the copy stands for come after (a read) or before (a
  * write) the copy, and nothing else changes the buffer between them.

@@ -1,4 +1,4 @@
-/* cache_hint.c - cache_hint: what the accesses of a block ask of the caches.
+/* cache_hint.c - Implements cache_hint: annotates the accesses of a block with cache hints.
  *
  * The step only says so, in an annotation of the block; lowering puts it to the accesses, and
  * proves a claim of `read_only` once it knows what a launch is

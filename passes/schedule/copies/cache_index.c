@@ -1,5 +1,5 @@
-/* cache_index.c - cache_index: index arithmetic that a block does over and over is done once, and
- * kept.
+/* cache_index.c - Implements cache_index: computes repeated index arithmetic of a block once and
+ * stores it.
  *
  *   for i in 8, j in 6                           at[i] = i * 3 % 8      for all i
  *       y[i, j] = x[i * 3 % 8, j];       =>      y[i, j] = x[at[i], j]

@@ -1,4 +1,5 @@
-/* inplace.c - cache_inplace: a block that reads and writes one buffer does so in a copy.
+/* inplace.c - Implements cache_inplace: makes a block that reads and writes one buffer work on a
+ * copy.
  *
  *   cache_inplace(x, x, shared, i):        for i in 4 {
  *                                              x_shared[i * 8 .. i * 8 + 8] = x[...];

@@ -1,5 +1,5 @@
-/* reindex.c - reindex, reindex_cache_read, reindex_cache_write: a copy of what a block touches,
- * laid out by its iterators.
+/* reindex.c - Implements reindex, reindex_cache_read and reindex_cache_write: copies what a block
+ * accesses, laid out by its iterators.
  *
  *   reindex_cache_read(y, x, shared, [i, j] -> [j, i]):
  *

@@ -1,6 +1,6 @@
-/* stage.h - a buffer that holds a part of another for a while: where the copies stand, and the
- * blocks that make them (internal to passes/schedule; what cache_read, cache_write, reindex and
- * their kin share). */
+/* stage.h - Stages a part of a buffer in another buffer: places the copies and builds the blocks
+ * that make them (internal to passes/schedule; shared by cache_read, cache_write, reindex and
+ * similar primitives). */
 #ifndef TIRC_PASSES_SCHEDULE_COPIES_STAGE_H
 #define TIRC_PASSES_SCHEDULE_COPIES_STAGE_H
 

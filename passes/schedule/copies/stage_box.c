@@ -1,5 +1,5 @@
-/* stage_box.c - how large a copy must be: the part of a buffer that an iteration of a loop touches,
- * for all threads that would share it (stage.h). */
+/* stage_box.c - Computes the size of a staged copy: the part of a buffer that an iteration of a
+ * loop accesses, for all threads that share it (stage.h). */
 #include "passes/schedule/copies/stage.h"
 
 /* The variables of bound loops on `path` whose iterations share a buffer of this scope. */

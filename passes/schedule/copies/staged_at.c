@@ -1,4 +1,4 @@
-/* staged_at.c - read_at and write_at: a copy, and its place, in one step.
+/* staged_at.c - Implements read_at and write_at: makes and places a copy in one step.
  *
  * read_at is cache_read for one block and then compute_at; write_at is cache_write and then
  * reverse_compute_at. Each of the two is checked as it is alone, in the name of the primitive that

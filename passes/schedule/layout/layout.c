@@ -1,4 +1,4 @@
-/* layout.c - storage_align, pad and swizzle: where the elements of a buffer lie.
+/* layout.c - Implements storage_align, pad and swizzle: sets where the elements of a buffer lie.
  *
  * None changes a value: buffer_strides reads the layout when the kernel's arrays are declared, and
  * `flatten` writes swizzles into subscripts. What a schedule leaves to tirc (`auto`) is chosen in

@@ -1,4 +1,5 @@
-/* rolling.c - rolling_buffer: what consecutive iterations both need of a producer is computed once.
+/* rolling.c - Implements rolling_buffer: computes once what consecutive iterations both need of a
+ * producer.
  *
  *   for i in 62 {                                   temp t in local fold(0, 3)
  *       for a in 3                                  for i in 62 {

@@ -1,5 +1,5 @@
-/* transform_block.c - another space for the iterations of a block: its iterators become the outputs
- * of an index map.
+/* transform_block.c - Implements transform_block_layout: replaces the iterators of a block by the
+ * outputs of an index map.
  *
  *   transform_block_layout(y, [i, j] -> [i / 4, j, i % 4]):
  *

@@ -1,4 +1,5 @@
-/* transform_layout.c - another layout of a temp: each element goes where an index map says.
+/* transform_layout.c - Implements transform_layout: moves each element of a temp to the place that
+ * an index map gives.
  *
  *   transform_layout(t, [i, j] -> [i / 4, j, i % 4]):      t[i, j]   =>   t[i / 4, j, i % 4]
  *

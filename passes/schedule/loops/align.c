@@ -1,4 +1,4 @@
-/* align.c - align: iterations that begin where memory does.
+/* align.c - Implements align: starts iterations at aligned addresses.
  *
  *   align(r, out, out, 8):
  *

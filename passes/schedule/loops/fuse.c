@@ -1,4 +1,5 @@
-/* fuse.c - fuse: a nest becomes one loop; fusable says which loops that takes together.
+/* fuse.c - Implements fuse and fusable: replaces a nest by one loop, and finds the loops that can
+ * be fused.
  *
  *   fuse(i, j)          for i in E0, j in E1  =>   for f in E0 * E1
  *                           S(i, j)                    S(f / E1, f % E1)

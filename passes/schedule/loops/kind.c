@@ -1,4 +1,4 @@
-/* kind.c - primitives that say how a loop runs: bind, parallel, vectorize, unroll.
+/* kind.c - Implements the primitives that set how a loop runs: bind, parallel, vectorize, unroll.
  *
  * A launch is the statement under an outermost bound loop. All its loops on one axis run on the
  * same blocks or threads, so bind looks at the whole launch: equal extents, no block on two values

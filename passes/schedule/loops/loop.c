@@ -1,4 +1,4 @@
-/* loop.c - reorder and add_unit_loop, and what primitives that reshape nests of loops share
+/* loop.c - Implements reorder and add_unit_loop, and helpers for primitives that reshape loop nests
  * (loop.h).
  *
  *   reorder(j, i)       for i in E0, j in E1  =>   for j in E1, i in E0

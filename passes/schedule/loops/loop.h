@@ -1,4 +1,4 @@
-/* loop.h - what primitives that reshape nests of loops share (internal to passes/schedule;
+/* loop.h - Declares helpers of primitives that reshape loop nests (internal to passes/schedule;
  * loop.c). */
 #ifndef TIRC_PASSES_SCHEDULE_LOOPS_LOOP_H
 #define TIRC_PASSES_SCHEDULE_LOOPS_LOOP_H

@@ -1,4 +1,5 @@
-/* merge.c - loops that run one after the other, and loops that run together: merge, fission, shift.
+/* merge.c - Implements merge, fission and shift: combines consecutive loops, distributes a loop,
+ * and offsets its iterations.
  *
  *   merge(i, j)       for i in N              =>   for i_m in N {
  *                         t[i] = x[i];                 t[i_m] = x[i_m];

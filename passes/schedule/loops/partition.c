@@ -1,4 +1,4 @@
-/* partition.c - loop_partition: one loop becomes several that follow one another.
+/* partition.c - Implements loop_partition: splits the range of a loop into consecutive loops.
  *
  *   loop_partition(i, [1, _])    for i in N     =>   for i_0 in 0..1
  *                                    S(i)                S_1(i_0)

@@ -1,4 +1,4 @@
-/* partition.h - consecutive parts of one loop (internal to passes/schedule).
+/* partition.h - Builds consecutive parts of one loop (internal to passes/schedule).
  *
  * One part keeps the blocks, loops and temps of the loop; the others run copies of them, with ids
  * of their own and names C_1, C_2, ... . Parts are made by loop_partition, and by split for the

@@ -1,5 +1,5 @@
-/* remap.c - other orders: remap of the blocks of a grid, reorder_block_iter_var of the iterators of
- * a block.
+/* remap.c - Implements remap and reorder_block_iter_var: changes the order of a grid's blocks, or
+ * of a block's iterators.
  *
  * Blocks of a grid run in no order that a program could rely on, so which of them computes which
  * tile is free. The hardware starts them row by row (blockIdx.x fastest); remap lets the ones that

@@ -1,5 +1,5 @@
-/* serpentine.c - serpentine: a loop that runs forwards and backwards in turn, so that what one row
- * used last the next one uses first.
+/* serpentine.c - Implements serpentine: alternates the direction of a loop, so that each row first
+ * uses what the previous row used last.
  *
  * The step marks the inner loop; lowering gives its body the turned variable
  * (passes/lower/index/serpentine.c), when the analyses that work on affine subscripts have done

@@ -1,4 +1,5 @@
-/* split.c - split: a loop becomes a nest that runs the same iterations in the same order.
+/* split.c - Implements split: replaces a loop by a nest that runs the same iterations in the same
+ * order.
  *
  *   split(i, [4, _])    for i in E            =>   for i_0 in 4, i_1 in ceil(E / 4)
  *                           S(i)                       S(i_0 * ceil(E / 4) + i_1)

@@ -1,4 +1,4 @@
-/* tail.c - split(i, factors, tail = pad): as many iterations as the tiles have, and no guards.
+/* tail.c - Implements split(i, factors, tail = pad): extends a loop to whole tiles, without guards.
  *
  *   temp t: f32[100];          temp t: f32[128];
  *   for i in 100         =>    for io in 4, ii in 32

@@ -1,4 +1,4 @@
-/* tail.h - iterations beyond the end of a loop (internal to passes/schedule). */
+/* tail.h - Extends loops past their end (internal to passes/schedule). */
 #ifndef TIRC_PASSES_SCHEDULE_LOOPS_TAIL_H
 #define TIRC_PASSES_SCHEDULE_LOOPS_TAIL_H
 

@@ -1,4 +1,4 @@
-/* widen.c - widen: the range of a loop no longer depends on loops around it.
+/* widen.c - Implements widen: makes the range of a loop independent of the loops around it.
  *
  *   widen(j, i)    for i in 8            =>   for i in 8
  *                      for j in i + 1             for j in 8

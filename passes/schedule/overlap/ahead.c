@@ -1,4 +1,4 @@
-/* ahead.c - statements that run in an earlier iteration than the one they belong to.
+/* ahead.c - Moves statements to an earlier iteration than their own.
  *
  *   for i in n {             S_first(0) ... S_first(k - 1)        ahead_before
  *       S(i)           =>    for i in n {

@@ -1,5 +1,4 @@
-/* ahead.h - statements that run in an earlier iteration than the one they belong to (internal to
- * passes/schedule).
+/* ahead.h - Moves statements to an earlier iteration than their own (internal to passes/schedule).
  *
  * What pipeline and rotate build: the first iterations of these statements before the loop, the
  * others inside it. The loop stands at the end of `path` and `loop` is the same from 0 in steps of

@@ -1,5 +1,4 @@
-/* copy_async.c - copy_async: a copy into shared memory that goes on while the threads do something
- * else.
+/* copy_async.c - Implements copy_async: makes a copy into shared memory asynchronous.
  *
  * The step only says so, in an annotation of the block: what a copy means does not change, because
  * lowering puts a wait in front of every access that may meet it (passes/lower/threads/async.c).

@@ -1,4 +1,4 @@
-/* pipeline.c - pipeline: copies run ahead of the iteration that uses them.
+/* pipeline.c - Implements pipeline: runs copies ahead of the iteration that uses them.
  *
  *   for ko in n {                 load(0) ... load(stages - 2)
  *       load(ko)            =>    for ko in n {

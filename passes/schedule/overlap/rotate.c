@@ -1,4 +1,4 @@
-/* rotate.c - rotate: what an iteration begins with is done at the end of the iteration before.
+/* rotate.c - Implements rotate: moves the start of each iteration to the end of the previous one.
  *
  *   for i in n {             first(0)
  *       first(i)       =>    for i in n {

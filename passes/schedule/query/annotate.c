@@ -1,4 +1,4 @@
-/* annotate.c - what a schedule says about loops and blocks: annotate, unannotate, atomic.
+/* annotate.c - Implements annotate, unannotate and atomic: annotates loops and blocks.
  *
  * Legal: annotations are of keys that the loop or block may have; updates that become atomic are
  * those of a reduction.

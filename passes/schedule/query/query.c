@@ -1,5 +1,5 @@
-/* query.c - primitives that look and change nothing: loops, blocks, who feeds whom, parallel bands,
- * elements of buffers.
+/* query.c - Implements the queries, which change nothing: loops, blocks, producers and consumers,
+ * parallel bands, elements of buffers.
  *
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */

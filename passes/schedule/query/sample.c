@@ -1,4 +1,4 @@
-/* sample.c - spaces of values: sample_perfect_tile, sample_categorical.
+/* sample.c - Implements the search spaces sample_perfect_tile and sample_categorical.
  *
  * In TVM these draw one value. Here they give all of them, the default first, and `tune NAME in
  * ...` takes one: the default, or what --set says. So a schedule runs to the same text every time,
