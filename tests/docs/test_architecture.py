@@ -24,7 +24,7 @@ def test_the_pass_table_is_the_pipeline():
 
 def layers():
     """For each folder, the most special one first: what its files may include, its own apart."""
-    rows = re.findall(r"^\| (`.*?) \| .* \| (.*) \|$", section("The way of a program"), re.M)
+    rows = re.findall(r"^\| (`.*?) \| .* \| (.*) \|$", section("The pipeline"), re.M)
     rules = {folder: re.findall(r"`([^`]+)`", allowed) for folders, allowed in rows for folder in re.findall(r"`([^`]+)`", folders)}
     return sorted(rules.items(), key=lambda rule: -len(rule[0]))
 
@@ -42,7 +42,7 @@ def test_files_include_what_their_folder_may():
 
 def rooms():
     """For each folder with rooms, its rooms in their order; "" is the folder itself."""
-    rows = re.findall(r"^\| `([\w/]+/)` \| ((?:`|the folder's).*) \|$", section("The way of a program").split("Large folders")[1], re.M)
+    rows = re.findall(r"^\| `([\w/]+/)` \| ((?:`|the folder's).*) \|$", section("The pipeline").split("Large folders")[1], re.M)
     return {folder: ["" if "own" in room else room.strip("` ") for room in re.split(r", then |, ", text)
                      for room in re.split(r"(?<=/`) ", room)] for folder, text in rows}
 
