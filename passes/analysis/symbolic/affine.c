@@ -43,6 +43,22 @@ Expr *product_build(Context *c, ExprList *factors, Span span)
     return product;
 }
 
+Expr *product_divide(Context *c, Expr *atom, Expr *divisor)
+{
+    ExprList factors = {0}, by = {0};
+    product_factors(c, atom, &factors);
+    product_factors(c, divisor, &by);
+    for (int k = 0; k < by.n; k++) {
+        int at = 0;
+        while (at < factors.n && expr_order(factors.items[at], by.items[k]) != 0)
+            at++;
+        if (at == factors.n)
+            return NULL;
+        factors.items[at] = factors.items[--factors.n];
+    }
+    return factors.n ? product_build(c, &factors, atom->span) : expr_index(c, 1);
+}
+
 static Expr *atom_product(Context *c, Expr *a, Expr *b, Span span)
 {
     ExprList factors = {0};
@@ -50,9 +66,6 @@ static Expr *atom_product(Context *c, Expr *a, Expr *b, Span span)
     product_factors(c, b, &factors);
     return product_build(c, &factors, span);
 }
-
-/* Products of sums are multiplied out only as long as they stay small. */
-enum { PRODUCT_TERMS = 64 };
 
 static bool push_multiplied(Context *c, Affine *out, const Affine *a, const Affine *b,
                             int64_t scale, Span span)

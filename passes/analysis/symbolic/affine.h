@@ -28,6 +28,8 @@ typedef enum {
 bool affine_collect(Context *c, Expr *e, int64_t scale, Products products, Affine *out);
 /* out = e, normal. */
 bool affine_of(Context *c, Expr *e, Products products, Affine *out);
+/* Products of sums are multiplied out only as long as they stay small. */
+enum { PRODUCT_TERMS = 64 };
 /* Adds scale * a * b to `out`. */
 bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
                          Products products, Span span);
@@ -35,6 +37,9 @@ bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine 
 void product_factors(Context *c, Expr *atom, ExprList *out);
 /* Their product again, in canonical order (sorts `factors`); NULL for none. */
 Expr *product_build(Context *c, ExprList *factors, Span span);
+/* What is left of a product without the factors of `divisor`, 1 where nothing is; NULL if one of
+ * them is missing. */
+Expr *product_divide(Context *c, Expr *atom, Expr *divisor);
 
 /* ---- build_index.c: text of a form ----------------------------------------------------------- */
 

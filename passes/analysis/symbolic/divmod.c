@@ -204,41 +204,16 @@ static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, i
 
 /* ---- symbolic divisors ----------------------------------------------------------------------- */
 
-/* atom = divisor * (the product of what is left); false if a factor of the divisor is missing. */
-static bool remove_factors(Context *c, Expr *atom, const ExprList *divisor, Span span, Expr **left)
-{
-    ExprList factors = {0};
-    product_factors(c, atom, &factors);
-    for (int k = 0; k < divisor->n; k++) {
-        int at = 0;
-        while (at < factors.n && expr_order(factors.items[at], divisor->items[k]) != 0)
-            at++;
-        if (at == factors.n)
-            return false;
-        factors.items[at] = factors.items[--factors.n];
-    }
-    *left = product_build(c, &factors, span);
-    return true;
-}
-
-static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Span span, Affine *multiple,
+static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Affine *multiple,
                            Affine *rest)
 {
-    ExprList factors = {0};
-    product_factors(c, divisor, &factors);
-    *multiple = (Affine){0};
-    *rest = (Affine){.constant = a->constant};
+    *multiple = affine_const(0);
+    *rest = affine_const(a->constant);
     for (int t = 0; t < a->n; t++) {
-        Expr *left;
-        int64_t factor = a->terms[t].factor;
-        bool fits;
-        if (!remove_factors(c, a->terms[t].atom, &factors, span, &left))
-            fits = affine_push(c, rest, factor, a->terms[t].atom);
-        else if (left)
-            fits = affine_collect(c, left, factor, PRODUCTS_KEPT, multiple);
-        else
-            fits = checked_add(multiple->constant, factor, &multiple->constant);
-        if (!fits)
+        Term term = a->terms[t];
+        Expr *left = product_divide(c, term.atom, divisor);
+        if (!(left ? affine_collect(c, left, term.factor, PRODUCTS_KEPT, multiple)
+                   : affine_push(c, rest, term.factor, term.atom)))
             return false;
     }
     return affine_normalize(multiple);
@@ -257,7 +232,7 @@ static bool rest_is_remainder(Facts *f, const Affine *a, const Affine *rest, Exp
 static bool push_symbolic_quotient(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
 {
     Affine multiple, rest;
-    if (!split_symbolic(p->f->c, a, divisor, p->span, &multiple, &rest))
+    if (!split_symbolic(p->f->c, a, divisor, &multiple, &rest))
         return false;
     bool exact = rest.n == 0 && rest.constant == 0;
     if (exact || rest_is_remainder(p->f, a, &rest, divisor))

@@ -2,7 +2,7 @@
  * sums of products of its sizes. */
 #include "passes/analysis/symbolic/index_range.h"
 
-#include "passes/analysis/symbolic/simplify.h"
+#include "passes/analysis/symbolic/affine.h"
 
 typedef struct {
     const Var *var;
@@ -109,7 +109,7 @@ static IndexRange product(Context *c, IndexRange a, IndexRange b)
 }
 
 /* Rounds towards 0, so the size of the quotient is at most that of a. */
-static IndexRange quotient(Context *c, IndexRange a, IndexRange b, const Expr *by)
+static IndexRange quotient(Context *c, IndexRange a, IndexRange b, Expr *by)
 {
     IndexRange out = {bounds_divide(a.number, b.number), NULL, NULL};
     if (a.lo || a.hi || b.number.min < 0) {
@@ -117,7 +117,7 @@ static IndexRange quotient(Context *c, IndexRange a, IndexRange b, const Expr *b
         const SizeSum *most = a.number.min >= 0 ? size_sum_positive(c, a.hi) : NULL;
         const SizeSum *p = most ? most : magnitude(c, a);
         bool by_size = by->kind == EX_VAR && by->u.var->kind == VAR_SIZE;
-        out.hi = by_size ? size_sum_div_size(c, p, by->u.var) : size_sum_scale(c, p, 1, d);
+        out.hi = by_size ? size_sum_div_size(c, p, by) : size_sum_scale(c, p, 1, d);
         out.lo = a.number.min >= 0 && b.number.min >= 0 ? NULL : size_sum_scale(c, out.hi, -1, 1);
     }
     return out;
@@ -146,28 +146,36 @@ static IndexRange either(Context *c, IndexRange a, IndexRange b)
     return out;
 }
 
-double index_ranges_usual(const IndexRanges *v, const SizeSum *p)
+/* About how large a product of sizes is: one that is part of the number of elements of a buffer has
+ * as much room as that. */
+static double usual_product(const IndexRanges *v, Expr *atom)
 {
     const double size = 0x1p20, buffer = 0x1p30;
-    double sum = 0;
-    for (int i = 0; i < p->n; i++) {
-        const SizeTerm *t = &p->terms[i];
-        double usual = 1;
-        for (int k = 0; k < t->degree; k++)
-            usual *= size;
-        for (int k = 0; k < v->buffers.n; k++)
-            for (int j = 0; j < v->buffers.items[k]->n; j++) {
-                const SizeTerm *of = &v->buffers.items[k]->terms[j];
-                int at = 0; /* the sizes of t are among those of the buffer */
-                for (int s = 0; s < of->degree && at < t->degree; s++)
-                    at += of->sizes[s] == t->sizes[at];
-                double room = buffer * (double)of->den / (double)of->num;
-                if (t->degree > 0 && at == t->degree && room < usual)
-                    usual = room;
-            }
-        sum += usual * (double)t->num / (double)t->den;
+    ExprList sizes = {0};
+    double usual = 1;
+    product_factors(v->c, atom, &sizes);
+    for (int k = 0; k < sizes.n; k++)
+        usual *= size;
+    for (int k = 0; k < v->buffers.n; k++) {
+        const SizeSum *elements = v->buffers.items[k];
+        for (int j = 0; j < elements->form.n; j++) {
+            Term of = elements->form.terms[j];
+            double room = buffer * (double)elements->by / (double)of.factor;
+            if (room < usual && product_divide(v->c, of.atom, atom))
+                usual = room;
+        }
     }
-    return sum;
+    return usual;
+}
+
+double index_ranges_usual(const IndexRanges *v, const SizeSum *p)
+{
+    ArenaMark mark = arena_mark(v->c->arena);
+    double sum = (double)p->form.constant;
+    for (int i = 0; i < p->form.n; i++)
+        sum += usual_product(v, p->form.terms[i].atom) * (double)p->form.terms[i].factor;
+    arena_reset(v->c->arena, mark);
+    return sum / (double)p->by;
 }
 
 /* The tighter of two ends that both hold. */

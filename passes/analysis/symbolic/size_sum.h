@@ -10,21 +10,13 @@
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
 
-#include "ir/ir.h"
+#include "passes/analysis/symbolic/linear.h"
 
-enum { SIZE_SUM_DEGREE = 6, SIZE_SUM_TERMS = 24 };
-
-/* num / den times a product of sizes. */
+/* form / by, where by > 0 has no divisor in common with all numbers of the form, and its atoms are
+ * sizes and products of sizes. */
 typedef struct {
-    int64_t num, den; /* den > 0, no common divisor, num not 0 */
-    int degree;
-    const Var *sizes[SIZE_SUM_DEGREE]; /* by age; a power repeats its size */
-} SizeTerm;
-
-/* The sum of its terms; no two have the same sizes. */
-typedef struct {
-    int n;
-    const SizeTerm *terms;
+    Affine form;
+    int64_t by;
 } SizeSum;
 
 const SizeSum *size_sum_int(Context *c, int64_t value);
@@ -36,15 +28,13 @@ const SizeSum *size_sum_mul(Context *c, const SizeSum *a, const SizeSum *b);
 const SizeSum *size_sum_scale(Context *c, const SizeSum *a, int64_t num, int64_t den);
 /* At least a / size, where size >= 1: terms that have the size lose it, others stay unless they are
  * negative. */
-const SizeSum *size_sum_div_size(Context *c, const SizeSum *a, const Var *size);
+const SizeSum *size_sum_div_size(Context *c, const SizeSum *a, Expr *size);
 /* At least a and b, and at most both: term by term. */
 const SizeSum *size_sum_above(Context *c, const SizeSum *a, const SizeSum *b);
 const SizeSum *size_sum_below(Context *c, const SizeSum *a, const SizeSum *b);
 /* The terms that are not negative: at least a, and at least 0. */
 const SizeSum *size_sum_positive(Context *c, const SizeSum *a);
-/* No term is negative. */
-bool size_sum_is_positive(const SizeSum *a);
 /* No term of `a` is larger than that of `b`; both are positive. */
-bool size_sum_within(const SizeSum *a, const SizeSum *b);
+bool size_sum_within(Context *c, const SizeSum *a, const SizeSum *b);
 
 #endif
