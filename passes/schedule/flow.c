@@ -133,18 +133,11 @@ bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
         moved = blocks.items[i]->u.block.init && place_of_init(s, &outer, old, blocks.items[i]) !=
                                                      place_of_init(s, &outer, now, blocks.items[i]);
     const Kernel *kernel = moved ? sched_kernel_around(s, s->kernel, &outer) : NULL;
-    if (!moved || dependence_order_kept(s->ctx, kernel, old, now, &s->reassociates, &why))
-        return true;
-    sched_refuse(
+    REQUIRE_KEPT(
         s, E0419, span,
+        !moved || dependence_order_kept(s->ctx, kernel, old, now, &s->reassociates, &why), &why,
         "the init of a reduction would move before or after a statement that it depends on");
-    sched_note_conflict(s, &why);
-    return false;
-}
-
-Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to)
-{
-    return stmt_replace_buffer(s->ctx, body, from, to);
+    return true;
 }
 
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
@@ -230,14 +223,6 @@ Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer)
     return rewrite_stmt(&r, body);
 }
 
-Kernel *flow_kernel_with(Schedule *s, Stmt *body)
-{
-    Kernel *kernel = ARENA_NEW(s->ctx->arena, Kernel);
-    *kernel = *s->kernel;
-    kernel->body = body;
-    return kernel;
-}
-
 static bool has_kind(const Stmt *s)
 {
     return s->kind == ST_FOR && s->u.loop.kind != LOOP_SERIAL && s->u.loop.kind != LOOP_UNROLL;
@@ -263,12 +248,12 @@ static bool is_asked_with(Context *c, const Stmt *launch, const Stmt *loop)
            stmt_find(c, (Stmt *)launch, loop->u.loop.id, &(StmtPath){0});
 }
 
-bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span)
+bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
 {
     StmtPath path = {0};
     Conflict why;
     const Stmt *launch = NULL; /* the outermost bound loop of the launch asked about last */
-    kernel = flow_threads_apart(s, kernel, span);
+    const Kernel *kernel = flow_threads_apart(s, kernel_with_body(s->ctx, s->kernel, body), span);
     if (!kernel)
         return false;
     if (!stmt_find(s->ctx, kernel->body, loop, &path))
@@ -281,34 +266,24 @@ bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span s
             continue;
         if (f->kind == LOOP_BIND)
             launch = kinds.items[i];
-        if (threads_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why))
-            continue;
-        sched_refuse(
-            s, E0441, span, "loop '%s' is %s, which would no longer be legal: %s", f->var->name,
+        REQUIRE_KEPT(
+            s, E0441, span, threads_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why),
+            &why, "loop '%s' is %s, which would no longer be legal: %s", f->var->name,
             f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason);
-        sched_note_conflict(s, &why);
-        return false;
     }
     return true;
 }
 
-static bool recheck_all(Schedule *s, const Kernel *kernel, const Stmt *stmt, Span span)
+bool flow_recheck_all(Schedule *s, Stmt *body, Span span)
 {
-    if (stmt->kind == ST_SEQ) {
-        for (int i = 0; i < stmt->u.seq.n; i++)
-            if (!recheck_all(s, kernel, stmt->u.seq.items[i], span))
-                return false;
-        return true;
+    for (Cursor at = cursor_outer(s->ctx, body); cursor_next(&at);) {
+        if (at.stmt->kind != ST_FOR)
+            continue;
+        if (!flow_recheck_kinds(s, body, at.stmt->u.loop.id, span))
+            return false;
+        cursor_prune(&at);
     }
-    if (stmt->kind == ST_IF)
-        return recheck_all(s, kernel, stmt->u.cond.then, span) &&
-               (!stmt->u.cond.otherwise || recheck_all(s, kernel, stmt->u.cond.otherwise, span));
-    return stmt->kind != ST_FOR || flow_recheck_kinds(s, kernel, stmt->u.loop.id, span);
-}
-
-bool flow_recheck_all(Schedule *s, const Kernel *kernel, Span span)
-{
-    return recheck_all(s, kernel, kernel->body, span);
+    return true;
 }
 
 const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span)
@@ -326,7 +301,7 @@ Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span
 {
     StmtPath now = {0};
     const Stmt *root = NULL;
-    const Kernel *kernel = flow_threads_apart(s, flow_kernel_with(s, body), span);
+    const Kernel *kernel = flow_threads_apart(s, kernel_with_body(s->ctx, s->kernel, body), span);
     if (!kernel)
         return NULL;
     *n_fixed = 0;
@@ -356,8 +331,8 @@ bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *b
         at++;
     Rewriter r = {.ctx = s->ctx, .stmt = serial_loop};
     Stmt *root = rewrite_stmt(&r, path->items[at]);
-    const Kernel *kernel =
-        flow_kernel_with(s, stmt_replace(s->ctx, s->kernel->body, path->items[at], root));
+    const Kernel *kernel = kernel_with_body(
+        s->ctx, s->kernel, stmt_replace(s->ctx, s->kernel->body, path->items[at], root));
     return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, 0);
 }
 

@@ -4,6 +4,7 @@
 #define TIRC_PASSES_SCHEDULE_FLOW_H
 
 #include "passes/schedule/sched.h"
+#include "passes/shared/rebuild.h"
 
 /* The blocks that touch `buffer` in `mode`, in program order. */
 typedef StmtList BlockList;
@@ -60,9 +61,6 @@ const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buf
  * primitive at work. */
 bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span);
 
-/* The temp's declaration and every access of `from` become those of `to`, which has the same id. */
-Stmt *flow_replace_buffer(Schedule *s, Stmt *body, const Buffer *from, Buffer *to);
-
 /* `body` without the block, and without the loops around it that hold nothing else. */
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
 
@@ -76,16 +74,12 @@ Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buf
 /* `body` without the declaration of `buffer`. */
 Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
 
-/* Every loop of `kernel` that is bound, vectorized or parallel, and that one of the paths or
- * statement `at` holds, is still legal there. False after an error in the name of the primitive at
- * work. */
-bool flow_recheck_kinds(Schedule *s, const Kernel *kernel, uint32_t loop, Span span);
+/* In a kernel with this body, the loops around and below `loop` that are bound, vectorized or
+ * parallel are still legal. False after an error in the name of the primitive at work. */
+bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);
 
-/* The same for every nest of the kernel. */
-bool flow_recheck_all(Schedule *s, const Kernel *kernel, Span span);
-
-/* The current kernel with another body, for questions about what a step would make. */
-Kernel *flow_kernel_with(Schedule *s, Stmt *body);
+/* The same for every nest. */
+bool flow_recheck_all(Schedule *s, Stmt *body, Span span);
 
 /* The kernel with reductions across threads in the form that they run in (lower.h): what questions
  * about threads are asked of. NULL after an error in the name of the primitive at work. */

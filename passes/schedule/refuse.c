@@ -59,6 +59,12 @@ void sched_note_at(Schedule *s, const Stmt *node, const char *format, ...)
     diag_note(s->ctx, span_none(), "%s", text.text);
 }
 
+void sched_note_now(Schedule *s, const Stmt *node)
+{
+    sched_note_at(s, node, "%s '%s' is now", node->kind == ST_FOR ? "loop" : "block",
+                  stmt_label(node));
+}
+
 void sched_note_conflict(Schedule *s, const Conflict *why)
 {
     if (!why->first || !why->second) {

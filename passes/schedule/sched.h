@@ -173,11 +173,19 @@ void call_print(const Schedule *s, const CallRecord *call, const Name *loop_name
 /* ---- what primitives use ---- */
 
 /* One line per precondition: diagnoses and leaves the primitive.
- *   REQUIRE(s, E0412, call->span, loop->kind == LOOP_SERIAL, "...", ...) */
+ *   REQUIRE(s, E0412, call->span, loop->kind == LOOP_SERIAL, "...", ...)
+ * _AT shows a loop or block as it is now, _KEPT the conflict that the condition has found. */
 #define REQUIRE(s, code, span, condition, ...)                                                     \
+    REQUIRE_OR_NOTE(s, code, span, condition, (void)0, __VA_ARGS__)
+#define REQUIRE_AT(s, code, span, condition, node, ...)                                            \
+    REQUIRE_OR_NOTE(s, code, span, condition, sched_note_now((s), (node)), __VA_ARGS__)
+#define REQUIRE_KEPT(s, code, span, condition, why, ...)                                           \
+    REQUIRE_OR_NOTE(s, code, span, condition, sched_note_conflict((s), (why)), __VA_ARGS__)
+#define REQUIRE_OR_NOTE(s, code, span, condition, note, ...)                                       \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             sched_refuse((s), (code), (span), __VA_ARGS__);                                        \
+            note;                                                                                  \
             return false;                                                                          \
         }                                                                                          \
     } while (0)
@@ -186,6 +194,8 @@ bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ..
     TIRC_PRINTF(4, 5);
 /* A note that shows the loop or block in the program as it is now, its line underlined. */
 void sched_note_at(Schedule *s, const Stmt *node, const char *format, ...) TIRC_PRINTF(3, 4);
+/* The same of one that an error names. */
+void sched_note_now(Schedule *s, const Stmt *node);
 /* Notes for the two instances of a conflict. */
 void sched_note_conflict(Schedule *s, const Conflict *why);
 

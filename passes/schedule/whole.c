@@ -21,12 +21,7 @@ Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
     }
     block.iters = iters;
     block.predicate = NULL;
-    Stmt *nest = stmt_block(c, &block, stmt->span);
-    for (int i = block.n_iters - 1; i >= 0; i--) {
-        loops[i].body = nest;
-        nest = stmt_for(c, &loops[i], stmt->span);
-    }
-    return nest;
+    return stmt_in_loops(c, loops, block.n_iters, stmt_block(c, &block, stmt->span), stmt->span);
 }
 
 bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why)

@@ -9,6 +9,15 @@ Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)
     return stmt_stamp(stmt_for(c, &copy, loop->span), loop);
 }
 
+Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        loops[i].body = body;
+        body = stmt_for(c, &loops[i], span);
+    }
+    return body;
+}
+
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2)
 {
     if (!s1)

@@ -14,6 +14,8 @@ typedef VEC(Var *) VarList;
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 /* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
+/* `body` in the loops, the first one outermost; each gets its body. */
+Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span);
 /* s1 then s2; either may be NULL. */
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
 /* The kernel with another body; it shares the rest. */

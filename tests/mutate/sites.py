@@ -3,6 +3,7 @@
 A check is a place that decides to refuse. Mutant number N, when it is on, decides otherwise:
 
     REQUIRE(s, E0412, span, ok, ...)              ->  REQUIRE(s, E0412, span, (ok) || mutant(N), ...)
+                                                      and REQUIRE_AT, REQUIRE_KEPT likewise
     if (bad) return sched_refuse(...);            ->  if ((bad) && !mutant(N)) return sched_refuse(...);
     if (ok) return true; sched_refuse(...);       ->  if ((ok) || mutant(N)) return true; sched_refuse(...);
     case ST_TEMP: return refuse(...);             ->  case ST_TEMP: return mutant(N) || refuse(...);
@@ -103,7 +104,7 @@ class Source:
     # ---- REQUIRE ----
 
     def requires(self):
-        for m in re.finditer(r"\bREQUIRE\s*\(", self.code):
+        for m in re.finditer(r"\bREQUIRE(?:_AT|_KEPT)?\s*\(", self.code):
             begin, end = m.end(), closing(self.code, m.end() - 1)
             commas, depth = [], 0
             for i in range(begin, end):

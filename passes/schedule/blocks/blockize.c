@@ -336,16 +336,14 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
     for (int i = 0; i < b->taken.n; i++)
         for (int j = i + 1; j < b->taken.n; j++) {
             const Stmt *one = b->taken.items[i], *other = b->taken.items[j];
-            if (dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items,
-                                             loops.n, &why))
-                continue;
-            sched_refuse(
+            REQUIRE_KEPT(
                 b->s, E0810, b->call->span,
+                dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items,
+                                             loops.n, &why),
+                &why,
                 "the inits of blocks '%s' and '%s' access the same elements, and one would no "
                 "longer run before the whole other block; use decompose_reduction for one of them",
                 one->u.block.name, other->u.block.name);
-            sched_note_conflict(b->s, &why);
-            return false;
         }
     return true;
 }
@@ -421,8 +419,7 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = placed(&b, first, block);
     for (int i = 0; i < b.depth; i++)
         if (b.path.items[i]->kind == ST_FOR && b.path.items[i]->u.loop.kind != LOOP_SERIAL) {
-            if (!flow_recheck_kinds(s, flow_kernel_with(s, body), b.path.items[i]->u.loop.id,
-                                    call->span))
+            if (!flow_recheck_kinds(s, body, b.path.items[i]->u.loop.id, call->span))
                 return false;
             break;
         }

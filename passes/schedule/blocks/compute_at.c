@@ -135,16 +135,14 @@ static bool runs_no_more(const Move *m)
             now.n = 0;
         }
     Conflict why;
-    if (dependence_instances_within(s->ctx, s->kernel, before, flow_whole_nest(s, block),
-                                    block->u.block.id, &why) ||
-        dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why))
-        return true;
-    sched_refuse(
+    REQUIRE_KEPT(
         s, E0459, m->at_loop,
-        "block '%s' would compute elements that it does not compute at its present place: %s",
+        dependence_instances_within(s->ctx, s->kernel, before, flow_whole_nest(s, block),
+                                    block->u.block.id, &why) ||
+            dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why),
+        &why, "block '%s' would compute elements that it does not compute at its present place: %s",
         block->u.block.name, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    return true;
 }
 
 /* Which axis of the buffer each iterator of the block is the subscript of, -1: of none. */
@@ -218,7 +216,7 @@ static void note_order(Schedule *s, const StmtPath *path)
     Conflict why;
     if (!block->u.block.init || !type_is_float(flow_single_store(block)->u.store.buffer->type))
         return;
-    bool kept = dependence_order_kept(s->ctx, flow_kernel_with(s, before), before,
+    bool kept = dependence_order_kept(s->ctx, kernel_with_body(s->ctx, s->kernel, before), before,
                                       flow_whole_nest(s, block), &reassociates, &why);
     s->reassociates |= !kept || reassociates;
 }

@@ -249,28 +249,22 @@ static const BlockIter *iters_over(Schedule *s, IndexedBlock maker, IndexedBlock
 bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
 {
     Conflict why;
-    if (flow_runs_whole(s, block, &why))
-        return true;
-    sched_refuse(
-        s, E0462, span,
+    REQUIRE_KEPT(
+        s, E0462, span, flow_runs_whole(s, block, &why), &why,
         "block '%s' does not run over the full domains of its iterators, but '%s' would: %s",
         block->u.block.name, what, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    return true;
 }
 
 /* The producer computes each element once, and so will the block in its place. */
 static bool producer_runs_once(Schedule *s, Name what, const Stmt *producer, Span span)
 {
     Conflict why;
-    if (flow_runs_once(s, producer, &why))
-        return true;
-    sched_refuse(s, E0462, span,
+    REQUIRE_KEPT(s, E0462, span, flow_runs_once(s, producer, &why), &why,
                  "block '%s' would run in the place of its producer '%s', which does not compute "
                  "each element exactly once: %s",
                  what, producer->u.block.name, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    return true;
 }
 
 /* The block's store moves up to its producer: nothing from there to the block may write what it

@@ -86,12 +86,8 @@ static Stmt *nest_of(const Move *m, Expr *cond)
     BlockStmt moved = *old;
     moved.iters = iters;
     moved.predicate = cond ? cond_and(c, old->predicate, cond) : old->predicate;
-    Stmt *nest = stmt_block(c, &moved, m->block->span);
-    for (int i = loops.n - 1; i >= 0; i--) {
-        loops.items[i].body = nest;
-        nest = stmt_for(c, &loops.items[i], m->block->span);
-    }
-    return nest;
+    Stmt *block = stmt_block(c, &moved, m->block->span);
+    return stmt_in_loops(c, loops.items, loops.n, block, m->block->span);
 }
 
 /* A body as items of a sequence, which it is or has one of. */
@@ -299,8 +295,7 @@ bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
         return false;
 
     place_build(&m, NULL);
-    if (!side->keeps_meaning(&m) ||
-        !flow_recheck_kinds(s, flow_kernel_with(s, m.body), m.loop->u.loop.id, call->span))
+    if (!side->keeps_meaning(&m) || !flow_recheck_kinds(s, m.body, m.loop->u.loop.id, call->span))
         return false;
 
     sched_replace_body(s, m.body);

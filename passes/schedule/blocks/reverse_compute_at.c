@@ -110,13 +110,10 @@ static bool keeps_meaning(Move *m)
         place_build(m, cond);
         kept = runs_as_before(m, &why);
     }
-    if (kept)
-        return true;
-    sched_refuse(s, E0456, m->at_loop,
+    REQUIRE_KEPT(s, E0456, m->at_loop, kept, &why,
                  "inside loop '%s', block '%s' would not run as it does now: %s",
                  m->loop->u.loop.var->name, m->block->u.block.name, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    return true;
 }
 
 bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)

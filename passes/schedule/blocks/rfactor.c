@@ -410,7 +410,7 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     Stmt *pair[2] = {stmt_replace(c, top, f.node, partial), nest};
     Stmt *body = stmt_replace(c, s->kernel->body, top, stmt_seq(c, pair, 2, top->span));
     body = flow_declare(s, body, f.rf);
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), f.loop->u.loop.id, call->span))
+    if (!flow_recheck_kinds(s, body, f.loop->u.loop.id, call->span))
         return false;
     s->reassociates = f.r.rounds;
     sched_replace_body(s, body);

@@ -209,7 +209,7 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
             k.stmt->u.block.name,
             least > 1 ? arena_printf(c->arena, ", at least %lld times", (long long)least) : "");
     body = stmt_replace(c, s->kernel->body, k.stmt, visit_block(&k));
-    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
+    if (!flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);
     *result = value_list(s, blocks.items, blocks.n);

@@ -133,8 +133,8 @@ static bool check_written(InPlace *p, Stmt *out)
     Stmt *block = rewrite_stmt(&r, stmt_replace_buffer(c, p->block, p->from, p->to));
     Stmt *list =
         rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
-    const Kernel *kernel =
-        flow_kernel_with(s, stmt_replace(c, s->kernel->body, p->place.parent, list));
+    const Kernel *kernel = kernel_with_body(
+        s->ctx, s->kernel, stmt_replace(c, s->kernel->body, p->place.parent, list));
     REQUIRE(
         s, E0914, p->call->cache_inplace.buffer.span,
         threads_reads_covered(threads_model(c, kernel, list), p->to, 0),
@@ -188,7 +188,7 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     list = stmt_replace(c, list, p.block, stmt_replace_buffer(c, p.block, p.from, p.to));
     Stmt *body = stmt_replace(c, s->kernel->body, p.place.parent, list);
     body = flow_declare_beside(s, body, p.from, p.to);
-    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span) || !check_written(&p, out))
+    if (!flow_recheck_all(s, body, call->span) || !check_written(&p, out))
         return false;
     sched_replace_body(s, body);
     Value blocks[] = {value_block(stmt_nest_block(in)), value_block(stmt_nest_block(out))};

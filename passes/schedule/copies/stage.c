@@ -135,12 +135,7 @@ Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
     }
     BlockStmt block = {.name = nest->block, .iters = iters, .n_iters = nest->n, .body = nest->body};
     block.predicate = nest->where ? expr_subst(c, nest->where, to_loops, nest->n) : NULL;
-    Stmt *made = stmt_block(c, &block, span);
-    for (int i = nest->n - 1; i >= 0; i--) {
-        loops[i].body = made;
-        made = stmt_for(c, &loops[i], span);
-    }
-    return made;
+    return stmt_in_loops(c, loops, nest->n, stmt_block(c, &block, span), span);
 }
 
 static bool is_among(const Name *names, int n, Name name)
@@ -348,14 +343,10 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             "the elements to copy out are unknown; use %s before splitting its loops",
             block->u.block.name, s->running->name);
     Conflict why;
-    if (!flow_runs_whole(s, block, &why)) {
-        sched_refuse(s, E0444, span,
-                     "block '%s' does not run over the full domains of its iterators, so the copy "
-                     "would write elements that it has not computed: %s",
-                     block->u.block.name, why.reason);
-        sched_note_conflict(s, &why);
-        return false;
-    }
+    REQUIRE_KEPT(s, E0444, span, flow_runs_whole(s, block, &why), &why,
+                 "block '%s' does not run over the full domains of its iterators, so the copy "
+                 "would write elements that it has not computed: %s",
+                 block->u.block.name, why.reason);
     VEC_PUSH(s->ctx->arena, &users, block);
     VEC_PUSH(s->ctx->arena, &staged, buffer);
     REQUIRE(s, E0444, span, stage_place(s, &users, &staged, ACCESS_ANY, place),

@@ -233,7 +233,7 @@ static Stmt *rolled_body(const Rolling *r)
     layout[r->axis].fold = r->length;
     circle->layout = layout;
     Stmt *body = stmt_replace(c, r->s->kernel->body, r->stmt, stmt_block(c, &block, r->stmt->span));
-    return flow_replace_buffer(r->s, body, r->buffer, circle);
+    return stmt_replace_buffer(r->s->ctx, body, r->buffer, circle);
 }
 
 /* Each element that is read was made before, in the same iteration of the loops outside, and is in
@@ -250,12 +250,10 @@ static bool check_reads(const Rolling *r, Stmt *body)
             "could not prove that each element of '%s' that an iteration of '%s' reads was "
             "computed by it or an earlier one",
             r->buffer->name, r->loop->u.loop.var->name);
-    if (threads_fold_kept(t, r->buffer, r->axis, r->length, n_fixed, &why))
-        return true;
-    sched_refuse(s, E0923, r->call->span, "in a circular buffer of %lld elements, %s",
-                 (long long)r->length, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    REQUIRE_KEPT(s, E0923, r->call->span,
+                 threads_fold_kept(t, r->buffer, r->axis, r->length, n_fixed, &why), &why,
+                 "in a circular buffer of %lld elements, %s", (long long)r->length, why.reason);
+    return true;
 }
 
 enum { MAX_CHAIN = 16 };
@@ -281,8 +279,7 @@ bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
     if (!find_axis(&r) || !check_buffer(&r) || !check_inputs(&r, r.stmt, MAX_CHAIN))
         return false;
     Stmt *body = rolled_body(&r);
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), r.loop->u.loop.id, call->span) ||
-        !check_reads(&r, body))
+    if (!flow_recheck_kinds(s, body, r.loop->u.loop.id, call->span) || !check_reads(&r, body))
         return false;
     sched_replace_body(s, body);
     (void)result;

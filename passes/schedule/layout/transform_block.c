@@ -248,12 +248,7 @@ static bool find_back(Transform *t)
 
 static Stmt *under_loops(const Transform *t, Stmt *block)
 {
-    for (int k = t->map->n_to - 1; k >= 0; k--) {
-        ForStmt loop = t->loops[k];
-        loop.body = block;
-        block = stmt_for(t->s->ctx, &loop, t->stmt->span);
-    }
-    return block;
+    return stmt_in_loops(t->s->ctx, t->loops, t->map->n_to, block, t->stmt->span);
 }
 
 /* With the old iterators, bound to the way back. */
@@ -336,13 +331,12 @@ static bool check_order(const Transform *t, Stmt *nest)
     const BlockStmt *block = &t->stmt->u.block;
     Conflict why;
     const Kernel *kernel = sched_kernel_around(s, s->kernel, t->path);
-    if (dependence_instances_kept(s->ctx, kernel, t->top, nest, block->id, &why) &&
-        dependence_order_kept(s->ctx, kernel, t->top, nest, &s->reassociates, &why))
-        return true;
-    sched_refuse(s, E0907, t->call->span, "block '%s' would not run as it does now: %s",
-                 block->name, why.reason ? why.reason : "dependent iterations are swapped");
-    sched_note_conflict(s, &why);
-    return false;
+    REQUIRE_KEPT(s, E0907, t->call->span,
+                 dependence_instances_kept(s->ctx, kernel, t->top, nest, block->id, &why) &&
+                     dependence_order_kept(s->ctx, kernel, t->top, nest, &s->reassociates, &why),
+                 &why, "block '%s' would not run as it does now: %s", block->name,
+                 why.reason ? why.reason : "dependent iterations are swapped");
+    return true;
 }
 
 bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *result)

@@ -284,7 +284,7 @@ bool prim_transform_layout(Schedule *s, const PrimCall *call, Value *result)
         return false;
     Rewriter rewriter = {.ctx = s->ctx, .user = &r, .stmt = relayout_stmt};
     Stmt *body = with_padding(&r, rewrite_stmt(&rewriter, s->kernel->body), nest);
-    if (!flow_recheck_all(s, flow_kernel_with(s, body), call->span))
+    if (!flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);
     if (nest)

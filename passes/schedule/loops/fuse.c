@@ -18,8 +18,8 @@ static bool refuse_nest(Schedule *s, const PrimCall *call, const Stmt *outer, co
     sched_refuse(s, E0416, call->span,
                  "loop '%s' is not the only statement directly inside loop '%s'", stmt_label(inner),
                  stmt_label(outer));
-    sched_note_at(s, outer, "loop '%s' is now", stmt_label(outer));
-    sched_note_at(s, inner, "loop '%s' is now", stmt_label(inner));
+    sched_note_now(s, outer);
+    sched_note_now(s, inner);
     return false;
 }
 

@@ -29,15 +29,11 @@ static const char *kind_text(Schedule *s, const ForStmt *loop)
 bool sched_require_serial(Schedule *s, const Stmt *stmt, Span span)
 {
     const ForStmt *loop = &stmt->u.loop;
-    if (loop->kind == LOOP_SERIAL)
-        return true;
     const char *primitive = s->running ? s->running->name : "this step", *kind = kind_text(s, loop);
-    sched_refuse(
-        s, E0410, span,
-        "loop '%s' is already %s, but %s takes a serial loop; call %s before the loop is %s",
-        loop->var->name, kind, primitive, primitive, kind);
-    sched_note_at(s, stmt, "loop '%s' is now", loop->var->name);
-    return false;
+    REQUIRE_AT(s, E0410, span, loop->kind == LOOP_SERIAL, stmt,
+               "loop '%s' is already %s, but %s takes a serial loop; call %s before the loop is %s",
+               loop->var->name, kind, primitive, primitive, kind);
+    return true;
 }
 
 static bool require_literal(Schedule *s, const StmtPath *path, const char *what, Span span,
@@ -45,14 +41,11 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
 {
     const Stmt *loop = path->items[path->n - 1];
     Expr *count = sched_extent(s, path);
-    if (expr_is_const(count, extent))
-        return true;
-    sched_refuse(s, E0414, span,
-                 "loop '%s' has %s iterations, but %s needs a literal extent; split it first, as "
-                 "in  split(%s, [_, 32])",
-                 stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
-    sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
-    return false;
+    REQUIRE_AT(s, E0414, span, expr_is_const(count, extent), loop,
+               "loop '%s' has %s iterations, but %s needs a literal extent; split it first, as "
+               "in  split(%s, [_, 32])",
+               stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
+    return true;
 }
 
 const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop)
@@ -204,7 +197,7 @@ static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, 
                  "loop '%s'; bind one of them to another axis, or fuse them",
                  stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
                  block ? block : "", block ? "')" : "", stmt_label(outer));
-    sched_note_at(s, other, "loop '%s' is now", stmt_label(other));
+    sched_note_now(s, other);
     return false;
 }
 
@@ -288,7 +281,7 @@ static void note_extent(Schedule *s, const Stmt *loop)
     if (step > 0)
         diag_note(s->ctx, schedule_step_span(s, step), "loop '%s' was bound here",
                   stmt_label(loop));
-    sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
+    sched_note_now(s, loop);
 }
 
 static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
@@ -442,13 +435,9 @@ bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
             "loop '%s' has %lld iterations, but a vector has 2 to %d elements; split it and "
             "vectorize the inner loop",
             stmt_label(loop), (long long)extent, MAX_VECTOR);
-    if (loop->u.loop.body->kind != ST_BLOCK) {
-        sched_refuse(s, E0426, call->span,
-                     "loop '%s' does not directly enclose a single block; reorder it inwards",
-                     stmt_label(loop));
-        sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
-        return false;
-    }
+    REQUIRE_AT(s, E0426, call->span, loop->u.loop.body->kind == ST_BLOCK, loop,
+               "loop '%s' does not directly enclose a single block; reorder it inwards",
+               stmt_label(loop));
     if (!require_legal(s, loop, LOOP_VECTORIZE, AXIS_NONE, call->span))
         return false;
     set_kind(s, loop, loop_from_zero(s, &path), LOOP_VECTORIZE, AXIS_NONE);

@@ -125,25 +125,16 @@ static bool find_chain(Schedule *s, const PrimCall *call, const Value *loops, in
     for (int i = 0; i < n; i++) {
         int at = depth_of(&chain->path, loops[i].u.id);
         Name name = state_handle(s, loops[i].u.id)->name;
-        if (at < 0) {
-            sched_refuse(s, E0416, call->span, "loops '%s' and '%s' are not nested", name,
-                         stmt_label(inner));
-            sched_note_at(s, inner, "loop '%s' is now", stmt_label(inner));
-            return false;
-        }
+        REQUIRE_AT(s, E0416, call->span, at >= 0, inner, "loops '%s' and '%s' are not nested", name,
+                   stmt_label(inner));
         top = at < top ? at : top;
     }
     chain->loops = &chain->path.items[top];
     chain->n = chain->path.n - top;
     for (int i = 1; i < chain->n; i++)
-        if (chain->loops[i]->kind != ST_FOR) {
-            sched_refuse(s, E0416, call->span,
-                         "statements other than loops stand between loops '%s' and '%s'",
-                         stmt_label(chain->loops[0]), stmt_label(inner));
-            sched_note_at(s, chain->loops[i - 1], "loop '%s' is now",
-                          stmt_label(chain->loops[i - 1]));
-            return false;
-        }
+        REQUIRE_AT(s, E0416, call->span, chain->loops[i]->kind == ST_FOR, chain->loops[i - 1],
+                   "statements other than loops stand between loops '%s' and '%s'",
+                   stmt_label(chain->loops[0]), stmt_label(inner));
     return true;
 }
 
@@ -209,11 +200,10 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     state_path(s, chain.loops[0]->u.loop.id, &path);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
-    if (!dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &s->reassociates, &why)) {
-        sched_refuse(s, E0419, call->span, "the new order would swap two dependent iterations");
-        sched_note_conflict(s, &why);
-        return false;
-    }
+    REQUIRE_KEPT(
+        s, E0419, call->span,
+        dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &s->reassociates, &why), &why,
+        "the new order would swap two dependent iterations");
     sched_replace(s, chain.loops[0], nest);
     return true;
 }

@@ -26,18 +26,17 @@ static bool require_order(Schedule *s, const PrimCall *call, const Stmt *old, St
 {
     bool reassociates; /* never: the instances of one block keep their order */
     Conflict why = {0};
-    if (dependence_order_kept(s->ctx, s->kernel, old, now, &reassociates, &why))
-        return true;
-    sched_refuse(s, E0435, call->span, "the step would swap two dependent iterations");
-    sched_note_conflict(s, &why);
-    return false;
+    REQUIRE_KEPT(s, E0435, call->span,
+                 dependence_order_kept(s->ctx, s->kernel, old, now, &reassociates, &why), &why,
+                 "the step would swap two dependent iterations");
+    return true;
 }
 
 static bool require_kinds(Schedule *s, const PrimCall *call, const Stmt *old, Stmt *now,
                           uint32_t loop)
 {
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, old, now);
-    return flow_recheck_kinds(s, flow_kernel_with(s, body), loop, call->span);
+    return flow_recheck_kinds(s, body, loop, call->span);
 }
 
 /* ---- merge: what comes together -------------------------------------------------------------- */
@@ -81,8 +80,8 @@ static bool refuse_siblings(Merge *m, const Stmt *a, const Stmt *b, const char *
 {
     sched_refuse(m->s, E0433, m->call->span, "loops '%s' and '%s' %s", stmt_label(a), stmt_label(b),
                  how);
-    sched_note_at(m->s, a, "loop '%s' is now", stmt_label(a));
-    sched_note_at(m->s, b, "loop '%s' is now", stmt_label(b));
+    sched_note_now(m->s, a);
+    sched_note_now(m->s, b);
     return false;
 }
 
@@ -317,11 +316,7 @@ static Stmt *build_merge(Merge *m)
     for (int k = 0; k < m->n; k++)
         parts[k] = merged_part(m, k);
     Stmt *nest = rename_temps(m, stmt_seq(c, parts, m->n, span));
-    for (int level = m->depth - 1; level >= 0; level--) {
-        m->loops[level].body = nest;
-        nest = stmt_for(c, &m->loops[level], span);
-    }
-    return nest;
+    return stmt_in_loops(c, m->loops, m->depth, nest, span);
 }
 
 /* The sequence with the nests replaced by one. */
@@ -430,14 +425,10 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_plain(s, loop, call->span))
         return false;
     int last = cut_item(&to, loop);
-    if (last < 0) {
-        sched_refuse(
-            s, E0436, call->span,
-            "'%s' is the last statement in the body of loop '%s', so there is nothing to separate",
-            stmt_label(node), stmt_label(loop));
-        sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
-        return false;
-    }
+    REQUIRE_AT(
+        s, E0436, call->span, last >= 0, loop,
+        "'%s' is the last statement in the body of loop '%s', so there is nothing to separate",
+        stmt_label(node), stmt_label(loop));
     if (!cut_body(s, call, loop->u.loop.body, last, &halves))
         return false;
     ForStmt first = loop->u.loop, second = loop->u.loop;

@@ -191,14 +191,11 @@ static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path,
     Expr *extent = sched_extent(s, path);
     Expr *reached =
         expr_binary(s->ctx, EX_LE, extent, expr_index(s->ctx, parts->total), span_none());
-    if (parts->fill >= 0 || prove(sched_facts(s, path), reached))
-        return true;
-    sched_refuse(s, E0438, call->span,
-                 "the parts together have %lld iterations, but loop '%s' has %s; write _ for the "
-                 "part that takes the remaining ones",
-                 (long long)parts->total, stmt_label(loop), sched_text(s, extent));
-    sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
-    return false;
+    REQUIRE_AT(s, E0438, call->span, parts->fill >= 0 || prove(sched_facts(s, path), reached), loop,
+               "the parts together have %lld iterations, but loop '%s' has %s; write _ for the "
+               "part that takes the remaining ones",
+               (long long)parts->total, stmt_label(loop), sched_text(s, extent));
+    return true;
 }
 
 /* Where part i begins. Parts that find nothing left are empty: each cut stays within lo..hi. */

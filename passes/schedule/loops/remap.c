@@ -49,14 +49,11 @@ static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
 static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Axis axis)
 {
     const ForStmt *f = &loop->u.loop;
-    if (f->kind == LOOP_BIND && f->axis == axis)
-        return true;
-    sched_refuse(s, E0494, call->span,
-                 "loop '%s' is not bound to %s; remap needs the axes of a grid: the outer loop on "
-                 "blockIdx.y (rows), the inner one on blockIdx.x (columns)",
-                 f->var->name, axis_name(axis));
-    sched_note_at(s, loop, "loop '%s' is now", f->var->name);
-    return false;
+    REQUIRE_AT(s, E0494, call->span, f->kind == LOOP_BIND && f->axis == axis, loop,
+               "loop '%s' is not bound to %s; remap needs the axes of a grid: the outer loop on "
+               "blockIdx.y (rows), the inner one on blockIdx.x (columns)",
+               f->var->name, axis_name(axis));
+    return true;
 }
 
 /* A grid has one order: no other loop of the launch may ask for one. */
@@ -67,14 +64,10 @@ static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath 
     while (path->items[top]->kind != ST_FOR || path->items[top]->u.loop.kind != LOOP_BIND)
         top++;
     for (Cursor at = cursor_outer(s->ctx, path->items[top]); cursor_next(&at);) {
-        if (at.stmt == inner || at.stmt->kind != ST_FOR ||
-            !annotations_remap(at.stmt->u.loop.annotations))
-            continue;
-        sched_refuse(s, E0494, call->span,
-                     "the blocks of this launch are already remapped, at loop '%s'",
-                     stmt_label(at.stmt));
-        sched_note_at(s, at.stmt, "loop '%s' is now", stmt_label(at.stmt));
-        return false;
+        bool other = at.stmt != inner && at.stmt->kind == ST_FOR;
+        REQUIRE_AT(s, E0494, call->span, !other || !annotations_remap(at.stmt->u.loop.annotations),
+                   at.stmt, "the blocks of this launch are already remapped, at loop '%s'",
+                   stmt_label(at.stmt));
     }
     return true;
 }

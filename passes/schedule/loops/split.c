@@ -90,14 +90,10 @@ static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path,
                 "loop '%s' has %lld iterations, too many to split", name, (long long)extent);
         return require_steady_fill(s, call, split, name);
     }
-    if (known && split->product < extent) {
-        sched_refuse(s, E0413, call->span,
-                     "factors %s cover %lld iterations, but loop '%s' has %lld; write _ for one "
-                     "factor to let tirc compute it",
-                     factors_text(s, split), (long long)split->product, name, (long long)extent);
-        sched_note_at(s, loop, "loop '%s' is now", name);
-        return false;
-    }
+    REQUIRE_AT(s, E0413, call->span, !known || split->product >= extent, loop,
+               "factors %s cover %lld iterations, but loop '%s' has %lld; write _ for one "
+               "factor to let tirc compute it",
+               factors_text(s, split), (long long)split->product, name, (long long)extent);
     Expr *enough =
         expr_binary(s->ctx, EX_LE, split->extent, expr_index(s->ctx, split->product), span_none());
     REQUIRE(s, E0414, call->span, known || prove(sched_facts(s, path), enough),
@@ -157,12 +153,7 @@ static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
         below.end = index_add(c, old->lo, index_mul(c, stride, split->extent));
         below.direction = old->step > 0 ? 1 : -1;
     }
-    Stmt *body = below_rewrite(&below, old->body);
-    for (int i = split->n - 1; i >= 0; i--) {
-        loops[i].body = body;
-        body = stmt_for(c, &loops[i], stmt->span);
-    }
-    return body;
+    return stmt_in_loops(c, loops, split->n, below_rewrite(&below, old->body), stmt->span);
 }
 
 /* The nest's loops from `top` down. */

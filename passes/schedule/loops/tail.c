@@ -25,7 +25,7 @@ static void refuse(Tail *t, const Stmt *block, const char *why)
                  "iterations of loop '%s' past its end would have an effect: %s; use tail = guard "
                  "or peel, or pad its inputs first (pad_einsum)",
                  t->loop->var->name, why);
-    sched_note_at(t->s, block, "block '%s' is now", block->u.block.name);
+    sched_note_now(t->s, block);
     t->failed = true;
 }
 

@@ -99,14 +99,10 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     Facts *facts = sched_facts(s, &path);
     Expr *lo = least_over(facts, narrow->lo, vars, n, &exact);
     Expr *hi = largest_over(facts, narrow->hi, vars, n, &exact);
-    if (!lo || !hi) {
-        sched_refuse(s, E0497, call->span,
-                     "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
-                     "of a widened loop must be affine in loops and sizes",
-                     stmt_label(over), stmt_label(stmt));
-        sched_note_at(s, stmt, "loop '%s' is now", stmt_label(stmt));
-        return false;
-    }
+    REQUIRE_AT(s, E0497, call->span, lo && hi, stmt,
+               "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
+               "of a widened loop must be affine in loops and sizes",
+               stmt_label(over), stmt_label(stmt));
     sched_replace(s, stmt, build_widen(s, &path, narrow, simplify(facts, lo), simplify(facts, hi)));
     return true;
 }

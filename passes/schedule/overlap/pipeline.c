@@ -324,19 +324,18 @@ static bool check_order(Pipeline *p)
     const ForStmt *old = &p->loop->u.loop;
     Conflict why;
     bool reassociates;
-    Kernel *kernel = flow_kernel_with(
-        s, stmt_replace(c, s->kernel->body, p->path->items[p->path->n - 1], p->loop));
+    Kernel *kernel =
+        kernel_with_body(s->ctx, s->kernel,
+                         stmt_replace(c, s->kernel->body, p->path->items[p->path->n - 1], p->loop));
     ForStmt model =
         flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->stages - 1)));
     model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
-    if (dependence_order_kept(c, kernel, p->loop, stmt_for(c, &model, p->loop->span), &reassociates,
-                              &why))
-        return true;
-    sched_refuse(s, E0473, p->call->span,
-                 "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
+    REQUIRE_KEPT(s, E0473, p->call->span,
+                 dependence_order_kept(c, kernel, p->loop, stmt_for(c, &model, p->loop->span),
+                                       &reassociates, &why),
+                 &why, "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
                  (long long)p->stages, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    return true;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -426,7 +425,7 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
     for (int i = 0; i < p->ahead.n; i++) {
         const Ahead *a = &p->ahead.items[i];
         if (!a->stays)
-            body = flow_replace_buffer(s, body, a->buffer, folded(c, a, p->stages));
+            body = stmt_replace_buffer(s->ctx, body, a->buffer, folded(c, a, p->stages));
     }
     for (int i = 0; i < own.n; i++)
         body = flow_declare(s, body, (Buffer *)own.items[i]);
@@ -459,7 +458,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 
     Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), stages - 1),
          *body = build_body(&p, &first);
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+    if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
     *result = ahead_blocks(s, first);

@@ -58,14 +58,10 @@ static bool find_moves(Rotate *r, const Stmt *loop)
         StmtPath path = {0};
         const Stmt *node = state_path(s, nodes->u.list.items[i].u.id, &path);
         int item = item_of(&path, loop);
-        if (item < 0) {
-            sched_refuse(s, E0463, r->call->span,
-                         "'%s' is not in the body of loop '%s', so rotate cannot move it to the "
-                         "previous iteration",
-                         stmt_label(node), stmt_label(loop));
-            sched_note_at(s, loop, "loop '%s' is now", stmt_label(loop));
-            return false;
-        }
+        REQUIRE_AT(s, E0463, r->call->span, item >= 0, loop,
+                   "'%s' is not in the body of loop '%s', so rotate cannot move it to the "
+                   "previous iteration",
+                   stmt_label(node), stmt_label(loop));
         r->moves[item] = true;
     }
     return true;
@@ -123,8 +119,9 @@ static bool check_order(const Rotate *r)
     const ForStmt *old = &r->at.loop->u.loop;
     Conflict why;
     bool reassociates;
-    Kernel *kernel = flow_kernel_with(
-        s, stmt_replace(c, s->kernel->body, r->at.path->items[r->at.path->n - 1], r->at.loop));
+    Kernel *kernel = kernel_with_body(
+        s->ctx, s->kernel,
+        stmt_replace(c, s->kernel->body, r->at.path->items[r->at.path->n - 1], r->at.loop));
     Expr *one = expr_index(c, 1);
     ForStmt model = flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, one));
     Expr *t = expr_var(c, model.var, span_none());
@@ -133,16 +130,13 @@ static bool check_order(const Rotate *r)
                     expr_binary(c, EX_GE, t, one, span_none())),
         ahead_model(&r->at, r->moved, t, expr_binary(c, EX_LT, t, old->hi, span_none()))};
     model.body = stmt_seq(c, items, 2, r->at.loop->span);
-    if (dependence_order_kept(c, kernel, r->at.loop, stmt_for(c, &model, r->at.loop->span),
-                              &reassociates, &why)) {
-        s->reassociates |= reassociates;
-        return true;
-    }
-    sched_refuse(s, E0464, r->call->span,
+    Stmt *now = stmt_for(c, &model, r->at.loop->span);
+    REQUIRE_KEPT(s, E0464, r->call->span,
+                 dependence_order_kept(c, kernel, r->at.loop, now, &reassociates, &why), &why,
                  "an iteration of loop '%s' cannot start at the end of the previous one: %s",
                  old->var->name, why.reason);
-    sched_note_conflict(s, &why);
-    return false;
+    s->reassociates |= reassociates;
+    return true;
 }
 
 static Stmt *build_loop(const Rotate *r)
@@ -175,7 +169,7 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     Stmt *first = ahead_before(&r.at, r.moved, 1);
     Stmt *items[] = {first, build_loop(&r)};
     Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_seq(c, items, 2, loop->span));
-    if (!flow_recheck_kinds(s, flow_kernel_with(s, body), loop->u.loop.id, call->span))
+    if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
     *result = ahead_blocks(s, first);
