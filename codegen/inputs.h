@@ -1,5 +1,5 @@
-/* inputs.h - Computes the values that an input may have, from the `where` clause and from its uses.
- */
+/* inputs.h - Computes the values that an input may have, from the `where` clause and from its
+ * uses. */
 #ifndef TIRC_CODEGEN_INPUTS_H
 #define TIRC_CODEGEN_INPUTS_H
 

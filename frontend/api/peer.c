@@ -1,5 +1,5 @@
-/* peer.c - Decides which library routine computes the same as a program, for benchmarks against it.
- */
+/* peer.c - Decides which library routine computes the same as a program, for benchmarks against
+ * it. */
 #include <string.h>
 
 #include "frontend/api/internal.h"

@@ -1,5 +1,5 @@
-/* eval.c - Evaluates expressions of scripts: values, lists, arithmetic, names. Calls are in call.c.
- */
+/* eval.c - Evaluates expressions of scripts: values, lists, arithmetic, names. Calls are in
+ * call.c. */
 #include "frontend/script/internal.h"
 
 #include <string.h>

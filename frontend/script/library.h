@@ -1,5 +1,5 @@
-/* library.h - Declares the shipped schedule files, which the build embeds from frontend/library/.
- */
+/* library.h - Declares the shipped schedule files, which the build embeds from
+ * frontend/library/. */
 #ifndef TIRC_FRONTEND_SCRIPT_LIBRARY_H
 #define TIRC_FRONTEND_SCRIPT_LIBRARY_H
 

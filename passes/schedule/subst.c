@@ -1,4 +1,5 @@
-/* subst.c - Rewrites the statements below a loop after the loop was rewritten.
+/* subst.c - Substitutes the variables of a rewritten loop in the statements below it, and guards
+ * added iterations.
  *
  * Variables of loops stand in the bounds of inner loops, in conditions, and in the bindings and
  * predicates of blocks; the bodies of blocks speak of iterators and stay. A rewrite that adds

@@ -1,4 +1,4 @@
-/* bench.c - Measures how long runs take, alternating between peers.
+/* bench.c - Measures how long runs take, alternating between programs.
  *
  * Clocks, temperature and neighbours change while one measures, so contenders take turns, A B A B
  * ..., and only figures of one call compare.  A cold sample is one run after the second-level cache

@@ -1,5 +1,5 @@
-/* size_sum.c - Bounds index arithmetic by sums of products of symbolic sizes with rational factors.
- */
+/* size_sum.c - Bounds index arithmetic by sums of products of symbolic sizes with rational
+ * factors. */
 #include "passes/analysis/symbolic/size_sum.h"
 
 #include "passes/analysis/symbolic/affine.h"

@@ -1,6 +1,6 @@
-/* threads.h - Models a launch and pairs of accesses by its threads, for the questions about threads
- * in launch.h (thread_bind.c, thread_hazards.c, thread_meet.c, own_copy.c, leave_alone.c, fold.c).
- */
+/* threads.h - Models a launch and pairs of accesses by its threads, for the questions about
+ * threads in launch.h (thread_bind.c, thread_hazards.c, thread_meet.c, own_copy.c, leave_alone.c,
+ * fold.c). */
 #ifndef TIRC_PASSES_ANALYSIS_THREADS_THREADS_H
 #define TIRC_PASSES_ANALYSIS_THREADS_THREADS_H
 
