@@ -27,7 +27,7 @@ static void make_pair(Pair *p, int x, int y, int64_t a, int64_t b)
 
 static Answer find(PolyMemo *m, const Pair *p)
 {
-    return memo_find(m, (Asked){p->rows, 2, names});
+    return memo_find(m, (Asked){p->rows, 2, names, 4, 0}, NULL);
 }
 
 static void test_same_rows(void **state)
@@ -39,10 +39,11 @@ static void test_same_rows(void **state)
     for (int i = 0; i < 5000; i++) {
         make_pair(&p, 0, 1, i % 70, i / 70);
         assert_int_equal(find(m, &p), POLY_SPENT);
-        memo_keep(m, (Asked){p.rows, 2, names},
+        memo_keep(m, (Asked){p.rows, 2, names, 4, 0},
                   i % 3 == 0   ? POLY_NONE
                   : i % 3 == 1 ? POLY_SOME
-                               : POLY_SPENT);
+                               : POLY_SPENT,
+                  NULL);
     }
     for (int i = 0; i < 5000; i++) {
         make_pair(&p, 0, 1, i % 70, i / 70);
@@ -50,7 +51,7 @@ static void test_same_rows(void **state)
     }
     make_pair(&p, 7, 9, 0, 0);
     int other_names[10] = {[7] = 0, [9] = 1};
-    assert_int_equal(memo_find(m, (Asked){p.rows, 2, other_names}), POLY_NONE);
+    assert_int_equal(memo_find(m, (Asked){p.rows, 2, other_names, 10, 0}, NULL), POLY_NONE);
     memo_free(m);
     ctx_free(c);
 }
@@ -62,9 +63,9 @@ static void test_other_rows(void **state)
     PolyMemo *m = memo_new(c);
     Pair p;
     make_pair(&p, 0, 1, 5, 6);
-    memo_keep(m, (Asked){p.rows, 2, names}, POLY_SOME);
-    assert_int_equal(memo_find(m, (Asked){p.rows, 1, names}), POLY_SPENT);
-    assert_int_equal(memo_find(m, (Asked){p.rows, 2, names + 1}), POLY_SPENT);
+    memo_keep(m, (Asked){p.rows, 2, names, 4, 0}, POLY_SOME, NULL);
+    assert_int_equal(memo_find(m, (Asked){p.rows, 1, names, 4, 0}, NULL), POLY_SPENT);
+    assert_int_equal(memo_find(m, (Asked){p.rows, 2, names + 1, 4, 0}, NULL), POLY_SPENT);
     p.rows[0].equal = true;
     assert_int_equal(find(m, &p), POLY_SPENT);
     p.rows[0].equal = false;
@@ -75,6 +76,24 @@ static void test_other_rows(void **state)
     assert_int_equal(find(m, &p), POLY_SPENT);
     p.rows[1].form.n = 1;
     assert_int_equal(find(m, &p), POLY_SOME);
+    memo_free(m);
+    ctx_free(c);
+}
+
+/* Ranges of forms are kept with the rows that they belong to, and are no constraints. */
+static void test_ranges(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    PolyMemo *m = memo_new(c);
+    Bounds found = {0};
+    Pair p;
+    make_pair(&p, 0, 1, 5, 6);
+    memo_keep(m, (Asked){p.rows, 2, names, 4, 1}, POLY_SOME, &(Bounds){-3, INT64_MAX});
+    assert_int_equal(find(m, &p), POLY_SPENT);
+    assert_int_equal(memo_find(m, (Asked){p.rows, 2, names, 4, 1}, &found), POLY_SOME);
+    assert_int_equal(found.min, -3);
+    assert_true(found.max == INT64_MAX);
     memo_free(m);
     ctx_free(c);
 }
@@ -90,14 +109,14 @@ static void test_forgets(void **state)
     int found = 0;
     for (int i = 0; i < ENOUGH; i++) {
         rows[0].form.constant = i;
-        memo_keep(m, (Asked){rows, MANY, names}, POLY_NONE);
+        memo_keep(m, (Asked){rows, MANY, names, 4, 0}, POLY_NONE, NULL);
     }
     for (int i = 0; i < ENOUGH; i++) {
         rows[0].form.constant = i;
-        found += memo_find(m, (Asked){rows, MANY, names}) == POLY_NONE;
+        found += memo_find(m, (Asked){rows, MANY, names, 4, 0}, NULL) == POLY_NONE;
     }
     assert_in_range(found, 1, ENOUGH - 1);
-    assert_int_equal(memo_find(m, (Asked){rows, MANY, names}), POLY_NONE);
+    assert_int_equal(memo_find(m, (Asked){rows, MANY, names, 4, 0}, NULL), POLY_NONE);
     memo_free(m);
     ctx_free(c);
 }
@@ -107,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_rows),
         cmocka_unit_test(test_other_rows),
+        cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_forgets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,12 +108,67 @@ static void spent_budgets_end_the_search(void **state)
     ctx_free(q.c);
 }
 
+static void assert_range(Bounds range, int64_t min, int64_t max)
+{
+    assert_int_equal(range.min, min);
+    assert_int_equal(range.max, max);
+}
+
+/* 32 x + t == 32 y + u with t and u in 0..32 says x == y, for which tiles are told apart; x is in
+ * 2..8, and nothing bounds z from above. A row in a choice does not count. */
+static void ranges_follow_from_rows(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine x = poly_column(p, 0, INT64_MAX, false), y = poly_column(p, 0, INT64_MAX, false);
+    Affine t = within(p, affine_const(32)), u = within(p, affine_const(32)),
+           z = poly_column(p, 0, INT64_MAX, false);
+    poly_not_negative(p, &p->top, z);
+    poly_equal(p, &p->top, poly_add(p, t, x, 32), poly_add(p, u, y, 32));
+    poly_at_most(p, &p->top, affine_const(2), x, 0);
+    poly_at_most(p, &p->top, y, affine_const(7), 0);
+    poly_at_most(p, poly_choice(p, &p->top, 1)[0], x, affine_const(3), 0);
+    Affine forms[] = {poly_add(p, y, x, -1), x, poly_add(p, x, t, -2), poly_add(p, z, t, 1)};
+    Bounds ranges[4], again[4];
+    size_t before = arena_used(c->arena);
+    assert_true(poly_ranges(p, forms, 4, ranges));
+    assert_true(poly_ranges(p, forms, 4, again));
+    assert_int_equal(arena_used(c->arena), before);
+    for (int i = 0; i < 4; i++)
+        assert_range(again[i], ranges[i].min, ranges[i].max);
+    assert_range(ranges[0], 0, 0);
+    assert_range(ranges[1], 2, 7);
+    assert_range(ranges[2], 2 - 2 * 31, 7);
+    assert_range(ranges[3], 0, INT64_MAX);
+    poly_at_most(p, &p->top, x, y, -1);
+    assert_false(poly_ranges(p, forms, 4, ranges));
+    assert_false(poly_ranges(p, forms, 4, ranges));
+    ctx_free(c);
+}
+
+/* Numbers that do not fit give no bounds, and no answer that there is no solution. */
+static void far_numbers_have_no_ranges(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine x = within(p, affine_const(4)), y = within(p, affine_const(4));
+    Bounds range;
+    poly_equal(p, &p->top, poly_term(p, INT64_MAX / 2, x.terms[0].column), y);
+    assert_true(poly_ranges(p, &x, 1, &range));
+    assert_true(range.min == INT64_MIN && range.max == INT64_MAX);
+    ctx_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions_leave_nothing),
         cmocka_unit_test(cases_give_back_their_memory),
         cmocka_unit_test(spent_budgets_end_the_search),
+        cmocka_unit_test(ranges_follow_from_rows),
+        cmocka_unit_test(far_numbers_have_no_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,6 +171,9 @@ typedef enum {
  * small as they can be. */
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
 int64_t affine_at(Affine a, const int64_t *point);
+/* What each of n forms can be in a solution of the rows of `p`, as far as elimination and bounds
+ * say; choices are left out. False where they say that there is none. */
+bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges);
 
 /* For each solution of `p` there are values of the columns from `from` on, of which only rows[0..n)
  * speak, so that these hold (poly_extend.c). Returns how many rows could not be proved: where those

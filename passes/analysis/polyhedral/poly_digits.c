@@ -90,6 +90,9 @@ static void put_value_in_place(System *s, Line *l, int at)
         if (other != l && !other->gone && other->factor[at] != 0)
             system_add(s, other, &shift, -other->factor[at]);
     }
+    for (int k = 0; k < s->n_watched; k++)
+        if (s->watched[k].factor[at] != 0)
+            system_add(s, &s->watched[k], &shift, -s->watched[k].factor[at]);
     for (int i = 0; i <= s->n; i++)
         l->factor[i] = i == at;
     system_find_terms(s, l);

@@ -13,8 +13,9 @@ typedef struct Kept {
     const struct Kept *next;
     uint64_t hash;
     Row *rows; /* columns renamed */
-    int n;
+    int n, n_forms;
     Answer answer;
+    Bounds *ranges; /* [n_forms] */
 } Kept;
 
 struct PolyMemo {
@@ -58,7 +59,7 @@ static uint64_t mix(uint64_t hash, int64_t number)
 
 static uint64_t hash_of(Asked asked)
 {
-    uint64_t hash = (uint64_t)asked.n;
+    uint64_t hash = mix((uint64_t)asked.n, asked.n_forms);
     for (int i = 0; i < asked.n; i++) {
         Affine form = asked.rows[i].form;
         hash = mix(mix(hash, form.n * 2 + asked.rows[i].equal), form.constant);
@@ -82,7 +83,7 @@ static bool same_row(const Row *kept, const Row *row, const int *dimension)
 
 static bool same_rows(const Kept *kept, Asked asked)
 {
-    if (kept->n != asked.n)
+    if (kept->n != asked.n || kept->n_forms != asked.n_forms)
         return false;
     for (int i = 0; i < asked.n; i++)
         if (!same_row(&kept->rows[i], &asked.rows[i], asked.dimension))
@@ -90,13 +91,15 @@ static bool same_rows(const Kept *kept, Asked asked)
     return true;
 }
 
-Answer memo_find(PolyMemo *m, Asked asked)
+Answer memo_find(PolyMemo *m, Asked asked, Bounds *ranges)
 {
     uint64_t hash = hash_of(asked);
-    for (const Kept *kept = m->buckets[hash % BUCKETS]; kept; kept = kept->next)
-        if (kept->hash == hash && same_rows(kept, asked))
-            return kept->answer;
-    return POLY_SPENT;
+    const Kept *kept = m->buckets[hash % BUCKETS];
+    while (kept && (kept->hash != hash || !same_rows(kept, asked)))
+        kept = kept->next;
+    for (int i = 0; kept && i < asked.n_forms; i++)
+        ranges[i] = kept->ranges[i];
+    return kept ? kept->answer : POLY_SPENT;
 }
 
 static Row renamed(PolyMemo *m, Row row, const int *dimension)
@@ -108,7 +111,7 @@ static Row renamed(PolyMemo *m, Row row, const int *dimension)
     return row;
 }
 
-void memo_keep(PolyMemo *m, Asked asked, Answer answer)
+void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
 {
     if (answer == POLY_SPENT)
         return;
@@ -117,10 +120,14 @@ void memo_keep(PolyMemo *m, Asked asked, Answer answer)
         memset(m->buckets, 0, sizeof m->buckets);
     }
     Kept *kept = ARENA_NEW(m->arena, Kept);
-    *kept = (Kept){.hash = hash_of(asked), .n = asked.n, .answer = answer};
+    *kept =
+        (Kept){.hash = hash_of(asked), .n = asked.n, .n_forms = asked.n_forms, .answer = answer};
     kept->rows = ARENA_ARRAY(m->arena, Row, asked.n + 1);
     for (int i = 0; i < asked.n; i++)
         kept->rows[i] = renamed(m, asked.rows[i], asked.dimension);
+    kept->ranges = ARENA_ARRAY(m->arena, Bounds, asked.n_forms);
+    for (int i = 0; i < asked.n_forms; i++)
+        kept->ranges[i] = ranges[i];
     kept->next = m->buckets[kept->hash % BUCKETS];
     m->buckets[kept->hash % BUCKETS] = kept;
 }

@@ -19,12 +19,14 @@ void memo_free(PolyMemo *m); /* NULL is allowed */
 typedef struct {
     const Row *rows;
     int n;
-    const int *dimension;
+    const int *dimension; /* of each column in use, 0 .. n_dimensions - 1 */
+    int n_dimensions;
+    int n_forms; /* the last rows are no constraints: their ranges are asked for */
 } Asked;
 
-/* The answer, if the question was kept; else POLY_SPENT. */
-Answer memo_find(PolyMemo *m, Asked asked);
+/* The answer, if the question was kept; else POLY_SPENT. Fills in ranges[n_forms]. */
+Answer memo_find(PolyMemo *m, Asked asked, Bounds *ranges);
 /* Only what is decided is worth keeping: nothing happens for POLY_SPENT. */
-void memo_keep(PolyMemo *m, Asked asked, Answer answer);
+void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges);
 
 #endif

@@ -86,6 +86,9 @@ void system_add(System *s, Line *to, const Line *from, int64_t factor)
 
 void system_eliminate(System *s, Line *l, int at)
 {
+    for (int m = 0; m < s->n_watched; m++)
+        if (s->watched[m].factor[at] != 0)
+            system_add(s, &s->watched[m], l, -s->watched[m].factor[at] * l->factor[at]);
     for (int m = 0; m < s->n_lines; m++) {
         Line *other = &s->lines[m];
         if (other == l || other->gone || other->factor[at] == 0)
@@ -141,6 +144,9 @@ static void measure_distances(System *s)
                 system_add(s, &s->lines[m], &shift, -s->lines[m].factor[y]);
                 system_normalize(s, &s->lines[m]);
             }
+        for (int m = 0; m < s->n_watched; m++)
+            if (s->watched[m].factor[y] != 0)
+                system_add(s, &s->watched[m], &shift, -s->watched[m].factor[y]);
         for (int i = 0; i <= s->n; i++)
             l->factor[i] = i == y;
         system_find_terms(s, l);
@@ -251,23 +257,40 @@ static bool is_normal(Affine form)
     return unit && !large;
 }
 
-static void read_rows(Context *c, System *s, const Row *rows, const int *dimension)
+/* n empty lines. */
+static Line *new_lines(System *s, int n)
 {
-    int64_t *numbers = ARENA_ARRAY(c->arena, int64_t, s->n_lines * (s->n + 1));
-    int *terms = ARENA_ARRAY(c->arena, int, s->n_lines * s->n);
-    for (int k = 0; k < s->n_lines; k++) {
-        Affine form = rows[k].form;
-        Line *l = &s->lines[k];
-        l->equal = rows[k].equal;
-        l->factor = numbers + (size_t)k * (size_t)(s->n + 1);
-        l->term = terms + (size_t)k * (size_t)s->n;
-        for (int i = 0; i < form.n; i++)
-            l->factor[dimension[form.terms[i].column]] = form.terms[i].factor;
-        l->factor[s->n] = form.constant;
-        system_find_terms(s, l);
-        if (!is_normal(form))
-            system_normalize(s, l);
+    Line *lines = ARENA_ARRAY(s->arena, Line, n);
+    int64_t *numbers = ARENA_ARRAY(s->arena, int64_t, n * (s->n + 1));
+    int *terms = ARENA_ARRAY(s->arena, int, n * s->n);
+    for (int k = 0; k < n; k++) {
+        lines[k].factor = numbers + (size_t)k * (size_t)(s->n + 1);
+        lines[k].term = terms + (size_t)k * (size_t)s->n;
     }
+    return lines;
+}
+
+static void read_form(System *s, Line *l, Affine form, const int *dimension)
+{
+    for (int i = 0; i < form.n; i++)
+        l->factor[dimension[form.terms[i].column]] = form.terms[i].factor;
+    l->factor[s->n] = form.constant;
+    system_find_terms(s, l);
+}
+
+static void read_rows(System *s, Asked asked)
+{
+    Line *lines = new_lines(s, asked.n);
+    for (int k = 0; k < asked.n; k++)
+        read_form(s, &lines[k], asked.rows[k].form, asked.dimension);
+    for (int k = 0; k < s->n_lines; k++) {
+        s->lines[k] = lines[k];
+        s->lines[k].equal = asked.rows[k].equal;
+        if (!is_normal(asked.rows[k].form))
+            system_normalize(s, &s->lines[k]);
+    }
+    s->watched = lines + s->n_lines;
+    s->n_watched = asked.n_forms;
 }
 
 static void forget_bounds(System *s)
@@ -278,28 +301,70 @@ static void forget_bounds(System *s)
     }
 }
 
-Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find)
+static System system_of(Context *c, Asked asked)
+{
+    System s = {.n_lines = asked.n - asked.n_forms,
+                .n = asked.n_dimensions,
+                .left = &c->work_left,
+                .arena = c->arena,
+                .capacity = 2 * asked.n + 16};
+    s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);
+    s.spare = ARENA_ARRAY(c->arena, int64_t, s.n + 1);
+    s.min = ARENA_ARRAY(c->arena, int64_t, s.n);
+    s.max = ARENA_ARRAY(c->arena, int64_t, s.n);
+    read_rows(&s, asked);
+    return s;
+}
+
+/* Removes what equalities say, and bounds what is left. False where numbers do not fit. */
+static bool reduce(System *s)
+{
+    forget_bounds(s);
+    system_split_digits(s);
+    eliminate_equalities(s);
+    if (!s->impossible)
+        measure_distances(s);
+    forget_bounds(s); /* variables mean something else now */
+    if (!s->impossible && !s->overflow)
+        bound_variables(s);
+    return !s->overflow;
+}
+
+Answer poly_reduce(Context *c, Asked asked)
 {
     ArenaMark mark = arena_mark(c->arena);
-    System s = {.n_lines = n_rows, .n = n, .left = &c->work_left, .arena = c->arena};
-    s.capacity = 2 * n_rows + 16;
-    s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);
-    s.spare = ARENA_ARRAY(c->arena, int64_t, n + 1);
-    s.min = ARENA_ARRAY(c->arena, int64_t, n);
-    s.max = ARENA_ARRAY(c->arena, int64_t, n);
-    read_rows(c, &s, rows, dimension);
-    forget_bounds(&s);
-    system_split_digits(&s);
-    eliminate_equalities(&s);
-    if (!s.impossible)
-        measure_distances(&s);
-    forget_bounds(&s); /* variables mean something else now */
-    if (!s.impossible && !s.overflow)
-        bound_variables(&s);
-    Answer answer = s.overflow                      ? POLY_SPENT
-                    : s.impossible                  ? POLY_NONE
-                    : find && least_values_hold(&s) ? POLY_SOME
-                                                    : POLY_SPENT;
+    System s = system_of(c, asked);
+    Answer answer = !reduce(&s)             ? POLY_SPENT
+                    : s.impossible          ? POLY_NONE
+                    : least_values_hold(&s) ? POLY_SOME
+                                            : POLY_SPENT;
     arena_reset(c->arena, mark);
     return answer;
+}
+
+bool poly_refuted(Context *c, Asked asked)
+{
+    return !poly_reduce_ranges(c, asked, NULL);
+}
+
+/* What a form can be, from the bounds of its variables. */
+static Bounds range_of(const System *s, const Line *l)
+{
+    Bounds range = bounds_exactly(l->factor[s->n]);
+    for (int t = 0; t < l->n_terms; t++) {
+        Bounds variable = {s->min[l->term[t]], s->max[l->term[t]]};
+        range = bounds_add(range, bounds_scale(variable, l->factor[l->term[t]]));
+    }
+    return range;
+}
+
+bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    System s = system_of(c, asked);
+    bool fits = reduce(&s);
+    for (int k = 0; k < asked.n_forms; k++)
+        ranges[k] = fits ? range_of(&s, &s.watched[k]) : bounds_none();
+    arena_reset(c->arena, mark);
+    return !fits || !s.impossible;
 }

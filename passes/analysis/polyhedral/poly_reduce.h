@@ -2,11 +2,14 @@
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_REDUCE_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_REDUCE_H
 
-#include "passes/analysis/polyhedral/poly.h"
+#include "passes/analysis/polyhedral/poly_memo.h"
 
-/* POLY_NONE or POLY_SOME where it is plain, POLY_SPENT where a solver must decide.  Rows speak of
- * columns, which `dimension` numbers from 0 to n - 1.  Without `find`, POLY_SOME is not tried. */
-Answer poly_reduce(Context *c, const Row *rows, int n_rows, const int *dimension, int n, bool find);
+/* POLY_NONE or POLY_SOME where it is plain, POLY_SPENT where a solver must decide. */
+Answer poly_reduce(Context *c, Asked asked);
+/* It is plain that the rows have no solution. */
+bool poly_refuted(Context *c, Asked asked);
+/* The ranges of the forms over all solutions. False where it is plain that there is none. */
+bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges);
 
 /* ---- what poly_reduce.c and poly_digits.c share ---------------------------------------------- */
 
@@ -23,6 +26,8 @@ typedef struct {
     Arena *arena;
     Line *lines; /* [n_lines of capacity] */
     int n_lines, capacity, n;
+    Line *watched; /* [n_watched] forms that follow each change of variables, and say nothing */
+    int n_watched;
     int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
     int64_t *spare;     /* [n + 1] for the work of a moment */
     bool overflow, impossible;

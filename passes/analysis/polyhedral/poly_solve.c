@@ -156,18 +156,21 @@ static bool contradicts(const Search *s)
     return false;
 }
 
-/* What elimination and bounds say of the rows taken so far. */
-static Answer reduce_rows(Search *s, bool find)
+/* The rows taken so far. */
+static Asked rows_asked(Search *s)
 {
-    if (contradicts(s))
-        return POLY_NONE;
     number_columns(s);
-    return poly_reduce(s->p->ctx, s->rows.items, s->rows.n, s->dimension, s->n_dimensions, find);
+    return (Asked){s->rows.items, s->rows.n, s->dimension, s->n_dimensions, 0};
 }
 
-static Answer decide_rows(Search *s)
+static bool rows_refuted(Search *s)
 {
-    Answer answer = reduce_rows(s, true);
+    return contradicts(s) || poly_refuted(s->p->ctx, rows_asked(s));
+}
+
+static Answer decide_rows(Search *s, Asked asked)
+{
+    Answer answer = poly_reduce(s->p->ctx, asked);
     if (answer != POLY_SPENT || s->p->ctx->work_left < 0)
         return answer;
     isl_basic_set *set = rows_to_isl(s);
@@ -180,13 +183,12 @@ static Answer rows_feasible(Search *s)
 {
     if (contradicts(s))
         return POLY_NONE;
-    number_columns(s);
-    Asked asked = {s->rows.items, s->rows.n, s->dimension};
-    Answer answer = memo_find(s->p->memo, asked);
+    Asked asked = rows_asked(s);
+    Answer answer = memo_find(s->p->memo, asked, NULL);
     if (answer != POLY_SPENT)
         return answer;
-    answer = decide_rows(s);
-    memo_keep(s->p->memo, asked, answer);
+    answer = decide_rows(s, asked);
+    memo_keep(s->p->memo, asked, answer, NULL);
     return answer;
 }
 
@@ -388,7 +390,7 @@ static bool search(Search *s)
         return s->image ? add_to_image(s) : search_leaf(s);
     const Choice *choice = s->todo.items[s->next];
     /* Many cases ahead: is it plain that none holds? */
-    if ((choice->n > 2 || s->todo.n - s->next > 1) && reduce_rows(s, false) == POLY_NONE)
+    if ((choice->n > 2 || s->todo.n - s->next > 1) && rows_refuted(s))
         return false;
     s->next++;
     bool over = false;
@@ -420,6 +422,25 @@ Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
     }
     search_top(&s);
     return s.answer;
+}
+
+bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges)
+{
+    ArenaMark mark = arena_mark(p->ctx->arena);
+    Search s = {.p = p};
+    push_conj(&s, &p->top);
+    bool none = contradicts(&s);
+    for (int i = 0; i < n; i++)
+        VEC_PUSH(p->ctx->arena, &s.rows, ((Row){forms[i], false}));
+    Asked asked = rows_asked(&s);
+    asked.n_forms = n;
+    Answer answer = none ? POLY_NONE : memo_find(p->memo, asked, ranges);
+    if (answer == POLY_SPENT) {
+        answer = poly_reduce_ranges(p->ctx, asked, ranges) ? POLY_SOME : POLY_NONE;
+        memo_keep(p->memo, asked, answer, ranges);
+    }
+    arena_reset(p->ctx->arena, mark);
+    return answer == POLY_SOME;
 }
 
 int64_t affine_at(Affine a, const int64_t *point)

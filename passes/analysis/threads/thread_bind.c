@@ -32,7 +32,10 @@ static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
     instance_precedes(p, &m->at_a.at, &m->at_b.at, (Precedence){.level = level});
     PolyMark mark = poly_mark(p);
     bool ordered = true;
-    for (int k = level + 1; k <= units_common(a, b) && ordered; k++) {
+    int common = units_common(a, b);
+    for (int k = level + 1; k <= common && ordered; k++) {
+        if (k < common && m->distance[k].min >= 0)
+            continue; /* b's iteration is not the earlier one */
         Precedence by = {.from = level + 1, .level = k, .serial = true, .ties = true};
         ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
                   conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
@@ -51,16 +54,14 @@ static bool tells_threads(const Meeting *m, int level, const ForStmt *loop)
 static bool order_left(Meeting *m, Conflict *why)
 {
     const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
-    bool ordered = true;
+    bool one_thread = meeting_stays(m, AXIS_THREAD_X, 3), ordered = true;
     for (int level = 0; level < units_common(a, b) && ordered; level++) {
         const ForStmt *loop = a->loops[level];
-        if (loop_has_order(loop))
-            continue;
         bool tells = tells_threads(m, level, loop), apart = loop->kind != LOOP_BIND || tells;
-        if (tells && axis_is_block(loop->axis))
-            continue; /* different blocks of the grid */
+        if (loop_has_order(loop) || m->distance[level].max <= 0 || (apart && one_thread) ||
+            (tells && axis_is_block(loop->axis))) /* different blocks of the grid */
+            continue;
         PolyMark mark = poly_mark(m->p);
-        meeting_enter(m);
         meeting_in_block(m);
         if (apart)
             poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X],
@@ -74,13 +75,16 @@ static bool order_left(Meeting *m, Conflict *why)
 /* Different blocks of the grid never meet. */
 static bool grid_apart(Meeting *m, Conflict *why)
 {
-    if (!scope_outlives_launch(m->pair.x->buffer->scope) || m->pair.a > m->pair.b)
+    if (!scope_outlives_launch(m->pair.x->buffer->scope) || m->pair.a > m->pair.b ||
+        meeting_stays(m, AXIS_BLOCK_X, 3))
         return true;
-    meeting_enter(m);
+    PolyMark mark = poly_mark(m->p);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
-    return conflict_none(
+    bool apart = conflict_none(
         m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y,
         "the two run in different blocks of the grid, which have no order within one launch", why);
+    poly_reset(m->p, mark);
+    return apart;
 }
 
 /* ---- inits ----------------------------------------------------------------------------------- */
@@ -91,7 +95,9 @@ static bool sets_once(Meeting *m, Conflict *why)
     Poly *p = m->p;
     const Unit *u = thread_unit(m->t, m->pair.a);
     bool everywhere = scope_outlives_launch(m->pair.x->buffer->scope);
-    meeting_enter(m);
+    if (!meeting_measure(m) ||
+        meeting_stays(m, everywhere ? 0 : AXIS_THREAD_X, everywhere ? AXIS_COUNT : 3))
+        return true;
     for (int i = 0; i < u->n_time; i++)
         poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
     if (!everywhere)
@@ -107,9 +113,8 @@ static bool sets_once(Meeting *m, Conflict *why)
 
 /* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is
  * the outermost loop around. */
-static bool inits_set_once(Context *c, const Kernel *kernel, Stmt *nest, Conflict *why)
+static bool inits_set_once(Threads *t, Conflict *why)
 {
-    Threads *t = threads_model(c, kernel, nest);
     Poly *p = threads_question(t);
     for (int i = 0; i < t->model->units.n; i++)
         for (Meeting m = meetings_of(t, p, i, i); thread_unit(t, i)->init && meeting_next(&m);)
@@ -120,11 +125,13 @@ static bool inits_set_once(Context *c, const Kernel *kernel, Stmt *nest, Conflic
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
-/* `holds` for all pairs of accesses in the launch. */
-static bool all_pairs(Threads *t, Poly *p, bool (*holds)(Meeting *, Conflict *), Conflict *why)
+/* All pairs of accesses that clash are ordered in the launch, and, in a grid, never in different
+ * blocks. */
+static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
+    bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
     for (Meeting m = meetings_all(t, p); meeting_next(&m);)
-        if (!holds(&m, why))
+        if (meeting_measure(&m) && !(order_left(&m, why) && (!grid || grid_apart(&m, why))))
             return false;
     return true;
 }
@@ -150,18 +157,21 @@ static bool bind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, Axis 
     bound.axis = axis;
     Kernel changed = *kernel;
     changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
-    Threads *t = threads_model(c, &changed, outermost_loop(c, &changed, bound.id, true));
+    Stmt *root = outermost_loop(c, &changed, bound.id, true);
+    Stmt *nest = outermost_loop(c, &changed, bound.id, false);
+    Threads *t = threads_model(c, &changed, root);
     Poly *p = threads_question(t);
-    bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
-    return threads_run_alike(t, p, why) && all_pairs(t, p, order_left, why) &&
-           (!grid || all_pairs(t, p, grid_apart, why)) && threads_copies_own(t, p, why) &&
-           inits_set_once(c, &changed, outermost_loop(c, &changed, bound.id, false), why);
+    return threads_run_alike(t, p, why) && pairs_legal(t, p, why) &&
+           threads_copies_own(t, p, why) &&
+           inits_set_once(nest == root ? t : threads_model(c, &changed, nest), why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)
 {
     ArenaMark mark = arena_mark(t->ctx->arena);
-    bool apart = all_pairs(t, threads_question(t), grid_apart, why);
+    bool apart = true;
+    for (Meeting m = meetings_all(t, threads_question(t)); apart && meeting_next(&m);)
+        apart = !meeting_measure(&m) || grid_apart(&m, why);
     if (apart)
         arena_reset(t->ctx->arena, mark);
     return !apart;

@@ -48,6 +48,31 @@ void meeting_enter(Meeting *m)
     instances_collide(m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y);
 }
 
+bool meeting_measure(Meeting *m)
+{
+    meeting_enter(m);
+    int n = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
+    Affine *forms = ARENA_ARRAY(m->p->ctx->arena, Affine, n + AXIS_COUNT);
+    Bounds *ranges = ARENA_ARRAY(m->p->ctx->arena, Bounds, n + AXIS_COUNT);
+    for (int i = 0; i < n; i++)
+        forms[i] = poly_add(m->p, m->at_b.at.turns[i], m->at_a.at.turns[i], -1);
+    for (int i = 0; i < AXIS_COUNT; i++)
+        forms[n + i] = poly_add(m->p, m->at_b.axis[i], m->at_a.axis[i], -1);
+    bool some = poly_ranges(m->p, forms, n + AXIS_COUNT, ranges);
+    m->distance = ranges;
+    for (int i = 0; i < AXIS_COUNT; i++)
+        m->apart[i] = ranges[n + i];
+    return some;
+}
+
+bool meeting_stays(const Meeting *m, Axis first, int n)
+{
+    for (int i = first; i < (int)first + n; i++)
+        if (m->apart[i].min != 0 || m->apart[i].max != 0)
+            return false;
+    return true;
+}
+
 void meeting_in_block(Meeting *m)
 {
     for (Axis axis = AXIS_BLOCK_X; axis <= AXIS_BLOCK_Z; axis++)

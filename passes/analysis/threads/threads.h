@@ -65,6 +65,8 @@ typedef struct {
     Pairs pair;
     PolyPart part;
     ThreadInstance at_a, at_b;
+    const Bounds *distance;   /* [common loops] how much later b's turn is than a's */
+    Bounds apart[AXIS_COUNT]; /* how much greater b's coordinate is than a's */
 } Meeting;
 /* Of all units; of these two. The next one is the first. */
 Meeting meetings_all(Threads *t, Poly *p);
@@ -74,6 +76,11 @@ void meeting_end(Meeting *m);
 
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
 void meeting_enter(Meeting *m);
+/* The same, and what distances in loops and coordinates these rows leave. False where they leave
+ * none: the two never touch one element. */
+bool meeting_measure(Meeting *m);
+/* The two run on equal coordinates of n axes, wherever they touch one element. */
+bool meeting_stays(const Meeting *m, Axis first, int n);
 /* Rows, after those: they run in one block of the grid. */
 void meeting_in_block(Meeting *m);
 /* Rows: the two touch one element on different threads of one block. */
