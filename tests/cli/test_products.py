@@ -45,7 +45,7 @@ def in_turn(cases, part):
 CASES = [(kernel, "small") for kernel in KERNELS] + [("matmul_nt", tile) for tile in TILES if tile != "small"]
 
 
-@pytest.mark.parametrize("kernel, tile", in_turn(CASES, 3))
+@pytest.mark.parametrize("kernel, tile", in_turn(CASES, 5))
 def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
     done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *arguments(kernel, tile), "--device", "sim", "--verify", "--analyze",
                 "--json")
@@ -63,7 +63,7 @@ UNEVEN = [(kernel, tile, sizes) for kernel, tile in [*((kernel, "small") for ker
           for sizes in ("numbers", "symbols")]
 
 
-@pytest.mark.parametrize("kernel, tile, sizes", in_turn(UNEVEN, 3))
+@pytest.mark.parametrize("kernel, tile, sizes", in_turn(UNEVEN, 4))
 def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
     """Results go out through shared memory there."""
     element, *numbers = TILES[tile]

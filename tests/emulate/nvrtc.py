@@ -4,19 +4,25 @@ Many texts make one program, each in a namespace of its own; what they declare o
 namespaces, too, where it could clash with what CUDA declares. A text that this program names in an error is compiled alone, as
 it is, and that is its verdict."""
 import ctypes
+import glob
 import os
 import re
 
 import cuda_text
 
 OPTIONS = (b"--gpu-architecture=compute_90", b"--std=c++17")
+MACHINE_CODE = (b"--gpu-architecture=sm_90a", b"--std=c++17")
 SYNTAX = (*OPTIONS, b"--fdevice-syntax-only")  # all but the code: PTX is made of those texts that hold some
 
 
 def library():
-    for name in (os.environ.get("TIRC_NVRTC", ""), "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so"):
+    """NVRTC of a toolkit, or of a Python environment, where it finds its builtins only if they are loaded."""
+    installed = sorted(glob.glob(os.environ.get("VIRTUAL_ENV", "/nowhere") + "/lib/*/site-packages/nvidia/*/lib/libnvrtc.so.*"))
+    for name in (os.environ.get("TIRC_NVRTC", ""), "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so", *installed):
         try:
-            return ctypes.CDLL(name) if name else None or ctypes.CDLL("/nowhere")
+            for builtins in glob.glob(f"{os.path.dirname(name)}/libnvrtc-builtins.so.*") if name in installed else ():
+                ctypes.CDLL(builtins)
+            return ctypes.CDLL(name or "/nowhere")
         except OSError:
             continue
     return None
@@ -41,11 +47,15 @@ class Nvrtc:
         self.library.nvrtcDestroyProgram(ctypes.byref(program))
         return said
 
-    def refused(self, texts):
-        """{number: what the compiler says} of the texts that it refuses."""
-        suspects = self.suspects(texts, range(len(texts)), SYNTAX)
-        suspects |= self.suspects(texts, [n for n, text in enumerate(texts) if "asm" in text and n not in suspects], OPTIONS)
-        said = {n: self.messages(texts[n]) for n in sorted(suspects)}
+    def refused(self, texts, options=None):
+        """{number: what the compiler says} of the texts that it refuses with the options. By default only
+        texts with assembler code become PTX; of the others only the syntax and the types are checked."""
+        if options:
+            suspects = self.suspects(texts, range(len(texts)), options)
+        else:
+            suspects = self.suspects(texts, range(len(texts)), SYNTAX)
+            suspects |= self.suspects(texts, [n for n, text in enumerate(texts) if "asm" in text and n not in suspects], OPTIONS)
+        said = {n: self.messages(texts[n], options or OPTIONS) for n in sorted(suspects)}
         return {n: messages for n, messages in said.items() if messages is not None}
 
     def suspects(self, texts, numbers, options):
@@ -60,7 +70,7 @@ class Nvrtc:
 
 def declarations(text):
     """(name, declaration) of what a text declares outside of functions."""
-    for found in re.finditer(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(', text):
+    for found in re.finditer(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(?!__launch_bounds__)(\w+)\(', text):
         end = cuda_text.closing(text, found.end() - 1)
         yield found.group(1), f'extern "C" __global__ void {found.group(1)}{text[found.end() - 1:end + 1]};'
     for found in re.finditer(r"^__constant__ (?:__align__\(\d+\) )?[\w ]+? (\w+)[\[;].*", text, re.M):

@@ -45,11 +45,11 @@ class Case:
         self.emit = keys.get("emit", "").split()
         self.lower_pass = keys.get("pass", "").strip()
 
-    def tirc(self, *more, **environment):
+    def tirc(self, *more):
         """Runs tirc on the case; (status, output, diagnostics)."""
         file = [] if any(arg.endswith(".tir") for arg in self.args) else ["-"]
         done = subprocess.run([tirc(), *file, *self.args, *more], cwd=ROOT, capture_output=True, timeout=60,
-                              env=os.environ | environment, input=self.program.encode(), check=False)
+                              input=self.program.encode(), check=False)
         return done.returncode, done.stdout, done.stderr.decode()
 
     def text(self, *more):

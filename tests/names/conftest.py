@@ -1,7 +1,12 @@
 """--whole: every name in every role, a role at a time; without it, every third name in one role."""
+import sys
+from pathlib import Path
+
 import pytest
 
 import hostile
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "emulate"))  # nvrtc.py
 
 
 def pytest_addoption(parser):

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import nvrtc
 import reserved
 
 PROGRAM = """kernel k<N = 64>(x: f32[N]) -> y: f32[N]
@@ -40,35 +41,44 @@ def code(text):
     return [line.partition("//")[0].rstrip() for line in text.decode().splitlines() if not line.startswith("#line")]
 
 
-def compiles(text):
-    assert not reserved.cuda_home() or reserved.Nvrtc().messages(text.decode(), "-lineinfo") == ""
+def compile_together(texts):
+    """As one program, each text in a namespace, without a warning."""
+    together = nvrtc.together([text.decode() for text in texts], range(len(texts)))
+    assert not reserved.cuda_home() or reserved.Nvrtc().messages(together, "-lineinfo") == ""
 
 
-@pytest.mark.parametrize("why", TEXTS)
-def test_texts_of_barriers_stay_in_comments(why, tmp_path):
+def of_barrier(why, tmp_path):
     plain, other = tmp_path / "plain.tir", tmp_path / "other.tir"
     plain.write_text(LOWERED % "plain")
     other.write_bytes(LOWERED.encode().replace(b"%s", why))
     text = tirc(other, "--emit", "cuda")
     assert code(text) == code(tirc(plain, "--emit", "cuda"))
     assert not any(line.rstrip().endswith(("\\", "??/")) for line in text.decode().splitlines())
-    compiles(text)
     again = tmp_path / "again.tir"
     again.write_bytes(tirc(other, "--emit", "lowered"))
     assert tirc(again, "--emit", "lowered") == again.read_bytes()
     assert tirc(again, "--emit", "cuda") == text
+    return text
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("annotate", ["--annotate", "--annotate=lines"])
-def test_names_of_files_stay_in_comments(name, annotate, tmp_path):
+def test_texts_of_barriers_stay_in_comments(tmp_path):
+    compile_together([of_barrier(why, tmp_path) for why in TEXTS])
+
+
+def of_file(name, annotate, tmp_path):
     plain, other = tmp_path / "plain.tir", os.fsencode(tmp_path) + b"/" + name
     for path in (plain, other):
         with open(path, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
     text = tirc(other, "--schedule", "s", "--emit", "cuda", annotate)
     assert code(text) == code(tirc(plain, "--schedule", "s", "--emit", "cuda", annotate))
-    compiles(text)
     if annotate == "--annotate=lines" and name == FILES[-1] and reserved.cuda_home():
         tirc(other, "--schedule", "s", "--emit", "cubin", annotate)
     assert json.loads(tirc(other, "--schedule", "s", "--emit", "json"))["lines"]
+    return text
+
+
+@pytest.mark.parametrize("annotate", ["--annotate", "--annotate=lines"])
+def test_names_of_files_stay_in_comments(annotate, tmp_path):
+    compile_together([of_file(name, annotate, tmp_path) for name in FILES])
+

@@ -8,6 +8,7 @@ import pytest
 
 import host
 import hostile
+import nvrtc
 import reserved
 
 needs_cuda = pytest.mark.skipif(not reserved.cuda_home(), reason="no nvcc: neither NVRTC nor the headers of CUDA are at hand")
@@ -39,9 +40,9 @@ def test_lists_say_what_compilers_say(whole):
 
 @needs_cuda
 def test_nvrtc_compiles(chosen):
-    nvrtc = reserved.Nvrtc()
-    for (name, _), text in zip(chosen, emitted(chosen, "--emit", "cuda")):
-        assert nvrtc.messages(text) == "", name
+    """All in one program, each text in a namespace; what NVRTC says names the text by its number."""
+    texts = emitted(chosen, "--emit", "cuda")
+    assert reserved.Nvrtc().messages(nvrtc.together(texts, range(len(texts)))) == "", list(enumerate(name for name, _ in chosen))
 
 
 def test_results_are_right(chosen):
