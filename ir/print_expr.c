@@ -97,7 +97,7 @@ static void print_operand(const Expr *e, DType want, int least, StrBuf *out)
 /* The types that bare literals would have as the operands a and b of one operator: each takes the
  * other's, and of two literals the first says its type.  That any other operand has a type of its
  * own in text, even one made of literals only, follows by induction. */
-static void meet(const Expr *a, const Expr *b, DType *want_a, DType *want_b)
+static void common_types(const Expr *a, const Expr *b, DType *want_a, DType *want_b)
 {
     bool same = a->type == b->type;
     *want_a = same && !is_literal(b) ? a->type : DT_COUNT;
@@ -119,7 +119,7 @@ static void print_binary(const Expr *e, StrBuf *out)
     const OpInfo *op = op_info(e->kind);
     const Expr *a = e->u.arg[0], *b = e->u.arg[1];
     DType want_a, want_b;
-    meet(a, b, &want_a, &want_b);
+    common_types(a, b, &want_a, &want_b);
     if (op->precedence == 0) {
         strbuf_addf(out, "%s(", op->token);
         print_value(a, want_a, out);
@@ -148,7 +148,7 @@ static void print_unary(const Expr *e, StrBuf *out)
 static void print_select(const Expr *e, StrBuf *out)
 {
     DType want_a, want_b;
-    meet(e->u.arg[1], e->u.arg[2], &want_a, &want_b);
+    common_types(e->u.arg[1], e->u.arg[2], &want_a, &want_b);
     print_operand(e->u.arg[0], DT_COUNT, PREC_SELECT + 1, out);
     strbuf_add(out, " ? ");
     print_operand(e->u.arg[1], want_a, PREC_SELECT + 1, out);

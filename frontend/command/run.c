@@ -215,8 +215,9 @@ static tirc_status run_all(const Command *c, Report *r, const tirc_device *devic
     return status;
 }
 
-/* A wrong result is a result. */
-static tirc_status tell(const Command *c, Report *r, const tirc_device *device, tirc_status status)
+/* Prints the results, also if they are wrong. */
+static tirc_status print_results(const Command *c, Report *r, const tirc_device *device,
+                                 tirc_status status)
 {
     if (status && status != TIRC_WRONG)
         return status;
@@ -247,7 +248,7 @@ tirc_status command_measure(const Command *c)
         r.device = tirc_device_describe(device);
         r.program = program;
         r.sizes = sizes;
-        status = tell(c, &r, device, run_all(c, &r, device, program));
+        status = print_results(c, &r, device, run_all(c, &r, device, program));
     }
     analysis_report_free(&r.analyzed);
     free(r.outputs);

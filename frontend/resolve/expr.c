@@ -271,7 +271,7 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
     Expr *left, *right;
     bool truths = is_truth(a) && is_truth(b);
     bool same_small = class == OP_COMPARE || (class == OP_BITS && truths);
-    if (!values_meet(r, a, b, !same_small ? SMALL_PROMOTE : SMALL_STAY, &left, &right))
+    if (!values_unify(r, a, b, !same_small ? SMALL_PROMOTE : SMALL_STAY, &left, &right))
         return no_value;
     if (!expr_binary_accepts(op, left->type, right->type))
         return refuse_binary(r, e, op == EX_MOD || class == OP_BITS ? "integers" : "numbers", a, b);
@@ -303,7 +303,7 @@ static Value choose(Resolver *r, const AstExpr *cond, const AstExpr *a, const As
     Expr *test = resolve_condition(r, cond, "the condition of a selection");
     Value va = resolve_value(r, a), vb = resolve_value(r, b);
     Expr *left, *right;
-    if (!values_meet(r, va, vb, SMALL_STAY, &left, &right) || !test)
+    if (!values_unify(r, va, vb, SMALL_STAY, &left, &right) || !test)
         return no_value;
     return value_of(expr_select(r->ctx, test, left, right, span));
 }
@@ -340,7 +340,7 @@ static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
     Value a = resolve_value(r, e->u.call.args[0].value);
     Value b = resolve_value(r, e->u.call.args[1].value);
     Expr *left, *right;
-    if (!values_meet(r, a, b, SMALL_STAY, &left, &right))
+    if (!values_unify(r, a, b, SMALL_STAY, &left, &right))
         return no_value;
     if (left->type == DT_BOOL) {
         diag_error(r->ctx, E0208, e->span,
@@ -398,7 +398,7 @@ static DType call_type(Resolver *r, const AstExpr *e, const Value *args)
                        e->u.call.callee.text, type_of(args[i]), e->u.call.callee.text);
             return DT_COUNT;
         }
-        type = type == DT_COUNT ? type_promote(t) : type_meet(type, t);
+        type = type == DT_COUNT ? type_promote(t) : type_common(type, t);
     }
     return type == DT_COUNT ? DT_F32 : type;
 }

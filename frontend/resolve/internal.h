@@ -87,17 +87,17 @@ Name block_names_fresh(Resolver *r, Name base);
 
 /* ---- types ---- */
 
-/* An expression under resolution.  A bare literal adapts to what it meets: an integer (a node of
- * type INDEX) to any number, a floating one (a node of type f64) to any float. `i32(1)` is no bare
- * literal. */
+/* An expression under resolution.  A bare literal adapts to the type of the other operand: an
+ * integer (a node of type INDEX) to any number, a floating one (a node of type f64) to any float.
+ * `i32(1)` is not a bare literal. */
 typedef struct {
     Expr *e;      /* NULL after an error */
     bool literal; /* bare */
     bool huge;    /* an integer literal above INT64_MAX: only u64 and floats hold it */
 } Value;
 
-/* The type of an operation on two types, by C's usual conversions. */
-DType type_meet(DType a, DType b);
+/* The common type of two operands, by C's usual arithmetic conversions. */
+DType type_common(DType a, DType b);
 /* The type that one operand of arithmetic is promoted to. */
 DType type_promote(DType t);
 
@@ -106,15 +106,14 @@ Expr *value_settle(Resolver *r, Value v);
 /* The expression as `type`: literals take it if they fit, other expressions are converted. NULL
  * after an error. */
 Expr *value_convert(Resolver *r, Value v, DType type);
-/* The same where the language converts silently (a store, an argument): an error where something
- * could be lost. `to` says what the value is for. */
+/* Converts where the language does so implicitly (a store, an argument); an error if a value could
+ * be lost. `to` says what the value is for. */
 Expr *value_widen(Resolver *r, Value v, DType type, const char *to);
-/* What becomes of integers of 8 and 16 bits: they stay, or become i32. */
+/* Whether integers of 8 and 16 bits keep their type or are promoted to i32. */
 typedef enum { SMALL_STAY, SMALL_PROMOTE } SmallTypes;
 
-/* Both as the type that they meet in; false after an error. `promote`: small integers become
- * i32. */
-bool values_meet(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b);
+/* Converts both to their common type; false after an error. */
+bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b);
 
 /* ---- expressions ---- */
 

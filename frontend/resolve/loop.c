@@ -116,7 +116,7 @@ static Expr *resolve_end(Resolver *r, const AstExpr *e)
 }
 
 /* The type of a loop: i64 where a bound is, and then both are. */
-static DType meet_bounds(Resolver *r, ForStmt *loop)
+static DType common_bound_type(Resolver *r, ForStmt *loop)
 {
     if (loop->lo->type == loop->hi->type)
         return loop->lo->type;
@@ -137,7 +137,7 @@ bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
     good = resolve_axis(r, loop, &out->axis) && good;
     good =
         resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
-    DType type = good ? meet_bounds(r, out) : DT_INDEX;
+    DType type = good ? common_bound_type(r, out) : DT_INDEX;
     out->var = var_new(r->ctx, loop->name.text, type, VAR_LOOP, loop->name.span);
     names_add(r, (Symbol){.name = loop->name.text,
                           .kind = SYMBOL_VAR,

@@ -29,7 +29,7 @@ DType type_promote(DType t)
     return small ? DT_I32 : t;
 }
 
-static DType meet_floats(DType a, DType b)
+static DType common_float_type(DType a, DType b)
 {
     if (!type_is_float(b))
         return a;
@@ -40,14 +40,14 @@ static DType meet_floats(DType a, DType b)
     return type_info(a)->bits > type_info(b)->bits ? a : b;
 }
 
-DType type_meet(DType a, DType b)
+DType type_common(DType a, DType b)
 {
     if (a == DT_INDEX || b == DT_INDEX)
         return type_promote(a == DT_INDEX ? b : a);
     a = type_promote(a);
     b = type_promote(b);
     if (type_is_float(a) || type_is_float(b))
-        return meet_floats(a, b);
+        return common_float_type(a, b);
     int bits_a = type_info(a)->bits, bits_b = type_info(b)->bits;
     if (bits_a != bits_b)
         return bits_a > bits_b ? a : b;
@@ -173,8 +173,8 @@ Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
     return NULL;
 }
 
-/* The type that two values meet in. */
-static DType meet_values(Value a, Value b, SmallTypes small)
+/* The common type of two values. */
+static DType common_type(Value a, Value b, SmallTypes small)
 {
     if (is_float_literal(a) && is_float_literal(b))
         return DT_F32;
@@ -188,14 +188,14 @@ static DType meet_values(Value a, Value b, SmallTypes small)
     bool literal = is_integer_literal(a) || is_integer_literal(b);
     if (small != SMALL_PROMOTE && (ta == tb || (literal && (ta == DT_INDEX || tb == DT_INDEX))))
         return ta == DT_INDEX ? tb : ta;
-    return type_meet(ta, tb);
+    return type_common(ta, tb);
 }
 
-bool values_meet(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b)
+bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b)
 {
     if (!a.e || !b.e)
         return false;
-    DType type = meet_values(a, b, small);
+    DType type = common_type(a, b, small);
     *out_a = value_convert(r, a, type);
     *out_b = value_convert(r, b, type);
     return *out_a && *out_b;

@@ -6,8 +6,8 @@
  *                                                       S(i, j)
  *                                                   }
  *
- * Where nothing else is in a written-out outer loop, it takes two iterations at once, and nobody
- * has to choose:
+ * If an unrolled outer loop contains nothing else, it takes two iterations at once, without a
+ * selection:
  *
  *   for i_pair in 8 unroll {
  *       for j in 8 unroll
@@ -16,9 +16,9 @@
  *           S(i_pair * 2 + 1, 7 - j_turn)
  *   }
  *
- * Where the loops are unrolled, the last operand of one row is the first of the next, and stays
- * where it is. The primitive has proved that the inner loop's iterations may run in either order;
- * check_turns proves it again for what later steps have made of it. */
+ * In unrolled loops, the last operand of one row is the first of the next, and stays in its
+ * register. The primitive has proved that the inner loop's iterations can run in either order;
+ * check_serpentine re-checks this after later steps. */
 #include <string.h>
 
 #include "passes/lower/pass.h"
@@ -41,7 +41,7 @@ static AnnotationList without(Context *c, const ForStmt *loop)
 }
 
 /* The loop over `turn`, with its old variable as a name in the body. */
-static Stmt *turn_loop(Serpentine *p, const Stmt *s, const ForStmt *outer)
+static Stmt *alternate_loop(Serpentine *p, const Stmt *s, const ForStmt *outer)
 {
     Context *c = p->c;
     const ForStmt *old = &s->u.loop;
@@ -126,7 +126,7 @@ static Stmt *walk(void *user, Stmt *s)
     p->outer = outer;
     if (done->kind != ST_FOR || !is_serpentine(&done->u.loop))
         return done;
-    return outer ? turn_loop(p, done, outer) : done;
+    return outer ? alternate_loop(p, done, outer) : done;
 }
 
 Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *options)
@@ -136,7 +136,7 @@ Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *op
     return kernel_with_body(c, kernel, walk(&p, kernel->body));
 }
 
-/* ---- asked again ----------------------------------------------------------------------------- */
+/* ---- re-check -------------------------------------------------------------------------------- */
 
 static Stmt *backwards(Context *c, Stmt *s)
 {
@@ -147,8 +147,7 @@ static Stmt *backwards(Context *c, Stmt *s)
     return stmt_for(c, &loop, s->span);
 }
 
-/* The loop writes what each thread has of its own, and nothing else: no two of its iterations on
- * different threads meet. */
+/* The loop writes only local memory, so iterations on different threads cannot conflict. */
 static bool writes_own(Context *c, Stmt *s)
 {
     AccessList writes = {0};
@@ -159,19 +158,19 @@ static bool writes_own(Context *c, Stmt *s)
     return true;
 }
 
-/* Backwards, nothing in the loop changes places with what it depends on, and the loops of threads
- * around and below stay legal. */
-static bool may_turn(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
+/* Reversing the loop preserves the order of dependences, and the thread loops around and below stay
+ * legal. */
+static bool reversal_is_legal(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
 {
     bool rounds;
-    Stmt *turned = backwards(c, s);
+    Stmt *reversed = backwards(c, s);
     Kernel other = *kernel;
     StmtPath path = {0};
-    if (!dependence_order_kept(c, kernel, s, turned, &rounds, why))
+    if (!dependence_order_kept(c, kernel, s, reversed, &rounds, why))
         return false;
     if (writes_own(c, s))
         return true;
-    other.body = stmt_replace(c, kernel->body, s, turned);
+    other.body = stmt_replace(c, kernel->body, s, reversed);
     stmt_find(c, other.body, s->u.loop.id, &path);
     for (int i = 0; i < path.n; i++) {
         const ForStmt *loop = &path.items[i]->u.loop;
@@ -182,9 +181,9 @@ static bool may_turn(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
     return true;
 }
 
-/* One block, which writes what is each thread's own and reads nothing of that but by its updates:
- * there is nothing new that could need an order. */
-static bool holds_what_it_held(Context *c, Stmt *loop)
+/* The loop contains one block, which writes only local memory and reads it only in its own updates,
+ * so later steps have added no dependence. */
+static bool only_updates_own(Context *c, Stmt *loop)
 {
     AccessList all = {0};
     if (!writes_own(c, loop) || stmts_of_kind(c, loop, ST_BLOCK).n != 1)
@@ -198,10 +197,10 @@ static bool holds_what_it_held(Context *c, Stmt *loop)
 }
 
 /* False after E0499. */
-static bool check_turn(Context *c, const Kernel *kernel, Stmt *s)
+static bool check_reversal(Context *c, const Kernel *kernel, Stmt *s)
 {
     Conflict why;
-    if (holds_what_it_held(c, s) || may_turn(c, kernel, s, &why))
+    if (only_updates_own(c, s) || reversal_is_legal(c, kernel, s, &why))
         return true;
     diag_error(c, E0499, why.first_span,
                "serpentine loop '%s' changes the result after later steps of the schedule: block "
@@ -214,12 +213,12 @@ static bool check_turn(Context *c, const Kernel *kernel, Stmt *s)
     return false;
 }
 
-Kernel *pass_check_turns(Context *c, const Kernel *kernel, const LowerOptions *options)
+Kernel *pass_check_serpentine(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
     for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);)
         if (at.stmt->kind == ST_FOR && is_serpentine(&at.stmt->u.loop) &&
-            !check_turn(c, kernel, at.stmt))
+            !check_reversal(c, kernel, at.stmt))
             return NULL;
     return kernel_with_body(c, kernel, kernel->body);
 }

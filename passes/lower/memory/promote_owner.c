@@ -25,8 +25,8 @@ static Expr *axis_extent(const Promote *p, int axis)
                                 : expr_index(p->c, p->launch->block[axis - AXIS_THREAD_X]);
 }
 
-/* What tells elements apart: the coordinates and the loops around, outside of the loop at work,
- * that an expression is made of. */
+/* The coordinates and loops that an expression depends on, except loops inside the one that is
+ * being examined. */
 typedef struct {
     Scan *scan;
     unsigned axes;
@@ -52,7 +52,7 @@ typedef struct {
 } Digit;
 typedef VEC(Digit) Digits;
 
-/* The digit of `var` in *rest, which goes on without it. */
+/* Splits the digit of `var` off *rest. */
 static bool take_digit(Promote *p, const Var *var, Expr *extent, Expr **rest, Digits *digits)
 {
     Digit digit = {.extent = extent};
@@ -70,8 +70,8 @@ static Expr *loop_values(Promote *p, Var *loop)
     return known ? expr_index(p->c, n) : NULL;
 }
 
-/* Strides are taken from small to large; each must exceed what the digits below can sum up to. */
-static bool digits_tell(Digits *digits)
+/* Each stride must exceed the largest sum of the digits with smaller strides. */
+static bool digits_are_unique(Digits *digits)
 {
     int64_t reach = 0, extent, span; /* the largest sum of the digits taken so far */
     while (digits->n > 0) {
@@ -91,9 +91,9 @@ static bool digits_tell(Digits *digits)
     return true;
 }
 
-/* Different values of the coordinates and the loops in `e` give `e` different values: it is a
- * number in mixed radix of them, plus what is the same for all. */
-static bool tells_apart(Promote *p, Expr *e, const Parts *parts)
+/* `e` is injective in its coordinates and loops: a mixed-radix number of them, plus a value that is
+ * the same for all. */
+static bool is_injective(Promote *p, Expr *e, const Parts *parts)
 {
     Context *c = p->c;
     Digits digits = {0};
@@ -111,18 +111,18 @@ static bool tells_apart(Promote *p, Expr *e, const Parts *parts)
             !take_digit(p, parts->loops.items[i], loop_values(p, parts->loops.items[i]), &rest,
                         &digits))
             return false;
-    return axes_of(rest) == 0 && digits_tell(&digits);
+    return axes_of(rest) == 0 && digits_are_unique(&digits);
 }
 
-/* The parts that the element of `scan` does not tell: threads and iterations that differ in others
- * have other elements. */
-static void drop_told(Scan *scan, Parts *parts)
+/* Drops the parts that the element of `scan` determines: threads and iterations that differ in
+ * these have different elements. */
+static void drop_determined(Scan *scan, Parts *parts)
 {
     for (int d = 0; d < scan->buffer->rank; d++) {
         Expr *e = expanded(scan->p, scan->index[d]);
         Parts here = {.scan = scan};
         add_parts(&here, e);
-        if (!tells_apart(scan->p, e, &here))
+        if (!is_injective(scan->p, e, &here))
             continue;
         parts->axes &= ~here.axes;
         for (int i = 0; i < here.loops.n; i++)
@@ -155,8 +155,8 @@ bool promote_is_uniform(Scan *scan)
             return false;
         add_parts(&varying, e);
     }
-    drop_told(scan, &varying);
-    drop_told(scan, &threads);
+    drop_determined(scan, &varying);
+    drop_determined(scan, &threads);
     return (varying.axes == 0 && varying.loops.n == 0) || threads.axes == 0;
 }
 
@@ -177,7 +177,7 @@ static bool is_same_thread(Scan *scan, const SubstList *lets, Expr *const *index
             return false;
         Parts here = {.scan = scan};
         add_parts(&here, mine);
-        if ((here.axes & shared) && tells_apart(p, mine, &here))
+        if ((here.axes & shared) && is_injective(p, mine, &here))
             shared &= ~here.axes;
     }
     return shared == 0;

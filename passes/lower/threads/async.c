@@ -46,14 +46,14 @@ static bool always_commits(const Stmt *body)
     return commits;
 }
 
-int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier,
-                  const Stmt *counted, const Stmt *body)
+int async_pending(Threads *t, const StmtList *in_flight, const StmtList *blocks,
+                  const Stmt *carrier, const Stmt *counted, const Stmt *body)
 {
     Hazard hazard;
     int pending = 0;
     while (always_commits(body) && pending < MAX_PENDING &&
-           !threads_meet(t, flying->items, flying->n, blocks->items, blocks->n, carrier, counted,
-                         pending + 1, &hazard))
+           !threads_meet(t, in_flight->items, in_flight->n, blocks->items, blocks->n, carrier,
+                         counted, pending + 1, &hazard))
         pending++;
     return pending;
 }

@@ -5,17 +5,16 @@
 
 #include "passes/lower/pass.h"
 
-/* The statement's blocks are asynchronous copies; it has some. */
+/* Whether the statement has blocks, and all of them are asynchronous copies. */
 bool async_only(Context *c, const Stmt *s);
-/* The blocks below a statement that were told to copy asynchronously can still do that. False after
- * a diagnostic. */
+/* Checks that the blocks marked by copy_async are still copies. False after a diagnostic. */
 bool async_copies_can(Context *c, Stmt *root);
-/* What closes the group of `copies`. */
+/* Builds the commit that closes the group of `copies`. */
 Stmt *async_commit(Context *c, const Stmt *copies);
-/* How many of the latest groups may go on at the end of an iteration of `counted` (whose body has
- * its commits): what lies between a copy of `flying` and an access of `blocks` in a later iteration
- * of `carrier`, in iterations of `counted` (threads_meet), less one. */
-int async_pending(Threads *t, const StmtList *flying, const StmtList *blocks, const Stmt *carrier,
-                  const Stmt *counted, const Stmt *body);
+/* How many of the latest groups may stay in flight at the end of an iteration of `counted`, whose
+ * body commits them: the distance, in iterations of `counted`, between a copy of `in_flight` and an
+ * access of `blocks` in a later iteration of `carrier` (threads_meet), minus one. */
+int async_pending(Threads *t, const StmtList *in_flight, const StmtList *blocks,
+                  const Stmt *carrier, const Stmt *counted, const Stmt *body);
 
 #endif

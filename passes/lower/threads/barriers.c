@@ -1,34 +1,33 @@
 /* barriers.c - Inserts barriers where data cross threads, and nowhere else.
  *
- * The walk goes through a launch in program order and keeps the blocks that have run since the last
- * barrier. In front of each item of a sequence, a pair of such a block and one that the item may
- * reach before any barrier of its own is asked about: if two threads can touch one element, a
- * barrier stands before the item. At the end of a serial loop's body the same question is asked
- * with the loop as carrier. Placing each barrier as late as its first conflict allows gives the
- * fewest for straight-line code.
+ * The walk visits a launch in program order and tracks the blocks that have run since the last
+ * barrier. Before each item of a sequence, it pairs these blocks with those that the item can run
+ * before any barrier of its own. If two threads can access one element in such a pair, it inserts a
+ * barrier before the item. At the end of a serial loop's body it does the same with the loop as
+ * carrier. Inserting each barrier as late as its first conflict allows gives the fewest barriers in
+ * straight-line code.
  *
- * What asynchronous copies write is there when they have been waited for: a barrier that stands
- * between such a copy and an access that may meet it, also one of the same thread, has a wait
- * before it (async.c).
+ * The values of asynchronous copies are visible only after a wait. A barrier between such a copy
+ * and an access that can conflict with it, also by the same thread, has a wait before it (async.c).
  *
- * Every barrier says in words what it orders. */
+ * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What running a statement means for what comes before and after it. */
+/* The synchronization summary of a statement: how it interacts with statements before and after. */
 typedef struct {
-    StmtList first;  /* blocks that may run before any barrier inside */
-    StmtList last;   /* blocks after which no barrier inside need come */
-    bool barrier;    /* one is passed on every way through */
-    StmtList flying; /* asynchronous copies that nothing has waited for */
-    /* At the end of each iteration of loop `counted` all of `flying` is waited for but the last
-     * `pending` groups, one an iteration. `paced` is `counted`, or the outermost loop of a perfect
-     * nest down to it. NULL: nothing is known. */
-    const Stmt *paced, *counted;
+    StmtList first;     /* blocks that can run before any barrier inside */
+    StmtList last;      /* blocks that can run after the last barrier inside */
+    bool barrier;       /* every path through the statement has one */
+    StmtList in_flight; /* asynchronous copies without a wait */
+    /* Each iteration of loop `counted` commits one group. At its end, all but the last `pending`
+     * groups are complete. `steady` is `counted`, or the outermost loop of a perfect nest down to
+     * it. NULL: nothing is known. */
+    const Stmt *steady, *counted;
     int pending;
-} Reach;
+} SyncSummary;
 
 /* Why a barrier is needed: buffers by kind of hazard. */
 typedef struct {
@@ -36,7 +35,7 @@ typedef struct {
     VEC(Name) buffers[HAZARD_KINDS];
     Hazard example;
     bool any;
-    int pending; /* groups of copies that may go on; -1: nothing is waited for */
+    int pending; /* groups of copies that may stay in flight; -1: no wait */
 } Reasons;
 
 /* Serial loops around the place, each the whole body of the next one out; innermost first. */
@@ -50,13 +49,13 @@ typedef struct {
     Facts *facts;
     Threads *threads;
     const Nest *nest;
-    StmtList passed;        /* loops that pass a barrier in each iteration */
+    StmtList passed;        /* loops with a barrier in each iteration */
     VarList divergent;      /* variables whose value differs between the threads of a block */
-    const Stmt *divergence; /* the innermost statement around that not all threads run alike */
+    const Stmt *divergence; /* the innermost enclosing statement that differs between threads */
     bool failed;
 } Barriers;
 
-static Stmt *walk(Barriers *b, Stmt *s, Reach *reach);
+static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary);
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
@@ -77,8 +76,9 @@ static void add_reason(void *user, const Hazard *h)
     VEC_PUSH(r->c->arena, &r->buffers[h->kind], h->buffer->name);
 }
 
-/* What clashes between blocks that have run and blocks to come. */
-static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, const Stmt *carrier)
+/* The hazards between blocks that have run and blocks to come. */
+static Reasons find_hazards(Barriers *b, const StmtList *before, const StmtList *after,
+                            const Stmt *carrier)
 {
     Reasons reasons = {.c = b->c, .pending = -1};
     threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
@@ -86,39 +86,39 @@ static Reasons ask(Barriers *b, const StmtList *before, const StmtList *after, c
     return reasons;
 }
 
-/* Copies under way that blocks below `s` may meet: `s` itself, or, with a carrier, in a later
- * iteration of that. */
-static void ask_copies(Barriers *b, const Reach *reach, Stmt *s, const Stmt *carrier,
-                       Reasons *reasons)
+/* Adds the copies in flight that conflict with accesses below `s`, or, with a carrier, in a later
+ * iteration of it. */
+static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, const Stmt *carrier,
+                              Reasons *reasons)
 {
     Hazard hazard;
-    const StmtList *flying = &reach->flying;
-    StmtList blocks = flying->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
-    bool paced = carrier && reach->paced && reach->paced == carrier->u.loop.body;
-    const Stmt *counted = paced ? reach->counted : carrier;
-    int64_t distance = paced ? reach->pending : INT32_MAX;
-    if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, carrier,
+    const StmtList *in_flight = &summary->in_flight;
+    StmtList blocks = in_flight->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
+    bool steady = carrier && summary->steady && summary->steady == carrier->u.loop.body;
+    const Stmt *counted = steady ? summary->counted : carrier;
+    int64_t distance = steady ? summary->pending : INT32_MAX;
+    if (!threads_meet(b->threads, in_flight->items, in_flight->n, blocks.items, blocks.n, carrier,
                       counted, distance, &hazard))
         return;
     if (!reasons->any)
         add_reason(reasons, &hazard);
     reasons->pending =
-        carrier && !paced ? async_pending(b->threads, flying, &blocks, carrier, carrier, s) : 0;
+        carrier && !steady ? async_pending(b->threads, in_flight, &blocks, carrier, carrier, s) : 0;
 }
 
-/* There is a barrier at the end of `body`, the innermost of the nest: copies that loops further out
- * carry are waited for there too, so that their groups are counted through the whole nest. */
-static void ask_nest(Barriers *b, const Reach *inner, Stmt *body, const Nest *nest,
-                     Reasons *reasons)
+/* The barrier at the end of `body`, the innermost of the nest, also waits for copies that outer
+ * loops carry, so that their groups are counted through the whole nest. */
+static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body, const Nest *nest,
+                              Reasons *reasons)
 {
     Hazard hazard;
-    const StmtList *flying = &inner->flying;
-    StmtList blocks = flying->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
+    const StmtList *in_flight = &inner->in_flight;
+    StmtList blocks = in_flight->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
     for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
-        if (!threads_meet(b->threads, flying->items, flying->n, blocks.items, blocks.n, outer->loop,
-                          nest->loop, INT32_MAX, &hazard))
+        if (!threads_meet(b->threads, in_flight->items, in_flight->n, blocks.items, blocks.n,
+                          outer->loop, nest->loop, INT32_MAX, &hazard))
             continue;
-        int pending = async_pending(b->threads, flying, &blocks, outer->loop, nest->loop, body);
+        int pending = async_pending(b->threads, in_flight, &blocks, outer->loop, nest->loop, body);
         if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
             reasons->pending = pending;
     }
@@ -178,7 +178,7 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
     return stmt_then(b->c, wait, barrier);
 }
 
-/* A barrier that only some threads would reach. */
+/* Refuses a barrier that only some threads would reach. */
 static void refuse_divergent(Barriers *b, const Reasons *r)
 {
     const Stmt *s = b->divergence;
@@ -208,40 +208,40 @@ static void append(Context *c, StmtList *to, const StmtList *from)
         VEC_PUSH(c->arena, to, from->items[i]);
 }
 
-/* The reach of `so far` followed by `next`. */
-static void reach_then(Context *c, Reach *so_far, const Reach *next)
+/* Extends the summary of `so far` by `next`. */
+static void summary_then(Context *c, SyncSummary *so_far, const SyncSummary *next)
 {
     if (!so_far->barrier)
         append(c, &so_far->first, &next->first);
     if (next->barrier)
         so_far->last.n = 0;
     append(c, &so_far->last, &next->last);
-    append(c, &so_far->flying, &next->flying);
+    append(c, &so_far->in_flight, &next->in_flight);
     so_far->barrier |= next->barrier;
-    so_far->paced = NULL;
+    so_far->steady = NULL;
 }
 
-static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
+static Stmt *walk_seq(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
     StmtList out = {0};
     bool changed = false, copies = async_only(b->c, s); /* then the group ends further out */
     for (int i = 0; i < s->u.seq.n; i++) {
         Stmt *item = s->u.seq.items[i];
-        Reach inner = {0};
+        SyncSummary inner = {0};
         Stmt *done = walk(b, item, &inner);
-        Reasons reasons = ask(b, &reach->last, &inner.first, NULL);
-        ask_copies(b, reach, item, NULL, &reasons);
+        Reasons reasons = find_hazards(b, &summary->last, &inner.first, NULL);
+        find_copy_hazards(b, summary, item, NULL, &reasons);
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
         if (reasons.pending == 0)
-            reach->flying.n = 0;
+            summary->in_flight.n = 0;
         if (reasons.any) {
             VEC_PUSH(c->arena, &out, make_barrier(b, &reasons, NULL));
-            reach->last.n = 0;
-            reach->barrier = true;
+            summary->last.n = 0;
+            summary->barrier = true;
         }
-        reach_then(c, reach, &inner);
+        summary_then(c, summary, &inner);
         VEC_PUSH(c->arena, &out, done);
         bool closes = !copies && async_only(b->c, item) &&
                       (i + 1 == s->u.seq.n || !async_only(b->c, s->u.seq.items[i + 1]));
@@ -252,7 +252,7 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, Reach *reach)
     return changed ? stmt_seq(c, out.items, out.n, s->span) : s;
 }
 
-/* Is `s` run by some threads of a block and not by others? */
+/* Whether only some threads of a block run `s`. */
 static bool diverges(const Barriers *b, const Stmt *s)
 {
     if (s->kind == ST_IF)
@@ -269,22 +269,22 @@ static bool runs_at_least_once(Barriers *b, const Stmt *s)
     return prove(b->facts, some);
 }
 
-/* What is known of the copies under way behind loop `s`, at the end of whose iterations `reasons`
- * were found. */
-static void keep_pace(Reach *inner, const Stmt *s, const Reasons *reasons)
+/* Records the steady state of the copies in flight after loop `s`, whose iterations end with
+ * `reasons`. */
+static void note_steady_state(SyncSummary *inner, const Stmt *s, const Reasons *reasons)
 {
-    bool nest = inner->paced && inner->paced == s->u.loop.body;
+    bool nest = inner->steady && inner->steady == s->u.loop.body;
     if (reasons->pending > 0) {
         inner->counted = s;
         inner->pending = reasons->pending;
     }
-    inner->paced = reasons->pending > 0 || (nest && reasons->pending < 0) ? s : NULL;
+    inner->steady = reasons->pending > 0 || (nest && reasons->pending < 0) ? s : NULL;
 }
 
-static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
+static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
-    Reach inner = {0};
+    SyncSummary inner = {0};
     bool runs = runs_at_least_once(b, s);
     const Nest *around = b->nest;
     Nest nest = {s, around && around->loop->u.loop.body == s ? around : NULL};
@@ -296,12 +296,12 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
     facts_reset(b->facts, mark);
     if (inner.barrier)
         VEC_PUSH(c->arena, &b->passed, s);
-    Reasons reasons = ask(b, &inner.last, &inner.first, s);
-    ask_copies(b, &inner, body, s, &reasons);
-    ask_nest(b, &inner, body, &nest, &reasons);
+    Reasons reasons = find_hazards(b, &inner.last, &inner.first, s);
+    find_copy_hazards(b, &inner, body, s, &reasons);
+    find_nest_hazards(b, &inner, body, &nest, &reasons);
     if (reasons.pending == 0)
-        inner.flying.n = 0;
-    keep_pace(&inner, s, &reasons);
+        inner.in_flight.n = 0;
+    note_steady_state(&inner, s, &reasons);
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
         if (!b->divergence)
             b->divergence = s;
@@ -315,11 +315,11 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, Reach *reach)
         inner.barrier = true;
     }
     inner.barrier &= runs;
-    *reach = inner;
+    *summary = inner;
     return body == s->u.loop.body ? s : loop_with_body(c, s, body);
 }
 
-static Stmt *walk_for(Barriers *b, Stmt *s, Reach *reach)
+static Stmt *walk_for(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     const Stmt *outside = b->divergence;
     int divergent = b->divergent.n;
@@ -332,49 +332,49 @@ static Stmt *walk_for(Barriers *b, Stmt *s, Reach *reach)
     if (s->u.loop.kind == LOOP_BIND) {
         FactsMark mark = facts_mark(b->facts);
         facts_enter(b->facts, s);
-        Stmt *body = walk(b, s->u.loop.body, reach);
+        Stmt *body = walk(b, s->u.loop.body, summary);
         facts_reset(b->facts, mark);
         done = body == s->u.loop.body ? s : loop_with_body(b->c, s, body);
     } else {
-        done = walk_serial(b, s, reach);
+        done = walk_serial(b, s, summary);
     }
     b->divergence = outside;
     b->divergent.n = divergent;
     return done;
 }
 
-static Stmt *walk_if(Barriers *b, Stmt *s, Reach *reach)
+static Stmt *walk_if(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
     const Stmt *outside = b->divergence;
     if (diverges(b, s))
         b->divergence = s;
-    Reach other = {0};
-    Stmt *then = walk(b, s->u.cond.then, reach), *otherwise = s->u.cond.otherwise;
+    SyncSummary other = {0};
+    Stmt *then = walk(b, s->u.cond.then, summary), *otherwise = s->u.cond.otherwise;
     if (otherwise)
         otherwise = walk(b, otherwise, &other);
-    append(c, &reach->first, &other.first);
-    append(c, &reach->last, &other.last);
-    append(c, &reach->flying, &other.flying);
-    reach->barrier &= other.barrier;
-    reach->paced = NULL;
+    append(c, &summary->first, &other.first);
+    append(c, &summary->last, &other.last);
+    append(c, &summary->in_flight, &other.in_flight);
+    summary->barrier &= other.barrier;
+    summary->steady = NULL;
     b->divergence = outside;
     if (then == s->u.cond.then && otherwise == s->u.cond.otherwise)
         return s;
     return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
 }
 
-static Stmt *walk(Barriers *b, Stmt *s, Reach *reach)
+static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     switch (s->kind) {
-    case ST_SEQ: return walk_seq(b, s, reach);
-    case ST_FOR: return walk_for(b, s, reach);
-    case ST_IF: return walk_if(b, s, reach);
+    case ST_SEQ: return walk_seq(b, s, summary);
+    case ST_FOR: return walk_for(b, s, summary);
+    case ST_IF: return walk_if(b, s, summary);
     case ST_BLOCK:
-        VEC_PUSH(b->c->arena, &reach->first, s);
-        VEC_PUSH(b->c->arena, &reach->last, s);
+        VEC_PUSH(b->c->arena, &summary->first, s);
+        VEC_PUSH(b->c->arena, &summary->last, s);
         if (block_is_async(&s->u.block))
-            VEC_PUSH(b->c->arena, &reach->flying, s);
+            VEC_PUSH(b->c->arena, &summary->in_flight, s);
         return s;
     case ST_STORE:
     case ST_TEMP:
@@ -421,8 +421,8 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
         refuse_grid(w->c, &why);
         return NULL;
     }
-    Reach reach = {0};
-    Stmt *done = walk(&b, root, &reach);
+    SyncSummary summary = {0};
+    Stmt *done = walk(&b, root, &summary);
     return b.failed ? NULL : done;
 }
 
