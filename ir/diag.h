@@ -109,8 +109,8 @@ TIRC_NORETURN void ctx_fatal(Context *ctx, FatalKind kind, const char *format, .
 Name ctx_name(Context *ctx, const char *text);
 Name ctx_namef(Context *ctx, const char *format, ...) TIRC_PRINTF(2, 3);
 
-/* Registers `length` bytes of text (copied) under `path`; returns its source number.  Texts of 2
- * GiB and more are fatal: whoever reads files refuses them first. */
+/* Registers `length` bytes of text (copied) under `path`; returns its source number. Texts of 2 GiB
+ * and more are fatal: readers of files refuse them first. */
 uint32_t source_add(Context *ctx, const char *path, const char *text, size_t length);
 const Source *source_get(const Context *ctx, uint32_t source);
 /* Line and column (both from 1, columns in bytes) of an offset. */

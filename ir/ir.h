@@ -6,10 +6,10 @@
  *   stmt    := seq | for | if | block | store | temp | let | barrier | launch
  *   block   := iterators bound to expressions of the loops, predicate, init, body
  *
- * A block is the unit that schedules move.  Its body speaks of its iterators only; where an
- * iterator leaves its domain, or the predicate is false, the instance does not exist, so guards
- * need not be written: lowering derives them.  `init` runs once for each value of the spatial
- * iterators before any update, also when the reduction is empty.
+ * A block is the unit that schedules move. Its body uses only its iterators. If an iterator leaves
+ * its domain, or the predicate is false, the instance does not exist, so guards need not be
+ * written: lowering derives them. `init` runs once for each value of the spatial iterators before
+ * any update, also when the reduction is empty.
  *
  * Levels (docs/language.md has the text of each; ir_verify checks them):
  *   program   for, if, block, temp (in `global`)
@@ -517,8 +517,8 @@ Stmt *stmt_stamp(Stmt *to, const Stmt *from);
 Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);
 /* A fresh buffer that is like this one, with an id of its own. */
 Buffer *buffer_new(Context *c, const Buffer *like);
-/* The buffer with one subscript, row major: how launches speak of global memory. It has no
- * definition of its own, and prints as `buffer[subscript]`. A buffer that has one subscript is its
+/* The buffer with one subscript, row major: the form in which launches access global memory. It has
+ * no definition of its own, and prints as `buffer[subscript]`. A buffer with one subscript is its
  * own view. */
 Buffer *buffer_flat_view(Context *c, Buffer *buffer);
 /* What is defined: the buffer behind a view, or the buffer itself. */
@@ -557,8 +557,8 @@ typedef struct {
     Span span;
 } ImpliedBlock;
 
-/* The block itself; `init` (may be NULL) and `body` speak of the loops' variables. A NULL `name`
- * means block_implied_name. */
+/* The block itself; `init` (may be NULL) and `body` use the loops' variables. A NULL `name` means
+ * block_implied_name. */
 Stmt *block_implied(Context *c, const ImpliedBlock *of);
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -687,7 +687,7 @@ Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);
 /* A copy whose loops, blocks, iterators and lets are new variables with new ids, in the order of
- * the text. A temp whose shape speaks of them becomes another buffer of the same id. */
+ * the text. A temp whose shape uses them becomes another buffer with the same id. */
 Stmt *stmt_clone_fresh(Context *c, Stmt *s);
 /* root with the node `from` (by pointer, once) replaced by `to`; NULL `to` removes it. */
 Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);

@@ -425,7 +425,7 @@ typedef struct {
     Context *ctx;
     Subst *slots; /* var NULL: free */
     uint32_t n_slots, n_used;
-    VEC(BufferCopy) buffers; /* whose shapes speak of copied variables */
+    VEC(BufferCopy) buffers; /* whose shapes use copied variables */
 } Fresh;
 
 static Subst *fresh_slot(const Fresh *fresh, const Var *var)

@@ -536,7 +536,7 @@ static bool meet_buffer(BufferNames *met, const Buffer *buffer)
     return true;
 }
 
-/* Buffers of different scopes differ in name, too: schedules and messages speak of them by name. */
+/* Buffers of different scopes differ in name, too: schedules and messages refer to them by name. */
 static bool check_buffer_names(Verifier *v, const Kernel *kernel)
 {
     BufferNames met = {.verifier = v};

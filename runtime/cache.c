@@ -49,7 +49,7 @@ static bool is_private(const char *path)
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Like mkdir -p; only the last folder need be one that we can write to, and nobody else. */
+/* Like mkdir -p; the last folder must be writable for this user only. */
 static bool make_folders(char *path)
 {
     for (char *p = path + 1; *p; p++)
@@ -338,7 +338,7 @@ static void add_entry(EntryList *list, const char *name, const struct stat *stat
     list->bytes += (uint64_t)status->st_size;
 }
 
-/* Lists the entries, and removes partial files that nobody writes any more. */
+/* Lists the entries, and removes abandoned partial files. */
 static void list_folder(int folder, DIR *stream, EntryList *list)
 {
     time_t now = time(NULL);
@@ -365,7 +365,7 @@ void cache_trim(const Cache *cache)
         qsort(list.items, list.n, sizeof *list.items, older_first);
     for (size_t i = 0; i < list.n; i++) {
         if (list.bytes > cache->limit) {
-            list.bytes -= list.items[i].bytes; /* gone, whoever removed it */
+            list.bytes -= list.items[i].bytes; /* gone, even if another process removed it */
             (void)unlinkat(dirfd(stream), list.items[i].name, 0);
         }
         free(list.items[i].name);

@@ -1,8 +1,8 @@
 /* device.c - Chooses a device.
  *
- * `auto` means the GPU where there is one.  That there is none is no news: the simulator is taken
- * without a word, and DeviceInfo says so.  That there is one which cannot be used is told as a
- * warning, because whoever has a GPU expects it to run. */
+ * `auto` means the GPU where there is one. Without a GPU, it chooses the simulator silently, and
+ * DeviceInfo says so. A GPU that cannot be used gives a warning, because its owner expects it to
+ * run. */
 #include "runtime/device.h"
 
 /* Is `code` the plain absence of a GPU? */

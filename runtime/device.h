@@ -62,8 +62,8 @@ struct Device {
     const DeviceOps *ops;
     Context *ctx;
     DeviceInfo info;
-    /* what the last run did wrong, where the device can tell (the simulator); kind FAULT_NONE:
-     * nothing */
+    /* the fault of the last run, if the device detects faults (the simulator); kind FAULT_NONE:
+     * none */
     VmFault fault;
 };
 

@@ -1,13 +1,12 @@
 /* vm.h - Executes the kernels of the simulator, the host part of every module, shapes, and
  * reference programs, on a virtual machine.
  *
- * One instruction does its work for all threads of a block.  A register is an array with one value
+ * One instruction does its work for all threads of a block. A register is an array with one value
  * for each thread ("lane"), or a single one where all threads agree ("uniform": loop counters,
- * block indices, sizes). Control is structured; a mask says which lanes run.  Arithmetic ignores
- * the mask, because nothing looks at the value of a lane that rests; memory, faults and barriers
- * honour it.  So threads need no stacks of their own, a barrier is a place where the mask must be
- * full, and the inner loops are plain loops over arrays. Host parts and references run with one
- * lane.
+ * block indices, sizes). Control is structured; a mask says which lanes run. Arithmetic ignores the
+ * mask, because the values of inactive lanes are not used; memory, faults and barriers respect it.
+ * So threads need no stacks of their own, a barrier only checks that the mask is full, and the
+ * inner loops are plain loops over arrays. Host parts and references run with one lane.
  *
  * Registers hold six machine types and bool.  16- and 8-bit floats are held as the f32 of the same
  * value, small integers as i32; ROUND brings a result back to their grid, as the hardware would
@@ -199,7 +198,7 @@ typedef struct {
 enum { VM_WORKERS = 256 };
 
 /* Looks on while kernels run. Called by several threads of the machine at once, each for blocks of
- * its own: `worker` tells them apart. Either may be NULL. */
+ * its own: `worker` distinguishes them. Either may be NULL. */
 typedef struct {
     void *user;
     void (*request)(void *user, const VmRequest *request);
@@ -223,8 +222,8 @@ typedef struct {
     int kernel, inst;
 } VmPlace;
 
-/* After the run: who wrote an element of a buffer of the module last, told as a fault's span, step,
- * function, block and thread. False where nothing did. */
+/* After the run: returns the last writer of an element of a buffer of the module as the span, step,
+ * function, block and thread of a fault. False if nothing wrote it. */
 bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who,
                       VmPlace *store);
 /* The stores, at most `room`, of other places of the text, that write what the store has loaded to

@@ -514,7 +514,7 @@ static void host_main(CudaWriter *w, const CuKernels *k)
     strbuf_add(w->out, "}\n");
 }
 
-/* Behind kernels that speak of the program's lines: the text counts its own again. */
+/* After kernels with #line directives: restores the line numbers of the text itself. */
 static void own_lines(const Kernel *lowered, StrBuf *out)
 {
     int next = 2; /* the line after the directive */

@@ -246,8 +246,7 @@ static void check_need(CudaWriter *w, const Kernel *reference, const Buffer *b)
     }
 }
 
-/* What stands in a loop of its own speaks only of arrays of the host, so its names are in nobody's
- * way. */
+/* The loops use only host arrays, so their names conflict with no others. */
 static void check_output(CudaWriter *w, const Kernel *reference, const Buffer *b)
 {
     const char *name = cuda_buffer_name(w, b), *host = cu_host_name(w, b);

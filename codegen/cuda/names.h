@@ -13,8 +13,8 @@ typedef struct CudaNames CudaNames;
 
 /* The names of the kernels of `lowered`: the same each time. */
 CudaNames *cuda_names_new(Context *c, const Kernel *lowered);
-/* The names of a complete program's host side: what launches, which speaks of the lowered kernel,
- * and the references. Kernels and constant arrays are called what `device` calls them. */
+/* The names of a complete program's host side: the launching code, which uses the lowered kernel,
+ * and the references. Kernels and constant arrays keep their names from `device`. */
 CudaNames *cuda_names_host(const CudaNames *device, const CuKernels *k);
 
 /* The name of a __global__ function. */

@@ -167,7 +167,7 @@ bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *si
                          const VerifyOptions *options, Structure *out);
 /* The same in words: "exact, 1024 of 1024 elements equal bit for bit on integers up to 16". */
 void api_describe_structure(const Structure *s, StrBuf *out);
-/* Runs a program on its device; a fault is told with the schedule steps that made the two
+/* Runs a program on its device; reports a fault with the schedule steps that made the two
  * accesses. */
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
 /* Adds the note that `what` comes from that step of the kernel's schedule, if it does. */

@@ -100,7 +100,7 @@ static void note_origins(tirc *t, const tirc_program *program, VmPlace store)
     }
 }
 
-/* Where the first wrong element was written last, as far as the device can tell. */
+/* Where the first wrong element was written last, if the device knows. */
 static void note_writer(tirc *t, const tirc_program *program, const VerifyResult *r)
 {
     const Device *d = program->device->device;

@@ -3,8 +3,7 @@
  *
  * How small they must be depends on the program: sums of many terms in a narrow type have room for
  * few ones among zeros. The exact reference knows which elements are the same in every order; a
- * small sample of it, without a run, tells how many there are, for one kind of inputs after
- * another. */
+ * small sample of it, without a run, counts them, for one kind of inputs after another. */
 #include "frontend/api/internal.h"
 
 #include "passes/lower/lower.h"
@@ -62,9 +61,9 @@ static bool choose_kind(const Search *s, Structure *out)
     return true;
 }
 
-/* More runs where one tells little: with few values to choose from, and few elements. Among zeros a
- * term has to be met by chance: in 64 runs one of 4 is missed once in 10^8, one of 64 in every
- * third case. Programs that take long make fewer. */
+/* More runs if one run shows little: few different values, few elements. Among zeros a term has to
+ * be met by chance: in 64 runs one of 4 is missed once in 10^8, one of 64 in every third case.
+ * Programs that take long make fewer. */
 static int rounds_of(const Search *s, const Structure *found)
 {
     enum { RICH = 2, FEW_ELEMENTS = 256, LEAST = 4, MOST = 64 };

@@ -61,7 +61,7 @@ static bool is_alike(const tirc_access *a, const tirc_access *b)
     return !strcmp(a->op, b->op) && !strcmp(a->buffer, b->buffer) && !strcmp(a->scope, b->scope);
 }
 
-/* Accesses of one kind are told apart by their order. */
+/* Distinguishes accesses of one kind by their order. */
 static size_t rank_of(const tirc_analysis *analysis, size_t i, const tirc_access *access)
 {
     tirc_access other;

@@ -180,7 +180,7 @@ static bool set(Options *options, const Option *o, const char *text)
 /* What getopt_long needs, from the table. The value of an option is FIRST_LONG and its row. */
 static void make_getopt(struct option *longs, char *shorts)
 {
-    *shorts++ = ':'; /* a missing argument is told apart from an unknown option */
+    *shorts++ = ':'; /* distinguishes a missing argument from an unknown option */
     for (int i = 0; i < OPTIONS; i++) {
         const Option *o = &table[i];
         if (!o->name)

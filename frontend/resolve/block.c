@@ -185,8 +185,7 @@ static Stmt *refuse_init(Resolver *r, Span span, const char *why)
     return NULL;
 }
 
-/* The loop, of those that the update reduces over, that the init speaks of; `any` tells whether
- * there is one. */
+/* The reduction loop of the update that the init uses; `any` is set if there is one. */
 static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt *update, bool *any)
 {
     *any = false;
@@ -310,7 +309,7 @@ static bool resolve_block_body(Resolver *r, const AstStmt *s, BlockStmt *block)
     return block->body && (!has_init || block->init);
 }
 
-/* The domain of a spatial iterator speaks of no reduce iterator. */
+/* Checks that the domain of a spatial iterator uses no reduce iterator. */
 static bool check_init_domains(Resolver *r, const AstStmt *s, const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)

@@ -80,8 +80,7 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
 
 /* ---- loads ---- */
 
-/* Launches speak of global memory with one subscript: the name then stands for the view that has
- * one. */
+/* Launches access global memory with one subscript: the name then refers to the flat view. */
 static Buffer *as_written(Resolver *r, Buffer *buffer, int n)
 {
     if (n != 1 || buffer->rank == 1 || r->mode != MODE_LAUNCH || buffer->scope != SCOPE_GLOBAL)

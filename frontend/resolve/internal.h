@@ -132,8 +132,8 @@ Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what);
 Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
 /* A literal integer. */
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
-/* Subscripts of a buffer, as many as it has axes; or one where a launch speaks of global memory,
- * and then *accessed becomes the view that has one. */
+/* Subscripts of a buffer, as many as it has axes; or one in a launch for global memory, which makes
+ * *accessed the flat view. */
 Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);
 typedef enum { HINTED_LOAD, HINTED_STORE } HintedAccess;
 

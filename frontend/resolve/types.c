@@ -54,7 +54,7 @@ DType type_common(DType a, DType b)
     return class_of(a) == CLASS_UINT ? a : b;
 }
 
-/* A store may convert without being told to. */
+/* Whether a store converts implicitly. */
 static bool widens_silently(DType from, DType to)
 {
     const TypeInfo *a = type_info(from), *b = type_info(to);

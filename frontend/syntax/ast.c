@@ -163,7 +163,8 @@ int ast_depth(const AstStmt *s)
     return s ? s->depth : 0;
 }
 
-/* A statement that is too deep keeps its children: the text is refused, and nobody walks it. */
+/* A statement that is too deep keeps its children: the text is refused, so the tree is not
+ * traversed. */
 AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span)
 {
     AstStmt *s = ARENA_NEW(p->ctx->arena, AstStmt);

@@ -272,7 +272,7 @@ void parse_report(Parser *p, const char *const *expected, int n)
         diag_error(p->ctx, E0108, error_place(p, &e), "%s is not allowed here", describe_found(p));
     note_habit(p, &e);
     start_skipping(p);
-    p->gave_up = p->gave_up || p->ctx->n_errors > p->ctx->max_errors; /* nobody hears of more */
+    p->gave_up = p->gave_up || p->ctx->n_errors > p->ctx->max_errors; /* no more are reported */
 }
 
 void parse_expect_word(Parser *p, AstName found, const char *expected)

@@ -4,7 +4,7 @@
 
 #include "passes/lower/pass.h"
 
-/* The iterations of a loop over `var` from 0 to `count`, whose conditions may speak of names
+/* The iterations of a loop over `var` from 0 to `count`, whose conditions may use named values
  * (`lets`, innermost last; may be empty). */
 typedef struct {
     Context *c;

@@ -31,7 +31,7 @@ void vars_defined_in(Context *c, const Stmt *s, VarList *out);
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
 
-/* Loops bound inside `s` speak of the axis itself: what each thread has its own of, by the thread.
+/* Replaces loops bound inside `s` by their axes, so that regions of private memory are per thread.
  * Blocks in the result are for measuring regions only, as their bindings no longer use the bound
  * loops. */
 Stmt *bound_to_axes(Context *c, Stmt *s);
@@ -44,8 +44,8 @@ bool check_constants(Context *c, const Kernel *lowered, const Limits *limits);
 
 typedef enum { TEMPS_GLOBAL, TEMPS_ALL } TempKinds;
 
-/* The kernel in which the shapes of temps in global memory (all: of all temps) speak of sizes only:
- * each is as large as any iteration needs it (shapes.c). NULL after E0515. */
+/* Returns the kernel in which the shapes of temps in global memory (all: of all temps) use only
+ * sizes: each is as large as any iteration needs (shapes.c). NULL after E0515. */
 Kernel *temps_sized(Context *c, const Kernel *kernel, TempKinds which);
 
 /* The bindings of every launch of the kernel, at the scheduled level, are legal (check_threads.c).
@@ -86,7 +86,7 @@ typedef struct {
     Facts *facts;         /* outside the launch */
     const Stmt *loop;     /* with annotations_remap */
     Expr *rows, *columns; /* of the grid: along y and x */
-    StmtList lets;        /* made: values that row and column speak of */
+    StmtList lets;        /* made: values that row and column use */
     Expr *row, *column;   /* made: what this block computes, in terms of blockIdx */
 } Remap;
 /* Fills in what is made. */

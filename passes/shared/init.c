@@ -7,9 +7,10 @@
  *
  * (the part below `i` only: the init stands before the outermost loop that carries a reduction
  * iterator.) Loops inside that one which only spatial iterators use are copied with their kinds; an
- * iterator whose value comes from a loop that is shared with a reduction gets a serial loop over
- * the values it takes there, and a condition on such a loop is said of the iterator. Conditions on
- * loops of the reduction alone are dropped, so that an empty reduction still has its init. */
+ * iterator whose value comes from a loop that it shares with a reduction gets a serial loop over
+ * its values there, and conditions on such a loop are rewritten in terms of the iterator.
+ * Conditions on loops of the reduction alone are dropped, so that an empty reduction still has its
+ * init. */
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/regions/inits.h"
 #include "passes/analysis/regions/region.h"
@@ -106,8 +107,8 @@ static void copy_loop(InitBuild *b, const Stmt *s, int depth)
     VEC_PUSH(c->arena, &b->frames, stmt_stamp(stmt_for(c, &copy, s->span), s));
 }
 
-/* Loops of one iteration tie nothing: what is said of them is said of their one value. (What is
- * said of a loop of the reduction is not said of the init.) */
+/* Replaces loops of one iteration by their value. (Conditions on a loop of the reduction do not
+ * apply to the init.) */
 static Expr *without_single(const InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
@@ -190,7 +191,7 @@ static Facts *facts_at_block(InitWalk *w)
     return f;
 }
 
-/* `cond` speaks of a loop of one iteration that no iterator counts in. */
+/* `cond` uses a loop of one iteration that no iterator depends on. */
 static bool names_idle_single(const InitBuild *b, const Expr *cond)
 {
     for (int i = 0; i < b->w->path.n; i++) {
@@ -205,8 +206,8 @@ static bool names_idle_single(const InitBuild *b, const Expr *cond)
     return false;
 }
 
-/* `cond` holds wherever the reduction is not empty: it is said of the reduction's iterations, of
- * which an element needs none. */
+/* `cond` holds wherever the reduction is not empty: it restricts iterations of the reduction, which
+ * can have none for an element. */
 static bool leaves_no_update_out(const InitBuild *b, Expr *cond)
 {
     Context *c = b->w->c;
@@ -235,7 +236,7 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
         if (!dropped && names_idle_single(b, all.items[i]) && leaves_no_update_out(b, plain))
             continue;
         if (!dropped && inside && reduction_empty_for_some(c, b->block))
-            /* whether it is said of the elements or of the reduction, nothing tells any more */
+            /* it is no longer known whether it restricts elements or the reduction */
             refuse_idle_loop(b, all.items[i]);
         else if (!dropped)
             VEC_PUSH(c->arena, &kept, renamed(b, plain));
@@ -425,8 +426,8 @@ static bool solve_dropped(InitBuild *b, SubstList *map)
     return true;
 }
 
-/* Conditions on shared loops, said of the iterators; those that then speak of the reduction's say
- * nothing about the init. */
+/* Conditions on shared loops, rewritten in terms of the iterators; those that still use the
+ * reduction's loops do not apply to the init. */
 static Expr *shared_conditions(InitBuild *b, const SubstList *rename, const BlockIter *iters,
                                Expr *predicate)
 {

@@ -24,7 +24,7 @@ typedef struct {
     int64_t extent;    /* its iterations */
     int anchor;        /* on the path: the outermost loop that carries the reduction */
     LoopList
-        /* loops that tell partial results apart: of threads outside the anchor, spatial ones
+        /* loops with separate partial results: thread loops outside the anchor, spatial loops
          * inside */
         dims;
     int outside;         /* how many of them are outside */

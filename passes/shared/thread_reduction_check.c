@@ -64,7 +64,7 @@ static bool check_lanes(Apart *a)
     return true;
 }
 
-/* A loop inside the anchor, and what the partial results must be told apart by. */
+/* Checks a loop inside the anchor, which may be an axis of the partial results. */
 static bool check_inner(Apart *a, const Stmt *s)
 {
     int64_t extent;

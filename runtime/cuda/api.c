@@ -17,7 +17,7 @@ static bool load_symbol(void *library, const char *name, void *function)
     return symbol != NULL;
 }
 
-/* How one library's absence is told. */
+/* How to report that a library is missing. */
 typedef struct {
     ErrorCode none, unusable;
     const char *what, *needs, *install, *without;

@@ -26,7 +26,8 @@ Device *cuda_open_with(Context *ctx, const DeviceOptions *options, const CudaApi
 
 /* True when `status` is success; else false after the diagnostic of a call of the CUDA runtime. */
 bool cuda_check(CudaDevice *d, int status, const char *call);
-/* The same for calls that release: silent when the device is lost, since its loss was told. */
+/* The same for calls that release memory: silent if the device is lost, which was reported
+ * before. */
 void cuda_check_release(CudaDevice *d, int status, const char *call);
 /* The diagnostic of a cudaMalloc of `bytes` that found no room. */
 void cuda_refuse_alloc(CudaDevice *d, size_t bytes);

@@ -34,7 +34,7 @@ static bool check(LibraryPeer *p, int status, const char *call)
     return false;
 }
 
-/* What cuBLAS is told of one matrix: its operation, the distance of its columns, and that of the
+/* A matrix as cuBLAS takes it: its operation, the distance between columns, and between
  * matrices. */
 typedef struct {
     void *data;

@@ -57,7 +57,7 @@ void counters_free(Counters *c);
 bool counters_add(Counters *c, const AccessEvent *event);
 /* Another instruction that is counted, done by `lanes` threads of a block. */
 void counters_add_execution(Counters *c, int kernel, int inst, int lanes);
-/* Another launch begins: no block has loaded anything yet.  Blocks are told apart by their
+/* Another launch begins: no block has loaded anything yet. Blocks are distinguished by their
  * numbers. */
 void counters_begin_launch(Counters *c);
 /* Adds what `from` counted. */

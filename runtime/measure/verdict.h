@@ -10,8 +10,8 @@ typedef struct {
     int n;
 } AccessGroup;
 
-/* About accesses->items[which]; NULL where it costs what it must.  It speaks of the costliest
- * request.  In the context's arena. */
+/* Explains the cost of accesses->items[which] by its most expensive request; NULL at the minimum
+ * cost. The text is in the context's arena. */
 const char *verdict_of(Context *ctx, const AccessGroup *accesses, int which);
 
 #endif

@@ -284,9 +284,8 @@ static bool is_never_written(const Comparison *k, const char *got, const char *e
     return is_poison(got, n) && !is_poison(expected, wide) && !(n == 1 && isnan(value));
 }
 
-/* Does what rounding may make of `expected`, or of a part of its sum, lie beyond what the type
- * holds? Then the program itself overflows: an infinity, or no number where two meet, is no fault
- * of a schedule. */
+/* Whether `expected`, or a part of its sum, can exceed the range of the type by rounding. Then the
+ * program itself overflows, and an infinity or NaN is not the fault of a schedule. */
 static bool may_overflow(const Comparison *k, int64_t at, double expected)
 {
     DType type = k->buffer->type;
@@ -477,7 +476,7 @@ static int64_t first_without_bound(const double *err, int64_t n)
     return i;
 }
 
-/* Buffers in the order in which they are computed, as far as it can be told: temps first. */
+/* Buffers in the order of their computation, as far as it is known: temps first. */
 static const char *blame_at(const Verify *v, int at)
 {
     Context *c = v->d->ctx;

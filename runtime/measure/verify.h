@@ -48,14 +48,14 @@ typedef struct {
     bool gentle;   /* its inputs were (workload_new_gentle) */
     int64_t total; /* elements of all outputs */
     int64_t checked, wrong;
-    /* elements checked whose bound is beyond VERIFY_WIDE of the largest element of their buffer: it
-     * tells little */
+    /* checked elements with weak bounds: above VERIFY_WIDE of the largest element of their
+     * buffer */
     int64_t wide;
     /* wanted elements without a bound, or, of an exact reference, that are not exact; and of
      * these: */
     int64_t unchecked;
-    int64_t overflown; /* what the program itself makes too large for its type, or no number */
-    /* how many of those checked are not 0: zeros tell little of the terms of sums and products */
+    int64_t overflown; /* elements that overflow or are NaN in the program itself */
+    /* checked elements other than 0: zeros say little about the terms of sums and products */
     int64_t nonzero;
     double max_error; /* the largest of an element checked */
     double bound;     /* ... and the bound of that element */

@@ -1,9 +1,9 @@
 /* arithmetic.c - Implements operators on registers: one loop over the lanes for each operator, type
  * and shape of operands.
  *
- * Integers wrap around: signed arithmetic is done in the unsigned type of the same width.  Lanes
- * that rest are computed too, since nobody looks at their values; only the divisor of a lane that
- * runs may not be zero. */
+ * Integers wrap around: signed arithmetic is done in the unsigned type of the same width. Inactive
+ * lanes are computed too, since their values are not used; only divisors of active lanes must not
+ * be zero. */
 #include <math.h>
 
 #include "runtime/sim/internal.h"

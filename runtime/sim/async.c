@@ -2,9 +2,9 @@
  * for their group.
  *
  * Until then the element holds all ones, so that a kernel that does not wait gives a wrong result
- * and not a lucky one, and where memory is watched, its mark says that a copy is under way: whoever
- * comes near is at fault (shadow_shared.c). Behind the wait it is as if the thread had written
- * the element there. Until then the copy may also read its source at any time: a write there is a
+ * and not a lucky one, and where memory is watched, its mark says that a copy is under way: any
+ * access to it is a fault (shadow_shared.c). After the wait, it is as if the thread had written the
+ * element there. Until then the copy may also read its source at any time: a write there is a
  * fault, too (of a copy that is a load and a store; inputs are never written). */
 #include "runtime/sim/internal.h"
 

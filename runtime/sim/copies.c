@@ -2,11 +2,11 @@
  * `s[i] = in ? x[i] : 0.0` moves the element in the lanes whose condition holds, and only these
  * lanes load.
  *
- * A copy of an element that nothing has written is no fault by itself: a copy of a whole buffer
- * takes what nobody needs along. So the mark "undefined" goes where the value goes, as in
- * valgrind's memcheck, and a later use of the copy is the fault. Registers serve again and again,
- * but what makes a value comes before its uses, and nothing stands between that makes another one
- * in its register: a use is one of the value that was made last. */
+ * Copying an undefined element is not a fault by itself: a copy of a whole buffer includes elements
+ * that nothing uses. So the mark "undefined" propagates with the value, as in valgrind's memcheck,
+ * and a later use of the copy is the fault. Registers serve again and again, but what makes a value
+ * comes before its uses, and nothing stands between that makes another one in its register: a use
+ * is one of the value that was made last. */
 #include "runtime/sim/shadow.h"
 
 #include <stdlib.h>

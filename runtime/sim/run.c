@@ -388,7 +388,7 @@ void vm_begin(VmState *st, const int64_t block[3])
     for (int axis = 0; axis < 3; axis++)
         if (st->f->axes.axis[axis] >= 0)
             *(int64_t *)st->registers[st->f->axes.axis[axis]] = block[axis];
-    /* What nobody wrote reads as NaN or an odd number. */
+    /* Elements that were never written read as NaN or an odd number. */
     memset(st->shared, 0xff, (size_t)st->f->shared_bytes);
     memset(st->local, 0xff, (size_t)st->f->local_bytes * (size_t)st->lanes);
     st->level = 0;

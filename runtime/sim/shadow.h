@@ -9,14 +9,14 @@
  * docs/simulator.md has the formulas.
  *
  * For each element it is enough to keep the last writer and two readers (see note_reader and
- * note_global): whoever races with any earlier access of a run without faults races with one of
- * those. */
+ * note_global): an access that races with any earlier access of a run without faults races with one
+ * of these. */
 #ifndef TIRC_RUNTIME_SIM_SHADOW_H
 #define TIRC_RUNTIME_SIM_SHADOW_H
 
 #include "runtime/sim/internal.h"
 
-/* Who accessed an element, in one word: epoch, instruction, thread of the block. 0: nobody. */
+/* The last access to an element, in one word: epoch, instruction, thread of the block. 0: none. */
 typedef uint64_t Mark;
 
 enum { THREAD_BITS = 10, INST_BITS = 22 };
@@ -46,7 +46,7 @@ static inline bool mark_is_in_flight(Mark m)
 }
 
 /* One element of shared memory. Epochs count on from block to block, so what an earlier block left
- * is older than the present block's first epoch: nobody's. */
+ * is older than the current block's first epoch and counts as none. */
 typedef struct {
     Mark writer, reader[2];
 } SharedCell;

@@ -199,7 +199,7 @@ bool sim_run_with(Device *d, LoadedModule *m, const RunArguments *args, SimTake 
     if (ok)
         return true;
     d->fault = fault.kind == FAULT_STOPPED ? run.fault : fault;
-    if (d->fault.kind != FAULT_NONE) /* else a launch was refused, which has been told */
+    if (d->fault.kind != FAULT_NONE) /* else a launch was refused, with a diagnostic */
         report_fault(d, &d->fault);
     return false;
 }

@@ -58,8 +58,8 @@ static void add_dimension(Enumeration *e, const Stmt *loop, const Var *var)
     e->env[e->n++] = (VarValue){var, 0};
 }
 
-/* Block coordinates, then loops from the outside in. A loop whose range speaks of another one needs
- * that, too. */
+/* Block coordinates, then loops from the outside in. A loop whose range uses another loop needs
+ * that loop, too. */
 static void find_dimensions(Enumeration *e)
 {
     Walk *w = e->walk;

@@ -1,6 +1,6 @@
 /* exact_index.h - index arithmetic of a lowered kernel as exact integers, for proofs about it.
  *
- * The text computes some subscripts as i64 and casts them back (widen.c), and speaks of its thread
+ * The text computes some subscripts as i64 and casts them back (widen.c), and refers to its thread
  * by axes. Here everything is an INDEX over variables. That is the same value wherever 64 bits hold
  * it. */
 #ifndef TIRC_PASSES_LOWER_INDEX_EXACT_INDEX_H

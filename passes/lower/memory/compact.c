@@ -7,20 +7,20 @@
  *       ... S[by * 32 + ty, ko * 32 + ki] ...           ... S[ty, ki] ...
  *   }                                               }
  *
- * The allocation stands around the lowest common ancestor of the accesses, and its shape is the box
- * that they touch there with what is outside fixed. Shared memory belongs to all threads of a
- * block, so loops bound to threads count as inside it wherever they stand; registers belong to one
- * thread, so such loops count as outside.
+ * The allocation moves to the lowest common ancestor of the accesses, and its shape is the box that
+ * they access there for fixed outer loops. Shared memory belongs to all threads of a block, so
+ * loops bound to threads always count as inside; registers belong to one thread, so these loops
+ * count as outside.
  *
- * A serial loop may stay outside only if each of its iterations reads nothing but what it has
- * written (flow.c); else the allocation moves out of it.
+ * A serial loop may stay outside only if each of its iterations reads only what it has written
+ * (flow.c); otherwise the allocation moves out of the loop.
  *
  * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, or the
  * first 4 of every 32: then only those are kept (spread.c).
  *
- * An axis with a fold (a pipelined buffer) is a circle of that many places: its subscripts become
- * remainders. The order of reads and writes is checked once more here, because steps after the one
- * that chose the fold may have changed it. */
+ * An axis with a fold (a pipelined buffer) is circular with that many places: its subscripts become
+ * remainders. The pass re-checks the order of reads and writes, because later steps may have
+ * changed it. */
 #include "passes/lower/memory/own_writes.h"
 #include "passes/lower/memory/spread.h"
 
@@ -231,8 +231,8 @@ typedef struct {
     SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
 } Rebase;
 
-/* `e` in terms of axes, and back: a box of registers speaks of axes, because several loops may be
- * bound to one. */
+/* Rewrites `e` in terms of axes, and back: a box of registers uses axes, because several loops may
+ * be bound to one. */
 static Expr *to_axes(Rebase *r, Expr *e)
 {
     return expr_subst(r->c, e, r->bound.items, r->bound.n);

@@ -1,12 +1,12 @@
 /* own_writes.c - Decides whether an iteration reads only what it has written itself.
  *
- * The first statements of the place that only write the buffer are run on paper: all values of the
- * loops inside, whose numbers must be literal, give the elements that are written, relative to the
- * box that the whole place touches. If they fill the box, no read finds anything older. Elements
- * that are not written because the iterator of a block leaves its domain do not count where the
- * domain is the buffer's own shape: no read is outside that either.
+ * It enumerates the first statements of the place that only write the buffer: the values of their
+ * loops, whose extents must be literal, give the written elements, relative to the box that the
+ * whole place accesses. If these fill the box, no read finds an older value. Elements that are not
+ * written because an iterator leaves its domain do not count if the domain is the buffer's shape,
+ * because reads stay inside it, too.
  *
- * The answer "no" may be wrong and costs memory; "yes" is exact. */
+ * The answer "no" may be wrong, which only costs memory; "yes" is exact. */
 #include "passes/lower/memory/own_writes.h"
 
 enum { MAX_ELEMENTS = 1 << 20, MAX_STEPS = 1 << 21 };

@@ -9,14 +9,14 @@
  *
  * After Callahan, Carr and Kennedy (PLDI 1990), for one element a loop.
  *
- * Right because nobody else touches the element in the meantime: two threads that update one
- * element in one loop are a race, which binding refused. What is added is a load before and a store
- * after the loop, by threads that might not have run any update. The load is left out where the
- * loop sets the element before it reads it. The conditions on the way to the updates must therefore
- * be the same for all threads that share the element: those that vary in the loop may not depend on
- * the thread, unless the element tells the threads apart. Both the load and the store pass the
- * barriers of the loop, so where it has some no other thread may touch the element before or after
- * it. */
+ * This is correct because no other thread accesses the element during the loop: two threads that
+ * update one element in one loop are a race, which bind refuses. The pass adds a load before and
+ * a store after the loop, also for threads that might not run any update, and omits the load if
+ * the loop sets the element before it reads it. Conditions around the updates must therefore be
+ * the same for all threads that share the element: conditions that vary in the loop must not
+ * depend on the thread, unless the element determines the thread. The load and the store cross
+ * the barriers of the loop, so if it has any, no other thread may access the element before or
+ * after the loop. */
 #include "passes/lower/memory/promote.h"
 
 /* ---- rewriting ------------------------------------------------------------------------------- */

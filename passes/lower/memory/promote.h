@@ -59,9 +59,9 @@ bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before);
 /* Takes the start value of the element out of the statements before the loop; NULL if they do not
  * say it. */
 Expr *promote_take_start(Scan *scan, StmtList *before);
-/* A thread whose loop has no iterations, or none of the loops inside of it that hold all updates,
- * leaves the element alone, which may be another thread's, or nobody's yet: unless its start was
- * taken from a store that came before, it is neither loaded nor stored. Adds that to the guards. */
+/* A thread that runs no update does not access the element, which may belong to another thread or
+ * be undefined: unless its start value comes from an earlier store, the element is neither loaded
+ * nor stored. Adds that to the guards. */
 void promote_guard_loops(Scan *scan, Stmt *loop);
 
 #endif

@@ -7,7 +7,8 @@
  *
  * Such a buffer is allocated once, before the program runs, and what is known there are the sizes.
  * Its elements are those that an iteration may use; those that the larger shape adds are never
- * touched. Subscripts are flattened by the new shape, as all accesses speak of the one buffer. */
+ * touched. Subscripts are linearized by the new shape, because all accesses refer to the same
+ * buffer. */
 #include "passes/lower/pass.h"
 
 typedef struct {

@@ -35,7 +35,7 @@ static Expr *times(RefBuilder *b, Expr *x, Expr *y)
     return !x || !y ? NULL : op2(b, EX_MUL, x, y);
 }
 
-/* The larger error; none where one of them is no number, which `max` would drop. */
+/* The larger error; none if one of them is NaN, which `max` would drop. */
 static Expr *larger(RefBuilder *b, Expr *x, Expr *y)
 {
     if (!x || !y)
@@ -87,7 +87,7 @@ typedef struct {
     DType type;
     double u, eta; /* rounding: relative, and absolute where results are subnormal */
     Expr *v, *err;
-    Expr *certain; /* when v is an infinity or no number: the device has the same; NULL: always */
+    Expr *certain; /* when v is infinite or NaN: the device has the same; NULL: always */
 } Rounding;
 
 /* Where v and its error lie beyond the largest value of the type, the device has an infinity for
@@ -106,7 +106,7 @@ static Expr *beyond_error(RefBuilder *b, const Rounding *r)
 }
 
 /* The value with its error; none beyond the largest value of the type, where the device may have an
- * infinity. Programs that speak of infinities themselves have a closer look. */
+ * infinity. Programs that use infinities are checked more closely. */
 static Ref rounded(RefBuilder *b, const Rounding *r)
 {
     Expr *size = ref_let(b, ref_add(b, magnitude(b, r->v), r->err));

@@ -118,7 +118,7 @@ static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span sp
     put(b, t->value, index, STORE_SET, r.v, span);
     put(b, t->err, index, STORE_SET, err ? err : ref_float(b, 0), span);
     Expr *magnitude = t->abs ? size_of(b, r) : NULL, *coarse = NULL;
-    if (t->bits) { /* nothing can be added exactly to what is no number in fixed point */
+    if (t->bits) { /* nothing can be added exactly to a value without a fixed-point form */
         put(b, t->bits, index, STORE_SET, ref_exact_bits(b, r.v, &coarse), span);
         magnitude = ref_add(b, magnitude, coarse);
     }

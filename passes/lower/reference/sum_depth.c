@@ -123,8 +123,8 @@ static bool may_change(const void *user, Expr *factor)
     return !still;
 }
 
-/* Takes in a store of the buffer; false where its subscript on the axis does not tell iterations
- * apart as those before do. */
+/* Adds a store of the buffer; false if its subscript on the axis does not distinguish iterations in
+ * the same way as those before. */
 static bool join_store(Family *f, const Stmt *s)
 {
     int64_t coefficient, min, max;
@@ -144,8 +144,8 @@ static bool join_store(Family *f, const Stmt *s)
     return true;
 }
 
-/* The stores of the body tell iterations apart along the axis, and it loads nothing of the
- * buffer. */
+/* The stores of the body write different elements in different iterations, and the body does not
+ * load the buffer. */
 static bool is_apart_along(Family *f, const Stmt *body)
 {
     f->n = 0;

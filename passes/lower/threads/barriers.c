@@ -405,7 +405,7 @@ static bool has_async(Context *c, Stmt *root)
     return false;
 }
 
-/* A launch of one thread waits for nobody, but for its own asynchronous copies. */
+/* A launch of one thread waits only for its own asynchronous copies. */
 static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
     if (!async_copies_can(w->c, root))

@@ -6,10 +6,10 @@
  *               block copy(i = by * 32 + y)   =>      block copy(i = by * 32 + ty)
  *           block sum(i = by * 32 + ty)               block sum(i = by * 32 + ty)
  *
- * The first loop of an axis names its coordinate; others on it speak of the same. A loop with fewer
- * iterations than its axis has coordinates gets a guard, and so does a block that has no loop on an
- * axis and runs on its coordinate 0. Shared memory is declared at the top of the launch: it is the
- * block's. */
+ * The first loop of an axis names its coordinate; the other loops of the axis use the same name. A
+ * loop with fewer iterations than its axis has coordinates gets a guard, and so does a block that
+ * has no loop on an axis and runs on its coordinate 0. Shared memory is declared at the top of the
+ * launch: it is the block's. */
 #include <string.h>
 
 #include "passes/lower/pass.h"
